@@ -36,7 +36,7 @@ from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLIm
 
 from medrcube.evaluate.image_files import ImageFile
 from medrcube.evaluate.models.hf.engine import TransformersEngine
-from medrcube.evaluate.models.hf.loading import Opened, open_files
+from medrcube.evaluate.models.hf.loading import OpenedModel, open_files
 from medrcube.evaluate.models.hf.model import HFModel
 from medrcube.evaluate.models.hf.settings import LocalSettings
 from medrcube.evaluate.models.protocol import ModelRequest
@@ -102,7 +102,7 @@ def arguments() -> argparse.Namespace:
 
 
 def compare(
-    opened: Opened,
+    opened: OpenedModel,
     model: Any,
     settings: ModelSettings,
     requests: Sequence[ModelRequest],
@@ -136,7 +136,9 @@ def compare(
     }
 
 
-def single(opened: Opened, model: Any, requests: Sequence[ModelRequest], tokens: int) -> list[str]:
+def single(
+    opened: OpenedModel, model: Any, requests: Sequence[ModelRequest], tokens: int
+) -> list[str]:
     """What upstream's adapter does: decode, process, generate, decode; then the next."""
     processor, texts = opened.processor, []
     for request in requests:
@@ -169,7 +171,7 @@ async def batched(adapter: HFModel, requests: Sequence[ModelRequest]) -> list[st
         await adapter.close()
 
 
-def measured(opened: Opened, work: Any) -> dict[str, Any]:
+def measured(opened: OpenedModel, work: Any) -> dict[str, Any]:
     """Texts, seconds, and the largest memory of the device (of the process, on a processor)."""
     on_gpu = opened.device.type == "cuda"
     if on_gpu:
@@ -195,7 +197,7 @@ def figures(found: dict[str, Any], items: int, tokens: int) -> dict[str, float]:
     }
 
 
-def build(opened: Opened) -> Any:
+def build(opened: OpenedModel) -> Any:
     """The model with random weights, made where it will compute."""
     torch.manual_seed(0)
     with torch.device(opened.device):
@@ -203,7 +205,7 @@ def build(opened: Opened) -> Any:
     return model.to(opened.device).eval()
 
 
-def device_name(opened: Opened) -> str:
+def device_name(opened: OpenedModel) -> str:
     if opened.device.type == "cuda":
         return torch.cuda.get_device_name(opened.device)
     return f"{opened.device.type}, {torch.get_num_threads()} threads"

@@ -24,7 +24,7 @@ from medrcube.evaluate.models.protocol import (
     RejectedError,
     Reply,
 )
-from medrcube.evaluate.questions.question_setup import Asking
+from medrcube.evaluate.questions.question_setup import QuestionSetup
 
 TOLERANCE = {"float32": 0.001}
 """How far two log-probabilities of one letter may be apart, in nats, by number format."""
@@ -88,7 +88,7 @@ def selfcheck(
     together: int | None = None,
     questions: int | None = None,
     blind: bool = False,
-    asking: Asking | None = None,
+    asking: QuestionSetup | None = None,
     tolerance: float | None = None,
 ) -> SelfCheck:
     """Ask some questions alone and then together.
@@ -107,7 +107,7 @@ def selfcheck(
         ReleaseError: no item of the release has a usable picture.
     """
     together = together or getattr(model, "batch_size", None) or 8
-    drawn = draw(benchmark, questions or max(16, min(together, 64)), asking)
+    drawn = draw_requests(benchmark, questions or max(16, min(together, 64)), asking)
     requests = [*drawn, *(replace(request, picture=None) for request in drawn[::4] if blind)]
     if len(requests) < 2:
         raise ModelError(
@@ -126,7 +126,10 @@ def selfcheck(
         tolerance=allowed,
         disagreements=tuple(
             Disagreement(
-                item=_name(request), alone=_said(a), together=_said(b), difference=_difference(a, b)
+                item=_name(request),
+                alone=_answer_text(a),
+                together=_answer_text(b),
+                difference=_difference(a, b),
             )
             for request, a, b in pairs
             if not _agree(a, b, allowed)
@@ -137,14 +140,18 @@ def selfcheck(
     return found
 
 
-def draw(benchmark: Benchmark, count: int, asking: Asking | None = None) -> list[ModelRequest]:
+def draw_requests(
+    benchmark: Benchmark, count: int, asking: QuestionSetup | None = None
+) -> list[ModelRequest]:
     """Questions of unlike length on pictures of unlike size: a fixed draw, then spread evenly.
 
     Half of them are spread over the lengths of the prompts, half over the sizes of the files.
     """
     usable = [item for item in benchmark.items if item.image is not None]
     usable.sort(key=lambda item: hashlib.sha256(item.name.encode()).digest())
-    made = (_request(benchmark, item, asking or Asking()) for item in usable[: count * _POOL])
+    made = (
+        _request(benchmark, item, asking or QuestionSetup()) for item in usable[: count * _POOL]
+    )
     pool = [request for request in made if request is not None]
     by_size = sorted(pool, key=lambda r: len(r.picture.data) if r.picture else 0)
     by_length = sorted(pool, key=lambda r: len(r.prompt))
@@ -184,10 +191,12 @@ async def _ask(model: Model, request: ModelRequest) -> Reply | RejectedError:
 
 def _agree(one: Reply | RejectedError, other: Reply | RejectedError, tolerance: float) -> bool:
     difference = _difference(one, other)
-    return _said(one) == _said(other) and (difference is None or difference <= tolerance)
+    return _answer_text(one) == _answer_text(other) and (
+        difference is None or difference <= tolerance
+    )
 
 
-def _said(answer: Reply | RejectedError) -> str:
+def _answer_text(answer: Reply | RejectedError) -> str:
     if isinstance(answer, RejectedError):
         return f"(refused: {answer.code})"
     cut = " (cut)" if answer.finish_reason == "length" else ""
@@ -236,7 +245,9 @@ def _name(request: ModelRequest) -> str:
     return request.item if request.picture is not None else f"{request.item} (blind)"
 
 
-def _request(benchmark: Benchmark, item: BenchmarkItem, asking: Asking) -> ModelRequest | None:
+def _request(
+    benchmark: Benchmark, item: BenchmarkItem, asking: QuestionSetup
+) -> ModelRequest | None:
     picture = _picture(benchmark, item)
     if picture is None:
         return None

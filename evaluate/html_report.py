@@ -21,26 +21,26 @@ import medrcube
 from medrcube.console.counts import counted
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.outcomes import AnswerOutcome, lost
-from medrcube.evaluate.reporting.contrasts import contrasts, summaries, summary_columns
-from medrcube.evaluate.reporting.correlation import STEPS, correlation
-from medrcube.evaluate.reporting.credibility import credibility
+from medrcube.evaluate.reporting.contrasts import contrast_sections, summaries, summary_columns
+from medrcube.evaluate.reporting.correlation import STEPS, correlation_section
+from medrcube.evaluate.reporting.credibility import credibility_section
 from medrcube.evaluate.reporting.data_tables import write_tables
-from medrcube.evaluate.reporting.failures import SHOWN_OUTCOMES, failures, filter_rules
-from medrcube.evaluate.reporting.heat_maps import accuracy_map, axes, signed, signed_span
-from medrcube.evaluate.reporting.interval_text import accuracy_told, certainty, span, without_reply
+from medrcube.evaluate.reporting.failures import SHOWN_OUTCOMES, failure_section, filter_rules
+from medrcube.evaluate.reporting.heat_maps import accuracy_map, axis_tables, signed, signed_span
+from medrcube.evaluate.reporting.interval_text import accuracy_text, interval_text, lost_text, span
 from medrcube.evaluate.reporting.leaderboard import leaderboard
 from medrcube.evaluate.reporting.markup import escaping
 from medrcube.evaluate.reporting.markup.colour_scales import shade, signed_shade
-from medrcube.evaluate.reporting.markup.responsive_tables import narrowed
-from medrcube.evaluate.reporting.parsing_summary import reading
+from medrcube.evaluate.reporting.markup.responsive_tables import make_responsive
+from medrcube.evaluate.reporting.parsing_summary import parsing_summary
 from medrcube.evaluate.reporting.radar import radar
-from medrcube.evaluate.reporting.reply_summary import replies
-from medrcube.evaluate.reporting.run_settings import comparison
+from medrcube.evaluate.reporting.reply_summary import reply_table
+from medrcube.evaluate.reporting.run_settings import comparable_runs
 from medrcube.evaluate.reporting.scored_runs import Run, load_runs, require_errata_of
 from medrcube.evaluate.runner.run_state import FAILURE_GATE
 from medrcube.evaluate.statistics.clustered_inference import FEWEST_UNITS
 from medrcube.evaluate.statistics.intervals import SMALL
-from medrcube.evaluate.statistics.units import units_told
+from medrcube.evaluate.statistics.units import units_text
 from medrcube.files.atomic import write_text
 from medrcube.taxonomy import Anatomy
 
@@ -65,12 +65,12 @@ def write_report(
     """
     loaded = load_runs(runs)
     shown = page_values(loaded, release)
-    made = environment()
+    made = report_environment()
     script = made.get_template("tables.js.j2").render()
     page = made.get_template("report.html.j2").render(
         shown, script=script, script_hash=_hash_source(script)
     )
-    write_text(out, narrowed(page))
+    write_text(out, make_responsive(page))
     return [] if data is None else write_tables(loaded, data)
 
 
@@ -89,30 +89,30 @@ def page_values(runs: Sequence[Run], release: Path | None) -> dict[str, Any]:
     benchmark = load_benchmark(release) if release else None
     if benchmark is not None:
         require_errata_of(runs, benchmark)
-    wrong = failures(runs, benchmark)
+    wrong = failure_section(runs, benchmark)
     shown = {
         "runs": runs,
         "one": runs[0] if len(runs) == 1 else None,
         "one_dataset": len({run.benchmark for run in runs}) == 1,
         "samples": _samples(runs),
-        "withdrawn": withdrawn_told(runs),
+        "withdrawn": withdrawn_groups(runs),
         "outcomes": list(AnswerOutcome),
         "anatomies": list(Anatomy),
         "leaderboard": leaderboard(runs),
         "board_edges": {1, 9, 13},
-        "alike": comparison(runs) if len(runs) > 1 else [],
+        "alike": comparable_runs(runs) if len(runs) > 1 else [],
         "maps": [(run, accuracy_map(run)) for run in runs],
         "radar": radar(runs),
-        "slices": axes(runs),
-        "contrasts": [(run, found) for run in runs if (found := contrasts(run))],
+        "slices": axis_tables(runs),
+        "contrasts": [(run, found) for run in runs if (found := contrast_sections(run))],
         "contrast_rows": (rows := summaries(runs)),
         "contrast_columns": summary_columns(rows),
         "repeated": [(run, once) for run in runs if (once := run.metrics.get("epochs"))],
-        "credibility": credibility(runs),
-        "correlation": correlation(runs),
+        "credibility": credibility_section(runs),
+        "correlation": correlation_section(runs),
         "steps": [signed_shade(2 * step / (STEPS - 1) - 1) for step in range(STEPS)],
-        "replies": replies(runs),
-        "replies_read": reading(runs),
+        "replies": reply_table(runs),
+        "replies_read": parsing_summary(runs),
         "failures": wrong,
         "shown_outcomes": SHOWN_OUTCOMES,
         "filter_rules": filter_rules(len(runs)),
@@ -127,7 +127,7 @@ def page_values(runs: Sequence[Run], release: Path | None) -> dict[str, Any]:
     return {**shown, "parts": [(a, t) for a, t, key in _PARTS if not key or shown[key]]}
 
 
-def withdrawn_told(runs: Sequence[Run]) -> list[tuple[int, str]]:
+def withdrawn_groups(runs: Sequence[Run]) -> list[tuple[int, str]]:
     """(number of withdrawn items, names of the runs that leave them out), the most first."""
     groups: dict[int, list[str]] = {}
     for run in runs:
@@ -165,7 +165,7 @@ _PARTS = (
 """Anchor, title, and the name of what must be there."""
 
 
-def environment() -> Environment:
+def report_environment() -> Environment:
     """Templates of the parts, which escape what they show."""
     made = Environment(
         loader=PackageLoader("medrcube.templates", "cards"),
@@ -177,16 +177,16 @@ def environment() -> Environment:
     made.filters |= {
         "percent": _percent,
         "span": span,
-        "accuracy": accuracy_told,
-        "certainty": certainty,
-        "units": units_told,
+        "accuracy": accuracy_text,
+        "certainty": interval_text,
+        "units": units_text,
         "signed": signed,
         "signed_span": signed_span,
         "pvalue": _p,
         "count": lambda value: f"{value:,}",
         "counted": counted,
         "lost": lost,
-        "without_reply": without_reply,
+        "without_reply": lost_text,
         "seen": lambda text: escaping.visible(str(text)),
         "clip": escaping.clip,
         "line": escaping.one_line,

@@ -19,7 +19,7 @@ from medrcube.evaluate.answer_parsing import extract
 from medrcube.evaluate.answer_parsing.published_rule import upstream_scores
 from medrcube.evaluate.answer_parsing.refusals import is_refusal
 from medrcube.evaluate.answer_parsing.thinking_blocks import strip_reasoning
-from medrcube.evaluate.answer_parsing.truncated_replies import extract_cut
+from medrcube.evaluate.answer_parsing.truncated_replies import extract_truncated
 from medrcube.evaluate.dataset import LETTERS
 from medrcube.evaluate.errata import withdrawn_of
 from medrcube.evaluate.judge.prompt import Judge, read_judgements
@@ -34,10 +34,14 @@ from medrcube.evaluate.runner.run_folder import (
     AskedQuestion,
     attempts_path,
     read_asked,
-    read_lines,
+    read_json_lines,
     read_manifest,
 )
-from medrcube.evaluate.statistics.condition_contrasts import contrasts, epochs, other_conditions
+from medrcube.evaluate.statistics.condition_contrasts import (
+    condition_contrasts,
+    epochs,
+    other_conditions,
+)
 from medrcube.evaluate.statistics.credibility import credibility
 from medrcube.evaluate.statistics.metrics import (
     METRICS_VERSION,
@@ -80,7 +84,7 @@ def score(run: Path, judge: Judge | None = None) -> Mapping[str, Any]:
     manifest = read_manifest(run)
     asked = read_asked(run)
     replies, tried = _replies(asked, read_attempts(attempts_path(run)))
-    by_rules = _judge_all(asked, replies, None if asked_elsewhere(manifest) else tried)
+    by_rules = _score_replies(asked, replies, None if is_imported(manifest) else tried)
     results = by_rules if judge is None else judge.rescored(by_rules)
     account = _judge_unused(run) if judge is None else judge.account(by_rules)
     summary = _summary(run, results, by_rules, replies.values(), account)
@@ -91,7 +95,7 @@ def score(run: Path, judge: Judge | None = None) -> Mapping[str, Any]:
     return summary
 
 
-def scored_again(run: Path, results: Sequence[Result]) -> Mapping[str, Any]:
+def recompute_scores(run: Path, results: Sequence[Result]) -> Mapping[str, Any]:
     """What stands in each file of scores but the outcomes, made anew; nothing is written.
 
     Args:
@@ -124,7 +128,7 @@ def read_by_rules(run: Path) -> list[Result]:
     """
     manifest, asked = read_manifest(run), read_asked(run)
     replies, tried = _replies(asked, read_attempts(attempts_path(run)))
-    return _judge_all(asked, replies, None if asked_elsewhere(manifest) else tried)
+    return _score_replies(asked, replies, None if is_imported(manifest) else tried)
 
 
 def read_results(run: Path) -> list[Result]:
@@ -182,7 +186,7 @@ def withdrawn_items(run: Path) -> list[str]:
     if not withdrawn:
         return []
     try:
-        rows = read_lines(run / ITEMS)
+        rows = read_json_lines(run / ITEMS)
         return [name for row in rows if (name := f"{row['dataset']}/{row['id']}") in withdrawn]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise WorkspaceError(f"{run / ITEMS}: cannot be read: {error!r}") from error
@@ -201,38 +205,42 @@ def main_results(results: Sequence[Result]) -> list[Result]:
     ]
 
 
-def judge_run(
+def score_attempts(
     asked: Iterable[AskedQuestion], attempts: Iterable[Mapping[str, Any]]
 ) -> list[Result]:
     """The outcome of every item; the last reply to its question counts."""
     asked = list(asked)
-    return _judge_all(asked, *_replies(asked, attempts))
+    return _score_replies(asked, *_replies(asked, attempts))
 
 
-def asked_elsewhere(manifest: Mapping[str, Any]) -> bool:
+def is_imported(manifest: Mapping[str, Any]) -> bool:
     """Whether the replies of a run were given elsewhere, so that no try without one is known."""
     return str(manifest["model"].get("adapter", "")).startswith("import/")
 
 
-def judge(asked: AskedQuestion, reply: Mapping[str, Any] | None, *, tried: bool = True) -> Result:
+def score_reply(
+    asked: AskedQuestion, reply: Mapping[str, Any] | None, *, tried: bool = True
+) -> Result:
     """The outcome of one presentation; ``tried`` tells whether it was sent at all."""
     if asked.key is None:
-        return _none(asked, AnswerOutcome.MISSING_IMAGE, "no-picture", None)
+        return _result_without_letter(asked, AnswerOutcome.MISSING_IMAGE, "no-picture", None)
     if reply is None:
         if tried:
-            return _none(asked, AnswerOutcome.FAILED, NO_REPLY, None)
-        return _none(asked, AnswerOutcome.NOT_ASKED, NOT_TRIED, None)
+            return _result_without_letter(asked, AnswerOutcome.FAILED, NO_REPLY, None)
+        return _result_without_letter(asked, AnswerOutcome.NOT_ASKED, NOT_TRIED, None)
     text, reason = reply["text"], reply["finish_reason"]
     if reason == "length":
-        letter, rule = extract_cut(text, asked.item.options)
-        return replace(_read(asked, letter, rule, text, AnswerOutcome.CUT), cut=True)
+        letter, rule = extract_truncated(text, asked.item.options)
+        return replace(_letter_result(asked, letter, rule, text, AnswerOutcome.CUT), cut=True)
     if reason in {"content_filter", "refusal"}:
-        return _none(asked, AnswerOutcome.REFUSED, "finish-reason", text)
+        return _result_without_letter(asked, AnswerOutcome.REFUSED, "finish-reason", text)
     if not strip_reasoning(text).closed:
-        return replace(_none(asked, AnswerOutcome.CUT, "unclosed-reasoning", text), cut=True)
+        return replace(
+            _result_without_letter(asked, AnswerOutcome.CUT, "unclosed-reasoning", text), cut=True
+        )
     letter, rule = extract(text, asked.item.options)
     refused = letter is None and is_refusal(strip_reasoning(text).text)
-    return _read(
+    return _letter_result(
         asked, letter, rule, text, AnswerOutcome.REFUSED if refused else AnswerOutcome.UNPARSED
     )
 
@@ -251,13 +259,13 @@ def _replies(
     return replies, tried
 
 
-def _judge_all(
+def _score_replies(
     asked: Iterable[AskedQuestion],
     replies: Mapping[str, Mapping[str, Any]],
     tried: Collection[str] | None,
 ) -> list[Result]:
     return [
-        judge(
+        score_reply(
             one,
             None if one.key is None else replies.get(one.key),
             tried=tried is None or one.key in tried,
@@ -266,12 +274,12 @@ def _judge_all(
     ]
 
 
-def _read(
+def _letter_result(
     asked: AskedQuestion, letter: str | None, rule: str, reply: str, otherwise: AnswerOutcome
 ) -> Result:
     """The outcome of a reply that gives a letter, or else of one that gives none."""
     if letter is None:
-        return _none(asked, otherwise, rule, reply)
+        return _result_without_letter(asked, otherwise, rule, reply)
     outcome = AnswerOutcome.CORRECT if letter == asked.item.key else AnswerOutcome.WRONG
     return Result(asked=asked, outcome=outcome, answer=letter, rule=rule, reply=reply)
 
@@ -292,7 +300,7 @@ def _summary(
         "judge": account,
         "upstream": upstream_scores(strict),
         "conditions": other_conditions(results),
-        "contrasts": contrasts(results),
+        "contrasts": condition_contrasts(results),
         "epochs": epochs(results),
         "credibility": credibility(main),
         "replies": replies_account(replies),
@@ -323,7 +331,9 @@ def _judge_unused(run: Path) -> dict[str, Any]:
     return {"used": False, "kept": sum(1 for _ in read_judgements(run))}
 
 
-def _none(asked: AskedQuestion, outcome: AnswerOutcome, rule: str, reply: str | None) -> Result:
+def _result_without_letter(
+    asked: AskedQuestion, outcome: AnswerOutcome, rule: str, reply: str | None
+) -> Result:
     return Result(asked=asked, outcome=outcome, answer=None, rule=rule, reply=reply)
 
 

@@ -136,7 +136,7 @@ def render_question(task: Task, variant: str, **values: str | bool) -> str:
     return package_wordings().render(task, variant, **values)
 
 
-def variants(task: Task) -> tuple[str, ...]:
+def wording_names(task: Task) -> tuple[str, ...]:
     """Names of the package's own wordings of a task, in file order."""
     return package_wordings().variants(task)
 

@@ -21,7 +21,7 @@ from medrcube.ontologies.item_rules import ERROR, Draft, lint
 from medrcube.ontologies.llm import LLM, TASK
 from medrcube.ontologies.llm.name_resolution import KINDS
 from medrcube.ontologies.terms import Term
-from medrcube.templates import render_question, variants
+from medrcube.templates import render_question, wording_names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class ShortQuestions:
             for query in self.queries
         }
         for stem, group in sorted(values, key=repr):
-            for name in variants(TASK):
+            for name in wording_names(TASK):
                 draft = Draft(
                     question=render_question(TASK, name, **dict(stem)),
                     options=(key.name, term.name),

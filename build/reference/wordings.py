@@ -10,14 +10,14 @@ from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.card import Card
 from medrcube.taxonomy import Task
-from medrcube.templates import render_card, render_question, variants
+from medrcube.templates import render_card, render_question, wording_names
 
 
 def wordings_page(cards: Sequence[Card]) -> str:
     """Markdown page: by task and wording, each question that can be asked, once."""
     terms, relations = load_terms(), load_relations()
     texts: dict[Task, dict[str, set[str]]] = {
-        task: {name: set() for name in variants(task)} for task in Task
+        task: {name: set() for name in wording_names(task)} for task in Task
     }
     for occasion in occasions(cards, terms, relations):
         task = occasion.query.task

@@ -21,22 +21,27 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from medrcube.evaluate.answer_parsing import hedging, letter_context
-from medrcube.evaluate.answer_parsing.answer_markers import AnswerMarker, declared, hints, judged
+from medrcube.evaluate.answer_parsing.answer_markers import (
+    AnswerMarker,
+    announcement_markers,
+    hint_markers,
+    verdict_markers,
+)
 from medrcube.evaluate.answer_parsing.choice_reader import ChoiceKind, ChoiceReader
-from medrcube.evaluate.answer_parsing.markup_removal import AnswerFields, lift_fields, plain
+from medrcube.evaluate.answer_parsing.markup_removal import AnswerFields, lift_fields, strip_markup
 from medrcube.evaluate.answer_parsing.option_lists import (
     begins_with_list,
+    blank_rejected_options,
+    blank_restated_options,
     judged_list,
-    without_rejected,
-    without_restated,
 )
 from medrcube.evaluate.answer_parsing.option_mentions import (
     asserted_texts,
-    concluded,
-    live_letters,
+    concluded_letters,
+    decide_letter,
+    lone_letters,
     named_options,
-    standing_letters,
-    weighed,
+    undenied_letters,
 )
 from medrcube.evaluate.answer_parsing.thinking_blocks import strip_reasoning
 
@@ -84,14 +89,14 @@ def extract(reply: str, options: Sequence[tuple[str, str]]) -> ParsedAnswer:
     text = visible.text
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 4]}\n{text[-_LONGEST:]}"
-    return _read(text, ChoiceReader([(letter, plain(text)) for letter, text in options]), 0)
+    return _read(text, ChoiceReader([(letter, strip_markup(text)) for letter, text in options]), 0)
 
 
 def _read(text: str, reader: ChoiceReader, depth: int) -> ParsedAnswer:
     text = _NEXT_QUESTION.split(text, maxsplit=1)[0]
     fields = lift_fields(text)
     body = hedging.without_idioms(
-        letter_context.with_named_places(plain(fields.rest), reader.letters)
+        letter_context.resolve_ordinals(strip_markup(fields.rest), reader.letters)
     )
     if not body.strip() and not fields.found:
         return ParsedAnswer(None, "empty")
@@ -100,12 +105,12 @@ def _read(text: str, reader: ChoiceReader, depth: int) -> ParsedAnswer:
         return ParsedAnswer(
             whole, "bare-letter" if len(body.strip(" .()[]\"'")) == 1 else "whole-text"
         )
-    body = without_rejected(body)
+    body = blank_rejected_options(body)
     discussed = judged_list(body, reader)
-    called_right = judged(body, reader, discussed)
+    called_right = verdict_markers(body, reader, discussed)
     listed = begins_with_list(body, reader)
-    body = without_restated(body, reader)
-    signs = [*_fields(fields, reader, depth), *declared(body, reader), *called_right]
+    body = blank_restated_options(body, reader)
+    signs = [*_fields(fields, reader, depth), *announcement_markers(body, reader), *called_right]
     if discussed is not None:
         # "A: no, B: yes" is no change of mind.
         within = range(discussed.start, discussed.end)
@@ -129,9 +134,9 @@ def _agreeing(found: Sequence[ParsedAnswer], body: str, reader: ChoiceReader) ->
         return first
     others = {answer.letter for answer in found if answer.rule != "option-text"} - {None}
     if first.rule == "option-text":
-        others |= live_letters(body, reader)
+        others |= undenied_letters(body, reader)
     elif first.rule not in _CLOSES:
-        pointed = concluded(asserted_texts(body, reader))
+        pointed = concluded_letters(asserted_texts(body, reader))
         others |= set() if first.letter in pointed else pointed
     return ParsedAnswer(None, "contradiction") if others - {first.letter} else first
 
@@ -158,10 +163,10 @@ def _last(signs: list[AnswerMarker], body: str, reader: ChoiceReader) -> ParsedA
     if last.conditional and {s.letter for s in signs if not s.conditional} - {None, last.letter}:
         return ParsedAnswer(None, "contradiction")
     if last.kind is ChoiceKind.UNDECIDED:
-        later = _agreed(hints(body, reader, last.end))
+        later = _agreed(hint_markers(body, reader, last.end))
         return later or ParsedAnswer(None, "left-open")
     answer = _unless_revised(ParsedAnswer(last.letter, last.rule), last.end, body, reader)
-    later = None if last.rule in _OUTSIDE else _agreed(hints(body, reader, last.end))
+    later = None if last.rule in _OUTSIDE else _agreed(hint_markers(body, reader, last.end))
     gainsaid = later is not None and later.letter not in {None, answer.letter}
     return ParsedAnswer(None, "contradiction") if gainsaid else answer
 
@@ -172,7 +177,9 @@ def _bare(body: str, reader: ChoiceReader) -> ParsedAnswer | None:
     closing = _closing(body, reader)
     if opening.kind is ChoiceKind.UNDECIDED:
         return (
-            closing or _agreed(hints(body, reader, opening.end)) or ParsedAnswer(None, "left-open")
+            closing
+            or _agreed(hint_markers(body, reader, opening.end))
+            or ParsedAnswer(None, "left-open")
         )
     if opening.kind is ChoiceKind.LETTER:
         if closing is not None and closing.letter != opening.letter:
@@ -209,26 +216,26 @@ def _ending(line: str, reader: ChoiceReader) -> str | None:
     letter = reader.whole_letter(line[stop + 1 :])
     return (
         letter
-        if letter and not letter_context.not_denied_before(line, stop + 1) - {letter}
+        if letter and not letter_context.undenied_letters_before(line, stop + 1) - {letter}
         else None
     )
 
 
 def _paired(body: str, reader: ChoiceReader) -> ParsedAnswer | None:
     """One letter beside its own text, or named as an option, and no other."""
-    letter, why = weighed(named_options(body, reader))
+    letter, why = decide_letter(named_options(body, reader))
     if letter is None:
         return ParsedAnswer(None, why) if why else None
     return _unless_revised(ParsedAnswer(letter, "letter-and-text"), 0, body, reader, soft=True)
 
 
 def _hinted(body: str, reader: ChoiceReader) -> ParsedAnswer | None:
-    return _agreed(hints(body, reader, 0))
+    return _agreed(hint_markers(body, reader, 0))
 
 
 def _mentioned(body: str, reader: ChoiceReader) -> ParsedAnswer | None:
     """Exactly one option's text, asserted in plain words."""
-    letter, why = weighed(asserted_texts(body, reader))
+    letter, why = decide_letter(asserted_texts(body, reader))
     if letter is None:
         return ParsedAnswer(None, why) if why else None
     return ParsedAnswer(letter, "option-text")
@@ -236,7 +243,7 @@ def _mentioned(body: str, reader: ChoiceReader) -> ParsedAnswer | None:
 
 def _standing(body: str, reader: ChoiceReader) -> ParsedAnswer | None:
     """The one letter that stands where an answer stands."""
-    letter, _ = weighed(standing_letters(body, reader))
+    letter, _ = decide_letter(lone_letters(body, reader))
     return ParsedAnswer(letter, "standing-letter") if letter in reader.letters else None
 
 
@@ -265,8 +272,8 @@ def _unless_revised(
     marker = hedging.REVISION.search(body, end)
     if marker is None or soft:
         return answer
-    later = _agreed(hints(body, reader, max(end, marker.start() - 1)))
+    later = _agreed(hint_markers(body, reader, max(end, marker.start() - 1)))
     if later is not None and later.letter is not None:
         return later
-    others = letter_context.named_after(body, marker.start(), reader.letters) - {answer.letter}
+    others = letter_context.letters_after(body, marker.start(), reader.letters) - {answer.letter}
     return ParsedAnswer(None, "revised") if others else answer

@@ -31,16 +31,18 @@ class AnswerMarker(NamedTuple):
     conditional: bool = False
 
 
-def declared(body: str, reader: ChoiceReader) -> Iterator[AnswerMarker]:
+def announcement_markers(body: str, reader: ChoiceReader) -> Iterator[AnswerMarker]:
     """What an announcement announces, and a letter that a change of mind turns to."""
     for match in answer_phrases.DECLARATION.finditer(body):
-        if _meant(body, _begin(match), match):
+        if _is_asserted(body, _begin(match), match):
             yield from _marker(match, reader.at(body, match.end()), "declared")
     for match in answer_phrases.TURN.finditer(body):
         yield from _marker(match, reader.letter_at(body, match.end()), "revised")
 
 
-def judged(body: str, reader: ChoiceReader, discussed: JudgedList | None) -> list[AnswerMarker]:
+def verdict_markers(
+    body: str, reader: ChoiceReader, discussed: JudgedList | None
+) -> list[AnswerMarker]:
     """What is called right; weaker verdicts count where they agree and stand alone."""
     strong: list[AnswerMarker] = []
     weak: list[AnswerMarker] = []
@@ -67,12 +69,12 @@ def judged(body: str, reader: ChoiceReader, discussed: JudgedList | None) -> lis
     return found
 
 
-def hints(body: str, reader: ChoiceReader, start: int = 0) -> Iterator[AnswerMarker]:
+def hint_markers(body: str, reader: ChoiceReader, start: int = 0) -> Iterator[AnswerMarker]:
     """What merely points to an answer."""
     for match in answer_phrases.HINT.finditer(body, start):
-        if not _meant(body, _begin(match), match):
+        if not _is_asserted(body, _begin(match), match):
             continue
-        if match[0].rstrip().endswith((",", ":")) and letter_context.named_after(
+        if match[0].rstrip().endswith((",", ":")) and letter_context.letters_after(
             match[0], 0, reader.letters
         ):
             continue
@@ -84,7 +86,7 @@ def _verdicts(body: str, reader: ChoiceReader) -> Iterator[tuple[AnswerMarker, b
     start = 0
     while match := answer_phrases.VERDICT.search(body, start):
         start = match.end("letter")
-        if not _meant(body, match.start("letter"), match):
+        if not _is_asserted(body, match.start("letter"), match):
             continue
         choice = reader.subject(body, match)
         if choice.kind is not ChoiceKind.NOTHING:
@@ -95,7 +97,7 @@ def _verdicts(body: str, reader: ChoiceReader) -> Iterator[tuple[AnswerMarker, b
             yield sign, answer_phrases.WEAK.match(match[0]) is not None
 
 
-def _meant(body: str, start: int, announcement: re.Match[str]) -> bool:
+def _is_asserted(body: str, start: int, announcement: re.Match[str]) -> bool:
     """Whether an announcement speaks of this answer: of this case, and in the speaker's name."""
     clause = hedging.clause_before(body, start)
     if not hedging.is_asserted(clause) or hedging.AT_FIRST.search(clause + announcement[0]):

@@ -1,7 +1,7 @@
-"""The words that announce an answer, outright or as a mere hint.
+"""Patterns of phrases that announce an answer, outright or as a mere hint.
 
-Patterns are matched without regard to case on text that ``markup_removal.plain`` has made plain (no
-markdown, no LaTeX, no accents, straight quotes).
+They match without regard to case, on the output of ``markup_removal.strip_markup`` (no markdown, no
+LaTeX, no accents, straight quotes).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The words that take an answer back: what denies, doubts, leaves open or revises one.
+"""Patterns of negation, doubt, hypothesis and revision around an answer.
 
-Patterns are matched without regard to case on text that ``markup_removal.plain`` has made plain.
+They match without regard to case, on the output of ``markup_removal.strip_markup``.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ FREE_LETTER = re.compile(
 """A capital that stands alone."""
 
 
-def with_named_places(body: str, own: Iterable[str]) -> str:
+def resolve_ordinals(body: str, own: Iterable[str]) -> str:
     """The text in which "the second option" is "option B"."""
     letters = sorted(own)
 
@@ -41,13 +41,13 @@ def is_word(body: str, match: re.Match[str], own: Container[str]) -> bool:
     return article or labelled or in_term(body, match.end(), own)
 
 
-def named_after(body: str, start: int, own: frozenset[str]) -> set[str]:
+def letters_after(body: str, start: int, own: frozenset[str]) -> set[str]:
     """Own letters that stand alone after ``start``."""
     found = FREE_LETTER.finditer(body, start)
     return {match["letter"] for match in found if not is_word(body, match, own)} & own
 
 
-def not_denied_before(body: str, end: int) -> set[str]:
+def undenied_letters_before(body: str, end: int) -> set[str]:
     """Letters that stand alone before ``end``, own or not, and are not said to be wrong."""
     return {
         match["letter"]

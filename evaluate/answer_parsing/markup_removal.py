@@ -42,7 +42,7 @@ def lift_fields(text: str) -> AnswerFields:
     return AnswerFields(sorted(found), rest)
 
 
-def plain(text: str) -> str:
+def strip_markup(text: str) -> str:
     """Straight, unmarked text: compatibility forms and accents folded, markup dropped, case kept.
 
     What is struck out is not said. A row of a table becomes a line whose cells end in colons.

@@ -27,7 +27,7 @@ class JudgedList(NamedTuple):
     choice: ChoiceMatch
 
 
-def without_restated(body: str, reader: ChoiceReader) -> str:
+def blank_restated_options(body: str, reader: ChoiceReader) -> str:
     """The text with restated options blanked out, every position kept."""
     for run in _runs(body, reader):
         if len(run) < _FEWEST:
@@ -44,7 +44,7 @@ def without_restated(body: str, reader: ChoiceReader) -> str:
     return body
 
 
-def without_rejected(body: str) -> str:
+def blank_rejected_options(body: str) -> str:
     """The text without what stands under "Why the other options are wrong:"."""
     return _REJECTED.sub(lambda match: match["kept"] + " " * len(match["list"]), body)
 

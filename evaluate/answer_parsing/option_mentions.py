@@ -29,7 +29,7 @@ class OptionMention(NamedTuple):
     stance: OptionStance
 
 
-def weighed(mentions: Sequence[OptionMention]) -> tuple[str | None, str]:
+def decide_letter(mentions: Sequence[OptionMention]) -> tuple[str | None, str]:
     """The letter that the mentions of options speak for, or why there is none; "" for none at all.
 
     An option that is denied or merely aired is no candidate. Of several candidates the concluded
@@ -49,7 +49,7 @@ def weighed(mentions: Sequence[OptionMention]) -> tuple[str | None, str]:
     return None, "several-options"
 
 
-def concluded(mentions: Sequence[OptionMention]) -> set[str]:
+def concluded_letters(mentions: Sequence[OptionMention]) -> set[str]:
     """The options that everything is said to point to."""
     return {mention.letter for mention in mentions if mention.stance is OptionStance.CONCLUDED}
 
@@ -94,7 +94,7 @@ def asserted_texts(body: str, reader: ChoiceReader) -> list[OptionMention]:
     return found
 
 
-def standing_letters(body: str, reader: ChoiceReader) -> list[OptionMention]:
+def lone_letters(body: str, reader: ChoiceReader) -> list[OptionMention]:
     """Letters that stand alone, where a letter can be an answer.
 
     One held for better than the others is concluded; one that something leads up to is asserted;
@@ -112,11 +112,11 @@ def standing_letters(body: str, reader: ChoiceReader) -> list[OptionMention]:
     return found
 
 
-def live_letters(body: str, reader: ChoiceReader) -> set[str]:
+def undenied_letters(body: str, reader: ChoiceReader) -> set[str]:
     """Letters that stand alone and are neither denied nor merely aired."""
     return {
         mention.letter
-        for mention in standing_letters(body, reader)
+        for mention in lone_letters(body, reader)
         if mention.stance not in {OptionStance.DENIED, OptionStance.MENTIONED}
     } & reader.letters
 

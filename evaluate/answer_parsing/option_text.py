@@ -17,7 +17,7 @@ EDGES = " \t\n.,:;!()[]\"'-\u2013\u2014"
 
 
 class OptionTexts:
-    """The texts of one item's options, as ``markup_removal.plain`` leaves them."""
+    """The texts of one item's options, as ``markup_removal.strip_markup`` leaves them."""
 
     def __init__(self, options: Sequence[tuple[str, str]]) -> None:
         self._texts = {letter: text for letter, text in options if text}
@@ -107,19 +107,21 @@ class OptionTexts:
         "Left" does for "Left lung" beside "Right lung", "glioma" not for "Low-grade glioma". A
         word of one letter might be the letter of an option.
         """
-        known = frozenset().union(*map(_said, self._texts.values()))
-        said = _said(text)
+        known = frozenset().union(*map(_content_words, self._texts.values()))
+        said = _content_words(text)
         said -= _GENERAL - known
         if not said or len(said) > _MOST_WORDS or any(len(w) == 1 and w.isalpha() for w in said):
             return None
-        holding = {key: words for key, own in self._texts.items() if said <= (words := _said(own))}
+        holding = {
+            key: words for key, own in self._texts.items() if said <= (words := _content_words(own))
+        }
         if len(holding) != 1:
             return None
         ((letter, words),) = holding.items()
         left = words - said
         if left & _DENYING or said <= _GENERAL:
             return None
-        others = [_said(own) for key, own in self._texts.items() if key != letter]
+        others = [_content_words(own) for key, own in self._texts.items() if key != letter]
         told = left <= _GENERAL or any(left <= other for other in others)
         return letter if told else None
 
@@ -139,7 +141,7 @@ def _squeezed(text: str) -> str:
     return re.sub(r"[\W_]+", "", text).casefold()
 
 
-def _said(text: str) -> frozenset[str]:
+def _content_words(text: str) -> frozenset[str]:
     """The words of a text without their plural, numbers as figures."""
     return frozenset(map(_singular, _LETTERS.findall(text.casefold()))) - _FUNCTION_WORDS
 

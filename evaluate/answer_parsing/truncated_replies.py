@@ -17,7 +17,7 @@ _OUTRIGHT = frozenset({"boxed", "declared", "element", "json", "singled-out", "v
 _LAST_WORD = re.compile(r"\S+\Z")
 
 
-def extract_cut(reply: str, options: Sequence[tuple[str, str]]) -> ParsedAnswer:
+def extract_truncated(reply: str, options: Sequence[tuple[str, str]]) -> ParsedAnswer:
     """The letter that a cut reply gave before it ended.
 
     Args:

@@ -25,14 +25,14 @@ from typing import Any
 
 from medrcube.errors import ModelError
 from medrcube.evaluate.cost.budget import Prices
-from medrcube.evaluate.cost.forecast import questions_of, tokens_in
+from medrcube.evaluate.cost.forecast import distinct_questions, tokens_in
 from medrcube.evaluate.models.protocol import Model
-from medrcube.evaluate.questions.question_setup import Asking
+from medrcube.evaluate.questions.question_setup import QuestionSetup
 from medrcube.evaluate.runner.attempt_log import read_attempts
 from medrcube.evaluate.runner.plan import RunPlan
 from medrcube.evaluate.runner.run_folder import attempts_path
 
-__all__ = ["ENOUGH", "FIRST", "MOST", "WITHIN", "CostEstimate", "estimate", "steps"]
+__all__ = ["ENOUGH", "FIRST", "MOST", "WITHIN", "CostEstimate", "estimate", "sample_sizes"]
 
 FIRST, MOST, PART = 32, 256, 4
 """Items of the first draw, of the last, and the part of the run that is asked at most: one in."""
@@ -97,7 +97,7 @@ class CostEstimate:
         return asdict(self)
 
 
-def steps(items: int) -> Iterator[int]:
+def sample_sizes(items: int) -> Iterator[int]:
     """How many items to ask, step by step: twice as many each time."""
     most = min(MOST, math.ceil(items / PART))
     size = FIRST
@@ -111,7 +111,7 @@ def estimate(
     out: Path,
     plan: RunPlan,
     model: Model,
-    asking: Asking,
+    asking: QuestionSetup,
     *,
     prices: Prices | None,
     ask: Callable[[int], object],
@@ -131,7 +131,7 @@ def estimate(
     Raises:
         ModelError: the server does not count tokens, or nothing was answered.
     """
-    for size in steps(len(plan.items)):
+    for size in sample_sizes(len(plan.items)):
         ask(size)
         found = _measure(out, plan, model, asking, prices, drawn=size, batches=batches)
         if found.within is not None and found.within <= ENOUGH:
@@ -143,13 +143,13 @@ def _measure(
     out: Path,
     plan: RunPlan,
     model: Model,
-    asking: Asking,
+    asking: QuestionSetup,
     prices: Prices | None,
     *,
     drawn: int,
     batches: bool,
 ) -> CostEstimate:
-    distinct = questions_of(plan.asked)
+    distinct = distinct_questions(plan.asked)
     charged = prices or _TOKENS
     usage, spent = _usage(out, distinct, charged)
     if not usage:

@@ -10,18 +10,25 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.evaluate.cost.budget import Prices
-from medrcube.evaluate.cost.image_tokens import counted_as, picture_tokens
+from medrcube.evaluate.cost.image_tokens import picture_tokens, rule_name
 from medrcube.evaluate.image_files import read_picture
 from medrcube.evaluate.models.protocol import Model, RejectedError
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.questions.downscaling import size_of, size_within
-from medrcube.evaluate.questions.question_setup import Asking
+from medrcube.evaluate.questions.question_setup import QuestionSetup
 from medrcube.evaluate.questions.selection import WITHDRAWN
 from medrcube.evaluate.runner.attempt_log import read_attempts
 from medrcube.evaluate.runner.plan import RunPlan
 from medrcube.evaluate.runner.run_folder import AskedQuestion, attempts_path
 
-__all__ = ["CHARACTERS_A_TOKEN", "CostForecast", "Sent", "forecast", "questions_of", "tokens_in"]
+__all__ = [
+    "CHARACTERS_A_TOKEN",
+    "CostForecast",
+    "SentImage",
+    "distinct_questions",
+    "forecast",
+    "tokens_in",
+]
 
 CHARACTERS_A_TOKEN = 4
 """Of English, as OpenAI and Google document it."""
@@ -31,7 +38,7 @@ _MILLION = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
+class SentImage:
     """A picture as it is sent.
 
     Attributes:
@@ -103,7 +110,7 @@ class CostForecast:
 
 
 def forecast(
-    out: Path, plan: RunPlan, model: Model, asking: Asking, prices: Prices | None = None
+    out: Path, plan: RunPlan, model: Model, asking: QuestionSetup, prices: Prices | None = None
 ) -> CostForecast:
     """What a run in ``out`` would do; nothing is sent and nothing is written.
 
@@ -116,7 +123,7 @@ def forecast(
     """
     replies = [a for a in read_attempts(attempts_path(out)) if a["status"] == "reply"]
     replied = {reply["key"] for reply in replies}
-    distinct = questions_of(plan.asked)
+    distinct = distinct_questions(plan.asked)
     todo = [one for key, one in distinct.items() if key not in replied]
     shown = [image for one in todo for image in _images(one, plan)]
     sizes = _sizes(plan, asking, set(shown))
@@ -159,17 +166,17 @@ def forecast(
         cost_in=cost(0),
         cost=cost(None if each is None else each * len(todo)),
         cost_most=cost(most),
-        pictures_counted=counted_as(model.name),
+        pictures_counted=rule_name(model.name),
     )
 
 
-def questions_of(asked: Iterable[AskedQuestion]) -> dict[str, AskedQuestion]:
+def distinct_questions(asked: Iterable[AskedQuestion]) -> dict[str, AskedQuestion]:
     """The distinct questions of a run by their key."""
     return {one.key: one for one in asked if one.key is not None}
 
 
 def tokens_in(
-    plan: RunPlan, asking: Asking, model: Model, asked: Iterable[AskedQuestion]
+    plan: RunPlan, asking: QuestionSetup, model: Model, asked: Iterable[AskedQuestion]
 ) -> dict[str, int]:
     """Tokens that are sent with each question, by its key."""
     listed = list(asked)
@@ -200,10 +207,10 @@ def _images(asked: AskedQuestion, plan: RunPlan) -> list[str]:
     return [image for image in shown if image is not None]
 
 
-def _sizes(plan: RunPlan, asking: Asking, images: Iterable[str]) -> dict[str, Sent]:
+def _sizes(plan: RunPlan, asking: QuestionSetup, images: Iterable[str]) -> dict[str, SentImage]:
     """Pictures by path; one whose size cannot be read is left out, and fails when it is asked."""
 
-    def look(image: str) -> Sent | None:
+    def look(image: str) -> SentImage | None:
         root = plan.benchmark.root
         picture = read_picture(root / image, root=root)
         try:
@@ -211,7 +218,7 @@ def _sizes(plan: RunPlan, asking: Asking, images: Iterable[str]) -> dict[str, Se
         except RejectedError:
             return None
         shown = size_within(size, asking.image_size)
-        return Sent(size=shown, file_size=size, data=len(picture.data))
+        return SentImage(size=shown, file_size=size, data=len(picture.data))
 
     listed = sorted(images)
     with ThreadPoolExecutor() as pool:
@@ -219,7 +226,7 @@ def _sizes(plan: RunPlan, asking: Asking, images: Iterable[str]) -> dict[str, Se
         return {image: one for image, one in found if one is not None}
 
 
-def _text_tokens(asked: AskedQuestion, plan: RunPlan, asking: Asking, model: Model) -> int:
+def _text_tokens(asked: AskedQuestion, plan: RunPlan, asking: QuestionSetup, model: Model) -> int:
     system = model.identity.get("system")
     texts = [asking.prompt.render(plan.examples[name]) for name, _ in asked.shots]
     texts += [plan.examples[name].key for name, _ in asked.shots]
@@ -228,6 +235,6 @@ def _text_tokens(asked: AskedQuestion, plan: RunPlan, asking: Asking, model: Mod
     return sum(_MESSAGE + math.ceil(len(text) / CHARACTERS_A_TOKEN) for text in texts)
 
 
-def _picture_tokens(model: Model, sent: Sent) -> int:
+def _picture_tokens(model: Model, sent: SentImage) -> int:
     detail = model.identity.get("image_detail")
     return picture_tokens(model.name, sent.size, detail if isinstance(detail, str) else None)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-__all__ = ["counted_as", "picture_tokens"]
+__all__ = ["picture_tokens", "rule_name"]
 
 
 def picture_tokens(model: str, size: tuple[int, int], detail: str | None = None) -> int:
@@ -32,7 +32,7 @@ def picture_tokens(model: str, size: tuple[int, int], detail: str | None = None)
     return count(*size, detail == "low")
 
 
-def counted_as(model: str) -> str:
+def rule_name(model: str) -> str:
     """Whose rule is taken for a model, in words."""
     return _rule(model)[0]
 

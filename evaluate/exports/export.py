@@ -6,7 +6,7 @@ from pathlib import Path
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.exports.inspect_samples import INSPECT, export_inspect_task
-from medrcube.evaluate.exports.selection import PRIVATE, ExportSelection, mark
+from medrcube.evaluate.exports.selection import PRIVATE, ExportSelection, mark_private
 from medrcube.evaluate.exports.vlmevalkit import export_vlmevalkit
 
 VLMEVALKIT = "vlmevalkit"
@@ -30,11 +30,11 @@ def write_export(selection: ExportSelection, out: Path, harness: str) -> Path:
     if (out / PRIVATE).exists() and not selection.private:
         raise WorkspaceError(f"{out}: holds restricted pictures; choose another folder")
     out.mkdir(parents=True, exist_ok=True)
-    mark(out, selection)
+    mark_private(out, selection)
     if harness == VLMEVALKIT:
         return export_vlmevalkit(selection, out)
     if harness == INSPECT:
         return export_inspect_task(selection, out)
-    from medrcube.evaluate.exports.task_folders import export_tasks  # noqa: PLC0415 - needs an extra
+    from medrcube.evaluate.exports.task_folders import export_task_folder  # noqa: PLC0415 - needs an extra
 
-    return export_tasks(selection, out, harness)
+    return export_task_folder(selection, out, harness)

@@ -41,7 +41,7 @@ def export_inspect_task(selection: ExportSelection, out: Path) -> Path:
     return path
 
 
-def sample(item: BenchmarkItem, image: str) -> dict[str, Any]:
+def inspect_sample(item: BenchmarkItem, image: str) -> dict[str, Any]:
     """An item as a record of a sample.
 
     ``unit`` in its metadata is the patient, case or picture by which standard errors are
@@ -75,4 +75,4 @@ def _samples(selection: ExportSelection, out: Path) -> Iterator[dict[str, Any]]:
         name = f"{PICTURES}/{picture.sha256}.{kind}"
         if not (out / name).exists():
             write_bytes(out / name, picture.data)
-        yield sample(item, name)
+        yield inspect_sample(item, name)

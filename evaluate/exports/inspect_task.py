@@ -30,9 +30,14 @@ from inspect_ai.solver import TaskState, generate
 
 from medrcube.evaluate.answer_parsing import extract
 from medrcube.evaluate.dataset import Benchmark, BenchmarkItem, load_benchmark
-from medrcube.evaluate.exports.inspect_samples import sample
-from medrcube.evaluate.exports.selection import items_of, select
-from medrcube.evaluate.questions.data_agreements import allowed, cards, stays_here, under_contract
+from medrcube.evaluate.exports.inspect_samples import inspect_sample
+from medrcube.evaluate.exports.selection import items_text, select_exportable
+from medrcube.evaluate.questions.data_agreements import (
+    known_cards,
+    permitted_sources,
+    sources_under_agreement,
+    stays_here,
+)
 
 _HERE = ("hf/", "mockllm/", "none/")
 
@@ -52,7 +57,7 @@ def benchmark(release: str, i_may_send: str | list[str] = "") -> Task:
     """
     loaded = load_benchmark(Path(release).absolute())
     named = i_may_send.split(",") if isinstance(i_may_send, str) else i_may_send
-    chosen = select(
+    chosen = select_exportable(
         _sendable(loaded, [name.strip() for name in named if name.strip()]), private=True
     )
     for sentence in chosen.left_out():
@@ -82,8 +87,8 @@ def letter() -> Scorer:
 def _sendable(loaded: Benchmark, named: Iterable[str]) -> Benchmark:
     """The release without the pictures that must not leave this machine, where they would."""
     model = get_model()
-    closed = under_contract(loaded.items, cards())
-    leave = allowed(named, closed)
+    closed = sources_under_agreement(loaded.items, known_cards())
+    leave = permitted_sources(named, closed)
     if str(model).startswith(_HERE) or stays_here(model.api.base_url):
         return loaded
     kept = tuple(item for item in loaded.items if item.dataset not in closed - leave)
@@ -92,14 +97,14 @@ def _sendable(loaded: Benchmark, named: Iterable[str]) -> Benchmark:
             item.dataset for item in kept
         )
         _tell(
-            f"left out {items_of(left_out)}: a contract keeps their pictures on this machine; "
+            f"left out {items_text(left_out)}: a contract keeps their pictures on this machine; "
             "-T i_may_send=SOURCE,...  if the owner lets you send them"
         )
     return replace(loaded, items=kept)
 
 
 def _sample(loaded: Benchmark, item: BenchmarkItem) -> Sample:
-    return Sample(**sample(item, str(loaded.path(item))))
+    return Sample(**inspect_sample(item, str(loaded.path(item))))
 
 
 def _tell(sentence: str) -> None:

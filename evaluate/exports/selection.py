@@ -60,22 +60,22 @@ class ExportSelection:
         told = []
         if self.withdrawn:
             told.append(
-                f"left out {items_of(self.withdrawn)}: withdrawn by the errata of the release"
+                f"left out {items_text(self.withdrawn)}: withdrawn by the errata of the release"
             )
         if self.withheld:
             told.append(
-                f"left out {items_of(self.withheld)}: their pictures may not be passed on; "
+                f"left out {items_text(self.withheld)}: their pictures may not be passed on; "
                 "--private takes them, for your own use"
             )
         if self.absent:
             told.append(
-                f"left out {items_of(self.absent)}: their pictures are not in this release; "
+                f"left out {items_text(self.absent)}: their pictures are not in this release; "
                 "medrcube reconstruct  makes them from your own copy of the data"
             )
         return tuple(told)
 
 
-def select(benchmark: Benchmark, *, private: bool) -> ExportSelection:
+def select_exportable(benchmark: Benchmark, *, private: bool) -> ExportSelection:
     """Choose the items that have a picture; restricted ones only where ``private``.
 
     A picture with the bytes of a restricted one is as restricted as that.
@@ -109,13 +109,13 @@ def select(benchmark: Benchmark, *, private: bool) -> ExportSelection:
     return chosen
 
 
-def mark(out: Path, selection: ExportSelection) -> None:
+def mark_private(out: Path, selection: ExportSelection) -> None:
     """Mark a folder that holds restricted pictures as private."""
     if selection.private:
         (out / PRIVATE).write_text(_MARK, encoding="utf-8")
 
 
-def items_of(by_dataset: Mapping[str, int]) -> str:
+def items_text(by_dataset: Mapping[str, int]) -> str:
     """Items in words: how many, and of which datasets."""
     named = ", ".join(f"{name} {count:,}" for name, count in sorted(by_dataset.items()))
     return f"{counted(sum(by_dataset.values()), 'item')} ({named})"

@@ -34,7 +34,7 @@ _SCHEMA = pa.schema(
 _ROWS = 100
 
 
-def export_tasks(selection: ExportSelection, out: Path, harness: str) -> Path:
+def export_task_folder(selection: ExportSelection, out: Path, harness: str) -> Path:
     """Write a task folder; ``--include_path`` takes it.
 
     Args:

@@ -73,7 +73,7 @@ def _rows(selection: ExportSelection) -> Iterator[list[str]]:
             item.name,
             image,
             item.question,
-            *(_kept(options.get(letter, "")) for letter in LETTERS),
+            *(_pandas_safe(options.get(letter, "")) for letter in LETTERS),
             item.key,
             item.dataset,
             item.task.value,
@@ -83,6 +83,6 @@ def _rows(selection: ExportSelection) -> Iterator[list[str]]:
         ]
 
 
-def _kept(text: str) -> str:
+def _pandas_safe(text: str) -> str:
     # VLMEvalKit would drop such an option; with a blank behind it, pandas takes it for a text.
     return f"{text} " if text in _NO_VALUES else text

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.exports.inspect_log import ARCHIVE
-from medrcube.evaluate.imports.epochs import one_run
+from medrcube.evaluate.imports.epochs import single_run
 from medrcube.evaluate.imports.inspect_logs import read_inspect
 from medrcube.evaluate.imports.item_matching import Question
 from medrcube.evaluate.imports.lm_eval import read_samples
@@ -44,7 +44,7 @@ def read_replies(path: Path, model: str | None = None) -> ForeignRun:
     if not found.replies:
         first = f"; {found.bad[0]}" if found.bad else ""
         raise WorkspaceError(f"{path}: holds no reply{first}")
-    return one_run(found, path, model)
+    return single_run(found, path, model)
 
 
 def _is_of_harness(path: Path) -> bool:
@@ -71,7 +71,7 @@ def read_foreign(path: Path, model: str | None = None) -> ForeignRun:
         raise WorkspaceError(f"{path} {found.bad[0]}")
     if not found.replies:
         raise WorkspaceError(f"{path}: holds no reply")
-    found = one_run(found, path, model)
+    found = single_run(found, path, model)
     if found.bad:
         raise WorkspaceError(f"{path}: {found.bad[0]}")
     seen = set[Question]()

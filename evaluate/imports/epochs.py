@@ -9,10 +9,10 @@ from medrcube.console.counts import counted
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.imports.replies import ForeignRun
 
-__all__ = ["one_run"]
+__all__ = ["single_run"]
 
 
-def one_run(found: ForeignRun, path: Path, model: str | None) -> ForeignRun:
+def single_run(found: ForeignRun, path: Path, model: str | None) -> ForeignRun:
     """The replies of one model, the lowest of its epochs as epoch 0.
 
     Args:

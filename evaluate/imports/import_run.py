@@ -12,9 +12,9 @@ from medrcube.console.counts import counted
 from medrcube.errors import ModelError, WorkspaceError
 from medrcube.evaluate.dataset import Benchmark
 from medrcube.evaluate.imports.detect_format import read_foreign, read_replies
-from medrcube.evaluate.imports.item_matching import Matched, Question, match_replies
+from medrcube.evaluate.imports.item_matching import MatchedReplies, Question, match_replies
 from medrcube.evaluate.imports.replies import ForeignReply, ForeignRun
-from medrcube.evaluate.imports.shown_options import SHOWN, difference, without_differing
+from medrcube.evaluate.imports.shown_options import SHOWN, drop_differing, shown_difference
 from medrcube.evaluate.models.protocol import Json, ModelRequest, Reply
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.questions.selection import ItemFilter
@@ -27,16 +27,16 @@ from medrcube.evaluate.runner.run_folder import (
     attempts_path,
     now,
     read_manifest,
-    write_lines,
+    write_json_lines,
     write_manifest,
 )
 from medrcube.evaluate.scoring import read_results, score
 
-__all__ = ["Imported", "import_run", "score_replies", "write_run"]
+__all__ = ["ImportedRun", "import_run", "score_replies", "write_run"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
+class ImportedRun:
     """What became of a file.
 
     Attributes:
@@ -51,7 +51,7 @@ class Imported:
     tool: str
     model: str
     replies: int
-    matched: Matched
+    matched: MatchedReplies
     metrics: Mapping[str, Any]
     standing: QuestionStates
 
@@ -68,7 +68,7 @@ def import_run(
     *,
     model: str | None = None,
     edition: Benchmark | None = None,
-) -> Imported:
+) -> ImportedRun:
     """Make a run of a result file of another harness; all of it must be of this release.
 
     Args:
@@ -90,7 +90,7 @@ def import_run(
             f"{path}: has replies to {counted(len(strange), 'item')} that {benchmark.root} does "
             f"not have: {', '.join(strange[:SHOWN])}; expected a result of this release"
         )
-    matched = without_differing(matched, found, benchmark.items, path)
+    matched = drop_differing(matched, found, benchmark.items, path)
     return write_run(
         found, matched, benchmark, out, digest=_digest(path), model=model, edition=edition
     )
@@ -98,12 +98,12 @@ def import_run(
 
 def score_replies(
     path: Path, benchmark: Benchmark, out: Path, *, model: str | None = None
-) -> Imported:
+) -> ImportedRun:
     """Make a run of whatever replies a file has to the items of a release, and score it.
 
-    Unknown, repeated and missing items are counted in ``Imported.matched``; an item without a reply
-    is ``failed``, which is no wrong answer. The replies are scored whether the pictures lie in this
-    copy of the release or not, since they were given elsewhere.
+    Unknown, repeated and missing items are counted in ``ImportedRun.matched``; an item without a
+    reply is ``failed``, not wrong. Replies are scored whether or not this copy of the release has
+    the pictures, since they were given elsewhere.
 
     Raises:
         WorkspaceError: the file cannot be read, has no reply to any item of the release, shows
@@ -118,13 +118,13 @@ def score_replies(
             f"{path}: has no reply that belongs to one item of {benchmark.root}"
             f"{f'; it names {named}' if named else ''}; expected DATASET/ID, or the id"
         )
-    matched = without_differing(matched, found, benchmark.items, path)
+    matched = drop_differing(matched, found, benchmark.items, path)
     return write_run(found, matched, benchmark, out, digest=_digest(path), model=model)
 
 
 def write_run(
     found: ForeignRun,
-    matched: Matched,
+    matched: MatchedReplies,
     benchmark: Benchmark,
     out: Path,
     *,
@@ -133,7 +133,7 @@ def write_run(
     choice: ItemFilter | None = None,
     about: Mapping[str, Any] | None = None,
     edition: Benchmark | None = None,
-) -> Imported:
+) -> ImportedRun:
     """Write the folder of a run from replies that were matched with the items of a release.
 
     Args:
@@ -171,7 +171,7 @@ def write_run(
     forms = {one.item.name for one in asked}
     _same_options(asked, matched.replies, found)
     write_plan(out, plan)
-    write_lines(attempts_path(out), _attempts(asked, matched.replies, found))
+    write_json_lines(attempts_path(out), _attempts(asked, matched.replies, found))
     manifest = read_manifest(out)
     # Whoever asked elsewhere may have worded the question in another way.
     worded = {"name": "", "version": found.prompt or f"of {found.tool}"}
@@ -179,7 +179,7 @@ def write_run(
     ended = {"ended": now(), "prompt": worded, "models": models}
     write_manifest(out, {**manifest, **ended, **(about or {})})
     metrics = score(out)
-    return Imported(
+    return ImportedRun(
         tool=found.tool,
         model=name,
         replies=len(matched.replies),
@@ -201,7 +201,7 @@ def _same_options(
         reply = replies.get(_question(one))
         if reply is None:
             continue
-        other = difference(reply, one.item) if reply.options else "options"
+        other = shown_difference(reply, one.item) if reply.options else "options"
         if other is not None:
             raise WorkspaceError(
                 f"{one.item.name} was asked there with other {other} ({found.condition.value}, "

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from medrcube.evaluate.dataset import BenchmarkItem
 from medrcube.evaluate.imports.replies import ForeignReply, ForeignRun
 
-__all__ = ["Matched", "Question", "match_replies"]
+__all__ = ["MatchedReplies", "Question", "match_replies"]
 
 Question = tuple[str, int, int]
 """Name of an item, epoch, and by how many places its options are rotated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Matched:
+class MatchedReplies:
     """The replies of a file, held against the items of a release.
 
     Attributes:
@@ -49,7 +49,7 @@ class Matched:
 
 def match_replies(
     found: ForeignRun, items: Sequence[BenchmarkItem], withdrawn: Collection[str] = ()
-) -> Matched:
+) -> MatchedReplies:
     """Sort the replies of a file by the items of a release.
 
     Args:
@@ -77,7 +77,7 @@ def match_replies(
         if len(told) == 1 and None not in told and key[0] not in withdrawn
     }
     answered = {name for name, _, _ in replies}
-    return Matched(
+    return MatchedReplies(
         replies=replies,
         unknown=tuple(unknown),
         ambiguous=tuple(ambiguous),

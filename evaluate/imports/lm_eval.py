@@ -36,7 +36,7 @@ def read_samples(path: Path) -> ForeignRun:
                 f"{where}: names no item; expected the samples of a task that  medrcube export  "
                 "wrote"
             )
-        text = first_text(_said(row), where)
+        text = first_text(_raw_reply(row), where)
         doc = row.get("doc")
         question, options = question_and_options(doc if isinstance(doc, dict) else {})
         replies.append(
@@ -48,6 +48,6 @@ def read_samples(path: Path) -> ForeignRun:
     )
 
 
-def _said(row: Mapping[str, Any]) -> Any:
+def _raw_reply(row: Mapping[str, Any]) -> Any:
     # The raw reply where there is one: a filter may have taken a letter out of it already.
     return row["resps"] if "resps" in row else row.get("filtered_resps")

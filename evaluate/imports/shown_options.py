@@ -15,13 +15,13 @@ from typing import Any
 from medrcube.console.counts import counted
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.dataset import LETTERS, BenchmarkItem
-from medrcube.evaluate.imports.item_matching import Matched
+from medrcube.evaluate.imports.item_matching import MatchedReplies
 from medrcube.evaluate.imports.replies import ForeignReply, ForeignRun
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.questions.option_letters import misplaced_option
 from medrcube.evaluate.runner.run_state import FAILURE_GATE
 
-__all__ = ["SHOWN", "difference", "question_and_options", "without_differing"]
+__all__ = ["SHOWN", "drop_differing", "question_and_options", "shown_difference"]
 
 SHOWN = 5
 """So many items are named in a message."""
@@ -48,7 +48,7 @@ def question_and_options(row: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     return question if isinstance(question, str) else "", tuple(map(str, texts))
 
 
-def difference(reply: ForeignReply, item: BenchmarkItem) -> str | None:
+def shown_difference(reply: ForeignReply, item: BenchmarkItem) -> str | None:
     """``question`` or ``options`` where the reply was given to others than the item's."""
     told = [_plain(text) for text in reply.options]
     own = [_plain(text) for _, text in item.options]
@@ -62,9 +62,9 @@ def difference(reply: ForeignReply, item: BenchmarkItem) -> str | None:
     return "options" if misplaced and {*misplaced[1]} - {misplaced[0]} else None
 
 
-def without_differing(
-    matched: Matched, found: ForeignRun, items: Sequence[BenchmarkItem], path: Path
-) -> Matched:
+def drop_differing(
+    matched: MatchedReplies, found: ForeignRun, items: Sequence[BenchmarkItem], path: Path
+) -> MatchedReplies:
     """Leave out the replies to other questions or options than those of the release.
 
     A turned or reworded form is held against what was asked, not against the release.
@@ -78,7 +78,7 @@ def without_differing(
     other = {
         name: what
         for (name, _, _), reply in matched.replies.items()
-        if (what := difference(reply, by_name[name]))
+        if (what := shown_difference(reply, by_name[name]))
     }
     answered = {name for name, _, _ in matched.replies}
     if len(other) > max(1, FAILURE_GATE * len(answered)):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from medrcube.evaluate.answer_parsing.markup_removal import plain
+from medrcube.evaluate.answer_parsing.markup_removal import strip_markup
 from medrcube.evaluate.answer_parsing.thinking_blocks import strip_reasoning
 from medrcube.evaluate.models.protocol import Json, Model
 from medrcube.evaluate.outcomes import AnswerOutcome, Result
@@ -151,7 +151,7 @@ def read_verdict(text: str | None, options: Iterable[tuple[str, str]]) -> str | 
 
 def _bare(text: str) -> str:
     visible = strip_reasoning(text)
-    match = _VERDICT.fullmatch(plain(visible.text)) if visible.closed else None
+    match = _VERDICT.fullmatch(strip_markup(visible.text)) if visible.closed else None
     return match["verdict"].casefold() if match else ""
 
 

@@ -30,7 +30,7 @@ _DEPTH_AT = 24
 """Byte of the bit depth in a PNG: signature, length and name of IHDR, width, height."""
 
 
-def presentable(picture: ImageFile) -> tuple[str, bytes]:
+def sendable_bytes(picture: ImageFile) -> tuple[str, bytes]:
     """Media type and bytes to send. Decodes where it must, so call it in a thread.
 
     Raises:

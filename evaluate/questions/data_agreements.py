@@ -47,12 +47,12 @@ def stays_here(endpoint: str | None) -> bool:
         return False
 
 
-def cards() -> Mapping[str, Card]:
+def known_cards() -> Mapping[str, Card]:
     """The cards of all sources that are known here, by id."""
     return {name: source.card for name, source in find_sources().items()}
 
 
-def without_contracts(
+def withhold_agreement_sources(
     choice: ItemFilter, items: Iterable[BenchmarkItem], model: Model, may_send: Iterable[str]
 ) -> ItemFilter:
     """The choice without the sources whose pictures must not leave this machine.
@@ -65,10 +65,14 @@ def without_contracts(
     """
     if not sends_outside(model):
         return choice
-    return replace(choice, withheld=under_contract(items, cards()) - frozenset(may_send))
+    return replace(
+        choice, withheld=sources_under_agreement(items, known_cards()) - frozenset(may_send)
+    )
 
 
-def under_contract(items: Iterable[BenchmarkItem], known: Mapping[str, Card]) -> frozenset[str]:
+def sources_under_agreement(
+    items: Iterable[BenchmarkItem], known: Mapping[str, Card]
+) -> frozenset[str]:
     """Folders of sources with pictures that only their user may have, as they stand in a release.
 
     Args:
@@ -89,7 +93,7 @@ def under_contract(items: Iterable[BenchmarkItem], known: Mapping[str, Card]) ->
     return frozenset(found)
 
 
-def allowed(named: Iterable[str], folders: Collection[str]) -> frozenset[str]:
+def permitted_sources(named: Iterable[str], folders: Collection[str]) -> frozenset[str]:
     """The folders of a release that ``--i-may-send`` names.
 
     Raises:
@@ -106,7 +110,7 @@ def allowed(named: Iterable[str], folders: Collection[str]) -> frozenset[str]:
     return frozenset(folder for folder in wanted.values() if folder is not None)
 
 
-def terms(folder: str, known: Mapping[str, Card]) -> str:
+def rights_text(folder: str, known: Mapping[str, Card]) -> str:
     """What is known of the rights to a source, in words for whoever is about to send it."""
     card = next((card for card in known.values() if _fold(card.id) == _fold(folder)), None)
     if card is None:

@@ -12,7 +12,7 @@ import io
 
 from medrcube.errors import MissingExtraError
 from medrcube.evaluate.image_files import ImageFile
-from medrcube.evaluate.models.image_payload import presentable
+from medrcube.evaluate.models.image_payload import sendable_bytes
 from medrcube.evaluate.models.protocol import RejectedError
 
 try:
@@ -60,7 +60,7 @@ def shrink(picture: ImageFile, longest: int) -> ImageFile:
     """
     if max(size_of(picture)) <= longest:
         return picture
-    _, data = presentable(picture)
+    _, data = sendable_bytes(picture)
     try:
         with Image.open(io.BytesIO(data)) as file:
             file.load()

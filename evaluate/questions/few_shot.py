@@ -26,11 +26,11 @@ from medrcube.errors import WorkspaceError
 from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
 from medrcube.evaluate.models.protocol import Json
 from medrcube.evaluate.questions.conditions import Presentation
-from medrcube.evaluate.questions.perceptual_hashes import looks_of
-from medrcube.evaluate.runner.example_store import KeptExamples
+from medrcube.evaluate.questions.perceptual_hashes import perceptual_hashes
+from medrcube.evaluate.runner.example_store import StoredExamples
 from medrcube.perceptual_hash import DISTANCE
 
-__all__ = ["MOST", "RULE", "Examples", "Shots", "examples"]
+__all__ = ["MOST", "RULE", "ExamplePool", "FewShotSettings", "example_pool"]
 
 MOST = 16
 """So many examples may stand before a question."""
@@ -47,7 +47,7 @@ _TIERS: Mapping[str, Callable[[BenchmarkItem], tuple[str, ...]]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shots:
+class FewShotSettings:
     """What the user asks for.
 
     Attributes:
@@ -64,7 +64,7 @@ class Shots:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Examples:
+class ExamplePool:
     """Examples that a release can give.
 
     Attributes:
@@ -74,10 +74,10 @@ class Examples:
         looks: hash of each picture by its path, of what it looks like.
         units_known: whether patients or cases are told of every item of the pool.
         withdrawn: names of items that are no examples any more, although the run has them.
-        chosen: examples that earlier sessions of the run chose; see ``KeptExamples``.
+        chosen: examples that earlier sessions of the run chose; see ``StoredExamples``.
     """
 
-    shots: Shots
+    shots: FewShotSettings
     pool: tuple[BenchmarkItem, ...]
     units: Mapping[str, frozenset[str]]
     looks: Mapping[str, int]
@@ -142,12 +142,12 @@ class Examples:
             f"{len(self.pool):,} items may be examples; ask for fewer, or for none"
         )
 
-    def _apart(self, shown: Presentation) -> _Apart:
+    def _apart(self, shown: Presentation) -> _ExampleFilter:
         # An item that is asked with a picture of another must not learn of either.
         images = {str(image) for image in (shown.item.image, shown.image) if image is not None}
         units = {unit for image in images for unit in self.units.get(image, ())}
-        return _Apart(
-            examples=self,
+        return _ExampleFilter(
+            pool=self,
             names={shown.item.name, *self.withdrawn},
             images=images,
             units=units | ({shown.item.unit} - {""}),
@@ -192,10 +192,10 @@ class Examples:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Apart:
+class _ExampleFilter:
     """What a further example must differ from: the question, and the examples before it."""
 
-    examples: Examples
+    pool: ExamplePool
     names: set[str]
     images: set[str]
     units: set[str]
@@ -204,7 +204,7 @@ class _Apart:
     def takes(self, item: BenchmarkItem) -> bool:
         """Whether an item may be an example; if so, the next one must differ from it too."""
         image = str(item.image)
-        units, look = self.examples.units.get(image, frozenset()), self.examples.looks[image]
+        units, look = self.pool.units.get(image, frozenset()), self.pool.looks[image]
         if item.name in self.names or image in self.images or self.units & units:
             return False
         if any((look ^ other).bit_count() <= DISTANCE for other in self.looks):
@@ -215,13 +215,13 @@ class _Apart:
         return True
 
 
-def examples(
+def example_pool(
     benchmark: Benchmark,
-    shots: Shots,
+    shots: FewShotSettings,
     asked: Iterable[BenchmarkItem],
     withheld: Iterable[str] = (),
-    kept: KeptExamples | None = None,
-) -> Examples:
+    kept: StoredExamples | None = None,
+) -> ExamplePool:
     """The examples of a release; decodes every picture whose look is not kept.
 
     Args:
@@ -231,9 +231,9 @@ def examples(
         withheld: sources whose pictures must not be sent: an example is sent as well.
         kept: what the run knows already.
     """
-    kept, left_out = kept or KeptExamples(), set(withheld)
+    kept, left_out = kept or StoredExamples(), set(withheld)
     usable = [image for image, digest in benchmark.image_digests.items() if digest is not None]
-    looks = looks_of(benchmark, usable, kept.looks)
+    looks = perceptual_hashes(benchmark, usable, kept.looks)
     may = set(kept.pool) if kept.pool is not None else {i.name for i in benchmark.standing}
     pool = [i for i in benchmark.items if i.image in looks and i.name in may]
     pool = [item for item in pool if item.dataset not in left_out]
@@ -244,7 +244,7 @@ def examples(
             # Two files of the same bytes are one picture.
             mine = {f"picture {benchmark.image_digests.get(item.image)}"}
             units.setdefault(item.image, mine).update({item.unit} - {""})
-    return Examples(
+    return ExamplePool(
         shots=shots,
         pool=tuple(pool),
         units={image: frozenset(mine) for image, mine in units.items()},

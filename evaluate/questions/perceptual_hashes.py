@@ -17,10 +17,10 @@ try:
 except ImportError as error:
     raise MissingExtraError(error.name or "numpy", "evaluate") from error
 
-__all__ = ["looks_of"]
+__all__ = ["perceptual_hashes"]
 
 
-def looks_of(
+def perceptual_hashes(
     benchmark: Benchmark, images: Iterable[str], known: Mapping[str, int]
 ) -> dict[str, int]:
     """Hash of each picture by its path; those that cannot be decoded are left out.
@@ -34,11 +34,11 @@ def looks_of(
     found = {image: known[sha256] for image in images if (sha256 := str(digests[image])) in known}
     rest = sorted(set(images) - set(found))
     with ThreadPoolExecutor() as pool:
-        hashed = zip(rest, pool.map(lambda image: _look(benchmark, image), rest), strict=True)
+        hashed = zip(rest, pool.map(lambda image: _hash_image(benchmark, image), rest), strict=True)
         return {**found, **{image: look for image, look in hashed if look is not None}}
 
 
-def _look(benchmark: Benchmark, image: str) -> int | None:
+def _hash_image(benchmark: Benchmark, image: str) -> int | None:
     try:
         data = read_picture(benchmark.root / image, root=benchmark.root).data
         with Image.open(BytesIO(data)) as picture:

@@ -12,19 +12,19 @@ from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
 from medrcube.evaluate.image_files import ImageFile
 from medrcube.evaluate.models.protocol import Json
 from medrcube.evaluate.questions.prompts import Prompt, default_prompt
-from medrcube.evaluate.runner.example_store import read_kept_examples
+from medrcube.evaluate.runner.example_store import read_examples
 
 if TYPE_CHECKING:
-    from medrcube.evaluate.questions.few_shot import Examples, Shots
+    from medrcube.evaluate.questions.few_shot import ExamplePool, FewShotSettings
 
-__all__ = ["SMALLEST", "Asking"]
+__all__ = ["SMALLEST", "QuestionSetup"]
 
 SMALLEST = 32
 """Least longest side of a picture that may be asked for; below it little of medicine is left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class QuestionSetup:
     """How every question of a run is put; part of the run's identity.
 
     Attributes:
@@ -35,7 +35,7 @@ class Asking:
     """
 
     prompt: Prompt = field(default_factory=default_prompt)
-    shots: Shots | None = None
+    shots: FewShotSettings | None = None
     image_size: int | None = None
 
     def __post_init__(self) -> None:
@@ -50,15 +50,15 @@ class Asking:
         asked: Iterable[BenchmarkItem],
         withheld: Iterable[str],
         run: Path,
-    ) -> Examples | None:
-        """The examples of a run in the folder ``run``; see ``shots.examples``."""
+    ) -> ExamplePool | None:
+        """The examples of a run in the folder ``run``; see ``few_shot.example_pool``."""
         if self.shots is None:
             return None
-        from medrcube.evaluate.questions.few_shot import examples  # noqa: PLC0415 - numpy and Pillow
+        from medrcube.evaluate.questions.few_shot import example_pool  # noqa: PLC0415 - numpy and Pillow
 
-        return examples(benchmark, self.shots, asked, withheld, read_kept_examples(run))
+        return example_pool(benchmark, self.shots, asked, withheld, read_examples(run))
 
-    def identity(self, found: Examples | None) -> dict[str, Json]:
+    def identity(self, found: ExamplePool | None) -> dict[str, Json]:
         """The parts of a manifest that name how questions are put.
 
         Args:

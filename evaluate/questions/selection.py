@@ -77,7 +77,7 @@ class ItemSelection:
         }
 
 
-def choose(benchmark: Benchmark, choice: ItemFilter) -> ItemSelection:
+def select_items(benchmark: Benchmark, choice: ItemFilter) -> ItemSelection:
     """The items that a run asks.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["asked_how", "prompt_words", "side_by_side"]
+__all__ = ["prompt_words", "settings_text", "side_by_side"]
 
 _ENDED = {"truncated": "cut"}
 """What runs of before version 5 of the metrics call an outcome."""
@@ -13,7 +13,7 @@ _ENDED = {"truncated": "cut"}
 _LEFT_OUT = {"not-there": "without their picture", "may-not-be-sent": "that may not be sent"}
 
 
-def asked_how(manifest: Mapping[str, Any]) -> dict[str, str]:
+def settings_text(manifest: Mapping[str, Any]) -> dict[str, str]:
     """What was set for a run, by name; the same for a run that was killed and went on.
 
     Args:
@@ -43,7 +43,7 @@ def prompt_words(prompt: Mapping[str, Any]) -> str:
 
 def side_by_side(manifests: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     """(name, of each run) of everything in which runs were set differently."""
-    found = [asked_how(manifest) for manifest in manifests]
+    found = [settings_text(manifest) for manifest in manifests]
     names = dict.fromkeys(name for one in found for name in one if name != "template")
     rows = [(name, *(one.get(name, "") for one in found)) for name in names]
     return [row for row in rows if len(set(row[1:])) > 1]

@@ -6,16 +6,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from medrcube.evaluate.reporting.question_setup import PLAIN, put
-from medrcube.evaluate.reporting.run_settings import INCOMPLETE, asked_alike
+from medrcube.evaluate.reporting.question_setup import PLAIN, changed_settings
+from medrcube.evaluate.reporting.run_settings import INCOMPLETE, runs_by_questions
 from medrcube.evaluate.reporting.scored_runs import Run
 from medrcube.evaluate.statistics.ranking import ranking
 
-__all__ = ["Block", "otherwise", "ranked_apart"]
+__all__ = ["RankingBlock", "differing_settings", "ranking_blocks"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class RankingBlock:
     """Runs that stand together.
 
     Attributes:
@@ -35,26 +35,28 @@ class Block:
         return {one.label: one.letters for one in ranking({r.label: r.results for r in self.runs})}
 
 
-def ranked_apart(runs: Sequence[Run]) -> list[Block]:
+def ranking_blocks(runs: Sequence[Run]) -> list[RankingBlock]:
     """Runs by what they were asked.
 
     First those that were asked most, then each other selection, sample, prompt or setting that
     changes the questions as a block, last the runs that lack too many replies.
     """
-    groups = asked_alike([run for run in runs if not run.incomplete])
+    groups = runs_by_questions([run for run in runs if not run.incomplete])
     groups.sort(key=lambda group: (-group[1][0].total["n"], -len(group[1]), group[0]))
     found = [
-        Block(title=f"Asked {asked}" if place else "", asked=asked, runs=_best_first(members))
+        RankingBlock(
+            title=f"Asked {asked}" if place else "", asked=asked, runs=_best_first(members)
+        )
         for place, (asked, members) in enumerate(groups)
     ]
     if incomplete := [run for run in runs if run.incomplete]:
-        found.append(Block(title=INCOMPLETE, asked="", runs=_best_first(incomplete)))
+        found.append(RankingBlock(title=INCOMPLETE, asked="", runs=_best_first(incomplete)))
     return found
 
 
-def otherwise(runs: Sequence[Run]) -> Mapping[str, Sequence[str]]:
+def differing_settings(runs: Sequence[Run]) -> Mapping[str, Sequence[str]]:
     """By label, in which words a run was asked otherwise than the most; people are left out."""
-    asked = {run.label: _asked(run) for run in runs if run.readers is None}
+    asked = {run.label: _settings(run) for run in runs if run.readers is None}
     usual = Counter(told for words in asked.values() for told in words.items())
     half = len(asked) / 2
     return {
@@ -67,9 +69,9 @@ def otherwise(runs: Sequence[Run]) -> Mapping[str, Sequence[str]]:
     }
 
 
-def _asked(run: Run) -> dict[str, str]:
+def _settings(run: Run) -> dict[str, str]:
     """The settings of a run that change its questions, in a few words each."""
-    return {**PLAIN, **put(run), "condition": run.condition.value}
+    return {**PLAIN, **changed_settings(run), "condition": run.condition.value}
 
 
 def _best_first(runs: Sequence[Run]) -> list[Run]:

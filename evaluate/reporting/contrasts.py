@@ -33,7 +33,7 @@ class Contrast:
     left_out: Mapping[str, int]
 
 
-def contrasts(run: Run) -> list[Contrast]:
+def contrast_sections(run: Run) -> list[Contrast]:
     """The contrasts for which the run asked the conditions."""
     found = run.metrics.get("contrasts") or {}
     shown = []

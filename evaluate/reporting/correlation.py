@@ -53,7 +53,7 @@ class Correlation:
     items: int = 0
 
 
-def correlation(runs: Sequence[Run]) -> Correlation | None:
+def correlation_section(runs: Sequence[Run]) -> Correlation | None:
     """The section; ``None`` for fewer than three runs, or runs of several benchmarks."""
     if len(runs) < FEWEST_RUNS or len({run.benchmark for run in runs}) > 1:
         return None

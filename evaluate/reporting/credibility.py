@@ -54,7 +54,7 @@ class Credibility:
     correlation: str
 
 
-def credibility(runs: Sequence[Run]) -> Credibility | None:
+def credibility_section(runs: Sequence[Run]) -> Credibility | None:
     """The section, or ``None`` where no run has two questions of different tiers on one picture."""
     rows = [
         (run, _point(run))

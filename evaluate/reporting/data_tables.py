@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from medrcube.evaluate.reporting.comparable_blocks import otherwise, ranked_apart
+from medrcube.evaluate.reporting.comparable_blocks import differing_settings, ranking_blocks
 from medrcube.evaluate.reporting.leaderboard import LeaderboardEntry, leaderboard
 from medrcube.evaluate.reporting.scored_runs import Run
 from medrcube.evaluate.statistics import published_table
@@ -153,14 +153,14 @@ def _item_rows(run: Run) -> Iterator[Row]:
 
 def _stands(runs: Sequence[Run]) -> dict[str, Row]:
     """By label, in the order of the blocks, what a run is ranked with and how it was asked."""
-    how = otherwise(runs)
+    how = differing_settings(runs)
     return {
         run.label: {
             "ranked_with": f"Asked {block.asked}" if block.asked else block.title,
             "asked_otherwise": "; ".join(how[run.label]),
             "group": letters.get(run.label, ""),
         }
-        for block in ranked_apart(runs)
+        for block in ranking_blocks(runs)
         for letters in [block.letters()]
         for run in block.runs
     }

@@ -54,7 +54,7 @@ class FailedItem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failures:
+class FailureSection:
     """What the section shows.
 
     Attributes:
@@ -76,7 +76,7 @@ class Failures:
     longest_reply: int
 
 
-def failures(runs: Sequence[Run], release: Benchmark | None) -> Failures:
+def failure_section(runs: Sequence[Run], release: Benchmark | None) -> FailureSection:
     """The questions that went wrong, at most ``MOST`` of them: rare outcomes and all tasks first.
 
     Runs of another benchmark than the first one's are left out: their questions are others.
@@ -87,10 +87,10 @@ def failures(runs: Sequence[Run], release: Benchmark | None) -> Failures:
         for result in run.results:
             answers.setdefault(result.item.name, []).append((number, result))
     failed = [found for found in answers.values() if _worst(found) is not None]
-    chosen = sorted(_drawn(failed)[:MOST], key=_place)
+    chosen = sorted(_draw_order(failed)[:MOST], key=_place)
     gallery = ImageEmbedder(release=release) if release else None
     shown = [_card(replies, gallery) for replies in chosen]
-    return Failures(
+    return FailureSection(
         shown=shown,
         total=len(failed),
         counts=Counter(
@@ -143,7 +143,7 @@ def _card(replies: Sequence[tuple[int, Result]], gallery: ImageEmbedder | None) 
     )
 
 
-def _drawn(
+def _draw_order(
     failed: Iterable[Sequence[tuple[int, Result]]],
 ) -> list[Sequence[tuple[int, Result]]]:
     """In an order whose beginning is a fair choice: outcomes and tasks take turns."""

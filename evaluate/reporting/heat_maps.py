@@ -8,7 +8,7 @@ from typing import Any
 
 from medrcube.console.counts import counted
 from medrcube.evaluate.outcomes import lost
-from medrcube.evaluate.reporting.interval_text import accuracy_told, certainty, without_reply
+from medrcube.evaluate.reporting.interval_text import accuracy_text, interval_text, lost_text
 from medrcube.evaluate.reporting.markup.colour_scales import Shade, shade, signed_shade
 from medrcube.evaluate.reporting.scored_runs import Run
 from medrcube.evaluate.runner.run_state import FAILURE_GATE
@@ -64,7 +64,7 @@ def position_map(voxels: Sequence[Row]) -> Map:
     return _arranged(voxels, _consistency)
 
 
-def axes(runs: Sequence[Run]) -> list[tuple[str, str, Slices]]:
+def axis_tables(runs: Sequence[Run]) -> list[tuple[str, str, Slices]]:
     """(title, remark, groups) of each axis that has any."""
     tables = []
     for key, title, remark in _AXES:
@@ -94,13 +94,13 @@ def _accuracy(row: Row, name: str) -> HeatMapCell:
         return HeatMapCell(text="\u2013", n=n, few=False, shade=None, said=said)
     if row["accuracy"] is None:
         said = (
-            f"{name}: {row['correct']:,} of {n:,} correct, {without_reply(row)}: between "
-            f"{accuracy_told(row)} %, chance {_percent(row['chance'])} %"
+            f"{name}: {row['correct']:,} of {n:,} correct, {lost_text(row)}: between "
+            f"{accuracy_text(row)} %, chance {_percent(row['chance'])} %"
         )
-        return HeatMapCell(text=accuracy_told(row, 0), n=n, few=False, shade=None, said=said)
+        return HeatMapCell(text=accuracy_text(row, 0), n=n, few=False, shade=None, said=said)
     said = (
         f"{name}: {row['correct']:,} of {n:,} correct = {_percent(row['accuracy'])} % "
-        f"({certainty(row)}), chance {_percent(row['chance'])} %"
+        f"({interval_text(row)}), chance {_percent(row['chance'])} %"
         f"{'; few questions' if row['small'] else ''}"
         f"{f'; {gone:,} without reply count as wrong' if gone else ''}"
     )

@@ -10,18 +10,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from medrcube.evaluate.outcomes import LOST, AnswerOutcome
-from medrcube.evaluate.statistics.units import units_told
+from medrcube.evaluate.statistics.units import units_text
 
 
-def certainty(row: Mapping[str, Any]) -> str:
+def interval_text(row: Mapping[str, Any]) -> str:
     """Such as ``95 % interval 40.1-60.2, 31 patients`` or ``no interval: fewer than 5 units``."""
-    units = units_told(row["unit_kinds"])
+    units = units_text(row["unit_kinds"])
     if row["interval"] is None:
         return f"no interval: {row['interval_reason']} ({units})"
     return f"95 % interval {span(row['interval'])}, {units}"
 
 
-def accuracy_told(row: Mapping[str, Any], digits: int = 1) -> str:
+def accuracy_text(row: Mapping[str, Any], digits: int = 1) -> str:
     """The accuracy in per cent; of an incomplete run the bounds between which it lies."""
     if row["accuracy"] is not None:
         return f"{100 * row['accuracy']:.{digits}f}"
@@ -32,10 +32,10 @@ def accuracy_told(row: Mapping[str, Any], digits: int = 1) -> str:
 def accuracy_line(row: Mapping[str, Any]) -> str:
     """The accuracy of a group as a sentence of its own, with its interval and units."""
     between = "between " if row["accuracy"] is None else ""
-    return f"accuracy of all items {between}{accuracy_told(row)} % ({certainty(row)})"
+    return f"accuracy of all items {between}{accuracy_text(row)} % ({interval_text(row)})"
 
 
-def without_reply(group: Mapping[str, Any]) -> str:
+def lost_text(group: Mapping[str, Any]) -> str:
     """What of a group has no reply, by outcome: ``3 failed and 400 not asked``."""
     counts = {outcome: group["outcomes"][outcome] for outcome in AnswerOutcome if outcome in LOST}
     told = [f"{count:,} {outcome.words}" for outcome, count in counts.items() if count]

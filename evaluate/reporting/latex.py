@@ -12,13 +12,17 @@ from typing import Any
 
 from medrcube.console.counts import counted
 from medrcube.evaluate.outcomes import lost
-from medrcube.evaluate.reporting.comparable_blocks import Block, otherwise, ranked_apart
-from medrcube.evaluate.reporting.heat_maps import axes
-from medrcube.evaluate.reporting.interval_text import accuracy_told
+from medrcube.evaluate.reporting.comparable_blocks import (
+    RankingBlock,
+    differing_settings,
+    ranking_blocks,
+)
+from medrcube.evaluate.reporting.heat_maps import axis_tables
+from medrcube.evaluate.reporting.interval_text import accuracy_text
 from medrcube.evaluate.reporting.markup import escaping
 from medrcube.evaluate.reporting.scored_runs import Run
 from medrcube.evaluate.statistics.intervals import SMALL
-from medrcube.evaluate.statistics.units import units_told
+from medrcube.evaluate.statistics.units import units_text
 from medrcube.files.atomic import write_text
 from medrcube.taxonomy import Anatomy, Modality, Task
 
@@ -51,10 +55,10 @@ def write_latex(runs: Sequence[Run], folder: Path) -> list[Path]:
     Raises:
         WorkspaceError: the folder cannot be written.
     """
-    blocks = ranked_apart(runs)
+    blocks = ranking_blocks(runs)
     ordered = [run for block in blocks for run in block.runs]
     parts = {"leaderboard": _leaderboard(blocks)}
-    for title, _, groups in axes(ordered):
+    for title, _, groups in axis_tables(ordered):
         if title in _AXES:
             parts[_AXES[title]] = "\n".join(_axis(blocks, title, groups))
     for number, run in enumerate(ordered, start=1):
@@ -72,7 +76,7 @@ def escape(text: str) -> str:
     return escaping.one_line(text, _LONGEST_NAME).translate(_SIGNS)
 
 
-def _leaderboard(blocks: Sequence[Block]) -> str:
+def _leaderboard(blocks: Sequence[RankingBlock]) -> str:
     runs = [run for block in blocks for run in block.runs]
     letters = {label: of for block in blocks for label, of in block.letters().items()}
     head = ["Model", "Items", "Units", "Accuracy", "95\\,\\% interval", "Chance"]
@@ -84,13 +88,13 @@ def _leaderboard(blocks: Sequence[Block]) -> str:
             cells = [
                 escape(run.label) + (r"\textsuperscript{*}" if run.incomplete else ""),
                 f"{total['n']:,}",
-                units_told(total["unit_kinds"]),
+                units_text(total["unit_kinds"]),
                 _accuracy(total),
                 _span(total["interval"]),
                 _percent(total["chance"]),
             ]
             rows.append([*cells, letters.get(run.label, _NONE)] if letters else cells)
-    told = [_told(runs)]
+    told = [_caption_text(runs)]
     if letters:
         head.append("Group")
         told.append(
@@ -102,14 +106,14 @@ def _leaderboard(blocks: Sequence[Block]) -> str:
 
 
 def _axis(
-    blocks: Sequence[Block],
+    blocks: Sequence[RankingBlock],
     title: str,
     groups: Sequence[tuple[str, Sequence[tuple[Run, Row | None]]]],
 ) -> Iterator[str]:
     """One float for every few groups: more do not fit a page."""
     runs = [run for block in blocks for run in block.runs]
     places = {run.label: place for place, run in enumerate(runs)}
-    caption = f"Accuracy by {title.lower()}. {_told(runs)} {_SMALL}"
+    caption = f"Accuracy by {title.lower()}. {_caption_text(runs)} {_SMALL}"
     for start in range(0, len(groups), _COLUMNS):
         shown = groups[start : start + _COLUMNS]
         rows = [
@@ -144,13 +148,13 @@ def _cube(run: Run, number: int) -> Iterator[str]:
             for task in tasks
             for row in _pair(task, [found.get((modality, task, a)) for a in regions])
         ]
-        caption = f"{escape(run.label)}, {modality}. {_told([run])} {_SMALL}"
+        caption = f"{escape(run.label)}, {modality}. {_caption_text([run])} {_SMALL}"
         label = f"cube-{number}-{modality.name.lower()}"
         head = ["Task", *map(str, regions)]
         yield _table("l" + "r" * len(regions), [head], rows, caption, label)
 
 
-def _title(block: Block, columns: int) -> list[list[str]]:
+def _title(block: RankingBlock, columns: int) -> list[list[str]]:
     """A line above what stands below the ranking."""
     if not block.title:
         return []
@@ -192,7 +196,7 @@ def _table(
     )
 
 
-def _told(runs: Sequence[Run]) -> str:
+def _caption_text(runs: Sequence[Run]) -> str:
     """What a reader has to know before the numbers."""
     digests = sorted({run.benchmark[:8] for run in runs})
     told = ["Per cent of all items; intervals keep the items of one unit together."]
@@ -206,14 +210,14 @@ def _told(runs: Sequence[Run]) -> str:
         told.append(
             f"Left out of a run: up to {counted(gone, 'item')} that its release has withdrawn."
         )
-    blocks = ranked_apart(runs)
+    blocks = ranking_blocks(runs)
     if len(blocks) > 1:
         first = f"first those asked {escape(blocks[0].asked)}, " if blocks[0].asked else ""
         told.append(
             f"Only models asked the same items in the same way are ranked together: {first}"
             "then by block."
         )
-    how = {label: words for label, words in otherwise(runs).items() if words}
+    how = {label: words for label, words in differing_settings(runs).items() if words}
     if how:
         told.append(
             "Asked otherwise than the others: "
@@ -235,7 +239,7 @@ def _narrow(name: str) -> str:
 
 
 def _accuracy(row: Row) -> str:
-    return accuracy_told(row).replace("\u2013", "--")
+    return accuracy_text(row).replace("\u2013", "--")
 
 
 def _percent(value: float | None) -> str:

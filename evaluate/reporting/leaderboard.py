@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from medrcube.console.counts import counted
-from medrcube.evaluate.reporting.interval_text import accuracy_told, certainty
+from medrcube.evaluate.reporting.interval_text import accuracy_text, interval_text
 from medrcube.evaluate.reporting.scored_runs import Run
 from medrcube.evaluate.statistics import published_table
 
@@ -67,17 +67,17 @@ def leaderboard(runs: Sequence[Run]) -> Leaderboard:
     guesser = [row for row in published_table.rows() if row.model == published_table.RANDOM]
     return Leaderboard(
         columns=_COLUMNS,
-        runs=[(run, _asked(run), _own_cells(run)) for run in runs],
+        runs=[(run, _questions_text(run), _own_cells(run)) for run in runs],
         models=[
             (row.model, _printed_cells(row, best if row in models else {}))
             for row in (*models, *guesser)
         ],
-        shared=_asked(runs[0]) if len({_asked(run) for run in runs}) == 1 else "",
+        shared=_questions_text(runs[0]) if len({_questions_text(run) for run in runs}) == 1 else "",
         same_test=all(_is_published_size(run) for run in runs),
     )
 
 
-def _asked(run: Run) -> str:
+def _questions_text(run: Run) -> str:
     if _is_published_size(run):
         return "as many questions in every column as published"
     return f"{counted(run.total['n'], 'question')} of benchmark {run.benchmark[:8]}"
@@ -92,11 +92,11 @@ def _own_cell(group: Mapping[str, Any] | None) -> LeaderboardEntry:
         return LeaderboardEntry(value=None, n=0)
     return LeaderboardEntry(
         value=group["accuracy"],
-        told=accuracy_told(group),
+        told=accuracy_text(group),
         n=group["n"],
         small=group["small"],
         interval=group["interval"],
-        sure=certainty(group),
+        sure=interval_text(group),
     )
 
 

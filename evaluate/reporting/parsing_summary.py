@@ -28,7 +28,7 @@ class ParsingSummary:
     judged: Sequence[tuple[Run, Row, Row]]
 
 
-def reading(runs: Sequence[Run]) -> ParsingSummary:
+def parsing_summary(runs: Sequence[Run]) -> ParsingSummary:
     """How the replies of every run were read."""
     fired = [(run, run.metrics.get("rules", {})) for run in runs]
     names = {name for _, counts in fired for name in counts}

@@ -10,7 +10,7 @@ from medrcube.evaluate.questions.prompts import prompt_version
 from medrcube.evaluate.questions.settings import prompt_words
 from medrcube.evaluate.reporting.scored_runs import Run
 
-__all__ = ["PLAIN", "put"]
+__all__ = ["PLAIN", "changed_settings"]
 
 PLAIN: Mapping[str, str] = {
     "prompt": "the usual prompt",
@@ -22,7 +22,7 @@ PLAIN: Mapping[str, str] = {
 """Every setting, with the words for a plain run."""
 
 
-def put(run: Run) -> dict[str, str]:
+def changed_settings(run: Run) -> dict[str, str]:
     """What was set otherwise than for a plain run, in a few words each; nothing for people.
 
     Equal words mean equal settings.

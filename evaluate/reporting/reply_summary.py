@@ -12,7 +12,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replies:
+class ReplyTable:
     """A table whose columns are those for which some run has a number.
 
     Attributes:
@@ -24,13 +24,13 @@ class Replies:
     rows: Sequence[tuple[Run, Sequence[str]]]
 
 
-def replies(runs: Sequence[Run]) -> Replies:
+def reply_table(runs: Sequence[Run]) -> ReplyTable:
     """The replies of all runs side by side."""
     found = [run.metrics["replies"] for run in runs]
     kept = [
         (title, value) for title, value in _COLUMNS if any(value(one) is not None for one in found)
     ]
-    return Replies(
+    return ReplyTable(
         columns=[title for title, _ in kept],
         rows=[
             (run, [_cell(value(one)) for _, value in kept])

@@ -8,7 +8,7 @@ from typing import Any
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.questions.conditions import Condition
-from medrcube.evaluate.reporting.question_setup import put
+from medrcube.evaluate.reporting.question_setup import changed_settings
 from medrcube.evaluate.reporting.scored_runs import Run
 from medrcube.evaluate.runner.run_state import FAILURE_GATE
 from medrcube.evaluate.statistics.answer_matrix import answer_table
@@ -40,7 +40,7 @@ class SettingsTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Alike:
+class ComparableRuns:
     """Runs that were asked the same questions, or those that lack too many replies to be ranked.
 
     Attributes:
@@ -61,31 +61,36 @@ class Alike:
     tables: Sequence[SettingsTable]
 
 
-def comparison(runs: Sequence[Run]) -> list[Alike]:
+def comparable_runs(runs: Sequence[Run]) -> list[ComparableRuns]:
     """Runs by what they were asked, in the order of their first one; last, incomplete ones."""
     found = [
-        _alike(members, asked)
-        for asked, members in asked_alike([run for run in runs if not run.incomplete])
+        _comparable(members, asked)
+        for asked, members in runs_by_questions([run for run in runs if not run.incomplete])
     ]
     if incomplete := [run for run in runs if run.incomplete]:
         found.append(
-            Alike(title=INCOMPLETE, asked="", runs=incomplete, letters={}, detectable="", tables=[])
+            ComparableRuns(
+                title=INCOMPLETE, asked="", runs=incomplete, letters={}, detectable="", tables=[]
+            )
         )
     return found
 
 
-def asked_alike(runs: Sequence[Run]) -> list[tuple[str, list[Run]]]:
+def runs_by_questions(runs: Sequence[Run]) -> list[tuple[str, list[Run]]]:
     """(what they were asked, in words; the runs), in the order of their first one."""
     groups: dict[object, list[Run]] = {}
     for run in runs:
         names = frozenset(result.item.name for result in run.results)
-        how = tuple(put(run).items())
+        how = tuple(changed_settings(run).items())
         groups.setdefault((run.benchmark, run.condition, names, how), []).append(run)
     releases = {run.manifest["dataset"]["digest"] for run in runs}
-    return [(_asked(members[0], several=len(releases) > 1), members) for members in groups.values()]
+    return [
+        (_questions_text(members[0], several=len(releases) > 1), members)
+        for members in groups.values()
+    ]
 
 
-def _alike(runs: Sequence[Run], asked: str) -> Alike:
+def _comparable(runs: Sequence[Run], asked: str) -> ComparableRuns:
     told: Mapping[str, Any] | None = None
     tables: list[SettingsTable] = []
     if len(runs) > 1:
@@ -98,7 +103,7 @@ def _alike(runs: Sequence[Run], asked: str) -> Alike:
                 tables.append(_table(found, order))
         except WorkspaceError:
             told = None
-    return Alike(
+    return ComparableRuns(
         title=f"Asked {asked}",
         asked=asked,
         runs=runs,
@@ -108,14 +113,14 @@ def _alike(runs: Sequence[Run], asked: str) -> Alike:
     )
 
 
-def _asked(run: Run, *, several: bool) -> str:
-    told = ", ".join((_asked_of(run), *put(run).values()))
+def _questions_text(run: Run, *, several: bool) -> str:
+    told = ", ".join((_item_count_text(run), *changed_settings(run).values()))
     if run.condition is not Condition.FULL:
         told = f"{told}, {run.condition.value}"
     return f"{told}, release {run.manifest['dataset']['digest'][:8]}" if several else told
 
 
-def _asked_of(run: Run) -> str:
+def _item_count_text(run: Run) -> str:
     whole = run.manifest["dataset"]["items"]
     wanted = run.selection["items"] if run.selection else whole
     named = f"{wanted:,} chosen questions of {whole:,}" if run.selection else f"{whole:,} questions"

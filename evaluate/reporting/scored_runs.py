@@ -15,8 +15,8 @@ from medrcube.evaluate.dataset import Benchmark
 from medrcube.evaluate.errata import require_current
 from medrcube.evaluate.outcomes import AnswerOutcome, Result, is_incomplete, lost
 from medrcube.evaluate.questions.conditions import Condition
-from medrcube.evaluate.questions.settings import asked_how
-from medrcube.evaluate.runner.run_folder import attempts_path, benchmark_of, read_manifest
+from medrcube.evaluate.questions.settings import settings_text
+from medrcube.evaluate.runner.run_folder import attempts_path, question_set_digest, read_manifest
 from medrcube.evaluate.scoring import main_results, read_metrics, read_results
 
 _BEGUN_WITH = ("started", "model", "dataset", "prompt", "conditions", "selection", "shots")
@@ -51,7 +51,7 @@ class Run:
     @property
     def benchmark(self) -> str:
         """Digest that names what was asked."""
-        return benchmark_of(self.manifest)
+        return question_set_digest(self.manifest)
 
     @property
     def incomplete(self) -> bool:
@@ -94,7 +94,7 @@ class Run:
     @property
     def asked_how(self) -> Mapping[str, str]:
         """What was set for the run, in words."""
-        return asked_how(self.manifest)
+        return settings_text(self.manifest)
 
     @property
     def put_differently(self) -> list[str]:

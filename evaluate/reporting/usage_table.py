@@ -20,7 +20,7 @@ Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Effort:
+class RunUsage:
     """What all sessions of a run took together.
 
     Attributes:
@@ -56,7 +56,7 @@ class Effort:
         return asdict(self)
 
 
-def effort(run: Path) -> Effort:
+def run_usage(run: Path) -> RunUsage:
     """Count what a run took.
 
     Raises:
@@ -70,7 +70,7 @@ def effort(run: Path) -> Effort:
     for record in attempts:
         usage.update(record.get("usage", {}))
     sessions = manifest.get("sessions") or []
-    return Effort(
+    return RunUsage(
         model=str(manifest["model"]["name"]),
         run=run.resolve().name,
         started=manifest["started"],
@@ -86,7 +86,7 @@ def effort(run: Path) -> Effort:
     )
 
 
-def effort_table(efforts: Sequence[Effort]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def usage_table(efforts: Sequence[RunUsage]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Titles and rows for people; a column in which nothing is known is left out."""
     found = [[_shown(value(one), form) for _, value, form in _COLUMNS] for one in efforts]
     kept = [n for n in range(len(_COLUMNS)) if any(row[n] != _UNKNOWN for row in found)]
@@ -120,7 +120,7 @@ def _reasons(failed: Mapping[str, int]) -> str:
 
 
 _UNKNOWN = "\u2013"
-_COLUMNS: tuple[tuple[str, Callable[[Effort], float | None], str], ...] = (
+_COLUMNS: tuple[tuple[str, Callable[[RunUsage], float | None], str], ...] = (
     ("tries", lambda one: one.tries, ",d"),
     ("tokens in", lambda one: one.usage.get("prompt_tokens"), ",d"),
     ("tokens out", lambda one: one.usage.get("completion_tokens"), ",d"),

@@ -10,7 +10,7 @@ import medrcube
 from medrcube.evaluate.dataset import item_to_json
 from medrcube.evaluate.errata import withdraw_from_run
 from medrcube.evaluate.questions.reworded import write_reworded
-from medrcube.evaluate.runner.example_store import write_kept_examples
+from medrcube.evaluate.runner.example_store import write_examples
 from medrcube.evaluate.runner.image_digests import FILE as LOCK
 from medrcube.evaluate.runner.image_digests import write_lock
 from medrcube.evaluate.runner.plan import RunPlan
@@ -20,7 +20,7 @@ from medrcube.evaluate.runner.run_folder import (
     AskedQuestion,
     asked_row,
     versions,
-    write_lines,
+    write_json_lines,
     write_manifest,
 )
 
@@ -44,16 +44,16 @@ def write_plan(out: Path, plan: RunPlan) -> None:
         write_manifest(out, {**plan.manifest, **plan.changing, "listed": None})
         digests: dict[str | None, str | None] = {None: None}
         digests.update(plan.benchmark.image_digests)
-        write_lines(
+        write_json_lines(
             out / ITEMS,
             ({**item_to_json(item), "image_sha256": digests[item.image]} for item in plan.items),
         )
         if plan.second:
             write_reworded(out, plan.second)
-        write_lines(out / ASKED, map(asked_row, plan.listed))
+        write_json_lines(out / ASKED, map(asked_row, plan.listed))
     if (drawn_from := plan.drawn_from) is not None:
         pool = [item.name for item in drawn_from.pool]
-        write_kept_examples(out, pool, drawn_from.looks_by_digest(plan.benchmark))
+        write_examples(out, pool, drawn_from.looks_by_digest(plan.benchmark))
     seen = {image: one for image, one in plan.benchmark.pictures.items() if one}
     if plan.seen != seen:
         write_lock(out / LOCK, seen)

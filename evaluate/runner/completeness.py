@@ -17,15 +17,15 @@ from medrcube.errors import WorkspaceError
 from medrcube.evaluate.dataset import BenchmarkItem, item_from_json
 from medrcube.evaluate.questions.conditions import Condition, presentations
 from medrcube.evaluate.questions.reworded import read_reworded
-from medrcube.evaluate.runner.plan import drawn
-from medrcube.evaluate.runner.run_folder import ASKED, ITEMS, read_lines, read_manifest
+from medrcube.evaluate.runner.plan import draw_order
+from medrcube.evaluate.runner.run_folder import ASKED, ITEMS, read_json_lines, read_manifest
 
-__all__ = ["gaps", "not_drawn"]
+__all__ = ["count_outside_draw", "list_problems"]
 
 _SHOWN = 3
 
 
-def gaps(run: Path) -> list[str]:
+def list_problems(run: Path) -> list[str]:
     """What the lists of a run lack of what its manifest says, in words; nothing for a whole run.
 
     Raises:
@@ -33,14 +33,14 @@ def gaps(run: Path) -> list[str]:
     """
     manifest = read_manifest(run)
     try:
-        items = [item_from_json(row) for row in read_lines(run / ITEMS)]
-        listed = [_form(row) for row in read_lines(run / ASKED)]
+        items = [item_from_json(row) for row in read_json_lines(run / ITEMS)]
+        listed = [_form(row) for row in read_json_lines(run / ASKED)]
         return [*_items(manifest, items), *_forms(run, manifest, items, listed)]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise WorkspaceError(f"{run}: no list of what was asked: {error!r}") from error
 
 
-def not_drawn(
+def count_outside_draw(
     manifest: Mapping[str, Any], asked: Sequence[str], release: Sequence[BenchmarkItem]
 ) -> int:
     """How many items of a run with a limit are not those that the draw gives.
@@ -53,7 +53,7 @@ def not_drawn(
     limit = manifest.get("limit")
     if limit is None or manifest.get("selection") is not None:
         return 0
-    return len(set(asked) - {item.name for item in drawn(release)[:limit]})
+    return len(set(asked) - {item.name for item in draw_order(release)[:limit]})
 
 
 def _items(manifest: Mapping[str, Any], items: Sequence[BenchmarkItem]) -> Iterator[str]:

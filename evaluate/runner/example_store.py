@@ -13,16 +13,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from medrcube.evaluate.runner.run_folder import ASKED, read_lines
+from medrcube.evaluate.runner.run_folder import ASKED, read_json_lines
 from medrcube.files.atomic import write_text
 
-__all__ = ["FILE", "KeptExamples", "read_kept_examples", "write_kept_examples"]
+__all__ = ["FILE", "StoredExamples", "read_examples", "write_examples"]
 
 FILE = "examples.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptExamples:
+class StoredExamples:
     """What earlier sessions of a run know of its examples.
 
     Attributes:
@@ -36,24 +36,24 @@ class KeptExamples:
     chosen: Mapping[tuple[str, str | None], Sequence[str]] = field(default_factory=dict)
 
 
-def read_kept_examples(run: Path) -> KeptExamples:
+def read_examples(run: Path) -> StoredExamples:
     """What a run keeps; nothing where the folder holds no such files or damaged ones."""
     try:
         kept = json.loads((run / FILE).read_text(encoding="utf-8"))
-        return KeptExamples(
+        return StoredExamples(
             pool=[str(name) for name in kept["pool"]],
             looks={str(digest): int(look, 16) for digest, look in kept["looks"].items()},
             chosen={
                 (row["item"], row["image"]): [name for name, _ in row["shots"]]
-                for row in read_lines(run / ASKED)
+                for row in read_json_lines(run / ASKED)
                 if row.get("shots")
             },
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return KeptExamples()
+        return StoredExamples()
 
 
-def write_kept_examples(run: Path, pool: Sequence[str], looks: Mapping[str, int]) -> None:
+def write_examples(run: Path, pool: Sequence[str], looks: Mapping[str, int]) -> None:
     """Keep pool and looks, unless the run has them so."""
     hashes = {digest: f"{look:016x}" for digest, look in sorted(looks.items())}
     text = json.dumps({"pool": list(pool), "looks": hashes}, ensure_ascii=False) + "\n"

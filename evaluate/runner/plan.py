@@ -14,9 +14,9 @@ from medrcube.errors import ModelError, WorkspaceError
 from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
 from medrcube.evaluate.models.protocol import Json, Model
 from medrcube.evaluate.questions.conditions import Condition, presentations
-from medrcube.evaluate.questions.question_setup import Asking
+from medrcube.evaluate.questions.question_setup import QuestionSetup
 from medrcube.evaluate.questions.reworded import read_reworded, reworded_items
-from medrcube.evaluate.questions.selection import ItemFilter, ItemSelection, choose
+from medrcube.evaluate.questions.selection import ItemFilter, ItemSelection, select_items
 from medrcube.evaluate.runner.image_digests import FILE as LOCK
 from medrcube.evaluate.runner.image_digests import ImageDigest, read_lock
 from medrcube.evaluate.runner.question_keys import QuestionKeys
@@ -25,16 +25,16 @@ from medrcube.evaluate.runner.run_folder import (
     MANIFEST,
     AskedQuestion,
     now,
-    read_lines,
+    read_json_lines,
     read_manifest,
 )
-from medrcube.evaluate.runner.run_identity import check_same, first_limit
+from medrcube.evaluate.runner.run_identity import require_same_identity, restore_reply_limit
 from medrcube.files.atomic import PARTIAL
 
 if TYPE_CHECKING:
-    from medrcube.evaluate.questions.few_shot import Examples
+    from medrcube.evaluate.questions.few_shot import ExamplePool
 
-__all__ = ["RunPlan", "drawn", "plan_run"]
+__all__ = ["RunPlan", "draw_order", "plan_run"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class RunPlan:
     items: Sequence[BenchmarkItem]
     second: Mapping[str, BenchmarkItem]
     examples: Mapping[str, BenchmarkItem]
-    drawn_from: Examples | None
+    drawn_from: ExamplePool | None
     manifest: Mapping[str, Any]
     changing: Mapping[str, Any]
     selection: ItemSelection
@@ -83,7 +83,7 @@ def plan_run(
     choice: ItemFilter | None = None,
     may_send: Iterable[str] = (),
     elsewhere: bool = False,
-    asking: Asking | None = None,
+    asking: QuestionSetup | None = None,
 ) -> RunPlan:
     """What a run in ``out`` asks; of one that is there, what it would go on with.
 
@@ -118,13 +118,13 @@ def plan_run(
     """
     if epochs < 1:
         raise WorkspaceError(f"epochs is {epochs}; expected at least 1")
-    asking, choice = asking or Asking(), choice or ItemFilter()
+    asking, choice = asking or QuestionSetup(), choice or ItemFilter()
     if asking.shots and not getattr(model, "takes_shots", False):
         raise ModelError(f"--shots: {model.name} takes no examples before a question; leave it out")
     known = read_lock(out / LOCK)
-    described = _described(model, out, again=again)
+    described = _model_identity(model, out, again=again)
     benchmark = benchmark.knowing({} if recheck else known)
-    selection = choose(benchmark, choice)
+    selection = select_items(benchmark, choice)
     found = asking.examples(benchmark, selection.items, choice.withheld, out)
     parts: dict[str, Any] = {
         "dataset": {"digest": benchmark.digest, "items": len(benchmark.items)},
@@ -137,7 +137,7 @@ def plan_run(
     manifest: dict[str, Any] = {"started": now(), "ended": None, **identity}
     if (out / MANIFEST).exists():
         manifest = read_manifest(out)
-        check_same(out, manifest, identity)
+        require_same_identity(out, manifest, identity)
         wanted |= {Condition(name) for name in manifest["conditions"]}
         epochs = max(epochs, manifest["epochs"])
     elif _holds_something_else(out):
@@ -149,7 +149,7 @@ def plan_run(
     second = _second_forms(out, items, wanted, manifest, edition)
     shown = presentations(items, wanted, epochs=epochs, reworded=second)
     listed = tuple(keys.asked(one) for one in shown)
-    _keeps_pictures(out, listed)
+    _require_same_images(out, listed)
     changing: dict[str, Any] = {
         "limit": limit,
         "conditions": [c for c in Condition if c in wanted],
@@ -174,21 +174,21 @@ def plan_run(
     )
 
 
-def drawn(items: Iterable[BenchmarkItem]) -> list[BenchmarkItem]:
+def draw_order(items: Iterable[BenchmarkItem]) -> list[BenchmarkItem]:
     """Items in the order in which a limit takes them: a fair draw, the same at every call."""
     return sorted(items, key=lambda item: hashlib.sha256(item.name.encode()).digest())
 
 
-def _described(model: Model, out: Path, *, again: bool) -> dict[str, Json]:
+def _model_identity(model: Model, out: Path, *, again: bool) -> dict[str, Json]:
     """The identity of a model, as the run knows it where its questions are asked again."""
     if not again:
         return dict(model.identity)
     if not (out / MANIFEST).exists():
         raise WorkspaceError(f"{out}: is no run yet, so there is nothing to ask again")
-    return first_limit(dict(model.identity), read_manifest(out))
+    return restore_reply_limit(dict(model.identity), read_manifest(out))
 
 
-def _keeps_pictures(out: Path, asked: Iterable[AskedQuestion]) -> None:
+def _require_same_images(out: Path, asked: Iterable[AskedQuestion]) -> None:
     """A run may get pictures that it was begun without, and never loses or changes any.
 
     Raises:
@@ -198,7 +198,9 @@ def _keeps_pictures(out: Path, asked: Iterable[AskedQuestion]) -> None:
         return
     subjects = {one.item.name: one.subject for one in asked}
     try:
-        before = {f"{r['dataset']}/{r['id']}": r["image_sha256"] for r in read_lines(out / ITEMS)}
+        before = {
+            f"{r['dataset']}/{r['id']}": r["image_sha256"] for r in read_json_lines(out / ITEMS)
+        }
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise WorkspaceError(f"{out / ITEMS}: cannot be read: {error!r}") from error
     lost = [
@@ -248,7 +250,7 @@ def _select(items: tuple[BenchmarkItem, ...], limit: int | None) -> list[Benchma
     if limit is not None:
         if limit < 1:
             raise WorkspaceError(f"limit is {limit}; expected at least 1")
-        kept = {item.name for item in drawn(items)[:limit]}
+        kept = {item.name for item in draw_order(items)[:limit]}
         items = tuple(item for item in items if item.name in kept)
     pictures: dict[str, list[BenchmarkItem]] = {}
     for item in items:

@@ -10,7 +10,7 @@ from medrcube.evaluate.runner.run_state import OnProgress, RunProgress
 
 
 @contextmanager
-def watch(reporter: Reporter, *, timed: bool = True) -> Iterator[OnProgress]:
+def report_progress(reporter: Reporter, *, timed: bool = True) -> Iterator[OnProgress]:
     """A callback for ``run_evaluation`` that moves one line; new trouble is told once.
 
     Args:
@@ -31,7 +31,7 @@ def watch(reporter: Reporter, *, timed: bool = True) -> Iterator[OnProgress]:
                     reporter.stage(
                         "evaluate",
                         left,
-                        lambda: describe(last),
+                        lambda: progress_text(last),
                         timed=timed,
                     )
                 )
@@ -43,7 +43,7 @@ def watch(reporter: Reporter, *, timed: bool = True) -> Iterator[OnProgress]:
         yield show
 
 
-def describe(progress: RunProgress) -> str:
+def progress_text(progress: RunProgress) -> str:
     """Rate, failures, what is under way and what it cost, in a few words."""
     words = [progress.waiting or f"{progress.running} of {progress.limit} under way"]
     if progress.rate is not None and not progress.waiting:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
 from medrcube.evaluate.models.protocol import Json
 from medrcube.evaluate.questions.conditions import Condition, Presentation
-from medrcube.evaluate.questions.question_setup import Asking
+from medrcube.evaluate.questions.question_setup import QuestionSetup
 from medrcube.evaluate.runner.run_folder import AskedQuestion
 
 if TYPE_CHECKING:
-    from medrcube.evaluate.questions.few_shot import Examples
+    from medrcube.evaluate.questions.few_shot import ExamplePool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +33,8 @@ class QuestionKeys:
 
     benchmark: Benchmark
     model: str
-    asking: Asking
-    examples: Examples | None
+    asking: QuestionSetup
+    examples: ExamplePool | None
     elsewhere: bool = False
     examples_used: dict[str, BenchmarkItem] = field(default_factory=dict)
     _prompts: dict[tuple[str, tuple[tuple[str, str], ...]], str] = field(default_factory=dict)
@@ -44,8 +44,8 @@ class QuestionKeys:
         cls,
         benchmark: Benchmark,
         model: Mapping[str, Json],
-        asking: Asking,
-        examples: Examples | None,
+        asking: QuestionSetup,
+        examples: ExamplePool | None,
         *,
         elsewhere: bool,
     ) -> QuestionKeys:

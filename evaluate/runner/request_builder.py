@@ -12,7 +12,7 @@ from medrcube.evaluate.dataset import BenchmarkItem
 from medrcube.evaluate.image_files import ImageFile, UnusablePictureError, read_picture
 from medrcube.evaluate.models.protocol import ModelRequest, Shot
 from medrcube.evaluate.questions.conditions import Condition
-from medrcube.evaluate.questions.question_setup import Asking
+from medrcube.evaluate.questions.question_setup import QuestionSetup
 from medrcube.evaluate.runner.run_folder import AskedQuestion
 from medrcube.evaluate.runner.scheduling.shared_loads import SingleFlightCache
 
@@ -42,7 +42,7 @@ class RequestBuilder:
     """
 
     root: Path
-    asking: Asking = field(default_factory=Asking)
+    asking: QuestionSetup = field(default_factory=QuestionSetup)
     examples: Mapping[str, BenchmarkItem] = field(default_factory=lambda: MappingProxyType({}))
     _recent: SingleFlightCache[_Read] = field(default_factory=_pictures, init=False)
 

@@ -17,15 +17,15 @@ from medrcube.evaluate.models.batch_api.registry import batches_of
 from medrcube.evaluate.models.protocol import Json, Model
 from medrcube.evaluate.outcomes import AnswerOutcome
 from medrcube.evaluate.questions.conditions import Condition
-from medrcube.evaluate.questions.data_agreements import without_contracts
-from medrcube.evaluate.questions.question_setup import Asking
+from medrcube.evaluate.questions.data_agreements import withhold_agreement_sources
+from medrcube.evaluate.questions.question_setup import QuestionSetup
 from medrcube.evaluate.questions.selection import WITHDRAWN, ItemFilter
 from medrcube.evaluate.runner.attempt_log import open_log, read_attempts
-from medrcube.evaluate.runner.batches.ledger import none_under_way
+from medrcube.evaluate.runner.batches.ledger import require_no_open_batches
 from medrcube.evaluate.runner.batches.polling import Polling
 from medrcube.evaluate.runner.batches.session import BatchSession, in_batches
 from medrcube.evaluate.runner.begin_run import write_plan
-from medrcube.evaluate.runner.plan import drawn, plan_run
+from medrcube.evaluate.runner.plan import draw_order, plan_run
 from medrcube.evaluate.runner.question_states import count_ends
 from medrcube.evaluate.runner.request_builder import RequestBuilder
 from medrcube.evaluate.runner.run_folder import (
@@ -44,10 +44,10 @@ from medrcube.evaluate.runner.scheduling.stall_watchdog import STALLED_AFTER, Wa
 from medrcube.evaluate.scoring import (
     UPSTREAM_METRICS,
     UPSTREAM_RESULTS,
-    judge_run,
     read_metrics,
     read_results,
     score,
+    score_attempts,
     withdrawn_items,
 )
 from medrcube.release_format.errata import digest_of
@@ -86,7 +86,7 @@ def run_evaluation(
     first: int | None = None,
     choice: ItemFilter | None = None,
     may_send: Iterable[str] = (),
-    asking: Asking | None = None,
+    asking: QuestionSetup | None = None,
     selfcheck: Mapping[str, Json] | None = None,
     stalled_after: float = STALLED_AFTER,
     batches: Polling | None = None,
@@ -132,7 +132,7 @@ def run_evaluation(
         raise ModelError(f"max connections is {max_connections}; expected at least 1")
     interface = None if batches is None else batches_of(model)
     if interface is None:
-        none_under_way(out)
+        require_no_open_batches(out)
     started, began = now(), time.monotonic()
     budget = Budget(prices=prices, most=max_cost)
     wanted, leave = frozenset(again), frozenset(may_send)
@@ -146,7 +146,7 @@ def run_evaluation(
         recheck=recheck,
         edition=edition,
         again=bool(wanted),
-        choice=without_contracts(choice or ItemFilter(), benchmark.items, model, leave),
+        choice=withhold_agreement_sources(choice or ItemFilter(), benchmark.items, model, leave),
         may_send=leave,
         asking=asking,
     )
@@ -168,13 +168,13 @@ def run_evaluation(
             if (key not in before.replied if chosen is None else key in chosen)
         ]
         if first is not None:
-            names = {item.name for item in drawn(plan.items)[:first]}
+            names = {item.name for item in draw_order(plan.items)[:first]}
             held = [one for one in todo if one.item.name not in names]
             todo = [one for one in todo if one.item.name in names]
         session = RunSession(
             model=model,
             requests=RequestBuilder(
-                root=benchmark.root, asking=asking or Asking(), examples=plan.examples
+                root=benchmark.root, asking=asking or QuestionSetup(), examples=plan.examples
             ),
             log=log,
             retry=retry or RetryPolicy(),
@@ -272,7 +272,7 @@ def _ended(
     asked: Iterable[AskedQuestion], attempts: Path, outcomes: Collection[AnswerOutcome]
 ) -> set[str]:
     """Keys of the questions that ended in one of some ways."""
-    results = judge_run(asked, read_attempts(attempts))
+    results = score_attempts(asked, read_attempts(attempts))
     return {str(result.asked.key) for result in results if result.outcome in outcomes}
 
 

@@ -114,7 +114,7 @@ def read_asked(run: Path) -> tuple[AskedQuestion, ...]:
                 key=row["key_sha256"],
                 shots=tuple((name, digest) for name, digest in row.get("shots", ())),
             )
-            for row in read_lines(run / ASKED)
+            for row in read_json_lines(run / ASKED)
             if row["item"] not in withdrawn
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -126,7 +126,7 @@ def attempts_path(run: Path) -> Path:
     return run / ATTEMPTS
 
 
-def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+def write_json_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     """Replace a JSONL file atomically."""
     write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
 
@@ -136,7 +136,7 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def benchmark_of(manifest: Mapping[str, Any]) -> str:
+def question_set_digest(manifest: Mapping[str, Any]) -> str:
     """Digest that names what a run was asked: the release, and which of its items."""
     digest, selection = manifest["dataset"]["digest"], manifest.get("selection")
     return str(digest if selection is None else f"{selection['digest'][:16]}-of-{digest}")
@@ -157,7 +157,7 @@ def asked_row(asked: AskedQuestion) -> dict[str, Json]:
     }
 
 
-def read_lines(path: Path) -> list[dict[str, Any]]:
+def read_json_lines(path: Path) -> list[dict[str, Any]]:
     """Rows of a JSONL file."""
     return [json.loads(line) for line in _lines_of(path)]
 

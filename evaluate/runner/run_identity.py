@@ -10,7 +10,7 @@ from typing import Any
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.models.protocol import Json
 
-__all__ = ["check_same", "differences", "first_limit"]
+__all__ = ["differing_values", "require_same_identity", "restore_reply_limit"]
 
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_new_tokens")
 _OPTIONAL = ("selection", "shots", "pictures")
@@ -21,7 +21,9 @@ _TOLD = 12
 _LONGEST = 120
 
 
-def check_same(out: Path, manifest: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
+def require_same_identity(
+    out: Path, manifest: Mapping[str, Any], identity: Mapping[str, Any]
+) -> None:
     """Refuse to go on with a run that was begun otherwise.
 
     Raises:
@@ -33,9 +35,9 @@ def check_same(out: Path, manifest: Mapping[str, Any], identity: Mapping[str, An
     if not parts:
         return
     lines = [
-        f"  {name}: there {_shown(old)}, asked {_shown(new)}"
+        f"  {name}: there {_value_text(old)}, asked {_value_text(new)}"
         for part in parts
-        for name, old, new in differences(there[part], wanted[part], part)
+        for name, old, new in differing_values(there[part], wanted[part], part)
     ]
     more = [f"  and {len(lines) - _TOLD} more"] if len(lines) > _TOLD else []
     told_parts = " and ".join(_WORDS.get(part, f"another {part}") for part in parts)
@@ -46,17 +48,17 @@ def check_same(out: Path, manifest: Mapping[str, Any], identity: Mapping[str, An
     )
 
 
-def differences(old: Any, new: Any, name: str) -> Iterator[tuple[str, Any, Any]]:
+def differing_values(old: Any, new: Any, name: str) -> Iterator[tuple[str, Any, Any]]:
     """(dotted name, old, new) of every value in which two settings differ."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in dict.fromkeys((*old, *new)):
             if old.get(key) != new.get(key):
-                yield from differences(old.get(key), new.get(key), f"{name}.{key}")
+                yield from differing_values(old.get(key), new.get(key), f"{name}.{key}")
     else:
         yield name, old, new
 
 
-def first_limit(described: dict[str, Json], manifest: Mapping[str, Any]) -> dict[str, Json]:
+def restore_reply_limit(described: dict[str, Json], manifest: Mapping[str, Any]) -> dict[str, Json]:
     """A model as the run was begun with it, where it differs in the longest reply alone.
 
     Raises:
@@ -79,7 +81,7 @@ def first_limit(described: dict[str, Json], manifest: Mapping[str, Any]) -> dict
     }
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if value is None:
         return "nothing"
     text = json.dumps(value, ensure_ascii=False)

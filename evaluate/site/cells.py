@@ -42,7 +42,7 @@ class CellPage:
         return f"cells/{self.name.page}"
 
 
-def cells(entries: Sequence[LeaderboardRow]) -> list[CellPage]:
+def cell_pages(entries: Sequence[LeaderboardRow]) -> list[CellPage]:
     """Cells of which some model was asked something, by task, modality and region."""
     found: dict[CellName, list[tuple[LeaderboardRow, Row]]] = {}
     for entry in entries:

@@ -69,12 +69,12 @@ def _evidence(item: BenchmarkItem, row: Mapping[str, Any]) -> Evidence:
 def _options(item: BenchmarkItem, row: Mapping[str, Any]) -> dict[str, str]:
     try:
         details = json.loads(row.get("details") or "[]")
-        told = [_told(detail) for detail in details]
+        told = [_option_text(detail) for detail in details]
     except (ValueError, AttributeError, TypeError):
         return {}
     return {letter: text for (letter, _), text in zip(item.options, told, strict=False) if text}
 
 
-def _told(detail: Mapping[str, Any]) -> str:
+def _option_text(detail: Mapping[str, Any]) -> str:
     grade = f"evidence {detail['grade']}" if detail.get("grade") else ""
     return ", ".join(str(part) for part in (detail.get("word"), grade) if part)

@@ -62,7 +62,7 @@ def write_pictures(
         The picture of each item by its name.
     """
     out.mkdir(parents=True, exist_ok=True)
-    wanted = sorted(_wanted(items))
+    wanted = sorted(_publishable(items))
     allotment = MOST_BYTES // max(1, len(wanted))
     made = {}
     with ThreadPoolExecutor() as pool:
@@ -70,20 +70,20 @@ def write_pictures(
         for image, copy in zip(wanted, copies, strict=True):
             made[image] = copy
             advance()
-    return {item.name: _of(item, asked.get(item.name), made) for item in items}
+    return {item.name: _site_image(item, asked.get(item.name), made) for item in items}
 
 
 def count_pictures(items: Sequence[BenchmarkItem]) -> int:
     """How many distinct pictures may be passed on."""
-    return len(_wanted(items))
+    return len(_publishable(items))
 
 
-def _wanted(items: Sequence[BenchmarkItem]) -> set[str]:
+def _publishable(items: Sequence[BenchmarkItem]) -> set[str]:
     withheld = {item.image for item in items if item.restricted}
     return {item.image for item in items if item.image is not None and item.image not in withheld}
 
 
-def _of(
+def _site_image(
     item: BenchmarkItem, asked: str | None, made: Mapping[str, tuple[SiteImage, str]]
 ) -> SiteImage:
     if item.restricted:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from medrcube.console.counts import counted
-from medrcube.evaluate.reporting.comparable_blocks import otherwise, ranked_apart
-from medrcube.evaluate.reporting.heat_maps import axes
+from medrcube.evaluate.reporting.comparable_blocks import differing_settings, ranking_blocks
+from medrcube.evaluate.reporting.heat_maps import axis_tables
 from medrcube.evaluate.reporting.scored_runs import Run
 
 Row = Mapping[str, Any]
@@ -26,7 +26,7 @@ class LeaderboardRow:
         shortcut: shortcut probability of its pairs of questions, or ``None``.
         gain: what the picture adds over the same questions without it, or ``None``.
         remarks: what a reader has to know before the number, in a word or two each.
-        otherwise: of these, how it was asked otherwise than the others.
+        differing_settings: of these, settings that differ from those of most runs.
     """
 
     run: Run
@@ -36,7 +36,7 @@ class LeaderboardRow:
     shortcut: float | None
     gain: float | None
     remarks: Sequence[str]
-    otherwise: Sequence[str]
+    differing_settings: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,21 +54,21 @@ class SliceTable:
     rows: Sequence[Sequence[Sequence[float | None] | None]]
 
 
-def board(runs: Sequence[Run], pages: Mapping[str, str]) -> list[LeaderboardRow]:
+def leaderboard_rows(runs: Sequence[Run], pages: Mapping[str, str]) -> list[LeaderboardRow]:
     """The leaderboard, best first.
 
     Only runs that were asked the same stand in one ranking: first those that were asked most, then
     each other selection, sample or prompt as a block, last the runs that lack too many replies.
     """
-    how = otherwise(runs)
+    how = differing_settings(runs)
     entries = []
-    for block in ranked_apart(runs):
+    for block in ranking_blocks(runs):
         letters = block.letters()
         entries += [_entry(run, pages, block.title, letters, how[run.label]) for run in block.runs]
     return entries
 
 
-def blocks(entries: Sequence[LeaderboardRow]) -> list[tuple[str, list[LeaderboardRow]]]:
+def rows_by_block(entries: Sequence[LeaderboardRow]) -> list[tuple[str, list[LeaderboardRow]]]:
     """What stands below the ranking: (why, entries)."""
     found: dict[str, list[LeaderboardRow]] = {}
     for entry in entries:
@@ -77,7 +77,7 @@ def blocks(entries: Sequence[LeaderboardRow]) -> list[tuple[str, list[Leaderboar
     return list(found.items())
 
 
-def who(entries: Sequence[LeaderboardRow]) -> str:
+def population_text(entries: Sequence[LeaderboardRow]) -> str:
     """How many models, and how many groups of people, which are none."""
     people = sum(entry.run.readers is not None for entry in entries)
     models = counted(len(entries) - people, "model")
@@ -99,13 +99,13 @@ def _entry(
         shortcut=_shortcut(run),
         gain=_gain(run),
         remarks=[*how, *_remarks(run)],
-        otherwise=how,
+        differing_settings=how,
     )
 
 
-def slices(runs: Sequence[Run]) -> SliceTable:
+def slice_table(runs: Sequence[Run]) -> SliceTable:
     """The numbers of every slice, of runs in the order of the leaderboard."""
-    found = axes(runs)
+    found = axis_tables(runs)
     return SliceTable(
         names=[(title, [name for name, _ in groups]) for title, _, groups in found],
         rows=[

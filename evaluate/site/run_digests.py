@@ -22,21 +22,21 @@ EXPECTED = (MANIFEST, ITEMS, ASKED, ATTEMPTS, OUTCOMES, RESULTS, METRICS)
 _SHA256 = re.compile("[0-9a-f]{64}")
 
 
-def write_seal(run: Path) -> Path:
+def write_digests(run: Path) -> Path:
     """Write the digest of every file of a run; returns the file of digests."""
     files = {path.relative_to(run).as_posix(): sha256_of(path) for path in _files(run)}
     write_text(run / DIGESTS, json.dumps({"sha256": files}, indent=2, ensure_ascii=False) + "\n")
     return run / DIGESTS
 
 
-def odd_files(run: Path) -> Iterator[str]:
+def irregular_files(run: Path) -> Iterator[str]:
     """What is no plain file of the run itself: links lead out of a folder that others send."""
     for path in sorted(run.rglob("*")):
         if path.is_symlink() or not (path.is_file() or path.is_dir()):
             yield f"{path.relative_to(run).as_posix()}: is no plain file; put the file itself there"
 
 
-def broken_seals(run: Path) -> Iterator[str]:
+def digest_mismatches(run: Path) -> Iterator[str]:
     """Where the files differ from the digests; nothing for a run that was never sealed."""
     path = run / DIGESTS
     if not path.exists():

@@ -20,15 +20,15 @@ from medrcube.evaluate.errata import require_current
 from medrcube.evaluate.outcomes import AnswerOutcome, Result, lost
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.questions.prompts import prompt_version
-from medrcube.evaluate.questions.settings import asked_how
-from medrcube.evaluate.reporting.interval_text import without_reply
+from medrcube.evaluate.questions.settings import settings_text
+from medrcube.evaluate.reporting.interval_text import lost_text
 from medrcube.evaluate.reporting.markup.escaping import one_line
-from medrcube.evaluate.runner.completeness import gaps, not_drawn
+from medrcube.evaluate.runner.completeness import count_outside_draw, list_problems
 from medrcube.evaluate.runner.run_folder import (
     ITEMS,
     METRICS,
     read_asked,
-    read_lines,
+    read_json_lines,
     read_manifest,
 )
 from medrcube.evaluate.runner.run_state import FAILURE_GATE
@@ -36,10 +36,10 @@ from medrcube.evaluate.scoring import (
     read_by_rules,
     read_metrics,
     read_results,
-    scored_again,
+    recompute_scores,
     withdrawn_items,
 )
-from medrcube.evaluate.site.run_digests import DIGESTS, EXPECTED, broken_seals, odd_files
+from medrcube.evaluate.site.run_digests import DIGESTS, EXPECTED, digest_mismatches, irregular_files
 
 _LONGEST = 200
 """Characters of what a setting holds, such as a prompt."""
@@ -53,7 +53,7 @@ _BAD_FORM = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class RunCheck:
     """What the check found.
 
     Attributes:
@@ -67,7 +67,7 @@ class Checked:
     summary: str
 
 
-def check_run(run: Path, release: Path, *, sealing: bool = False) -> Checked:
+def check_run(run: Path, release: Path, *, sealing: bool = False) -> RunCheck:
     """Check a run against a release.
 
     Args:
@@ -81,11 +81,11 @@ def check_run(run: Path, release: Path, *, sealing: bool = False) -> Checked:
     benchmark = load_benchmark(release)
     problems = list(_files(run, sealing=sealing))
     if problems:
-        return Checked(problems=problems, notes=(), summary="")
+        return RunCheck(problems=problems, notes=(), summary="")
     try:
         manifest = read_manifest(run)
         problems += _manifest(manifest)
-        problems += gaps(run)
+        problems += list_problems(run)
         problems += _drawn(run, manifest, benchmark)
         problems += _items(run, benchmark)
         problems += _errata(run, benchmark)
@@ -96,23 +96,23 @@ def check_run(run: Path, release: Path, *, sealing: bool = False) -> Checked:
         notes = [] if problems else list(_notes(run, manifest, found, benchmark))
         summary = "" if problems else _summary(manifest, found)
     except MedrcubeError as error:
-        return Checked(problems=[*problems, str(error)], notes=(), summary="")
+        return RunCheck(problems=[*problems, str(error)], notes=(), summary="")
     except _BAD_FORM as error:
         told = f"a file has another form than a run of this version: {error!r}"
-        return Checked(problems=[*problems, told], notes=(), summary="")
-    return Checked(problems=problems, notes=notes, summary=summary)
+        return RunCheck(problems=[*problems, told], notes=(), summary="")
+    return RunCheck(problems=problems, notes=notes, summary=summary)
 
 
 def _files(run: Path, *, sealing: bool) -> Iterator[str]:
     if not run.is_dir():
         yield f"{run}: is no folder; expected the --out folder of an evaluation"
         return
-    yield from odd_files(run)
+    yield from irregular_files(run)
     for name in EXPECTED:
         if not (run / name).is_file():
             yield f"{name}: is missing; run  medrcube score {run}  or send the whole folder"
     if not sealing:
-        yield from broken_seals(run)
+        yield from digest_mismatches(run)
 
 
 def _manifest(manifest: Mapping[str, Any]) -> Iterator[str]:
@@ -164,8 +164,8 @@ def _drawn(run: Path, manifest: Mapping[str, Any], benchmark: Benchmark) -> Iter
     told, whole = manifest["dataset"]["items"], len(benchmark.items)
     if told != whole:
         yield f"manifest.json: dataset.items is {told!r:.80}; its release has {whole:,}"
-    names = [f"{row['dataset']}/{row['id']}" for row in read_lines(run / ITEMS)]
-    if other := not_drawn(manifest, names, benchmark.items):
+    names = [f"{row['dataset']}/{row['id']}" for row in read_json_lines(run / ITEMS)]
+    if other := count_outside_draw(manifest, names, benchmark.items):
         yield (
             f"items.jsonl: {counted(other, 'item')} of it {'is' if other == 1 else 'are'} not what "
             f"limit {manifest['limit']} draws from the release"
@@ -209,7 +209,7 @@ def _scores(
 
 def _further_files(run: Path, scored: Sequence[Result], found: Mapping[str, Any]) -> Iterator[str]:
     """Files of scores that hold something else than scoring the replies gives."""
-    again = scored_again(run, scored)
+    again = recompute_scores(run, scored)
     for name, expected in again.items():
         here = found if name == METRICS else _read(run / name)
         if here == expected:
@@ -232,7 +232,7 @@ def _read(path: Path) -> Any:
     """What a file of scores holds; ``None`` where it cannot be read."""
     try:
         if path.suffix == ".jsonl":
-            return read_lines(path)
+            return read_json_lines(path)
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
@@ -253,7 +253,7 @@ def _incomplete(found: Mapping[str, Any]) -> Iterator[str]:
     asked, replied = total["n"], total["n"] - lost(total)
     yield (
         f"incomplete: {replied:,} of {counted(asked, 'question')} "
-        f"{'has' if replied == 1 else 'have'} a reply ({without_reply(total)}), and at most "
+        f"{'has' if replied == 1 else 'have'} a reply ({lost_text(total)}), and at most "
         f"{100 * FAILURE_GATE:.0f} % may lack one; run the  medrcube evaluate  command that began "
         "it once more: it goes on, and  --again failed  asks what failed"
     )
@@ -270,7 +270,7 @@ def _notes(
 ) -> Iterator[str]:
     total = found["global"]
     yield f"conditions: {', '.join(manifest['conditions'])}"
-    for name, told in asked_how(manifest).items():
+    for name, told in settings_text(manifest).items():
         yield f"{name}: {one_line(told, _LONGEST)}"
     if total["n"] < len(benchmark.standing):
         whole = counted(len(benchmark.standing), "item")

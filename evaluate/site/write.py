@@ -21,16 +21,22 @@ import medrcube
 from medrcube.console.progress import Advance, Reporter
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.dataset import Benchmark, load_benchmark
-from medrcube.evaluate.html_report import environment, page_values
-from medrcube.evaluate.reporting.markup.responsive_tables import narrowed
+from medrcube.evaluate.html_report import page_values, report_environment
+from medrcube.evaluate.reporting.markup.responsive_tables import make_responsive
 from medrcube.evaluate.reporting.scored_runs import Run, load_runs, require_errata_of
 from medrcube.evaluate.site import images as pictures_part
 from medrcube.evaluate.site import items as items_part
-from medrcube.evaluate.site.cells import CellPage, cells
+from medrcube.evaluate.site.cells import CellPage, cell_pages
 from medrcube.evaluate.site.evidence import read_evidence
 from medrcube.evaluate.site.images import count_pictures, write_pictures
 from medrcube.evaluate.site.items import ItemData, write_items, write_script
-from medrcube.evaluate.site.leaderboard import LeaderboardRow, blocks, board, slices, who
+from medrcube.evaluate.site.leaderboard import (
+    LeaderboardRow,
+    leaderboard_rows,
+    population_text,
+    rows_by_block,
+    slice_table,
+)
 from medrcube.evaluate.site.page_names import model_pages
 from medrcube.evaluate.statistics.intervals import SMALL
 from medrcube.files.atomic import write_text
@@ -95,7 +101,7 @@ def write_site(
     pages = model_pages(run.label for run in runs)
     if len(runs) > 1:
         shows.note(f"comparing every two of {len(runs):,} runs")
-    entries = board(runs, pages)
+    entries = leaderboard_rows(runs, pages)
     ordered = [entry.run for entry in entries]
     asked = {
         result.item.name: result.asked.subject
@@ -103,7 +109,7 @@ def write_site(
         for result in run.results
         if result.asked.subject is not None
     }
-    found = cells(entries)
+    found = cell_pages(entries)
     _clear(out)
     with shows.stage("pictures", count_pictures(items)) as advance:
         shown = write_pictures(out / pictures_part.FOLDER, benchmark, asked, items, advance)
@@ -116,7 +122,7 @@ def write_site(
     models = [(entry.run.label, entry.page) for entry in entries]
     with shows.stage("items", len(items)) as advance:
         limit = write_items(out / items_part.FOLDER, data, models, advance)
-    write_script(out / items_part.FOLDER / "board.js", "board", slices(ordered).rows)
+    write_script(out / items_part.FOLDER / "board.js", "board", slice_table(ordered).rows)
     with shows.stage("pages", len(entries) + len(found)) as advance:
         _write_pages(out, entries, found, benchmark, advance)
     _mark(out, entries)
@@ -143,9 +149,9 @@ def _write_pages(
     made = _environment()
     shared = {
         "entries": entries,
-        "who": who(entries),
+        "who": population_text(entries),
         "ranked": [entry for entry in entries if not entry.block],
-        "blocks": blocks(entries),
+        "blocks": rows_by_block(entries),
         "cells": found,
         "questions": len(benchmark.standing),
         "withdrawn_items": len(benchmark.errata),
@@ -156,9 +162,9 @@ def _write_pages(
     def write(path: str, template: str, **values: Any) -> None:
         root = "../" * path.count("/")
         page = made.get_template(template).render(**shared, **values, root=root)
-        write_text(out / path, narrowed(page) if path.endswith(".html") else page)
+        write_text(out / path, make_responsive(page) if path.endswith(".html") else page)
 
-    write("index.html", "index.html.j2", slice_names=slices([e.run for e in entries]).names)
+    write("index.html", "index.html.j2", slice_names=slice_table([e.run for e in entries]).names)
     write("cells.html", "cells.html.j2")
     write("items.html", "items.html.j2")
     write("submit.html", "submit.html.j2")
@@ -178,7 +184,7 @@ def _write_pages(
 
 
 def _environment() -> Environment:
-    made = environment()
+    made = report_environment()
     made.loader = ChoiceLoader(
         [PackageLoader("medrcube.templates", folder) for folder in ("site", "cards")]
     )

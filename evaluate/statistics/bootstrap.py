@@ -78,7 +78,7 @@ def percentile_interval(values: NDArray[np.float64], clusters: int) -> Confidenc
     return ConfidenceInterval(float(low), float(high)) if low < high else None
 
 
-def divided(top: NDArray[np.float64], bottom: NDArray[np.float64]) -> NDArray[np.float64]:
+def divide_or_nan(top: NDArray[np.float64], bottom: NDArray[np.float64]) -> NDArray[np.float64]:
     """``top / bottom``; not a number where that is 0."""
     import numpy as np  # noqa: PLC0415
 

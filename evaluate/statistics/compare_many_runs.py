@@ -31,13 +31,13 @@ from medrcube.evaluate.statistics.clustered_inference import (
 )
 from medrcube.evaluate.statistics.compare_runs import (
     differences_of_runs,
-    incomplete_told,
+    incomplete_sentences,
     labels_of,
-    left_conditions,
     load_compared,
     require_same_items,
     same_item,
     shown_alike,
+    uncompared_conditions,
 )
 from medrcube.evaluate.statistics.grouping import COLUMNS, Axis, grouped
 from medrcube.evaluate.statistics.intervals import SMALL, ratio
@@ -79,7 +79,7 @@ def compare_many(
     everyone = load_compared(folders)
     labels_of_all = labels_of(everyone)
     described = [run.described(label) for run, label in zip(everyone, labels_of_all, strict=True)]
-    parts = incomplete_told(described)
+    parts = incomplete_sentences(described)
     whole = [place for place, run in enumerate(described) if not run["incomplete"]]
     if len(whole) < 2:
         raise WorkspaceError(f"{'; '.join(parts)}; expected two or more complete runs to compare")
@@ -109,7 +109,7 @@ def compare_many(
     found = {
         "runs": described,
         "condition": condition.value,
-        "conditions_left": left_conditions(everyone, condition),
+        "conditions_left": uncompared_conditions(everyone, condition),
         "same_dataset": same,
         "items": {
             "common": compared["overall"]["n"],

@@ -18,7 +18,7 @@ from medrcube.evaluate.outcomes import (
 )
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.questions.settings import side_by_side
-from medrcube.evaluate.runner.run_folder import benchmark_of, read_manifest
+from medrcube.evaluate.runner.run_folder import question_set_digest, read_manifest
 from medrcube.evaluate.scoring import main_results, read_results, withdrawn_items
 from medrcube.evaluate.statistics.grouping import COLUMNS, Axis, grouped
 from medrcube.evaluate.statistics.paired_tests import AnswerPair, adjust, paired_metrics
@@ -28,7 +28,7 @@ from medrcube.evaluate.statistics.verdict_text import conclusions, points
 ALPHA = 0.05
 
 
-def compare(
+def compare_two(
     first: Path, second: Path, *, by: Axis = "task", common: bool = False
 ) -> dict[str, Any]:
     """Compare two scored runs, item by item.
@@ -89,16 +89,16 @@ def compare(
         run.described(label)
         for run, label in zip((one, other), labels_of([one, other]), strict=True)
     ]
-    parts = incomplete_told(described)
-    overall = _judged(_row(kept), "mcnemar_p")
+    parts = incomplete_sentences(described)
+    overall = _with_verdict(_row(kept), "mcnemar_p")
     families = {axis: _family(axis, kept) for axis in axes}
     if parts:
-        overall = _withheld(overall)
-        families = {axis: list(map(_withheld, rows)) for axis, rows in families.items()}
+        overall = _without_accuracies(overall)
+        families = {axis: list(map(_without_accuracies, rows)) for axis, rows in families.items()}
     found = {
         "runs": described,
         "condition": condition.value,
-        "conditions_left": left_conditions([one, other], condition),
+        "conditions_left": uncompared_conditions([one, other], condition),
         "same_dataset": same,
         "items": {
             "common": len(kept),
@@ -127,7 +127,7 @@ class ComparedRun:
     @property
     def dataset(self) -> str:
         """Digest that names the benchmark."""
-        return benchmark_of(self.manifest)
+        return question_set_digest(self.manifest)
 
     @property
     def model(self) -> str:
@@ -205,7 +205,7 @@ def labels_of(runs: Sequence[ComparedRun]) -> list[str]:
     return labels
 
 
-_PUT = ("system prompt", "examples", "size of pictures", "detail of pictures")
+_QUESTION_SETTINGS = ("system prompt", "examples", "size of pictures", "detail of pictures")
 """Settings that change a question, beside the prompt."""
 
 _COMPARABLE = (
@@ -230,7 +230,7 @@ def shown_alike(runs: Sequence[ComparedRun]) -> tuple[Condition, list[dict[str, 
     raise WorkspaceError(f"{', '.join(asked)}; expected a condition that {_all_of(runs)} asked")
 
 
-def left_conditions(runs: Sequence[ComparedRun], compared: Condition) -> list[list[str]]:
+def uncompared_conditions(runs: Sequence[ComparedRun], compared: Condition) -> list[list[str]]:
     """Of each run, the conditions that it asked and that are not compared."""
     alike = next(set(kinds) for kinds in _COMPARABLE if compared in kinds)
     return [[name for name in run.manifest["conditions"] if name not in alike] for run in runs]
@@ -274,7 +274,7 @@ def _row(pairs: Sequence[tuple[Result, Result]]) -> dict[str, Any]:
     return {**found, "unit_kinds": unit_kinds(a for a, _ in pairs)}
 
 
-def incomplete_told(runs: Sequence[Mapping[str, Any]]) -> list[str]:
+def incomplete_sentences(runs: Sequence[Mapping[str, Any]]) -> list[str]:
     """A sentence on each run, as ``described`` gives it, that lacks too many replies."""
     return [
         f"INCOMPLETE {run['label']}: {run['incomplete']}, so the accuracy lies between "
@@ -285,14 +285,14 @@ def incomplete_told(runs: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-_TOLD_OF_WHOLE_RUNS = ("first", "second", "difference", "interval", "mcnemar_p", "mcnemar_p_holm")
+_COMPLETE_RUN_FIELDS = ("first", "second", "difference", "interval", "mcnemar_p", "mcnemar_p_holm")
 
 
-def _withheld(row: Mapping[str, Any]) -> dict[str, Any]:
+def _without_accuracies(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row of an incomplete run: what has a reply is no fair sample of what was asked."""
     return {
         **row,
-        **{name: None for name in _TOLD_OF_WHOLE_RUNS if name in row},
+        **{name: None for name in _COMPLETE_RUN_FIELDS if name in row},
         "verdict": "unclear",
     }
 
@@ -303,10 +303,10 @@ def _family(axis: Axis, kept: Sequence[tuple[Result, Result]]) -> list[dict[str,
         for key, pairs in grouped(axis, kept, lambda pair: pair[0].item).items()
     ]
     adjust(rows)
-    return [_judged(row, "mcnemar_p_holm") for row in rows]
+    return [_with_verdict(row, "mcnemar_p_holm") for row in rows]
 
 
-def _judged(row: dict[str, Any], key: str) -> dict[str, Any]:
+def _with_verdict(row: dict[str, Any], key: str) -> dict[str, Any]:
     p, interval = row[key], row["interval"]
     verdict = "unclear"
     if p is not None and p < ALPHA and interval is not None:
@@ -323,7 +323,11 @@ def differences_of_runs(runs: Sequence[ComparedRun]) -> list[str]:
     prompts = [run.manifest["prompt"] for run in runs]
     if any(prompt != prompts[0] for prompt in prompts):
         notes.append("the runs used different prompts: a difference may be theirs")
-    put = [name for name, *_ in side_by_side([run.manifest for run in runs]) if name in _PUT]
+    put = [
+        name
+        for name, *_ in side_by_side([run.manifest for run in runs])
+        if name in _QUESTION_SETTINGS
+    ]
     if put:
         notes.append(f"the runs differ in {', '.join(put)}: a difference may be theirs")
     versions = [str(run.manifest.get("versions", {}).get("medrcube")) for run in runs]

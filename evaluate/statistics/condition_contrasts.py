@@ -25,7 +25,7 @@ from medrcube.evaluate.statistics.units import unit_kinds, unit_of
 _Member = TypeVar("_Member")
 
 
-def contrasts(results: Sequence[Result]) -> dict[str, Any]:
+def condition_contrasts(results: Sequence[Result]) -> dict[str, Any]:
     """The contrasts for which the conditions are there.
 
     Args:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from medrcube.evaluate.outcomes import AnswerOutcome, Result
 from medrcube.evaluate.statistics.bootstrap import (
     FEWEST_CLUSTERS,
-    divided,
+    divide_or_nan,
     percentile_interval,
     resampled,
 )
@@ -105,7 +105,9 @@ def credibility(results: Sequence[Result]) -> dict[str, Any]:
     }
 
 
-def as_upstream(results: Sequence[Result], *, ignore_view: bool = False) -> UpstreamCredibility:
+def upstream_credibility(
+    results: Sequence[Result], *, ignore_view: bool = False
+) -> UpstreamCredibility:
     """The groups and values that upstream's script makes of the run's ``results.json``.
 
     A reply that gives no letter is wrong, an item without a picture or one that was not asked does
@@ -301,7 +303,7 @@ def _interval(terms: _Terms, draws: NDArray[np.float64] | None, units: int) -> l
         return None
     values = np.zeros(len(draws))
     for sign, top, below in terms:
-        values += sign * divided(draws[:, top], draws[:, list(below)].sum(axis=1))
+        values += sign * divide_or_nan(draws[:, top], draws[:, list(below)].sum(axis=1))
     interval = percentile_interval(values, units)
     return None if interval is None else list(interval)
 

@@ -195,7 +195,7 @@ def margin_counts(row: PublishedRow) -> tuple[int, int, int]:
     return tasks, modalities, regions
 
 
-def standing(metrics: Mapping[str, Any]) -> list[PublishedRank]:
+def published_ranks(metrics: Mapping[str, Any]) -> list[PublishedRank]:
     """Where a run would stand among the published models, column by column.
 
     Modality and region leave View and Imaging Protocols Recognition out, as the table does. The
@@ -215,13 +215,13 @@ def standing(metrics: Mapping[str, Any]) -> list[PublishedRank]:
         **{name: slices["parts_as_published"].get(p.value) for name, p in REGIONS.items()},
     }
     return [
-        _standing(column, groups[column]["n"], groups[column]["accuracy"])
+        _published_rank(column, groups[column]["n"], groups[column]["accuracy"])
         for column in COUNTS
         if groups[column] and groups[column]["n"]
     ]
 
 
-def _standing(column: str, n: int, accuracy: float) -> PublishedRank:
+def _published_rank(column: str, n: int, accuracy: float) -> PublishedRank:
     published = {row.model: row.accuracy(column) for row in models()}
     best = max(published, key=lambda name: published[name])
     return PublishedRank(

@@ -8,7 +8,7 @@ from typing import Any
 from medrcube.console.counts import counted
 from medrcube.evaluate.statistics.grouping import COLUMNS, Axis
 from medrcube.evaluate.statistics.power import FEWEST_FOR_POWER
-from medrcube.evaluate.statistics.units import units_told
+from medrcube.evaluate.statistics.units import units_text
 from medrcube.taxonomy import Task
 
 NAMED = 5
@@ -35,7 +35,7 @@ def points(value: float | None, *, sign: bool = False) -> str:
     return f"{100 * value:+.1f}" if sign else f"{100 * value:.1f}"
 
 
-def span(interval: list[float] | None) -> str:
+def points_span(interval: list[float] | None) -> str:
     """An interval of a difference in points."""
     if interval is None:
         return "\u2013"
@@ -62,11 +62,12 @@ def short_name(axis: Axis, row: Mapping[str, Any]) -> str:
 
 
 def _verdict(row: Mapping[str, Any], first: str, second: str) -> str:
+    interval = points_span(row["interval"])
     numbers = (
         f"{points(row['first'])} % against {points(row['second'])} %, "
-        f"{points(row['difference'], sign=True)} points (95 % interval {span(row['interval'])}, "
+        f"{points(row['difference'], sign=True)} points (95 % interval {interval}, "
         f"exact McNemar p {_equals(row['mcnemar_p'])}, {row['n']:,} questions on "
-        f"{units_told(row['unit_kinds'])})"
+        f"{units_text(row['unit_kinds'])})"
     )
     if row["verdict"] != "unclear":
         better, worse = (first, second) if row["verdict"] == "first" else (second, first)

@@ -8,7 +8,7 @@ from typing import Any
 
 from medrcube.evaluate.statistics.grouping import Axis
 from medrcube.evaluate.statistics.power import FEWEST_FOR_POWER
-from medrcube.evaluate.statistics.units import units_told
+from medrcube.evaluate.statistics.units import units_text
 from medrcube.evaluate.statistics.verdict_text import NAMED, points, short_name
 
 
@@ -45,7 +45,7 @@ def detectable(row: Mapping[str, Any]) -> str:
 
 def _groups(row: Mapping[str, Any], tests: int) -> str:
     apart = sum(pair["apart"] for pair in row["pairs"])
-    on = f"{row['n']:,} questions on {units_told(row['unit_kinds'])}"
+    on = f"{row['n']:,} questions on {units_text(row['unit_kinds'])}"
     if not apart:
         return (
             f"No two of {len(row['runs'])} runs are told apart on {on} ({tests:,} pairs, exact "

@@ -25,13 +25,13 @@ from medrcube.evaluate.models.protocol import Model
 from medrcube.evaluate.models.registry import ModelSettings, open_model
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.questions.data_agreements import (
-    allowed,
-    cards,
+    known_cards,
+    permitted_sources,
     sends_outside,
-    under_contract,
+    sources_under_agreement,
 )
 from medrcube.evaluate.questions.selection import ItemFilter
-from medrcube.evaluate.runner.progress_line import watch
+from medrcube.evaluate.runner.progress_line import report_progress
 from medrcube.evaluate.runner.run import RunSummary, run_evaluation
 from medrcube.evaluate.runner.run_state import OnProgress, RunProgress
 from medrcube.taxonomy import Anatomy, Modality, Task
@@ -193,7 +193,9 @@ class Release:
         wanted = list(named)
         if not (wanted and sends_outside(model)):
             return frozenset()
-        return allowed(wanted, under_contract(self._benchmark.items, cards()))
+        return permitted_sources(
+            wanted, sources_under_agreement(self._benchmark.items, known_cards())
+        )
 
     @cached_property
     def _by_name(self) -> Mapping[str, BenchmarkItem]:
@@ -280,7 +282,7 @@ def load_release(path: str | Path) -> Release:
 @contextmanager
 def _watch(interruption: Interruption, *, shown: bool) -> Iterator[OnProgress]:
     """A callback that shows the progress, and first attaches the main task of the run."""
-    with watch(Reporter()) if shown else nullcontext(_unwatched) as show:
+    with report_progress(Reporter()) if shown else nullcontext(_unwatched) as show:
 
         def on_progress(progress: RunProgress) -> None:
             interruption.attach()

@@ -12,7 +12,7 @@ import pandas as pd
 from medrcube.api.notebook import summary_html
 from medrcube.evaluate.html_report import write_report as write_page
 from medrcube.evaluate.reporting.data_tables import tables
-from medrcube.evaluate.reporting.interval_text import accuracy_line, accuracy_told
+from medrcube.evaluate.reporting.interval_text import accuracy_line, accuracy_text
 from medrcube.evaluate.reporting.scored_runs import Run as ScoredRun
 from medrcube.evaluate.reporting.scored_runs import load_runs
 
@@ -103,7 +103,7 @@ class Run:
 
     def _repr_html_(self) -> str:
         rows = [
-            (task, group["n"], f"{accuracy_told(group)} %")
+            (task, group["n"], f"{accuracy_text(group)} %")
             for task, group in self.metrics["slices"]["task"].items()
         ]
         note = accuracy_line(self._scored.total)

@@ -39,7 +39,7 @@ def compare(
     """
     from medrcube.console.progress import Reporter
     from medrcube.evaluate.statistics.compare_many_runs import compare_many
-    from medrcube.evaluate.statistics.compare_runs import compare as compare_two
+    from medrcube.evaluate.statistics.compare_runs import compare_two
 
     if len(runs) < 2:
         raise typer.BadParameter("one run; expected two or more to compare")
@@ -64,7 +64,7 @@ def compare(
 
 
 def _show_two(reporter: Reporter, found: Mapping[str, Any], by: By) -> None:
-    from medrcube.evaluate.statistics.verdict_text import p_text, points, short_name, span
+    from medrcube.evaluate.statistics.verdict_text import p_text, points, points_span, short_name
 
     labels = [run["label"] for run in found["runs"]]
     reporter.result(f"A  {labels[0]}\nB  {labels[1]}")
@@ -81,7 +81,7 @@ def _show_two(reporter: Reporter, found: Mapping[str, Any], by: By) -> None:
                 points(row["first"]),
                 points(row["second"]),
                 points(row["difference"], sign=True),
-                span(row["interval"]),
+                points_span(row["interval"]),
                 p_text(row[key]),
             )
             for name, row, key in rows

@@ -172,9 +172,9 @@ def evaluate(
     from medrcube.evaluate.cost.forecast import forecast
     from medrcube.evaluate.dataset import load_benchmark
     from medrcube.evaluate.models.registry import DEFAULT_TIMEOUT, ModelSettings, open_model
-    from medrcube.evaluate.questions.data_agreements import without_contracts
+    from medrcube.evaluate.questions.data_agreements import withhold_agreement_sources
     from medrcube.evaluate.runner.plan import plan_run
-    from medrcube.evaluate.runner.progress_line import watch
+    from medrcube.evaluate.runner.progress_line import report_progress
     from medrcube.evaluate.runner.run import Polling, RetryPolicy, run_evaluation
 
     check_alone(dry_run=dry_run, estimate=estimate, again=again)
@@ -216,7 +216,7 @@ def evaluate(
     models = {name: open_model(name, settings) for name in folders}
     leave = {name: leave_of(i_may_send, benchmark, models[name], reporter) for name in folders}
     choices = {
-        name: without_contracts(choice, benchmark.items, models[name], leave[name])
+        name: withhold_agreement_sources(choice, benchmark.items, models[name], leave[name])
         for name in folders
     }
 
@@ -244,7 +244,7 @@ def evaluate(
             else None
         )
         try:
-            with watch(reporter, timed=not batch) as on_progress:
+            with report_progress(reporter, timed=not batch) as on_progress:
                 return run_evaluation(
                     benchmark,
                     opened,

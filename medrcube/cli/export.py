@@ -116,7 +116,7 @@ def _export_release(
     from medrcube.evaluate.dataset import load_benchmark
     from medrcube.evaluate.exports.csv_table import export_items
     from medrcube.evaluate.exports.export import write_export
-    from medrcube.evaluate.exports.selection import select
+    from medrcube.evaluate.exports.selection import select_exportable
 
     if to == "hub":
         _export_hub(release, out, reporter, private=private)
@@ -135,7 +135,7 @@ def _export_release(
         raise WorkspaceError(
             f"{release}: is no run; the log {out} takes the folder of a scored run"
         )
-    chosen = select(benchmark, private=private)
+    chosen = select_exportable(benchmark, private=private)
     for sentence in chosen.left_out():
         reporter.result(sentence)
     path = write_export(chosen, out, to)

@@ -45,7 +45,7 @@ def import_run(
     from medrcube.evaluate.dataset import load_benchmark
     from medrcube.evaluate.imports.import_run import import_run as bring_in
     from medrcube.evaluate.imports.shown_options import SHOWN
-    from medrcube.evaluate.reporting.interval_text import accuracy_told
+    from medrcube.evaluate.reporting.interval_text import accuracy_text
 
     other = None if edition is None else load_benchmark(edition)
     found = bring_in(file, load_benchmark(release), out, model=model, edition=other)
@@ -65,7 +65,7 @@ def import_run(
     between = "between " if total["accuracy"] is None else ""
     reporter.result(
         f"wrote {out}: {counted(found.replies, 'reply')} of {found.model}, accuracy "
-        f"{between}{accuracy_told(total, 2)} %"
+        f"{between}{accuracy_text(total, 2)} %"
     )
     left_out = "not all of the file is in these numbers" if differing else None
     if why := left_out or found.standing.incomplete:

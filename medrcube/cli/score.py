@@ -67,7 +67,7 @@ def score(
     from medrcube.evaluate.judge.run import ask_judge
     from medrcube.evaluate.models.registry import ModelSettings, open_model
     from medrcube.evaluate.reporting.interval_text import accuracy_line
-    from medrcube.evaluate.runner.completeness import gaps
+    from medrcube.evaluate.runner.completeness import list_problems
     from medrcube.evaluate.runner.question_states import states_of
     from medrcube.evaluate.runner.run_folder import METRICS
     from medrcube.evaluate.scoring import read_by_rules, read_results
@@ -91,7 +91,7 @@ def score(
     reporter.result(f"wrote {run / METRICS}")
     if standing.incomplete:
         reporter.result(f"INCOMPLETE {standing.incomplete}")
-    lacking = gaps(run)
+    lacking = list_problems(run)
     for gap in lacking:
         reporter.result(f"ERROR {gap}")
     reporter.data(
@@ -124,14 +124,14 @@ def report(
     """
     from medrcube.console.progress import Reporter
     from medrcube.evaluate.html_report import write_report
-    from medrcube.evaluate.reporting.usage_table import effort, effort_table
+    from medrcube.evaluate.reporting.usage_table import run_usage, usage_table
 
     reporter = Reporter(json_output=json_output)
     runs = each_once(runs, reporter)
     look_at_errata(runs, benchmark, reporter)
     tables = write_report(runs, out, benchmark, data)
-    efforts = [effort(run) for run in runs]
-    reporter.table(*effort_table(efforts))
+    efforts = [run_usage(run) for run in runs]
+    reporter.table(*usage_table(efforts))
     reporter.result(f"wrote {out}")
     if data is not None:
         reporter.result(f"wrote {len(tables)} files of tables to {data}")

@@ -53,7 +53,7 @@ def validate_run(
     from dataclasses import asdict
 
     from medrcube.console.progress import Reporter
-    from medrcube.evaluate.site.run_digests import write_seal
+    from medrcube.evaluate.site.run_digests import write_digests
     from medrcube.evaluate.site.run_validation import check_run
 
     reporter = Reporter(json_output=json_output)
@@ -69,6 +69,6 @@ def validate_run(
     else:
         reporter.result(f"VALID: {found.summary}")
         if seal:
-            reporter.result(f"wrote {write_seal(run)}")
+            reporter.result(f"wrote {write_digests(run)}")
     reporter.data(asdict(found))
     raise typer.Exit(1 if found.problems else 0)

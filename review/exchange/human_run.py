@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
-from medrcube.evaluate.imports.import_run import Imported, write_run
+from medrcube.evaluate.imports.import_run import ImportedRun, write_run
 from medrcube.evaluate.imports.item_matching import match_replies
 from medrcube.evaluate.imports.replies import ForeignReply, ForeignRun
 from medrcube.evaluate.questions.selection import ItemFilter
@@ -59,7 +59,7 @@ class HumanRun:
         readers: what stands in the manifest: group, readers, items, answers, rule, agreement.
     """
 
-    run: Imported
+    run: ImportedRun
     readers: Mapping[str, Any]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from medrcube.evaluate.questions.settings import asked_how, side_by_side
+from medrcube.evaluate.questions.settings import settings_text, side_by_side
 
 PLAIN = {
     "model": {"name": "openai/m", "parameters": {"max_tokens": 100}},
@@ -13,11 +13,11 @@ SHOTS = {"count": 2, "seed": 7, "rule": "shots/1", "apart_by": "unit and look"}
 
 
 def test_a_plain_run_has_its_prompt_alone():
-    assert asked_how(PLAIN) == {"prompt": "default 0123"}
+    assert settings_text(PLAIN) == {"prompt": "default 0123"}
 
 
 def test_every_setting_is_told():
-    told = asked_how(
+    told = settings_text(
         {
             **PLAIN,
             "model": {**PLAIN["model"], "system": "Be brief.", "image_detail": "low"},

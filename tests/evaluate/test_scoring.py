@@ -16,7 +16,7 @@ from medrcube.evaluate.outcomes import AnswerOutcome
 from medrcube.evaluate.questions.conditions import Condition, Presentation
 from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.evaluate.runner.run_folder import AskedQuestion
-from medrcube.evaluate.scoring import judge, read_metrics, score
+from medrcube.evaluate.scoring import read_metrics, score, score_reply
 from medrcube.evaluate.statistics.metrics import group_metrics, metrics
 
 
@@ -53,7 +53,7 @@ def reply(text, reason="stop"):
     ],
 )
 def test_a_reply_has_exactly_one_outcome(item, record, outcome, answer):
-    result = judge(asked(item, "0", "k"), record)
+    result = score_reply(asked(item, "0", "k"), record)
     assert (result.outcome, result.answer) == (outcome, answer)
 
 
@@ -68,7 +68,7 @@ def test_a_reply_has_exactly_one_outcome(item, record, outcome, answer):
     ],
 )
 def test_a_cut_reply_that_had_answered_is_read_and_marked(item, text):
-    result = judge(asked(item, "0", "k"), reply(text, "length"))
+    result = score_reply(asked(item, "0", "k"), reply(text, "length"))
     assert (result.outcome, result.answer, result.cut) == (AnswerOutcome.CORRECT, "B", True)
 
 
@@ -90,17 +90,17 @@ def test_a_cut_reply_that_had_answered_is_read_and_marked(item, text):
     ],
 )
 def test_a_cut_reply_that_was_on_its_way_gives_no_letter(item, text):
-    result = judge(asked(item, "0", "k"), reply(text, "length"))
+    result = score_reply(asked(item, "0", "k"), reply(text, "length"))
     assert (result.outcome, result.answer, result.cut) == (AnswerOutcome.CUT, None, True)
 
 
 def test_a_question_that_was_not_sent_is_not_asked_and_no_failure(item):
-    assert judge(asked(item, "0", "k"), None).outcome is AnswerOutcome.FAILED
-    assert judge(asked(item, "0", "k"), None, tried=False).outcome is AnswerOutcome.NOT_ASKED
+    assert score_reply(asked(item, "0", "k"), None).outcome is AnswerOutcome.FAILED
+    assert score_reply(asked(item, "0", "k"), None, tried=False).outcome is AnswerOutcome.NOT_ASKED
 
 
 def test_an_item_without_picture_is_no_wrong_answer(item):
-    result = judge(asked(item, None, None), reply("B"))
+    result = score_reply(asked(item, None, None), reply("B"))
     assert result.outcome is AnswerOutcome.MISSING_IMAGE
 
 
@@ -115,7 +115,7 @@ def results(load, row):
     ]
     texts = ["A", "B", "A", None, "B"]
     return [
-        judge(asked(item, "0", "k"), reply(text) if text is not None else None)
+        score_reply(asked(item, "0", "k"), reply(text) if text is not None else None)
         for item, text in zip(load(*rows).items, texts, strict=True)
     ]
 

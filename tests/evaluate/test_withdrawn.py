@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from medrcube.cli.app import app
 from medrcube.errors import ReleaseError, WorkspaceError
 from medrcube.evaluate.dataset import load_benchmark
-from medrcube.evaluate.exports.selection import select
+from medrcube.evaluate.exports.selection import select_exportable
 from medrcube.evaluate.html_report import write_report
 from medrcube.evaluate.models.registry import ModelSettings, open_model
 from medrcube.evaluate.questions.conditions import Condition
@@ -19,7 +19,7 @@ from medrcube.evaluate.scoring import read_metrics, read_results
 from medrcube.evaluate.site.run_validation import check_run
 from medrcube.evaluate.site.write import write_site
 from medrcube.evaluate.statistics.compare_many_runs import compare_many
-from medrcube.evaluate.statistics.compare_runs import compare
+from medrcube.evaluate.statistics.compare_runs import compare_two
 from medrcube.release_format.errata import FILE, Erratum, errata_text
 
 GONE = "ALPHA/q001"
@@ -115,7 +115,7 @@ def test_a_report_never_shows_a_number_of_before(release, run, tmp_path, with_re
 def test_two_runs_are_compared_without_what_either_leaves_out(release, run, tmp_path):
     withdraw(release)
     newer = make_run(release, tmp_path / "newer", "longest")
-    found = compare(run, newer)
+    found = compare_two(run, newer)
     assert (found["items"]["common"], found["items"]["withdrawn"]) == (7, 1)
     assert found["items"]["only_one"] == 0
     assert compare_many([run, newer, newer])["items"]["withdrawn"] == 1
@@ -125,7 +125,7 @@ def test_two_runs_are_compared_without_what_either_leaves_out(release, run, tmp_
 
 def test_an_export_leaves_them_out_and_says_so(release):
     withdraw(release)
-    chosen = select(load_benchmark(release), private=False)
+    chosen = select_exportable(load_benchmark(release), private=False)
     assert GONE not in {item.name for item in chosen.items}
     assert "left out 1 item (ALPHA 1): withdrawn by the errata" in chosen.left_out()[0]
 

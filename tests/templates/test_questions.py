@@ -9,7 +9,7 @@ from medrcube.templates import (
     render_card,
     render_question,
     template_version,
-    variants,
+    wording_names,
 )
 
 VALUES = {
@@ -23,12 +23,12 @@ VALUES = {
     "scale": "cardiac phases",
     "one_of": "of the following structures",
 }
-EVERY = [(task, variant) for task in Task for variant in variants(task)]
+EVERY = [(task, variant) for task in Task for variant in wording_names(task)]
 
 
 @pytest.mark.parametrize("task", Task)
 def test_every_task_has_three_wordings_that_differ(task):
-    texts = {render_question(task, variant, **VALUES) for variant in variants(task)}
+    texts = {render_question(task, variant, **VALUES) for variant in wording_names(task)}
     assert len(texts) >= 3
 
 
@@ -45,7 +45,7 @@ def test_every_wording_is_one_clean_question(task, variant, marked, numbered, no
     assert not re.search(r"\b(not|except|least|false)\b", text, re.IGNORECASE)
 
 
-@pytest.mark.parametrize("variant", variants(Task.MODALITY_RECOGNITION))
+@pytest.mark.parametrize("variant", wording_names(Task.MODALITY_RECOGNITION))
 def test_no_wording_of_modality_recognition_hints_at_a_modality(variant):
     text = render_question(Task.MODALITY_RECOGNITION, variant, **VALUES)
     names = "|".join(modality.value for modality in Modality)
@@ -53,12 +53,12 @@ def test_no_wording_of_modality_recognition_hints_at_a_modality(variant):
     assert not re.search(hints, text, re.IGNORECASE)
 
 
-@pytest.mark.parametrize("variant", variants(Task.MODALITY_RECOGNITION))
+@pytest.mark.parametrize("variant", wording_names(Task.MODALITY_RECOGNITION))
 def test_no_wording_of_modality_recognition_names_the_part_of_the_body(variant):
     assert "heart" not in render_question(Task.MODALITY_RECOGNITION, variant, **VALUES)
 
 
-@pytest.mark.parametrize("variant", variants(Task.ORGAN_RECOGNITION))
+@pytest.mark.parametrize("variant", wording_names(Task.ORGAN_RECOGNITION))
 def test_no_wording_of_organ_recognition_names_the_region(variant):
     for marked in (True, False):
         text = render_question(Task.ORGAN_RECOGNITION, variant, **{**VALUES, "marked": marked})

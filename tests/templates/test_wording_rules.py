@@ -15,7 +15,7 @@ from medrcube.ontologies.target_phrases import target
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Anatomy, Modality, Task
-from medrcube.templates import render_question, variants
+from medrcube.templates import render_question, wording_names
 
 TERMS, RELATIONS = load_terms(), load_relations()
 CARDS = [source.card for source in find_sources().values()]
@@ -65,7 +65,7 @@ def errors(query, labels, *, ranks=()):
     values = wording(query, TERMS, RELATIONS, labels)
     return [
         (question, labels[key], flaw.rule)
-        for name in variants(query.task)
+        for name in wording_names(query.task)
         for question in [render_question(query.task, name, **values)]
         for key in range(len(labels))
         for flaw in lint(replace(draft, question=question, key=key))
@@ -130,7 +130,7 @@ def test_no_wording_breaks_a_rule_with_boxes_or_frames(task, artefact, word, lab
         kinds=("", ""),
         ranks=(0, 1),
     )
-    for name in variants(query.task):
+    for name in wording_names(query.task):
         question = render_question(query.task, name, **values)
         assert target(TERMS[label]) in question
         assert not [it for it in lint(replace(draft, question=question)) if it.level == ERROR]

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 from medrcube.errors import ModelError
 from medrcube.evaluate.image_files import ImageFile
-from medrcube.evaluate.models.anthropic_api.wire import Said, messages_body, read_message
+from medrcube.evaluate.models.anthropic_api.wire import MessageTurn, messages_body, read_message
 from medrcube.evaluate.models.endpoint_errors import Sender
-from medrcube.evaluate.models.image_payload import POLICY, presentable
-from medrcube.evaluate.models.openai_api.model import no_key, sender_to
+from medrcube.evaluate.models.image_payload import POLICY, sendable_bytes
+from medrcube.evaluate.models.openai_api.model import missing_key_error, sender_to
 from medrcube.evaluate.models.openai_api.providers import temperature_of
 from medrcube.evaluate.models.openai_api.reply import filtered_reply
 from medrcube.evaluate.models.openai_api.request_body import Body, base64_of
@@ -59,7 +59,7 @@ def open_anthropic(name: str, settings: ModelSettings) -> AnthropicModel:
     address = settings.base_url or _of_environment() or URL
     sender = sender_to(address, name, settings, KEY_ENV, _OWN)
     if not sender.key and settings.needs_key and sender.url == URL:
-        raise no_key(sender)
+        raise missing_key_error(sender)
     return AnthropicModel(sender, settings)
 
 
@@ -114,16 +114,18 @@ class AnthropicModel:
     async def body(self, request: ModelRequest) -> Body:
         """What is sent for a question."""
         said = [
-            Said(prompt=shot.prompt, picture=await self._base64(shot.picture), reply=shot.reply)
+            MessageTurn(
+                prompt=shot.prompt, picture=await self._base64(shot.picture), reply=shot.reply
+            )
             for shot in request.shots
         ]
-        said.append(Said(prompt=request.prompt, picture=await self._base64(request.picture)))
+        said.append(MessageTurn(prompt=request.prompt, picture=await self._base64(request.picture)))
         return messages_body(self.sender.model, said, self._parameters, self._settings.system)
 
     async def _base64(self, picture: ImageFile | None) -> tuple[str, bytes] | None:
         if picture is None:
             return None
-        return await self._pictures.get(picture.sha256, lambda: base64_of(*presentable(picture)))
+        return await self._pictures.get(picture.sha256, lambda: base64_of(*sendable_bytes(picture)))
 
     def read(self, data: str, letters: Sequence[str], latency: float) -> Reply:
         """The reply in the body of a successful response; there are no scores of letters.

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from medrcube.evaluate.models.openai_api.request_body import PLACE, Body, filled
+from medrcube.evaluate.models.openai_api.request_body import PLACE, Body, insert_images
 from medrcube.evaluate.models.protocol import Json, Reply, TransientError
 from medrcube.model_endpoint import one_line
 
-__all__ = ["Said", "messages_body", "read_message"]
+__all__ = ["MessageTurn", "messages_body", "read_message"]
 
 _ENDS = {
     "max_tokens": "length",
@@ -22,7 +22,7 @@ _SENT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class MessageTurn:
     """A question with its reply, or the question that is to be answered.
 
     Attributes:
@@ -38,7 +38,7 @@ class Said:
 
 def messages_body(
     model: str,
-    said: Sequence[Said],
+    said: Sequence[MessageTurn],
     parameters: Mapping[str, Json],
     system: str | None = None,
 ) -> Body:
@@ -69,7 +69,7 @@ def messages_body(
         **({} if system is None else {"system": system}),
         **parameters,
     }
-    return filled(body, [one.picture[1] for one in said if one.picture is not None])
+    return insert_images(body, [one.picture[1] for one in said if one.picture is not None])
 
 
 def read_message(data: str, *, model: str, latency: float) -> Reply:

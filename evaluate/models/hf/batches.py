@@ -51,7 +51,7 @@ class Generation:
     scores: dict[str, float]
 
 
-class Trouble(Enum):
+class ErrorKind(Enum):
     """What an exception of the engine means."""
 
     MEMORY = auto()
@@ -75,7 +75,7 @@ class GenerationEngine(Protocol):
         """Compute a prepared batch, one answer for each job in order."""
         ...
 
-    def judge(self, error: Exception) -> Trouble:
+    def judge(self, error: Exception) -> ErrorKind:
         """What an exception of the two methods means."""
         ...
 
@@ -242,13 +242,13 @@ class Batcher:
             return found
         # The exception is gone, and with it the frames that hold the tensors of the batch.
         given.drop()
-        if found.trouble is Trouble.DEVICE:
+        if found.trouble is ErrorKind.DEVICE:
             raise ModelError(f"the device fails: {found.message}\nwhat was answered is kept")
-        if found.trouble is Trouble.MEMORY:
+        if found.trouble is ErrorKind.MEMORY:
             self._engine.free()
         if len(jobs) == 1:
             return [found.rejected()]
-        if found.trouble is Trouble.MEMORY:
+        if found.trouble is ErrorKind.MEMORY:
             self._remember(jobs)
         return self._halves(jobs)
 
@@ -260,7 +260,7 @@ class Batcher:
         except ModelError:
             raise
         except RejectedError as error:
-            return _BatchFailure(trouble=Trouble.QUESTION, message=str(error))
+            return _BatchFailure(trouble=ErrorKind.QUESTION, message=str(error))
         except Exception as error:  # noqa: BLE001 - the engine knows what it means
             message = f"{type(error).__name__}: {error}"
             return _BatchFailure(trouble=self._engine.judge(error), message=message)
@@ -299,12 +299,12 @@ class _PreparedBatch:
 class _BatchFailure:
     """Why a batch was not computed."""
 
-    trouble: Trouble
+    trouble: ErrorKind
     message: str
 
     def rejected(self) -> RejectedError:
         short = " ".join(self.message.split())[:500]
-        if self.trouble is Trouble.MEMORY:
+        if self.trouble is ErrorKind.MEMORY:
             return RejectedError(
                 f"does not fit into the memory, even alone: {short}", code="out-of-memory"
             )

@@ -17,16 +17,16 @@ from typing import Any
 from medrcube.errors import ModelError
 from medrcube.evaluate.answer_parsing.thinking_blocks import strip_reasoning
 from medrcube.evaluate.image_files import ImageFile
-from medrcube.evaluate.models.hf.batches import Generation, GenerationJob, Trouble
+from medrcube.evaluate.models.hf.batches import ErrorKind, Generation, GenerationJob
 from medrcube.evaluate.models.hf.chat_turns import check_examples, pictures_of, turns_of
 from medrcube.evaluate.models.hf.images import decode_picture, picture_size
-from medrcube.evaluate.models.hf.loading import Opened, load_weights
+from medrcube.evaluate.models.hf.loading import OpenedModel, load_weights
 from medrcube.evaluate.models.hf.option_scoring import (
     FirstToken,
     TextScorer,
-    best,
-    continuation,
-    letters,
+    best_option,
+    continuation_tokens,
+    letter_tokens,
 )
 from medrcube.evaluate.models.hf.processors import chat_template
 from medrcube.evaluate.models.hf.settings import LocalSettings, Scoring
@@ -54,13 +54,13 @@ class TensorBatch:
     Attributes:
         jobs: what is asked.
         inputs: what the processor made of them; one entry a job where options are scored by text.
-        letters: for each job the tokens of each option's letter.
+        letter_tokens: for each job the tokens of the letter of each option.
         options: for each job the tokens of each option's text; empty unless these are scored.
     """
 
     jobs: Sequence[GenerationJob]
     inputs: Sequence[Any]
-    letters: Sequence[Mapping[str, Sequence[int]]]
+    letter_tokens: Sequence[Mapping[str, Sequence[int]]]
     options: Sequence[Mapping[str, Sequence[int]]]
 
 
@@ -74,7 +74,7 @@ class TransformersEngine:
             first answer.
     """
 
-    def __init__(self, opened: Opened, settings: ModelSettings, model: Any = None) -> None:
+    def __init__(self, opened: OpenedModel, settings: ModelSettings, model: Any = None) -> None:
         self._opened = opened
         self._settings = settings
         self._local: LocalSettings = settings.local
@@ -119,7 +119,9 @@ class TransformersEngine:
             return TensorBatch(
                 jobs=jobs,
                 inputs=[self._tensors(group, pictures) for group in groups],
-                letters=[letters(self._tokenizer, j.text, j.request.options) for j in jobs],
+                letter_tokens=[
+                    letter_tokens(self._tokenizer, j.text, j.request.options) for j in jobs
+                ],
                 options=[self._option_tokens(job) for job in jobs] if by_text else (),
             )
 
@@ -138,17 +140,17 @@ class TransformersEngine:
                 return list(self._by_text(prepared))
             return list(self._by_token(prepared))
 
-    def judge(self, error: Exception) -> Trouble:
+    def judge(self, error: Exception) -> ErrorKind:
         """Tell a full memory from a broken device and from a question at fault."""
         text = str(error).lower()
         if isinstance(error, torch.OutOfMemoryError | MemoryError):
-            return Trouble.MEMORY
+            return ErrorKind.MEMORY
         if isinstance(error, RuntimeError):
             if "out of memory" in text or "not enough memory" in text:
-                return Trouble.MEMORY
+                return ErrorKind.MEMORY
             if "cuda error" in text or "device-side assert" in text:
-                return Trouble.DEVICE
-        return Trouble.QUESTION
+                return ErrorKind.DEVICE
+        return ErrorKind.QUESTION
 
     def free(self) -> None:
         """Collect what failed batches left behind."""
@@ -199,7 +201,7 @@ class TransformersEngine:
 
     def _option_tokens(self, job: GenerationJob) -> dict[str, list[int]]:
         found = {
-            letter: continuation(self._tokenizer, job.text, text)
+            letter: continuation_tokens(self._tokenizer, job.text, text)
             for letter, text in job.request.options
         }
         if not all(found.values()):
@@ -221,7 +223,7 @@ class TransformersEngine:
         start *= torch.equal(output[:, :start], inputs["input_ids"])
         ends = set(_as_list(generation.eos_token_id))
         asked = inputs["attention_mask"].sum(dim=1).tolist()
-        rows = zip(output[:, start:].tolist(), asked, batch.letters, batch.jobs, strict=True)
+        rows = zip(output[:, start:].tolist(), asked, batch.letter_tokens, batch.jobs, strict=True)
         for number, (tokens, prompt, spelling, job) in enumerate(rows):
             scores = first.scores(number, spelling)
             if self._local.scoring == Scoring.LIKELIHOOD:
@@ -295,7 +297,7 @@ def _chosen(
             "cannot be told apart by likelihood; use scoring 'generate' or 'text'"
         )
     return Generation(
-        text=best(scores),
+        text=best_option(scores),
         finish_reason="stop",
         usage=_usage(prompt, computed),
         scores=dict(scores),

@@ -10,7 +10,7 @@ import io
 
 from medrcube.errors import MissingExtraError
 from medrcube.evaluate.image_files import ImageFile
-from medrcube.evaluate.models.image_payload import POLICY, presentable
+from medrcube.evaluate.models.image_payload import POLICY, sendable_bytes
 
 try:
     from PIL import Image, ImageOps
@@ -38,7 +38,7 @@ def decode_picture(picture: ImageFile) -> Image.Image:
         RejectedError: the picture cannot be decoded.
         OSError: the bytes are no picture that Pillow knows, or are cut short.
     """
-    _, data = presentable(picture)
+    _, data = sendable_bytes(picture)
     with Image.open(io.BytesIO(data)) as file:
         file.load()
         image: Image.Image = ImageOps.exif_transpose(file)

@@ -62,7 +62,7 @@ Without it Phi-4-multimodal answers all the same (its page on the hub, folder ``
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class OpenedModel:
     """A model before its weights are read.
 
     Attributes:
@@ -86,7 +86,7 @@ class Opened:
     dtype: Any
 
 
-def open_files(path: str, settings: LocalSettings) -> Opened:
+def open_files(path: str, settings: LocalSettings) -> OpenedModel:
     """Read all but the weights.
 
     Raises:
@@ -99,13 +99,13 @@ def open_files(path: str, settings: LocalSettings) -> Opened:
         processor = open_processor(path, config, common)
     # A torchvision that was made for another torch is a RuntimeError.
     except (OSError, ValueError, ImportError, KeyError, RuntimeError) as error:
-        raise ModelError(f"{_shown(path)}: cannot be opened: {_short(error)}") from error
+        raise ModelError(f"{_where(path)}: cannot be opened: {_short(error)}") from error
     _check(path, config, processor)
     bound_pixels(processor, settings)
     local = Path(path).is_dir()
     commit = getattr(config, "_commit_hash", None)
     device = choose_device(settings.device)
-    return Opened(
+    return OpenedModel(
         path=path,
         name=Path(path).resolve().name if local else path,
         revision=f"files:{digest_files(Path(path))}" if local else str(commit or "unknown"),
@@ -117,7 +117,7 @@ def open_files(path: str, settings: LocalSettings) -> Opened:
     )
 
 
-def load_weights(opened: Opened, settings: LocalSettings) -> Any:
+def load_weights(opened: OpenedModel, settings: LocalSettings) -> Any:
     """The model, ready to compute.
 
     Raises:
@@ -133,7 +133,7 @@ def load_weights(opened: Opened, settings: LocalSettings) -> Any:
         return model.to(opened.device).eval()
     except (OSError, ValueError, ImportError, KeyError, RuntimeError) as error:
         raise ModelError(
-            f"{_shown(opened.path)}: the weights cannot be loaded on {opened.device} as "
+            f"{_where(opened.path)}: the weights cannot be loaded on {opened.device} as "
             f"{dtype_name(opened.dtype)}: {_short(error)}"
         ) from error
 
@@ -170,7 +170,7 @@ def dtype_name(dtype: Any) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def describe(opened: Opened, settings: LocalSettings) -> dict[str, Json]:
+def model_facts(opened: OpenedModel, settings: LocalSettings) -> dict[str, Json]:
     """Everything about the model's files, device and libraries that may change a reply."""
     architectures = getattr(opened.config, "architectures", None) or [type(opened.config).__name__]
     return {
@@ -233,22 +233,22 @@ def _check(path: str, config: Any, processor: Any) -> None:
     adapter = _ADAPTERS.get(config.model_type)
     if adapter and (not Path(path).is_dir() or (Path(path) / adapter).exists()):
         raise ModelError(
-            f"{_shown(path)}: sees by the adapter {adapter}, which is not loaded here; merge it "
+            f"{_where(path)}: sees by the adapter {adapter}, which is not loaded here; merge it "
             f"into the weights and name a folder without {adapter}, or ask a server that loads it"
         )
     if _class_of(config) is None:
         raise ModelError(
-            f"{_shown(path)}: is a {config.model_type} model; expected one that transformers "
+            f"{_where(path)}: is a {config.model_type} model; expected one that transformers "
             f"{transformers.__version__} knows as AutoModelForImageTextToText"
         )
     if not hasattr(processor, "tokenizer") or not hasattr(processor, "image_processor"):
         raise ModelError(
-            f"{_shown(path)}: its processor takes no pictures; expected a tokenizer and an image "
+            f"{_where(path)}: its processor takes no pictures; expected a tokenizer and an image "
             "processor"
         )
     if not chat_template(processor):
         raise ModelError(
-            f"{_shown(path)}: has no chat template; expected an instruction-tuned model, or put "
+            f"{_where(path)}: has no chat template; expected an instruction-tuned model, or put "
             "its template into chat_template.jinja beside the weights"
         )
 
@@ -284,7 +284,7 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _shown(path: str) -> str:
+def _where(path: str) -> str:
     return path if Path(path).is_absolute() else f"hf/{path}"
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from medrcube.evaluate.models.hf.batches import WINDOW, Batcher, GenerationJob
 from medrcube.evaluate.models.hf.engine import TransformersEngine
 from medrcube.evaluate.models.hf.images import PIXELS
-from medrcube.evaluate.models.hf.loading import describe, open_files
+from medrcube.evaluate.models.hf.loading import model_facts, open_files
 from medrcube.evaluate.models.protocol import Json, ModelRequest, RejectedError, Reply
 from medrcube.evaluate.models.registry import ModelSettings
 
@@ -31,7 +31,7 @@ def open_hf(path: str, settings: ModelSettings) -> HFModel:
     identity: dict[str, Json] = {
         "adapter": ADAPTER,
         "name": f"hf/{opened.name}",
-        **describe(opened, settings.local),
+        **model_facts(opened, settings.local),
         "pixels": PIXELS,
         "parameters": {**engine.parameters(), "seed": settings.seed},
     }

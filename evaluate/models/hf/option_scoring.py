@@ -25,7 +25,7 @@ ROUGH_TOLERANCE = 0.1
 _log = logging.getLogger(__name__)
 
 
-def letters(
+def letter_tokens(
     tokenizer: Any, text: str, options: Sequence[tuple[str, str]]
 ) -> dict[str, tuple[int, ...]]:
     """First tokens of a reply that begins with each option's letter, with and without a blank.
@@ -35,7 +35,9 @@ def letters(
     """
     found: dict[str, tuple[int, ...]] = {letter: () for letter, _ in options}
     for blank in ("", " "):
-        tokens = {letter: continuation(tokenizer, text, blank + letter)[:1] for letter in found}
+        tokens = {
+            letter: continuation_tokens(tokenizer, text, blank + letter)[:1] for letter in found
+        }
         firsts = [one[0] for one in tokens.values() if one]
         if len(set(firsts)) == len(found):
             found = {k: tuple(dict.fromkeys((*v, *tokens[k]))) for k, v in found.items()}
@@ -44,7 +46,7 @@ def letters(
     return found if told_apart else {}
 
 
-def continuation(tokenizer: Any, text: str, more: str) -> list[int]:
+def continuation_tokens(tokenizer: Any, text: str, more: str) -> list[int]:
     """The tokens by which ``more`` goes on from ``text``.
 
     Where both melt into one token at the border, those of ``more`` alone.
@@ -56,7 +58,7 @@ def continuation(tokenizer: Any, text: str, more: str) -> list[int]:
     return list(tokenizer(more, add_special_tokens=False)["input_ids"])
 
 
-def best(scores: Mapping[str, float]) -> str:
+def best_option(scores: Mapping[str, float]) -> str:
     """The option with the highest score; the first of several."""
     return max(scores, key=lambda letter: scores[letter])
 

@@ -28,7 +28,7 @@ from medrcube.evaluate.models.openai_api.providers import (
     temperature_of,
 )
 from medrcube.evaluate.models.openai_api.reply import filtered_reply, read_reply
-from medrcube.evaluate.models.openai_api.request_body import Body, Turn, chat_body, data_url
+from medrcube.evaluate.models.openai_api.request_body import Body, ChatTurn, chat_body, data_url
 from medrcube.evaluate.models.protocol import Json, ModelRequest, Reply
 from medrcube.evaluate.models.registry import ModelSettings
 from medrcube.evaluate.runner.scheduling.shared_loads import SingleFlightCache
@@ -63,7 +63,7 @@ def open_openai(name: str, settings: ModelSettings) -> OpenAIModel:
     address = settings.base_url or os.environ.get("OPENAI_BASE_URL") or OFFICIAL_URL
     sender = sender_to(address, name, settings, KEY_ENV)
     if not sender.key and settings.needs_key and is_official(sender.url):
-        raise no_key(sender)
+        raise missing_key_error(sender)
     return OpenAIModel(sender, settings, provider="openai", forwards=forwards(name))
 
 
@@ -109,7 +109,7 @@ def sender_to(
     return Sender(url=url, model=name, key=key, key_env=variable)
 
 
-def no_key(sender: Sender) -> ModelError:
+def missing_key_error(sender: Sender) -> ModelError:
     """The error of an endpoint that wants a key where there is none."""
     return ModelError(
         f"no API key: set the environment variable {sender.key_env}, name another one "
@@ -179,10 +179,12 @@ class OpenAIModel:
     async def body(self, request: ModelRequest) -> Body:
         """What is sent for a question."""
         turns = [
-            Turn(prompt=shot.prompt, picture=await self._data_url(shot.picture), reply=shot.reply)
+            ChatTurn(
+                prompt=shot.prompt, picture=await self._data_url(shot.picture), reply=shot.reply
+            )
             for shot in request.shots
         ]
-        turns.append(Turn(prompt=request.prompt, picture=await self._data_url(request.picture)))
+        turns.append(ChatTurn(prompt=request.prompt, picture=await self._data_url(request.picture)))
         return chat_body(
             self.sender.model,
             turns,

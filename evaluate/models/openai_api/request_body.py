@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from medrcube.evaluate.image_files import ImageFile
-from medrcube.evaluate.models.image_payload import presentable
+from medrcube.evaluate.models.image_payload import sendable_bytes
 from medrcube.evaluate.models.protocol import Json
 
 _CHUNK = 2**17
@@ -40,7 +40,7 @@ class Body:
 
 def data_url(picture: ImageFile) -> bytes:
     """The picture as a data URL, in a form that chat endpoints take; call it in a thread."""
-    media_type, data = base64_of(*presentable(picture))
+    media_type, data = base64_of(*sendable_bytes(picture))
     return b"data:%s;base64,%s" % (media_type.encode(), data)
 
 
@@ -50,7 +50,7 @@ def base64_of(media_type: str, data: bytes) -> tuple[str, bytes]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class ChatTurn:
     """A question with its reply, or the question that is to be answered.
 
     Attributes:
@@ -66,7 +66,7 @@ class Turn:
 
 def chat_body(
     model: str,
-    turns: Sequence[Turn],
+    turns: Sequence[ChatTurn],
     parameters: Mapping[str, Json],
     *,
     system: str | None = None,
@@ -87,10 +87,10 @@ def chat_body(
         if turn.reply is not None:
             messages.append({"role": "assistant", "content": turn.reply})
     body: dict[str, Json] = {"messages": messages, "model": model, **parameters}
-    return filled(body, [turn.picture for turn in turns if turn.picture is not None])
+    return insert_images(body, [turn.picture for turn in turns if turn.picture is not None])
 
 
-def filled(body: Mapping[str, Json], pictures: Sequence[bytes]) -> Body:
+def insert_images(body: Mapping[str, Json], pictures: Sequence[bytes]) -> Body:
     """A body with its pictures, in their order, in the places that hold ``PLACE`` alone."""
     # No text is the mark alone, and a quotation mark within a text is escaped, so nothing can be
     # taken for the mark in its quotation marks.
@@ -102,7 +102,7 @@ def filled(body: Mapping[str, Json], pictures: Sequence[bytes]) -> Body:
     return Body(tuple(pieces))
 
 
-def _content(turn: Turn, detail: str | None) -> list[Json]:
+def _content(turn: ChatTurn, detail: str | None) -> list[Json]:
     text: Json = {"type": "text", "text": turn.prompt}
     if turn.picture is None:
         return [text]

@@ -38,7 +38,7 @@ class _TableColumn:
     label: str
 
 
-def narrowed(page: str) -> str:
+def make_responsive(page: str) -> str:
     """The page with what narrow screens and the script need.
 
     Args:
@@ -56,11 +56,11 @@ def _table(found: re.Match[str]) -> str:
     columns = _columns(head)
     if len(columns) > MOST_COLUMNS or PROSE in names:
         names.append("stacks")
-        body = _ROW.sub(lambda row: row[1] + _labelled(row[2], columns) + "</tr>", body)
+        body = _ROW.sub(lambda row: row[1] + _with_labels(row[2], columns) + "</tr>", body)
     if len(_ROW.findall(body)) >= FEWEST_ROWS and "sortable" not in names:
         names.append("sortable")
     places = {column.head: place for place, column in enumerate(columns) if column.head}
-    head = _placed(head, places)
+    head = _with_column_numbers(head, places)
     rest = _CLASS.sub("", tag).rstrip()
     return f'<table class="{" ".join(names)}"{rest}>{head}{body}</table>'
 
@@ -97,7 +97,7 @@ def _text(inner: str) -> str:
     return " ".join(_MARKUP.sub(" ", inner).split()).replace('"', "&quot;")
 
 
-def _labelled(cells: str, columns: list[_TableColumn]) -> str:
+def _with_labels(cells: str, columns: list[_TableColumn]) -> str:
     place = 0
 
     def label(cell: re.Match[str]) -> str:
@@ -112,7 +112,7 @@ def _labelled(cells: str, columns: list[_TableColumn]) -> str:
     return _CELL.sub(label, cells)
 
 
-def _placed(head: str, places: dict[tuple[int, int], int]) -> str:
+def _with_column_numbers(head: str, places: dict[tuple[int, int], int]) -> str:
     number = -1
 
     def row(found: re.Match[str]) -> str:

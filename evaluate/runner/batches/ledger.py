@@ -22,10 +22,10 @@ __all__ = [
     "BatchLedger",
     "SentBatch",
     "SentQuestion",
-    "known_batches",
-    "none_under_way",
+    "created_batch_ids",
     "open_batches",
-    "under_way",
+    "open_batches_text",
+    "require_no_open_batches",
 ]
 
 FILE = "batches.jsonl"
@@ -106,7 +106,7 @@ def open_batches(run: Path) -> list[SentBatch]:
     found: dict[str, SentBatch] = {}
     try:
         for record in read_attempts(path):
-            _read(record, found)
+            _apply(record, found)
     except (KeyError, TypeError, ValueError) as error:
         raise WorkspaceError(
             f"{path}: a line is no record of a batch ({error!r}); restore the file, or what it "
@@ -115,14 +115,14 @@ def open_batches(run: Path) -> list[SentBatch]:
     return list(found.values())
 
 
-def known_batches(run: Path) -> Iterator[str]:
+def created_batch_ids(run: Path) -> Iterator[str]:
     """Every id that a provider gave to a batch of the run."""
     for record in read_attempts(run / FILE):
         if record.get("event") == "created":
             yield str(record["batch"])
 
 
-def _read(record: Mapping[str, Any], found: dict[str, SentBatch]) -> None:
+def _apply(record: Mapping[str, Any], found: dict[str, SentBatch]) -> None:
     event, token = record["event"], str(record["token"])
     if event == "planned":
         found[token] = SentBatch(
@@ -139,7 +139,7 @@ def _questions(rows: Iterable[Sequence[str]]) -> Iterator[SentQuestion]:
         yield SentQuestion(str(key), str(item), str(letters))
 
 
-def none_under_way(run: Path) -> None:
+def require_no_open_batches(run: Path) -> None:
     """Make sure that no question is asked one by one that a batch is already paid for.
 
     Raises:
@@ -153,7 +153,7 @@ def none_under_way(run: Path) -> None:
         )
 
 
-def under_way(sent: Sequence[SentBatch], through: Mapping[str, int]) -> str:
+def open_batches_text(sent: Sequence[SentBatch], through: Mapping[str, int]) -> str:
     """Batches under way, in words.
 
     Args:

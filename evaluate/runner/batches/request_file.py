@@ -14,7 +14,7 @@ from medrcube.evaluate.models.protocol import AnswerError, RejectedError
 from medrcube.evaluate.runner.request_builder import RequestBuilder
 from medrcube.evaluate.runner.scheduling.question_queue import QueuedQuestion
 
-__all__ = ["BatchFile", "drop_files", "write_batch"]
+__all__ = ["BatchFile", "delete_batch_files", "write_batch"]
 
 _NAME = "batch-{}.partial"
 
@@ -89,7 +89,7 @@ async def write_batch(
     return file
 
 
-def drop_files(out: Path) -> None:
+def delete_batch_files(out: Path) -> None:
     """Delete what a killed process left; it holds pictures."""
     for path in out.glob(_NAME.format("*")):
         path.unlink(missing_ok=True)

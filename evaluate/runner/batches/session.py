@@ -25,12 +25,12 @@ from medrcube.evaluate.runner.batches.ledger import (
     FILE,
     BatchLedger,
     SentBatch,
-    known_batches,
+    created_batch_ids,
     open_batches,
-    under_way,
+    open_batches_text,
 )
 from medrcube.evaluate.runner.batches.polling import Polling
-from medrcube.evaluate.runner.batches.request_file import drop_files, write_batch
+from medrcube.evaluate.runner.batches.request_file import delete_batch_files, write_batch
 from medrcube.evaluate.runner.batches.tally import BatchTally, question_of
 from medrcube.evaluate.runner.run_folder import AskedQuestion
 from medrcube.evaluate.runner.run_session import RunSession
@@ -91,7 +91,7 @@ class BatchSession:
         Raises:
             MedrcubeError: the model cannot be used, or a file cannot be read or written.
         """
-        drop_files(self.out)
+        delete_batch_files(self.out)
         self._open = open_batches(self.out)
         self.tally.want((QueuedQuestion(asked=one) for one in todo), self._open)
         try:
@@ -224,7 +224,7 @@ class BatchSession:
         found = await self.interface.search(
             sent.token,
             questions=len(sent.questions),
-            known=set(known_batches(self.out)),
+            known=set(created_batch_ids(self.out)),
             since=sent.at,
         )
         place = self._open.index(sent)
@@ -280,7 +280,7 @@ class BatchSession:
 
     def _words(self, wait: float) -> str:
         then = datetime.fromtimestamp(time.time() + wait).astimezone()
-        return f"{under_way(self._open, self._through)}; next look at {then:%H:%M:%S}"
+        return f"{open_batches_text(self._open, self._through)}; next look at {then:%H:%M:%S}"
 
 
 @contextmanager

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from medrcube.evaluate.dataset import Benchmark
     from medrcube.evaluate.models.protocol import Model
     from medrcube.evaluate.questions.conditions import Condition
-    from medrcube.evaluate.questions.question_setup import Asking
+    from medrcube.evaluate.questions.question_setup import QuestionSetup
     from medrcube.evaluate.questions.selection import ItemFilter
     from medrcube.evaluate.runner.plan import RunPlan
 
@@ -80,7 +80,7 @@ def tell_too_large(
     benchmark: Benchmark,
     choice: ItemFilter,
     model: Model,
-    asking: Asking,
+    asking: QuestionSetup,
     conditions: Iterable[Condition],
     plan: Callable[[], RunPlan],
     reporter: Reporter,
@@ -92,13 +92,13 @@ def tell_too_large(
     """
     from medrcube.evaluate.models.image_limits import may_be_heavy, too_large
     from medrcube.evaluate.questions.conditions import Condition
-    from medrcube.evaluate.questions.selection import choose
+    from medrcube.evaluate.questions.selection import select_items
 
     if asking.image_size is not None or set(conditions) == {Condition.BLIND}:
         return
     if asking.shots is not None and may_be_heavy(benchmark, model, asking.shots.count):
         _tell_heavy(plan(), model, reporter)
-    found = too_large(benchmark, choose(benchmark, choice).items, model)
+    found = too_large(benchmark, select_items(benchmark, choice).items, model)
     if found is None:
         return
     named = ", ".join(found.pictures[:_NAMED])

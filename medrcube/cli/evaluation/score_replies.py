@@ -14,7 +14,7 @@ from medrcube.console.counts import counted
 
 if TYPE_CHECKING:
     from medrcube.console.progress import Reporter
-    from medrcube.evaluate.imports.import_run import Imported
+    from medrcube.evaluate.imports.import_run import ImportedRun
 
 __all__ = ["Model", "Out", "Release", "Replies", "score_file"]
 
@@ -75,7 +75,7 @@ def _folder(out: Path | None) -> Iterator[Path]:
         yield Path(folder) / "run"
 
 
-def _tell(imported: Imported, items: int, out: Path | None, reporter: Reporter) -> bool:
+def _tell(imported: ImportedRun, items: int, out: Path | None, reporter: Reporter) -> bool:
     """Say what was scored and what was not; whether the numbers are of a part only."""
     from medrcube.evaluate.outcomes import AnswerOutcome
     from medrcube.evaluate.reporting.interval_text import accuracy_line
@@ -114,14 +114,14 @@ def _tell(imported: Imported, items: int, out: Path | None, reporter: Reporter) 
     return why is not None
 
 
-def _incomplete(imported: Imported) -> str | None:
+def _incomplete(imported: ImportedRun) -> str | None:
     """Why the numbers are of a part only; ``None`` where they are not."""
     if imported.matched.ignored:
         return "not all of the file is in these numbers"
     return imported.standing.incomplete
 
 
-def _data(imported: Imported, items: int, out: Path | None) -> dict[str, Any]:
+def _data(imported: ImportedRun, items: int, out: Path | None) -> dict[str, Any]:
     from dataclasses import asdict
 
     matched = asdict(imported.matched)

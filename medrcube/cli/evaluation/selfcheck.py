@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from medrcube.evaluate.dataset import Benchmark
     from medrcube.evaluate.models.protocol import Json, Model
     from medrcube.evaluate.questions.conditions import Condition
-    from medrcube.evaluate.questions.question_setup import Asking
+    from medrcube.evaluate.questions.question_setup import QuestionSetup
     from medrcube.evaluate.questions.selection import ItemFilter
 
 __all__ = ["selfchecked"]
@@ -22,7 +22,7 @@ def selfchecked(
     model: Model,
     reporter: Reporter,
     choice: ItemFilter,
-    asking: Asking,
+    asking: QuestionSetup,
     conditions: Iterable[Condition],
 ) -> Mapping[str, Json]:
     """Ask some questions alone and together; what the manifest says of it.
@@ -34,10 +34,10 @@ def selfchecked(
     """
     from medrcube.evaluate.batch_invariance import selfcheck
     from medrcube.evaluate.questions.conditions import Condition
-    from medrcube.evaluate.questions.selection import choose
+    from medrcube.evaluate.questions.selection import select_items
 
     blind = Condition.BLIND in conditions
-    asked = replace(benchmark, items=choose(benchmark, choice).items)
+    asked = replace(benchmark, items=select_items(benchmark, choice).items)
     found = selfcheck(asked, model, blind=blind, asking=asking)
     reporter.note(f"selfcheck: {found.questions} questions get the same answers in batches")
     return found.to_json()

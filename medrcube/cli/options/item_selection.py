@@ -102,18 +102,18 @@ def leave_of(
         WorkspaceError: it names a source that needs no leave or is not there.
     """
     from medrcube.evaluate.questions.data_agreements import (
-        allowed,
-        cards,
+        known_cards,
+        permitted_sources,
+        rights_text,
         sends_outside,
-        terms,
-        under_contract,
+        sources_under_agreement,
     )
 
     named = [name.strip() for value in may_send or () for name in value.split(",") if name.strip()]
     if not (named and sends_outside(model)):
         return frozenset()
-    known = cards()
-    sent = allowed(named, under_contract(benchmark.items, known))
+    known = known_cards()
+    sent = permitted_sources(named, sources_under_agreement(benchmark.items, known))
     for folder in sorted(sent):
-        reporter.note(f"sent elsewhere on your word: {terms(folder, known)}")
+        reporter.note(f"sent elsewhere on your word: {rights_text(folder, known)}")
     return sent

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from medrcube.evaluate.questions.question_setup import Asking
+    from medrcube.evaluate.questions.question_setup import QuestionSetup
 
 __all__ = [
     "ImageDetail",
@@ -64,21 +64,21 @@ ImageDetail = Annotated[
 
 def asking_of(
     prompt: Path | None, shots: int | None, shots_seed: int, image_size: int | None
-) -> Asking:
+) -> QuestionSetup:
     """How the options put a question.
 
     Raises:
         WorkspaceError: the prompt is no template, or a number is out of its range.
     """
     from medrcube.evaluate.questions.prompts import default_prompt, read_prompt
-    from medrcube.evaluate.questions.question_setup import Asking
+    from medrcube.evaluate.questions.question_setup import QuestionSetup
 
     wanted = None
     if shots is not None:
-        from medrcube.evaluate.questions.few_shot import Shots
+        from medrcube.evaluate.questions.few_shot import FewShotSettings
 
-        wanted = Shots(count=shots, seed=shots_seed)
-    return Asking(
+        wanted = FewShotSettings(count=shots, seed=shots_seed)
+    return QuestionSetup(
         prompt=default_prompt() if prompt is None else read_prompt(prompt),
         shots=wanted,
         image_size=image_size,

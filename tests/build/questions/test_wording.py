@@ -13,7 +13,7 @@ from medrcube.ontologies.distractor_safety import Ground
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
 from medrcube.taxonomy import Anatomy, Modality, Task
-from medrcube.templates import render_question, variants
+from medrcube.templates import render_question, wording_names
 
 BLANK = {field.name: "" for field in fields(Sample)}
 GROUPS = {Task.MODALITY_RECOGNITION: "modality", Task.VIEW_RECOGNITION: "plane"}
@@ -43,7 +43,7 @@ def test_questions_of_one_context_read_the_same_in_every_wording(task):
     for picture in PICTURES:
         asked = query(task, *picture)
         values = wording(asked, load_terms(), load_relations())
-        read = tuple(render_question(task, name, **values) for name in variants(task))
+        read = tuple(render_question(task, name, **values) for name in wording_names(task))
         texts.setdefault(context(asked), set()).add(read)
     assert {told: read for told, read in texts.items() if len(read) > 1} == {}
 
@@ -64,7 +64,7 @@ def ejection(**more):
 
 def read(asked):
     values = wording(asked, load_terms(), load_relations())
-    return [render_question(asked.task, name, **values) for name in variants(asked.task)]
+    return [render_question(asked.task, name, **values) for name in wording_names(asked.task)]
 
 
 def test_an_ejection_fraction_is_asked_of_frames_whose_phases_are_told():

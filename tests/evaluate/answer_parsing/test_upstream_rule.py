@@ -24,7 +24,7 @@ from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.questions.conditions import Condition, Presentation
 from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.evaluate.runner.run_folder import AskedQuestion
-from medrcube.evaluate.scoring import judge
+from medrcube.evaluate.scoring import score_reply
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def results(load, row, asked):
     texts = ["A", "A mass. B", "C", "答案是D", None, "A or B", "E. D"]
     items = load(*(row(number) for number in range(7))).items
     return [
-        judge(asked(item), None if text is None else {"text": text, "finish_reason": "stop"})
+        score_reply(asked(item), None if text is None else {"text": text, "finish_reason": "stop"})
         for item, text in zip(items, texts, strict=True)
     ]  # keys A B C D A B C
 
@@ -82,7 +82,7 @@ def asked():
 
 def test_both_accuracies_stand_beside_each_other(results, load, row, asked):
     reply = {"text": "Nothing to see", "finish_reason": "stop"}
-    more = [judge(asked(item), reply) for item in load(*(row(n) for n in range(7, 20))).items]
+    more = [score_reply(asked(item), reply) for item in load(*(row(n) for n in range(7, 20))).items]
     found = upstream_scores([*results, *more])
     assert found["global"] == {
         "n": 20,
@@ -125,13 +125,13 @@ def test_items_that_are_read_differently_are_counted_by_kind(results):
 
 def test_a_letter_of_no_option_is_a_kind_of_its_own(load, row, asked):
     item = load(row(0, option_C=None, option_D=None)).items[0]
-    result = judge(asked(item), {"text": "The answer is D", "finish_reason": "stop"})
+    result = score_reply(asked(item), {"text": "The answer is D", "finish_reason": "stop"})
     assert upstream_scores([result])["disagreements"]["kinds"]["letter-of-no-option"] == 1
 
 
 def test_an_item_without_picture_is_not_in_the_published_denominator(load, row, asked):
     item = load(row(0)).items[0]
-    assert upstream_scores([judge(asked(item, key=None), None)])["global"]["n"] == 0
+    assert upstream_scores([score_reply(asked(item, key=None), None)])["global"]["n"] == 0
 
 
 @pytest.fixture(scope="module")

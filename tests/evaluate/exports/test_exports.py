@@ -22,7 +22,7 @@ from medrcube.cli.app import app
 from medrcube.errors import ReleaseError, WorkspaceError
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.exports.export import write_export
-from medrcube.evaluate.exports.selection import select
+from medrcube.evaluate.exports.selection import select_exportable
 from medrcube.evaluate.imports.import_run import import_run
 
 HARNESSES = ("vlmevalkit", "lmms-eval", "lm-eval", "inspect")
@@ -64,7 +64,7 @@ def holds_canary(folder):
 
 @pytest.mark.parametrize("harness", HARNESSES)
 def test_a_public_export_never_holds_a_restricted_picture(release, tmp_path, harness):
-    write_export(select(release, private=False), tmp_path / "out", harness)
+    write_export(select_exportable(release, private=False), tmp_path / "out", harness)
     assert not holds_canary(tmp_path / "out")
     assert not (tmp_path / "out/PRIVATE.md").exists()
 
@@ -82,11 +82,11 @@ def test_a_picture_that_one_item_restricts_is_withheld_from_every_item(
     for name in {"p0.png", path.rpartition("/")[2]}:
         (pictures / name).write_bytes(secret)
     again = load_benchmark(made.root)
-    public = select(again, private=False)
+    public = select_exportable(again, private=False)
     assert [item.id for item in public.items] == ["q002"]
     write_export(public, tmp_path / "out", harness)
     assert not holds_canary(tmp_path / "out")
-    assert select(again, private=True).private
+    assert select_exportable(again, private=True).private
 
 
 def test_a_private_tree_is_not_called_the_public_edition(release, tmp_path):
@@ -98,15 +98,15 @@ def test_a_private_tree_is_not_called_the_public_edition(release, tmp_path):
 
 @pytest.mark.parametrize("harness", HARNESSES)
 def test_a_private_export_holds_it_and_is_marked(release, tmp_path, harness):
-    write_export(select(release, private=True), tmp_path / "out", harness)
+    write_export(select_exportable(release, private=True), tmp_path / "out", harness)
     assert holds_canary(tmp_path / "out")
     assert (tmp_path / "out/PRIVATE.md").exists()
 
 
 def test_a_public_export_does_not_go_into_a_private_one(release, tmp_path):
-    write_export(select(release, private=True), tmp_path / "out", "vlmevalkit")
+    write_export(select_exportable(release, private=True), tmp_path / "out", "vlmevalkit")
     with pytest.raises(WorkspaceError, match="holds restricted pictures"):
-        write_export(select(release, private=False), tmp_path / "out", "vlmevalkit")
+        write_export(select_exportable(release, private=False), tmp_path / "out", "vlmevalkit")
 
 
 def test_what_is_left_out_is_counted_and_named(release, tmp_path):
@@ -121,11 +121,11 @@ def test_what_is_left_out_is_counted_and_named(release, tmp_path):
 def test_a_release_of_which_nothing_may_be_given_is_refused(load, row):
     benchmark = load(row(0, restricted=True))
     with pytest.raises(ReleaseError, match="no item to export"):
-        select(benchmark, private=False)
+        select_exportable(benchmark, private=False)
 
 
 def test_a_row_for_vlmevalkit_holds_the_item_and_the_bytes_of_its_picture(release, tmp_path):
-    path = write_export(select(release, private=False), tmp_path / "out", "vlmevalkit")
+    path = write_export(select_exportable(release, private=False), tmp_path / "out", "vlmevalkit")
     rows = table(path)
     assert [row["item"] for row in rows] == [f"ALPHA/q{n:03}" for n in range(5)]
     assert [row["answer"] for row in rows] == ["A", "B", "C", "D", "A"]
@@ -138,7 +138,7 @@ def test_a_row_for_vlmevalkit_holds_the_item_and_the_bytes_of_its_picture(releas
 
 
 def test_a_folder_for_inspect_holds_each_picture_once_and_names_it(release, tmp_path):
-    write_export(select(release, private=False), tmp_path / "out", "inspect")
+    write_export(select_exportable(release, private=False), tmp_path / "out", "inspect")
     lines = (tmp_path / "out/items.jsonl").read_text("utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
     assert [row["target"] for row in rows] == ["A", "B", "C", "D", "A"]
@@ -165,7 +165,7 @@ def test_the_items_as_csv_hold_every_item_and_say_which_pictures_are_here(releas
 
 @pytest.mark.parametrize("harness", ["lmms-eval", "lm-eval"])
 def test_the_parquet_of_a_task_holds_prompt_key_and_bytes(release, tmp_path, harness):
-    write_export(select(release, private=False), tmp_path / "out", harness)
+    write_export(select_exportable(release, private=False), tmp_path / "out", harness)
     rows = pq.read_table(tmp_path / "out/test.parquet").to_pylist()
     assert [row["answer"] for row in rows] == ["A", "B", "C", "D", "A"]
     assert rows[0]["image"]["bytes"] == (release.root / "ALPHA/pictures/p0.png").read_bytes()
@@ -245,7 +245,7 @@ def test_the_harness_gives_our_accuracy_and_its_samples_come_back(
 ):
     if variable not in os.environ:
         pytest.skip(f"{variable} names no Python with {harness}")
-    write_export(select(release, private=False), tmp_path / "out", harness)
+    write_export(select_exportable(release, private=False), tmp_path / "out", harness)
     said = [REPLIES[0], "Answer: B", *REPLIES[2:]]
     told = [str(tmp_path / "out"), json.dumps(said), str(tmp_path / "kept")]
     made = subprocess.run(
@@ -265,7 +265,7 @@ def test_the_harness_gives_our_accuracy_and_its_samples_come_back(
 
 
 def test_without_medrcube_a_letter_counts_and_a_guess_does_not(tmp_path, release):
-    write_export(select(release, private=False), tmp_path / "out", "lm-eval")
+    write_export(select_exportable(release, private=False), tmp_path / "out", "lm-eval")
     script = (
         "import sys; sys.modules['medrcube'] = None; sys.path.insert(0, sys.argv[1])\n"
         "from medrcube_answers import chosen\n"
@@ -280,7 +280,7 @@ def test_without_medrcube_a_letter_counts_and_a_guess_does_not(tmp_path, release
 
 
 def test_rules_of_an_installed_medrcube_that_cannot_be_read_are_not_replaced(tmp_path, release):
-    write_export(select(release, private=False), tmp_path / "out", "lm-eval")
+    write_export(select_exportable(release, private=False), tmp_path / "out", "lm-eval")
     script = (
         "import builtins, sys; sys.path.insert(0, sys.argv[1]); real = builtins.__import__\n"
         "def broken(name, *rest):\n"

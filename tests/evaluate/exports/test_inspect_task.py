@@ -18,7 +18,7 @@ import pytest
 
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.exports.export import write_export
-from medrcube.evaluate.exports.selection import select
+from medrcube.evaluate.exports.selection import select_exportable
 from medrcube.evaluate.imports.import_run import import_run
 
 PYTHON = os.environ.get("MEDRCUBE_INSPECT_PYTHON", "")
@@ -92,7 +92,7 @@ def test_inspect_asks_the_pictures_and_gives_our_accuracy(release, ask, server, 
         said, log = ask("medrcube/benchmark", "-T", f"release={release.root}")
         assert "left out 1 item (ALPHA 1): their pictures are not in this release" in said
     else:
-        write_export(select(release, private=False), tmp_path / "out", "inspect")
+        write_export(select_exportable(release, private=False), tmp_path / "out", "inspect")
         said, log = ask("out/medrcube_task.py", packages=tmp_path / "no-medrcube")
     assert re.search(r"accuracy\D+0\.667", said), said
     back = import_run(log, release, tmp_path / "run")

@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 from medrcube.evaluate.exports.export import write_export
-from medrcube.evaluate.exports.selection import select
+from medrcube.evaluate.exports.selection import select_exportable
 from medrcube.evaluate.imports.import_run import import_run
 
 CHECKOUT = os.environ.get("MEDRCUBE_VLMEVALKIT", "")
@@ -61,7 +61,7 @@ def pixels(data):
 @pytest.mark.skipif(not CHECKOUT, reason="MEDRCUBE_VLMEVALKIT names no checkout of VLMEvalKit")
 def test_its_class_reads_the_table_and_gives_our_accuracy(load, row, tmp_path):
     release = load(*(row(n) for n in range(5)), row(5, option_D="None"))
-    table = write_export(select(release, private=False), tmp_path / "out", "vlmevalkit")
+    table = write_export(select_exportable(release, private=False), tmp_path / "out", "vlmevalkit")
     told = [CHECKOUT, str(table.parent), table.stem, json.dumps(REPLIES)]
     python = os.environ.get("MEDRCUBE_VLMEVALKIT_PYTHON", sys.executable)
     made = subprocess.run(

@@ -20,8 +20,8 @@ from medrcube.evaluate.imports.item_matching import match_replies
 from medrcube.evaluate.imports.replies import ForeignReply, ForeignRun
 from medrcube.evaluate.reporting.interval_text import accuracy_line
 from medrcube.evaluate.scoring import read_metrics, read_results
-from medrcube.evaluate.statistics.compare_runs import compare
-from medrcube.evaluate.statistics.units import units_told
+from medrcube.evaluate.statistics.compare_runs import compare_two
+from medrcube.evaluate.statistics.units import units_text
 
 RIGHT = ("A", "B", "C", "D", "A", "B")
 
@@ -188,7 +188,7 @@ def test_the_accuracy_is_told_with_its_interval_and_units_as_it_is_of_a_run(benc
     ran = invoke("--replies", tmp_path / "r.jsonl", "--release", benchmark.root, *kept)
     row = read_metrics(tmp_path / "run")["global"]
     line = accuracy_line(row)
-    assert units_told(row["unit_kinds"]) in line
+    assert units_text(row["unit_kinds"]) in line
     assert line in " ".join(ran.output.split())
     assert line in " ".join(invoke(tmp_path / "run").output.split())
 
@@ -222,7 +222,7 @@ def test_the_command_tells_programs_everything_and_ends_with_0(benchmark, tmp_pa
     assert (ran.exit_code, told["replies"], told["unknown"], told["out"]) == (0, 6, [], None)
     ran = invoke("--replies", tmp_path / "r.jsonl", "--release", benchmark.root, "--out", out)
     assert ran.exit_code == 0, ran.output
-    assert compare(out, out)["items"]["common"] == 6
+    assert compare_two(out, out)["items"]["common"] == 6
 
 
 @pytest.mark.parametrize(

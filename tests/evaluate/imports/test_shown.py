@@ -13,7 +13,7 @@ from medrcube.cli.app import app
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.imports.import_run import import_run, score_replies
 from medrcube.evaluate.imports.replies import ForeignReply
-from medrcube.evaluate.imports.shown_options import difference, question_and_options
+from medrcube.evaluate.imports.shown_options import question_and_options, shown_difference
 
 LETTERS = "ABCD"
 
@@ -143,15 +143,15 @@ def test_a_single_item_that_was_asked_otherwise_is_left_out_named_and_counted(
 def test_what_tables_do_to_a_text_is_no_difference(benchmark, told, own):
     item = replace_first(benchmark.items[0], own)
     texts = (told, *(text for _, text in item.options[1:]))
-    assert difference(ForeignReply(item=item.name, text="A", options=texts), item) is None
+    assert shown_difference(ForeignReply(item=item.name, text="A", options=texts), item) is None
 
 
 def test_an_option_none_that_a_table_lost_is_no_difference(benchmark):
     item = replace_first(benchmark.items[0], "None")
     texts = tuple(text for _, text in item.options[1:])
-    assert difference(ForeignReply(item=item.name, text="A", options=texts), item) is None
+    assert shown_difference(ForeignReply(item=item.name, text="A", options=texts), item) is None
     fewer = ForeignReply(item=item.name, text="A", options=texts[1:])
-    assert difference(fewer, item) == "options"
+    assert shown_difference(fewer, item) == "options"
 
 
 @pytest.mark.parametrize(

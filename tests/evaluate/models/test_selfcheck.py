@@ -8,7 +8,7 @@ import json
 import pytest
 
 from medrcube.errors import ModelError
-from medrcube.evaluate.batch_invariance import draw, selfcheck
+from medrcube.evaluate.batch_invariance import draw_requests, selfcheck
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.models.protocol import RejectedError, Reply, TransientError
 
@@ -59,7 +59,7 @@ def test_another_answer_in_company_is_refused_with_the_items(varied):
         odd = running > 1 and "picture 7 " in request.prompt
         return ("B because of my neighbours" if odd else "A", {})
 
-    asked = draw(varied, 40)
+    asked = draw_requests(varied, 40)
     assert any("picture 7 " in request.prompt for request in asked)
     with pytest.raises(ModelError, match=r"1 of 40 questions otherwise") as caught:
         selfcheck(varied, Scripted(say), questions=40)
@@ -117,8 +117,8 @@ def test_a_release_without_pictures_cannot_be_checked(tmp_path, write_release, r
 
 
 def test_the_draw_is_fixed_and_spans_the_lengths(varied):
-    drawn = draw(varied, 8)
-    assert drawn == draw(varied, 8)
+    drawn = draw_requests(varied, 8)
+    assert drawn == draw_requests(varied, 8)
     assert len({request.item for request in drawn}) == 8
     lengths = [len(request.prompt) for request in drawn]
     assert max(lengths) - min(lengths) >= 7 * len("really ")

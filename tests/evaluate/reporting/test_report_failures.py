@@ -14,7 +14,7 @@ from medrcube.evaluate.models.protocol import Reply
 from medrcube.evaluate.outcomes import AnswerOutcome
 from medrcube.evaluate.questions.conditions import OF_ONE_EDITION
 from medrcube.evaluate.reporting import failures as module
-from medrcube.evaluate.reporting.failures import failures, filter_rules
+from medrcube.evaluate.reporting.failures import failure_section, filter_rules
 from medrcube.evaluate.reporting.markup import embedded_images
 from medrcube.evaluate.reporting.scored_runs import load_runs
 from medrcube.evaluate.runner.run import run_evaluation
@@ -63,7 +63,7 @@ def stop(*texts):
 def test_every_question_that_went_wrong_is_there_and_no_other(scored, row):
     script = [*stop("A", "A", REFUSAL, OPEN), ("A B", "length"), *stop("B", "C", "D")]
     runs, benchmark = scored([row(n) for n in range(8)], script)
-    found = failures(runs, benchmark)
+    found = failure_section(runs, benchmark)
     assert [card.item.id for card in found.shown] == ["q001", "q002", "q003", "q004"]
     assert found.counts == {
         AnswerOutcome.WRONG: 1,
@@ -78,13 +78,13 @@ def test_a_question_without_a_reply_is_no_failure_to_look_at(scored, row, tmp_pa
     _, benchmark = scored([row(0, image_path="pictures/none.png"), row(1)], stop("A"))
     (tmp_path / "r/ALPHA/pictures/none.png").unlink()
     run_evaluation(load_benchmark(tmp_path / "r"), Scripted("t/x", stop("A")), tmp_path / "again")
-    found = failures(load_runs([tmp_path / "again"]), benchmark)
+    found = failure_section(load_runs([tmp_path / "again"]), benchmark)
     assert [card.item.id for card in found.shown] == ["q001"]
 
 
 def test_a_card_holds_the_reply_of_every_run(scored, row):
     runs, benchmark = scored([row(0)], stop("A"), stop("B"), stop(REFUSAL))
-    card = failures(runs, benchmark).shown[0]
+    card = failure_section(runs, benchmark).shown[0]
     assert [result.outcome for _, result in card.replies] == ["correct", "wrong", "refused"]
 
 
@@ -92,7 +92,7 @@ def test_runs_of_another_benchmark_are_left_out(scored, row, write_release, tmp_
     runs, benchmark = scored([row(0)], stop("B"))
     other = write_release(tmp_path / "other", [row(0, question="Something else?")])
     run_evaluation(load_benchmark(other), Scripted("t/o", stop("C")), tmp_path / "o")
-    cards = failures([*runs, *load_runs([tmp_path / "o"])], benchmark).shown
+    cards = failure_section([*runs, *load_runs([tmp_path / "o"])], benchmark).shown
     assert [len(card.replies) for card in cards] == [1]
 
 
@@ -102,17 +102,17 @@ def test_the_number_is_bounded_and_rare_outcomes_come_first(scored, row, monkeyp
     tasks = ("Disease Diagnosis", "View Recognition", "Severity Grading")
     rows = [row(n, task=tasks[n % 3], gt_answer="Mass", correct_index=1) for n in range(32)]
     runs, benchmark = scored(rows, script)
-    found = failures(runs, benchmark)
+    found = failure_section(runs, benchmark)
     assert (len(found.shown), found.total) == (6, 32)
     assert {AnswerOutcome.REFUSED, AnswerOutcome.CUT} <= set(found.counts)
     assert len(found.tasks) == 3
-    assert failures(runs, benchmark).shown == found.shown
+    assert failure_section(runs, benchmark).shown == found.shown
 
 
 def test_the_filters_hide_exactly_what_does_not_match(scored, row):
     rows = [row(0), row(1, task="View Recognition")]
     runs, benchmark = scored(rows, stop("B", REFUSAL), stop("A", "A"))
-    cards = failures(runs, benchmark).shown
+    cards = failure_section(runs, benchmark).shown
     marks = {card.item.id: set(card.marks.split()) for card in cards}
     assert marks["q000"] == {"t-DD", "any-wrong", "run0-any", "run0-wrong"}
     assert marks["q001"] == {
@@ -130,7 +130,7 @@ def test_one_run_has_no_filter_of_runs():
 
 def test_a_picture_shared_by_questions_is_on_the_page_once(scored, row):
     runs, benchmark = scored([row(0), row(1)], stop("D"))
-    found = failures(runs, benchmark)
+    found = failure_section(runs, benchmark)
     assert [card.picture for card in found.shown] == [0, 0]
     assert len(found.pictures.uris) == 1
     assert found.pictures.uris[0].startswith("data:image/png;base64,")
@@ -139,7 +139,7 @@ def test_a_picture_shared_by_questions_is_on_the_page_once(scored, row):
 def test_a_restricted_picture_is_not_even_opened(scored, row, monkeypatch):
     runs, benchmark = scored([row(0, restricted=True)], stop("D"))
     monkeypatch.setattr(embedded_images, "read_picture", lambda *_, **__: pytest.fail("was opened"))
-    card = failures(runs, benchmark).shown[0]
+    card = failure_section(runs, benchmark).shown[0]
     assert card.picture is None
     assert "may not be passed on" in card.why_no_picture
 
@@ -148,7 +148,7 @@ def test_the_pictures_stay_within_their_budget(scored, row, monkeypatch):
     runs, benchmark = scored([row(n) for n in range(12)], stop("E is not there"))
     size = (benchmark.root / "ALPHA/pictures/p0.png").stat().st_size
     monkeypatch.setattr(embedded_images, "MOST_BYTES", 3 * size + 20)
-    found = failures(runs, benchmark)
+    found = failure_section(runs, benchmark)
     assert len(found.pictures.uris) == 3
     assert {card.why_no_picture for card in found.shown if card.picture is None} == {
         "Left out to keep this page small."
@@ -169,7 +169,7 @@ def test_a_large_picture_is_reduced_and_keeps_its_colours(tmp_path, row, write_r
     data = io.BytesIO()
     picture.save(data, "PNG", compress_level=0)
     reduced = embedded_images._reduced(
-        embedded_images.Picture(
+        embedded_images.ImageFile(
             data=data.getvalue() + b"\0" * 60_000, media_type="image/png", sha256=""
         )
     )
@@ -186,7 +186,7 @@ def test_a_large_picture_is_reduced_and_keeps_its_colours(tmp_path, row, write_r
 
 def test_what_is_no_picture_inside_is_left_out():
     broken = b"\x89PNG\r\n\x1a\n" + b"\0" * 70_000
-    picture = embedded_images.Picture(data=broken, media_type="image/png", sha256="")
+    picture = embedded_images.ImageFile(data=broken, media_type="image/png", sha256="")
     assert embedded_images._reduced(picture) is None
 
 
@@ -232,7 +232,10 @@ def test_a_hostile_name_of_a_model_or_a_source_stays_text(load, row, tmp_path):
 def test_replies_get_shorter_the_more_runs_there_are(scored, row):
     runs, benchmark = scored([row(0)], stop("B"))
     many = [replace(runs[0], label=str(n)) for n in range(24)]
-    assert failures(many, benchmark).longest_reply < failures(runs, benchmark).longest_reply
+    assert (
+        failure_section(many, benchmark).longest_reply
+        < failure_section(runs, benchmark).longest_reply
+    )
 
 
 def test_a_run_without_failures_says_so(scored, row, tmp_path):

@@ -20,18 +20,18 @@ from medrcube.evaluate.html_report import write_report
 from medrcube.evaluate.models.protocol import Reply
 from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.questions.conditions import OF_ONE_EDITION
-from medrcube.evaluate.reporting.contrasts import contrasts, summaries, summary_columns
-from medrcube.evaluate.reporting.correlation import correlation
-from medrcube.evaluate.reporting.credibility import credibility
+from medrcube.evaluate.reporting.contrasts import contrast_sections, summaries, summary_columns
+from medrcube.evaluate.reporting.correlation import correlation_section
+from medrcube.evaluate.reporting.credibility import credibility_section
 from medrcube.evaluate.reporting.data_tables import tables, write_tables
 from medrcube.evaluate.reporting.heat_maps import accuracy_map, contrast_map, signed
 from medrcube.evaluate.reporting.leaderboard import leaderboard
 from medrcube.evaluate.reporting.markup import svg
-from medrcube.evaluate.reporting.parsing_summary import reading
+from medrcube.evaluate.reporting.parsing_summary import parsing_summary
 from medrcube.evaluate.reporting.radar import radar
-from medrcube.evaluate.reporting.reply_summary import replies
+from medrcube.evaluate.reporting.reply_summary import reply_table
 from medrcube.evaluate.reporting.scored_runs import load_runs
-from medrcube.evaluate.reporting.usage_table import effort, effort_table
+from medrcube.evaluate.reporting.usage_table import run_usage, usage_table
 from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.evaluate.statistics import published_table
 from medrcube.taxonomy import Task
@@ -167,7 +167,7 @@ def test_a_radar_of_two_tasks_is_not_drawn(load, row, tmp_path):
 
 
 def test_image_gain_is_what_the_picture_adds(seen):
-    found = {contrast.title: contrast for contrast in contrasts(seen[0])}
+    found = {contrast.title: contrast for contrast in contrast_sections(seen[0])}
     assert list(found) == ["Image gain", "Image swap", "Order of the options"]
     name, numbers = found["Image gain"].rows[0]
     assert (name, numbers["first"], numbers["second"]) == ("All questions", 64 / 96, 0.25)
@@ -185,7 +185,7 @@ def test_a_condition_that_no_run_has_takes_no_columns(seen):
 
 
 def test_runs_of_one_condition_have_no_contrasts(three):
-    assert contrasts(three[0]) == []
+    assert contrast_sections(three[0]) == []
     assert summaries(three) == []
 
 
@@ -208,7 +208,7 @@ def test_the_map_of_accuracies_has_every_cell_once(seen):
 
 
 def test_credibility_draws_a_point_where_it_is(seen):
-    found = credibility(seen)
+    found = credibility_section(seen)
     point = found.rows[0][1]
     drawn = parsed(found.picture)
     mark = next(one for one in drawn.iter("circle"))
@@ -222,18 +222,21 @@ def test_credibility_draws_a_point_where_it_is(seen):
 
 def test_credibility_without_pairs_is_left_out(load, row, tmp_path):
     run_evaluation(load(row(0)), open_model("baseline/first"), tmp_path / "run")
-    assert credibility(load_runs([tmp_path / "run"])) is None
+    assert credibility_section(load_runs([tmp_path / "run"])) is None
 
 
 def test_three_runs_give_a_correlation_and_two_do_not(three):
-    found = correlation(three)
+    found = correlation_section(three)
     assert (found.models, found.cells, found.items) == (3, 8, 96)
     assert [name for name, _ in found.regions] == ["Chest"]
     assert [name for name, _ in found.published] == ["Brain", "Breast", "Chest", "Heart", "Lungs"]
     squares = list(parsed(found.picture).iter("rect"))
     assert len(squares) == 8 * 7 / 2
-    assert correlation(three[:2]) is None
-    assert correlation([replace(three[0], manifest={"dataset": {"digest": "x"}}), *three]) is None
+    assert correlation_section(three[:2]) is None
+    assert (
+        correlation_section([replace(three[0], manifest={"dataset": {"digest": "x"}}), *three])
+        is None
+    )
 
 
 def test_cells_too_small_for_a_correlation_say_so(load, row, tmp_path):
@@ -241,11 +244,11 @@ def test_cells_too_small_for_a_correlation_say_so(load, row, tmp_path):
     for rule in ("first", "longest", "random"):
         run_evaluation(benchmark, open_model(f"baseline/{rule}"), tmp_path / rule)
     runs = load_runs([tmp_path / rule for rule in ("first", "longest", "random")])
-    assert "Not computed" in correlation(runs).problem
+    assert "Not computed" in correlation_section(runs).problem
 
 
 def test_replies_show_only_columns_that_have_numbers(seen, three):
-    with_tokens, without = replies(seen), replies(three)
+    with_tokens, without = reply_table(seen), reply_table(three)
     assert with_tokens.columns == ["replies", "tokens in", "tokens out", "tokens a reply"]
     assert without.columns == ["replies"]
     _, cells = with_tokens.rows[0]
@@ -257,9 +260,9 @@ def test_what_asking_took_is_told_beside_the_report(seen, tmp_path):
     log = tmp_path / "seer/attempts.jsonl"
     failed = {"key": "k", "at": "2026-01-01T00:00:00+00:00", "status": "error", "code": "429"}
     log.write_text(log.read_text() + json.dumps(failed) + "\n")
-    took = effort(tmp_path / "seer")
+    took = run_usage(tmp_path / "seer")
     assert took.p95_latency == pytest.approx(1.41)
-    columns, (row,) = effort_table([took])
+    columns, (row,) = usage_table([took])
     assert "US $" not in columns
     shown = dict(zip(columns, row, strict=True))
     assert (shown["tries"], shown["failed tries"]) == ("577", "1 x 429")
@@ -267,7 +270,7 @@ def test_what_asking_took_is_told_beside_the_report(seen, tmp_path):
 
 
 def test_the_rules_are_counted(three):
-    found = reading(three)
+    found = parsing_summary(three)
     assert found.rules[0] == "bare-letter"
     assert found.counts[0][1][0] == 96
     assert found.judged == []

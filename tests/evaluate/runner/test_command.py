@@ -16,7 +16,7 @@ from medrcube.errors import ModelError
 from medrcube.evaluate.html_report import write_report
 from medrcube.evaluate.models.registry import ModelSettings, open_model
 from medrcube.evaluate.runner import run as runner
-from medrcube.evaluate.runner.progress_line import describe, watch
+from medrcube.evaluate.runner.progress_line import progress_text, report_progress
 from medrcube.evaluate.runner.run_state import RunProgress
 
 
@@ -215,9 +215,9 @@ def test_the_progress_says_how_fast_how_many_and_what_it_costs(capsys):
         total=100, reused=10, done=30, failed=2, retries=5, running=7, limit=8, rate=3.0, cost=1.5
     )
     words = "3.0 a second, 7 of 8 under way, 2 failed, 5 asked again, 1.50 US dollars"
-    assert describe(at) == words
+    assert progress_text(at) == words
     assert at.seconds_left == 20.0
-    with watch(Reporter()) as show:
+    with report_progress(Reporter()) as show:
         show(RunProgress(total=100, reused=10))
         show(RunProgress(total=100, reused=10, done=1, note="500: busy"))
         show(RunProgress(total=100, reused=10, done=2, note="500: busy"))
@@ -299,7 +299,7 @@ def test_a_run_that_is_stopped_by_hand_tells_how_far_it_came(
         raise KeyboardInterrupt
 
     evaluate("--limit", "5")
-    monkeypatch.setattr(runner.Session, "ask_all", stop)
+    monkeypatch.setattr(runner.RunSession, "ask_all", stop)
     result = evaluate()
     assert result.exit_code == 130
     words = " ".join(result.stdout.split())
@@ -310,14 +310,14 @@ def test_a_run_that_is_stopped_by_hand_tells_how_far_it_came(
 def test_a_stopped_command_keeps_for_programs_what_the_models_before_it_did(
     evaluate, server, completion, monkeypatch
 ):
-    asked = runner.Session.ask_all
+    asked = runner.RunSession.ask_all
 
     async def stop(self, *arguments, **named):
         if self.model.name == "openai/good":
             raise KeyboardInterrupt
         return await asked(self, *arguments, **named)
 
-    monkeypatch.setattr(runner.Session, "ask_all", stop)
+    monkeypatch.setattr(runner.RunSession, "ask_all", stop)
     result = evaluate("--model", "openai/good", "--json", "--limit", "5")
     first, second = interrupt_behind(result.exception).told["runs"]
     assert (first["model"], first["answered"]) == ("openai/stub", 5)

@@ -16,7 +16,7 @@ from PIL import Image
 from medrcube.errors import MissingExtraError, ModelError
 from medrcube.evaluate.image_files import ImageFile, media_type, read_picture
 from medrcube.evaluate.models import image_payload
-from medrcube.evaluate.models.openai_api.request_body import Body, Turn, chat_body
+from medrcube.evaluate.models.openai_api.request_body import Body, ChatTurn, chat_body
 from medrcube.evaluate.models.protocol import ModelRequest, RejectedError, TransientError
 from medrcube.evaluate.models.registry import ModelSettings, open_model
 
@@ -242,7 +242,7 @@ def test_an_address_with_a_version_keeps_it(ask, server, monkeypatch):
 
 def test_a_body_says_what_it_holds_whatever_the_text():
     prompt = 'Is "\x00" \\u0000 a mark? \U0001f600 答案'
-    body = chat_body("m\x00", [Turn(prompt=prompt, picture=PICTURE)], {"seed": 3})
+    body = chat_body("m\x00", [ChatTurn(prompt=prompt, picture=PICTURE)], {"seed": 3})
     found = json.loads(b"".join(body.pieces))
     assert found["messages"][0]["content"] == [
         {"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}},
@@ -254,7 +254,7 @@ def test_a_body_says_what_it_holds_whatever_the_text():
 
 @pytest.mark.parametrize("system", ["\\u0000", '"\\u0000"', 'say "\\u0000', "答案 \\"])
 def test_no_system_prompt_is_taken_for_the_place_of_the_picture(system):
-    body = chat_body("m", [Turn(prompt="Is it?", picture=PICTURE)], {}, system=system)
+    body = chat_body("m", [ChatTurn(prompt="Is it?", picture=PICTURE)], {}, system=system)
     first, question = json.loads(b"".join(body.pieces))["messages"]
     assert first["content"] == system
     assert question["content"][0]["image_url"]["url"] == "data:image/png;base64,QUJD"
@@ -262,7 +262,7 @@ def test_no_system_prompt_is_taken_for_the_place_of_the_picture(system):
 
 def test_a_body_without_a_picture_has_only_the_text():
     found = json.loads(
-        b"".join(chat_body("m", [Turn(prompt="Is \x00 it?", picture=None)], {}).pieces)
+        b"".join(chat_body("m", [ChatTurn(prompt="Is \x00 it?", picture=None)], {}).pieces)
     )
     assert found["messages"][0]["content"] == [{"type": "text", "text": "Is \x00 it?"}]
 
@@ -314,7 +314,7 @@ def test_more_than_eight_bits_are_windowed_so_that_nothing_is_cut_off(ask, serve
 
 
 def test_a_flat_picture_of_sixteen_bits_does_not_divide_by_zero():
-    kind, data = image_payload.presentable(
+    kind, data = image_payload.sendable_bytes(
         picture_of(written(Image.new("I;16", (2, 2), 700), "PNG"))
     )
     assert (kind, Image.open(io.BytesIO(data)).size) == ("image/png", (2, 2))

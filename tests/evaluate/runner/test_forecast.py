@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from medrcube.cli.app import app
 from medrcube.console.counts import dollars
 from medrcube.errors import ModelError, WorkspaceError
-from medrcube.evaluate.cost.estimate import MOST, steps
-from medrcube.evaluate.cost.image_tokens import counted_as, picture_tokens
+from medrcube.evaluate.cost.estimate import MOST, sample_sizes
+from medrcube.evaluate.cost.image_tokens import picture_tokens, rule_name
 
 PRICES = ("--price-in", "3", "--price-out", "15")
 
@@ -59,7 +59,7 @@ def evaluate(release, server, tmp_path, monkeypatch):
 )
 def test_a_picture_counts_as_its_provider_documents(model, size, detail, tokens):
     assert picture_tokens(model, size, detail) == tokens
-    assert counted_as(model)
+    assert rule_name(model)
 
 
 def test_a_dry_run_sends_nothing_and_writes_nothing(evaluate, server, tmp_path):
@@ -150,7 +150,7 @@ def test_an_estimate_is_within_a_fifth_of_what_the_run_then_costs(
 
 def test_an_estimate_asks_a_small_part_and_never_more_than_a_quarter():
     for items in (1, 8, 63, 64, 65, 1000, 100_000):
-        sizes = list(steps(items))
+        sizes = list(sample_sizes(items))
         assert sizes == sorted(set(sizes))
         assert sizes[-1] == min(MOST, math.ceil(items / 4))
 

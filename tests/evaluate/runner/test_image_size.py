@@ -20,9 +20,9 @@ from medrcube.evaluate.image_files import ImageFile, media_type
 from medrcube.evaluate.models.protocol import RejectedError
 from medrcube.evaluate.models.registry import ModelSettings, open_model
 from medrcube.evaluate.questions.downscaling import shrink, size_within
-from medrcube.evaluate.questions.question_setup import Asking
+from medrcube.evaluate.questions.question_setup import QuestionSetup
 from medrcube.evaluate.runner.run import run_evaluation
-from medrcube.evaluate.statistics.compare_runs import compare
+from medrcube.evaluate.statistics.compare_runs import compare_two
 
 
 def picture_of(image: Image.Image, kind: str = "PNG", **options) -> ImageFile:
@@ -148,7 +148,7 @@ def test_a_run_sends_pictures_of_its_size_and_goes_on_with_no_other(evaluate, se
     page = (tmp_path / "report.html").read_text()
     assert "smaller pictures" in page
     assert "at most 80 pixels a side" in page
-    found = compare(tmp_path / "run", tmp_path / "plain")
+    found = compare_two(tmp_path / "run", tmp_path / "plain")
     assert [row[0] for row in found["settings"]] == ["size of pictures"]
     assert any("size of pictures" in note for note in found["notes"])
 
@@ -178,7 +178,7 @@ def test_a_detail_that_nobody_knows_is_refused(server):
 @pytest.mark.parametrize("size", [0, 31, -5])
 def test_a_size_at_which_nothing_is_seen_is_refused(size):
     with pytest.raises(WorkspaceError, match="--image-size"):
-        Asking(image_size=size)
+        QuestionSetup(image_size=size)
 
 
 def test_a_question_whose_picture_cannot_be_made_smaller_fails_alone(
@@ -186,5 +186,7 @@ def test_a_question_whose_picture_cannot_be_made_smaller_fails_alone(
 ):
     path = release / "ALPHA/pictures/p1.png"
     path.write_bytes(path.read_bytes()[:40])
-    found = run_evaluation(benchmark, scripted(), tmp_path / "run", asking=Asking(image_size=32))
+    found = run_evaluation(
+        benchmark, scripted(), tmp_path / "run", asking=QuestionSetup(image_size=32)
+    )
     assert (found.failed, found.answered) == (2, 6)

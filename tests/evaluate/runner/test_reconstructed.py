@@ -10,7 +10,7 @@ import pytest
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.html_report import write_report
-from medrcube.evaluate.reporting.usage_table import effort
+from medrcube.evaluate.reporting.usage_table import run_usage
 from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.evaluate.scoring import read_results
 
@@ -77,4 +77,4 @@ def test_a_run_of_which_no_picture_was_there_has_a_report(tmp_path, row, write_r
     summary = run_evaluation(load_benchmark(root), scripted(), tmp_path / "run", may_send=["ALPHA"])
     assert summary.missing == 4
     write_report([tmp_path / "run"], tmp_path / "report.html", root)
-    assert effort(tmp_path / "run").minutes == 0
+    assert run_usage(tmp_path / "run").minutes == 0

@@ -22,7 +22,7 @@ from medrcube.evaluate.html_report import write_report
 from medrcube.evaluate.models.registry import ModelSettings, open_model
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.reporting.scored_runs import load_runs
-from medrcube.evaluate.reporting.usage_table import effort
+from medrcube.evaluate.reporting.usage_table import run_usage
 from medrcube.evaluate.runner import run as runner
 from medrcube.evaluate.runner.attempt_log import AttemptLog, open_log, read_attempts
 from medrcube.evaluate.runner.image_digests import FILE as LOCK
@@ -45,9 +45,11 @@ def settled(release):
 def reads(monkeypatch):
     """Pictures that are read to learn their digest."""
     seen = []
-    look = benchmark_module.look
+    digest = benchmark_module.digest_image
     monkeypatch.setattr(
-        benchmark_module, "look", lambda root, image: seen.append(image) or look(root, image)
+        benchmark_module,
+        "digest_image",
+        lambda root, image: seen.append(image) or digest(root, image),
     )
     return seen
 
@@ -128,7 +130,7 @@ def test_kill_9_at_any_moment_loses_only_what_was_under_way(
     after_kills = report_files(killed, tmp_path / "report-1", root)
     assert after_kills == report_files(whole, tmp_path / "report-2", root)
     assert {Path(name).suffix for name in after_kills} == {".html", ".csv", ".json", ".parquet"}
-    assert (effort(killed).sessions, effort(whole).sessions) == (4, 1)
+    assert (run_usage(killed).sessions, run_usage(whole).sessions) == (4, 1)
 
 
 def test_a_run_that_is_stopped_by_hand_says_that_it_goes_on(
@@ -182,7 +184,7 @@ def test_a_session_that_was_killed_counts_until_its_last_try(benchmark, tmp_path
         {"key": "j", "at": "2026-01-01T02:02:00+00:00", "status": "error", "code": "429"},
     ]
     (run / "attempts.jsonl").write_text("".join(json.dumps(one) + "\n" for one in tries))
-    took = effort(run)
+    took = run_usage(run)
     assert (took.sessions, took.minutes) == (3, 1.5 + 3.0)
     assert (took.tries, took.failed, took.usage) == (3, {"429": 1}, {"prompt_tokens": 6})
     assert (took.median_latency, took.cost) == (30.0, None)

@@ -18,10 +18,10 @@ from medrcube.evaluate.html_report import write_report
 from medrcube.evaluate.models.registry import ModelSettings, open_model
 from medrcube.evaluate.questions import expressions
 from medrcube.evaluate.questions.data_agreements import sends_outside
-from medrcube.evaluate.questions.selection import ItemFilter, choose
+from medrcube.evaluate.questions.selection import ItemFilter, select_items
 from medrcube.evaluate.reporting.scored_runs import load_runs
 from medrcube.evaluate.runner.run import run_evaluation
-from medrcube.evaluate.statistics.compare_runs import compare
+from medrcube.evaluate.statistics.compare_runs import compare_two
 
 ELSEWHERE = "models.example.org"
 
@@ -222,8 +222,8 @@ def test_runs_of_different_choices_are_not_compared_as_one(ask, tmp_path):
     runs = [tmp_path / "run", tmp_path / "part"]
     assert len({run.benchmark for run in load_runs(runs)}) == 2
     with pytest.raises(WorkspaceError, match="different benchmarks"):
-        compare(*runs)
-    assert compare(*runs, common=True)["items"]["common"] == 3
+        compare_two(*runs)
+    assert compare_two(*runs, common=True)["items"]["common"] == 3
 
 
 @pytest.mark.parametrize(
@@ -268,10 +268,10 @@ def test_a_number_is_not_compared_with_text(text):
 def test_a_value_that_no_item_has_is_refused_with_those_that_there_are(mixed, text):
     items = load_benchmark(mixed).items
     with pytest.raises(WorkspaceError, match="no item has anatomy chest; there are Chest"):
-        choose(load_benchmark(mixed), ItemFilter(where=text))
-    assert choose(load_benchmark(mixed), ItemFilter(where='anatomy == "Chest"')).wanted == len(
-        items
-    )
+        select_items(load_benchmark(mixed), ItemFilter(where=text))
+    assert select_items(
+        load_benchmark(mixed), ItemFilter(where='anatomy == "Chest"')
+    ).wanted == len(items)
 
 
 @pytest.mark.parametrize("text", ["'colour' == 'x'", "1 < 2", "True"])

@@ -228,7 +228,7 @@ def test_pictures_and_records_are_handled_beside_the_event_loop(
         return call
 
     monkeypatch.setattr(request_builder, "read_picture", noted(request_builder.read_picture))
-    monkeypatch.setattr(request_body, "presentable", noted(request_body.presentable))
+    monkeypatch.setattr(request_body, "sendable_bytes", noted(request_body.sendable_bytes))
     monkeypatch.setattr(AttemptLog, "_write", noted(AttemptLog._write))
     run_evaluation(benchmark, endpoint(), tmp_path / "run")
     assert {name for name, _ in threads} == {"read_picture", "presentable", "_write"}
@@ -239,14 +239,14 @@ def test_a_picture_is_read_and_encoded_once_for_questions_back_to_back(
     load, row, endpoint, server, tmp_path, monkeypatch
 ):
     read, encoded = [], []
-    reader, encoder = request_builder.read_picture, request_body.presentable
+    reader, encoder = request_builder.read_picture, request_body.sendable_bytes
     monkeypatch.setattr(
         request_builder,
         "read_picture",
         lambda path, **named: read.append(path) or reader(path, **named),
     )
     monkeypatch.setattr(
-        request_body, "presentable", lambda picture: encoded.append(picture) or encoder(picture)
+        request_body, "sendable_bytes", lambda picture: encoded.append(picture) or encoder(picture)
     )
     benchmark = load(*(row(n, image_path=f"pictures/{n // 10}.png") for n in range(30)))
     run_evaluation(benchmark, endpoint(), tmp_path / "run", max_connections=8)

@@ -21,8 +21,8 @@ from medrcube.evaluate.html_report import write_report
 from medrcube.evaluate.models import image_limits
 from medrcube.evaluate.questions import perceptual_hashes
 from medrcube.evaluate.questions.conditions import OF_ONE_EDITION, Condition
-from medrcube.evaluate.questions.few_shot import Shots, examples
-from medrcube.evaluate.questions.question_setup import Asking
+from medrcube.evaluate.questions.few_shot import FewShotSettings, example_pool
+from medrcube.evaluate.questions.question_setup import QuestionSetup
 from medrcube.evaluate.questions.selection import ItemFilter
 from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.evaluate.runner.run_folder import read_asked
@@ -90,7 +90,7 @@ def test_no_example_is_of_the_patient_or_the_picture_that_is_asked_about(
         benchmark,
         model,
         conditions=OF_ONE_EDITION,
-        asking=Asking(shots=Shots(count=4, seed=seed)),
+        asking=QuestionSetup(shots=FewShotSettings(count=4, seed=seed)),
     )
     assert {one.presentation.condition for one in asked} == set(OF_ONE_EDITION)
     for one in asked:
@@ -115,7 +115,7 @@ def test_examples_come_from_the_cell_where_it_has_enough(cohort, tmp_path, scrip
         tmp_path / "run",
         load_benchmark(cohort),
         model,
-        asking=Asking(shots=Shots(count=3)),
+        asking=QuestionSetup(shots=FewShotSettings(count=3)),
     )
     manifest = json.loads((tmp_path / "run/manifest.json").read_text())
     assert manifest["examples_from"] == {"cell": 3 * 2 * PATIENTS}
@@ -132,7 +132,7 @@ def test_another_seed_draws_other_examples_and_the_same_one_the_same(cohort, tmp
                 tmp_path / f"run{number}",
                 benchmark,
                 model,
-                asking=Asking(shots=Shots(count=3, seed=seed)),
+                asking=QuestionSetup(shots=FewShotSettings(count=3, seed=seed)),
             )
         )
         for number, seed in enumerate((0, 0, 1))
@@ -199,7 +199,7 @@ def test_too_few_examples_stop_the_run_before_it_begins(release, tmp_path, serve
 @pytest.mark.parametrize("count", [0, -1, 17])
 def test_a_number_of_examples_out_of_range_is_refused(count):
     with pytest.raises(WorkspaceError, match="--shots"):
-        Shots(count=count)
+        FewShotSettings(count=count)
 
 
 def test_a_model_that_takes_no_examples_never_loses_them_silently(cohort, tmp_path, scripted):
@@ -208,7 +208,7 @@ def test_a_model_that_takes_no_examples_never_loses_them_silently(cohort, tmp_pa
             load_benchmark(cohort),
             scripted(),
             tmp_path / "run",
-            asking=Asking(shots=Shots(count=1)),
+            asking=QuestionSetup(shots=FewShotSettings(count=1)),
         )
     assert not (tmp_path / "run").exists()
 
@@ -291,10 +291,12 @@ def test_a_withdrawn_item_is_no_example(cohort, tmp_path, scripted):
         tmp_path / "run",
         benchmark,
         model,
-        asking=Asking(shots=Shots(count=2)),
+        asking=QuestionSetup(shots=FewShotSettings(count=2)),
     )
     assert {name for one in asked for name, _ in one.shots} & names
-    found = examples(replace(benchmark, errata=errata), Shots(count=2), benchmark.items)
+    found = example_pool(
+        replace(benchmark, errata=errata), FewShotSettings(count=2), benchmark.items
+    )
     assert not {item.name for item in found.pool} & names
 
 
@@ -309,7 +311,7 @@ def test_where_no_patient_is_told_pictures_that_look_alike_are_kept_apart(
         tmp_path / "run",
         benchmark,
         model,
-        asking=Asking(shots=Shots(count=16)),
+        asking=QuestionSetup(shots=FewShotSettings(count=16)),
     )
     pairs = {(one.item.id, name.partition("/")[2]) for one in asked for name, _ in one.shots}
     assert ("q000", "q002") not in pairs
@@ -350,7 +352,7 @@ def test_a_run_keeps_its_examples_once_pictures_were_reconstructed(
     cohort, kept = public_cohort
     model = scripted()
     model.takes_shots = True
-    asking = Asking(shots=Shots(count=3))
+    asking = QuestionSetup(shots=FewShotSettings(count=3))
     run = tmp_path / "run"
     first = run_evaluation(load_benchmark(cohort), model, run, asking=asking, may_send=["ALPHA"])
     assert (first.answered, first.missing) == (2 * PATIENTS - 2, 2)
@@ -376,7 +378,7 @@ def test_an_example_that_turns_out_to_look_like_the_picture_is_drawn_anew(
     asked = [Condition.BLIND]
     shots = {}
     for seed in range(20):
-        asking = Asking(shots=Shots(count=8, seed=seed))
+        asking = QuestionSetup(shots=FewShotSettings(count=8, seed=seed))
         run = tmp_path / f"run{seed}"
         begin_run(run, load_benchmark(cohort), model, asking=asking, conditions=asked)
         shots[run] = shots_of(read_asked(run))["ALPHA/q000", Condition.BLIND]
@@ -391,7 +393,7 @@ def test_an_example_that_turns_out_to_look_like_the_picture_is_drawn_anew(
 def test_a_withdrawn_example_is_drawn_anew_and_the_run_goes_on(cohort, tmp_path, scripted):
     model = scripted()
     model.takes_shots = True
-    benchmark, asking = load_benchmark(cohort), Asking(shots=Shots(count=2))
+    benchmark, asking = load_benchmark(cohort), QuestionSetup(shots=FewShotSettings(count=2))
     run = tmp_path / "run"
     before = shots_of(begin_run(run, benchmark, model, asking=asking))
     gone = next(iter(before.values()))[0][0]
@@ -406,7 +408,7 @@ def test_a_withdrawn_example_is_drawn_anew_and_the_run_goes_on(cohort, tmp_path,
 def test_pictures_are_hashed_once_for_a_run(cohort, tmp_path, scripted, monkeypatch):
     model = scripted()
     model.takes_shots = True
-    asking = Asking(shots=Shots(count=2))
+    asking = QuestionSetup(shots=FewShotSettings(count=2))
     first = begin_run(tmp_path / "run", load_benchmark(cohort), model, asking=asking)
 
     def never(_picture):
@@ -420,7 +422,7 @@ def test_pictures_are_hashed_once_for_a_run(cohort, tmp_path, scripted, monkeypa
 def test_examples_that_may_no_longer_be_sent_stop_the_run(cohort, tmp_path, scripted):
     model = scripted()
     model.takes_shots = True
-    asking = Asking(shots=Shots(count=2))
+    asking = QuestionSetup(shots=FewShotSettings(count=2))
     table = cohort / "ALPHA/test.json"
     beta = [{**entry, "dataset": "BETA"} for entry in json.loads(table.read_text())[:8]]
     shutil.copytree(cohort / "ALPHA", cohort / "BETA")

@@ -18,7 +18,7 @@ from medrcube.evaluate.site import images as pictures_part
 from medrcube.evaluate.site import items as items_part
 from medrcube.evaluate.site.images import write_pictures
 from medrcube.evaluate.site.items import reply_limit
-from medrcube.evaluate.site.leaderboard import board
+from medrcube.evaluate.site.leaderboard import leaderboard_rows
 from medrcube.evaluate.site.page_names import CellName, model_pages
 from medrcube.evaluate.site.write import write_site
 from medrcube.evaluate.statistics.ranking import ranking
@@ -125,7 +125,7 @@ def test_restricted_pictures_are_nowhere_in_the_site(made):
 
 def test_models_stand_in_order_with_the_letters_of_the_ranking(made):
     runs = load_runs(made.runs)
-    entries = board(runs, model_pages(run.label for run in runs))
+    entries = leaderboard_rows(runs, model_pages(run.label for run in runs))
     ranked = ranking({run.label: run.results for run in runs})
     assert [entry.run.label for entry in entries] == [one.label for one in ranked]
     assert [entry.letters for entry in entries] == [one.letters for one in ranked]

@@ -13,9 +13,9 @@ from medrcube.cli.app import app
 from medrcube.evaluate.html_report import write_report
 from medrcube.evaluate.reporting.data_tables import tables
 from medrcube.evaluate.reporting.latex import write_latex
-from medrcube.evaluate.reporting.run_settings import comparison
+from medrcube.evaluate.reporting.run_settings import comparable_runs
 from medrcube.evaluate.reporting.scored_runs import load_runs
-from medrcube.evaluate.site.leaderboard import blocks, board, who
+from medrcube.evaluate.site.leaderboard import leaderboard_rows, population_text, rows_by_block
 from medrcube.evaluate.site.page_names import model_pages
 from medrcube.evaluate.site.run_validation import check_run
 
@@ -23,7 +23,7 @@ from medrcube.evaluate.site.run_validation import check_run
 @pytest.fixture
 def entries(mixed):
     runs = load_runs(mixed.runs)
-    return board(runs, model_pages(run.label for run in runs))
+    return leaderboard_rows(runs, model_pages(run.label for run in runs))
 
 
 def entry_of(entries, label):
@@ -81,15 +81,15 @@ def test_an_incomplete_run_has_bounds_in_place_of_every_accuracy(mixed, entries)
 
 def test_an_incomplete_run_changes_no_group_of_the_others(mixed, entries):
     runs = load_runs([run for run in mixed.runs if run.name != "silent"])
-    without = board(runs, model_pages(run.label for run in runs))
+    without = leaderboard_rows(runs, model_pages(run.label for run in runs))
     assert [(e.run.label, e.letters) for e in without] == [
         (e.run.label, e.letters) for e in entries[:-1]
     ]
 
 
 def test_a_sample_is_not_ranked_with_whole_runs(entries):
-    assert [len(members) for _, members in blocks(entries)] == [2, 1]
-    title, samples = blocks(entries)[0]
+    assert [len(members) for _, members in rows_by_block(entries)] == [2, 1]
+    title, samples = rows_by_block(entries)[0]
     assert title == "Asked a sample of 20 of 48 questions"
     assert [entry.run.label for entry in samples] == ["test/sample", "test/other"]
     assert all(entry.letters for entry in samples)
@@ -97,7 +97,7 @@ def test_a_sample_is_not_ranked_with_whole_runs(entries):
 
 
 def test_a_report_lists_incomplete_runs_last_without_group_and_interval(mixed, tmp_path):
-    *ranked, last = comparison(load_runs(mixed.runs))
+    *ranked, last = comparable_runs(load_runs(mixed.runs))
     assert [run.label for run in last.runs] == ["test/silent"]
     assert (last.letters, last.runs[0].total["interval"]) == ({}, None)
     assert all("test/silent" not in part.letters for part in ranked)
@@ -146,7 +146,7 @@ def test_people_are_no_model(mixed):
     runs = load_runs(mixed.runs[:3])
     readers = {"readers": 3, "items": 48, "answers": 100}
     runs[0] = replace(runs[0], manifest={**runs[0].manifest, "readers": readers})
-    assert who(board(runs, model_pages(run.label for run in runs))) == (
+    assert population_text(leaderboard_rows(runs, model_pages(run.label for run in runs))) == (
         "2 models and 1 group of readers"
     )
 
@@ -155,7 +155,7 @@ def test_a_run_that_was_asked_otherwise_than_the_most_says_so(mixed):
     runs = load_runs(mixed.runs[:3])
     other = {"system": "You are a radiologist.", **runs[0].manifest["model"]}
     runs[0] = replace(runs[0], manifest={**runs[0].manifest, "model": other, "shots": {"count": 5}})
-    entries = board(runs, model_pages(run.label for run in runs))
+    entries = leaderboard_rows(runs, model_pages(run.label for run in runs))
     told = {entry.run.label: entry.otherwise for entry in entries}
     assert told.pop(runs[0].label) == ["system prompt d41fb863", "5 examples"]
     assert set(map(tuple, told.values())) == {()}
@@ -184,19 +184,22 @@ def with_model(run, **changed):
 def test_runs_whose_questions_were_put_in_another_way_are_ranked_apart(mixed, change, words):
     able, poor, third = load_runs(mixed.runs[:3])
     runs = [change(able), poor, third]
-    entries = {entry.run.label: entry for entry in board(runs, model_pages(r.label for r in runs))}
+    entries = {
+        entry.run.label: entry
+        for entry in leaderboard_rows(runs, model_pages(r.label for r in runs))
+    }
     assert entries[able.label].block == f"Asked all 48 questions, {words}"
     assert entries[able.label].letters == ""
     assert {entries[run.label].block for run in (poor, third)} == {""}
     assert all(entries[run.label].letters for run in (poor, third))
-    assert [len(part.runs) for part in comparison(runs)] == [1, 2]
+    assert [len(part.runs) for part in comparable_runs(runs)] == [1, 2]
 
 
 def test_people_stand_with_the_runs_of_the_usual_prompt(mixed):
     able, poor, *_ = load_runs(mixed.runs[:3])
     readers = {"readers": 3, "items": 48, "answers": 100}
     human = asked_by(able, readers=readers, prompt={"name": "review", "version": "of review"})
-    assert [len(part.runs) for part in comparison([human, poor])] == [2]
+    assert [len(part.runs) for part in comparable_runs([human, poor])] == [2]
 
 
 @pytest.mark.parametrize("command", ["site", "report"])

@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from medrcube.cli.app import app
-from medrcube.evaluate.runner.completeness import gaps
+from medrcube.evaluate.runner.completeness import list_problems
 from medrcube.evaluate.scoring import score
-from medrcube.evaluate.site.run_digests import write_seal
+from medrcube.evaluate.site.run_digests import write_digests
 from medrcube.evaluate.site.run_validation import check_run
 
 
@@ -126,7 +126,7 @@ def test_a_question_that_is_only_taken_off_the_list_of_the_asked_is_missed(made,
 
 @pytest.mark.parametrize("number", [3, 5])
 def test_samples_and_runs_without_most_replies_lack_no_question(mixed, number):
-    assert gaps(mixed.runs[number]) == []
+    assert list_problems(mixed.runs[number]) == []
 
 
 def edit(path, change):
@@ -183,7 +183,7 @@ def test_items_of_another_release_are_named(made, run, tmp_path, row, write_rele
 
 
 def test_a_change_after_the_seal_is_named(made, run):
-    write_seal(run)
+    write_digests(run)
     assert check_run(run, made.release).problems == []
     (run / "results.jsonl").write_text("{}\n")
     (run / "more.txt").write_text("more")

@@ -9,11 +9,11 @@ from scipy.stats import binomtest
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.statistics.compare_many_runs import compare_many
-from medrcube.evaluate.statistics.compare_runs import compare
+from medrcube.evaluate.statistics.compare_runs import compare_two
 
 
 def test_a_better_run_is_found(scored_run):
-    found = compare(scored_run("a", range(40)), scored_run("b", range(20)))
+    found = compare_two(scored_run("a", range(40)), scored_run("b", range(20)))
     row = found["overall"]
     assert (row["n"], row["units"], row["difference"]) == (40, 20, 0.5)
     assert (row["only_first"], row["only_second"]) == (20, 0)
@@ -25,19 +25,21 @@ def test_a_better_run_is_found(scored_run):
 
 def test_exchanging_the_runs_turns_everything_round(scored_run):
     a, b = scored_run("a", range(40)), scored_run("b", range(20))
-    found = compare(b, a)
+    found = compare_two(b, a)
     assert found["overall"]["verdict"] == "second"
     assert found["overall"]["difference"] == -0.5
     assert found["conclusions"][0].startswith("a is right more often than b")
 
 
 def test_a_difference_on_every_picture_is_found_too(scored_run):
-    found = compare(scored_run("a", range(40)), scored_run("b", []))
+    found = compare_two(scored_run("a", range(40)), scored_run("b", []))
     assert (found["overall"]["difference"], found["overall"]["verdict"]) == (1, "first")
 
 
 def test_a_verdict_needs_the_exact_test_beside_the_interval(scored_run):
-    found = compare(scored_run("a", range(40)), scored_run("b", set(range(40)) - {0, 2, 4, 6, 8}))
+    found = compare_two(
+        scored_run("a", range(40)), scored_run("b", set(range(40)) - {0, 2, 4, 6, 8})
+    )
     assert found["overall"]["interval"][0] > 0
     assert found["overall"]["mcnemar_p"] == 0.0625
     assert found["overall"]["verdict"] == "unclear"
@@ -46,14 +48,14 @@ def test_a_verdict_needs_the_exact_test_beside_the_interval(scored_run):
 
 def test_questions_that_go_together_count_once(scored_run):
     # Two questions a picture that go together: 14 pictures for one run, 7 for the other.
-    found = compare(scored_run("a", range(28), n=160), scored_run("b", range(28, 42), n=160))
+    found = compare_two(scored_run("a", range(28), n=160), scored_run("b", range(28, 42), n=160))
     assert binomtest(28, 42).pvalue < 0.05
     assert found["overall"]["mcnemar_p"] > 0.1
     assert found["overall"]["verdict"] == "unclear"
 
 
 def test_few_pictures_allow_no_verdict(scored_run):
-    found = compare(scored_run("a", range(8), n=8), scored_run("b", [], n=8))
+    found = compare_two(scored_run("a", range(8), n=8), scored_run("b", [], n=8))
     assert found["overall"]["units"] == 4
     assert found["overall"]["verdict"] == "unclear"
     assert "fewer than 5 units" in found["conclusions"][0]
@@ -62,24 +64,24 @@ def test_few_pictures_allow_no_verdict(scored_run):
 
 def test_no_difference_shown_is_not_called_equality(scored_run):
     halves = [[i for i in range(40) if i % 4 // 2 == side] for side in (0, 1)]
-    found = compare(scored_run("a", halves[0]), scored_run("b", halves[1]))
+    found = compare_two(scored_run("a", halves[0]), scored_run("b", halves[1]))
     assert found["overall"]["verdict"] == "unclear"
     assert "no proof of equality" in found["conclusions"][0]
 
 
 def test_equal_runs_leave_nothing_to_find(scored_run):
-    found = compare(scored_run("a", range(20), n=160), scored_run("b", range(20), n=160))
+    found = compare_two(scored_run("a", range(20), n=160), scored_run("b", range(20), n=160))
     assert found["overall"]["minimum_detectable_effect"] is None
     assert "0 of 160 questions are right in one run alone" in found["conclusions"][1]
 
 
 def test_what_few_units_would_find_is_not_said(scored_run):
-    found = compare(scored_run("a", range(0, 40, 2)), scored_run("b", range(1, 40, 2)))
+    found = compare_two(scored_run("a", range(0, 40, 2)), scored_run("b", range(1, 40, 2)))
     assert "not said for fewer than 30 units" in found["conclusions"][1]
 
 
 def test_what_could_have_been_found_is_said(scored_run):
-    found = compare(
+    found = compare_two(
         scored_run("a", range(0, 160, 3), n=160), scored_run("b", range(1, 160, 3), n=160)
     )
     effect = found["overall"]["minimum_detectable_effect"]
@@ -87,7 +89,7 @@ def test_what_could_have_been_found_is_said(scored_run):
 
 
 def test_items_without_a_reply_are_left_out_and_counted(scored_run):
-    found = compare(
+    found = compare_two(
         scored_run("a", range(40), lost=[0, 1]), scored_run("b", range(40), lost=[1, 2])
     )
     assert found["items"] == {"common": 37, "lost": 3, "changed": 0, "only_one": 0, "withdrawn": 0}
@@ -96,12 +98,12 @@ def test_items_without_a_reply_are_left_out_and_counted(scored_run):
 def test_other_data_are_refused(scored_run):
     a, b = scored_run("a", range(40)), scored_run("b", range(40), n=39, release="other")
     with pytest.raises(WorkspaceError, match=r"different benchmarks.*--common"):
-        compare(a, b)
+        compare_two(a, b)
 
 
 def test_other_data_are_compared_where_they_are_the_same(scored_run):
     a, b = scored_run("a", range(40)), scored_run("b", range(40), n=39, release="other")
-    found = compare(a, b, common=True)
+    found = compare_two(a, b, common=True)
     assert found["same_dataset"] is False
     assert found["items"] == {"common": 39, "lost": 0, "changed": 0, "only_one": 1, "withdrawn": 0}
 
@@ -110,17 +112,19 @@ def test_an_item_of_one_name_with_another_text_is_another_item(scored_run):
     a = scored_run("a", range(40))
     b = scored_run("b", range(40), release="other", question="Something else?")
     with pytest.raises(WorkspaceError, match="no item in common"):
-        compare(a, b, common=True)
+        compare_two(a, b, common=True)
 
 
 def test_runs_of_other_conditions_are_refused(scored_run):
     a, b = scored_run("a", range(40)), scored_run("b", range(40), conditions=["blind"])
     with pytest.raises(WorkspaceError, match=r"asked full.*asked blind"):
-        compare(a, b)
+        compare_two(a, b)
 
 
 def test_circular_holds_the_question_as_it_stands(scored_run):
-    found = compare(scored_run("a", range(40)), scored_run("b", range(20), conditions=["circular"]))
+    found = compare_two(
+        scored_run("a", range(40)), scored_run("b", range(20), conditions=["circular"])
+    )
     assert (found["condition"], found["overall"]["n"]) == ("full", 40)
 
 
@@ -129,7 +133,7 @@ def test_the_text_names_a_condition_that_is_not_full_and_those_that_it_left(
 ):
     a = scored_run("a", range(20), conditions=["full", "blind"])
     b = scored_run("b", range(20), conditions=["blind"])
-    assert compare(a, b)["conditions_left"] == [["full"], []]
+    assert compare_two(a, b)["conditions_left"] == [["full"], []]
     words = "all figures are of the condition blind; not compared: full of a"
     assert words in compare_command(a, b).stdout
     c = scored_run("c", range(20), conditions=["blind"])
@@ -143,8 +147,8 @@ def test_runs_of_a_part_of_the_items_are_compared_with_common_alone(scored_run, 
     whole, part = scored_run("a", range(40)), benchmark_run("b", limit=30)
     for runs in ((whole, part), (part, whole)):
         with pytest.raises(WorkspaceError, match=r"40 items.*30 items|30 items.*40 items"):
-            compare(*runs)
-        found = compare(*runs, common=True)["items"]
+            compare_two(*runs)
+        found = compare_two(*runs, common=True)["items"]
         assert (found["common"], found["only_one"]) == (30, 10)
     with pytest.raises(WorkspaceError, match="--common"):
         compare_many([whole, whole, part])
@@ -152,12 +156,12 @@ def test_runs_of_a_part_of_the_items_are_compared_with_common_alone(scored_run, 
 
 def test_blind_runs_may_be_compared(scored_run):
     a, b = (scored_run(name, range(20), conditions=["blind"]) for name in "ab")
-    assert compare(a, b)["condition"] == "blind"
+    assert compare_two(a, b)["condition"] == "blind"
 
 
 @pytest.mark.parametrize("axis", ["task", "modality", "parts", "voxel"])
 def test_slices_are_adjusted_together(scored_run, axis):
-    found = compare(scored_run("a", range(40)), scored_run("b", range(20)), by=axis)
+    found = compare_two(scored_run("a", range(40)), scored_run("b", range(20)), by=axis)
     assert set(found["families"]) == {"task", axis}
     rows = found["families"][axis]
     assert sum(row["n"] for row in rows) == 40
@@ -165,7 +169,7 @@ def test_slices_are_adjusted_together(scored_run, axis):
 
 
 def test_a_slice_that_is_too_small_has_no_verdict(scored_run):
-    found = compare(scored_run("a", range(8), n=8), scored_run("b", [], n=8))
+    found = compare_two(scored_run("a", range(8), n=8), scored_run("b", [], n=8))
     (row,) = found["families"]["task"]
     assert (row["mcnemar_p_holm"], row["verdict"]) == (None, "unclear")
     assert "fewer than 10 pairs left untested" in found["conclusions"][2]
@@ -176,7 +180,7 @@ def test_two_runs_of_one_model_are_told_apart(scored_run, tmp_path):
     (tmp_path / "copy").mkdir()
     for file in a.iterdir():
         (tmp_path / "copy" / file.name).write_bytes(file.read_bytes())
-    found = compare(a, tmp_path / "copy")
+    found = compare_two(a, tmp_path / "copy")
     assert [one["label"] for one in found["runs"]] == ["a (a)", "a (copy)"]
 
 
@@ -185,12 +189,12 @@ def test_another_prompt_is_noted(scored_run):
     manifest = json.loads((b / "manifest.json").read_text())
     manifest["prompt"]["version"] = "other"
     (b / "manifest.json").write_text(json.dumps(manifest))
-    assert "different prompts" in compare(a, b)["notes"][0]
+    assert "different prompts" in compare_two(a, b)["notes"][0]
 
 
 def test_a_folder_that_is_no_run_is_refused(scored_run, tmp_path):
     with pytest.raises(WorkspaceError, match="is no run"):
-        compare(scored_run("a", range(40)), tmp_path / "nothing")
+        compare_two(scored_run("a", range(40)), tmp_path / "nothing")
 
 
 def test_the_command_shows_a_table_and_what_follows(scored_run, compare_command):
@@ -206,7 +210,7 @@ def test_the_command_shows_a_table_and_what_follows(scored_run, compare_command)
 def test_programs_get_one_object(scored_run, compare_command):
     a, b = scored_run("a", range(40)), scored_run("b", range(20))
     done = compare_command(str(a), str(b), "--json")
-    assert json.loads(done.stdout) == compare(a, b)
+    assert json.loads(done.stdout) == compare_two(a, b)
 
 
 def test_the_command_says_why_it_refuses(scored_run, compare_command):

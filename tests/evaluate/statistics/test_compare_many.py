@@ -14,7 +14,7 @@ from medrcube.errors import WorkspaceError
 from medrcube.evaluate.outcomes import AnswerOutcome
 from medrcube.evaluate.statistics.answer_matrix import answer_table
 from medrcube.evaluate.statistics.compare_many_runs import compare_many, compare_table
-from medrcube.evaluate.statistics.compare_runs import compare
+from medrcube.evaluate.statistics.compare_runs import compare_two
 from medrcube.evaluate.statistics.paired_tests import holm
 from medrcube.taxonomy import Task
 
@@ -113,7 +113,7 @@ def test_pairs_are_those_of_two_runs_alone(scored_run):
     folders = [scored_run("a", range(40)), scored_run("b", range(20)), scored_run("c", range(10))]
     found = compare_many(folders, by="voxel")
     for first, second in itertools.combinations(folders, 2):
-        two = compare(first, second)["overall"]
+        two = compare_two(first, second)["overall"]
         pair = next(
             pair
             for pair in found["overall"]["pairs"]
@@ -186,7 +186,7 @@ def test_one_complete_run_is_not_compared(scored_run):
 
 
 def test_of_two_runs_no_number_is_told_where_one_is_incomplete(scored_run):
-    found = compare(scored_run("a", range(40)), scored_run("b", range(20), lost=range(30, 40)))
+    found = compare_two(scored_run("a", range(40)), scored_run("b", range(20), lost=range(30, 40)))
     for row in (found["overall"], *found["families"]["task"]):
         assert {row[name] for name in ("first", "second", "difference", "interval")} == {None}
         assert row["mcnemar_p"] is None

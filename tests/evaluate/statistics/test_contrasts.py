@@ -8,7 +8,11 @@ from hypothesis import strategies as st
 
 from medrcube.evaluate.outcomes import AnswerOutcome
 from medrcube.evaluate.questions.conditions import Condition
-from medrcube.evaluate.statistics.condition_contrasts import contrasts, epochs, other_conditions
+from medrcube.evaluate.statistics.condition_contrasts import (
+    condition_contrasts,
+    epochs,
+    other_conditions,
+)
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 RIGHT, WRONG = True, False
@@ -29,7 +33,7 @@ def pair(result):
 
 
 def test_the_gain_is_what_the_picture_brings(pair):
-    found = contrasts(
+    found = condition_contrasts(
         [*pair("a", RIGHT, WRONG), *pair("b", RIGHT, RIGHT), *pair("c", WRONG, RIGHT)]
         + [r for i in range(5) for r in pair(f"d{i}", RIGHT, WRONG)]
     )["image_gain"]["global"]
@@ -39,7 +43,7 @@ def test_the_gain_is_what_the_picture_brings(pair):
 
 
 def test_a_swap_is_set_against_full_as_well(pair):
-    found = contrasts(pair("a", RIGHT, WRONG, SWAP))
+    found = condition_contrasts(pair("a", RIGHT, WRONG, SWAP))
     assert list(found) == ["image_swap"]
     assert found["image_swap"]["global"]["difference"] == 1
 
@@ -52,18 +56,22 @@ def test_a_pair_with_a_lost_side_is_left_out_and_counted(result, pair, lost, sid
         result("b", outcome=lost, condition=sides[0]),
         result("b", RIGHT, condition=sides[1]),
     ]
-    found = contrasts(rows)["image_gain"]
+    found = condition_contrasts(rows)["image_gain"]
     assert found["global"]["n"] == 1
     assert found["left_out"] == {"lost": 1, "not_asked": 0}
 
 
 def test_an_item_that_one_condition_does_not_ask_is_counted(result, pair):
-    found = contrasts([*pair("a", RIGHT, WRONG, SWAP), result("b", condition=FULL)])["image_swap"]
+    found = condition_contrasts([*pair("a", RIGHT, WRONG, SWAP), result("b", condition=FULL)])[
+        "image_swap"
+    ]
     assert found["left_out"] == {"lost": 0, "not_asked": 1}
 
 
 def test_a_reply_without_a_letter_is_not_right_but_stands_apart(pair):
-    found = contrasts([*pair("a", RIGHT, None), *pair("b", RIGHT, RIGHT)])["image_gain"]["global"]
+    found = condition_contrasts([*pair("a", RIGHT, None), *pair("b", RIGHT, RIGHT)])["image_gain"][
+        "global"
+    ]
     assert (found["difference"], found["n"]) == (0.5, 2)
     assert (found["answered"]["difference"], found["answered"]["n"]) == (0, 1)
 
@@ -71,7 +79,7 @@ def test_a_reply_without_a_letter_is_not_right_but_stands_apart(pair):
 def test_slices_add_up_to_the_whole(pair):
     rows = pair("a", RIGHT, WRONG) + pair("b", RIGHT, RIGHT, task=Task.ROI_GROUNDING)
     rows += pair("c", WRONG, RIGHT, modality=Modality.MRI, parts=Anatomy.BRAIN)
-    found = contrasts(rows)["image_gain"]
+    found = condition_contrasts(rows)["image_gain"]
     assert {name: row["n"] for name, row in found["task"].items()} == {
         "ROI Grounding": 1,
         "Disease Diagnosis": 2,
@@ -86,7 +94,7 @@ def test_slices_add_up_to_the_whole(pair):
 def test_tasks_are_adjusted_together(pair):
     rows = [r for i in range(12) for r in pair(f"a{i}", RIGHT, WRONG)]
     rows += [r for i in range(12) for r in pair(f"b{i}", RIGHT, RIGHT, task=Task.ROI_GROUNDING)]
-    task = contrasts(rows)["image_gain"]["task"]
+    task = condition_contrasts(rows)["image_gain"]["task"]
     assert task["Disease Diagnosis"]["mcnemar_p_holm"] == pytest.approx(2 * 2 / 2**12)
 
 
@@ -96,13 +104,13 @@ def test_the_unturned_form_of_circular_stands_for_full(result):
         result("a", WRONG, condition=Condition.CIRCULAR, turn=1),
         result("a", WRONG, condition=BLIND),
     ]
-    assert contrasts(rows)["image_gain"]["global"]["difference"] == 1
+    assert condition_contrasts(rows)["image_gain"]["global"]["difference"] == 1
 
 
 def test_one_condition_alone_contrasts_with_nothing(result):
-    assert contrasts([result("a")]) == {}
-    assert contrasts([result("a", condition=BLIND)]) == {}
-    assert contrasts([]) == {}
+    assert condition_contrasts([result("a")]) == {}
+    assert condition_contrasts([result("a", condition=BLIND)]) == {}
+    assert condition_contrasts([]) == {}
 
 
 @pytest.fixture
@@ -138,7 +146,7 @@ def circle(result):
 def test_consistent_means_one_text_in_all_turns(
     circle, choices, consistent, all_right, mean_accuracy
 ):
-    row = contrasts(circle("a", choices))["position"]["global"]
+    row = condition_contrasts(circle("a", choices))["position"]["global"]
     assert row["consistency"] == consistent
     assert row["accuracy_all_turns"] == all_right
     assert row["mean_accuracy"] == mean_accuracy
@@ -146,7 +154,7 @@ def test_consistent_means_one_text_in_all_turns(
 
 def test_one_who_always_says_a_has_the_bias_of_a(circle):
     # Turn t moves text i to letter i + t: letter A then holds text -t.
-    row = contrasts(circle("a", [0, 3, 2, 1]))["position"]["global"]
+    row = condition_contrasts(circle("a", [0, 3, 2, 1]))["position"]["global"]
     assert row["letters"]["A"] == {"share": 1, "chance": 0.25}
     assert row["letter_bias"] == 0.75
     assert (row["consistency"], row["accuracy_first_turn"], row["mean_accuracy"]) == (0, 1, 0.25)
@@ -161,13 +169,13 @@ def test_one_who_follows_the_text_has_no_bias(result, drawn):
         )
         for turn in range(count)
     ]  # fmt: skip
-    row = contrasts(turns)["position"]["global"]
+    row = condition_contrasts(turns)["position"]["global"]
     assert row["letter_bias"] == pytest.approx(0)
     assert row["consistency"] == 1
 
 
 def test_chance_of_all_turns_knows_the_number_of_options(circle):
-    row = contrasts(circle("a", [0, 0]) + circle("b", [0, 1, 2, 0]))["position"]["global"]
+    row = condition_contrasts(circle("a", [0, 0]) + circle("b", [0, 1, 2, 0]))["position"]["global"]
     assert row["chance_all_turns"] == pytest.approx((1 / 4 + 1 / 256) / 2)
     assert row["chance_consistency"] == pytest.approx((1 / 2 + 1 / 64) / 2)
 
@@ -178,7 +186,7 @@ def test_an_item_with_a_lost_turn_is_left_out(result, circle):
     rows.append(
         result("b", outcome=AnswerOutcome.FAILED, condition=Condition.CIRCULAR, turn=3, picture="b")
     )
-    found = contrasts(rows)["position"]
+    found = condition_contrasts(rows)["position"]
     assert (found["global"]["n"], found["left_out"]["lost"]) == (1, 1)
 
 
@@ -192,7 +200,7 @@ def test_each_condition_has_its_own_numbers(pair):
 def test_later_epochs_change_no_contrast(result, pair):
     rows = pair("a", RIGHT, WRONG)
     more = [result("a", WRONG, epoch=1), result("a", RIGHT, condition=BLIND, epoch=1)]
-    assert contrasts(rows + more) == contrasts(rows)
+    assert condition_contrasts(rows + more) == condition_contrasts(rows)
     assert other_conditions(rows + more) == other_conditions(rows)
 
 

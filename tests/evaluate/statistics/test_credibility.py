@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from medrcube.evaluate.outcomes import AnswerOutcome
 from medrcube.evaluate.scoring import _upstream_row
 from medrcube.evaluate.statistics.credibility import (
-    as_upstream,
     credibility,
     cross_pairs,
     pair_metrics,
+    upstream_credibility,
 )
 from medrcube.taxonomy import Task
 
@@ -88,7 +88,7 @@ def test_no_pair_leaves_everything_undefined(result):
     assert row["rationality"] == {
         "value": None, "interval": None, "chance": None, "chance_corrected": None,
     }  # fmt: skip
-    assert as_upstream([]).rationality is None
+    assert upstream_credibility([]).rationality is None
 
 
 @pytest.mark.parametrize(
@@ -112,8 +112,8 @@ def test_both_readings_of_the_ignored_task_are_given(quad):
     found = credibility(rows)
     assert found["view_counted"]["by_pair"]["groups"]["D"] == 1
     assert found["view_ignored"]["by_pair"]["groups"]["D"] == 0
-    assert as_upstream(rows).groups == (1, 0, 0, 1)
-    assert as_upstream(rows, ignore_view=True).groups == (1, 0, 0, 0)
+    assert upstream_credibility(rows).groups == (1, 0, 0, 1)
+    assert upstream_credibility(rows, ignore_view=True).groups == (1, 0, 0, 0)
 
 
 def test_levels_and_task_pairs_add_up(quad):
@@ -260,7 +260,7 @@ def test_any_results_give_what_upstreams_script_gives(result, upstream, data, ig
     results = data.draw(any_results(result))
     ignored = {"View Recognition", "Report Generation"} if ignore else None
     theirs = upstream(records(results), ignore_tasks=ignored)
-    assert_equal(as_upstream(results, ignore_view=ignore), theirs)
+    assert_equal(upstream_credibility(results, ignore_view=ignore), theirs)
 
 
 @given(data=st.data())
@@ -287,7 +287,7 @@ def test_the_command_line_of_upstream_agrees(script, quad, tmp_path):
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     printed = json.loads(done.stdout)
-    ours = as_upstream(results)
+    ours = upstream_credibility(results)
     assert [printed[f"Group_{name}"] for name in "ABCD"] == list(ours.groups)
     assert printed["Luck_Rate"] == ours.luck_rate
     assert printed["Shortcut_Prob"] == ours.shortcut_probability

@@ -23,8 +23,8 @@ from medrcube.evaluate.statistics.published_table import (
     margin_counts,
     models,
     overall_of_tasks,
+    published_ranks,
     rows,
-    standing,
 )
 from medrcube.taxonomy import Anatomy, Modality, Task
 
@@ -127,7 +127,7 @@ def test_the_file_is_the_checked_transcription():
 def test_a_run_finds_its_place_column_by_column(result):
     results = [result(f"a{i}", i < 63) for i in range(100)]
     results += [result(f"v{i}", WRONG, task=Task.VIEW_RECOGNITION) for i in range(5)]
-    places = {place.column: place for place in standing(metrics(results))}
+    places = {place.column: place for place in published_ranks(metrics(results))}
     assert list(places) == ["overall", "VR", "DD", "CT", "Lungs"]
     assert (places["overall"].n, places["CT"].n) == (105, 100)
     assert places["DD"].rank == 3
@@ -136,4 +136,4 @@ def test_a_run_finds_its_place_column_by_column(result):
 
 
 def test_who_answers_everything_is_first(result):
-    assert {place.rank for place in standing(metrics([result("a")]))} == {1}
+    assert {place.rank for place in published_ranks(metrics([result("a")]))} == {1}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from medrcube.evaluate.statistics.units import picture_of, unit_kinds, unit_of, units_told
+from medrcube.evaluate.statistics.units import picture_of, unit_kinds, unit_of, units_text
 
 
 @pytest.mark.parametrize(
@@ -44,4 +44,4 @@ def test_units_are_counted_by_kind(result):
     ],
 )
 def test_units_are_told_in_words(kinds, told):
-    assert units_told(kinds) == told
+    assert units_text(kinds) == told

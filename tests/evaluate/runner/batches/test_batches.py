@@ -11,7 +11,7 @@ from medrcube.errors import ModelError, WorkspaceError
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.models.batch_api.protocol import BatchLimits
 from medrcube.evaluate.models.registry import ModelSettings, open_model
-from medrcube.evaluate.questions.data_agreements import without_contracts
+from medrcube.evaluate.questions.data_agreements import withhold_agreement_sources
 from medrcube.evaluate.questions.selection import ItemFilter
 from medrcube.evaluate.runner import run as runner
 from medrcube.evaluate.runner.attempt_log import read_attempts
@@ -340,8 +340,8 @@ def test_what_is_withheld_by_a_contract_is_in_no_batch(provider, run, monkeypatc
         seen.append(model.name)
         return withheld
 
-    assert without_contracts  # the runner asks it for batches as for single questions
-    monkeypatch.setattr(runner, "without_contracts", watched)
+    assert withhold_agreement_sources  # the runner asks it for batches as for single questions
+    monkeypatch.setattr(runner, "withhold_agreement_sources", watched)
     run()
     asked = [body for batch in provider.batches for _, body in batch.asks] + provider.singles
     assert seen == [provider.model]

@@ -18,8 +18,8 @@ from medrcube.evaluate.cost.budget import Prices
 from medrcube.evaluate.cost.estimate import estimate
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.models.registry import ModelSettings, open_model
-from medrcube.evaluate.questions.few_shot import Shots
-from medrcube.evaluate.questions.question_setup import Asking
+from medrcube.evaluate.questions.few_shot import FewShotSettings
+from medrcube.evaluate.questions.question_setup import QuestionSetup
 from medrcube.evaluate.runner.attempt_log import read_attempts
 from medrcube.evaluate.runner.plan import plan_run
 from medrcube.evaluate.runner.run_folder import read_asked
@@ -59,7 +59,7 @@ def lengths(body):
 
 
 def test_a_question_in_a_batch_has_its_examples_as_turns(provider, run, tmp_path):
-    summary = run(count=8, asking=Asking(shots=Shots(count=2)))
+    summary = run(count=8, asking=QuestionSetup(shots=FewShotSettings(count=2)))
     assert (summary.answered, summary.failed) == (8, 0)
     bodies = [body for batch in provider.batches for _, body in batch.asks] + provider.singles
     assert len(bodies) == 8
@@ -77,7 +77,7 @@ def test_a_question_in_a_batch_has_its_examples_as_turns(provider, run, tmp_path
 
 
 def test_a_killed_run_with_examples_pays_for_nothing_twice(provider, run):
-    asking = Asking(shots=Shots(count=2))
+    asking = QuestionSetup(shots=FewShotSettings(count=2))
     run(count=8, asking=asking, first=3)
     summary = run(count=8, asking=asking)
     assert summary.reused == 3
@@ -99,8 +99,8 @@ def test_an_estimate_in_batches_is_within_a_fifth_of_what_the_run_then_costs(
     provider, run, tmp_path, release_of
 ):
     provider.usage = lengths
-    shots = {"openai": None, "anthropic": Shots(count=1)}[provider.kind]
-    asking, count = Asking(shots=shots), 128
+    shots = {"openai": None, "anthropic": FewShotSettings(count=1)}[provider.kind]
+    asking, count = QuestionSetup(shots=shots), 128
     model = open_model(provider.model, ModelSettings(base_url=provider.url))
     plan = plan_run(tmp_path / "run", load_benchmark(release_of(count)), model, asking=asking)
     found = estimate(
