@@ -16,7 +16,7 @@ from pathlib import Path
 
 from medrcube.build.questions.compose import compose
 from medrcube.build.questions.eligibility import request_of
-from medrcube.build.questions.fact_rules import Query
+from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import Grade, Scope
 from medrcube.ontologies.distractor_safety import Ground, Mark, Rules
@@ -54,7 +54,7 @@ def main() -> None:
     print(json.dumps({"choose": chosen - started, "compose": ended - chosen, "items": items}))
 
 
-def _queries(count: int, rules: Rules) -> list[Query]:
+def _queries(count: int, rules: Rules) -> list[QuestionCandidate]:
     card = get_source(find_sources(), _SOURCE).card
     pool = tuple(
         dict.fromkeys(
@@ -69,7 +69,7 @@ def _queries(count: int, rules: Rules) -> list[Query]:
     return [_query(number, lots.choice(pool), pool, lots) for number in range(count)]
 
 
-def _query(number: int, key: str, pool: tuple[str, ...], lots: random.Random) -> Query:
+def _query(number: int, key: str, pool: tuple[str, ...], lots: random.Random) -> QuestionCandidate:
     mark = Mark(field="findings", scope=Scope.IMAGE, grade=Grade.A)
     states = {label: lots.choice(_STATES) for label in pool} | {key: "present"}
     ground = Ground(
@@ -79,7 +79,7 @@ def _query(number: int, key: str, pool: tuple[str, ...], lots: random.Random) ->
         anatomy=Anatomy.CHEST,
         modality=Modality.XRAY,
     )
-    return Query(
+    return QuestionCandidate(
         task=Task.ABNORMALITY_DIAGNOSIS,
         sample=_sample(number),
         field="findings",

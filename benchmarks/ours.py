@@ -13,9 +13,9 @@ import timing
 
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.incremental.cache_database import BuildCache
-from medrcube.build.incremental.file_states import look
+from medrcube.build.incremental.file_states import snapshot
 from medrcube.build.readers.detect_format import content_of, module_of
-from medrcube.build.stages.plan import Artefact, Job
+from medrcube.build.stages.plan import Artefact, RenderJob
 from medrcube.facts import Case, ImageRef, MaskFile, Region
 from medrcube.sources._framework.card import PixelPolicy
 from medrcube.sources.registry import find_sources, get_source
@@ -23,7 +23,9 @@ from medrcube.sources.registry import find_sources, get_source
 _SOURCE = get_source(find_sources(), "nih-chestxray14")
 
 
-def job_of(data: Path, name: str = "case", slices: str = "all", marks: Path | None = None) -> Job:
+def job_of(
+    data: Path, name: str = "case", slices: str = "all", marks: Path | None = None
+) -> RenderJob:
     """A job of one image: every slice, or what another slice policy says.
 
     With a file of marks there is a region, outlined and boxed beside the clean picture.
@@ -35,7 +37,7 @@ def job_of(data: Path, name: str = "case", slices: str = "all", marks: Path | No
     )
     regions = (region,) if marks else ()
     kinds = ("outline", "boxes") if marks else ()
-    return Job(
+    return RenderJob(
         source="benchmark",
         folder=_SOURCE.folder,
         root=paths[0].parents[1 + data.is_dir()],
@@ -65,10 +67,10 @@ def readers_of(data: Path, marks: Path | None = None) -> tuple[str, ...]:
     return (*series, *(content_of(path) for path in files if path is not None))
 
 
-def render(jobs: Sequence[Job], out: Path, workers: int) -> int:
+def render(jobs: Sequence[RenderJob], out: Path, workers: int) -> int:
     """Render jobs as the build does and keep their rows; returns the number of pictures."""
     pictures = 0
-    trees = {job.root: look(job.root) for job in jobs}
+    trees = {job.root: snapshot(job.root) for job in jobs}
     with BuildCache(out / "cache" / "build.sqlite3") as cache:
         for job, rendered in LocalEngine(workers).run(jobs, out / "images"):
             if any(problem.stage == "render" for problem in rendered.problems):

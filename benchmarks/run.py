@@ -25,7 +25,7 @@ from data import cache_folder, make_data
 from environments import ENVIRONMENTS, EnvironmentFailedError, python_of, versions_of
 from results import CASES, CONTESTS, Contest, Peer, Score, Timing
 
-from medrcube.build.pixels.case_image import open_tiles
+from medrcube.build.pixels.case_image import open_case_images
 from medrcube.files.atomic import write_text
 from medrcube.templates import render_card
 
@@ -197,7 +197,7 @@ class Bench:
         _say("encoders")
         files = []
         for place, index in (("ct/ct.nii.gz", 100), ("radiograph12/radiograph.dcm", 0)):
-            picture = open_tiles(ours.job_of(self.folder / "data" / place))[0].picture(index)
+            picture = open_case_images(ours.job_of(self.folder / "data" / place))[0].picture(index)
             files.append(self.folder / f"{Path(place).name}.npy")
             np.save(files[-1], picture)
         rows: list[Mapping[str, Any]] = self._json(python, _HERE / "encoders.py", *files, 7)

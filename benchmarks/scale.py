@@ -18,7 +18,7 @@ from PIL import Image
 from rebuild import Clock
 
 from medrcube.build.execution.dask import DaskEngine
-from medrcube.build.execution.local import Engine, LocalEngine
+from medrcube.build.execution.local import LocalEngine, RenderEngine
 from medrcube.build.execution.progress import usable_cores
 from medrcube.build.pipeline import build
 from medrcube.sources.registry import find_sources
@@ -43,7 +43,7 @@ def main() -> None:
     shutil.rmtree(folder, ignore_errors=True)
     _write_films(folder / "raw", films)
     workers = usable_cores()
-    engine: Engine = DaskEngine(None, workers) if name == "dask" else LocalEngine(workers)
+    engine: RenderEngine = DaskEngine(None, workers) if name == "dask" else LocalEngine(workers)
     sources = find_sources()
     init_workspace(folder / "bench")
     workspace = open_workspace(folder / "bench").with_sources({_SOURCE: folder / "raw"})

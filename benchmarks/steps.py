@@ -15,7 +15,7 @@ from typing import TypeVar
 import ours
 import timing
 
-from medrcube.build.pixels.case_image import open_tiles
+from medrcube.build.pixels.case_image import open_case_images
 from medrcube.build.pixels.pixel_hash import pixel_hash
 from medrcube.build.pixels.png_encoder import encode_png
 from medrcube.build.stages.render import render_job
@@ -46,7 +46,7 @@ def main() -> None:
     idle = timing.peak_memory()
     for _ in range(times):
         clock("hash", lambda: sha256_of(film))
-        (tile,) = clock("read", lambda: open_tiles(job))
+        (tile,) = clock("read", lambda: open_case_images(job))
         picture = clock("grey", lambda tile=tile: tile.picture(0))  # type: ignore[misc]
         data = clock("png", lambda picture=picture: encode_png(picture))  # type: ignore[misc]
         clock("identity", lambda picture=picture: pixel_hash(picture))  # type: ignore[misc]

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import timing
 
-from medrcube.build.audit.batch_audit import audit
+from medrcube.build.audit.batch_audit import audit_batch
 from medrcube.build.execution.progress import usable_cores
 from medrcube.build.pixels.pixel_hash import pixel_hash
 from medrcube.build.pixels.png_encoder import ENCODER, encode_png
@@ -92,7 +92,7 @@ def make_workspace(workspace: Workspace, items: int, pictures: int, side: int) -
     samples_to_frame(samples).to_parquet(workspace.samples, index=False)
     items_to_frame(questions).to_parquet(workspace.items, index=False)
     workspace.recipes.write_text("".join(recipes), encoding="utf-8")
-    found = audit(samples, questions, [], {}) | {
+    found = audit_batch(samples, questions, [], {}) | {
         "ontologies": {"editions": [], "digest": ""},
         "shared_images": [],
         "dropped": {},

@@ -19,11 +19,11 @@ import pandas as pd
 
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.build.profile.answerable import samples_of
+from medrcube.build.profile.answerable import placeholder_samples
 from medrcube.build.profile.raw_counts import as_counts, cases_of, count_answers
-from medrcube.build.profile.yields import TWO_OPTION_SHARE, expected, within_share
+from medrcube.build.profile.yields import TWO_OPTION_SHARE, expected_items, two_option_room
 from medrcube.build.questions.compose import compose
-from medrcube.build.questions.fact_rules import Grounds, derive
+from medrcube.build.questions.fact_rules import CaseFactsCache, derive_questions
 from medrcube.build.questions.item_table import items_from_frame
 from medrcube.console.progress import Reporter
 from medrcube.ontologies.relations import load_relations
@@ -51,12 +51,17 @@ def main() -> None:
 def _composed(source: Source, root: Path) -> Counter[str]:
     """Items by task, of pictures that nobody rendered."""
     terms, relations = load_terms(), load_relations()
-    grounds = Grounds(card=source.card, terms=terms)
+    grounds = CaseFactsCache(card=source.card, terms=terms)
     queries = [
         query
         for case in cases_of(source, root)
-        for query in derive(
-            source.card, case, samples_of(source.card, case), terms, relations, grounds=grounds
+        for query in derive_questions(
+            source.card,
+            case,
+            placeholder_samples(source.card, case),
+            terms,
+            relations,
+            grounds=grounds,
         )
     ]
     return Counter(
@@ -77,8 +82,8 @@ def _built(source: Source, root: Path, folder: Path) -> Counter[str]:
 def _show(source: Source, root: Path, made: Mapping[str, int]) -> None:
     counts = as_counts(count_answers(source, root), "tree")
     card = replace(source.card, counts=counts, images=sum(1 for _ in cases_of(source, root)))
-    for task, it in expected(card).items():
-        items = it.items + within_share(it.items, it.two)
+    for task, it in expected_items(card).items():
+        items = it.items + two_option_room(it.items, it.two)
         if items or made.get(task.value, 0):
             ratio = f"{made.get(task.value, 0) / items:.2f}" if items else ""
             print(f"| {source.id} | {task} | {items} | {made.get(task.value, 0)} | {ratio} |")

@@ -26,19 +26,25 @@ from typing import Any
 
 import pandas as pd
 
-from medrcube.build.audit.batch_audit import audit
-from medrcube.build.execution.local import Engine, LocalEngine
+from medrcube.build.audit.batch_audit import audit_batch
+from medrcube.build.execution.local import LocalEngine, RenderEngine
 from medrcube.build.execution.progress import Stages, usable_cores
 from medrcube.build.incremental.cache_database import BuildCache
-from medrcube.build.incremental.changed_sources import Workshop, gather, jobs_of, refusal, remember
-from medrcube.build.incremental.file_states import State, look, state_of
-from medrcube.build.incremental.result_cache import dump, hash_of, recall
-from medrcube.build.incremental.source_state import Site, site_of
+from medrcube.build.incremental.changed_sources import (
+    BuildContext,
+    build_sources,
+    jobs_of,
+    refusal,
+    store_results,
+)
+from medrcube.build.incremental.file_states import FileState, file_state, snapshot
+from medrcube.build.incremental.result_cache import dump_record, hash_values, load_record
+from medrcube.build.incremental.source_state import SourceState, inspect_source
 from medrcube.build.llm_proposals.proposing import LlmReport, propose, require_index
 from medrcube.build.profile.distance_report import ProfileReport, report_on
 from medrcube.build.profile.profile import OFF, Profile, ProfileError, load_profile, require_sources
-from medrcube.build.questions.compose import Composed, compose
-from medrcube.build.questions.fact_rules import Query
+from medrcube.build.questions.compose import ComposeResult, compose
+from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.questions.item_table import Item, items_to_frame
 from medrcube.build.questions.own_templates import wordings_of
 from medrcube.build.questions.question_wording import own_words
@@ -46,8 +52,8 @@ from medrcube.build.stages.deduplicate import bar_repeats
 from medrcube.build.stages.ontology_editions import editions_used
 from medrcube.build.stages.samples import Sample, samples_to_frame
 from medrcube.build.stages.shared_images import shared_images
-from medrcube.build.stages.source_result import SourceBuild, Unread, still_unread
-from medrcube.build.viewer.copies import ViewerReport, keep_copies
+from medrcube.build.stages.source_result import SourceBuild, UnreadableCase, retry_unreadable
+from medrcube.build.viewer.copies import ViewerReport, update_copies
 from medrcube.errors import MedrcubeError, SourceError
 from medrcube.facts import BAD_ROW, Problem
 from medrcube.files.atomic import PRIVATE, SHARED, private_folder, replacing, sweep, write_text
@@ -132,7 +138,7 @@ class BuildReport:
 
 
 def build(
-    workspace: Workspace, sources: Mapping[str, Source], engine: Engine, stages: Stages
+    workspace: Workspace, sources: Mapping[str, Source], engine: RenderEngine, stages: Stages
 ) -> BuildReport:
     """Build samples and items of every source that the workspace names.
 
@@ -146,7 +152,7 @@ def build(
 
 
 def _build(
-    workspace: Workspace, sources: Mapping[str, Source], engine: Engine, stages: Stages
+    workspace: Workspace, sources: Mapping[str, Source], engine: RenderEngine, stages: Stages
 ) -> BuildReport:
     """``build`` with the words of its own sources."""
     started = time.monotonic()
@@ -156,8 +162,8 @@ def _build(
             "--source ID=ROOT"
         )
     known = [source.card for source in sources.values()]
-    profile = _profile(workspace, sources)
-    outside = _outside(workspace, profile, known)
+    profile = _load_profile(workspace, sources)
+    outside = _settings_key(workspace, profile, known)
     named = [sources[name].card for name in sorted(workspace.sources) if name in sources]
     wordings = wordings_of(workspace.settings.templates, named)
     with _knowledge(workspace.ontology_index) as knowledge, BuildCache(workspace.cache) as cache:
@@ -166,23 +172,23 @@ def _build(
         sweep(workspace.root)
         private_folder(workspace.images)
         sweep(workspace.images)
-        shop = Workshop(
+        shop = BuildContext(
             images=workspace.images,
             secret=patient_key(workspace),
             cache=cache,
             engine=engine,
             stages=stages,
         )
-        sites, refused = _look(workspace, sources, shop)
-        earlier = None if refused else _recall(workspace, outside, sites, shop)
+        sites, refused = _inspect_sources(workspace, sources, shop)
+        earlier = None if refused else _unchanged_report(workspace, outside, sites, shop)
         if earlier is not None:
             return replace(earlier, seconds=time.monotonic() - started)
-        gathered = gather(sites, shop)
+        gathered = build_sources(sites, shop)
         refused = {**refused, **gathered.refused}
         sites = tuple(site for site in sites if site.id not in refused)
         if not sites:
             raise SourceError("; ".join(refused.values()))
-        kept = remember(sites, gathered, shop)
+        kept = store_results(sites, gathered, shop)
         keys = None if refused else kept
         cards = [site.source.card for site in sites]
         samples = [sample for part in gathered.parts for sample in part.samples]
@@ -193,10 +199,14 @@ def _build(
         )
         items = composed.items
         absent = {part.source: part.absent for part in gathered.parts}
-        verdict = audit(samples, items, problems, absent)
+        verdict = audit_batch(samples, items, problems, absent)
         reports = _reports(sites, gathered.parts, items)
         gates = {it.source.id: _gate_of(workspace, it.source.card) for it in sites}
-        failures = [*refused.values(), *verdict["failures"], *_gate(reports, gathered.parts, gates)]
+        failures = [
+            *refused.values(),
+            *verdict["failures"],
+            *_gate_failures(reports, gathered.parts, gates),
+        ]
         shared = shared_images(cards, samples)
         aimed = None
         if profile is not None and composed.plan is not None:
@@ -211,7 +221,7 @@ def _build(
             **({"llm": llm.stated()} if llm is not None else {}),
             **({"profile": aimed.stated()} if aimed is not None else {}),
         }
-        outcome = _Outcome(
+        outcome = _BuildTables(
             samples=samples,
             items=items,
             problems=problems,
@@ -221,7 +231,7 @@ def _build(
             verdict=verdict,
         )
         tables = _write_tables(workspace, outcome)
-        viewer = _keep_copies(workspace, outcome, sites, shop)
+        viewer = _update_viewer_copies(workspace, outcome, sites, shop)
         report = BuildReport(
             sources=reports,
             rendered=gathered.rendered,
@@ -240,8 +250,8 @@ def _build(
             and not (llm and (llm.sent or llm.left))
         ):
             unread = tuple(it for part in gathered.parts for it in part.unread)
-            key = hash_of(outside, keys, tables, look(workspace.viewer).digest)
-            cache.remember(_NAME, key, dump(_Earlier(report=report, unread=unread)))
+            key = hash_values(outside, keys, tables, snapshot(workspace.viewer).digest)
+            cache.remember(_NAME, key, dump_record(_LastBuild(report=report, unread=unread)))
     return replace(report, damaged=str(cache.damaged or ""))
 
 
@@ -250,15 +260,15 @@ _NAME = "outcome"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Earlier:
+class _LastBuild:
     """The last build, for as long as nothing has changed."""
 
     report: BuildReport
-    unread: tuple[Unread, ...]
+    unread: tuple[UnreadableCase, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Outcome:
+class _BuildTables:
     """Everything that is written at the end of a build."""
 
     samples: Sequence[Sample]
@@ -270,33 +280,33 @@ class _Outcome:
     verdict: Mapping[str, Any]
 
 
-def _look(
-    workspace: Workspace, sources: Mapping[str, Source], shop: Workshop
-) -> tuple[tuple[Site, ...], Mapping[str, str]]:
+def _inspect_sources(
+    workspace: Workspace, sources: Mapping[str, Source], shop: BuildContext
+) -> tuple[tuple[SourceState, ...], Mapping[str, str]]:
     """The sources with what lies on disk of them, and why others cannot be built, by id."""
     named = [(get_source(sources, name), root) for name, root in sorted(workspace.sources.items())]
-    sites: list[Site] = []
+    sites: list[SourceState] = []
     refused: dict[str, str] = {}
     with shop.stages.stage("files", None) as advance:
         for source, root in named:
             try:
-                sites.append(site_of(source, root, shop.images, shop.secret, advance))
+                sites.append(inspect_source(source, root, shop.images, shop.secret, advance))
             except SourceError as error:
                 refused[source.id] = refusal(source.id, error)
     return tuple(sites), refused
 
 
-def _recall(
-    workspace: Workspace, outside: str, sites: Sequence[Site], shop: Workshop
+def _unchanged_report(
+    workspace: Workspace, outside: str, sites: Sequence[SourceState], shop: BuildContext
 ) -> BuildReport | None:
     """Report of a build that has nothing to do, but to try again what could not be read."""
     keys = tuple(site.key(site.pictures) for site in sites)
-    tables = tuple(state_of(path) for path in _tables(workspace))
+    tables = tuple(file_state(path) for path in _tables(workspace))
     if None in keys or None in tables:
         return None
-    key = hash_of(outside, keys, tables, look(workspace.viewer).digest)
-    earlier = recall(shop.cache, _NAME, key, _Earlier)
-    if earlier is None or not still_unread(earlier.unread, shop.engine, shop.images):
+    key = hash_values(outside, keys, tables, snapshot(workspace.viewer).digest)
+    earlier = load_record(shop.cache, _NAME, key, _LastBuild)
+    if earlier is None or not retry_unreadable(earlier.unread, shop.engine, shop.images):
         return None
     again = len(earlier.unread)
     cases = sum(source.cases for source in earlier.report.sources)
@@ -314,15 +324,15 @@ def _recall(
     )
 
 
-def _keep_copies(
-    workspace: Workspace, outcome: _Outcome, sites: Sequence[Site], shop: Workshop
+def _update_viewer_copies(
+    workspace: Workspace, outcome: _BuildTables, sites: Sequence[SourceState], shop: BuildContext
 ) -> ViewerReport | None:
     """Viewer copies of the pictures of the items; without the setting what is there is removed."""
     if not workspace.settings.viewer:
         shutil.rmtree(workspace.viewer, ignore_errors=True)
         return None
     engine = shop.engine
-    return keep_copies(
+    return update_copies(
         workspace,
         outcome.items,
         outcome.samples,
@@ -337,7 +347,7 @@ def _keep_copies(
     )
 
 
-def _profile(workspace: Workspace, sources: Mapping[str, Source]) -> Profile | None:
+def _load_profile(workspace: Workspace, sources: Mapping[str, Source]) -> Profile | None:
     settings = workspace.settings
     if not settings.profile:
         if settings.switched_on:
@@ -348,17 +358,17 @@ def _profile(workspace: Workspace, sources: Mapping[str, Source]) -> Profile | N
     return profile.switch_on(settings.switched_on)
 
 
-def _outside(workspace: Workspace, profile: Profile | None, known: Sequence[Card]) -> str:
+def _settings_key(workspace: Workspace, profile: Profile | None, known: Sequence[Card]) -> str:
     """Hash of what a build depends on beside its sources; taken before any of it is read."""
     names = [field.name for field in fields(workspace) if field.name not in ("root", "sources")]
     files = (workspace.ontology_index, workspace.proposals)
-    states = [state_of(path) for path in files if path is not None]
+    states = [file_state(path) for path in files if path is not None]
     if workspace.settings.templates:
         states += [
-            state_of(path) for path in sorted(Path(workspace.settings.templates).glob("*.j2"))
+            file_state(path) for path in sorted(Path(workspace.settings.templates).glob("*.j2"))
         ]
     aim = profile and (profile.fingerprint, [card.fingerprint for card in known])
-    return hash_of([(name, getattr(workspace, name)) for name in names], states, aim)
+    return hash_values([(name, getattr(workspace, name)) for name in names], states, aim)
 
 
 def _tables(workspace: Workspace) -> tuple[Path, ...]:
@@ -377,11 +387,11 @@ def _compose(
     workspace: Workspace,
     profile: Profile | None,
     cards: Sequence[Card],
-    queries: Sequence[Query],
+    queries: Sequence[QuestionCandidate],
     knowledge: Knowledge,
     *,
     wordings: Wordings,
-) -> tuple[Composed, Mapping[str, int], LlmReport | None]:
+) -> tuple[ComposeResult, Mapping[str, int], LlmReport | None]:
     settings = workspace.settings
     off: Counter[str] = Counter()
     if profile is not None:
@@ -432,7 +442,7 @@ def _knowledge(index: Path | None) -> Iterator[Knowledge]:
 
 
 def _reports(
-    sites: Sequence[Site], parts: Sequence[SourceBuild], items: Sequence[Item]
+    sites: Sequence[SourceState], parts: Sequence[SourceBuild], items: Sequence[Item]
 ) -> tuple[SourceReport, ...]:
     made = Counter(item.source for item in items)
     return tuple(
@@ -471,7 +481,7 @@ def _gate_of(workspace: Workspace, card: Card) -> tuple[float, str]:
     return USUAL_SHARE, f"quarantine_gate = {USUAL_SHARE:g} (the default of medrcube.toml)"
 
 
-def _gate(
+def _gate_failures(
     reports: Sequence[SourceReport],
     parts: Sequence[SourceBuild],
     gates: Mapping[str, tuple[float, str]],
@@ -500,7 +510,7 @@ def _gate(
             )
 
 
-def _write_tables(workspace: Workspace, outcome: _Outcome) -> tuple[State | None, ...]:
+def _write_tables(workspace: Workspace, outcome: _BuildTables) -> tuple[FileState | None, ...]:
     """Write all tables; returns the state in which each was left.
 
     All are for the owner of the workspace alone: they hold keys, keyed hashes of patients, names of
@@ -519,10 +529,10 @@ def _write_tables(workspace: Workspace, outcome: _Outcome) -> tuple[State | None
         workspace.raw_files: _text(outcome.raw_files),
         workspace.audit: _text(verdict),
     }
-    states: list[State | None] = []
+    states: list[FileState | None] = []
     for path in _tables(workspace):
         write[path](path)
-        states.append(state_of(path))
+        states.append(file_state(path))
     return tuple(states)
 
 

@@ -17,7 +17,7 @@ from medrcube.sources.registry import find_sources, get_source
 from medrcube.workspace import CONFIG, Values, Workspace
 
 
-def sources_of(workspace: Workspace, extra: Iterable[Path] = ()) -> Mapping[str, Source]:
+def workspace_sources(workspace: Workspace, extra: Iterable[Path] = ()) -> Mapping[str, Source]:
     """All sources that the workspace can name, by id.
 
     Args:

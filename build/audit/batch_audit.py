@@ -23,7 +23,7 @@ from medrcube.ontologies.label_words import normalise
 from medrcube.taxonomy import Anatomy, Modality, Task, UnknownNameError
 
 
-def audit(
+def audit_batch(
     samples: Sequence[Sample],
     items: Sequence[Item],
     problems: Sequence[Problem],

@@ -24,7 +24,7 @@ from medrcube.build.audit.shortcut_baselines import (
     other_keys,
 )
 from medrcube.build.questions.item_table import Item
-from medrcube.build.questions.key_balance import LEARNABLE, uneven
+from medrcube.build.questions.key_balance import LEARNABLE, unbalanced_options
 from medrcube.build.stages.samples import Sample
 from medrcube.ontologies.item_rules import ERROR, WARNING, Level
 
@@ -73,7 +73,7 @@ def _option_order(items: Sequence[Item], _samples: Sequence[Sample]) -> list[Row
 
 def _even_keys(items: Sequence[Item], _samples: Sequence[Sample]) -> list[Row]:
     """A row for every option that is always or never the key, or one that says there is none."""
-    found = uneven(items)
+    found = unbalanced_options(items)
     if not found:
         return [{"n": len(items), "uneven": 0, "threshold": 0, "within": True}] if items else []
     return [

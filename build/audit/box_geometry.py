@@ -12,8 +12,8 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from medrcube.build.audit.conditional_logit import Question, cross_validate
-from medrcube.build.audit.leakage_tests import groups_of, score
+from medrcube.build.audit.conditional_logit import LogitQuestion, cross_validate
+from medrcube.build.audit.leakage_tests import groups_of, score_against_chance
 from medrcube.build.questions.item_table import Item
 from medrcube.build.stages.samples import Sample
 
@@ -67,7 +67,7 @@ def box_geometry(items: Iterable[Item], samples: Iterable[Sample]) -> list[Row]:
             hits = [_hit(row, key, most=most) for row, key in zip(values, keys, strict=True)]
             rows.append(_row(f"{'most' if most else 'least'} {name}", hits, layouts, own))
     questions = [
-        Question(options=_features(boxes), key=key)
+        LogitQuestion(options=_features(boxes), key=key)
         for boxes, key in zip(layouts, keys, strict=True)
     ]
     return [*rows, _row(MODEL, cross_validate(questions, own), layouts, own)]
@@ -92,7 +92,7 @@ def _row(name: str, hits: list[float] | None, layouts: Sequence[_Boxes], own: Se
     if hits is None:
         known = {"task": name, "n": len(chances), "groups": 1, "chance": sum(chances) / len(own)}
         return known | dict.fromkeys(("accuracy", "se", "threshold", "within"))
-    row = score(list(zip(hits, chances, own, strict=True)))
+    row = score_against_chance(list(zip(hits, chances, own, strict=True)))
     most = row["chance"] + BOUND_SE * row["se"]
     within = row["accuracy"] <= most if row["n"] >= FEWEST else None
     return {"task": name, **row, "threshold": most, "within": within}

@@ -19,7 +19,7 @@ Name = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class CubeCell:
     """One cell of the cube.
 
     Attributes:
@@ -38,7 +38,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Band:
+class ScoreBand:
     """Score of a trick in one task, with what luck may do.
 
     Attributes:
@@ -64,9 +64,9 @@ class Band:
     within: bool | None
 
 
-def cube(
+def cube_cells(
     counts: Mapping[str, int], profile: Mapping[str, Any] | None
-) -> list[tuple[Modality, list[tuple[Task, list[Cell | None]]]]]:
+) -> list[tuple[Modality, list[tuple[Task, list[CubeCell | None]]]]]:
     """For each modality its rows of tasks, a cell or nothing for each anatomy.
 
     Args:
@@ -86,24 +86,24 @@ def cube(
     ]
 
 
-def filled(counts: Mapping[str, int]) -> int:
+def count_filled(counts: Mapping[str, int]) -> int:
     """How many cells have items."""
     return sum(count > 0 for count in counts.values())
 
 
-def anchor(cell: Name) -> str:
+def cell_anchor(cell: Name) -> str:
     """Name of the place of a cell on the page."""
     return "-".join(cell).lower().replace(" ", "-")
 
 
-def bands(rows: Sequence[Mapping[str, Any]]) -> list[Band]:
+def score_bands(rows: Sequence[Mapping[str, Any]]) -> list[ScoreBand]:
     """Rows of figures of a batch rule that states scores; an empty list for other rules."""
     return [_band(row) for row in rows if "accuracy" in row]
 
 
-def _band(row: Mapping[str, Any]) -> Band:
+def _band(row: Mapping[str, Any]) -> ScoreBand:
     score, error = row["accuracy"], row["se"] or 0.0
-    return Band(
+    return ScoreBand(
         name=row["task"],
         n=row["n"],
         score=score,
@@ -116,15 +116,17 @@ def _band(row: Mapping[str, Any]) -> Band:
     )
 
 
-def _cell(name: Name, counts: Mapping[str, int], planned: Mapping[str, int] | None) -> Cell | None:
+def _cell(
+    name: Name, counts: Mapping[str, int], planned: Mapping[str, int] | None
+) -> CubeCell | None:
     key = " / ".join(name)
     items, aim = counts.get(key, 0), planned.get(key, 0) if planned is not None else None
     if not items and not aim:
         return None
-    return Cell(
+    return CubeCell(
         name=name,
         items=items,
         planned=aim,
         shade=sum(items >= step for step in STEPS),
-        anchor=anchor(name),
+        anchor=cell_anchor(name),
     )

@@ -25,7 +25,7 @@ _TIE = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class LogitQuestion:
     """What the model sees of one question.
 
     Attributes:
@@ -37,15 +37,15 @@ class Question:
     key: int
 
 
-class ChoiceModel:
+class ConditionalLogit:
     """Scores of options, learnt from questions whose key is known."""
 
-    def __init__(self, questions: Sequence[Question], *, ridge: float = RIDGE) -> None:
+    def __init__(self, questions: Sequence[LogitQuestion], *, ridge: float = RIDGE) -> None:
         self._names: dict[Hashable, int] = {}
         rows = [self._known(option, grow=True) for q in questions for option in q.options]
         self._weights = _fit(questions, rows, len(self._names), ridge)
 
-    def hit(self, question: Question) -> float:
+    def hit(self, question: LogitQuestion) -> float:
         """Probability that the best-scored option is the key: a tie is broken by lot."""
         scores = [self._score(option) for option in question.options]
         best = max(scores)
@@ -85,7 +85,7 @@ def folds(groups: Iterable[str], count: int) -> dict[str, int]:
 
 
 def cross_validate(
-    questions: Sequence[Question],
+    questions: Sequence[LogitQuestion],
     groups: Sequence[str],
     *,
     blocks: Sequence[str] | None = None,
@@ -117,7 +117,7 @@ def cross_validate(
         ]
         if not known:
             return None
-        model = ChoiceModel(known)
+        model = ConditionalLogit(known)
         for index, number in enumerate(numbers):
             if number == fold:
                 hits[index] = model.hit(questions[index])
@@ -125,7 +125,10 @@ def cross_validate(
 
 
 def _fit(
-    questions: Sequence[Question], rows: Sequence[tuple[Ints, Floats]], width: int, ridge: float
+    questions: Sequence[LogitQuestion],
+    rows: Sequence[tuple[Ints, Floats]],
+    width: int,
+    ridge: float,
 ) -> Floats:
     """Weights by Nesterov's accelerated gradient with a diagonal step.
 

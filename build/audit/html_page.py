@@ -13,9 +13,16 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import medrcube
-from medrcube.build.audit.charts import FEW, STEPS, anchor, bands, cube, filled
+from medrcube.build.audit.charts import (
+    FEW,
+    STEPS,
+    cell_anchor,
+    count_filled,
+    cube_cells,
+    score_bands,
+)
 from medrcube.build.audit.source_leakage import ALL_CUES, CUES
-from medrcube.build.release.contact_sheets import Gallery
+from medrcube.build.release.contact_sheets import ThumbnailGallery
 from medrcube.taxonomy import Anatomy
 
 _AXES = (("task", "Task"), ("modality", "Modality"), ("anatomy", "Region"))
@@ -23,7 +30,7 @@ _LONGEST = 60
 """Most rows of a table that grows with the sources; ``audit.json`` has all."""
 
 
-def audit_page(audit: Mapping[str, Any], gallery: Gallery) -> str:
+def audit_page(audit: Mapping[str, Any], gallery: ThumbnailGallery) -> str:
     """The page.
 
     Args:
@@ -40,12 +47,12 @@ def audit_page(audit: Mapping[str, Any], gallery: Gallery) -> str:
             review=audit["review"],
             profile=profile,
             axes=_AXES,
-            cube=cube(audit["by_voxel"], profile),
-            filled=filled(audit["by_voxel"]),
+            cube=cube_cells(audit["by_voxel"], profile),
+            filled=count_filled(audit["by_voxel"]),
             anatomies=list(Anatomy),
             steps=STEPS,
             few=FEW,
-            scores={name: bands(rule["rows"]) for name, rule in rules.items()},
+            scores={name: score_bands(rule["rows"]) for name, rule in rules.items()},
             failed=[name for name, rule in rules.items() if rule["holds"] is False],
             cues=(*CUES, ALL_CUES),
             gallery=gallery,
@@ -65,7 +72,7 @@ def _environment() -> Environment:
     )
     environment.filters["percent"] = _percent
     environment.filters["count"] = lambda value: f"{value:,}"
-    environment.filters["anchor"] = anchor
+    environment.filters["anchor"] = cell_anchor
     environment.filters["ranked"] = _ranked
     return environment
 

@@ -37,7 +37,7 @@ def key_words(items: Iterable[Item]) -> list[Row]:
     return [_row(task, members) for task, members in sorted(tasks.items())]
 
 
-def far_out(keyed: int, due: float, items: int) -> float:
+def hoeffding_bound(keyed: int, due: float, items: int) -> float:
     """A bound on the chance that so many keys, or so few, have a word.
 
     Args:
@@ -66,7 +66,7 @@ def _row(task: str, items: list[Item]) -> Row:
     chance = sum(1 / len(item.options) for item in items) / len(items)
     smallest = math.ceil(math.log(WORD_P / (2 * (len(counts) + 1))) / math.log(chance))
     power = {"smallest_cue": smallest, "smallest_share": smallest / len(items)}
-    found = [(far_out(*count), word) for word, count in counts.items()]
+    found = [(hoeffding_bound(*count), word) for word, count in counts.items()]
     if not found:
         empty = dict.fromkeys(("word", "key", "due", "p", "within"))
         return {"task": task, "n": len(items), "words": 0, **empty, "threshold": WORD_P, **power}

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from medrcube.build.audit.conditional_logit import Question, cross_validate
+from medrcube.build.audit.conditional_logit import LogitQuestion, cross_validate
 from medrcube.build.audit.leakage_features import Features, option_features, wording_features
 from medrcube.build.questions.item_table import Item
 from medrcube.build.stages.samples import Sample
@@ -73,7 +73,7 @@ def groups_of(items: Iterable[Item], samples: Iterable[Sample]) -> dict[str, str
     return {item.id: root(cases.get(item.sample, f"sample {item.sample}")) for item in items}
 
 
-def score(answers: Sequence[tuple[float, float, str]]) -> dict[str, Any]:
+def score_against_chance(answers: Sequence[tuple[float, float, str]]) -> dict[str, Any]:
     """Accuracy against chance with a standard error that knows of groups; see ``options_only``.
 
     Args:
@@ -119,7 +119,7 @@ def _scores(
     pooled: list[tuple[float, float, str]] = []
     for task, members in sorted(tasks.items()):
         questions = [
-            Question(options=options, key=item.key)
+            LogitQuestion(options=options, key=item.key)
             for item, options in zip(members, features(members), strict=True)
         ]
         own = [groups[item.id] for item in members]
@@ -129,10 +129,12 @@ def _scores(
         if hits is None:
             rows.append(_unmeasured(task, chances))
             continue
-        rows.append({"task": task, **score(list(zip(hits, chances, own, strict=True)))})
+        rows.append(
+            {"task": task, **score_against_chance(list(zip(hits, chances, own, strict=True)))}
+        )
         pooled += zip(hits, chances, own, strict=True)
     if pooled:
-        rows.append({"task": ALL, **score(pooled)})
+        rows.append({"task": ALL, **score_against_chance(pooled)})
     return rows
 
 

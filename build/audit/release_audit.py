@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from medrcube.build.audit.batch_audit import audit
+from medrcube.build.audit.batch_audit import audit_batch
 from medrcube.build.audit.html_page import audit_page
 from medrcube.build.execution.progress import usable_cores
 from medrcube.build.questions.item_table import Item
 from medrcube.build.release.contact_sheets import make_gallery
-from medrcube.build.similarity.near_duplicates import Near, clean_pictures, find_duplicates
+from medrcube.build.similarity.near_duplicates import NearDuplicate, clean_pictures, find_duplicates
 from medrcube.build.stages.samples import Sample
 from medrcube.files.atomic import write_text
 
@@ -34,7 +34,7 @@ def write_audit(
     *,
     workers: int | None = None,
 ) -> None:
-    """Write ``audit.json`` and ``audit.html`` into a release.
+    """Write ``audit_batch.json`` and ``audit_batch.html`` into a release.
 
     Args:
         tree: the release.
@@ -66,8 +66,8 @@ def release_audit(
     root: Path,
     *,
     workers: int = 1,
-) -> tuple[dict[str, Any], Sequence[Near]]:
-    """What ``audit.json`` of a release says, and all pairs of look-alikes.
+) -> tuple[dict[str, Any], Sequence[NearDuplicate]]:
+    """What ``audit_batch.json`` of a release says, and all pairs of look-alikes.
 
     Raises:
         ReleaseError: a picture is missing or damaged.
@@ -76,7 +76,7 @@ def release_audit(
     pictures = {sample.id: sample for sample in samples if sample.id in wanted}
     used = list(pictures.values())
     duplicates = find_duplicates(clean_pictures(samples, used), root, workers)
-    figures = audit(used, items, [], {})
+    figures = audit_batch(used, items, [], {})
     kept = {name: built[name] for name in ("absent", "quarantine") if name in built}
     found = {
         **built,

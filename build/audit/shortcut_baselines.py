@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from medrcube.build.audit.conditional_logit import folds
-from medrcube.build.audit.leakage_tests import ALL, groups_of, score
+from medrcube.build.audit.leakage_tests import ALL, groups_of, score_against_chance
 from medrcube.build.questions.item_table import Item
 from medrcube.build.stages.samples import Sample
 
@@ -188,7 +188,7 @@ def _trick_rows(
     tasks = _by_task(chosen)
     rows = []
     for task, members in [*tasks.items(), *([(ALL, list(chosen))] if chosen else [])]:
-        row = score(
+        row = score_against_chance(
             [
                 (
                     (item.key in chosen[item]) / len(chosen[item]),

@@ -14,8 +14,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from statistics import quantiles
 from typing import Any
 
-from medrcube.build.audit.conditional_logit import Question, cross_validate
-from medrcube.build.audit.leakage_tests import groups_of, score
+from medrcube.build.audit.conditional_logit import LogitQuestion, cross_validate
+from medrcube.build.audit.leakage_tests import groups_of, score_against_chance
 from medrcube.build.questions.item_table import Item
 from medrcube.build.stages.samples import Sample
 
@@ -36,9 +36,10 @@ def source_leakage(items: Sequence[Item], samples: Sequence[Sample]) -> dict[str
     give away and are left out.
 
     Returns:
-        ``cues``, rows with ``task``, ``cue`` and the figures of ``leaks.score``; and ``answers``,
-        by task the number of ``keys``, of keys that ``one_source`` alone has, ``items`` with such
-        a key, and of items ``within`` a source, all of whose options are keys of that source.
+        ``cues``, rows with ``task``, ``cue`` and the figures of
+        ``leakage_tests.score_against_chance``; and ``answers``, by task the number of ``keys``, of
+        keys that ``one_source`` alone has, ``items`` with such a key, and of items ``within`` a
+        source, all of whose options are keys of that source.
     """
     pictures = {sample.id: sample for sample in samples}
     tasks: dict[str, list[Item]] = {}
@@ -104,7 +105,7 @@ def _rows(
     for name in (*cues, ALL_CUES):
         used = cues.items() if name == ALL_CUES else [(name, cues[name])]
         questions = [
-            Question(
+            LogitQuestion(
                 options=[
                     {(option.concept,): 1.0}
                     | {(cue, of(pictures[item.sample]), option.concept): 1.0 for cue, of in used}
@@ -117,7 +118,7 @@ def _rows(
         hits = cross_validate(questions, own)
         if hits is not None:
             chances = [1 / len(item.options) for item in items]
-            figures = score(list(zip(hits, chances, own, strict=True)))
+            figures = score_against_chance(list(zip(hits, chances, own, strict=True)))
             rows.append({"task": task, "cue": name, **figures})
     return rows
 

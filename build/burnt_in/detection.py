@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.burnt_in.filled_shapes import coloured, pointers
-from medrcube.build.burnt_in.strokes import Extent, crosses, rows_of_glyphs, strokes_of
+from medrcube.build.burnt_in.filled_shapes import arrows, coloured_drawings
+from medrcube.build.burnt_in.strokes import Extent, calipers, strokes_of, text_rows
 from medrcube.build.regions.box_labels import Box
 from medrcube.taxonomy import Modality
 
@@ -32,14 +32,14 @@ _POINTS = ("arrow", "caliper", "colour")
 """Kinds that are set on or beside what they are about, wherever that is."""
 
 
-class Mark(NamedTuple):
+class BurntInMark(NamedTuple):
     """One burnt-in mark: ``arrow``, ``caliper``, ``colour_policy`` or ``text``, and its extent."""
 
     kind: str
     extent: Extent
 
 
-def marks_on(picture: NDArray[np.uint8], detector: str) -> list[Mark]:
+def detect_marks(picture: NDArray[np.uint8], detector: str) -> list[BurntInMark]:
     """Burnt-in marks of a picture.
 
     Args:
@@ -47,13 +47,13 @@ def marks_on(picture: NDArray[np.uint8], detector: str) -> list[Mark]:
         detector: ``ultrasound`` or ``film``.
     """
     grey = np.ascontiguousarray(picture.max(axis=2)) if picture.ndim > 2 else picture
-    marks = [Mark("colour", extent) for extent in coloured(picture)]
+    marks = [BurntInMark("colour", extent) for extent in coloured_drawings(picture)]
     if detector == "film":
         marks = [mark for mark in marks if _draws(mark.extent, grey.shape)]
-        return marks + [Mark("arrow", extent) for extent in pointers(grey)]
+        return marks + [BurntInMark("arrow", extent) for extent in arrows(grey)]
     for strokes in strokes_of(grey):
-        marks += [Mark("caliper", extent) for extent in crosses(grey, strokes)]
-        marks += [Mark("text", extent) for extent in rows_of_glyphs(grey, strokes)]
+        marks += [BurntInMark("caliper", extent) for extent in calipers(grey, strokes)]
+        marks += [BurntInMark("text", extent) for extent in text_rows(grey, strokes)]
     return marks
 
 
@@ -67,11 +67,11 @@ def graphics_of(picture: NDArray[np.uint8], detector: str, regions: Sequence[Box
     Returns:
         Each kind and place once, sorted; empty where nothing was found.
     """
-    marks = marks_on(picture, detector)
+    marks = detect_marks(picture, detector)
     return " ".join(sorted({f"{kind}:{_place(at, picture.shape, regions)}" for kind, at in marks}))
 
 
-def gives_away(graphics: str) -> bool:
+def points_at_lesion(graphics: str) -> bool:
     """Whether marks, as ``graphics_of`` names them, tell where the lesion is or what it is.
 
     Calipers and arrows do wherever they are: in a picture of a lesion they are set on it, or on

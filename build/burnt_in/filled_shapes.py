@@ -39,7 +39,7 @@ _BLOCK = 0.95
 _HOLES = 0.05
 
 
-def coloured(picture: NDArray[np.uint8]) -> list[Extent]:
+def coloured_drawings(picture: NDArray[np.uint8]) -> list[Extent]:
     """Coloured drawings on a picture, (rows, columns, 3), that is otherwise grey."""
     if picture.ndim == 2:
         return []
@@ -55,7 +55,7 @@ def coloured(picture: NDArray[np.uint8]) -> list[Extent]:
     ]
 
 
-def pointers(grey: NDArray[np.uint8]) -> list[Extent]:
+def arrows(grey: NDArray[np.uint8]) -> list[Extent]:
     """White or black arrows and arrowheads on a film: flat, crisp, and away from its edges.
 
     Side letters and captions are as flat and as crisp; they stand in the outer rows, or are

@@ -55,7 +55,7 @@ def strokes_of(grey: NDArray[np.uint8]) -> list[Strokes]:
     return [(rise > least) & (grey >= bright) for least, bright in _LEVELS]
 
 
-def crosses(grey: NDArray[np.uint8], strokes: Strokes) -> list[Extent]:
+def calipers(grey: NDArray[np.uint8], strokes: Strokes) -> list[Extent]:
     """Upright crosses: calipers."""
     centres = strokes.copy()
     for step in range(1, _ARM[0] + 1):
@@ -66,7 +66,7 @@ def crosses(grey: NDArray[np.uint8], strokes: Strokes) -> list[Extent]:
     return [cross for cross in found if cross is not None]
 
 
-def rows_of_glyphs(grey: NDArray[np.uint8], strokes: Strokes) -> list[Extent]:
+def text_rows(grey: NDArray[np.uint8], strokes: Strokes) -> list[Extent]:
     """Words and numbers of two glyphs and more, from left to right."""
     glyphs = sorted(_glyphs(grey, strokes), key=lambda glyph: glyph.left)
     rows: list[list[Extent]] = []

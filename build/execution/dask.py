@@ -14,8 +14,8 @@ from distributed import Client, KilledWorker, LocalCluster, as_completed
 
 from medrcube import __version__
 from medrcube.build.execution.local import worker_died
-from medrcube.build.stages.plan import Job
-from medrcube.build.stages.render import Rendered, render_job
+from medrcube.build.stages.plan import RenderJob
+from medrcube.build.stages.render import RenderResult, render_job
 from medrcube.errors import MedrcubeError
 
 _AHEAD = 4
@@ -46,7 +46,9 @@ class DaskEngine:
     scheduler: str | None
     workers: int
 
-    def run(self, jobs: Sequence[Job], images: Path) -> Iterator[tuple[Job, Rendered]]:
+    def run(
+        self, jobs: Sequence[RenderJob], images: Path
+    ) -> Iterator[tuple[RenderJob, RenderResult]]:
         """Render every job into the folder of pictures.
 
         Raises:
@@ -60,11 +62,11 @@ class DaskEngine:
             _check_workers(client, images)
             ahead = _AHEAD * sum(client.nthreads().values())
             waiting = _portions(jobs, min(_TOGETHER, ceil(len(jobs) / ahead)))
-            running: dict[Any, Sequence[Job]] = {}
-            suspects: list[Job] = []
+            running: dict[Any, Sequence[RenderJob]] = {}
+            suspects: list[RenderJob] = []
             done = as_completed()
 
-            def submit(portion: Sequence[Job]) -> None:
+            def submit(portion: Sequence[RenderJob]) -> None:
                 future = client.submit(_render_portion, portion, images, pure=False)
                 running[future.key] = portion
                 done.add(future)
@@ -108,20 +110,20 @@ def _local_cluster(workers: int) -> Iterator[Client]:
         yield client
 
 
-def _portions(jobs: Sequence[Job], size: int) -> Iterator[Sequence[Job]]:
+def _portions(jobs: Sequence[RenderJob], size: int) -> Iterator[Sequence[RenderJob]]:
     for first in range(0, len(jobs), size):
         yield jobs[first : first + size]
 
 
-def _render_alone(client: Client, job: Job, images: Path) -> Rendered:
+def _render_alone(client: Client, job: RenderJob, images: Path) -> RenderResult:
     try:
-        rendered: Rendered = client.submit(render_job, job, images, pure=False).result()
+        rendered: RenderResult = client.submit(render_job, job, images, pure=False).result()
     except KilledWorker:
         return worker_died(job)
     return rendered
 
 
-def _render_portion(jobs: Sequence[Job], images: Path) -> list[Rendered]:
+def _render_portion(jobs: Sequence[RenderJob], images: Path) -> list[RenderResult]:
     return [render_job(job, images) for job in jobs]
 
 

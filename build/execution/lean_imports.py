@@ -19,7 +19,7 @@ _NOT_NEEDED = {"nibabel": ("pydicom",), "pydicom": ("gdcm", "requests", "tqdm")}
 """Libraries, and the packages that they look for and that no reader needs of them."""
 
 
-def load(name: str, library: str = "") -> Any:
+def lean_import(name: str, library: str = "") -> Any:
     """Import a module, and in a worker a library without the packages that it can do without.
 
     Everywhere else the library is whole, since a user's own program or a shared cluster may want
@@ -29,7 +29,7 @@ def load(name: str, library: str = "") -> Any:
         name: of the module.
         library: that it imports; ``nibabel``, ``pydicom`` or any other.
     """
-    with _unseen(_NOT_NEEDED.get(library, ()) if _in_own_worker() else ()):
+    with _hidden(_NOT_NEEDED.get(library, ()) if _in_own_worker() else ()):
         return import_module(name)
 
 
@@ -38,8 +38,8 @@ def _in_own_worker() -> bool:
 
 
 @contextmanager
-def _unseen(packages: Sequence[str]) -> Iterator[None]:
-    finder = _Unseen(packages)
+def _hidden(packages: Sequence[str]) -> Iterator[None]:
+    finder = _HidingFinder(packages)
     sys.meta_path.insert(0, finder)
     try:
         yield
@@ -47,7 +47,7 @@ def _unseen(packages: Sequence[str]) -> Iterator[None]:
         sys.meta_path.remove(finder)
 
 
-class _Unseen(MetaPathFinder):
+class _HidingFinder(MetaPathFinder):
     """Finds none of some packages, before the finders that would."""
 
     def __init__(self, packages: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Where jobs run. ``Engine`` is the contract; ``LocalEngine`` uses this machine's processes."""
+"""Render engines: the ``RenderEngine`` protocol, and a process pool on this machine."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from medrcube.build.stages.plan import Job
-from medrcube.build.stages.render import Rendered, render_job
+from medrcube.build.stages.plan import RenderJob
+from medrcube.build.stages.render import RenderResult, render_job
 from medrcube.facts import Problem
 
 
-class Engine(Protocol):
+class RenderEngine(Protocol):
     """Runs jobs somewhere.
 
     ``run`` yields one result for every job, in any order; the result must not depend on the
@@ -23,7 +23,9 @@ class Engine(Protocol):
     own, which becomes a problem with the code ``worker-died``.
     """
 
-    def run(self, jobs: Sequence[Job], images: Path) -> Iterator[tuple[Job, Rendered]]:
+    def run(
+        self, jobs: Sequence[RenderJob], images: Path
+    ) -> Iterator[tuple[RenderJob, RenderResult]]:
         """Render every job into the folder of pictures."""
         ...
 
@@ -34,8 +36,10 @@ class LocalEngine:
 
     workers: int
 
-    def run(self, jobs: Sequence[Job], images: Path) -> Iterator[tuple[Job, Rendered]]:
-        """Render every job; see ``Engine``."""
+    def run(
+        self, jobs: Sequence[RenderJob], images: Path
+    ) -> Iterator[tuple[RenderJob, RenderResult]]:
+        """Render every job; see ``RenderEngine``."""
         if self.workers == 1:
             for job in jobs:
                 yield job, render_job(job, images)
@@ -43,17 +47,17 @@ class LocalEngine:
         if not jobs:
             return
         waiting = list(reversed(jobs))
-        suspects: list[Job] = []
+        suspects: list[RenderJob] = []
         while waiting:
             suspects.extend((yield from self._run_pool(waiting, images)))
         for job in suspects:
             yield job, self._run_alone(job, images)
 
     def _run_pool(
-        self, waiting: list[Job], images: Path
-    ) -> Generator[tuple[Job, Rendered], None, list[Job]]:
+        self, waiting: list[RenderJob], images: Path
+    ) -> Generator[tuple[RenderJob, RenderResult], None, list[RenderJob]]:
         """Render jobs until none waits or a worker dies; returns the jobs then in flight."""
-        running: dict[Future[Rendered], Job] = {}
+        running: dict[Future[RenderResult], RenderJob] = {}
         with self.pool() as pool:
             while waiting or running:
                 # A short queue: a worker that dies leaves few suspects.
@@ -74,7 +78,7 @@ class LocalEngine:
         return []
 
     @staticmethod
-    def _run_alone(job: Job, images: Path) -> Rendered:
+    def _run_alone(job: RenderJob, images: Path) -> RenderResult:
         """Run a job that was in flight when a worker died, so that only the guilty one fails."""
         with LocalEngine(1).pool() as pool:
             try:
@@ -88,7 +92,7 @@ class LocalEngine:
         return ProcessPoolExecutor(self.workers, mp_context=multiprocessing.get_context("spawn"))
 
 
-def worker_died(job: Job) -> Rendered:
+def worker_died(job: RenderJob) -> RenderResult:
     """What becomes of a job that takes its worker down with it."""
     problem = Problem(
         source=job.source,
@@ -98,4 +102,4 @@ def worker_died(job: Job) -> Rendered:
         message="the process that decoded this case was killed, by a fault in a decoder or for "
         "lack of memory; look at its raw files",
     )
-    return Rendered(case=job.case.key, problems=(problem,))
+    return RenderResult(case=job.case.key, problems=(problem,))

@@ -21,10 +21,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from medrcube.build.incremental.file_states import State, Tree, state_of
+from medrcube.build.incremental.file_states import FileState, TreeSnapshot, file_state
 from medrcube.build.pixels.png_encoder import ENCODER
-from medrcube.build.stages.plan import Artefact, Job
-from medrcube.build.stages.render import EPOCH, Picture, Rendered
+from medrcube.build.stages.plan import Artefact, RenderJob
+from medrcube.build.stages.render import EPOCH, RenderedPicture, RenderResult
 from medrcube.errors import WorkspaceError
 from medrcube.facts import Problem
 from medrcube.files.atomic import sha256_of
@@ -63,8 +63,8 @@ class BuildCache:
         self._path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self.damaged = _aside(path)
-            self._database = _locked(path)
+            self.damaged = _set_aside_damaged(path)
+            self._database = _connect_exclusively(path)
         except sqlite3.OperationalError as error:
             if "locked" in str(error):
                 message = f"{path.parent.parent}: another build is at work here; wait for it"
@@ -88,7 +88,9 @@ class BuildCache:
         with closing(self._database):
             self._commit()
 
-    def find(self, job: Job, raw: Tree, images: Path, pictures: Tree) -> Rendered | None:
+    def find(
+        self, job: RenderJob, raw: TreeSnapshot, images: Path, pictures: TreeSnapshot
+    ) -> RenderResult | None:
         """What became of a job in an earlier build, if nothing has changed since.
 
         Args:
@@ -119,8 +121,8 @@ class BuildCache:
         return rendered
 
     def keep(
-        self, job: Job, rendered: Rendered, raw: Tree, images: Path
-    ) -> Mapping[str, State] | None:
+        self, job: RenderJob, rendered: RenderResult, raw: TreeSnapshot, images: Path
+    ) -> Mapping[str, FileState] | None:
         """Remember what became of a job.
 
         A job whose files could not be read is tried again by the next build, and so is one whose
@@ -131,20 +133,22 @@ class BuildCache:
             remembered.
         """
         digests = dict(rendered.digests)
-        states: dict[Path, State] = {}
+        states: dict[Path, FileState] = {}
         for path in job.case.files():
             state = raw.state(path)
-            if str(path) not in digests or state is None or state_of(path) != state:
+            if str(path) not in digests or state is None or file_state(path) != state:
                 return None
             states[path] = state
-        made: dict[str, tuple[State, str]] = {}
+        made: dict[str, tuple[FileState, str]] = {}
         for picture in rendered.pictures:
-            state = state_of(images / picture.path)
+            state = file_state(images / picture.path)
             if state is None or state.size != picture.bytes:
                 return None
             made[picture.path] = (state, sha256_of(images / picture.path))
         for path, state in states.items():
-            self._keep_digest(path, state if raw.settled else _unsettled(state), digests[str(path)])
+            self._keep_digest(
+                path, state if raw.settled else _unmatched_state(state), digests[str(path)]
+            )
         for name, (state, digest) in made.items():
             self._keep_digest(images / name, state, digest)
         record = _encode(rendered) | {"files": {name: entry[1] for name, entry in made.items()}}
@@ -173,7 +177,7 @@ class BuildCache:
         self._execute("INSERT OR REPLACE INTO memory VALUES (?, ?, ?)", (name, key, packed))
         self._commit()
 
-    def _digest(self, path: Path, state: State | None, *, known: bool = True) -> str | None:
+    def _digest(self, path: Path, state: FileState | None, *, known: bool = True) -> str | None:
         """Digest of a file in a state; ``None`` where it cannot be what was kept.
 
         With ``known`` a file of which nothing is kept is not read: it will be rendered anyway.
@@ -186,7 +190,7 @@ class BuildCache:
         ).fetchone()
         if row is None and known:
             return None
-        if row is not None and State(*row[:4]) == state:
+        if row is not None and FileState(*row[:4]) == state:
             return str(row[4])
         if row is not None and row[0] != state.size:
             return None
@@ -197,7 +201,7 @@ class BuildCache:
         self._keep_digest(path, state, digest)
         return digest
 
-    def _keep_digest(self, path: Path, state: State, digest: str) -> None:
+    def _keep_digest(self, path: Path, state: FileState, digest: str) -> None:
         self._execute(
             "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?)",
             (text_of(str(path)), *state, digest),
@@ -223,7 +227,7 @@ class BuildCache:
             ) from error
 
 
-def _aside(path: Path) -> Path | None:
+def _set_aside_damaged(path: Path) -> Path | None:
     """Rename a file that is no database, as a full disk or a copy leaves it; its new name."""
     if not path.is_file() or path.stat().st_size == 0:
         return None
@@ -237,7 +241,7 @@ def _aside(path: Path) -> Path | None:
     return place
 
 
-def _locked(path: Path) -> sqlite3.Connection:
+def _connect_exclusively(path: Path) -> sqlite3.Connection:
     """A connection that holds the file alone; it is closed where it cannot."""
     database = sqlite3.connect(path, timeout=1)
     try:
@@ -250,7 +254,7 @@ def _locked(path: Path) -> sqlite3.Connection:
     return database
 
 
-def content_key(job: Job, digests: Mapping[str, str]) -> str:
+def content_key(job: RenderJob, digests: Mapping[str, str]) -> str:
     """Hash of everything that decides a job's pictures, their names and what is kept of them."""
 
     def portable(value: Any) -> Any:
@@ -266,7 +270,7 @@ def content_key(job: Job, digests: Mapping[str, str]) -> str:
     content = {
         "epoch": EPOCH,
         "encoder": ENCODER,
-        "record": [field.name for field in fields(Picture)],
+        "record": [field.name for field in fields(RenderedPicture)],
         "source": job.source,
         "case": case.key,
         "name": job.name,
@@ -289,15 +293,15 @@ def content_key(job: Job, digests: Mapping[str, str]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _unsettled(state: State) -> State:
+def _unmatched_state(state: FileState) -> FileState:
     """A state that no file has, of the same size: its digest is taken again."""
-    return State(state.size, -1, -1, -1)
+    return FileState(state.size, -1, -1, -1)
 
 
-def _encode(rendered: Rendered) -> dict[str, Any]:
+def _encode(rendered: RenderResult) -> dict[str, Any]:
     return {
         "pictures": [
-            {field.name: getattr(picture, field.name) for field in fields(Picture)}
+            {field.name: getattr(picture, field.name) for field in fields(RenderedPicture)}
             | {"artefact": asdict(picture.artefact)}
             for picture in rendered.pictures
         ],
@@ -305,14 +309,14 @@ def _encode(rendered: Rendered) -> dict[str, Any]:
     }
 
 
-def _decode(text: str, job: Job) -> tuple[Mapping[str, str], Rendered]:
+def _decode(text: str, job: RenderJob) -> tuple[Mapping[str, str], RenderResult]:
     """Digests of the pictures by name, and what was rendered."""
     record = json.loads(text)
     files = {str(name): str(digest) for name, digest in record["files"].items()}
-    rendered = Rendered(
+    rendered = RenderResult(
         case=job.case.key,
         pictures=tuple(
-            Picture(**{**picture, "artefact": Artefact(**picture["artefact"])})
+            RenderedPicture(**{**picture, "artefact": Artefact(**picture["artefact"])})
             for picture in record["pictures"]
         ),
         problems=tuple(Problem(**problem) for problem in record["problems"]),

@@ -6,22 +6,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from medrcube.build.execution.local import Engine
+from medrcube.build.execution.local import RenderEngine
 from medrcube.build.execution.progress import Stages
 from medrcube.build.incremental.cache_database import BuildCache
-from medrcube.build.incremental.file_states import State, look
-from medrcube.build.incremental.result_cache import dump, recall
-from medrcube.build.incremental.source_state import Site
-from medrcube.build.stages.plan import Job, plan
-from medrcube.build.stages.render import Rendered
+from medrcube.build.incremental.file_states import FileState, snapshot
+from medrcube.build.incremental.result_cache import dump_record, load_record
+from medrcube.build.incremental.source_state import SourceState
+from medrcube.build.stages.plan import RenderJob, plan_jobs
+from medrcube.build.stages.render import RenderResult
 from medrcube.build.stages.scan import Scan, scan
-from medrcube.build.stages.source_result import SourceBuild, Unread, build_source, still_unread
+from medrcube.build.stages.source_result import (
+    SourceBuild,
+    UnreadableCase,
+    build_source,
+    retry_unreadable,
+)
 from medrcube.errors import SourceError
 from medrcube.files.atomic import sweep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gathered:
+class SourceResults:
     """What all sources gave.
 
     Attributes:
@@ -38,21 +43,21 @@ class Gathered:
     fresh: frozenset[str]
     rendered: int
     reused: int
-    intact: Mapping[str, State]
+    intact: Mapping[str, FileState]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Workshop:
+class BuildContext:
     """What the stages of one build share."""
 
     images: Path
     secret: bytes
     cache: BuildCache
-    engine: Engine
+    engine: RenderEngine
     stages: Stages
 
 
-def gather(sites: Sequence[Site], shop: Workshop) -> Gathered:
+def build_sources(sites: Sequence[SourceState], shop: BuildContext) -> SourceResults:
     """Build every source.
 
     Raises:
@@ -60,10 +65,10 @@ def gather(sites: Sequence[Site], shop: Workshop) -> Gathered:
     """
     parts: dict[str, SourceBuild] = {}
     refused: dict[str, str] = {}
-    scans: list[tuple[Site, Scan]] = []
+    scans: list[tuple[SourceState, Scan]] = []
     with shop.stages.stage("scan", len(sites)) as advance:
         for site in sites:
-            known = _recall(site, shop)
+            known = _unchanged_source(site, shop)
             if known is not None:
                 parts[site.id] = known
             else:
@@ -73,9 +78,11 @@ def gather(sites: Sequence[Site], shop: Workshop) -> Gathered:
                 except SourceError as error:
                     refused[site.id] = refusal(site.id, error)
             advance()
-    rendering = _Rendering(results={}, unread={}, intact={})
+    rendering = _RenderTally(results={}, unread={}, intact={})
     jobs = [
-        (site, job) for site, found in scans for job in plan(site.source, found.root, found.cases)
+        (site, job)
+        for site, found in scans
+        for job in plan_jobs(site.source, found.root, found.cases)
     ]
     rendered = _render(jobs, rendering, shop)
     reused = len(jobs) - rendered + sum(part.cases for part in parts.values())
@@ -83,7 +90,7 @@ def gather(sites: Sequence[Site], shop: Workshop) -> Gathered:
     for site, found in scans:
         results = rendering.results.pop(site.id, {})
         parts[site.id] = build_source(found, site.raw, results, rendering.unread.get(site.id, ()))
-    return Gathered(
+    return SourceResults(
         parts=tuple(parts[site.id] for site in sites if site.id in parts),
         refused=refused,
         fresh=frozenset(site.id for site, _ in scans),
@@ -93,10 +100,10 @@ def gather(sites: Sequence[Site], shop: Workshop) -> Gathered:
     )
 
 
-def jobs_of(site: Site, shop: Workshop) -> list[Job]:
+def jobs_of(site: SourceState, shop: BuildContext) -> list[RenderJob]:
     """Jobs of a source, from what is remembered of its scan where nothing has changed."""
     seen = scan(site.source, site.raw.root, shop.secret, shop.cache, site.raw)
-    return plan(site.source, seen.root, seen.cases)
+    return plan_jobs(site.source, seen.root, seen.cases)
 
 
 def refusal(source: str, error: SourceError) -> str:
@@ -105,7 +112,9 @@ def refusal(source: str, error: SourceError) -> str:
     return text if text.startswith(f"{source}: ") else f"{source}: {text}"
 
 
-def remember(sites: Sequence[Site], gathered: Gathered, shop: Workshop) -> tuple[str, ...] | None:
+def store_results(
+    sites: Sequence[SourceState], gathered: SourceResults, shop: BuildContext
+) -> tuple[str, ...] | None:
     """Keep what the sources gave for the next build, and remove pictures that none of them has.
 
     Returns:
@@ -115,7 +124,7 @@ def remember(sites: Sequence[Site], gathered: Gathered, shop: Workshop) -> tuple
     keys: list[str | None] = []
     for site, part in zip(sites, gathered.parts, strict=True):
         if site.id in gathered.fresh:
-            keys.append(_keep(site, part, gathered.intact, shop))
+            keys.append(_store_result(site, part, gathered.intact, shop))
         else:
             keys.append(site.key(site.pictures))
     whole = tuple(key for key in keys if key is not None)
@@ -123,29 +132,31 @@ def remember(sites: Sequence[Site], gathered: Gathered, shop: Workshop) -> tuple
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Rendering:
+class _RenderTally:
     """What became of the jobs, by source."""
 
-    results: dict[str, dict[str, Rendered]]
-    unread: dict[str, list[Unread]]
-    intact: dict[str, State]
+    results: dict[str, dict[str, RenderResult]]
+    unread: dict[str, list[UnreadableCase]]
+    intact: dict[str, FileState]
 
-    def add(self, job: Job, rendered: Rendered) -> None:
+    def add(self, job: RenderJob, rendered: RenderResult) -> None:
         self.results.setdefault(job.source, {})[job.case.key] = rendered
 
 
-def _recall(site: Site, shop: Workshop) -> SourceBuild | None:
+def _unchanged_source(site: SourceState, shop: BuildContext) -> SourceBuild | None:
     key = site.key(site.pictures)
-    part = recall(shop.cache, f"source/{site.id}", key, SourceBuild) if key else None
-    if part is None or not still_unread(part.unread, shop.engine, shop.images):
+    part = load_record(shop.cache, f"source/{site.id}", key, SourceBuild) if key else None
+    if part is None or not retry_unreadable(part.unread, shop.engine, shop.images):
         return None
     return part
 
 
-def _render(jobs: Sequence[tuple[Site, Job]], rendering: _Rendering, shop: Workshop) -> int:
+def _render(
+    jobs: Sequence[tuple[SourceState, RenderJob]], rendering: _RenderTally, shop: BuildContext
+) -> int:
     """Render what is new and take the rest from the cache; returns how many were new."""
     sites = {site.id: site for site, _ in jobs}
-    new: list[Job] = []
+    new: list[RenderJob] = []
     with shop.stages.stage("render", len(jobs)) as advance:
         for site, job in jobs:
             known = shop.cache.find(job, site.raw, shop.images, site.pictures)
@@ -163,7 +174,7 @@ def _render(jobs: Sequence[tuple[Site, Job]], rendering: _Rendering, shop: Works
         for job, rendered in shop.engine.run(new, shop.images):
             states = shop.cache.keep(job, rendered, sites[job.source].raw, shop.images)
             if states is None:
-                again = Unread(job=job, rendered=rendered)
+                again = UnreadableCase(job=job, rendered=rendered)
                 rendering.unread.setdefault(job.source, []).append(again)
             else:
                 rendering.intact.update(states)
@@ -173,21 +184,23 @@ def _render(jobs: Sequence[tuple[Site, Job]], rendering: _Rendering, shop: Works
     return len(new)
 
 
-def _size(job: Job, site: Site) -> int:
+def _size(job: RenderJob, site: SourceState) -> int:
     states = [site.raw.state(path) for path in job.case.files()]
     return sum(state.size for state in states if state is not None)
 
 
-def _keep(site: Site, part: SourceBuild, intact: Mapping[str, State], shop: Workshop) -> str | None:
+def _store_result(
+    site: SourceState, part: SourceBuild, intact: Mapping[str, FileState], shop: BuildContext
+) -> str | None:
     folder = shop.images / site.id
     wanted = {sample.image.rpartition("/")[2] for sample in part.samples}
     for stray in folder.glob("*.png"):
         if stray.name not in wanted:
             stray.unlink(missing_ok=True)
-    after = look(folder)
+    after = snapshot(folder)
     key = site.key(after)
     sound = all(after.states.get(name) == intact.get(f"{site.id}/{name}") for name in wanted)
     if key is None or not sound:
         return None
-    shop.cache.remember(f"source/{site.id}", key, dump(part))
+    shop.cache.remember(f"source/{site.id}", key, dump_record(part))
     return key

@@ -36,7 +36,7 @@ _NO_FILE = "is no file but a pipe or a device; expected a file"
 Kind = TypeVar("Kind")
 
 
-class State(NamedTuple):
+class FileState(NamedTuple):
     """What the file system says of a file; times in nanoseconds."""
 
     size: int
@@ -45,16 +45,16 @@ class State(NamedTuple):
     inode: int
 
 
-Tell = Callable[[int], object]
+OnFiles = Callable[[int], object]
 """Told the number of files of each folder that is read."""
 
 
-def tell_nobody(_files: int, /) -> None:
+def no_progress(_files: int, /) -> None:
     """Progress that nobody watches."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tree:
+class TreeSnapshot:
     """The files below a folder.
 
     Attributes:
@@ -68,7 +68,7 @@ class Tree:
     """
 
     root: Path
-    states: Mapping[str, State]
+    states: Mapping[str, FileState]
     barred: Mapping[str, str]
     linked: bool
     settled: bool
@@ -83,11 +83,11 @@ class Tree:
         """The tree as adapters see it."""
         return RawTree(self.root, [*self.states, *self.barred])
 
-    def inside(self, folder: str) -> Tree:
+    def inside(self, folder: str) -> TreeSnapshot:
         """The tree of a folder in it; no directory is read again, but where there are links."""
         if self.linked:
-            return look(self.root / folder)
-        inner = Tree(
+            return snapshot(self.root / folder)
+        inner = TreeSnapshot(
             root=self.root / folder,
             states=_below(self.states, folder),
             barred=_below(self.barred, folder),
@@ -97,13 +97,13 @@ class Tree:
         inner.__dict__["seen"] = self.seen.inside(folder)  # with what is known of its globs
         return inner
 
-    def state(self, path: Path) -> State | None:
+    def state(self, path: Path) -> FileState | None:
         """State of a file below the root; ``None`` where the look found none."""
         name = os.fspath(path)[len(os.fspath(self.root)) + 1 :]
         return self.states.get(name.replace(os.sep, "/"))
 
 
-def look(root: Path, tell: Tell = tell_nobody) -> Tree:
+def snapshot(root: Path, tell: OnFiles = no_progress) -> TreeSnapshot:
     """Look at a tree without opening a file; a folder that is not there holds nothing.
 
     Linked folders are followed, each real folder once; links to nothing are not there. A file
@@ -111,10 +111,12 @@ def look(root: Path, tell: Tell = tell_nobody) -> Tree:
     the network can hold a link to any file of this machine, which would end up in a picture,
     and a pipe, which never ends.
     """
-    return _settled(Path(os.path.realpath(root)), partial(_look, tell=tell))
+    return _take_snapshot(Path(os.path.realpath(root)), partial(_walk, tell=tell))
 
 
-def look_around(inner: Tree, folder: Path, most: int, tell: Tell = tell_nobody) -> Tree | None:
+def snapshot_parent(
+    inner: TreeSnapshot, folder: Path, most: int, tell: OnFiles = no_progress
+) -> TreeSnapshot | None:
     """Look at a folder above a tree; what lies in the tree is not read again.
 
     Args:
@@ -130,7 +132,7 @@ def look_around(inner: Tree, folder: Path, most: int, tell: Tell = tell_nobody) 
     for known in (None,) if inner.linked else (inner, None):
         limit = most if known else most + held
         try:
-            tree = _settled(folder, partial(_look, tell=tell, known=known, most=limit))
+            tree = _take_snapshot(folder, partial(_walk, tell=tell, known=known, most=limit))
         except _TooManyError:
             return None
         except _LinkedError:  # of a known part alone
@@ -139,7 +141,7 @@ def look_around(inner: Tree, folder: Path, most: int, tell: Tell = tell_nobody) 
     return None
 
 
-def state_of(path: Path) -> State | None:
+def file_state(path: Path) -> FileState | None:
     """State of one file; ``None`` where there is none."""
     try:
         return _state(path.stat())
@@ -155,7 +157,7 @@ class _LinkedError(Exception):
     """A link may lead into the part that is known."""
 
 
-class _Found(NamedTuple):
+class _Entry(NamedTuple):
     """Something that is no folder.
 
     ``inside`` tells whether its folder lies below the root, ``by_link`` whether a link leads there.
@@ -167,15 +169,15 @@ class _Found(NamedTuple):
     by_link: bool
 
 
-class _Part(NamedTuple):
+class _Walk(NamedTuple):
     """What one look finds."""
 
-    states: dict[str, State]
+    states: dict[str, FileState]
     barred: dict[str, str]
     linked: bool
 
 
-def _settled(root: Path, looked: Callable[[str], _Part]) -> Tree:
+def _take_snapshot(root: Path, looked: Callable[[str], _Walk]) -> TreeSnapshot:
     """A tree as ``looked`` finds it, once more where its youngest file is too young."""
     for wait in (True, False):
         started = time.time_ns()
@@ -184,14 +186,16 @@ def _settled(root: Path, looked: Callable[[str], _Part]) -> Tree:
         if settled or not wait:
             break
         time.sleep(2 * _TICK_NS / 1e9)
-    return Tree(root=root, states=states, barred=barred, linked=linked, settled=settled)
+    return TreeSnapshot(root=root, states=states, barred=barred, linked=linked, settled=settled)
 
 
-def _look(root: str, tell: Tell, known: Tree | None = None, most: int | None = None) -> _Part:
-    states: dict[str, State] = {}
+def _walk(
+    root: str, tell: OnFiles, known: TreeSnapshot | None = None, most: int | None = None
+) -> _Walk:
+    states: dict[str, FileState] = {}
     barred: dict[str, str] = {}
     linked = False
-    held: tuple[Mapping[str, State], Mapping[str, str]] = ({}, {})
+    held: tuple[Mapping[str, FileState], Mapping[str, str]] = ({}, {})
     if known is not None:
         held = known.states, known.barred
     for number, part in enumerate(_entries(root, tell, known)):
@@ -219,10 +223,10 @@ def _look(root: str, tell: Tell, known: Tree | None = None, most: int | None = N
             barred[name] = _NO_FILE
         else:
             states[name] = _state(found)
-    return _Part(states, barred, linked)
+    return _Walk(states, barred, linked)
 
 
-def _entries(root: str, tell: Tell, known: Tree | None) -> Iterator[_Found | str]:
+def _entries(root: str, tell: OnFiles, known: TreeSnapshot | None) -> Iterator[_Entry | str]:
     """Everything that is no folder, in the order of ``raw_tree.walk``.
 
     In the place of all that lies in the known part comes its path, with a slash at the end.
@@ -251,7 +255,7 @@ def _entries(root: str, tell: Tell, known: Tree | None) -> Iterator[_Found | str
                 within = (inside and not is_link) or _is_within(entry.path, root)
                 folders.append((entry.path, f"{prefix}{entry.name}/", within, by_link or is_link))
             else:
-                yield _Found(f"{prefix}{entry.name}", entry, inside, by_link)
+                yield _Entry(f"{prefix}{entry.name}", entry, inside, by_link)
         tell(len(entries) - len(folders))
         todo.extend(reversed(folders))
 
@@ -267,13 +271,13 @@ def _is_within(path: str, root: str) -> bool:
     return Path(os.path.realpath(path)).is_relative_to(root)
 
 
-def _state(found: os.stat_result) -> State:
+def _state(found: os.stat_result) -> FileState:
     # SQLite holds 63 bits; file systems that are laid over others use the highest too.
     inode = found.st_ino & ((1 << 63) - 1)
-    return State(found.st_size, found.st_mtime_ns, found.st_ctime_ns, inode)
+    return FileState(found.st_size, found.st_mtime_ns, found.st_ctime_ns, inode)
 
 
-def _is_settled(states: Mapping[str, State], started: int) -> bool:
+def _is_settled(states: Mapping[str, FileState], started: int) -> bool:
     return max((state.changed for state in states.values()), default=0) < started - _TICK_NS
 
 
@@ -282,7 +286,7 @@ def _below(found: Mapping[str, Kind], folder: str) -> dict[str, Kind]:
     return {name[start:]: it for name, it in found.items() if name.startswith(f"{folder}/")}
 
 
-def _digest(states: Mapping[str, State], barred: Mapping[str, str]) -> str:
+def _digest(states: Mapping[str, FileState], barred: Mapping[str, str]) -> str:
     digest = hashlib.sha256()
     for name, state in states.items():
         digest.update(os.fsencode(f"{name}\0{state}\n"))

@@ -23,7 +23,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from medrcube.build.incremental.file_states import Tree
+from medrcube.build.incremental.file_states import TreeSnapshot
 from medrcube.sources._framework.contract import Source
 
 Record = TypeVar("Record")
@@ -43,7 +43,7 @@ _PARTS = {
 _SUFFIXES = (".py", ".csv", ".j2")
 
 
-class Memory(Protocol):
+class RecordStore(Protocol):
     """Keeps the latest record of each name; ``BuildCache`` is one."""
 
     def recall(self, name: str, key: str) -> bytes | None:
@@ -55,15 +55,15 @@ class Memory(Protocol):
         ...
 
 
-def hash_of(*parts: object) -> str:
+def hash_values(*parts: object) -> str:
     """One hash of several values, each told by its ``repr``."""
     return hashlib.sha256("\0".join(map(repr, parts)).encode()).hexdigest()
 
 
-def scan_key(source: Source, tree: Tree, secret: bytes) -> str:
+def scan_key(source: Source, tree: TreeSnapshot, secret: bytes) -> str:
     """Hash of everything that the scan of a raw tree depends on."""
     adapter = (source.folder / "adapter.py").read_bytes()
-    return hash_of(
+    return hash_values(
         source.card.fingerprint,
         hashlib.sha256(adapter).digest(),
         hashlib.sha256(secret).digest(),
@@ -87,30 +87,30 @@ def code_digest() -> str:
                 name = file.relative_to(folder).as_posix()
                 digest.update(f"{part}\0{name}\0".encode() + file.read_bytes())
     for requirement in sorted(requires("medrcube") or ()):
-        digest.update(_installed(requirement).encode())
+        digest.update(_installed_version(requirement).encode())
     return digest.hexdigest()
 
 
-def dump(record: object) -> bytes:
+def dump_record(record: object) -> bytes:
     """A record as bytes."""
     stream = io.BytesIO()
     _PlainEnums(stream, protocol=5).dump(record)
     return stream.getvalue()
 
 
-def recall(memory: Memory, name: str, key: str, kind: type[Record]) -> Record | None:
+def load_record(memory: RecordStore, name: str, key: str, kind: type[Record]) -> Record | None:
     """The record of that name, if it was kept under that key and can be read as that kind."""
     record = memory.recall(name, key)
     if record is None:
         return None
     try:
-        found = load(record)
+        found = parse_record(record)
     except pickle.UnpicklingError:
         return None
     return found if isinstance(found, kind) else None
 
 
-def load(record: bytes) -> Any:
+def parse_record(record: bytes) -> Any:
     """Read a record.
 
     Raises:
@@ -156,7 +156,7 @@ def _is_record(found: object) -> bool:
     return isinstance(found, type) and (is_dataclass(found) or issubclass(found, Enum))
 
 
-def _installed(requirement: str) -> str:
+def _installed_version(requirement: str) -> str:
     name = re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
     try:
         return f"{name}={version(name)};"

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from medrcube.build.incremental.file_states import Tell, Tree, look, tell_nobody
-from medrcube.build.incremental.result_cache import hash_of, scan_key
+from medrcube.build.incremental.file_states import OnFiles, TreeSnapshot, no_progress, snapshot
+from medrcube.build.incremental.result_cache import hash_values, scan_key
 from medrcube.build.pixels.png_encoder import ENCODER
-from medrcube.build.stages.scan import visit
+from medrcube.build.stages.scan import inspect_tree
 from medrcube.sources._framework.contract import Source
 from medrcube.sources._framework.raw_tree.roots import describe_root
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Site:
+class SourceState:
     """A source, its raw tree and its pictures.
 
     Attributes:
@@ -26,8 +26,8 @@ class Site:
     """
 
     source: Source
-    raw: Tree
-    pictures: Tree
+    raw: TreeSnapshot
+    pictures: TreeSnapshot
     scan: str
     taken: str
 
@@ -36,19 +36,19 @@ class Site:
         """Identity of the source."""
         return self.source.id
 
-    def key(self, pictures: Tree) -> str | None:
+    def key(self, pictures: TreeSnapshot) -> str | None:
         """Hash of all that the source gives with these pictures.
 
         ``None`` where a change of the raw tree or of the pictures might not show in it.
         """
         if not (self.raw.settled and pictures.settled):
             return None
-        return hash_of(self.scan, ENCODER, pictures.digest)
+        return hash_values(self.scan, ENCODER, pictures.digest)
 
 
-def site_of(
-    source: Source, root: Path, images: Path, secret: bytes, tell: Tell = tell_nobody
-) -> Site:
+def inspect_source(
+    source: Source, root: Path, images: Path, secret: bytes, tell: OnFiles = no_progress
+) -> SourceState:
     """Look at the raw tree and the pictures of a source.
 
     Args:
@@ -61,11 +61,11 @@ def site_of(
     Raises:
         SourceError: the raw root is no folder.
     """
-    raw = visit(source, root, tell)
-    return Site(
+    raw = inspect_tree(source, root, tell)
+    return SourceState(
         source=source,
         raw=raw,
-        pictures=look(images / source.id),
+        pictures=snapshot(images / source.id),
         scan=scan_key(source, raw, secret),
         taken=describe_root(root, raw.root),
     )

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from medrcube.build.questions.eligibility import request_of
-from medrcube.build.questions.fact_rules import Query
-from medrcube.build.questions.question_wording import wording
+from medrcube.build.questions.fact_rules import QuestionCandidate
+from medrcube.build.questions.question_wording import wording_values
 from medrcube.facts import Grade
 from medrcube.ontologies.distractor_safety import Mark, Rules, judge
 from medrcube.ontologies.item_rules import ERROR, Draft, lint
@@ -25,10 +25,10 @@ from medrcube.templates import render_question, wording_names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShortQuestions:
+class UnderfilledQuestions:
     """The short questions of one place; ``made`` are the concepts outside our own table."""
 
-    queries: Sequence[Query]
+    queries: Sequence[QuestionCandidate]
     rules: Rules
     stated: Mapping[str, frozenset[str]]
     made: frozenset[str]
@@ -37,7 +37,7 @@ class ShortQuestions:
         """Why no question can use a proposal: of several reasons the most frequent, or empty."""
         return self._unsafe(term) or self._lint(term)
 
-    def opened(self, query: Query, labels: Iterable[str]) -> Query:
+    def opened(self, query: QuestionCandidate, labels: Iterable[str]) -> QuestionCandidate:
         """The query with proposals that nobody spoke of as absent by silence."""
         silent = Mark(field=LLM, scope=query.scope, grade=Grade.C)
         ground = query.ground
@@ -53,7 +53,10 @@ class ShortQuestions:
         """The rule of item writing that the option breaks beside the key, in any wording."""
         key = self.rules.terms[self.queries[0].key]
         values = {
-            (tuple(wording(query, self.rules.terms, self.rules.relations).items()), query.group)
+            (
+                tuple(wording_values(query, self.rules.terms, self.rules.relations).items()),
+                query.group,
+            )
             for query in self.queries
         }
         for stem, group in sorted(values, key=repr):
@@ -87,12 +90,12 @@ class ShortQuestions:
             reasons[known[alike]] += 1
         return min(reasons, key=lambda reason: (-reasons[reason], reason))
 
-    def _judge(self, term: Term, query: Query) -> str:
+    def _judge(self, term: Term, query: QuestionCandidate) -> str:
         opened = self.opened(query, (term.label,))
         reason = judge(term.label, request_of(opened), self.rules).reason
         return (self._doubt(term.label, query) if reason == "no-evidence" else "") or reason
 
-    def _doubt(self, label: str, query: Query) -> str:
+    def _doubt(self, label: str, query: QuestionCandidate) -> str:
         """Why silence about a concept says nothing here; empty when it may be taken as such."""
         if self._incomparable(self.rules.terms[label], query):
             return "incomparable"
@@ -107,13 +110,13 @@ class ShortQuestions:
                 return "look-alike"
         return ""
 
-    def _open(self, query: Query) -> frozenset[str]:
+    def _open(self, query: QuestionCandidate) -> frozenset[str]:
         """What the source could have stated of the picture, and did not."""
         ground = query.ground
         known = {*ground.present, *ground.absent, *ground.unknown}
         return self.stated.get(query.sample.source, frozenset()) - known
 
-    def _incomparable(self, term: Term, query: Query) -> bool:
+    def _incomparable(self, term: Term, query: QuestionCandidate) -> bool:
         """Whether a concept outside our table is unknown to the ontologies of what is true.
 
         Only an ontology that knows both exactly can tell that one implies the other, as headings

@@ -12,9 +12,14 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from medrcube.build.llm_proposals.demand import ShortQuestions
-from medrcube.build.questions.eligibility import Against, identity_of, prepare, request_of
-from medrcube.build.questions.fact_rules import Query
+from medrcube.build.llm_proposals.demand import UnderfilledQuestions
+from medrcube.build.questions.eligibility import (
+    CompatibleOptions,
+    identity_of,
+    prepare_questions,
+    request_of,
+)
+from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.questions.item_table import Item
 from medrcube.errors import WorkspaceError
 from medrcube.ontologies.difficulty import is_scale
@@ -81,7 +86,7 @@ class LlmReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposed:
+class ProposalResult:
     """What ``compose`` needs in place of what it had.
 
     Attributes:
@@ -93,7 +98,7 @@ class Proposed:
         report: what it cost and gave; ``None`` where no model was to be asked.
     """
 
-    queries: Sequence[Query]
+    queries: Sequence[QuestionCandidate]
     terms: Terms
     relations: Relations
     sources: tuple[CandidateSource, ...]
@@ -101,14 +106,14 @@ class Proposed:
 
 
 def propose(
-    queries: Sequence[Query],
+    queries: Sequence[QuestionCandidate],
     rules: Rules,
     *,
     stated: Mapping[str, frozenset[str]],
     settings: BuildSettings,
     llm: LlmSettings | None,
     store: Path,
-) -> Proposed:
+) -> ProposalResult:
     """Gather proposals for every Disease Diagnosis question that has too few safe options.
 
     Without a model, everything stays as it is.
@@ -126,7 +131,7 @@ def propose(
         ModelError: the endpoint wants another key, model or payment.
     """
     if llm is None:
-        return Proposed(
+        return ProposalResult(
             queries=queries,
             terms=rules.terms,
             relations=rules.relations,
@@ -134,20 +139,20 @@ def propose(
             report=None,
         )
     require_index(rules.knowledge)
-    places: dict[Place, list[Query]] = {}
-    for query in _short(queries, rules, settings):
+    places: dict[Place, list[QuestionCandidate]] = {}
+    for query in _underfilled(queries, rules, settings):
         places.setdefault(place_of(request_of(query)), []).append(query)
     gathered = harvest(places, rules.terms, llm, store)
-    tally = _Tally()
+    tally = _ProposalTally()
     found = _resolve(gathered, rules, tally)
     proposed = {term.label: term for terms in found.values() for term in terms}
     made = {label: term for label, term in proposed.items() if label not in rules.terms}
     terms = Terms((*rules.terms.values(), *made.values()))
     wider = replace(rules, terms=terms, relations=rules.relations.over(terms))
-    opened: dict[int, Query] = {}
+    opened: dict[int, QuestionCandidate] = {}
     labels: dict[Place, tuple[str, ...]] = {}
     for place, candidates in found.items():
-        short = ShortQuestions(
+        short = UnderfilledQuestions(
             queries=places[place], rules=wider, stated=stated, made=frozenset(made)
         )
         reasons = {term.label: short.refuse(term) for term in candidates}
@@ -155,7 +160,7 @@ def propose(
         labels[place] = tuple(label for label, reason in reasons.items() if not reason)
         tally.accepted += len(labels[place])
         opened |= {id(query): short.opened(query, labels[place]) for query in places[place]}
-    return Proposed(
+    return ProposalResult(
         queries=[opened.get(id(query), query) for query in queries],
         terms=terms,
         relations=wider.relations,
@@ -179,20 +184,22 @@ def require_index(knowledge: Knowledge) -> None:
 
 
 @dataclass(slots=True)
-class _Tally:
+class _ProposalTally:
     """What became of every proposed name."""
 
     accepted: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
 
 
-def _short(queries: Sequence[Query], rules: Rules, settings: BuildSettings) -> list[Query]:
+def _underfilled(
+    queries: Sequence[QuestionCandidate], rules: Rules, settings: BuildSettings
+) -> list[QuestionCandidate]:
     """Questions for which the other routes have fewer safe options than wanted."""
     least = settings.least_visible
     asked = [it for it in queries if it.task is TASK and it.visible >= least]
     enough: dict[int, bool] = {}
     filled: set[str] = set()
-    for one in prepare(asked, rules, SOURCES, settings.seed, least_visible=least).ready:
+    for one in prepare_questions(asked, rules, SOURCES, settings.seed, least_visible=least).ready:
         if one.against is None:
             continue
         number = one.against.number
@@ -212,7 +219,7 @@ def _short(queries: Sequence[Query], rules: Rules, settings: BuildSettings) -> l
     ]
 
 
-def _enough(against: Against, rules: Rules, settings: BuildSettings) -> bool:
+def _enough(against: CompatibleOptions, rules: Rules, settings: BuildSettings) -> bool:
     """Whether a pool fills an item with options that may also stand beside each other."""
     choice = choose_from(
         against.pool,
@@ -225,7 +232,7 @@ def _enough(against: Against, rules: Rules, settings: BuildSettings) -> bool:
     return len(choice.distractors) >= settings.options - 1
 
 
-def _resolve(gathered: Harvest, rules: Rules, tally: _Tally) -> dict[Place, list[Term]]:
+def _resolve(gathered: Harvest, rules: Rules, tally: _ProposalTally) -> dict[Place, list[Term]]:
     """Concepts of the proposed names, each once for its place."""
     resolver = Resolver(rules.terms, rules.relations, rules.knowledge)
     found: dict[Place, list[Term]] = {}
@@ -243,7 +250,7 @@ def _resolve(gathered: Harvest, rules: Rules, tally: _Tally) -> dict[Place, list
     return found
 
 
-def _report(model: str, places: int, gathered: Harvest, tally: _Tally) -> LlmReport:
+def _report(model: str, places: int, gathered: Harvest, tally: _ProposalTally) -> LlmReport:
     return LlmReport(
         model=model,
         places=places,

@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 from medrcube.build import readers
 from medrcube.build.pixels import geometry
 from medrcube.build.pixels.colour_policy import apply_colour_policy
-from medrcube.build.pixels.known_faults import repaired
-from medrcube.build.pixels.slice_selection import Choice, choose_slices
+from medrcube.build.pixels.known_faults import repair_known_fault
+from medrcube.build.pixels.slice_selection import SliceChoice, choose_slices
 from medrcube.build.pixels.volume import Volume
-from medrcube.build.pixels.windowing import GreyScale, grey_scale
-from medrcube.build.readers.masks import labels_in, values_told
+from medrcube.build.pixels.windowing import DisplayTransform, display_transform
+from medrcube.build.readers.masks import describe_values, labels_in
 from medrcube.build.readers.read_errors import MOST_PIXELS
 from medrcube.build.regions.agreement import check_agreement
 from medrcube.build.regions.consistency import check_enclosed, check_side
 from medrcube.build.regions.draw_shapes import to_rgb
 from medrcube.build.regions.rasterize import rasterise
 from medrcube.build.regions.region_mask import Mask
-from medrcube.build.stages.plan import Job
+from medrcube.build.stages.plan import RenderJob
 from medrcube.errors import ReadError, RefusedError
 from medrcube.facts import ImageRef, MaskFile, Rectangle, Region, Shape
 from medrcube.regions import files_of, frame_of
@@ -45,7 +45,7 @@ GAP = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tile:
+class CaseImage:
     """One image of a case, ready to give pictures.
 
     Attributes:
@@ -62,7 +62,7 @@ class Tile:
     """
 
     volume: Volume
-    greys: GreyScale | None
+    greys: DisplayTransform | None
     policy: PixelPolicy
     masks: Mapping[int, Mask]
     guide: tuple[Mask, ...] = ()
@@ -86,7 +86,7 @@ class Tile:
         Each is made when it is asked for: a film can have dozens, and one takes as much memory
         as its picture.
         """
-        return _Shown(
+        return _VisibleMasks(
             {number: mask for number, mask in self.masks.items() if mask.marks(index)},
             index,
             self._size(self.volume.slices.shape[1:3]),
@@ -100,7 +100,7 @@ class Tile:
             if not all(part.marks(index) for part in parts)
         )
 
-    def without_pixels(self) -> Tile:
+    def without_pixels(self) -> CaseImage:
         """The same tile once its last picture is made; only its marks can be drawn still."""
         shape = (0, *self.volume.slices.shape[1:])
         return replace(self, volume=replace(self.volume, slices=np.empty(shape, np.uint8)))
@@ -109,7 +109,7 @@ class Tile:
         return picture_size(self.volume, self.policy, shape)
 
 
-class _Shown(Mapping[int, NDArray[np.bool_]]):
+class _VisibleMasks(Mapping[int, NDArray[np.bool_]]):
     """The masks of one slice by the number of their region."""
 
     def __init__(self, masks: Mapping[int, Mask], index: int, size: tuple[int, int]) -> None:
@@ -127,20 +127,20 @@ class _Shown(Mapping[int, NDArray[np.bool_]]):
         return len(self._masks)
 
 
-def open_tiles(job: Job) -> list[Tile]:
+def open_case_images(job: RenderJob) -> list[CaseImage]:
     """Read all images of a case.
 
     Raises:
         ReadError: an image or mask cannot be read, or a region marks no pixel.
     """
-    tiles = [_tile(job, number, image) for number, image in enumerate(job.case.images)]
+    tiles = [_case_image(job, number, image) for number, image in enumerate(job.case.images)]
     if job.policy.orient == "stored":  # then as displayed, too
         for image, tile in zip(job.case.images[1:], tiles[1:], strict=True):
             readers.check_stored_alike(image.paths[0].name, tile.volume, tiles[0].volume)
     return tiles
 
 
-def choose(job: Job, tiles: Sequence[Tile]) -> tuple[Choice, ...]:
+def choose_case_slices(job: RenderJob, tiles: Sequence[CaseImage]) -> tuple[SliceChoice, ...]:
     """Choose slices by the rule of the adapter, or else by the policy of the card.
 
     Of images shown side by side the first decides; the others show the same slice. Where the job
@@ -151,13 +151,15 @@ def choose(job: Job, tiles: Sequence[Tile]) -> tuple[Choice, ...]:
     """
     volume = tiles[0].volume
     if job.frames and max(job.frames) < volume.slices.shape[0]:
-        return tuple(Choice(index, "named by the job") for index in job.frames)
+        return tuple(SliceChoice(index, "named by the job") for index in job.frames)
     if job.case.unguided and (tiles[0].misled is not None or not job.case.guide):
         choices = choose_slices(job.case.unguided, volume, ())
         return tuple(replace(it, instead=tiles[0].misled) for it in choices)
     hook = _source(job.folder).find_hook("frames")
     if hook is not None:
-        return tuple(Choice(index, "the adapter's own rule") for index in hook(job.case, volume))
+        return tuple(
+            SliceChoice(index, "the adapter's own rule") for index in hook(job.case, volume)
+        )
     counts = [tile.volume.slices.shape[0] for tile in tiles]
     if len(set(counts)) > 1:
         raise ReadError(
@@ -168,7 +170,7 @@ def choose(job: Job, tiles: Sequence[Tile]) -> tuple[Choice, ...]:
     return choose_slices(job.policy.slice, volume, masks)
 
 
-def side_by_side(pictures: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint8]:
+def hstack_images(pictures: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint8]:
     """Join pictures left to right, tops level, with a black gap; one picture stays as it is."""
     if len(pictures) == 1:
         return pictures[0]
@@ -206,18 +208,18 @@ def picture_size(volume: Volume, policy: PixelPolicy, shape: tuple[int, ...]) ->
     return geometry.square_size(shape[0], shape[1], rows, columns)
 
 
-def open_volume(job: Job, image: ImageRef) -> Volume:
+def open_volume(job: RenderJob, image: ImageRef) -> Volume:
     """One image of a case in display order, without its marks and before any window.
 
     Raises:
         ReadError: it cannot be read.
     """
-    return geometry.display(_stored(job, image), job.plane, job.policy.orient)
+    return geometry.reorient(_stored(job, image), job.plane, job.policy.orient)
 
 
-def _stored(job: Job, image: ImageRef) -> Volume:
+def _stored(job: RenderJob, image: ImageRef) -> Volume:
     read = _source(job.folder).find_hook("read") or readers.read
-    return repaired(read(image), job.policy.repair)
+    return repair_known_fault(read(image), job.policy.repair)
 
 
 @cache
@@ -225,19 +227,19 @@ def _source(folder: Path) -> Source:
     return load_source(folder)
 
 
-def _tile(job: Job, number: int, image: ImageRef) -> Tile:
+def _case_image(job: RenderJob, number: int, image: ImageRef) -> CaseImage:
     stored = _stored(job, image)
     _check_placed(stored, image, job.policy)
     place = {"plane": job.plane, "orient": job.policy.orient}
     orientation = geometry.orientation_of(stored, **place)
-    volume = geometry.display(stored, **place)
+    volume = geometry.reorient(stored, **place)
     _check_tilt(volume, image, job.policy)
     if job.policy.orient == "stored":
         _check_axes(job, number, stored)
-    masks, needs, unplaced = _marked(job, number, stored)
+    masks, needs, unplaced = _region_masks(job, number, stored)
     masks = {n: mask.turned(orientation.axes, orientation.flips) for n, mask in masks.items()}
     _check_marks(job, masks, volume)
-    greys = None if volume.colour else grey_scale(volume, job.policy.window)
+    greys = None if volume.colour else display_transform(volume, job.policy.window)
     guide: tuple[Mask, ...] = ()
     misled: tuple[str, str] | None = None
     try:
@@ -249,7 +251,7 @@ def _tile(job: Job, number: int, image: ImageRef) -> Tile:
         if not job.case.unguided:
             raise
         misled = error.code, str(error)
-    return Tile(
+    return CaseImage(
         volume=volume,
         greys=greys,
         policy=job.policy,
@@ -265,8 +267,8 @@ def _tile(job: Job, number: int, image: ImageRef) -> Tile:
     )
 
 
-def _marked(
-    job: Job, number: int, stored: Volume
+def _region_masks(
+    job: RenderJob, number: int, stored: Volume
 ) -> tuple[dict[int, Mask], dict[int, tuple[Mask, ...]], tuple[str, str] | None]:
     """Where the regions of one image lie, as stored, and what their names need.
 
@@ -333,7 +335,7 @@ def _check_empty(region: Region, filled: set[Path]) -> None:
     held = () if filled & {*files_of(region.shape)} else _values_in(region.shape)
     if region.optional and not any(held):
         return
-    instead = values_told(region.shape) if isinstance(region.shape, MaskFile) else ""
+    instead = describe_values(region.shape) if isinstance(region.shape, MaskFile) else ""
     raise ReadError(
         f"the region {region.value!r} ({region.evidence}) marks no pixel"
         f"{f': {instead}' if instead else ''}",
@@ -341,7 +343,7 @@ def _check_empty(region: Region, filled: set[Path]) -> None:
     )
 
 
-def _frame(job: Job, numbers: Iterable[int], stored: Volume) -> tuple[int, int] | None:
+def _frame(job: RenderJob, numbers: Iterable[int], stored: Volume) -> tuple[int, int] | None:
     """Size of the image that boxes and outlines were drawn in, where it is another one."""
     rows, columns = stored.slices.shape[1:3]
     for shape in (job.case.regions[number].shape for number in numbers):
@@ -351,7 +353,7 @@ def _frame(job: Job, numbers: Iterable[int], stored: Volume) -> tuple[int, int] 
     return None
 
 
-def _check_marks(job: Job, masks: Mapping[int, Mask], volume: Volume) -> None:
+def _check_marks(job: RenderJob, masks: Mapping[int, Mask], volume: Volume) -> None:
     """Hold the marks on one image against what the card says of the body."""
     if job.enclosed is not None:
         named: dict[str, list[Mask]] = {}
@@ -362,7 +364,7 @@ def _check_marks(job: Job, masks: Mapping[int, Mask], volume: Volume) -> None:
         check_side(job.side, dict(job.case.facts), tuple(masks.values()), volume)
 
 
-def _check_axes(job: Job, number: int, stored: Volume) -> None:
+def _check_axes(job: RenderJob, number: int, stored: Volume) -> None:
     regions = (it for index, it in enumerate(job.case.regions) if job.concepts[index] is not None)
     shapes = [region.shape for region in regions if region.image == number]
     for shape in (*shapes, *(job.case.guide if number == 0 else ())):
@@ -370,7 +372,7 @@ def _check_axes(job: Job, number: int, stored: Volume) -> None:
             readers.check_axes(shape, stored)
 
 
-def _guides(job: Job, number: int, stored: Volume) -> tuple[Shape, ...]:
+def _guides(job: RenderJob, number: int, stored: Volume) -> tuple[Shape, ...]:
     """What chooses the slice; an adapter with a rule of its own reads it itself."""
     if number > 0:
         return ()

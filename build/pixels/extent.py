@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.pixels.order_statistics import values_at
+from medrcube.build.pixels.order_statistics import values_at_ranks
 from medrcube.build.pixels.volume import Volume
 from medrcube.build.pixels.windowing import NEAR_OVERFLOW, SMALLER
 
@@ -60,7 +60,7 @@ def slice_at_height(volume: Volume, height: Fraction) -> int:
 def _range(volume: Volume) -> tuple[float, float]:
     """From the darkest voxel to the bright end, without the few that outshine all others."""
     size = math.prod(volume.slices.shape)
-    low, high = values_at(volume.slices, (0, int((size - 1) * _BRIGHT)))
+    low, high = values_at_ranks(volume.slices, (0, int((size - 1) * _BRIGHT)))
     return float(low), float(high)
 
 

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from medrcube.build.execution.lean_imports import load
-from medrcube.build.pixels.volume import Array, LazySlices, Slices, Volume, stack
+from medrcube.build.execution.lean_imports import lean_import
+from medrcube.build.pixels.volume import Array, LazySlices, SliceStack, Volume, stack_slices
 from medrcube.build.regions.region_mask import Mask
 from medrcube.errors import ReadError
 
@@ -81,7 +81,7 @@ def orientation_of(volume: Volume, plane: str, orient: str = "affine") -> Orient
     if orient != "affine":
         raise ValueError(f"orient is {orient!r}; expected 'affine' or 'stored'")
     # On first use: most sources are pictures without an affine and do without nibabel.
-    orientations = load("nibabel.orientations", "nibabel")
+    orientations = lean_import("nibabel.orientations", "nibabel")
     walk = orientations.io_orientation(volume.affine).astype(int)
     anatomy = [int(axis) for axis in walk[:, 0]]
     thin = [axis for axis in range(3) if volume.slices.shape[axis] == 1]
@@ -95,7 +95,7 @@ def orientation_of(volume: Volume, plane: str, orient: str = "affine") -> Orient
     return Orientation(axes, flips)  # type: ignore[arg-type]
 
 
-def display(volume: Volume, plane: str, orient: str = "affine") -> Volume:
+def reorient(volume: Volume, plane: str, orient: str = "affine") -> Volume:
     """The same volume with ``slices[k]`` as a radiologist sees it.
 
     Axial: rows anterior to posterior, columns patient right to left, slices inferior to
@@ -115,9 +115,9 @@ def display(volume: Volume, plane: str, orient: str = "affine") -> Volume:
         _check_box(volume, plane)
     slices = volume.slices
     if not isinstance(slices, np.ndarray) and orientation.keeps_slices:
-        turned: Slices = _TurnedSlices(slices, orientation)
+        turned: SliceStack = _TurnedSlices(slices, orientation)
     else:
-        turned = orientation.apply(stack(slices))
+        turned = orientation.apply(stack_slices(slices))
     spacing = volume.spacing
     if spacing is not None:
         spacing = (
@@ -211,10 +211,10 @@ def same_grid(one: Volume, other: Volume) -> bool:
         return False
     if one.affine is None or other.affine is None:
         return True
-    return same_places(one.affine, other.affine, shape)
+    return same_positions(one.affine, other.affine, shape)
 
 
-def same_places(
+def same_positions(
     one: NDArray[np.float64], other: NDArray[np.float64], shape: tuple[int, ...]
 ) -> bool:
     """Whether two affines put no corner of a grid half a voxel or more apart along any axis."""
@@ -222,7 +222,7 @@ def same_places(
     return bool(np.abs(moved).max() < _SAME_GRID)
 
 
-def walk_along(one: NDArray[np.float64], other: NDArray[np.float64]) -> Orientation | None:
+def axis_mapping(one: NDArray[np.float64], other: NDArray[np.float64]) -> Orientation | None:
     """How the axes of one grid become those of another: which is which, and which run backwards.
 
     Args:
@@ -247,7 +247,7 @@ def turned_affine(
     return np.asarray(affine @ _to_stored_index(orientation, shape))
 
 
-def millimetres_apart(
+def corner_distance_mm(
     one: NDArray[np.float64], other: NDArray[np.float64], shape: tuple[int, ...]
 ) -> float:
     """Greatest distance between the same corner of two grids of one shape."""
@@ -268,7 +268,7 @@ def nearest_index(coordinate: Array | float) -> NDArray[np.intp]:
     return np.asarray(np.floor(np.round(coordinate, 6) + 0.5), np.intp)
 
 
-def carry_mask(mask: Mask, affine: NDArray[np.float64], volume: Volume) -> Mask:
+def resample_mask_to(mask: Mask, affine: NDArray[np.float64], volume: Volume) -> Mask:
     """A mask on the grid of another volume: each voxel takes the nearest one of the mask.
 
     What lies outside the mask's grid is not marked.
@@ -302,7 +302,7 @@ def carry_mask(mask: Mask, affine: NDArray[np.float64], volume: Volume) -> Mask:
 class _TurnedSlices(LazySlices):
     """Lazy slices, each turned when it is asked for."""
 
-    def __init__(self, slices: Slices, orientation: Orientation) -> None:
+    def __init__(self, slices: SliceStack, orientation: Orientation) -> None:
         stored = slices.shape
         super().__init__((*(stored[axis] for axis in orientation.axes), *stored[3:]), slices.dtype)
         self._slices = slices

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from medrcube.build.pixels.volume import Array, LazySlices, Slices, Volume
+from medrcube.build.pixels.volume import Array, LazySlices, SliceStack, Volume
 
 _WRAP_SHIFT = 1000
 _WRAP_RANGE = 4096
 _WRAP_LEAST_INTERCEPT = -100.0
 
 
-def repaired(volume: Volume, repair: str) -> Volume:
+def repair_known_fault(volume: Volume, repair: str) -> Volume:
     """The volume with its fault mended, or as it is where it does not show that fault.
 
     ``wrap-12-bit``: CT in 12 unsigned bits whose rescale intercept is above -100 has lost its
@@ -44,13 +44,13 @@ def repaired(volume: Volume, repair: str) -> Volume:
     if not wrapped:
         return volume
     mended = replace(greys, intercept=float(-_WRAP_SHIFT), padding=None, repair=repair)
-    return replace(volume, slices=_Unwrapped(volume.slices), greys=mended)
+    return replace(volume, slices=_UnwrappedSlices(volume.slices), greys=mended)
 
 
-class _Unwrapped(LazySlices):
+class _UnwrappedSlices(LazySlices):
     """Slices whose values are turned back into their range when they are asked for."""
 
-    def __init__(self, slices: Slices) -> None:
+    def __init__(self, slices: SliceStack) -> None:
         super().__init__(slices.shape, slices.dtype)
         self._slices = slices
 

@@ -12,20 +12,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.pixels.volume import Array, Slices
+from medrcube.build.pixels.volume import Array, SliceStack
 
 _DIGIT = 16
 _PART = 1 << 17
 
 
-def parts(picture: Array) -> Iterator[Array]:
+def row_blocks(picture: Array) -> Iterator[Array]:
     """Views of a few rows each: numpy makes 64-bit integers of what it counts or looks up."""
     rows = max(1, _PART * len(picture) // picture.size)
     for first in range(0, len(picture), rows):
         yield picture[first : first + rows]
 
 
-def values_at(slices: Slices, places: Sequence[int]) -> Array:
+def values_at_ranks(slices: SliceStack, places: Sequence[int]) -> Array:
     """Values at some places of the sorted values of all slices.
 
     Args:
@@ -45,11 +45,11 @@ def values_at(slices: Slices, places: Sequence[int]) -> Array:
     return _value_of(np.array(keys, dtype), slices.dtype)
 
 
-def _counts(slices: Slices, heads: Sequence[int], shift: int) -> NDArray[np.int64]:
+def _counts(slices: SliceStack, heads: Sequence[int], shift: int) -> NDArray[np.int64]:
     """How often each digit at a place follows the digits before it that are known."""
     counts = np.zeros((len(heads), 1 << _DIGIT), np.int64)
     for k in range(slices.shape[0]):
-        for part in parts(slices[k]):
+        for part in row_blocks(slices[k]):
             keys = _key_of(part).ravel()
             first = 8 * keys.itemsize - _DIGIT == shift
             for number, head in enumerate(heads):

@@ -12,13 +12,13 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.pixels.case_image import side_by_side
+from medrcube.build.pixels.case_image import hstack_images
 from medrcube.build.regions.draw_shapes import digit
 
 _WHITE = 255
 
 
-def order_of(source: str, case: str, count: int) -> tuple[int, ...]:
+def panel_order(source: str, case: str, count: int) -> tuple[int, ...]:
     """Which image stands in which place, left to right, drawn by lot for every case."""
 
     def lot(number: int) -> bytes:
@@ -27,7 +27,7 @@ def order_of(source: str, case: str, count: int) -> tuple[int, ...]:
     return tuple(sorted(range(count), key=lot))
 
 
-def numbered(pictures: Sequence[NDArray[np.uint8]], order: Sequence[int]) -> NDArray[np.uint8]:
+def number_panels(pictures: Sequence[NDArray[np.uint8]], order: Sequence[int]) -> NDArray[np.uint8]:
     """Join pictures in this order, each below a black strip with its number, from 1.
 
     Args:
@@ -38,7 +38,7 @@ def numbered(pictures: Sequence[NDArray[np.uint8]], order: Sequence[int]) -> NDA
         One picture; no pixel of an image is covered.
     """
     scale = max(1, round(max(max(picture.shape[:2]) for picture in pictures) / 160))
-    return side_by_side(
+    return hstack_images(
         [_below(pictures[index], str(place), scale) for place, index in enumerate(order, 1)]
     )
 

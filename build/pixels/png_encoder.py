@@ -22,7 +22,7 @@ _ROWS = 64
 """Rows that are filtered at a time."""
 
 
-def blank(height: int, width: int) -> NDArray[np.uint8]:
+def blank_canvas(height: int, width: int) -> NDArray[np.uint8]:
     """A colour picture to draw in, with room in its memory for what ``encode_png`` adds."""
     size = 3 * height * width
     return np.empty(size + height, np.uint8)[:size].reshape(height, width, 3)
@@ -35,8 +35,8 @@ def encode_png(pixels: NDArray[np.uint8] | NDArray[np.uint16], *, spend: bool = 
 
     Args:
         pixels: the picture.
-        spend: the caller needs it no more. What ``blank`` made is then filtered where it lies,
-            for a second copy of a large film in colour takes 40 MB.
+        spend: the caller no longer needs the picture, so that one made by ``blank_canvas`` is
+            filtered in place: a second copy of a large colour picture takes 40 MB.
     """
     height, width = pixels.shape[:2]
     colour = 2 if pixels.ndim == 3 else 0

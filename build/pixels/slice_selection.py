@@ -15,7 +15,7 @@ from medrcube.errors import ReadError
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class SliceChoice:
     """A slice, by its index in display order, and why it was chosen.
 
     ``instead`` tells the code and reason of a guide that could not be used.
@@ -26,7 +26,7 @@ class Choice:
     instead: tuple[str, str] | None = None
 
 
-def choose_slices(policy: str, volume: Volume, masks: Sequence[Mask]) -> tuple[Choice, ...]:
+def choose_slices(policy: str, volume: Volume, masks: Sequence[Mask]) -> tuple[SliceChoice, ...]:
     """Choose slices of a volume by a named policy of the card.
 
     Ties go to the slice nearest the middle of the volume, then to the lower index.
@@ -42,14 +42,14 @@ def choose_slices(policy: str, volume: Volume, masks: Sequence[Mask]) -> tuple[C
     """
     count = volume.slices.shape[0]
     if count == 1:
-        return (Choice(0, "the only one"),)
+        return (SliceChoice(0, "the only one"),)
     name, _, step = policy.partition(":")
     if name == "all":
-        return tuple(Choice(index, "all slices") for index in range(count))
+        return tuple(SliceChoice(index, "all slices") for index in range(count))
     if name == "stride":
         offset = (count - 1) % int(step) // 2
         return tuple(
-            Choice(index, f"every {step}th slice") for index in range(offset, count, int(step))
+            SliceChoice(index, f"every {step}th slice") for index in range(offset, count, int(step))
         )
     if name == "largest-mask":
         return (_largest(count, masks),)
@@ -64,32 +64,32 @@ def choose_slices(policy: str, volume: Volume, masks: Sequence[Mask]) -> tuple[C
     )
 
 
-def _middle(volume: Volume) -> Choice:
+def _middle(volume: Volume) -> SliceChoice:
     count = volume.slices.shape[0]
     if not volume.solid or volume.colour:
-        return Choice(count // 2, f"middle of {count}")
+        return SliceChoice(count // 2, f"middle of {count}")
     first, last = body_extent(volume)
-    return Choice(
+    return SliceChoice(
         slice_at_height(volume, Fraction(1, 2)), f"middle of slices {first} to {last}, of {count}"
     )
 
 
-def _largest(count: int, masks: Sequence[Mask]) -> Choice:
+def _largest(count: int, masks: Sequence[Mask]) -> SliceChoice:
     area = sum((mask.areas() for mask in masks), np.zeros(count, np.int64))
     if not area.any():
         raise ReadError("no region marks a pixel in any slice", code="no-slice")
     best = min(range(count), key=lambda k: (-int(area[k]), abs(2 * k - count + 1), k))
-    return Choice(best, f"largest marked area, {int(area[best])} pixels")
+    return SliceChoice(best, f"largest marked area, {int(area[best])} pixels")
 
 
-def _middle_of_all(count: int, masks: Sequence[Mask]) -> Choice:
+def _middle_of_all(count: int, masks: Sequence[Mask]) -> SliceChoice:
     complete = np.ones(count, np.bool_)
     for mask in masks:
         complete &= mask.areas() > 0
     slices = np.flatnonzero(complete) if masks else np.empty(0, np.int64)
     if not slices.size:
         raise ReadError("no slice shows every marked region", code="no-slice")
-    return Choice(
+    return SliceChoice(
         int(slices[slices.size // 2]),
         f"middle of the {slices.size} slices that show every marked region",
     )

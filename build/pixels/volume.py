@@ -22,7 +22,7 @@ Array = NDArray[Any]
 _BYTE: np.dtype[Any] = np.dtype(np.uint8)
 
 
-class Slices(Protocol):
+class SliceStack(Protocol):
     """A stack of pictures; numpy arrays are one, and so are readers that decode on demand.
 
     Slices are ``(rows, columns)`` stored values, or ``(rows, columns, 3)`` of RGB in uint8.
@@ -60,7 +60,7 @@ class LookupTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Greys:
+class PixelSemantics:
     """What stored values mean; the default says that they mean themselves.
 
     Attributes:
@@ -116,11 +116,11 @@ class Volume:
             says none. For marks drawn in space; never part of an output.
     """
 
-    slices: Slices
+    slices: SliceStack
     spacing: tuple[float, float, float] | None = None
     measured: bool = True
     affine: NDArray[np.float64] | None = None
-    greys: Greys = field(default_factory=Greys)
+    greys: PixelSemantics = field(default_factory=PixelSemantics)
     solid: bool = False
     uneven: bool = False
     slice_ids: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
@@ -189,7 +189,7 @@ class ForwardSlices(LazySlices):
 class PackedSlices(LazySlices):
     """A compressed copy of slices, for label maps: their few values pack to a hundredth."""
 
-    def __init__(self, slices: Slices) -> None:
+    def __init__(self, slices: SliceStack) -> None:
         """Take slices, one at a time, in ascending order."""
         super().__init__(slices.shape, slices.dtype)
         self._packed = tuple(
@@ -216,7 +216,7 @@ def without_equal_channels(picture: Array) -> Array:
     return picture
 
 
-def stack(slices: Slices) -> Array:
+def stack_slices(slices: SliceStack) -> Array:
     """All slices as one array; a copy only where they are not one already."""
     if isinstance(slices, np.ndarray):
         return slices

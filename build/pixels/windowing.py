@@ -18,8 +18,8 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.pixels.order_statistics import parts, values_at
-from medrcube.build.pixels.volume import Array, Greys, LookupTable, Volume
+from medrcube.build.pixels.order_statistics import row_blocks, values_at_ranks
+from medrcube.build.pixels.volume import Array, LookupTable, PixelSemantics, Volume
 from medrcube.errors import ReadError
 
 CT_PRESETS: Mapping[str, tuple[float, float]] = MappingProxyType(
@@ -36,7 +36,7 @@ Curve = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GreyScale:
+class DisplayTransform:
     """One way from stored values to 8-bit pictures, the same for every slice of a volume.
 
     Attributes:
@@ -47,7 +47,7 @@ class GreyScale:
     """
 
     numbers: Numbers
-    greys: Greys
+    greys: PixelSemantics
     table: NDArray[np.uint8] | None = None
     curve: Curve | None = None
 
@@ -64,7 +64,7 @@ class GreyScale:
         return _render(self.greys, stored, self.curve)
 
 
-def grey_scale(volume: Volume, policy: str) -> GreyScale:
+def display_transform(volume: Volume, policy: str) -> DisplayTransform:
     """The grey scale that a pixel policy (``sources.card.PixelPolicy.window``) asks for.
 
     ``header`` follows DICOM: modality transform, VOI table or first valid window, inversion
@@ -86,7 +86,7 @@ def grey_scale(volume: Volume, policy: str) -> GreyScale:
         low, high = _bit_range(volume)
         named: Numbers = {"window": "bits", "low": low, "high": high}
         return _scale(
-            volume, policy, Greys(inverted=volume.greys.inverted), _Ramp(low, high), named
+            volume, policy, PixelSemantics(inverted=volume.greys.inverted), _Ramp(low, high), named
         )
     if policy in CT_PRESETS:
         centre, width = CT_PRESETS[policy]
@@ -106,7 +106,7 @@ def grey_scale(volume: Volume, policy: str) -> GreyScale:
     return _range_scale(volume, policy, Fraction(match[1]), Fraction(match[2]))
 
 
-def modality_values(greys: Greys, stored: Array) -> NDArray[np.float64]:
+def modality_values(greys: PixelSemantics, stored: Array) -> NDArray[np.float64]:
     """Stored values in the unit of the modality (HU for CT), as float64 of the same shape."""
     if greys.modality_table is not None:
         return _look_up(greys.modality_table, stored)
@@ -149,17 +149,17 @@ class _TableCurve:
         return _look_up(self.table, np.floor(values)) * 255.0 / top
 
 
-def _colour_scale(policy: str) -> GreyScale:
+def _colour_scale(policy: str) -> DisplayTransform:
     if policy not in {"none", "header", "bits"}:
         raise ReadError(
             f"the picture is RGB, but the card's window policy {policy!r} needs grey values; "
             "use 'none' for coloured pictures",
             code="not-grey",
         )
-    return GreyScale(numbers={"policy": policy, "window": "colour"}, greys=Greys())
+    return DisplayTransform(numbers={"policy": policy, "window": "colour"}, greys=PixelSemantics())
 
 
-def _stored_scale(volume: Volume) -> GreyScale:
+def _stored_scale(volume: Volume) -> DisplayTransform:
     if volume.slices.dtype != np.uint8:
         raise ReadError(
             f"stored values are {volume.slices.dtype}, but the card's window policy 'none' "
@@ -167,13 +167,15 @@ def _stored_scale(volume: Volume) -> GreyScale:
             code="not-8-bit",
         )
     if volume.greys.inverted:
-        return _scale(volume, "none", Greys(inverted=True), _Ramp(0, 255), {"window": "none"})
-    return GreyScale(numbers={"policy": "none", "window": "none"}, greys=Greys())
+        return _scale(
+            volume, "none", PixelSemantics(inverted=True), _Ramp(0, 255), {"window": "none"}
+        )
+    return DisplayTransform(numbers={"policy": "none", "window": "none"}, greys=PixelSemantics())
 
 
 def _range_scale(
     volume: Volume, policy: str, low: Fraction | int, high: Fraction | int
-) -> GreyScale:
+) -> DisplayTransform:
     named = "range" if (low, high) == (0, 100) else "percentile"
     bottom, top = _percentiles(volume, low, high)
     if top <= bottom and named == "percentile":
@@ -186,14 +188,14 @@ def _range_scale(
             code="not-finite",
         )
     if top <= bottom:
-        flat = Greys(slope=volume.greys.slope, intercept=volume.greys.intercept)
+        flat = PixelSemantics(slope=volume.greys.slope, intercept=volume.greys.intercept)
         constant: Numbers = {"window": "constant", "low": bottom, "high": top}
         return _scale(volume, policy, flat, _Ramp(np.inf, np.inf), constant)
     numbers: Numbers = {"window": named, "low": bottom, "high": top}
     return _scale(volume, policy, volume.greys, _Ramp(bottom, top), numbers)
 
 
-def _header_curve(greys: Greys) -> tuple[Curve, Numbers] | None:
+def _header_curve(greys: PixelSemantics) -> tuple[Curve, Numbers] | None:
     if greys.voi_table is not None:
         numbers: Numbers = {"window": "table", "first": float(greys.voi_table.first)}
         return _TableCurve(greys.voi_table), numbers
@@ -233,7 +235,9 @@ def _bit_range(volume: Volume) -> tuple[float, float]:
     return (0.0, 2.0**bits - 1)
 
 
-def _scale(volume: Volume, policy: str, greys: Greys, curve: Curve, named: Numbers) -> GreyScale:
+def _scale(
+    volume: Volume, policy: str, greys: PixelSemantics, curve: Curve, named: Numbers
+) -> DisplayTransform:
     numbers: dict[str, float | str] = {"policy": policy, **named}
     if greys.modality_table is not None:
         numbers["modality"] = "table"
@@ -248,10 +252,12 @@ def _scale(volume: Volume, policy: str, greys: Greys, curve: Curve, named: Numbe
     table = None
     if _has_table(volume.slices.dtype):
         table = _render(greys, _all_values(volume.slices.dtype), curve)
-    return GreyScale(numbers=MappingProxyType(numbers), greys=greys, table=table, curve=curve)
+    return DisplayTransform(
+        numbers=MappingProxyType(numbers), greys=greys, table=table, curve=curve
+    )
 
 
-def _render(greys: Greys, stored: Array, curve: Curve) -> NDArray[np.uint8]:
+def _render(greys: PixelSemantics, stored: Array, curve: Curve) -> NDArray[np.uint8]:
     shade = curve(modality_values(greys, stored))
     grey = 255.0 - np.ceil(shade - 0.5) if greys.inverted else np.floor(shade + 0.5)
     return grey.astype(np.uint8)
@@ -269,7 +275,7 @@ def _through(table: NDArray[np.uint8], patterns: Array) -> NDArray[np.uint8]:
     without looking at each (``wrap``).
     """
     picture = np.empty(patterns.shape, np.uint8)
-    for source, target in zip(parts(patterns), parts(picture), strict=True):
+    for source, target in zip(row_blocks(patterns), row_blocks(picture), strict=True):
         np.take(table, source, out=target, mode="wrap")
     return picture
 
@@ -316,7 +322,7 @@ def _float_percentiles(
     places = [_rank(share, size) - 1 for share in (low, high)]
     if volume.greys.slope < 0:
         places = [size - 1 - place for place in places]
-    bottom, top = modality_values(volume.greys, values_at(volume.slices, places)).tolist()
+    bottom, top = modality_values(volume.greys, values_at_ranks(volume.slices, places)).tolist()
     return bottom, top
 
 
@@ -325,7 +331,7 @@ def _histogram(volume: Volume) -> NDArray[np.int64]:
     dtype = volume.slices.dtype
     counts = np.zeros(2 ** (8 * dtype.itemsize), np.int64)
     for k in range(volume.slices.shape[0]):
-        for part in parts(_patterns(volume.slices[k])):
+        for part in row_blocks(_patterns(volume.slices[k])):
             counts += np.bincount(part.ravel(), minlength=len(counts))
     if volume.greys.padding is not None:
         first, last = volume.greys.padding

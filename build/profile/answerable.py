@@ -1,7 +1,7 @@
-"""Which answers of a source may be asked, and against what, told from stand-ins for its pictures.
+"""Answers of a source that may be asked, and their possible distractors, from placeholder cases.
 
-A stand-in is a case of which one fact is known, with a picture that nobody rendered. It goes
-through the same rules as a real one (``fact_rules``, ``prepare``), so that what a card says of
+A placeholder is a case with one known fact and a picture that was never rendered. It goes through
+the rules of a real one (``fact_rules``, ``prepare_questions``), so that what a card says of
 visibility, evidence, groups and scope holds here as it does in a build.
 """
 
@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
-from medrcube.build.questions.eligibility import Prepared, prepare
-from medrcube.build.questions.fact_rules import RULES, Grounds, derive
+from medrcube.build.questions.eligibility import PreparedQuestions, prepare_questions
+from medrcube.build.questions.fact_rules import FACT_RULES, CaseFactsCache, derive_questions
 from medrcube.build.stages.plan import artefacts_of
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import Case, FactKind, ImageRef, Label, Rectangle, Region, State
@@ -27,7 +27,7 @@ _MANY = (FactKind.FINDING, FactKind.DISEASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class AnswerableFact:
     """What one fact of a source leads to.
 
     Attributes:
@@ -41,11 +41,11 @@ class Standing:
     field: str
     shown: str
     concept: str
-    prepared: Prepared
+    prepared: PreparedQuestions
     assumed: bool = False
 
 
-def standings(card: Card, rules: Rules | None = None) -> Iterator[Standing]:
+def answerable_facts(card: Card, rules: Rules | None = None) -> Iterator[AnswerableFact]:
     """Every fact that the tasks of a card ask about, alone on its kind of picture.
 
     A picture is taken to show what its field speaks of. Where nothing may be asked of a value
@@ -53,9 +53,13 @@ def standings(card: Card, rules: Rules | None = None) -> Iterator[Standing]:
     """
     rules = rules or _rules()
     case = Case(key="any", images=(ImageRef(paths=()),))
-    yield Standing(field="", shown="clean", concept="", prepared=prepared_of(card, [case], rules))
+    yield AnswerableFact(
+        field="", shown="clean", concept="", prepared=prepare_cases(card, [case], rules)
+    )
     for field in card.fields.values():
-        kinds = {it.artefact for it in RULES if it.kind is field.kind and it.task in card.tasks}
+        kinds = {
+            it.artefact for it in FACT_RULES if it.kind is field.kind and it.task in card.tasks
+        }
         for shown in sorted(kinds):
             for concept in field.concepts() if field.constant is None else ():
                 found = _of_fact(card, field, concept, shown, rules)
@@ -63,12 +67,12 @@ def standings(card: Card, rules: Rules | None = None) -> Iterator[Standing]:
                 if not found.ready and field.group is None and field.kind in _MANY:
                     found = _of_fact(card, field, concept, shown, rules, denied=True)
                     assumed = bool(found.ready)
-                yield Standing(
+                yield AnswerableFact(
                     field=field.name, shown=shown, concept=concept, prepared=found, assumed=assumed
                 )
 
 
-def samples_of(card: Card, case: Case) -> list[Sample]:
+def placeholder_samples(card: Card, case: Case) -> list[Sample]:
     """The pictures of a case as far as they are known before any is rendered."""
     return [
         _sample(card, case, artefact.kind, artefact.field, artefact.concept)
@@ -76,18 +80,25 @@ def samples_of(card: Card, case: Case) -> list[Sample]:
     ]
 
 
-def prepared_of(card: Card, cases: Iterable[Case], rules: Rules | None = None) -> Prepared:
+def prepare_cases(
+    card: Card, cases: Iterable[Case], rules: Rules | None = None
+) -> PreparedQuestions:
     """What may be asked of cases, as far as no picture decides it."""
     rules = rules or _rules()
-    grounds = Grounds(card=card, terms=rules.terms)
+    grounds = CaseFactsCache(card=card, terms=rules.terms)
     queries = (
         query
         for case in cases
-        for query in derive(
-            card, case, samples_of(card, case), rules.terms, rules.relations, grounds=grounds
+        for query in derive_questions(
+            card,
+            case,
+            placeholder_samples(card, case),
+            rules.terms,
+            rules.relations,
+            grounds=grounds,
         )
     )
-    return prepare(queries, rules, SOURCES, seed=0)
+    return prepare_questions(queries, rules, SOURCES, seed=0)
 
 
 @cache
@@ -97,7 +108,7 @@ def _rules() -> Rules:
 
 def _of_fact(
     card: Card, field: Field, concept: str, shown: str, rules: Rules, *, denied: bool = False
-) -> Prepared:
+) -> PreparedQuestions:
     image = ImageRef(paths=())
     label = Label(field=field.name, value=_raw(field, concept), evidence="stand-in")
     others = [it for it in field.concepts() if it != concept] if denied else []
@@ -111,9 +122,9 @@ def _of_fact(
     )
     marks = ("", "") if shown == "clean" else (field.name, concept)
     sample = _sample(card, case, shown, *marks)
-    queries = derive(card, case, [sample], rules.terms, rules.relations)
+    queries = derive_questions(card, case, [sample], rules.terms, rules.relations)
     asked = [query for query in queries if query.field == field.name]
-    return prepare(asked, rules, SOURCES, seed=0)
+    return prepare_questions(asked, rules, SOURCES, seed=0)
 
 
 def _region(label: Label) -> Region:

@@ -14,17 +14,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from medrcube.build.profile.margin_fit import Key as ShelfKey
-from medrcube.build.profile.margin_fit import Stock, fit
+from medrcube.build.profile.margin_fit import GroupAnswer as ShelfKey
+from medrcube.build.profile.margin_fit import Supply, fit_margins
 from medrcube.build.profile.profile import Profile
-from medrcube.build.questions.eligibility import Ready
+from medrcube.build.questions.eligibility import EligibleQuestion
 from medrcube.build.questions.item_table import Item
 from medrcube.build.questions.quotas import (
     QUOTA,
+    AnswerCell,
     Key,
-    Lot,
+    answer_cell_of,
     key_of,
-    lot_of,
     patient_of,
     select_cells,
 )
@@ -38,7 +38,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class ItemBatch:
     """What became of the questions that were asked.
 
     Attributes:
@@ -59,7 +59,7 @@ class Made:
 Trim = Callable[[Sequence[Item]], Sequence[Item]]
 """Leaves out what is beyond a plan or quota."""
 
-Make = Callable[[Sequence[Ready], Trim], Made]
+Make = Callable[[Sequence[EligibleQuestion], Trim], ItemBatch]
 """Turns chosen questions into items, trimmed before the rules on a batch are applied."""
 
 SPARE = 2
@@ -67,7 +67,7 @@ SPARE = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class ProfilePlan:
     """What a profile led to.
 
     Attributes:
@@ -82,14 +82,14 @@ class Plan:
 
     items: tuple[Item, ...]
     dropped: Counter[str]
-    available: Stock
-    held: Stock
+    available: Supply
+    held: Supply
     planned: Mapping[Voxel, int]
-    answered: tuple[Ready, ...]
+    answered: tuple[EligibleQuestion, ...]
     holders: Mapping[Key, frozenset[str]]
 
 
-def build_toward(profile: Profile, ready: Sequence[Ready], make: Make) -> Plan:
+def plan_items(profile: Profile, ready: Sequence[EligibleQuestion], make: Make) -> ProfilePlan:
     """Make items of the questions that come nearest to a profile.
 
     No margin is ever overshot, so the plan with most items is the nearest. The same set of
@@ -106,39 +106,39 @@ def build_toward(profile: Profile, ready: Sequence[Ready], make: Make) -> Plan:
     quota -= Counter(item.task for item in best.kept)
     for reason, count in best.lost.items():
         quota[reason.partition(": ")[0]] -= count
-    return Plan(
+    return ProfilePlan(
         items=tuple(best.kept),
         dropped=best.lost + Counter({f"{task}: {QUOTA}": n for task, n in quota.items()}),
         available=rounds[0].stock,
-        held=stock_of(rounds[-1].left, profile.per_patient),
+        held=supply_of(rounds[-1].left, profile.per_patient),
         planned=rounds[0].planned,
         answered=tuple(best.answered),
         holders=_holders(ready),
     )
 
 
-def _holders(ready: Iterable[Ready]) -> dict[Key, frozenset[str]]:
+def _holders(ready: Iterable[EligibleQuestion]) -> dict[Key, frozenset[str]]:
     holders: dict[Key, set[str]] = {}
     for one in ready:
         holders.setdefault(key_of(one), set()).add(one.query.sample.source)
     return {key: frozenset(sources) for key, sources in holders.items()}
 
 
-def stock_of(ready: Iterable[Ready], per_patient: int) -> Stock:
+def supply_of(ready: Iterable[EligibleQuestion], per_patient: int) -> Supply:
     """What there is to ask, counting no patient more often than allowed in a cell."""
     cells: Counter[tuple[Voxel, str]] = Counter()
-    lots: Counter[tuple[Lot, str]] = Counter()
+    lots: Counter[tuple[AnswerCell, str]] = Counter()
     names: dict[ShelfKey, set[str]] = {}
     seen: set[tuple[ShelfKey, int]] = set()
     for one in ready:
-        patient, lot = patient_of(one), lot_of(one)
+        patient, lot = patient_of(one), answer_cell_of(one)
         cells[lot.cell, patient] += 1
         lots[lot, patient] += 1
         key = (lot.shelf, lot.answer)
         if one.against is not None and (key, one.against.number) not in seen:
             seen.add((key, one.against.number))
             names.setdefault(key, set()).update(one.against.labels)
-    return Stock(
+    return Supply(
         cells=_bounded(cells, per_patient),
         lots=_bounded(lots, per_patient),
         names={key: frozenset(found) for key, found in names.items()},
@@ -146,7 +146,7 @@ def stock_of(ready: Iterable[Ready], per_patient: int) -> Stock:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Round:
+class _PlanningRound:
     """One plan and what came of it.
 
     Attributes:
@@ -158,21 +158,23 @@ class _Round:
         left: what may be asked without them.
     """
 
-    stock: Stock
+    stock: Supply
     planned: Mapping[Voxel, int]
     kept: Sequence[Item]
-    answered: Sequence[Ready]
+    answered: Sequence[EligibleQuestion]
     lost: Counter[str]
-    left: Sequence[Ready]
+    left: Sequence[EligibleQuestion]
 
 
-def _rounds(profile: Profile, ready: Sequence[Ready], make: Make) -> Iterator[_Round]:
+def _rounds(
+    profile: Profile, ready: Sequence[EligibleQuestion], make: Make
+) -> Iterator[_PlanningRound]:
     failed: Counter[str] = Counter()
     wide = profile.times(SPARE)
     for _ in range(ROUNDS):
-        stock = stock_of(ready, profile.per_patient)
-        table = fit(profile, stock)
-        more = fit(wide, stock)
+        stock = supply_of(ready, profile.per_patient)
+        table = fit_margins(profile, stock)
+        more = fit_margins(wide, stock)
         asked = select_cells(
             ready,
             more.cells,
@@ -182,10 +184,10 @@ def _rounds(profile: Profile, ready: Sequence[Ready], make: Make) -> Iterator[_R
         )
         made = make(asked, partial(_trim, profile))
         failed = failed + made.lost
-        kept = set(map(_asks, made.kept))
-        answered = [one for one in asked if _asked(one) in kept]
+        kept = set(map(_item_question_id, made.kept))
+        answered = [one for one in asked if _question_id(one) in kept]
         left = _without_lost(ready, asked, made)
-        yield _Round(
+        yield _PlanningRound(
             stock=stock,
             planned=table.cells,
             kept=made.kept,
@@ -201,8 +203,8 @@ def _rounds(profile: Profile, ready: Sequence[Ready], make: Make) -> Iterator[_R
 def _trim(profile: Profile, items: Sequence[Item]) -> Sequence[Item]:
     """As many items of each cell as the profile plans out of those that there are, by lot."""
     cells = Counter(map(_cell, items))
-    stock = Stock(cells=cells, lots={Lot(cell): count for cell, count in cells.items()})
-    room = dict(fit(profile, stock).cells)
+    stock = Supply(cells=cells, lots={AnswerCell(cell): count for cell, count in cells.items()})
+    room = dict(fit_margins(profile, stock).cells)
     kept = []
     for item in _in_turn(items, profile.sources_per_key):
         if room.get(_cell(item), 0) > 0:
@@ -213,7 +215,7 @@ def _trim(profile: Profile, items: Sequence[Item]) -> Sequence[Item]:
 
 def _in_turn(items: Sequence[Item], sources_per_key: int) -> list[Item]:
     """By lot, but first those that bring a key a source which it still needs."""
-    by_lot = sorted(items, key=lambda item: tie("trim", *_asks(item)))
+    by_lot = sorted(items, key=lambda item: tie("trim", *_item_question_id(item)))
     if sources_per_key == 1:
         return by_lot
     known: dict[tuple[str, str, str], set[str]] = {}
@@ -232,24 +234,30 @@ def _cell(item: Item) -> Voxel:
     return Voxel(Anatomy(item.anatomy), Modality(item.modality), Task(item.task))
 
 
-def _without_lost(ready: Sequence[Ready], asked: Sequence[Ready], made: Made) -> Sequence[Ready]:
+def _without_lost(
+    ready: Sequence[EligibleQuestion], asked: Sequence[EligibleQuestion], made: ItemBatch
+) -> Sequence[EligibleQuestion]:
     """Leave out what failed, and of every lot that the rules cut all that they did not keep."""
-    written, kept = set(map(_asks, made.written)), set(map(_asks, made.kept))
+    written, kept = (
+        set(map(_item_question_id, made.written)),
+        set(map(_item_question_id, made.kept)),
+    )
     surplus = written - kept
-    cut = {lot_of(one) for one in asked if _asked(one) in surplus}
+    cut = {answer_cell_of(one) for one in asked if _question_id(one) in surplus}
     return [
         one
         for one in ready
-        if one.identity not in made.failed and (lot_of(one) not in cut or _asked(one) in kept)
+        if one.identity not in made.failed
+        and (answer_cell_of(one) not in cut or _question_id(one) in kept)
     ]
 
 
-def _asked(one: Ready) -> tuple[str, str, str, str]:
+def _question_id(one: EligibleQuestion) -> tuple[str, str, str, str]:
     query = one.query
     return (query.task.value, query.sample.id, query.field, query.key)
 
 
-def _asks(item: Item) -> tuple[str, str, str, str]:
+def _item_question_id(item: Item) -> tuple[str, str, str, str]:
     return (item.task, item.sample, item.field, item.concept)
 
 

@@ -13,9 +13,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from medrcube.build.profile.cell_planning import Plan
+from medrcube.build.profile.cell_planning import ProfilePlan
 from medrcube.build.profile.profile import Profile
-from medrcube.build.profile.source_suggestions import Closer, adding, closers_of, way_to
+from medrcube.build.profile.source_suggestions import (
+    SourceSuggestion,
+    suggest_sources,
+    suggestion_path,
+    suggestions_for,
+)
 from medrcube.build.questions.item_table import Item
 from medrcube.build.questions.quotas import Key, key_of, patient_of, picture_of
 from medrcube.sources._framework.card import Card
@@ -106,7 +111,7 @@ class ProfileReport:
     outside: tuple[str, ...]
     margins: tuple[Margin, ...]
     cells: Mapping[str, Mapping[str, int]]
-    closers: tuple[Closer, ...]
+    closers: tuple[SourceSuggestion, ...]
     way: tuple[tuple[str, int], ...]
     off: tuple[str, ...]
     sources_per_key: int
@@ -167,7 +172,7 @@ class ProfileReport:
 
 def report_on(
     profile: Profile,
-    plan: Plan,
+    plan: ProfilePlan,
     items: Sequence[Item],
     cards: Iterable[Card],
     *,
@@ -195,7 +200,7 @@ def report_on(
     levels = _levels(plan)
     spread = _spread(plan)
     others = [card for card in cards if card.id not in there | profile.off]
-    closers = closers_of(profile, plan.held, missing, others) if left else ()
+    closers = suggest_sources(profile, plan.held, missing, others) if left else ()
     known = {card.id: card for card in others}
     return ProfileReport(
         name=profile.name,
@@ -217,7 +222,7 @@ def report_on(
                 wanted=profile.margins[axis][value],
                 planned=planned[axis, value],
                 made=got[axis, value],
-                sources=adding(profile, (axis, value), missing, closers, known),
+                sources=suggestions_for(profile, (axis, value), missing, closers, known),
             )
             for axis, value in missing
         ),
@@ -230,7 +235,7 @@ def report_on(
             for cell in sorted({*plan.available.cells, *made})
         },
         closers=closers,
-        way=way_to(profile, plan.held, closers, known),
+        way=suggestion_path(profile, plan.held, closers, known),
         off=tuple(sorted(there & profile.off)),
         sources_per_key=profile.sources_per_key,
         keys=len(spread),
@@ -243,7 +248,7 @@ def report_on(
     )
 
 
-def _spread(plan: Plan) -> dict[Key, set[str]]:
+def _spread(plan: ProfilePlan) -> dict[Key, set[str]]:
     """Key -> sources of its items."""
     spread: dict[Key, set[str]] = {}
     for one in plan.answered:
@@ -251,7 +256,9 @@ def _spread(plan: Plan) -> dict[Key, set[str]]:
     return spread
 
 
-def _few_sources(spread: Mapping[Key, set[str]], plan: Plan, wanted: int) -> tuple[FewSources, ...]:
+def _few_sources(
+    spread: Mapping[Key, set[str]], plan: ProfilePlan, wanted: int
+) -> tuple[FewSources, ...]:
     return tuple(
         FewSources(
             task=key[0].value,
@@ -265,7 +272,7 @@ def _few_sources(spread: Mapping[Key, set[str]], plan: Plan, wanted: int) -> tup
     )
 
 
-def _levels(plan: Plan) -> dict[str, set[Level]]:
+def _levels(plan: ProfilePlan) -> dict[str, set[Level]]:
     """Picture -> levels of the tasks that its items have."""
     levels: dict[str, set[Level]] = {}
     for one in plan.answered:

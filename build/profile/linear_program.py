@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-class Rows:
+class Constraints:
     """Bounds on sums of variables: ``low <= sum of factor x variable <= high``.
 
     Args:
@@ -38,9 +38,9 @@ class Rows:
         self.columns += columns
         return self.columns - columns
 
-    def copy(self) -> Rows:
+    def copy(self) -> Constraints:
         """The same rows, to be added to."""
-        rows = Rows(self.columns)
+        rows = Constraints(self.columns)
         rows._entries, rows._bounds = [*self._entries], [*self._bounds]
         return rows
 
@@ -54,9 +54,9 @@ class Rows:
         return import_module("scipy.optimize").LinearConstraint(matrix.tocsr(), low, high)
 
 
-def least(
+def minimize(
     objective: Floats,
-    rows: Rows,
+    rows: Constraints,
     *,
     low: Floats | float = 0.0,
     high: Floats | float = np.inf,
@@ -82,7 +82,9 @@ def least(
     return None if found.x is None else np.asarray(found.x, dtype=np.float64)
 
 
-def nearest(point: Floats, rows: Rows, *, low: Floats, high: Floats) -> Floats | None:
+def nearest_integer_point(
+    point: Floats, rows: Constraints, *, low: Floats, high: Floats
+) -> Floats | None:
     """The whole point within the bounds whose distances to ``point`` sum to least, if any."""
     count = len(point)
     wide = rows.copy()
@@ -90,7 +92,7 @@ def nearest(point: Floats, rows: Rows, *, low: Floats, high: Floats) -> Floats |
     for n in range(count):
         parts = [(n, 1.0), (first + n, 1.0), (first + count + n, -1.0)]
         wide.add(parts, float(point[n]), float(point[n]))
-    found = least(
+    found = minimize(
         np.concatenate([np.zeros(count), np.ones(2 * count)]),
         wide,
         low=np.concatenate([low, np.zeros(2 * count)]),

@@ -29,9 +29,14 @@ from typing import TypeVar
 
 import numpy as np
 
-from medrcube.build.profile.linear_program import Floats, Rows, least, nearest
+from medrcube.build.profile.linear_program import (
+    Constraints,
+    Floats,
+    minimize,
+    nearest_integer_point,
+)
 from medrcube.build.profile.profile import Profile
-from medrcube.build.questions.quotas import Lot
+from medrcube.build.questions.quotas import AnswerCell
 from medrcube.errors import MedrcubeError
 from medrcube.taxonomy import Voxel
 
@@ -52,12 +57,12 @@ _WIDEN = (1, 2, 8)
 K = TypeVar("K")
 V = TypeVar("V")
 
-Key = tuple[str, str]
+GroupAnswer = tuple[str, str]
 """An answer among questions that share their options: (shelf, answer)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stock:
+class Supply:
     """What may be asked, counted under the bound on patients.
 
     Attributes:
@@ -67,12 +72,12 @@ class Stock:
     """
 
     cells: Mapping[Voxel, int] = field(default_factory=dict)
-    lots: Mapping[Lot, int] = field(default_factory=dict)
-    names: Mapping[Key, frozenset[str]] = field(default_factory=dict)
+    lots: Mapping[AnswerCell, int] = field(default_factory=dict)
+    names: Mapping[GroupAnswer, frozenset[str]] = field(default_factory=dict)
 
-    def beside(self, other: Stock) -> Stock:
+    def beside(self, other: Supply) -> Supply:
         """What there is of both together."""
-        return Stock(
+        return Supply(
             cells=_joined(self.cells, other.cells, operator.add),
             lots=_joined(self.lots, other.lots, operator.add),
             names=_joined(self.names, other.names, operator.or_),
@@ -80,7 +85,7 @@ class Stock:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class MarginFit:
     """Items to ask of each cell, and most items of each lot; what gets none is left out.
 
     Lots are what the even table gives them and a step of its lines more, so that whoever chooses
@@ -88,10 +93,10 @@ class Table:
     """
 
     cells: Mapping[Voxel, int]
-    lots: Mapping[Lot, int]
+    lots: Mapping[AnswerCell, int]
 
 
-def reach(profile: Profile, stock: Stock) -> float:
+def reachable_items(profile: Profile, stock: Supply) -> float:
     """Most items that the stock gives towards a profile; an upper bound within one item or so.
 
     It is the optimum over fractions, which is quick and grows with the stock.
@@ -102,7 +107,7 @@ def reach(profile: Profile, stock: Stock) -> float:
     return float(program.most().sum())
 
 
-def fit(profile: Profile, stock: Stock) -> Table:
+def fit_margins(profile: Profile, stock: Supply) -> MarginFit:
     """Items to ask of each cell.
 
     The same stock gives the same table, in any order. Of equally good tables the solver's choice
@@ -110,13 +115,13 @@ def fit(profile: Profile, stock: Stock) -> Table:
     """
     program = _Program(profile, stock)
     if not program.cells:
-        return Table(cells={}, lots={})
+        return MarginFit(cells={}, lots={})
     most = program.most(whole=True)
     even, lots = program.spread(most.sum())
     near = program.rounded(even, most.sum())
     cells = zip(program.cells, most if near is None else near, strict=True)
     due = zip(program.lots, np.ceil((lots - _EVEN) * _STEP), strict=True)
-    return Table(
+    return MarginFit(
         cells={cell: int(count) for cell, count in cells if count},
         lots={lot: int(count) for lot, count in due if count > 0},
     )
@@ -125,14 +130,14 @@ def fit(profile: Profile, stock: Stock) -> Table:
 class _Program:
     """The linear program of one profile and stock; the first variables are the cells."""
 
-    def __init__(self, profile: Profile, stock: Stock) -> None:
+    def __init__(self, profile: Profile, stock: Supply) -> None:
         self.cells = sorted(c for c, n in stock.cells.items() if n > 0 and profile.wants(c))
         wanted = set(self.cells)
         self.lots = sorted(lot for lot, n in stock.lots.items() if n > 0 and lot.cell in wanted)
         room = [stock.cells[cell] for cell in self.cells]
         self._room = np.array([*room, *(stock.lots[lot] for lot in self.lots)], dtype=float)
-        self._margins = Rows(len(self.cells))
-        self._rows = Rows(len(self._room))
+        self._margins = Constraints(len(self.cells))
+        self._rows = Constraints(len(self._room))
         self._bound_margins(profile)
         self._bound_lots(stock)
 
@@ -146,11 +151,11 @@ class _Program:
                 rows.add(_ones(members), 0.0, profile.margins[axis][value])
             rows.add(_ones(range(len(self.cells))), 0.0, profile.total)
 
-    def _bound_lots(self, stock: Stock) -> None:
+    def _bound_lots(self, stock: Supply) -> None:
         """A cell is the sum of its lots, and no answer has more questions than partners."""
         place = {cell: index for index, cell in enumerate(self.cells)}
         of_cell: list[list[int]] = [[] for _ in self.cells]
-        of_key: dict[Key, list[int]] = {}
+        of_key: dict[GroupAnswer, list[int]] = {}
         for index, lot in enumerate(self.lots, len(self.cells)):
             of_cell[place[lot.cell]].append(index)
             if lot.shelf:
@@ -180,8 +185,8 @@ class _Program:
         objective, integral = np.zeros(len(self._high)), np.zeros(len(self._high))
         objective[:count] = -1.0
         integral[:count] = whole
-        found = least(objective, self._rows, high=self._high, integral=integral)
-        cells = _solved(found)[:count]
+        found = minimize(objective, self._rows, high=self._high, integral=integral)
+        cells = _require_solution(found)[:count]
         return np.round(cells) if whole else cells
 
     def spread(self, total: float) -> tuple[Floats, Floats]:
@@ -197,7 +202,7 @@ class _Program:
             rows.add([(variable, -1.0), *pieces], 0.0, 0.0)
             high.append(widths)
             costs.append(weight * slopes)
-        found = _solved(least(np.concatenate(costs), rows, high=np.concatenate(high)))
+        found = _require_solution(minimize(np.concatenate(costs), rows, high=np.concatenate(high)))
         return found[:count], found[count : len(self._room)]
 
     def rounded(self, even: Floats, total: float) -> Floats | None:
@@ -208,7 +213,9 @@ class _Program:
         down = np.floor(even + _EVEN)
         for wide in _WIDEN:
             low = np.maximum(down - (wide - 1), 0.0)
-            found = nearest(even, rows, low=low, high=np.minimum(down + wide, self._room[:count]))
+            found = nearest_integer_point(
+                even, rows, low=low, high=np.minimum(down + wide, self._room[:count])
+            )
             if found is not None:
                 return found
         return None
@@ -218,7 +225,7 @@ def _ones(variables: Iterable[int]) -> list[tuple[int, float]]:
     return [(variable, 1.0) for variable in variables]
 
 
-def _solved(found: Floats | None) -> Floats:
+def _require_solution(found: Floats | None) -> Floats:
     if found is None:
         raise MedrcubeError("profile: the solver found no table; please report this workspace")
     return found

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
-from medrcube.build.profile.answerable import prepared_of
-from medrcube.build.stages.contradictions import hear
+from medrcube.build.profile.answerable import prepare_cases
+from medrcube.build.stages.contradictions import check_labels
 from medrcube.errors import SourceError
 from medrcube.facts import Case
 from medrcube.ontologies.terms import load_terms
@@ -25,18 +25,18 @@ _AT_ONCE = 5000
 
 
 @dataclass(slots=True, kw_only=True)
-class Tally:
+class AnswerTally:
     """Pictures by concept, and what may stand against each on some of them."""
 
     pictures: Counter[str] = field(default_factory=Counter)
     beside: dict[str, set[str]] = field(default_factory=dict)
 
 
-Counted = Mapping[tuple[str, str], Tally]
+AnswerTallies = Mapping[tuple[str, str], AnswerTally]
 """(field, kind of picture) -> what was counted."""
 
 
-def count_answers(source: Source, root: Path) -> Counted:
+def count_answers(source: Source, root: Path) -> AnswerTallies:
     """Pictures of each answer that may be asked about at default settings.
 
     What only pixels tell is not known here: how large a mask is, which pictures are broken, have
@@ -45,15 +45,15 @@ def count_answers(source: Source, root: Path) -> Counted:
     Raises:
         SourceError: the tree fits no layout, or the adapter breaks its contract.
     """
-    found: dict[tuple[str, str], Tally] = {}
+    found: dict[tuple[str, str], AnswerTally] = {}
     cases = cases_of(source, root)
     while some := list(islice(cases, _AT_ONCE)):
-        for one in prepared_of(source.card, some).ready:
+        for one in prepare_cases(source.card, some).ready:
             query = one.query
             asked = source.card.fields.get(query.field)
             if asked is None or asked.constant:
                 continue
-            tally = found.setdefault((query.field, query.sample.artefact), Tally())
+            tally = found.setdefault((query.field, query.sample.artefact), AnswerTally())
             tally.pictures[query.key] += 1
             if asked.group is None and query.sample.artefact == "clean" and one.against:
                 own = set(one.against.labels.values()).intersection(asked.concepts())
@@ -61,7 +61,7 @@ def count_answers(source: Source, root: Path) -> Counted:
     return found
 
 
-def as_counts(found: Counted, evidence: str) -> tuple[Count, ...]:
+def as_counts(found: AnswerTallies, evidence: str) -> tuple[Count, ...]:
     """What was counted as a card holds it."""
     return tuple(
         Count(
@@ -106,4 +106,4 @@ def cases_of(source: Source, root: Path) -> Iterator[Case]:
     terms = load_terms()
     for found in source.scan(root, report.layout):
         if isinstance(found, Case) and quirk_of(source.card, found.key, "drop") is None:
-            yield hear(source.card, found, terms).case
+            yield check_labels(source.card, found, terms).case

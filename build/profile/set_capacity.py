@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filled:
+class SetCapacity:
     """What a shelf yields.
 
     Attributes:
@@ -40,9 +40,9 @@ class Filled:
         return self.more + self.two
 
 
-def fill(
+def set_capacity(
     counts: Mapping[str, int], beside: Mapping[str, frozenset[str]], options: int = 4
-) -> Filled:
+) -> SetCapacity:
     """Most items of a shelf, larger sets first.
 
     Args:
@@ -64,19 +64,21 @@ def fill(
     pairs = dict.fromkeys(counts, 0)
     for size in range(min(options, reach), 1, -1):
         into = keys if size > 2 else pairs
-        for name, taken in _taken(left, size).items():
+        for name, taken in _questions_per_answer(left, size).items():
             left[name] -= taken
             into[name] += taken
-    return Filled(keys=keys, pairs=pairs)
+    return SetCapacity(keys=keys, pairs=pairs)
 
 
-def scarcest(
+def scarcest_answer(
     counts: Mapping[str, int], beside: Mapping[str, frozenset[str]], options: int = 4
 ) -> str | None:
     """The answer of which a tenth more questions would add most items; ``None`` when none would."""
-    base = fill(counts, beside, options).items
+    base = set_capacity(counts, beside, options).items
     gains = {
-        name: fill({**counts, name: count + max(options, count // 10)}, beside, options).items
+        name: set_capacity(
+            {**counts, name: count + max(options, count // 10)}, beside, options
+        ).items
         - base
         for name, count in sorted(counts.items())
     }
@@ -84,7 +86,7 @@ def scarcest(
     return best if best is not None and gains[best] > max(options, counts[best] // 10) else None
 
 
-def _taken(counts: Mapping[str, int], size: int) -> dict[str, int]:
+def _questions_per_answer(counts: Mapping[str, int], size: int) -> dict[str, int]:
     """Questions of each answer in sets of one size; they sum to a multiple of it."""
     low, high = 0, sum(counts.values()) // size
     while low < high:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from medrcube.build.profile.margin_fit import Key, Stock, reach
+from medrcube.build.profile.margin_fit import GroupAnswer, Supply, reachable_items
 from medrcube.build.profile.profile import Profile
 from medrcube.build.questions.fact_rules import MODALITY_CONCEPTS
-from medrcube.build.questions.quotas import Lot
+from medrcube.build.questions.quotas import AnswerCell
 from medrcube.ontologies.label_words import normalise
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.card import Card
@@ -31,7 +31,7 @@ _WHOLE = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Closer:
+class SourceSuggestion:
     """A source that is not in the workspace and would bring it nearer.
 
     Attributes:
@@ -47,18 +47,18 @@ class Closer:
     cells: tuple[str, ...]
 
 
-def closers_of(
-    profile: Profile, held: Stock, missing: Mapping[Bound, int], cards: Iterable[Card]
-) -> tuple[Closer, ...]:
+def suggest_sources(
+    profile: Profile, held: Supply, missing: Mapping[Bound, int], cards: Iterable[Card]
+) -> tuple[SourceSuggestion, ...]:
     """What each source alone would add to what there is, with all questions chosen anew."""
-    now = reach(profile, held)
+    now = reachable_items(profile, held)
     closers = []
     for card in cards:
-        adds = int(reach(profile, held.beside(_promised(card))) - now + _WHOLE)
+        adds = int(reachable_items(profile, held.beside(_promised_supply(card))) - now + _WHOLE)
         if adds:
             cells = [cell for cell in sorted(card.voxels) if _lack(profile, cell, missing)]
             closers.append(
-                Closer(
+                SourceSuggestion(
                     source=card.id,
                     access=card.access.mode,
                     adds=adds,
@@ -68,40 +68,40 @@ def closers_of(
     return tuple(sorted(closers, key=_rank))
 
 
-def way_to(
-    profile: Profile, held: Stock, closers: Sequence[Closer], cards: Mapping[str, Card]
+def suggestion_path(
+    profile: Profile, held: Supply, closers: Sequence[SourceSuggestion], cards: Mapping[str, Card]
 ) -> tuple[tuple[str, int], ...]:
     """Always the source that adds most to what there is by then.
 
     What a source adds falls as others come in, but for keys that wait for partners, so those that
     added less before are looked at only until one still leads (Minoux 1978).
     """
-    now, waiting = reach(profile, held), list(closers)
+    now, waiting = reachable_items(profile, held), list(closers)
     way: list[tuple[str, int]] = []
     while waiting and len(way) < _STEPS:
-        fresh: list[tuple[Closer, Stock]] = []
+        fresh: list[tuple[SourceSuggestion, Supply]] = []
         for closer in waiting:
             if fresh and closer.adds <= max(it.adds for it, _ in fresh):
                 break
-            wider = held.beside(_promised(cards[closer.source]))
-            adds = int(reach(profile, wider) - now + _WHOLE)
+            wider = held.beside(_promised_supply(cards[closer.source]))
+            adds = int(reachable_items(profile, wider) - now + _WHOLE)
             fresh.append((replace(closer, adds=adds), wider))
         best, wider = min(fresh, key=lambda entry: _rank(entry[0]))
         if not best.adds:
             break
         way.append((best.source, best.adds))
-        held, now = wider, reach(profile, wider)
+        held, now = wider, reachable_items(profile, wider)
         looked = {it.source: it for it, _ in fresh}
         waiting = sorted((looked.get(it.source, it) for it in waiting), key=_rank)
         waiting = [it for it in waiting if it.adds and it.source != best.source]
     return tuple(way)
 
 
-def adding(
+def suggestions_for(
     profile: Profile,
     bound: Bound,
     missing: Mapping[Bound, int],
-    closers: Iterable[Closer],
+    closers: Iterable[SourceSuggestion],
     cards: Mapping[str, Card],
 ) -> tuple[tuple[str, int], ...]:
     """Sources that have questions for a value, with the most that each adds to it.
@@ -120,22 +120,22 @@ def adding(
     return tuple((name, adds) for *_, name, adds in sorted(ranked))
 
 
-def _promised(card: Card) -> Stock:
+def _promised_supply(card: Card) -> Supply:
     """What a source may hold by its card: every image in each of its cells, each patient new.
 
     More than it will give. Only the answer to "which modality" is known beforehand.
     """
     cells = dict.fromkeys(card.voxels, card.images)
-    lots: dict[Lot, int] = {}
-    names: dict[Key, frozenset[str]] = {}
+    lots: dict[AnswerCell, int] = {}
+    names: dict[GroupAnswer, frozenset[str]] = {}
     words = {it: normalise(load_terms()[name].name) for it, name in MODALITY_CONCEPTS.items()}
     for cell in cells:
-        lot = Lot(cell)
+        lot = AnswerCell(cell)
         if cell.task is Task.MODALITY_RECOGNITION:
-            lot = Lot(cell, f"{cell.task.value}|modality", words[cell.modality])
+            lot = AnswerCell(cell, f"{cell.task.value}|modality", words[cell.modality])
             names[lot.shelf, lot.answer] = frozenset(words.values())
         lots[lot] = card.images
-    return Stock(cells=cells, lots=lots, names=names)
+    return Supply(cells=cells, lots=lots, names=names)
 
 
 def _lack(profile: Profile, cell: Voxel, missing: Mapping[Bound, int]) -> int:
@@ -143,6 +143,6 @@ def _lack(profile: Profile, cell: Voxel, missing: Mapping[Bound, int]) -> int:
     return min((missing.get(bound, 0) for bound in profile.bounds(cell)), default=0)
 
 
-def _rank(closer: Closer) -> tuple[int, int, str]:
+def _rank(closer: SourceSuggestion) -> tuple[int, int, str]:
     """What adds most first; of equals what is easier to get."""
     return (-closer.adds, ACCESS_MODES.index(closer.access), closer.source)

@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from medrcube.build.profile.answerable import standings
-from medrcube.build.profile.set_capacity import fill, scarcest
-from medrcube.build.questions.eligibility import Ready, constant
-from medrcube.build.questions.fact_rules import RULES
+from medrcube.build.profile.answerable import answerable_facts
+from medrcube.build.profile.set_capacity import scarcest_answer, set_capacity
+from medrcube.build.questions.eligibility import EligibleQuestion, is_constant_answer
+from medrcube.build.questions.fact_rules import FACT_RULES
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.card import Card
 from medrcube.taxonomy import Task
@@ -31,7 +31,7 @@ NUMBERS, PAIRS = "numbers", "pairs"
 
 
 @dataclass(slots=True, kw_only=True)
-class Answers:
+class AnswerCounts:
     """Questions of one shelf by answer, and what may stand against each."""
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -44,7 +44,7 @@ class Answers:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Expected:
+class ExpectedItems:
     """What one source gives to one task.
 
     Attributes:
@@ -64,19 +64,19 @@ class Expected:
     limits: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     nothing: tuple[tuple[str, str], ...] = ()
-    shelves: Mapping[str, Answers] = field(default_factory=dict)
+    shelves: Mapping[str, AnswerCounts] = field(default_factory=dict)
 
 
-def expected(card: Card) -> Mapping[Task, Expected]:
+def expected_items(card: Card) -> Mapping[Task, ExpectedItems]:
     """Expected items of every task of a card, at the default settings of a workspace."""
     pictures = {(it.field, it.shown): it for it in card.counts}
     named = {name for name, _ in pictures}
     boxed = {name for name, shown in pictures if shown == "boxes"}
-    shelves: dict[Task, dict[str, Answers]] = {task: {} for task in card.tasks}
+    shelves: dict[Task, dict[str, AnswerCounts]] = {task: {} for task in card.tasks}
     unknown: dict[Task, dict[str, None]] = {task: {} for task in card.tasks}
     reasons: dict[tuple[Task, str], Counter[str]] = {}
     asked: set[tuple[Task, str]] = set()
-    for it in standings(card):
+    for it in answerable_facts(card):
         count: int | None = card.images
         known = None
         if it.concept:
@@ -103,12 +103,14 @@ def expected(card: Card) -> Mapping[Task, Expected]:
     }
 
 
-def within_share(more: int, two: int) -> int:
+def two_option_room(more: int, two: int) -> int:
     """Items with two options that may stand beside those with more."""
     return min(two, int(more * TWO_OPTION_SHARE / (1 - TWO_OPTION_SHARE)))
 
 
-def together(found: Mapping[str, Mapping[Task, Expected]]) -> dict[tuple[str, Task], float]:
+def expected_together(
+    found: Mapping[str, Mapping[Task, ExpectedItems]],
+) -> dict[tuple[str, Task], float]:
     """What each source adds to each task when all stand side by side.
 
     Sources with one answer each are keys beside the others, and items with two options are kept
@@ -117,21 +119,21 @@ def together(found: Mapping[str, Mapping[Task, Expected]]) -> dict[tuple[str, Ta
     given: dict[tuple[str, Task], float] = {}
     for task in Task:
         own = {name: tasks[task] for name, tasks in found.items() if task in tasks}
-        shared: dict[str, Answers] = {}
+        shared: dict[str, AnswerCounts] = {}
         for it in own.values():
             for shelf, answers in it.shelves.items():
-                if shares(task, answers):
+                if has_constant_answer(task, answers):
                     for answer, count in answers.counts.items():
                         beside = answers.beside[answer]
-                        shared.setdefault(shelf, Answers()).add(answer, count, beside)
-        filled = {name: fill(it.counts, it.beside, OPTIONS) for name, it in shared.items()}
+                        shared.setdefault(shelf, AnswerCounts()).add(answer, count, beside)
+        filled = {name: set_capacity(it.counts, it.beside, OPTIONS) for name, it in shared.items()}
         more = sum(it.items for it in own.values()) + sum(it.more for it in filled.values())
         two = sum(it.two for it in own.values()) + sum(it.two for it in filled.values())
-        kept = within_share(more, two) / two if two else 0.0
+        kept = two_option_room(more, two) / two if two else 0.0
         for name, it in own.items():
             given[name, task] = it.items + it.two * kept
             for shelf, answers in it.shelves.items():
-                if shares(task, answers):
+                if has_constant_answer(task, answers):
                     for answer, count in answers.counts.items():
                         there = filled[shelf]
                         items = there.keys[answer] + there.pairs[answer] * kept
@@ -139,17 +141,17 @@ def together(found: Mapping[str, Mapping[Task, Expected]]) -> dict[tuple[str, Ta
     return given
 
 
-def shares(task: Task, answers: Answers) -> bool:
+def has_constant_answer(task: Task, answers: AnswerCounts) -> bool:
     """Whether a source has one answer to a task by its nature, so that sources are compared."""
-    return len(+answers.counts) == 1 and constant(task, answers.counts)
+    return len(+answers.counts) == 1 and is_constant_answer(task, answers.counts)
 
 
 def _expected(
     task: Task,
-    shelves: Mapping[str, Answers],
+    shelves: Mapping[str, AnswerCounts],
     unknown: tuple[str, ...],
     nothing: tuple[tuple[str, str], ...],
-) -> Expected:
+) -> ExpectedItems:
     more = two = shared = 0
     limits: list[str] = []
     alone: list[tuple[str, str]] = []
@@ -159,17 +161,17 @@ def _expected(
             more += there
         elif shelf == PAIRS:
             two += there
-        elif shares(task, answers):
+        elif has_constant_answer(task, answers):
             shared += there
         else:
-            filled = fill(answers.counts, answers.beside, OPTIONS)
+            filled = set_capacity(answers.counts, answers.beside, OPTIONS)
             more, two = more + filled.more, two + filled.two
-            scarce = scarcest(answers.counts, answers.beside, OPTIONS)
+            scarce = scarcest_answer(answers.counts, answers.beside, OPTIONS)
             if scarce is not None:
                 limits.append(f"{scarce} ({answers.counts[scarce]:,})")
             if there and not filled.items:
                 alone.append(_alone(list(+answers.counts)))
-    return Expected(
+    return ExpectedItems(
         items=more,
         two=two,
         shared=shared,
@@ -188,16 +190,16 @@ def _alone(answers: list[str]) -> tuple[str, str]:
     return (shown, "none may stand against another")
 
 
-def _answers(shelves: dict[str, Answers], one: Ready) -> Answers:
+def _answers(shelves: dict[str, AnswerCounts], one: EligibleQuestion) -> AnswerCounts:
     numbers = PAIRS if one.query.sample.choices == 2 else NUMBERS
-    return shelves.setdefault(numbers if one.against is None else one.shelf, Answers())
+    return shelves.setdefault(numbers if one.against is None else one.shelf, AnswerCounts())
 
 
 def _name(concept: str) -> str:
     return load_terms()[concept].name
 
 
-def _names(one: Ready) -> Iterator[str]:
+def _names(one: EligibleQuestion) -> Iterator[str]:
     if one.against is not None:
         for label in one.against.labels.values():
             yield _name(label)
@@ -213,5 +215,5 @@ def _nothing(
     return tuple(found)
 
 
-TASKS = tuple(dict.fromkeys((Task.MODALITY_RECOGNITION, *(rule.task for rule in RULES))))
+TASKS = tuple(dict.fromkeys((Task.MODALITY_RECOGNITION, *(rule.task for rule in FACT_RULES))))
 """Tasks in the order in which they are shown."""

@@ -32,7 +32,7 @@ _ROW = 4
 _Span = tuple[int, int]
 
 
-class Lot:
+class SeededDraws:
     """Whole numbers that a seed decides, the same on every platform and version of Python."""
 
     def __init__(self, seed: str) -> None:
@@ -52,7 +52,7 @@ class Lot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class BoxLayout:
     """A cut of a picture and boxes in it, all in pixels of the whole picture.
 
     Attributes:
@@ -64,9 +64,9 @@ class Layout:
     boxes: tuple[Box, ...]
 
 
-def exchangeable(
-    lot: Lot, true: Box, shape: tuple[int, ...], turn: tuple[int, int]
-) -> Layout | None:
+def exchangeable_boxes(
+    lot: SeededDraws, true: Box, shape: tuple[int, ...], turn: tuple[int, int]
+) -> BoxLayout | None:
     """Cut a picture by lot and find places beside the true box; ``None`` where there is no room.
 
     Frames lie in the window, unless the border of the picture cuts off that of the true box, with
@@ -91,14 +91,14 @@ def exchangeable(
     if not steps:
         return None
     others = [steps[index] for index in lot.shuffled(len(steps))]
-    return Layout(
+    return BoxLayout(
         window=(across.shown[0], down.shown[0], across.shown[1], down.shown[1]),
         boxes=(true, *((true[0] + x, true[1] + y, true[2] + x, true[3] + y) for x, y in others)),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Axis:
+class _AxisLayout:
     """One axis of a layout: what is shown of it, and steps from the true box to each, 0 first."""
 
     shown: _Span
@@ -110,7 +110,7 @@ def _stretch(span: _Span, length: int) -> int:
     return min(span[0], length - span[1])
 
 
-def _places(lot: Lot, stretch: int, apart: int, most: int) -> list[int]:
+def _places(lot: SeededDraws, stretch: int, apart: int, most: int) -> list[int]:
     """Up to ``most`` places in a stretch by lot, upwards and at least so far apart."""
     count = min(stretch // apart + 1, most)
     spare = stretch - (count - 1) * apart
@@ -118,15 +118,15 @@ def _places(lot: Lot, stretch: int, apart: int, most: int) -> list[int]:
     return [index * apart + it for index, it in enumerate(lots)]
 
 
-def _axis(span: _Span, length: int, places: Sequence[int], ahead: int) -> _Axis:
+def _axis(span: _Span, length: int, places: Sequence[int], ahead: int) -> _AxisLayout:
     """A window in which the true box lies at one of these places; all is shown for one alone."""
     if len(places) == 1:
-        return _Axis(shown=(0, length), steps=(0,))
+        return _AxisLayout(shown=(0, length), steps=(0,))
     stretch, after = _stretch(span, length), length - span[1]
     own = places[ahead * len(places) // 100]
     # The stretch starts where the window does, or ends where it does.
     low = span[0] - own - max(span[0] - after, 0)
-    return _Axis(
+    return _AxisLayout(
         shown=(low, low + length - stretch),
         steps=(0, *(place - own for place in places if place != own)),
     )

@@ -16,7 +16,7 @@ SILENCE = {Absence.READER: Grade.A, Absence.IMPLIED: Grade.B, Absence.SILENT: Gr
 """Grade of "not mentioned" by the promise that the card makes for the field."""
 
 
-def ground_of(card: Card, case: Case, terms: Terms) -> Ground:
+def facts_of_case(card: Card, case: Case, terms: Terms) -> Ground:
     """All facts of a case, three-valued.
 
     A concept is unknown when any statement leaves it open or when statements contradict each
@@ -63,7 +63,7 @@ def ground_of(card: Card, case: Case, terms: Terms) -> Ground:
     read = [card.fields[present[label].field].stated for label in normals if label not in unknown]
     normal = Grade.A in read  # one mined from a report proves no more than silence
     stated = {*present, *absent, *unknown}
-    for concept, field in _silent(card, case, stated):
+    for concept, field in _unmentioned_concepts(card, case, stated):
         grade = SILENCE[field.absence]
         if normal and _covered_by_no_finding(concept, field, terms):
             grade = min(grade, Grade.B)
@@ -77,7 +77,7 @@ def ground_of(card: Card, case: Case, terms: Terms) -> Ground:
     )
 
 
-def region_ground(card: Card, case: Case, ground: Ground, concept: str) -> Ground:
+def facts_of_region(card: Card, case: Case, ground: Ground, concept: str) -> Ground:
     """What is true of one marked region: it is this concept and no other of the card's fields.
 
     That another structure has a place of its own is implied, not read (grade B), so parts,
@@ -91,7 +91,7 @@ def region_ground(card: Card, case: Case, ground: Ground, concept: str) -> Groun
         for other in field.concepts()
         if other != concept
     }
-    unknown = ground.unknown | frozenset(_boxed_together(card, case, concept))
+    unknown = ground.unknown | frozenset(_overlapping_concepts(card, case, concept))
     return replace(
         ground,
         present=_without(present, unknown),
@@ -117,7 +117,7 @@ def _without(marks: dict[str, Mark], unknown: Iterable[str]) -> dict[str, Mark]:
     return {label: mark for label, mark in marks.items() if label not in barred}
 
 
-def _silent(card: Card, case: Case, stated: set[str]) -> Iterator[tuple[str, Field]]:
+def _unmentioned_concepts(card: Card, case: Case, stated: set[str]) -> Iterator[tuple[str, Field]]:
     said = [label for label in case.labels if label.state is State.PRESENT]
     speaks = {label.field for label in said}
     usable = {label.field for label in said if concept_of(card, label) is not None}
@@ -145,7 +145,7 @@ def _contradicts(card: Card, statement: Label | Region, no_finding: Mark, terms:
     return not denied and _covered_by_no_finding(concept, field, terms)
 
 
-def _boxed_together(card: Card, case: Case, concept: str) -> Iterator[str]:
+def _overlapping_concepts(card: Card, case: Case, concept: str) -> Iterator[str]:
     named = [(concept_of(card, region), region) for region in case.regions]
     own = [region for name, region in named if name == concept]
     for name, region in named:

@@ -15,18 +15,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from medrcube.build.profile.cell_planning import Made, Plan, Trim, build_toward
+from medrcube.build.profile.cell_planning import ItemBatch, ProfilePlan, Trim, plan_items
 from medrcube.build.profile.profile import Profile
-from medrcube.build.questions.eligibility import Ready, prepare, request_of
-from medrcube.build.questions.fact_rules import Query
+from medrcube.build.questions.eligibility import EligibleQuestion, prepare_questions, request_of
+from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.questions.item_table import Item
-from medrcube.build.questions.item_writer import Writer, Written
-from medrcube.build.questions.key_balance import even
-from medrcube.build.questions.key_draws import draw
-from medrcube.build.questions.option_blocks import Member, shelves
-from medrcube.build.questions.quotas import QUOTA, select
-from medrcube.build.questions.single_items import alone
-from medrcube.build.questions.two_option_quota import TWO_OPTIONS, within_share
+from medrcube.build.questions.item_writer import ItemWriter, WrittenItems
+from medrcube.build.questions.key_balance import drop_unbalanced
+from medrcube.build.questions.key_draws import draw_keys
+from medrcube.build.questions.option_blocks import BlockMember, block_builders
+from medrcube.build.questions.quotas import QUOTA, select_questions
+from medrcube.build.questions.single_items import single_members
+from medrcube.build.questions.two_option_quota import TWO_OPTIONS, limit_two_option_items
 from medrcube.facts import Grade, Visible
 from medrcube.ontologies.difficulty import Difficulty
 from medrcube.ontologies.distractor_safety import Rules
@@ -36,7 +36,7 @@ from medrcube.ontologies.relations import Relations
 from medrcube.ontologies.terms import Terms
 from medrcube.templates import Wordings
 
-__all__ = ["Composed", "compose", "place_keys", "request_of"]
+__all__ = ["ComposeResult", "compose", "place_keys", "request_of"]
 
 SPARE = 3.0
 """Questions for each that a quota asks for: the more of them are left over, the less the drawn
@@ -52,7 +52,7 @@ UNEVEN = "an option that is always or never the key of its source"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Composed:
+class ComposeResult:
     """Items in a fixed order, and ``task: reason`` -> number of queries that became none.
 
     ``plan`` says what a profile led to, where there is one.
@@ -60,11 +60,11 @@ class Composed:
 
     items: tuple[Item, ...]
     dropped: Counter[str]
-    plan: Plan | None = None
+    plan: ProfilePlan | None = None
 
 
 def compose(
-    queries: Iterable[Query],
+    queries: Iterable[QuestionCandidate],
     terms: Terms,
     relations: Relations,
     *,
@@ -81,7 +81,7 @@ def compose(
     wordings: Wordings | None = None,
     two_option_share: float = 1.0,
     even_keys: bool = True,
-) -> Composed:
+) -> ComposeResult:
     """Make one item of every query that can carry one, as far as the quota goes.
 
     Args:
@@ -110,40 +110,46 @@ def compose(
     if options < 2:
         raise ValueError(f"options={options}: an item needs at least two")
     rules = Rules(terms=terms, relations=relations, evidence=Grade(evidence), knowledge=knowledge)
-    prepared = prepare(queries, rules, sources, seed, least_visible=least_visible)
-    writer = Writer(rules, seed=seed, words=words or {}, wordings=wordings)
+    prepared = prepare_questions(queries, rules, sources, seed, least_visible=least_visible)
+    writer = ItemWriter(rules, seed=seed, words=words or {}, wordings=wordings)
 
-    def make(ready: Sequence[Ready], trim: Trim) -> Made:
+    def make(ready: Sequence[EligibleQuestion], trim: Trim) -> ItemBatch:
         if even_keys:
-            batch = _write(ready, writer, rules, options=options, seed=seed, wanted=difficulty)
+            batch = _write_items(
+                ready, writer, rules, options=options, seed=seed, wanted=difficulty
+            )
         else:
             batch = _Batch(writer=writer)
-            for member in alone(ready, rules, options=options, seed=seed, wanted=difficulty):
+            for member in single_members(
+                ready, rules, options=options, seed=seed, wanted=difficulty
+            ):
                 batch.keep(writer.block((member,)))
             batch.keep_numbers(ready)
         written = tuple(trim(batch.items))
         batch.leave_out(batch.items, written, QUOTA)
-        return Made(
+        return ItemBatch(
             written=written,
-            kept=_settle(batch, written, two_option_share, seed) if even_keys else written,
+            kept=_apply_batch_rules(batch, written, two_option_share, seed)
+            if even_keys
+            else written,
             failed=frozenset(batch.failed),
             lost=batch.lost,
             dropped=batch.dropped,
         )
 
     if profile is not None:
-        plan = build_toward(profile, prepared.ready, make)
+        plan = plan_items(profile, prepared.ready, make)
         items = place_keys(plan.items, seed)
-        return Composed(items=items, dropped=prepared.dropped + plan.dropped, plan=plan)
+        return ComposeResult(items=items, dropped=prepared.dropped + plan.dropped, plan=plan)
     spare = SPARE if even_keys else 1.0
-    asked = select(prepared.ready, per_cell=per_cell and math.ceil(per_cell * spare))
+    asked = select_questions(prepared.ready, per_cell=per_cell and math.ceil(per_cell * spare))
     made = make(asked, partial(_within_quota, per_cell, seed))
     beyond = Counter(one.query.task.value for one in prepared.ready)
     beyond -= Counter(one.query.task.value for one in asked)
     dropped = Counter({f"{task}: {QUOTA}": count for task, count in beyond.items()})
     dropped.update(prepared.dropped)
     dropped.update(made.lost + made.dropped)
-    return Composed(items=place_keys(made.kept, seed), dropped=dropped)
+    return ComposeResult(items=place_keys(made.kept, seed), dropped=dropped)
 
 
 def place_keys(items: Sequence[Item], seed: int) -> tuple[Item, ...]:
@@ -165,9 +171,9 @@ def place_keys(items: Sequence[Item], seed: int) -> tuple[Item, ...]:
     return tuple(sorted(placed.values(), key=lambda item: (item.source, item.task, item.id)))
 
 
-def _write(
-    ready: Sequence[Ready],
-    writer: Writer,
+def _write_items(
+    ready: Sequence[EligibleQuestion],
+    writer: ItemWriter,
     rules: Rules,
     *,
     options: int,
@@ -176,14 +182,14 @@ def _write(
 ) -> _Batch:
     """Items of all questions that are asked: those with sets of options, then those with boxes."""
     batch = _Batch(writer=writer)
-    for name, shelf in shelves(ready, rules, options=options, seed=seed, wanted=wanted):
-        blocks: list[Sequence[Member]] = []
+    for name, shelf in block_builders(ready, rules, options=options, seed=seed, wanted=wanted):
+        blocks: list[Sequence[BlockMember]] = []
         while block := shelf.take():
             if batch.try_out(block):
                 blocks.append(block)
             else:
                 shelf.put_back(it.ready for it in block if it.ready.identity not in batch.failed)
-        drawn = list(draw(blocks, shelf.rest(), seed=f"{seed}|{name}"))
+        drawn = list(draw_keys(blocks, shelf.rest(), seed=f"{seed}|{name}"))
         for group in drawn:
             batch.keep(writer.block(group.members), block=group.block)
         asked = {it.ready.identity for group in drawn for it in group.members}
@@ -196,7 +202,7 @@ def _write(
     return batch
 
 
-def _why_not_drawn(ready: Sequence[Ready], blocks: Sequence[object]) -> str:
+def _why_not_drawn(ready: Sequence[EligibleQuestion], blocks: Sequence[object]) -> str:
     """Why questions of one shelf are not asked, in the words that are counted."""
     if blocks:
         return NOT_DRAWN
@@ -216,13 +222,15 @@ def _within_quota(per_cell: int | None, seed: int, items: Sequence[Item]) -> Seq
     return kept
 
 
-def _settle(batch: _Batch, written: Sequence[Item], share: float, seed: int) -> tuple[Item, ...]:
+def _apply_batch_rules(
+    batch: _Batch, written: Sequence[Item], share: float, seed: int
+) -> tuple[Item, ...]:
     """Leave out what the rules on a whole batch do not let stand, and count it."""
     left = tuple(sorted(written, key=lambda item: (item.source, item.task, item.id)))
     while True:
-        few = within_share(left, share, seed)
+        few = limit_two_option_items(left, share, seed)
         batch.leave_out(left, few, TWO_OPTIONS)
-        left = even(few)
+        left = drop_unbalanced(few)
         batch.leave_out(few, left, UNEVEN)
         if len(left) == len(few):
             return left
@@ -242,22 +250,22 @@ def _with_key_at(item: Item, position: int, seed: int) -> Item:
 class _Batch:
     """Items and reasons as they come in."""
 
-    writer: Writer
+    writer: ItemWriter
     items: list[Item] = field(default_factory=list)
     failed: set[str] = field(default_factory=set)
     lost: Counter[str] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
 
-    def keep(self, written: Written, *, block: str = "") -> None:
+    def keep(self, written: WrittenItems, *, block: str = "") -> None:
         self.items += (replace(item, block=block) for item in written.items)
         self._lose(written)
 
-    def keep_numbers(self, ready: Iterable[Ready]) -> None:
+    def keep_numbers(self, ready: Iterable[EligibleQuestion]) -> None:
         for one in ready:
             if one.against is None:
                 self.keep(self.writer.numbers(one))
 
-    def try_out(self, block: Sequence[Member]) -> bool:
+    def try_out(self, block: Sequence[BlockMember]) -> bool:
         """Whether each question of a block can be written with its options."""
         written = self.writer.block(block)
         self._lose(written)
@@ -268,6 +276,6 @@ class _Batch:
         out = Counter(item.task for item in before) - Counter(item.task for item in after)
         self.dropped.update({f"{task}: {reason}": count for task, count in out.items()})
 
-    def _lose(self, written: Written) -> None:
+    def _lose(self, written: WrittenItems) -> None:
         self.failed.update(one.identity for one, _ in written.failed)
         self.lost.update(f"{one.query.task.value}: {reason}" for one, reason in written.failed)

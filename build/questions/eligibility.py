@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from medrcube.build.questions.fact_rules import Query
-from medrcube.build.questions.label_cooccurrence import Company
-from medrcube.build.questions.question_wording import context
+from medrcube.build.questions.fact_rules import QuestionCandidate
+from medrcube.build.questions.label_cooccurrence import LabelCooccurrence
+from medrcube.build.questions.question_wording import wording_context
 from medrcube.build.stages.samples import NUMBERED
 from medrcube.facts import Visible
 from medrcube.ontologies.distractor_safety import Ground, Mark, Request, Rules, judge_key
@@ -25,7 +25,7 @@ NOT_VISIBLE = "not-visible"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Against:
+class CompatibleOptions:
     """What a key may be asked against; shared by all queries that are alike.
 
     Attributes:
@@ -44,7 +44,7 @@ class Against:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ready:
+class EligibleQuestion:
     """A query that can become an item.
 
     Attributes:
@@ -54,40 +54,40 @@ class Ready:
         answer: the key by name, in one spelling; for numbers the concept and the number.
         against: what may stand against it; ``None`` where the options are numbers.
         within: the source whose questions alone lend it their answers as options; empty where
-            the source has one answer by its nature (see ``constant``), and for numbers.
+            the source has one answer by its nature (see ``is_constant_answer``), and for numbers.
     """
 
-    query: Query
+    query: QuestionCandidate
     identity: str
     lot: str
     answer: str
-    against: Against | None
+    against: CompatibleOptions | None
     within: str = ""
 
     @property
     def shelf(self) -> str:
         """Where it stands with those whose words, source and options tell it from none of them."""
         query = self.query
-        parts = (query.task.value, query.group or "", context(query), self.within)
+        parts = (query.task.value, query.group or "", wording_context(query), self.within)
         return "|".join(parts).rstrip("|")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class PreparedQuestions:
     """Queries that can become items, by lot, and ``task: reason`` -> number of the others."""
 
-    ready: tuple[Ready, ...]
+    ready: tuple[EligibleQuestion, ...]
     dropped: Counter[str]
 
 
-def prepare(
-    queries: Iterable[Query],
+def prepare_questions(
+    queries: Iterable[QuestionCandidate],
     rules: Rules,
     sources: Sequence[CandidateSource],
     seed: int,
     *,
     least_visible: Visible = Visible.PARTLY,
-) -> Prepared:
+) -> PreparedQuestions:
     """Judge every query once; the result does not depend on their order.
 
     What a reader of the picture could not know by ``least_visible`` is counted, not asked.
@@ -97,8 +97,8 @@ def prepare(
     """
     unique = {identity_of(query): query for query in queries}
     ordered = sorted((tie(seed, identity), identity) for identity in unique)
-    judge = _Judge(rules, sources, Company(unique.values()))
-    ready: list[Ready] = []
+    judge = _QuestionJudge(rules, sources, LabelCooccurrence(unique.values()))
+    ready: list[EligibleQuestion] = []
     dropped: Counter[str] = Counter()
     for lot, identity in ordered:
         query = unique[identity]
@@ -113,11 +113,13 @@ def prepare(
         answer = f"{query.key} {query.sample.truth}"
         if found is not None:
             answer = judge.name(query.key)
-        ready.append(Ready(query=query, identity=identity, lot=lot, answer=answer, against=found))
-    return Prepared(ready=_within_sources(ready), dropped=dropped)
+        ready.append(
+            EligibleQuestion(query=query, identity=identity, lot=lot, answer=answer, against=found)
+        )
+    return PreparedQuestions(ready=_within_sources(ready), dropped=dropped)
 
 
-def constant(task: str, answers: Collection[str]) -> bool:
+def is_constant_answer(task: str, answers: Collection[str]) -> bool:
     """Whether a source has one answer to a task by its nature, so that sources are compared.
 
     A data set is of one modality, or of a few that its pictures are parted by, and mostly of one
@@ -132,24 +134,24 @@ def constant(task: str, answers: Collection[str]) -> bool:
     )
 
 
-def _within_sources(ready: Sequence[Ready]) -> tuple[Ready, ...]:
+def _within_sources(ready: Sequence[EligibleQuestion]) -> tuple[EligibleQuestion, ...]:
     """Bind questions to the answers of their source, but where it has one by its nature."""
     answers: dict[tuple[str, ...], set[str]] = {}
 
-    def kind(one: Ready) -> tuple[str, ...]:
+    def kind(one: EligibleQuestion) -> tuple[str, ...]:
         return (one.query.sample.source, one.query.task, one.query.group or "")
 
     for one in ready:
         answers.setdefault(kind(one), set()).add(one.answer)
     return tuple(
         one
-        if one.against is None or constant(one.query.task, answers[kind(one)])
+        if one.against is None or is_constant_answer(one.query.task, answers[kind(one)])
         else replace(one, within=one.query.sample.source)
         for one in ready
     )
 
 
-def request_of(query: Query, apart: Mapping[str, float] | None = None) -> Request:
+def request_of(query: QuestionCandidate, apart: Mapping[str, float] | None = None) -> Request:
     """What the safety rules are asked about a query; ``apart`` only ranks what is safe."""
     return Request(
         key=query.key,
@@ -162,20 +164,22 @@ def request_of(query: Query, apart: Mapping[str, float] | None = None) -> Reques
     )
 
 
-def identity_of(query: Query) -> str:
+def identity_of(query: QuestionCandidate) -> str:
     """What a query asks, in words."""
     sample = query.sample
     return f"{query.task}|{sample.source}|{sample.case}|{sample.id}|{query.field}|{query.key}"
 
 
-class _Judge:
+class _QuestionJudge:
     """Judges queries and remembers what it said of those that are alike."""
 
-    def __init__(self, rules: Rules, sources: Sequence[CandidateSource], company: Company) -> None:
+    def __init__(
+        self, rules: Rules, sources: Sequence[CandidateSource], company: LabelCooccurrence
+    ) -> None:
         self._rules = rules
         self._sources = sources
         self._company = company
-        self._known: dict[tuple[object, ...], Against | str] = {}
+        self._known: dict[tuple[object, ...], CompatibleOptions | str] = {}
         self._names: dict[str, str] = {}
         self._grounds: dict[int, object] = {}
 
@@ -185,14 +189,14 @@ class _Judge:
             known = self._names[label] = normalise(self._rules.terms[label].name)
         return known
 
-    def numbers(self, query: Query) -> str | None:
+    def numbers(self, query: QuestionCandidate) -> str | None:
         if query.barred:
             return query.barred
         if query.key in query.ground.unknown or query.key not in query.ground.present:
             return "key-not-true"
         return f"evidence-{query.grade}" if query.grade > self._rules.evidence else None
 
-    def concepts(self, query: Query) -> Against | str:
+    def concepts(self, query: QuestionCandidate) -> CompatibleOptions | str:
         if query.barred:
             return query.barred
         apart = self._company.apart(query)
@@ -210,7 +214,7 @@ class _Judge:
             known = self._known[alike] = self._judged(request_of(query, apart))
         return known
 
-    def _judged(self, request: Request) -> Against | str:
+    def _judged(self, request: Request) -> CompatibleOptions | str:
         verdict = judge_key(request, self._rules)
         if not verdict.allowed:
             return verdict.reason
@@ -220,7 +224,7 @@ class _Judge:
         labels: dict[str, str] = {}
         for label in pool.allowed:
             labels.setdefault(self.name(label), label)
-        return Against(
+        return CompatibleOptions(
             number=len(self._known),
             request=request,
             passed=verdict.passed,

@@ -12,8 +12,8 @@ from dataclasses import field as attribute
 from functools import lru_cache
 from typing import Any
 
-from medrcube.build.burnt_in.detection import gives_away, has_words
-from medrcube.build.questions.case_facts import SILENCE, ground_of, region_ground
+from medrcube.build.burnt_in.detection import has_words, points_at_lesion
+from medrcube.build.questions.case_facts import SILENCE, facts_of_case, facts_of_region
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import Case, FactKind, Grade, Scope, State, Visible
 from medrcube.ontologies.distractor_safety import Ground, Mark
@@ -44,7 +44,7 @@ WRITTEN = (Task.ORGAN_RECOGNITION, Task.VIEW_RECOGNITION)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
+class QuestionCandidate:
     """One thing to ask of one picture.
 
     Attributes:
@@ -81,7 +81,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Rule:
+class _FactRule:
     """A kind of fact on a kind of picture makes a task."""
 
     task: Task
@@ -89,24 +89,24 @@ class _Rule:
     artefact: str = "clean"
 
 
-RULES = (
-    _Rule(task=Task.VIEW_RECOGNITION, kind=FactKind.VIEW),
-    _Rule(task=Task.IMAGING_PROTOCOLS_RECOGNITION, kind=FactKind.PROTOCOL),
-    _Rule(task=Task.IMAGING_PROTOCOLS_RECOGNITION, kind=FactKind.PROTOCOL, artefact="numbered"),
-    _Rule(task=Task.ORGAN_RECOGNITION, kind=FactKind.STRUCTURE),
-    _Rule(task=Task.ORGAN_RECOGNITION, kind=FactKind.STRUCTURE, artefact="outline"),
-    _Rule(task=Task.ROI_GROUNDING, kind=FactKind.STRUCTURE, artefact="boxes"),
-    _Rule(task=Task.ROI_GROUNDING, kind=FactKind.FINDING, artefact="boxes"),
-    _Rule(task=Task.ROI_GROUNDING, kind=FactKind.DISEASE, artefact="boxes"),
-    _Rule(task=Task.ABNORMALITY_DIAGNOSIS, kind=FactKind.FINDING),
-    _Rule(task=Task.DISEASE_DIAGNOSIS, kind=FactKind.DISEASE),
-    _Rule(task=Task.SEVERITY_GRADING, kind=FactKind.SEVERITY),
+FACT_RULES = (
+    _FactRule(task=Task.VIEW_RECOGNITION, kind=FactKind.VIEW),
+    _FactRule(task=Task.IMAGING_PROTOCOLS_RECOGNITION, kind=FactKind.PROTOCOL),
+    _FactRule(task=Task.IMAGING_PROTOCOLS_RECOGNITION, kind=FactKind.PROTOCOL, artefact="numbered"),
+    _FactRule(task=Task.ORGAN_RECOGNITION, kind=FactKind.STRUCTURE),
+    _FactRule(task=Task.ORGAN_RECOGNITION, kind=FactKind.STRUCTURE, artefact="outline"),
+    _FactRule(task=Task.ROI_GROUNDING, kind=FactKind.STRUCTURE, artefact="boxes"),
+    _FactRule(task=Task.ROI_GROUNDING, kind=FactKind.FINDING, artefact="boxes"),
+    _FactRule(task=Task.ROI_GROUNDING, kind=FactKind.DISEASE, artefact="boxes"),
+    _FactRule(task=Task.ABNORMALITY_DIAGNOSIS, kind=FactKind.FINDING),
+    _FactRule(task=Task.DISEASE_DIAGNOSIS, kind=FactKind.DISEASE),
+    _FactRule(task=Task.SEVERITY_GRADING, kind=FactKind.SEVERITY),
 )
 """Modality Recognition needs no field: every picture has a modality."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grounds:
+class CaseFactsCache:
     """What is known of the cases of one source; told once for all cases that say the same."""
 
     card: Card
@@ -114,7 +114,7 @@ class Grounds:
     _known: dict[Any, Ground] = attribute(default_factory=dict)
 
     def of(self, case: Case) -> Ground:
-        """All facts of a case; see ``ground_of``."""
+        """All facts of a case; see ``facts_of_case``."""
         said = (
             tuple((label.field, label.value, label.state) for label in case.labels),
             tuple((region.field, region.value) for region in case.regions),
@@ -122,12 +122,12 @@ class Grounds:
             case.modality,
         )
         if said not in self._known:
-            self._known[said] = ground_of(self.card, case, self.terms)
+            self._known[said] = facts_of_case(self.card, case, self.terms)
         return self._known[said]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Facts:
+class _CaseContext:
     """All that the rules look at for one case."""
 
     card: Card
@@ -139,15 +139,15 @@ class _Facts:
     """Fields of the panels that could be numbered."""
 
 
-def derive(
+def derive_questions(
     card: Card,
     case: Case,
     samples: Sequence[Sample],
     terms: Terms | None = None,
     relations: Relations | None = None,
     *,
-    grounds: Grounds | None = None,
-) -> list[Query]:
+    grounds: CaseFactsCache | None = None,
+) -> list[QuestionCandidate]:
     """Everything that may be asked of the pictures of one case, in a fixed order.
 
     Args:
@@ -163,8 +163,8 @@ def derive(
         TermError: the card names a concept or group that is in no table.
     """
     terms = terms or load_terms()
-    grounds = grounds or Grounds(card=card, terms=terms)
-    facts = _Facts(
+    grounds = grounds or CaseFactsCache(card=card, terms=terms)
+    facts = _CaseContext(
         card=card,
         case=case,
         ground=grounds.of(case),
@@ -172,23 +172,23 @@ def derive(
         relations=relations or load_relations(),
         confirmed=frozenset(it.field for it in samples if it.artefact == "numbered"),
     )
-    queries: list[Query] = []
+    queries: list[QuestionCandidate] = []
     for sample in sorted(samples, key=lambda sample: sample.id):
         if sample.artefact == "clean":
-            queries.extend(_modality(facts, sample))
-        for rule in RULES:
+            queries.extend(_modality_questions(facts, sample))
+        for rule in FACT_RULES:
             if rule.task in card.tasks and rule.artefact == sample.artefact:
-                make = _MAKERS.get(sample.artefact, _marked)
+                make = _MAKERS.get(sample.artefact, _region_questions)
                 queries.extend(make(facts, sample, rule))
     return queries
 
 
-def _modality(facts: _Facts, sample: Sample) -> Iterator[Query]:
+def _modality_questions(facts: _CaseContext, sample: Sample) -> Iterator[QuestionCandidate]:
     # That there are two panels tells of hearts, which are mostly seen by MRI and ultrasound.
     if Task.MODALITY_RECOGNITION not in facts.card.tasks or len(facts.case.images) > 1:
         return
     key = MODALITY_CONCEPTS[facts.ground.modality]
-    yield Query(
+    yield QuestionCandidate(
         task=Task.MODALITY_RECOGNITION,
         sample=sample,
         field="",
@@ -210,7 +210,9 @@ def _modality_ground(key: str, anatomy: Anatomy, modality: Modality) -> Ground:
     )
 
 
-def _stated(facts: _Facts, sample: Sample, rule: _Rule) -> Iterator[Query]:
+def _label_questions(
+    facts: _CaseContext, sample: Sample, rule: _FactRule
+) -> Iterator[QuestionCandidate]:
     """Questions about what the labels say of a clean picture."""
     fields = [field for field in facts.card.fields.values() if field.kind is rule.kind]
     pool = tuple(dict.fromkeys(name for field in fields for name in field.concepts()))
@@ -224,7 +226,7 @@ def _stated(facts: _Facts, sample: Sample, rule: _Rule) -> Iterator[Query]:
             if group is None:
                 continue
         for key in _keys(facts, field, group):
-            yield Query(
+            yield QuestionCandidate(
                 task=rule.task,
                 sample=sample,
                 field=field.name,
@@ -239,20 +241,22 @@ def _stated(facts: _Facts, sample: Sample, rule: _Rule) -> Iterator[Query]:
             )
 
 
-def _marked(facts: _Facts, sample: Sample, rule: _Rule) -> Iterator[Query]:
+def _region_questions(
+    facts: _CaseContext, sample: Sample, rule: _FactRule
+) -> Iterator[QuestionCandidate]:
     """Questions about the region that is marked on a picture."""
     field = facts.card.fields[sample.field]
     if field.kind is not rule.kind:
         return
     boxes = rule.task is Task.ROI_GROUNDING
-    ground = region_ground(facts.card, facts.case, facts.ground, sample.marked)
+    ground = facts_of_region(facts.card, facts.case, facts.ground, sample.marked)
     structures = [
         name
         for other in facts.card.fields.values()
         if other.kind is FactKind.STRUCTURE and not other.constant
         for name in other.concepts()
     ]
-    yield Query(
+    yield QuestionCandidate(
         task=rule.task,
         sample=sample,
         field=field.name,
@@ -268,13 +272,15 @@ def _marked(facts: _Facts, sample: Sample, rule: _Rule) -> Iterator[Query]:
     )
 
 
-def _numbered(facts: _Facts, sample: Sample, rule: _Rule) -> Iterator[Query]:
+def _panel_questions(
+    facts: _CaseContext, sample: Sample, rule: _FactRule
+) -> Iterator[QuestionCandidate]:
     """The question which of the numbered images of a case shows a fact."""
     field = facts.card.fields[sample.field]
     if field.kind is not rule.kind:
         return
     grade = SILENCE[field.absence]
-    yield Query(
+    yield QuestionCandidate(
         task=rule.task,
         sample=sample,
         field=field.name,
@@ -293,10 +299,10 @@ def _numbered(facts: _Facts, sample: Sample, rule: _Rule) -> Iterator[Query]:
     )
 
 
-_MAKERS = {"clean": _stated, "numbered": _numbered}
+_MAKERS = {"clean": _label_questions, "numbered": _panel_questions}
 
 
-def _keys(facts: _Facts, field: Field, group: str | None) -> list[str]:
+def _keys(facts: _CaseContext, field: Field, group: str | None) -> list[str]:
     """Present concepts of a field that are worth asking: the most special, no rest classes."""
     stated = {
         concept_of(facts.card, label)
@@ -333,7 +339,7 @@ def visible_of(card: Card, case: Case, field: Field) -> Visible:
     return Visible.NO if hidden else field.visible
 
 
-def _bar(facts: _Facts, sample: Sample, task: Task, field: Field) -> str:
+def _bar(facts: _CaseContext, sample: Sample, task: Task, field: Field) -> str:
     of_structure = field.kind is FactKind.STRUCTURE
     rests_on_it = task.level is Level.HIGH or (task is Task.ROI_GROUNDING and not of_structure)
     if rests_on_it and quirk_of(facts.card, facts.case.key, UNDIAGNOSED):
@@ -349,9 +355,9 @@ def _bar(facts: _Facts, sample: Sample, task: Task, field: Field) -> str:
     return ""
 
 
-def _marked_by_a_reader(facts: _Facts, sample: Sample) -> bool:
+def _marked_by_a_reader(facts: _CaseContext, sample: Sample) -> bool:
     listed = quirk_of(facts.card, facts.case.key, "marked") is not None
-    return listed or gives_away(sample.graphics)
+    return listed or points_at_lesion(sample.graphics)
 
 
 def _bar_region(card: Card, case: Case, sample: Sample, *, boxes: bool) -> str:

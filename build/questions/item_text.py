@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from medrcube.ontologies.distractor_safety import Rules
 from medrcube.ontologies.item_rules import Draft
 
-__all__ = ["draft_of"]
+__all__ = ["item_text"]
 
 
-def draft_of(
+def item_text(
     question: str,
     texts: Sequence[str],
     concepts: Sequence[str],

@@ -12,12 +12,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from medrcube.build.questions.eligibility import Against, Ready
-from medrcube.build.questions.fact_rules import Query
+from medrcube.build.questions.eligibility import CompatibleOptions, EligibleQuestion
+from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.questions.item_table import KEY, UNREVIEWED, Item, Option
-from medrcube.build.questions.item_text import draft_of
-from medrcube.build.questions.option_blocks import Member
-from medrcube.build.questions.question_wording import Shown, own_names, preferred_names, wording
+from medrcube.build.questions.item_text import item_text
+from medrcube.build.questions.option_blocks import BlockMember
+from medrcube.build.questions.question_wording import (
+    OptionName,
+    own_names,
+    preferred_names,
+    wording_values,
+)
 from medrcube.ontologies.difficulty import Difficulty, hardest, is_scale
 from medrcube.ontologies.distractor_safety import Rules
 from medrcube.ontologies.distractor_selection import tie
@@ -26,18 +31,18 @@ from medrcube.templates import Wordings, package_wordings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class WrittenItems:
     """Items, and the questions that break a rule of item writing, each with its first one."""
 
     items: tuple[Item, ...]
-    failed: tuple[tuple[Ready, str], ...]
+    failed: tuple[tuple[EligibleQuestion, str], ...]
 
 
 class _FlawedError(Exception):
     """No wording is free of errors; the message is the reason that is counted."""
 
 
-class Writer:
+class ItemWriter:
     """Writes the items of one batch.
 
     Args:
@@ -60,9 +65,9 @@ class Writer:
         self._seed = seed
         self._words = words
         self._versions = rules.knowledge.editions()
-        self._named: dict[frozenset[str], Sequence[Mapping[str, Shown]]] = {}
+        self._named: dict[frozenset[str], Sequence[Mapping[str, OptionName]]] = {}
 
-    def block(self, members: Sequence[Member]) -> Written:
+    def block(self, members: Sequence[BlockMember]) -> WrittenItems:
         """Items of questions that share their options, or of a single one."""
         labels = frozenset(label for it in members for label in (it.ready.query.key, *it.wrong))
         draw = "\x1f".join(
@@ -70,14 +75,14 @@ class Writer:
             if len(members) > 1
             else [members[0].ready.shelf, *sorted(labels)]
         )
-        written = Written(items=(), failed=())
+        written = WrittenItems(items=(), failed=())
         for names in self._styles(labels):
             written = self._all(members, names, draw)
             if not written.failed:
                 break
         return written
 
-    def numbers(self, ready: Ready) -> Written:
+    def numbers(self, ready: EligibleQuestion) -> WrittenItems:
         """The item of a question about numbered boxes or images."""
         sample, grade = ready.query.sample, ready.query.grade.value
         kind = "box" if sample.artefact == "boxes" else "frame"
@@ -96,10 +101,10 @@ class Writer:
         try:
             item = self._item(ready, options, ready.identity, ordered=True)
         except _FlawedError as flaw:
-            return Written(items=(), failed=((ready, str(flaw)),))
-        return Written(items=(item,), failed=())
+            return WrittenItems(items=(), failed=((ready, str(flaw)),))
+        return WrittenItems(items=(item,), failed=())
 
-    def _styles(self, labels: frozenset[str]) -> Sequence[Mapping[str, Shown]]:
+    def _styles(self, labels: frozenset[str]) -> Sequence[Mapping[str, OptionName]]:
         """Ways to name a set of options, the preferred one first."""
         known = self._named.get(labels)
         if known is None:
@@ -109,9 +114,11 @@ class Writer:
             known = self._named[labels] = (own,) if preferred is None else (preferred, own)
         return known
 
-    def _all(self, members: Sequence[Member], names: Mapping[str, Shown], draw: str) -> Written:
+    def _all(
+        self, members: Sequence[BlockMember], names: Mapping[str, OptionName], draw: str
+    ) -> WrittenItems:
         items: list[Item] = []
-        failed: list[tuple[Ready, str]] = []
+        failed: list[tuple[EligibleQuestion, str]] = []
         for member in members:
             against = member.ready.against
             if against is None:
@@ -121,10 +128,10 @@ class Writer:
                 items.append(self._item(member.ready, options, draw, ordered=ordered))
             except _FlawedError as flaw:
                 failed.append((member.ready, str(flaw)))
-        return Written(items=tuple(items), failed=tuple(failed))
+        return WrittenItems(items=tuple(items), failed=tuple(failed))
 
     def _options(
-        self, member: Member, against: Against, names: Mapping[str, Shown]
+        self, member: BlockMember, against: CompatibleOptions, names: Mapping[str, OptionName]
     ) -> tuple[list[Option], bool]:
         query = member.ready.query
         key = self._option(query, query.key, names, strategy=KEY, passed=against.passed)
@@ -151,9 +158,9 @@ class Writer:
 
     def _option(
         self,
-        query: Query,
+        query: QuestionCandidate,
         label: str,
-        names: Mapping[str, Shown],
+        names: Mapping[str, OptionName],
         *,
         strategy: str,
         passed: tuple[int, ...],
@@ -177,7 +184,9 @@ class Writer:
             difficulty=difficulty,
         )
 
-    def _item(self, ready: Ready, options: Sequence[Option], draw: str, *, ordered: bool) -> Item:
+    def _item(
+        self, ready: EligibleQuestion, options: Sequence[Option], draw: str, *, ordered: bool
+    ) -> Item:
         """The item in the first wording, in an order drawn by lot, that breaks no rule.
 
         Questions of one ``draw`` have one order, so that wordings do not tell them apart.
@@ -217,16 +226,24 @@ class Writer:
         )
 
     def _word(
-        self, ready: Ready, options: Sequence[Option], key: int, draw: str, *, ordered: bool
+        self,
+        ready: EligibleQuestion,
+        options: Sequence[Option],
+        key: int,
+        draw: str,
+        *,
+        ordered: bool,
     ) -> tuple[str, str, tuple[Flaw, ...]]:
         query = ready.query
         terms, relations = self._rules.terms, self._rules.relations
-        values = wording(query, terms, relations, [it.concept for it in options if it.concept])
+        values = wording_values(
+            query, terms, relations, [it.concept for it in options if it.concept]
+        )
         lots = {name: tie(self._seed, draw, name) for name in self._wordings.variants(query.task)}
         errors: list[Flaw] = []
         for name in sorted(lots, key=lots.__getitem__):
             question = self._wordings.render(query.task, name, **values)
-            draft = draft_of(
+            draft = item_text(
                 question,
                 [option.text for option in options],
                 [option.concept for option in options],

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from medrcube.build.questions.eligibility import constant
+from medrcube.build.questions.eligibility import is_constant_answer
 from medrcube.build.questions.item_table import Item
 
 LEARNABLE = 10
@@ -25,7 +25,7 @@ ALL_SOURCES = "all sources"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class Uneven:
+class UnbalancedOption:
     """An option that is always or never the key.
 
     Attributes:
@@ -46,7 +46,7 @@ class Uneven:
     shown: int
 
 
-def uneven(items: Iterable[Item]) -> list[Uneven]:
+def unbalanced_options(items: Iterable[Item]) -> list[UnbalancedOption]:
     """Every option that breaks the rule, sorted; numbered boxes name nothing and are not counted.
 
     An option breaks it when it is always or never the key of ``LEARNABLE`` items or more with one
@@ -55,21 +55,25 @@ def uneven(items: Iterable[Item]) -> list[Uneven]:
     shown: Counter[tuple[str, str, tuple[str, ...], str]] = Counter()
     keyed: Counter[tuple[str, str, tuple[str, ...], str]] = Counter()
     tasks: dict[tuple[str, str], Counter[str]] = {}
-    for item, place in places(items):
-        options, key = set_of(item), item.options[item.key].concept
+    for item, place in comparison_places(items):
+        options, key = option_set(item), item.options[item.key].concept
         tasks.setdefault((place, item.task), Counter())[key] += 1
         for scope in (options, ()):
             keyed[place, item.task, scope, key] += 1
             for concept in options:
                 shown[place, item.task, scope, concept] += 1
     found = [
-        Uneven(place=place, task=task, options=scope, concept=it, key=keyed[entry], shown=count)
+        UnbalancedOption(
+            place=place, task=task, options=scope, concept=it, key=keyed[entry], shown=count
+        )
         for entry, count in shown.items()
         for place, task, scope, it in [entry]
         if count >= LEARNABLE and keyed[entry] in (0, count)
     ]
     found += [
-        Uneven(place=place, task=task, options=(), concept=it, key=keys[it], shown=keys[it])
+        UnbalancedOption(
+            place=place, task=task, options=(), concept=it, key=keys[it], shown=keys[it]
+        )
         for (place, task), keys in tasks.items()
         if len(keys) == 1
         for it in keys
@@ -77,26 +81,26 @@ def uneven(items: Iterable[Item]) -> list[Uneven]:
     return sorted(set(found))
 
 
-def even(items: Sequence[Item]) -> tuple[Item, ...]:
+def drop_unbalanced(items: Sequence[Item]) -> tuple[Item, ...]:
     """Items without those that show an option which is always or never the key, in their order.
 
     What one round leaves may be uneven anew, so rounds follow until nothing is.
     """
     kept = tuple(items)
-    while found := uneven(kept):
+    while found := unbalanced_options(kept):
         sets = {(it.place, it.task, it.options) for it in found if it.options}
         options = {(it.place, it.task, it.concept) for it in found if not it.options}
         out = {
             item.id
-            for item, place in places(kept)
-            if (place, item.task, set_of(item)) in sets
-            or any((place, item.task, concept) in options for concept in set_of(item))
+            for item, place in comparison_places(kept)
+            if (place, item.task, option_set(item)) in sets
+            or any((place, item.task, concept) in options for concept in option_set(item))
         }
         kept = tuple(item for item in kept if item.id not in out)
     return kept
 
 
-def places(items: Iterable[Item]) -> list[tuple[Item, str]]:
+def comparison_places(items: Iterable[Item]) -> list[tuple[Item, str]]:
     """Items whose options name something, each with the source it is compared in."""
     named = [item for item in items if item.options and item.options[0].concept]
     answers: dict[tuple[str, str, str], set[str]] = {}
@@ -107,13 +111,13 @@ def places(items: Iterable[Item]) -> list[tuple[Item, str]]:
         (
             item,
             ALL_SOURCES
-            if constant(item.task, answers[item.source, item.task, item.group])
+            if is_constant_answer(item.task, answers[item.source, item.task, item.group])
             else item.source,
         )
         for item in named
     ]
 
 
-def set_of(item: Item) -> tuple[str, ...]:
+def option_set(item: Item) -> tuple[str, ...]:
     """Concepts of the options, in one order."""
     return tuple(sorted(option.concept for option in item.options))

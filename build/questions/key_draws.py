@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from hashlib import sha256
 from heapq import heappop, heappush
 
-from medrcube.build.questions.eligibility import Ready
-from medrcube.build.questions.option_blocks import Member
+from medrcube.build.questions.eligibility import EligibleQuestion
+from medrcube.build.questions.option_blocks import BlockMember
 from medrcube.ontologies.distractor_selection import tie
 
 _Turn = tuple[int, int, str, str]
-_Queue = tuple[Mapping[str, str], list[tuple[_Turn, Ready]]]
+_Queue = tuple[Mapping[str, str], list[tuple[_Turn, EligibleQuestion]]]
 
 _REDRAWS = 100
 """Draws of one set until its keys differ enough: the share that fails is below one half, so that
@@ -32,7 +32,7 @@ a set is left as it is once in 2 ** 100 times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
+class QuestionGroup:
     """Questions that share a set of options and are written together.
 
     Attributes:
@@ -41,12 +41,12 @@ class Drawn:
     """
 
     block: str
-    members: tuple[Member, ...]
+    members: tuple[BlockMember, ...]
 
 
-def draw(
-    blocks: Iterable[Sequence[Member]], spare: Iterable[Ready], *, seed: str
-) -> Iterator[Drawn]:
+def draw_keys(
+    blocks: Iterable[Sequence[BlockMember]], spare: Iterable[EligibleQuestion], *, seed: str
+) -> Iterator[QuestionGroup]:
     """Fill the places of all blocks of one shelf with questions whose answers are drawn by lot.
 
     Every label of a set is the key of some question when it has two places or more for each;
@@ -57,20 +57,20 @@ def draw(
         spare: questions of the shelf that stand in none.
         seed: decides the lots, together with the labels of a set.
     """
-    planned: dict[tuple[str, ...], list[Sequence[Member]]] = {}
+    planned: dict[tuple[str, ...], list[Sequence[BlockMember]]] = {}
     for block in blocks:
         names = tuple(sorted(member.ready.answer for member in block))
         planned.setdefault(names, []).append(block)
-    left = _Waiting(spare)
+    left = _QuestionPool(spare)
     for names, members in sorted(planned.items(), key=lambda entry: (-len(entry[0]), entry[0])):
-        own = _Waiting(member.ready for block in members for member in block)
+        own = _QuestionPool(member.ready for block in members for member in block)
         yield from _fill(names, len(members), own, left, seed)
         left.add(own.rest())
 
 
 def _fill(
-    names: tuple[str, ...], count: int, own: _Waiting, left: _Waiting, seed: str
-) -> Iterator[Drawn]:
+    names: tuple[str, ...], count: int, own: _QuestionPool, left: _QuestionPool, seed: str
+) -> Iterator[QuestionGroup]:
     """One group of questions for each block that was planned with these names."""
     block = sha256("\x1f".join((seed, *names)).encode()).hexdigest()[:12]
     keys = _keys(names, count * len(names), f"{seed}|{block}")
@@ -81,7 +81,7 @@ def _fill(
         ]
         members = tuple(member for member in taken if member is not None)
         if members:
-            yield Drawn(block=block, members=members)
+            yield QuestionGroup(block=block, members=members)
 
 
 def _keys(names: tuple[str, ...], places: int, seed: str) -> list[str]:
@@ -96,19 +96,19 @@ def _keys(names: tuple[str, ...], places: int, seed: str) -> list[str]:
     return keys
 
 
-class _Waiting:
+class _QuestionPool:
     """Questions by answer and by what may stand against it, in turn.
 
     The cells of the cube take turns, and in each of them the sources, so that none is lost by
     lot; then the question that fits least elsewhere comes first.
     """
 
-    def __init__(self, ready: Iterable[Ready]) -> None:
+    def __init__(self, ready: Iterable[EligibleQuestion]) -> None:
         self._places: Counter[tuple[str, str, str, str]] = Counter()
         self._kinds: dict[str, dict[int, _Queue]] = {}
         self.add(ready)
 
-    def add(self, ready: Iterable[Ready]) -> None:
+    def add(self, ready: Iterable[EligibleQuestion]) -> None:
         for one in sorted(ready, key=lambda one: (one.lot, one.identity)):
             if one.against is None:
                 continue
@@ -119,7 +119,7 @@ class _Waiting:
             kinds = self._kinds.setdefault(one.answer, {})
             heappush(kinds.setdefault(one.against.number, (labels, []))[1], (turn, one))
 
-    def take(self, key: str, names: tuple[str, ...]) -> Member | None:
+    def take(self, key: str, names: tuple[str, ...]) -> BlockMember | None:
         """The question that is next in turn, of those with that answer that allow the others."""
         others = [name for name in names if name != key]
         fitting = [
@@ -130,9 +130,9 @@ class _Waiting:
         if not fitting:
             return None
         labels, queue = min(fitting, key=lambda entry: entry[1][0][0])
-        return Member(ready=heappop(queue)[1], wrong=tuple(labels[name] for name in others))
+        return BlockMember(ready=heappop(queue)[1], wrong=tuple(labels[name] for name in others))
 
-    def rest(self) -> Iterator[Ready]:
+    def rest(self) -> Iterator[EligibleQuestion]:
         """Questions that were not taken."""
         for kinds in self._kinds.values():
             for _, queue in kinds.values():

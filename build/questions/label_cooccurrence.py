@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from medrcube.build.questions.fact_rules import Query
+from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.facts import Grade
 from medrcube.ontologies.distractor_safety import Ground
 
@@ -19,13 +19,13 @@ LEAST = 20
 standard error is then a ninth or less."""
 
 
-class Company:
+class LabelCooccurrence:
     """Shares of one batch, by source and key.
 
     Exclusive groups have none: of their values all but one are always absent.
     """
 
-    def __init__(self, queries: Iterable[Query]) -> None:
+    def __init__(self, queries: Iterable[QuestionCandidate]) -> None:
         cases: dict[tuple[str, str], Ground] = {}
         for query in queries:
             if query.pool and query.group is None and not query.ground.region:
@@ -39,7 +39,7 @@ class Company:
             self._count(source, grounds[number], count)
         self._known: dict[tuple[str, str], Mapping[str, float]] = {}
 
-    def apart(self, query: Query) -> Mapping[str, float]:
+    def apart(self, query: QuestionCandidate) -> Mapping[str, float]:
         """Label -> share of absence beside the key of a query, where enough cases tell."""
         if not query.pool or query.group is not None:
             return {}

@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, replace
 from itertools import product
 from typing import Any
 
-from medrcube.build.questions.fact_rules import MODALITY_CONCEPTS, RULES, Query
+from medrcube.build.questions.fact_rules import FACT_RULES, MODALITY_CONCEPTS, QuestionCandidate
 from medrcube.build.questions.question_wording import denies
 from medrcube.build.stages.samples import NUMBERED, Sample
 from medrcube.facts import FactKind, Scope
@@ -34,7 +34,7 @@ _BLANK = Sample(**{it.name: _TYPES.get(str(it.type), "") for it in fields(Sample
 class Occasion:
     """A question that may be asked, and options on which its words depend."""
 
-    query: Query
+    query: QuestionCandidate
     labels: tuple[str, ...] = ()
 
 
@@ -49,7 +49,7 @@ def occasions(cards: Iterable[Card], terms: Terms, relations: Relations) -> Iter
                 yield Occasion(
                     query=_query(Task.MODALITY_RECOGNITION, _sample(place), key, group="modality")
                 )
-            for rule, field in product(RULES, card.fields.values()):
+            for rule, field in product(FACT_RULES, card.fields.values()):
                 if rule.task not in card.tasks or field.kind is not rule.kind:
                     continue
                 several = field.scope is Scope.PATIENT or (patient and field.kind is FactKind.VIEW)
@@ -137,9 +137,9 @@ def _query(
     field: Field | None = None,
     group: str | None = None,
     panels: tuple[str, ...] = (),
-) -> Query:
+) -> QuestionCandidate:
     anatomy, modality = Anatomy(sample.anatomy), Modality(sample.modality)
-    return Query(
+    return QuestionCandidate(
         task=task,
         sample=sample,
         field=field.name if field else "",

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from medrcube.build.questions.eligibility import Ready
+from medrcube.build.questions.eligibility import EligibleQuestion
 from medrcube.ontologies.difficulty import Difficulty, distance
 from medrcube.ontologies.distractor_safety import Request, Rules, clash
 from medrcube.ontologies.distractor_selection import lots
@@ -25,14 +25,14 @@ a bound on the search where hardly two questions may be asked against the same n
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class BlockMember:
     """One question of a block and the labels of its wrong options."""
 
-    ready: Ready
+    ready: EligibleQuestion
     wrong: tuple[str, ...]
 
 
-class Shelf:
+class BlockBuilder:
     """The questions of one cell, from which blocks are taken.
 
     Args:
@@ -45,7 +45,7 @@ class Shelf:
 
     def __init__(
         self,
-        ready: Iterable[Ready],
+        ready: Iterable[EligibleQuestion],
         rules: Rules,
         *,
         options: int,
@@ -58,21 +58,21 @@ class Shelf:
         self._seed = seed
         self._made = 0
         self._bits: dict[str, int] = {}
-        self._stacks: dict[str, _Stack] = {}
+        self._stacks: dict[str, _AnswerStack] = {}
         self._stuck: set[tuple[str, int]] = set()
         self._beside: dict[tuple[str, str], bool] = {}
         self.put_back(ready)
 
-    def put_back(self, ready: Iterable[Ready]) -> None:
+    def put_back(self, ready: Iterable[EligibleQuestion]) -> None:
         """Add questions, or give back those of a block that cannot be made."""
         for one in ready:
             if one.against is not None:
                 mask = self._mask(one.against.labels)
                 self._mask((one.answer,))
-                self._stacks.setdefault(one.answer, _Stack()).add(mask, one)
+                self._stacks.setdefault(one.answer, _AnswerStack()).add(mask, one)
                 self._stuck.clear()
 
-    def take(self) -> tuple[Member, ...]:
+    def take(self) -> tuple[BlockMember, ...]:
         """The next block; empty when none is found among the questions left."""
         lot = lots(f"{self._seed}|{self._made}")
         for size in range(self._options, 1, -1):
@@ -89,7 +89,7 @@ class Shelf:
                 self._stuck.add((anchor, size))
         return ()
 
-    def rest(self) -> tuple[Ready, ...]:
+    def rest(self) -> tuple[EligibleQuestion, ...]:
         """Questions that stand in no block, by lot."""
         left = [one for stack in self._stacks.values() for one in stack.all()]
         return tuple(sorted(left, key=lambda one: (one.lot, one.identity)))
@@ -120,7 +120,7 @@ class Shelf:
                 break
         return {}
 
-    def _ranked(self, one: Ready) -> list[str]:
+    def _ranked(self, one: EligibleQuestion) -> list[str]:
         """Candidates of a key: trust, the wanted difficulty, then those that wait most."""
         if one.against is None:
             return []
@@ -155,17 +155,17 @@ class Shelf:
             known = self._beside[pair] = not clash(a.key, b.key, a, self._rules)
         return known
 
-    def _filled(self, block: dict[str, int]) -> tuple[Member, ...]:
+    def _filled(self, block: dict[str, int]) -> tuple[BlockMember, ...]:
         members = []
         for name, mask in block.items():
             one = self._stacks[name].take(mask)
             labels = one.against.labels if one.against is not None else {}
             wrong = tuple(labels[other] for other in block if other != name)
-            members.append(Member(ready=one, wrong=wrong))
+            members.append(BlockMember(ready=one, wrong=wrong))
         return tuple(members)
 
 
-class _Stack:
+class _AnswerStack:
     """The questions with one answer, by the names that may stand against it.
 
     ``masks`` come with the fewest names first, so that a block is filled with the questions that
@@ -175,7 +175,7 @@ class _Stack:
     def __init__(self) -> None:
         self.masks: list[int] = []
         self.count = 0
-        self._waiting: dict[int, deque[Ready]] = {}
+        self._waiting: dict[int, deque[EligibleQuestion]] = {}
         self._request: Request | None = None
 
     @property
@@ -185,7 +185,7 @@ class _Stack:
             raise ValueError("an empty stack has no request")
         return self._request
 
-    def add(self, mask: int, one: Ready) -> None:
+    def add(self, mask: int, one: EligibleQuestion) -> None:
         if self._request is None and one.against is not None:
             self._request = one.against.request
         if mask not in self._waiting:
@@ -194,10 +194,10 @@ class _Stack:
         self._waiting[mask].append(one)
         self.count += 1
 
-    def first(self, mask: int) -> Ready:
+    def first(self, mask: int) -> EligibleQuestion:
         return self._waiting[mask][0]
 
-    def take(self, mask: int) -> Ready:
+    def take(self, mask: int) -> EligibleQuestion:
         one = self._waiting[mask].popleft()
         if not self._waiting[mask]:
             del self._waiting[mask]
@@ -205,27 +205,30 @@ class _Stack:
         self.count -= 1
         return one
 
-    def all(self) -> Iterator[Ready]:
+    def all(self) -> Iterator[EligibleQuestion]:
         for waiting in self._waiting.values():
             yield from waiting
 
 
-def shelves(
-    ready: Sequence[Ready],
+def block_builders(
+    ready: Sequence[EligibleQuestion],
     rules: Rules,
     *,
     options: int,
     seed: int,
     wanted: Difficulty | None = None,
-) -> Iterator[tuple[str, Shelf]]:
+) -> Iterator[tuple[str, BlockBuilder]]:
     """By name one shelf for each exclusive group, and for the label tables of each task.
 
     Questions whose words tell of their pictures apart ("mammogram", "CT image") share no shelf:
     some of their options would never be right beside these words.
     """
-    found: dict[str, list[Ready]] = {}
+    found: dict[str, list[EligibleQuestion]] = {}
     for one in ready:
         if one.against is not None:
             found.setdefault(one.shelf, []).append(one)
     for name, members in sorted(found.items()):
-        yield name, Shelf(members, rules, options=options, seed=f"{seed}|{name}", wanted=wanted)
+        yield (
+            name,
+            BlockBuilder(members, rules, options=options, seed=f"{seed}|{name}", wanted=wanted),
+        )

@@ -9,7 +9,7 @@ from pathlib import Path
 from jinja2 import TemplateError as JinjaError
 
 from medrcube.build.questions.occasions import occasions
-from medrcube.build.questions.question_wording import context, wording
+from medrcube.build.questions.question_wording import wording_context, wording_values
 from medrcube.ontologies.item_rules import ERROR, Draft
 from medrcube.ontologies.item_rules.stem import STEM_RULES
 from medrcube.ontologies.relations import load_relations
@@ -41,11 +41,15 @@ def wordings_of(folder: str, cards: Iterable[Card]) -> Wordings:
         query = occasion.query
         if query.task not in wordings.own:
             continue
-        values = wording(query, terms, relations, occasion.labels)
+        values = wording_values(query, terms, relations, occasion.labels)
         for name in wordings.variants(query.task):
-            question = _rendered(wordings, query.task, name, values)
-            _hold(wordings, query.task, name, question)
-            key = (query.task, name, f"{context(query)}|{query.group}|{values.get('normal')}")
+            question = _render(wordings, query.task, name, values)
+            _check_stem(wordings, query.task, name, question)
+            key = (
+                query.task,
+                name,
+                f"{wording_context(query)}|{query.group}|{values.get('normal')}",
+            )
             if "target" not in values and told.setdefault(key, question) != question:
                 raise TemplateError(
                     f"{wordings.where(query.task, name)}: {question!r} and {told[key]!r} are asked "
@@ -54,7 +58,7 @@ def wordings_of(folder: str, cards: Iterable[Card]) -> Wordings:
     return wordings
 
 
-def _rendered(wordings: Wordings, task: Task, name: str, values: dict[str, str | bool]) -> str:
+def _render(wordings: Wordings, task: Task, name: str, values: dict[str, str | bool]) -> str:
     try:
         return wordings.render(task, name, **values)
     except JinjaError as error:
@@ -64,7 +68,7 @@ def _rendered(wordings: Wordings, task: Task, name: str, values: dict[str, str |
         raise TemplateError(f"{place}: {error}; values of {task}: {known}") from None
 
 
-def _hold(wordings: Wordings, task: Task, name: str, question: str) -> None:
+def _check_stem(wordings: Wordings, task: Task, name: str, question: str) -> None:
     draft = Draft(question=question, options=("\x00", "\x01"), key=0, kinds=("", ""))
     for rule in STEM_RULES:
         for message in rule.check(draft) if rule.level == ERROR else ():

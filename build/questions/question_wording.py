@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from medrcube.build.questions.fact_rules import Query
+from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.stages.samples import NUMBERED, Sample
 from medrcube.facts import Scope
 from medrcube.ontologies.knowledge_protocol import Knowledge, Name
@@ -74,21 +74,21 @@ _OWN_NAMES = frozenset({"modality", "view", "plane", "MRI sequence"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class OptionName:
     """Text of an option, and the preferred name that it is, if it is one."""
 
     text: str
     name: Name | None = None
 
 
-def own_names(labels: Iterable[str], terms: Terms) -> dict[str, Shown]:
+def own_names(labels: Iterable[str], terms: Terms) -> dict[str, OptionName]:
     """Option texts in this project's own wording, with a capital at the start."""
-    return {label: Shown(text=_capital(terms[label].name)) for label in labels}
+    return {label: OptionName(text=_capital(terms[label].name)) for label in labels}
 
 
 def preferred_names(
     labels: Iterable[str], terms: Terms, knowledge: Knowledge
-) -> dict[str, Shown] | None:
+) -> dict[str, OptionName] | None:
     """Option texts by the user's ontologies, chosen for all of them together.
 
     One ontology names them all; only a name that denies a finding is our own where it has none.
@@ -111,7 +111,7 @@ def preferred_names(
         texts = {label: name.text if name else terms[label].name for label, name in named.items()}
         if len({normalise(text) for text in texts.values()}) == len(texts):
             return {
-                label: Shown(text=_capital(text), name=named[label])
+                label: OptionName(text=_capital(text), name=named[label])
                 for label, text in texts.items()
             }
     return None
@@ -165,8 +165,8 @@ def _capital(text: str) -> str:
     return text[0].upper() + text[1:] if first.replace("-", "").islower() else text
 
 
-def wording(
-    query: Query, terms: Terms, relations: Relations, labels: Iterable[str] = ()
+def wording_values(
+    query: QuestionCandidate, terms: Terms, relations: Relations, labels: Iterable[str] = ()
 ) -> dict[str, str | bool]:
     """Values for the templates of a query's task; no value gives the answer away.
 
@@ -179,10 +179,10 @@ def wording(
     task = query.task
     if task is Task.MODALITY_RECOGNITION:
         return {}
-    shown = _shown(query)
+    shown = _picture_phrase(query)
     values: dict[str, str | bool] = {"shown": shown}
     if task in _TELLS_SCOPE:
-        values["about"] = _about(query)
+        values["about"] = _subject_phrase(query)
         values["subject"] = "this patient" if query.scope is Scope.PATIENT else ""
     if task in _SCALE:
         scale = relations.scale(query.group) if query.group else None
@@ -204,7 +204,7 @@ def wording(
     return values
 
 
-def context(query: Query) -> str:
+def wording_context(query: QuestionCandidate) -> str:
     """What the words of a question tell of its picture, in any wording of its template.
 
     A reader who has no picture learns this much: "mammogram", "these CT images", "the red
@@ -212,11 +212,11 @@ def context(query: Query) -> str:
     """
     if query.task is Task.MODALITY_RECOGNITION:
         return ""
-    told = _about(query) if query.task in _TELLS_SCOPE else _shown(query)
+    told = _subject_phrase(query) if query.task in _TELLS_SCOPE else _picture_phrase(query)
     return f"{told} {query.sample.artefact}".strip()
 
 
-def _about(query: Query) -> str:
+def _subject_phrase(query: QuestionCandidate) -> str:
     """What the fact is about: the picture, or what it is a part of.
 
     A radiograph stands for its study, whose other films a reader does not see; and a diagnosis is
@@ -228,10 +228,10 @@ def _about(query: Query) -> str:
     if film or scan:
         whole = "{shown}"
     was = "was" if _count(query.sample) == 1 else "were"
-    return whole.format(shown=_shown(query), was=was)
+    return whole.format(shown=_picture_phrase(query), was=was)
 
 
-def _shown(query: Query) -> str:
+def _picture_phrase(query: QuestionCandidate) -> str:
     """The picture in words; of an organ that is asked for, they name no part of the body."""
     sample = query.sample
     modality = Modality(sample.modality)

@@ -16,7 +16,7 @@ from heapq import heapify, heappop, heappush
 from math import inf
 from typing import NamedTuple, TypeVar
 
-from medrcube.build.questions.eligibility import Ready
+from medrcube.build.questions.eligibility import EligibleQuestion
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 
 QUOTA = "quota"
@@ -29,7 +29,7 @@ Key = tuple[Task, str, str]
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Lot:
+class AnswerCell:
     """Questions of one cell of the cube that have one answer among the same options.
 
     ``shelf`` names the questions that may stand in a block together; for boxes it is empty, as is
@@ -42,7 +42,7 @@ class Lot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Candidate:
+class _QuotaEntry:
     """A question with what decides over it.
 
     Attributes:
@@ -52,22 +52,24 @@ class _Candidate:
         tasks: how many tasks the batch has on the picture.
     """
 
-    ready: Ready
+    ready: EligibleQuestion
     picture: str
     patient: str
     tasks: int
 
 
-class _Kind(NamedTuple):
+class _EntryKind(NamedTuple):
     """Candidates among which only patient and picture decide."""
 
     key: tuple[str, str]
     source: str
-    lot: Lot | None
+    lot: AnswerCell | None
     asks: Key | None
 
 
-def select(ready: Sequence[Ready], *, per_cell: int | None) -> tuple[Ready, ...]:
+def select_questions(
+    ready: Sequence[EligibleQuestion], *, per_cell: int | None
+) -> tuple[EligibleQuestion, ...]:
     """Keep at most ``per_cell`` questions of every (source, task), by lot.
 
     The same set of questions gives the same result in any order. ``None`` keeps all.
@@ -79,12 +81,12 @@ def select(ready: Sequence[Ready], *, per_cell: int | None) -> tuple[Ready, ...]
         return _by_lot(ready)
     if per_cell < 1:
         raise ValueError(f"per_cell={per_cell}: must be one or more, or None for all")
-    cells: dict[tuple[str, str], list[_Candidate]] = {}
-    for candidate in _candidates(ready):
+    cells: dict[tuple[str, str], list[_QuotaEntry]] = {}
+    for candidate in _quota_entries(ready):
         query = candidate.ready.query
         cells.setdefault((query.sample.source, query.task), []).append(candidate)
-    drawing = _Drawing()
-    chosen: list[Ready] = []
+    drawing = _QuotaDraw()
+    chosen: list[EligibleQuestion] = []
     for _, members in sorted(cells.items(), key=_least_choice):
         drawing.answers.clear()
         chosen += drawing.fill(members, per_cell)
@@ -92,13 +94,13 @@ def select(ready: Sequence[Ready], *, per_cell: int | None) -> tuple[Ready, ...]
 
 
 def select_cells(
-    ready: Sequence[Ready],
+    ready: Sequence[EligibleQuestion],
     cells: Mapping[Voxel, int],
-    lots: Mapping[Lot, int],
+    lots: Mapping[AnswerCell, int],
     *,
     per_patient: int,
     sources_per_key: int = 1,
-) -> tuple[Ready, ...]:
+) -> tuple[EligibleQuestion, ...]:
     """Keep as many questions of every cell as are wanted, of one patient at most ``per_patient``.
 
     A key that fewer than ``sources_per_key`` sources have been drawn for goes to another source
@@ -107,42 +109,42 @@ def select_cells(
     rarest source. A cell that has enough questions under the bound on patients is always filled.
     The same set of questions gives the same result in any order.
     """
-    found: dict[Voxel, list[_Candidate]] = {}
-    for candidate in _candidates(ready):
+    found: dict[Voxel, list[_QuotaEntry]] = {}
+    for candidate in _quota_entries(ready):
         found.setdefault(cell_of(candidate.ready), []).append(candidate)
-    drawing = _Drawing(per_patient=per_patient, due=lots, sources_per_key=sources_per_key)
-    chosen: list[Ready] = []
+    drawing = _QuotaDraw(per_patient=per_patient, due=lots, sources_per_key=sources_per_key)
+    chosen: list[EligibleQuestion] = []
     for cell, members in sorted(found.items(), key=_least_choice):
         chosen += drawing.fill(members, cells.get(cell, 0))
     return _by_lot(chosen)
 
 
-def cell_of(one: Ready) -> Voxel:
+def cell_of(one: EligibleQuestion) -> Voxel:
     """The cell of the cube that a question counts in."""
     sample = one.query.sample
     return _voxel(sample.anatomy, sample.modality, one.query.task)
 
 
-def lot_of(one: Ready) -> Lot:
+def answer_cell_of(one: EligibleQuestion) -> AnswerCell:
     """The lot that a question belongs to."""
     if one.against is None:
-        return Lot(cell_of(one))
-    return Lot(cell_of(one), one.shelf, one.answer)
+        return AnswerCell(cell_of(one))
+    return AnswerCell(cell_of(one), one.shelf, one.answer)
 
 
-def key_of(one: Ready) -> Key:
+def key_of(one: EligibleQuestion) -> Key:
     """What a question asks for, whichever source it is of; of boxes not their number."""
     query = one.query
     return (query.task, query.group or "", query.key if one.against is None else one.answer)
 
 
-def patient_of(one: Ready) -> str:
+def patient_of(one: EligibleQuestion) -> str:
     """The patient, told apart from those of other sources."""
     sample = one.query.sample
     return f"{sample.source}|{sample.patient or sample.case}"
 
 
-def picture_of(one: Ready) -> str:
+def picture_of(one: EligibleQuestion) -> str:
     """The slice that is shown; marked and clean pictures of one slice are one."""
     sample = one.query.sample
     return f"{sample.source}|{sample.case}|{sample.frames}"
@@ -153,25 +155,25 @@ def _voxel(anatomy: str, modality: str, task: Task) -> Voxel:
     return Voxel(Anatomy(anatomy), Modality(modality), task)
 
 
-def _by_lot(ready: Iterable[Ready]) -> tuple[Ready, ...]:
+def _by_lot(ready: Iterable[EligibleQuestion]) -> tuple[EligibleQuestion, ...]:
     return tuple(sorted(ready, key=lambda one: (one.lot, one.identity)))
 
 
-def _least_choice(entry: tuple[C, Sequence[_Candidate]]) -> tuple[int, C]:
+def _least_choice(entry: tuple[C, Sequence[_QuotaEntry]]) -> tuple[int, C]:
     """The cell with least choice goes first, so that the others can join its pictures."""
     return (len(entry[1]), entry[0])
 
 
-def _candidates(ready: Sequence[Ready]) -> Iterator[_Candidate]:
+def _quota_entries(ready: Sequence[EligibleQuestion]) -> Iterator[_QuotaEntry]:
     pictures = [picture_of(one) for one in ready]
     pairs = {(one.query.task, picture) for one, picture in zip(ready, pictures, strict=True)}
     tasks = Counter(picture for _, picture in pairs)
     for one, picture in zip(ready, pictures, strict=True):
-        yield _Candidate(ready=one, picture=picture, patient=patient_of(one), tasks=tasks[picture])
+        yield _QuotaEntry(ready=one, picture=picture, patient=patient_of(one), tasks=tasks[picture])
 
 
 @dataclass(slots=True, kw_only=True)
-class _Drawing:
+class _QuotaDraw:
     """What has been drawn so far, cell by cell.
 
     Attributes:
@@ -184,26 +186,26 @@ class _Drawing:
     """
 
     per_patient: int | None = None
-    due: Mapping[Lot, int] | None = None
+    due: Mapping[AnswerCell, int] | None = None
     sources_per_key: int = 1
     in_use: set[str] = field(default_factory=set)
     answers: Counter[tuple[str, str]] = field(default_factory=Counter)
     drawn_from: dict[Key | None, set[str]] = field(default_factory=dict)
 
-    def fill(self, candidates: Iterable[_Candidate], quota: int) -> list[Ready]:
+    def fill(self, candidates: Iterable[_QuotaEntry], quota: int) -> list[EligibleQuestion]:
         """Take the rarest answer so far, and of its items the one on the freshest patient."""
         patients: Counter[str] = Counter()
         sources: Counter[str] = Counter()
-        taken: Counter[Lot | None] = Counter()
+        taken: Counter[AnswerCell | None] = Counter()
 
-        def rank(candidate: _Candidate) -> tuple[int, bool, int, str]:
+        def rank(candidate: _QuotaEntry) -> tuple[int, bool, int, str]:
             fresh = candidate.picture not in self.in_use
             return (patients[candidate.patient], fresh, -candidate.tasks, candidate.ready.lot)
 
-        def due(lot: Lot | None) -> float:
+        def due(lot: AnswerCell | None) -> float:
             return inf if self.due is None or lot is None else self.due.get(lot, 0)
 
-        def turn(kind: _Kind) -> tuple[bool, bool, int, int, _Kind]:
+        def turn(kind: _EntryKind) -> tuple[bool, bool, int, int, _EntryKind]:
             return (
                 self._is_spread(kind),
                 taken[kind.lot] >= due(kind.lot),
@@ -212,13 +214,13 @@ class _Drawing:
                 kind,
             )
 
-        heaps: dict[_Kind, list[tuple[tuple[int, bool, int, str], str, _Candidate]]] = {}
+        heaps: dict[_EntryKind, list[tuple[tuple[int, bool, int, str], str, _QuotaEntry]]] = {}
         for candidate in candidates:
             entry = (rank(candidate), candidate.ready.identity, candidate)
             heaps.setdefault(self._kind(candidate.ready), []).append(entry)
         for heap in heaps.values():
             heapify(heap)
-        chosen: list[_Candidate] = []
+        chosen: list[_QuotaEntry] = []
         while heaps and len(chosen) < quota:
             kind = min(heaps, key=turn)
             old, identity, candidate = heappop(heaps[kind])
@@ -239,19 +241,19 @@ class _Drawing:
         self.in_use.update(candidate.picture for candidate in chosen)
         return [candidate.ready for candidate in chosen]
 
-    def _note(self, kind: _Kind) -> None:
+    def _note(self, kind: _EntryKind) -> None:
         self.answers[kind.key] += 1
         if self.sources_per_key > 1:
             self.drawn_from.setdefault(kind.asks, set()).add(kind.source)
 
-    def _is_spread(self, kind: _Kind) -> bool:
+    def _is_spread(self, kind: _EntryKind) -> bool:
         """Whether one more question of the kind brings its key no source that it still needs."""
         known = self.drawn_from.get(kind.asks, ())
         enough = len(known) >= self.sources_per_key
         return self.sources_per_key == 1 or enough or kind.source in known
 
-    def _kind(self, one: Ready) -> _Kind:
-        lot = None if self.due is None else lot_of(one)
+    def _kind(self, one: EligibleQuestion) -> _EntryKind:
+        lot = None if self.due is None else answer_cell_of(one)
         key = ("" if lot is None else lot.shelf, one.answer)
         asks = None if lot is None else key_of(one)
-        return _Kind(key=key, source=one.query.sample.source, lot=lot, asks=asks)
+        return _EntryKind(key=key, source=one.query.sample.source, lot=lot, asks=asks)

@@ -14,7 +14,7 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.questions.box_exchangeability import Layout, Lot, exchangeable
+from medrcube.build.questions.box_exchangeability import BoxLayout, SeededDraws, exchangeable_boxes
 from medrcube.build.regions.box_labels import Box, line_width, place_tags
 from medrcube.build.regions.draw_shapes import bounding_box
 
@@ -33,7 +33,7 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidates:
+class NumberedBoxes:
     """Numbered boxes in a part of a picture.
 
     Attributes:
@@ -54,7 +54,7 @@ def candidate_boxes(
     *,
     ground: Mask | None = None,
     seed: str,
-) -> Candidates | None:
+) -> NumberedBoxes | None:
     """Place up to four boxes; ``None`` when not even one wrong box has room.
 
     A wrong box over empty background would give itself away: it must hold at least half as much
@@ -72,16 +72,21 @@ def candidate_boxes(
         barred |= mask
     if ground is None:
         ground = _content(picture if picture.ndim == 2 else picture.max(axis=2))
-    lot = Lot(seed)
+    lot = SeededDraws(seed)
     for _ in range(_ROUNDS):
-        found = [_numbered(lot, _kept(lot, region, barred, ground)) for _ in range(_LAYOUTS)]
+        found = [
+            _number_boxes(lot, _plausible_layout(lot, region, barred, ground))
+            for _ in range(_LAYOUTS)
+        ]
         most = max((it for it in found if it), key=lambda it: len(it.boxes), default=None)
         if most:
             return most
     return None
 
 
-def _kept(lot: Lot, region: Mask, barred: Mask, ground: Mask) -> Layout | None:
+def _plausible_layout(
+    lot: SeededDraws, region: Mask, barred: Mask, ground: Mask
+) -> BoxLayout | None:
     """The true box and as many others, by lot, as are wrong and plausible.
 
     Whether they are is asked for every place that the true box might have had among these boxes.
@@ -91,13 +96,13 @@ def _kept(lot: Lot, region: Mask, barred: Mask, ground: Mask) -> Layout | None:
     """
     right = _around(lot, bounding_box(region), region.shape)
     turn = (lot.draw(0, 99), lot.draw(0, 99))
-    layout = exchangeable(lot, right, region.shape, turn)
+    layout = exchangeable_boxes(lot, right, region.shape, turn)
     if layout is None:
         return None
     enough = _share(ground, right) / 2
 
     def stands(boxes: tuple[Box, ...]) -> bool:
-        places = {_moved(right, one, other) for one, other in permutations(boxes, 2)}
+        places = {_translate(right, one, other) for one, other in permutations(boxes, 2)}
         return all(not _part(barred, box).any() and _share(ground, box) >= enough for box in places)
 
     kept = [layout.boxes[:count] for count in range(2, len(layout.boxes) + 1)]  # others are by lot
@@ -105,13 +110,13 @@ def _kept(lot: Lot, region: Mask, barred: Mask, ground: Mask) -> Layout | None:
     return replace(layout, boxes=most) if most else None
 
 
-def _moved(box: Box, start: Box, end: Box) -> Box:
+def _translate(box: Box, start: Box, end: Box) -> Box:
     """The box, moved as one that goes from a start to an end."""
     x, y = end[0] - start[0], end[1] - start[1]
     return box[0] + x, box[1] + y, box[2] + x, box[3] + y
 
 
-def _numbered(lot: Lot, layout: Layout | None) -> Candidates | None:
+def _number_boxes(lot: SeededDraws, layout: BoxLayout | None) -> NumberedBoxes | None:
     """Boxes numbered by lot; of those without room for their numbers some are left out by lot."""
     if layout is None:
         return None
@@ -121,7 +126,7 @@ def _numbered(lot: Lot, layout: Layout | None) -> Candidates | None:
         order = lot.shuffled(len(boxes))
         numbered = tuple(boxes[index] for index in order)
         if place_tags(numbered, (bottom - top, right - left)):
-            return Candidates(window=layout.window, boxes=numbered, truth=order.index(0) + 1)
+            return NumberedBoxes(window=layout.window, boxes=numbered, truth=order.index(0) + 1)
         del boxes[lot.draw(1, len(boxes) - 1)]
     return None
 
@@ -147,7 +152,7 @@ def _part(mask: Mask, box: Box) -> Mask:
     return mask[y0:y1, x0:x1]
 
 
-def _around(lot: Lot, region: Box, shape: tuple[int, ...]) -> Box:
+def _around(lot: SeededDraws, region: Box, shape: tuple[int, ...]) -> Box:
     """A box around a region with margins by lot, never so small that its frame hides the region."""
     columns = _span(lot, region[0], region[2], shape)
     rows = _span(lot, region[1], region[3], shape)
@@ -156,7 +161,7 @@ def _around(lot: Lot, region: Box, shape: tuple[int, ...]) -> Box:
     )  # fmt: skip
 
 
-def _span(lot: Lot, start: int, end: int, shape: tuple[int, ...]) -> tuple[int, int]:
+def _span(lot: SeededDraws, start: int, end: int, shape: tuple[int, ...]) -> tuple[int, int]:
     size = end - start
     low, high = (1 + (size * lot.draw(*_MARGIN)) // 100 for _ in range(2))
     least = 8 * line_width(shape)

@@ -9,16 +9,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from medrcube.build.questions.eligibility import Ready
-from medrcube.build.questions.option_blocks import Member
+from medrcube.build.questions.eligibility import EligibleQuestion
+from medrcube.build.questions.option_blocks import BlockMember
 from medrcube.ontologies.difficulty import Difficulty
 from medrcube.ontologies.distractor_safety import Rules
 from medrcube.ontologies.distractor_selection import Prior, choose_from
 
 
-def alone(
-    ready: Iterable[Ready], rules: Rules, *, options: int, seed: int, wanted: Difficulty | None
-) -> Iterator[Member]:
+def single_members(
+    ready: Iterable[EligibleQuestion],
+    rules: Rules,
+    *,
+    options: int,
+    seed: int,
+    wanted: Difficulty | None,
+) -> Iterator[BlockMember]:
     """Each question that is not about boxes, with safe labels that were used least so far."""
     asked = sorted((one for one in ready if one.against), key=lambda one: (one.lot, one.identity))
     keyed: dict[str, Counter[str]] = {}
@@ -36,4 +41,4 @@ def alone(
                 prior=priors[one.shelf],
                 wanted=wanted,
             )
-            yield Member(ready=one, wrong=tuple(it.label for it in choice.distractors))
+            yield BlockMember(ready=one, wrong=tuple(it.label for it in choice.distractors))

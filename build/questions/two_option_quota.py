@@ -19,7 +19,7 @@ TWO_OPTIONS = "two options, beyond two_option_share"
 _Unit = tuple[Item, ...]
 
 
-def within_share(items: Sequence[Item], share: float, seed: int) -> tuple[Item, ...]:
+def limit_two_option_items(items: Sequence[Item], share: float, seed: int) -> tuple[Item, ...]:
     """Leave out items of two options until they are no more than ``share`` of each task.
 
     Cells of the cube that no other item reaches come first; then cells take turns, and in each of

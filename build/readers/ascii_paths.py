@@ -11,7 +11,7 @@ from medrcube.names import is_odd
 
 
 @contextmanager
-def plainly_named(path: Path, beside: Sequence[str] = ()) -> Iterator[Path]:
+def ascii_path(path: Path, beside: Sequence[str] = ()) -> Iterator[Path]:
     """The path of a file, or a link to it where a part of its path is no UTF-8.
 
     Args:

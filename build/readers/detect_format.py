@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from medrcube.build.execution.lean_imports import load
+from medrcube.build.execution.lean_imports import lean_import
 from medrcube.build.pixels.volume import Volume
 from medrcube.errors import ReadError
 from medrcube.facts import ImageRef
@@ -83,7 +83,7 @@ def module_of(content: str) -> Any:
     pydicom, nibabel, SimpleITK and PyAV take 10 to 90 MB each; a worker holds only those that its
     files need.
     """
-    return load(_MODULES[content], _LIBRARIES.get(content, ""))
+    return lean_import(_MODULES[content], _LIBRARIES.get(content, ""))
 
 
 def _read_series(image: ImageRef) -> Volume:

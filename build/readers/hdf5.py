@@ -7,8 +7,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from medrcube.build.pixels.volume import Array, Greys, Volume
-from medrcube.build.readers.non_finite import filled
+from medrcube.build.pixels.volume import Array, PixelSemantics, Volume
+from medrcube.build.readers.non_finite import fill_non_finite
 from medrcube.build.readers.read_errors import (
     as_stack,
     check_numeric,
@@ -46,7 +46,7 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
         array = array.astype(np.uint8)
     if matlab:
         array = array.swapaxes(-1, -2)
-    slices, greys = filled(path, as_stack(path, array, frame), Greys())
+    slices, greys = fill_non_finite(path, as_stack(path, array, frame), PixelSemantics())
     return Volume(slices=slices, greys=greys)
 
 

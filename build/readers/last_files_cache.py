@@ -13,7 +13,7 @@ Held = TypeVar("Held")
 _FILES = 2
 
 
-def remember(reader: Callable[Given, Held]) -> Callable[Given, Held]:
+def cache_last_files(reader: Callable[Given, Held]) -> Callable[Given, Held]:
     """Give again what a reader made of its last two files, as long as they do not change.
 
     What is given is shared: nobody may write into it.

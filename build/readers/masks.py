@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 
 from medrcube.build.pixels.geometry import (
     Orientation,
-    carry_mask,
-    millimetres_apart,
+    axis_mapping,
+    corner_distance_mm,
+    resample_mask_to,
     same_grid,
-    same_places,
+    same_positions,
     turned_affine,
-    walk_along,
 )
-from medrcube.build.pixels.volume import Array, Greys, PackedSlices, Volume
+from medrcube.build.pixels.volume import Array, PackedSlices, PixelSemantics, Volume
 from medrcube.build.readers.detect_format import content_of, module_of, read
-from medrcube.build.readers.last_files_cache import remember
+from medrcube.build.readers.last_files_cache import cache_last_files
 from medrcube.build.regions.region_mask import Mask
 from medrcube.errors import ReadError
 from medrcube.facts import ImageRef, MaskFile
@@ -92,7 +92,7 @@ def labels_in(mask: MaskFile) -> tuple[float, ...]:
     return _values_in(mask) if mask.values else ()
 
 
-def values_told(mask: MaskFile) -> str:
+def describe_values(mask: MaskFile) -> str:
     """What mask files hold and what would mark a region, for people; empty for drawn segments.
 
     Raises:
@@ -164,10 +164,10 @@ def check_stored_alike(
         found = "one of the two says how it lies in space, the other does not"
     elif shapes[0] != shapes[1]:
         found = f"their axes have {shapes[0]} and {shapes[1]} voxels"
-    elif same_places(one.affine, other.affine, shapes[0]):
+    elif same_positions(one.affine, other.affine, shapes[0]):
         return
     else:
-        apart = millimetres_apart(one.affine, other.affine, shapes[0])
+        apart = corner_distance_mm(one.affine, other.affine, shapes[0])
         found = f"by their affines corners lie up to {apart:.1f} mm apart"
     raise ReadError(
         f"{name}: may be turned or mirrored against {whose}: {found}; expected equal affines, "
@@ -185,7 +185,7 @@ def _check_grid(path: Path, stored: Volume, drawn_on: Path | None, volume: Volum
     if same_grid(stored, image):
         return Orientation()
     if stored.affine is not None and image.affine is not None:
-        walk = walk_along(stored.affine, image.affine)
+        walk = axis_mapping(stored.affine, image.affine)
         if walk is not None and _fits(walk, stored, image):
             return walk
     sizes = stored.slices.shape[:3], image.slices.shape[:3]
@@ -195,7 +195,7 @@ def _check_grid(path: Path, stored: Volume, drawn_on: Path | None, volume: Volum
             "equal sizes: is it the mask of another edition of the image?",
             code="mask-size",
         )
-    apart = millimetres_apart(stored.affine, image.affine, sizes[0])
+    apart = corner_distance_mm(stored.affine, image.affine, sizes[0])
     raise ReadError(
         f"{path.name}: the mask and {whose} have equal sizes, but by their affines a corner of one "
         f"lies {apart:.1f} mm from that of the other; expected less than half a voxel: is it the "
@@ -209,7 +209,7 @@ def _fits(walk: Orientation, stored: Volume, image: Volume) -> bool:
     if shape != image.slices.shape[:3] or stored.affine is None or image.affine is None:
         return False
     turned = turned_affine(stored.affine, walk, stored.slices.shape)
-    return same_places(turned, image.affine, shape)
+    return same_positions(turned, image.affine, shape)
 
 
 def _carried(path: Path, marked: Mask, stored: Volume, volume: Volume) -> Mask:
@@ -224,7 +224,7 @@ def _carried(path: Path, marked: Mask, stored: Volume, volume: Volume) -> Mask:
             "distances; expected even ones: is the series complete?",
             code="uneven-spacing",
         )
-    carried = carry_mask(marked, stored.affine, volume)
+    carried = resample_mask_to(marked, stored.affine, volume)
     if marked.any() and not carried.any():
         raise ReadError(
             f"{path.name}: marks nothing in its image once both are placed in space; is it the "
@@ -234,7 +234,7 @@ def _carried(path: Path, marked: Mask, stored: Volume, volume: Volume) -> Mask:
     return carried
 
 
-@remember
+@cache_last_files
 def _stored(path: Path, member: str | None, *, labels: bool) -> Volume:
     if labels and content_of(path) == "raster":
         return Volume(slices=PackedSlices(module_of("raster").read_labels(path)))
@@ -284,7 +284,7 @@ def _check_grey(path: Path, stored: Volume) -> None:
         )
 
 
-def _labels(greys: Greys, array: Array) -> Array:
+def _labels(greys: PixelSemantics, array: Array) -> Array:
     if array.dtype.kind in "iu" and (greys.slope, greys.intercept) == (1.0, 0.0):
         return array
     return np.rint(array * greys.slope + greys.intercept)

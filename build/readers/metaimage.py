@@ -13,9 +13,9 @@ import numpy as np
 import SimpleITK
 from numpy.typing import NDArray
 
-from medrcube.build.pixels.volume import Greys, Volume
-from medrcube.build.readers.ascii_paths import plainly_named
-from medrcube.build.readers.non_finite import filled
+from medrcube.build.pixels.volume import PixelSemantics, Volume
+from medrcube.build.readers.ascii_paths import ascii_path
+from medrcube.build.readers.non_finite import fill_non_finite
 from medrcube.build.readers.read_errors import (
     as_stack,
     check_numeric,
@@ -56,7 +56,7 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
     check_numeric(path, array)
     affine = _affine(path, image, first_slice(array, frame))
     spacing = image.GetSpacing()
-    slices, greys = filled(path, as_stack(path, array, frame), Greys())
+    slices, greys = fill_non_finite(path, as_stack(path, array, frame), PixelSemantics())
     return Volume(
         slices=slices,
         spacing=(spacing[2] if len(spacing) > 2 else 1.0, spacing[1], spacing[0]),
@@ -78,7 +78,7 @@ def _load(path: Path) -> Any:
     toolkit: Any = SimpleITK
     toolkit.ProcessObject.SetGlobalDefaultNumberOfThreads(1)  # workers run one thread each
     pixels = _check_header(path)
-    with plainly_named(path, [] if pixels == "LOCAL" else [pixels]) as link:
+    with ascii_path(path, [] if pixels == "LOCAL" else [pixels]) as link:
         return _read(path, pixels, link, toolkit)
 
 

@@ -13,10 +13,10 @@ import nibabel as nib
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.pixels.volume import Array, ForwardSlices, Greys, Volume
+from medrcube.build.pixels.volume import Array, ForwardSlices, PixelSemantics, Volume
 from medrcube.build.readers.gzip_stream import DAMAGE, open_gzip
 from medrcube.build.readers.nifti_forms import check_forms
-from medrcube.build.readers.non_finite import filled
+from medrcube.build.readers.non_finite import fill_non_finite
 from medrcube.build.readers.read_errors import (
     as_stack,
     check_finite,
@@ -48,8 +48,8 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
     """Read a volume as ``(k, j, i)``: slices along the third NIfTI axis, columns the first.
 
     ``.nii`` is memory-mapped; gzip is unpacked once. A file without sform and qform has no
-    affine: where its axes point is not known. ``scl_slope`` and ``scl_inter`` reach ``Greys``, as
-    does the number of voxels without a value (``gaps``).
+    affine: where its axes point is not known. ``PixelSemantics`` holds ``scl_slope`` and
+    ``scl_inter``, and the number of voxels without a value (``gaps``).
 
     Raises:
         ReadError: code ``ambiguous-sibling`` when ``a.nii`` and ``a.nii.gz`` stand side by
@@ -61,7 +61,7 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
     header = _header(path, bytes(raw[:_LONGEST_HEADER]))
     array = _array(path, raw, header)
     affine = _affine(path, header, first_slice(array, frame))
-    slices, greys = filled(path, as_stack(path, array, frame), _greys(path, header))
+    slices, greys = fill_non_finite(path, as_stack(path, array, frame), _greys(path, header))
     return Volume(
         slices=slices,
         spacing=_spacing(header, affine),
@@ -309,10 +309,10 @@ def _millimetres(header: Any) -> float:
     return _MILLIMETRES.get(int(header["xyzt_units"]) & 7, 1.0)
 
 
-def _greys(path: Path, header: Any) -> Greys:
+def _greys(path: Path, header: Any) -> PixelSemantics:
     slope, intercept = float(header["scl_slope"]), float(header["scl_inter"])
     if slope == 0 or not np.isfinite(slope):
-        return Greys()  # nifti1.h: no scaling
+        return PixelSemantics()  # nifti1.h: no scaling
     if not np.isfinite(intercept):
         raise unreadable(path, f"scl_inter is {intercept}; expected a finite number")
-    return Greys(slope=slope, intercept=intercept)
+    return PixelSemantics(slope=slope, intercept=intercept)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from medrcube.build.pixels.volume import Array, Greys
+from medrcube.build.pixels.volume import Array, PixelSemantics
 from medrcube.build.regions.region_mask import Mask
 from medrcube.errors import ReadError
 
@@ -21,7 +21,9 @@ MOST = 0.9
 little would be left to be sure that the file is sound."""
 
 
-def filled(path: Path, stored: Array, greys: Greys) -> tuple[Array, Greys]:
+def fill_non_finite(
+    path: Path, stored: Array, greys: PixelSemantics
+) -> tuple[Array, PixelSemantics]:
     """Stored values that are all finite, and their meaning with the number of those filled in.
 
     Args:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from medrcube.build.pixels.volume import Greys, Volume
+from medrcube.build.pixels.volume import PixelSemantics, Volume
 from medrcube.build.readers.read_errors import check_frame
 from medrcube.errors import ReadError
 from medrcube.facts import RawLayout
@@ -45,5 +45,5 @@ def read(path: Path, layout: RawLayout, frame: int | None = None) -> Volume:
     return Volume(
         slices=pixels,
         spacing=None if layout.spacing is None else (1.0, *layout.spacing),
-        greys=Greys(bits=layout.bits, inverted=layout.inverted),
+        greys=PixelSemantics(bits=layout.bits, inverted=layout.inverted),
     )

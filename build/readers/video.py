@@ -18,7 +18,7 @@ from medrcube.build.pixels.volume import (
     is_grey,
     without_equal_channels,
 )
-from medrcube.build.readers.ascii_paths import plainly_named
+from medrcube.build.readers.ascii_paths import ascii_path
 from medrcube.build.readers.read_errors import (
     MOST_PIXELS,
     check_frame,
@@ -74,7 +74,7 @@ def check_count(path: Path, count: int) -> None:
         ReadError: code ``frame-count``, ``unreadable``.
     """
     try:
-        with plainly_named(path) as link, av.open(link, metadata_errors="replace") as container:
+        with ascii_path(path) as link, av.open(link, metadata_errors="replace") as container:
             found = sum(1 for packet in container.demux(video=0) if packet.size)
     except (av.error.FFmpegError, ValueError, IndexError) as error:
         raise unreadable(path, f"cannot be read as video ({error.__class__.__name__})") from error
@@ -100,7 +100,7 @@ def _frames(path: Path) -> Iterator[Array]:
     """RGB frames in order of display."""
     done = 0
     try:
-        with plainly_named(path) as link, av.open(link, metadata_errors="replace") as container:
+        with ascii_path(path) as link, av.open(link, metadata_errors="replace") as container:
             if not container.streams.video:
                 raise unsupported(path, "has no video stream")
             stream = container.streams.video[0]
@@ -137,7 +137,7 @@ def _quarters(path: Path, frame: av.VideoFrame) -> int:
 
 def _spacing(path: Path) -> tuple[float, float, float] | None:
     """Shape of the pixels: a sample aspect ratio says width over height of the stored picture."""
-    with plainly_named(path) as link, av.open(link, metadata_errors="replace") as container:
+    with ascii_path(path) as link, av.open(link, metadata_errors="replace") as container:
         stream = container.streams.video[0]
         ratio = stream.sample_aspect_ratio
         if not ratio or ratio == 1:

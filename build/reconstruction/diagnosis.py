@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from medrcube.build.reconstruction.outcomes import Outcome, RawFile, Status
+from medrcube.build.reconstruction.outcomes import PictureOutcome, RawFileDifference, Status
 from medrcube.build.reconstruction.recipes import Recipe
-from medrcube.build.stages.plan import Job
-from medrcube.build.stages.render import EPOCH, Picture, Rendered
+from medrcube.build.stages.plan import RenderJob
+from medrcube.build.stages.render import EPOCH, RenderedPicture, RenderResult
 from medrcube.files.atomic import sha256_of
 from medrcube.names import text_of
 
@@ -24,8 +24,12 @@ _LONGEST = 160
 
 
 def diagnose(
-    recipe: Recipe, job: Job, rendered: Rendered, picture: Picture | None, changed: Sequence[str]
-) -> Outcome:
+    recipe: Recipe,
+    job: RenderJob,
+    rendered: RenderResult,
+    picture: RenderedPicture | None,
+    changed: Sequence[str],
+) -> PictureOutcome:
     """Say why a case did not give the published picture.
 
     Args:
@@ -48,7 +52,7 @@ def diagnose(
         stage, detail = _not_made(recipe, job, rendered)
     else:
         stage, detail = _first_difference(recipe, picture)
-    return Outcome(
+    return PictureOutcome(
         image=recipe.image,
         status=status,
         case=recipe.case,
@@ -88,7 +92,7 @@ def _origin(recipe: Recipe) -> Mapping[str, Any]:
     return origin if isinstance(origin, dict) else {}
 
 
-def _policy_difference(recipe: Recipe, job: Job) -> str | None:
+def _policy_difference(recipe: Recipe, job: RenderJob) -> str | None:
     was = _origin(recipe).get("policy")
     if not isinstance(was, dict):
         return None
@@ -99,7 +103,7 @@ def _policy_difference(recipe: Recipe, job: Job) -> str | None:
     return None
 
 
-def _first_difference(recipe: Recipe, picture: Picture) -> tuple[str, str]:
+def _first_difference(recipe: Recipe, picture: RenderedPicture) -> tuple[str, str]:
     was = recipe.made
     now: Mapping[str, Any] = json.loads(json.dumps(picture.recipe))
     stages = (
@@ -121,7 +125,7 @@ def _first_difference(recipe: Recipe, picture: Picture) -> tuple[str, str]:
     )
 
 
-def _not_made(recipe: Recipe, job: Job, rendered: Rendered) -> tuple[str, str]:
+def _not_made(recipe: Recipe, job: RenderJob, rendered: RenderResult) -> tuple[str, str]:
     """The stage that gave no picture where the release has one."""
     mark = recipe.artefact
     if mark not in job.artefacts:
@@ -135,7 +139,9 @@ def _not_made(recipe: Recipe, job: Job, rendered: Rendered) -> tuple[str, str]:
     return "slice", f"frame {wanted} in the release, {', '.join(made) or 'none'} now"
 
 
-def _other_files(recipe: Recipe, job: Job, rendered: Rendered) -> tuple[RawFile, ...]:
+def _other_files(
+    recipe: Recipe, job: RenderJob, rendered: RenderResult
+) -> tuple[RawFileDifference, ...]:
     """Raw files that are not those of the release, by content: their names may differ."""
     digests = dict(rendered.digests)
     found: dict[str, str] = {}
@@ -148,12 +154,12 @@ def _other_files(recipe: Recipe, job: Job, rendered: Rendered) -> tuple[RawFile,
     if Counter(found.values()) == Counter(recipe.files.values()):
         return ()
     first = text_of(job.case.images[0].paths[0].relative_to(job.root).as_posix())
-    others: list[RawFile] = []
+    others: list[RawFileDifference] = []
     for name, digest in recipe.files.items():
         here = first if name == recipe.first and name not in found else name
         if found.get(here) != digest and digest not in found.values():
             others.append(
-                RawFile(
+                RawFileDifference(
                     name=name,
                     recorded=digest,
                     found=found.get(here),
@@ -162,14 +168,14 @@ def _other_files(recipe: Recipe, job: Job, rendered: Rendered) -> tuple[RawFile,
             )
     known = set(recipe.files.values())
     others += [
-        RawFile(name=name, recorded=None, found=digest)
+        RawFileDifference(name=name, recorded=None, found=digest)
         for name, digest in found.items()
         if digest not in known and name not in {it.found_name or it.name for it in others}
     ]
     return tuple(others)
 
 
-def _describe(raw: Sequence[RawFile]) -> str:
+def _describe(raw: Sequence[RawFileDifference]) -> str:
     one = raw[0]
     more = f" (and {len(raw) - 1} more)" if len(raw) > 1 else ""
     if one.recorded is None:

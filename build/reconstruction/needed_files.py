@@ -13,7 +13,7 @@ from typing import Any
 
 from medrcube.build.execution.progress import Stages
 from medrcube.build.reconstruction.recipes import Recipe
-from medrcube.build.reconstruction.reconstruct import asked_of, there
+from medrcube.build.reconstruction.reconstruct import already_present, pictures_and_recipes
 from medrcube.build.release.raw_files_table import read_raw_files
 from medrcube.build.stages.raw_files import FACTS, LAYOUT, PICTURE, RawFile
 from medrcube.sources._framework.contract import Source
@@ -41,7 +41,7 @@ class NeededFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Needed:
+class NeededFiles:
     """What the pictures of one source need that are not in the release.
 
     Attributes:
@@ -77,7 +77,9 @@ class Needed:
         }
 
 
-def needed(release: Path, sources: Mapping[str, Source], stages: Stages) -> tuple[Needed, ...]:
+def needed_files(
+    release: Path, sources: Mapping[str, Source], stages: Stages
+) -> tuple[NeededFiles, ...]:
     """List the raw files of every picture that a release lacks, by source.
 
     Args:
@@ -89,9 +91,9 @@ def needed(release: Path, sources: Mapping[str, Source], stages: Stages) -> tupl
         ReleaseError: the tree breaks its rules.
     """
     tree = release.resolve()
-    images, recipes = asked_of(tree)
+    images, recipes = pictures_and_recipes(tree)
     known = [recipes[image] for image in images if image in recipes]
-    present = {image for image, _ in there(tree, known, stages)}
+    present = {image for image, _ in already_present(tree, known, stages)}
     lacking: dict[str, list[Recipe]] = {}
     for recipe in known:
         if recipe.image not in present:
@@ -107,7 +109,7 @@ def needed(release: Path, sources: Mapping[str, Source], stages: Stages) -> tupl
 
 def _needed(
     name: str, recipes: Sequence[Recipe], listed: Sequence[RawFile], source: Source | None
-) -> Needed:
+) -> NeededFiles:
     digests = {path: digest for recipe in recipes for path, digest in recipe.files.items()}
     sizes = {file.path: file.bytes for file in listed}
     files = {
@@ -122,7 +124,7 @@ def _needed(
         files[file.path] = NeededFile(
             path=file.path, bytes=file.bytes, sha256=file.sha256, use=file.use
         )
-    return Needed(
+    return NeededFiles(
         source=name,
         pictures=len(recipes),
         files=tuple(files[path] for path in sorted(files)),

@@ -39,7 +39,7 @@ THERE = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RawFile:
+class RawFileDifference:
     """A raw file that is not the one that the release was made of.
 
     Attributes:
@@ -56,7 +56,7 @@ class RawFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class PictureOutcome:
     """What became of one picture.
 
     Attributes:
@@ -73,7 +73,7 @@ class Outcome:
     case: str = ""
     stage: str = ""
     detail: str = ""
-    raw: tuple[RawFile, ...] = ()
+    raw: tuple[RawFileDifference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ class SourceOutcome:
     """
 
     source: str
-    pictures: tuple[Outcome, ...]
+    pictures: tuple[PictureOutcome, ...]
     notes: tuple[str, ...] = ()
 
     @property
@@ -121,7 +121,7 @@ class Reconstruction:
                 source.source: {
                     "counts": {str(status): count for status, count in source.counts.items()},
                     "notes": list(source.notes),
-                    "pictures": [_stated(outcome) for outcome in source.pictures],
+                    "pictures": [_as_json(outcome) for outcome in source.pictures],
                 }
                 for source in self.sources
             },
@@ -154,7 +154,7 @@ class Reconstruction:
 
 
 def _reasons(source: SourceOutcome, status: Status, most: int) -> Iterator[str]:
-    alike: dict[tuple[str, str], list[Outcome]] = {}
+    alike: dict[tuple[str, str], list[PictureOutcome]] = {}
     for outcome in source.pictures:
         if outcome.status is status:
             alike.setdefault((outcome.stage, outcome.detail), []).append(outcome)
@@ -167,14 +167,14 @@ def _reasons(source: SourceOutcome, status: Status, most: int) -> Iterator[str]:
         yield f"{status}  {rest:,} more of {source.source}; --report FILE names them all"
 
 
-def _stated(outcome: Outcome) -> dict[str, Any]:
+def _as_json(outcome: PictureOutcome) -> dict[str, Any]:
     return {
-        name: [_filled(asdict(file)) for file in value] if name == "raw" else value
-        for name, value in _filled(
-            {name: getattr(outcome, name) for name in Outcome.__dataclass_fields__}
+        name: [_without_empty(asdict(file)) for file in value] if name == "raw" else value
+        for name, value in _without_empty(
+            {name: getattr(outcome, name) for name in PictureOutcome.__dataclass_fields__}
         ).items()
     }
 
 
-def _filled(row: Mapping[str, Any]) -> dict[str, Any]:
+def _without_empty(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if value not in ("", None, ())}

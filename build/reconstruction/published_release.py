@@ -12,15 +12,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from medrcube.build.execution.local import Engine
+from medrcube.build.execution.local import RenderEngine
 from medrcube.build.execution.progress import Stages
-from medrcube.build.reconstruction.outcomes import Outcome, Reconstruction, SourceOutcome, Status
+from medrcube.build.reconstruction.outcomes import (
+    PictureOutcome,
+    Reconstruction,
+    SourceOutcome,
+    Status,
+)
 from medrcube.build.reconstruction.recipes import RECIPES
-from medrcube.build.reconstruction.safe_writes import check_place, held, put
+from medrcube.build.reconstruction.safe_writes import lock_tree, place_picture, safe_path
 from medrcube.build.release.private_edition import mark_private
-from medrcube.build.stages.plan import Artefact, Job, plan
-from medrcube.build.stages.render import Rendered
-from medrcube.build.stages.scan import Scan, scan, visit_all
+from medrcube.build.stages.plan import Artefact, RenderJob, plan_jobs
+from medrcube.build.stages.render import RenderResult
+from medrcube.build.stages.scan import Scan, inspect_trees, scan
 from medrcube.errors import ReleaseError
 from medrcube.evaluate.dataset import BenchmarkItem, load_benchmark
 from medrcube.files.outside_tables import vocabulary_of
@@ -35,7 +40,7 @@ def adopt(
     release: Path,
     roots: Mapping[str, Path],
     sources: Mapping[str, Source],
-    engine: Engine,
+    engine: RenderEngine,
     stages: Stages,
     *,
     place: bool = False,
@@ -63,12 +68,12 @@ def adopt(
             "--adopt"
         )
     scans: dict[str, Scan] = {}
-    raw = visit_all(sources, roots, stages)
+    raw = inspect_trees(sources, roots, stages)
     folders = _folders(load_benchmark(tree).items)
     rules = {
         rule.folder: (source, rule) for source in sources.values() for rule in source.card.adopt
     }
-    with held(tree), vocabulary_of(source.folder for source in sources.values()):
+    with lock_tree(tree), vocabulary_of(source.folder for source in sources.values()):
         found: list[SourceOutcome] = []
         for folder, items in folders.items():
             if folder not in rules:
@@ -103,10 +108,10 @@ class _Match:
 
     def by_name(
         self, items: Mapping[str, BenchmarkItem]
-    ) -> tuple[dict[str, Outcome], Mapping[str, Sequence[BenchmarkItem]]]:
+    ) -> tuple[dict[str, PictureOutcome], Mapping[str, Sequence[BenchmarkItem]]]:
         """What the names say; and the items of each case whose picture could be placed."""
         cases = {case.key for case in self.found.cases} if self.found else set()
-        outcomes: dict[str, Outcome] = {}
+        outcomes: dict[str, PictureOutcome] = {}
         lacking: dict[str, list[BenchmarkItem]] = {}
         for name, item in items.items():
             outcomes[name] = self._look(name, item, cases)
@@ -115,16 +120,17 @@ class _Match:
         return outcomes, lacking
 
     def place(
-        self, lacking: Mapping[str, Sequence[BenchmarkItem]], engine: Engine, stages: Stages
-    ) -> dict[str, Outcome]:
+        self, lacking: Mapping[str, Sequence[BenchmarkItem]], engine: RenderEngine, stages: Stages
+    ) -> dict[str, PictureOutcome]:
         """Render the clean picture of each case and put it where its items expect it."""
         if self.found is None:
             return {}
         cases = [case for case in self.found.cases if case.key in lacking]
         jobs = [
-            replace(job, artefacts=(_CLEAN,)) for job in plan(self.source, self.found.root, cases)
+            replace(job, artefacts=(_CLEAN,))
+            for job in plan_jobs(self.source, self.found.root, cases)
         ]
-        outcomes: dict[str, Outcome] = {}
+        outcomes: dict[str, PictureOutcome] = {}
         with (
             tempfile.TemporaryDirectory(prefix="medrcube-") as folder,
             stages.stage("render", len(jobs)) as advance,
@@ -136,38 +142,42 @@ class _Match:
                 advance()
         return outcomes
 
-    def _look(self, name: str, item: BenchmarkItem, cases: set[str]) -> Outcome:
+    def _look(self, name: str, item: BenchmarkItem, cases: set[str]) -> PictureOutcome:
         if item.image is None:
             return _unnamed(name)
-        target = check_place(self.tree, item.image)
+        target = safe_path(self.tree, item.image)
         if target.is_file():
             told = "the published release has no hash to hold it against"
-            return Outcome(image=name, status=Status.THERE_UNPROVED, detail=told)
+            return PictureOutcome(image=name, status=Status.THERE_UNPROVED, detail=told)
         case = self.rule.key(target.name)
         if case is None:
             told = f"is no name like {self.rule.picture}"
-            return Outcome(image=name, status=Status.NAME_NOT_UNDERSTOOD, detail=told)
+            return PictureOutcome(image=name, status=Status.NAME_NOT_UNDERSTOOD, detail=told)
         if self.found is None:
             told = f"name your own copy:  --source {self.source.id}=ROOT"
-            return Outcome(image=name, status=Status.SOURCE_NOT_GIVEN, case=case, detail=told)
+            return PictureOutcome(
+                image=name, status=Status.SOURCE_NOT_GIVEN, case=case, detail=told
+            )
         if case not in cases:
             told = "this copy has no such case"
-            return Outcome(image=name, status=Status.CASE_MISSING, case=case, detail=told)
+            return PictureOutcome(image=name, status=Status.CASE_MISSING, case=case, detail=told)
         told = f"by name, unproved, and not placed: {self.rule.unproved}; --by-name places it"
-        return Outcome(image=name, status=Status.MATCHED_BY_NAME, case=case, detail=told)
+        return PictureOutcome(image=name, status=Status.MATCHED_BY_NAME, case=case, detail=told)
 
-    def _put(self, item: BenchmarkItem, job: Job, rendered: Rendered, folder: Path) -> Outcome:
+    def _put(
+        self, item: BenchmarkItem, job: RenderJob, rendered: RenderResult, folder: Path
+    ) -> PictureOutcome:
         image, case = str(item.image), job.case.key
         if len(rendered.pictures) != 1:
             told = "; ".join(it.message for it in rendered.problems) or (
                 f"the case gives {len(rendered.pictures)} pictures, and the name does not say which"
             )
-            return Outcome(image=image, status=Status.NOT_RENDERED, case=case, detail=told)
+            return PictureOutcome(image=image, status=Status.NOT_RENDERED, case=case, detail=told)
         if item.restricted or not self.source.card.access.redistribute:
             mark_private(self.tree)
-        put(self.tree, image, folder / rendered.pictures[0].path)
+        place_picture(self.tree, image, folder / rendered.pictures[0].path)
         told = f"by name, unproved: {self.rule.unproved}"
-        return Outcome(image=image, status=Status.PLACED_BY_NAME, case=case, detail=told)
+        return PictureOutcome(image=image, status=Status.PLACED_BY_NAME, case=case, detail=told)
 
 
 def _folders(items: Sequence[BenchmarkItem]) -> Mapping[str, Mapping[str, BenchmarkItem]]:
@@ -186,23 +196,23 @@ def _no_rule(
         f"no rule is known that leads from a picture of {folder} to a raw file "
         f"(known: {', '.join(known) or 'none'}), and nothing is guessed"
     )
-    pictures: list[Outcome] = []
+    pictures: list[PictureOutcome] = []
     for name, item in sorted(items.items()):
         if item.image is None:
             pictures.append(_unnamed(name))
-        elif check_place(tree, item.image).is_file():
-            pictures.append(Outcome(image=name, status=Status.THERE_UNPROVED))
+        elif safe_path(tree, item.image).is_file():
+            pictures.append(PictureOutcome(image=name, status=Status.THERE_UNPROVED))
         else:
-            pictures.append(Outcome(image=name, status=Status.NO_RULE, detail=told))
+            pictures.append(PictureOutcome(image=name, status=Status.NO_RULE, detail=told))
     return SourceOutcome(source=folder, pictures=tuple(pictures))
 
 
-def _unnamed(name: str) -> Outcome:
+def _unnamed(name: str) -> PictureOutcome:
     told = "the item names no picture, so nothing says which one belongs to it"
-    return Outcome(image=name, status=Status.NO_PICTURE_NAMED, detail=told)
+    return PictureOutcome(image=name, status=Status.NO_PICTURE_NAMED, detail=told)
 
 
-def _notes(match: _Match, outcomes: Mapping[str, Outcome]) -> Iterator[str]:
+def _notes(match: _Match, outcomes: Mapping[str, PictureOutcome]) -> Iterator[str]:
     rule = match.rule
     yield (
         f"{match.source.id}: matched by name alone, {rule.picture} to {rule.case!r} "

@@ -14,23 +14,28 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from medrcube.build.execution.local import Engine
+from medrcube.build.execution.local import RenderEngine
 from medrcube.build.execution.progress import Stages
-from medrcube.build.incremental.file_states import Tree
+from medrcube.build.incremental.file_states import TreeSnapshot
 from medrcube.build.reconstruction.diagnosis import changes_of, diagnose, same_layout
 from medrcube.build.reconstruction.outcomes import (
-    Outcome,
-    RawFile,
+    PictureOutcome,
+    RawFileDifference,
     Reconstruction,
     SourceOutcome,
     Status,
 )
 from medrcube.build.reconstruction.recipes import Recipe, read_recipes
-from medrcube.build.reconstruction.safe_writes import check_place, held, put, stored_hash
+from medrcube.build.reconstruction.safe_writes import (
+    lock_tree,
+    place_picture,
+    safe_path,
+    stored_hash,
+)
 from medrcube.build.release.private_edition import mark_private
-from medrcube.build.stages.plan import Job, plan
-from medrcube.build.stages.render import Picture, Rendered
-from medrcube.build.stages.scan import Scan, scan, visit_all
+from medrcube.build.stages.plan import RenderJob, plan_jobs
+from medrcube.build.stages.render import RenderedPicture, RenderResult
+from medrcube.build.stages.scan import Scan, inspect_trees, scan
 from medrcube.build.stages.source_result import origin_of
 from medrcube.errors import SourceError
 from medrcube.evaluate.dataset import load_benchmark
@@ -46,7 +51,7 @@ def reconstruct(
     release: Path,
     roots: Mapping[str, Path],
     sources: Mapping[str, Source],
-    engine: Engine,
+    engine: RenderEngine,
     stages: Stages,
 ) -> Reconstruction:
     """Put every picture into a release that the raw data give as it was published.
@@ -68,15 +73,15 @@ def reconstruct(
         WorkspaceError: the tree cannot be written, or another process is at work in it.
     """
     tree = release.resolve()
-    raw = visit_all(sources, roots, stages)
-    images, recipes = asked_of(tree)
+    raw = inspect_trees(sources, roots, stages)
+    images, recipes = pictures_and_recipes(tree)
     known = [recipes[image] for image in images if image in recipes]
-    with held(tree), vocabulary_of(source.folder for source in sources.values()):
-        outcomes = dict(there(tree, known, stages))
+    with lock_tree(tree), vocabulary_of(source.folder for source in sources.values()):
+        outcomes = dict(already_present(tree, known, stages))
         lacking = [recipe for recipe in known if recipe.image not in outcomes]
         if any(recipe.restricted and recipe.image in outcomes for recipe in known):
             mark_private(tree)
-        orders: list[_Order] = []
+        orders: list[_SourceOrder] = []
         with stages.stage("scan", len(raw)) as advance:
             for name, where in raw.items():
                 mine = [recipe for recipe in lacking if recipe.source == name]
@@ -90,12 +95,12 @@ def reconstruct(
     without = "no recipe says how it was made"
     for image in images:
         if image not in recipes:
-            outcomes[image] = Outcome(image=image, status=Status.NO_RECIPE, detail=without)
+            outcomes[image] = PictureOutcome(image=image, status=Status.NO_RECIPE, detail=without)
     return _report(images, recipes, outcomes, orders, sources)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Order:
+class _SourceOrder:
     """What is wanted of one source.
 
     Attributes:
@@ -108,25 +113,25 @@ class _Order:
     """
 
     source: Source
-    raw: Tree
+    raw: TreeSnapshot
     found: Scan | None
     refused: str = ""
     origin: Mapping[str, Any] = field(default_factory=dict)
     wanted: Mapping[str, Sequence[Recipe]]
 
-    def jobs(self) -> Iterator[Job]:
+    def jobs(self) -> Iterator[RenderJob]:
         """One for every wanted case that is there, with the wanted pictures alone."""
         if self.found is None:
             return
         cases = [case for case in self.found.cases if case.key in self.wanted]
-        for job in plan(self.source, self.found.root, cases):
+        for job in plan_jobs(self.source, self.found.root, cases):
             recipes = self.wanted[job.case.key]
             wanted = {recipe.artefact for recipe in recipes}
             artefacts = tuple(it for it in job.artefacts if it in wanted)
             yield replace(job, artefacts=artefacts, frames=_frames(job, recipes))
 
 
-def _frames(job: Job, recipes: Sequence[Recipe]) -> tuple[int, ...]:
+def _frames(job: RenderJob, recipes: Sequence[Recipe]) -> tuple[int, ...]:
     """Slices of the release: an older edition may have chosen others than this one would."""
     free = [n for n, image in enumerate(job.case.images) if image.frame is None]
     if not free or any(len(recipe.frames) != len(job.case.images) for recipe in recipes):
@@ -136,7 +141,7 @@ def _frames(job: Job, recipes: Sequence[Recipe]) -> tuple[int, ...]:
     )
 
 
-def asked_of(tree: Path) -> tuple[Sequence[str], Mapping[str, Recipe]]:
+def pictures_and_recipes(tree: Path) -> tuple[Sequence[str], Mapping[str, Recipe]]:
     """Pictures that the items of a release name, and the recipe of each that has one.
 
     Raises:
@@ -145,11 +150,13 @@ def asked_of(tree: Path) -> tuple[Sequence[str], Mapping[str, Recipe]]:
     images = sorted({item.image for item in load_benchmark(tree).items if item.image})
     recipes = {recipe.image: recipe for recipe in read_recipes(tree)}
     for image in images:
-        check_place(tree, image)
+        safe_path(tree, image)
     return images, recipes
 
 
-def there(tree: Path, recipes: Sequence[Recipe], stages: Stages) -> Iterator[tuple[str, Outcome]]:
+def already_present(
+    tree: Path, recipes: Sequence[Recipe], stages: Stages
+) -> Iterator[tuple[str, PictureOutcome]]:
     """Pictures whose pixels are in the tree already."""
     with stages.stage("check", len(recipes)) as advance, ThreadPoolExecutor() as pool:
         hashes = pool.map(stored_hash, [tree / recipe.image for recipe in recipes])
@@ -159,23 +166,23 @@ def there(tree: Path, recipes: Sequence[Recipe], stages: Stages) -> Iterator[tup
             advance()
 
 
-def _order(source: Source, raw: Tree, recipes: Sequence[Recipe]) -> _Order:
+def _order(source: Source, raw: TreeSnapshot, recipes: Sequence[Recipe]) -> _SourceOrder:
     wanted: dict[str, list[Recipe]] = {}
     for recipe in recipes:
         wanted.setdefault(recipe.case, []).append(recipe)
     try:
         found = scan(source, raw.root, _NO_KEY, tree=raw)
     except SourceError as error:
-        return _Order(source=source, raw=raw, found=None, refused=str(error), wanted=wanted)
+        return _SourceOrder(source=source, raw=raw, found=None, refused=str(error), wanted=wanted)
     origin = origin_of(source, found.layout.layout)
-    return _Order(source=source, raw=raw, found=found, origin=origin, wanted=wanted)
+    return _SourceOrder(source=source, raw=raw, found=found, origin=origin, wanted=wanted)
 
 
 def _render(
     tree: Path,
-    orders: Sequence[_Order],
-    outcomes: dict[str, Outcome],
-    engine: Engine,
+    orders: Sequence[_SourceOrder],
+    outcomes: dict[str, PictureOutcome],
+    engine: RenderEngine,
     stages: Stages,
 ) -> None:
     by_source = {order.source.id: order for order in orders}
@@ -185,7 +192,7 @@ def _render(
         stages.stage("render", len(jobs)) as advance,
     ):
         for job, rendered in engine.run(jobs, Path(folder)):
-            made = _Made(job=job, rendered=rendered, folder=Path(folder))
+            made = _RenderedJob(job=job, rendered=rendered, folder=Path(folder))
             order = by_source[job.source]
             for recipe in order.wanted[job.case.key]:
                 changed = changes_of(recipe, order.origin)
@@ -200,14 +207,14 @@ def _render(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Made:
+class _RenderedJob:
     """What became of a job, and the folder of its pictures."""
 
-    job: Job
-    rendered: Rendered
+    job: RenderJob
+    rendered: RenderResult
     folder: Path
 
-    def picture(self, recipe: Recipe) -> Picture | None:
+    def picture(self, recipe: Recipe) -> RenderedPicture | None:
         """The picture of the recipe's mark and slice; else that of another slice, to compare."""
         alike = [it for it in self.rendered.pictures if it.artefact == recipe.artefact]
         frames = "+".join(map(str, recipe.frames))
@@ -220,17 +227,19 @@ class _Made:
             (self.folder / picture.path).unlink()
 
 
-def _place(tree: Path, recipe: Recipe, made: _Made, changed: Sequence[str]) -> Outcome:
+def _place(
+    tree: Path, recipe: Recipe, made: _RenderedJob, changed: Sequence[str]
+) -> PictureOutcome:
     picture = made.picture(recipe)
     if picture is None or picture.pixel_sha256 != recipe.pixel_sha256:
         return diagnose(recipe, made.job, made.rendered, picture, changed)
     if recipe.restricted:
         mark_private(tree)
-    put(tree, recipe.image, made.folder / picture.path)
+    place_picture(tree, recipe.image, made.folder / picture.path)
     return _outcome(recipe, Status.REBUILT)
 
 
-def _absent(recipe: Recipe, case: str, order: _Order) -> Outcome:
+def _absent(recipe: Recipe, case: str, order: _SourceOrder) -> PictureOutcome:
     """Why there is nothing to render."""
     if order.found is None:
         missing = _missing(recipe, order)
@@ -253,15 +262,15 @@ def _absent(recipe: Recipe, case: str, order: _Order) -> Outcome:
     return _outcome(recipe, Status.CASE_MISSING, "; ".join((told, *changed)))
 
 
-def _missing(recipe: Recipe, order: _Order) -> tuple[RawFile, ...]:
+def _missing(recipe: Recipe, order: _SourceOrder) -> tuple[RawFileDifference, ...]:
     return tuple(
-        RawFile(name=name, recorded=digest)
+        RawFileDifference(name=name, recorded=digest)
         for name, digest in recipe.files.items()
         if name_of(name) not in order.raw.states
     )
 
 
-def _not_given(recipe: Recipe, sources: Mapping[str, Source]) -> Outcome:
+def _not_given(recipe: Recipe, sources: Mapping[str, Source]) -> PictureOutcome:
     if recipe.source in sources:
         told = f"name your own copy:  --source {recipe.source}=ROOT"
         return _outcome(recipe, Status.SOURCE_NOT_GIVEN, told)
@@ -272,12 +281,12 @@ def _not_given(recipe: Recipe, sources: Mapping[str, Source]) -> Outcome:
 def _report(
     images: Sequence[str],
     recipes: Mapping[str, Recipe],
-    outcomes: Mapping[str, Outcome],
-    orders: Sequence[_Order],
+    outcomes: Mapping[str, PictureOutcome],
+    orders: Sequence[_SourceOrder],
     sources: Mapping[str, Source],
 ) -> Reconstruction:
     ids = {name.upper(): name for name in sources}
-    by_source: dict[str, list[Outcome]] = {}
+    by_source: dict[str, list[PictureOutcome]] = {}
     for image in images:
         folder = image.partition("/")[0]
         name = recipes[image].source if image in recipes else ids.get(folder, folder)
@@ -296,7 +305,10 @@ def _report(
 
 
 def _notes(
-    name: str, pictures: Sequence[Outcome], order: _Order | None, sources: Mapping[str, Source]
+    name: str,
+    pictures: Sequence[PictureOutcome],
+    order: _SourceOrder | None,
+    sources: Mapping[str, Source],
 ) -> Iterator[str]:
     if order is not None:
         yield order.found.layout.describe() if order.found else order.refused
@@ -307,6 +319,8 @@ def _notes(
 
 
 def _outcome(
-    recipe: Recipe, status: Status, detail: str = "", raw: tuple[RawFile, ...] = ()
-) -> Outcome:
-    return Outcome(image=recipe.image, status=status, case=recipe.case, detail=detail, raw=raw)
+    recipe: Recipe, status: Status, detail: str = "", raw: tuple[RawFileDifference, ...] = ()
+) -> PictureOutcome:
+    return PictureOutcome(
+        image=recipe.image, status=status, case=recipe.case, detail=detail, raw=raw
+    )

@@ -25,7 +25,7 @@ _MOST_PIXELS = 89_478_485
 """Pillow takes a larger picture for a bomb; it counts as not there, and is made again."""
 
 
-def check_place(tree: Path, image: str) -> Path:
+def safe_path(tree: Path, image: str) -> Path:
     """File of a picture, after its folders were found to lie in the tree.
 
     Args:
@@ -53,14 +53,14 @@ def check_place(tree: Path, image: str) -> Path:
     return target
 
 
-def put(tree: Path, image: str, made: Path) -> None:
+def place_picture(tree: Path, image: str, made: Path) -> None:
     """Give a picture its place; it is there whole or not at all.
 
     Raises:
         ReleaseError: the path leads out of the tree.
         WorkspaceError: the tree cannot be written.
     """
-    write_again(check_place(tree, image), made.read_bytes())
+    write_again(safe_path(tree, image), made.read_bytes())
 
 
 def stored_hash(path: Path) -> str | None:
@@ -84,7 +84,7 @@ def stored_hash(path: Path) -> str | None:
 
 
 @contextmanager
-def held(tree: Path) -> Iterator[None]:
+def lock_tree(tree: Path) -> Iterator[None]:
     """Keep a tree to oneself, and remove what a killed process left half written in it.
 
     Raises:

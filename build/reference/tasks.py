@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from medrcube.build.questions.case_facts import SILENCE
-from medrcube.build.questions.fact_rules import RULES
+from medrcube.build.questions.fact_rules import FACT_RULES
 from medrcube.facts import Absence, Visible
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.fields import Field, Reason
@@ -27,7 +27,7 @@ def tasks_page(cards: Iterable[Card]) -> str:
         counts={seen.name.lower(): sum(it.visible is seen for it in fields) for seen in Visible},
         claims=[claim for card in ordered for claim in _claims(card)],
         task_of=task_of,
-        why=why,
+        why=linked_reason,
     )
 
 
@@ -38,11 +38,13 @@ def asked_fields(card: Card) -> Sequence[Field]:
 
 def task_of(card: Card, field: Field) -> str:
     """The task that asks what a field states, a dash where the source has no such task."""
-    tasks = [rule.task for rule in RULES if rule.kind is field.kind and rule.task in card.tasks]
+    tasks = [
+        rule.task for rule in FACT_RULES if rule.kind is field.kind and rule.task in card.tasks
+    ]
     return min(tasks, key=lambda task: task is Task.ROI_GROUNDING).value if tasks else "-"
 
 
-def why(reason: Reason) -> str:
+def linked_reason(reason: Reason) -> str:
     """A reason for a cell of a table, with its source as a link where it has an address."""
     place = reason.evidence
     doi = _DOI.fullmatch(place)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from medrcube.build.questions.occasions import occasions
-from medrcube.build.questions.question_wording import wording
+from medrcube.build.questions.question_wording import wording_values
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.card import Card
@@ -21,7 +21,7 @@ def wordings_page(cards: Sequence[Card]) -> str:
     }
     for occasion in occasions(cards, terms, relations):
         task = occasion.query.task
-        values = wording(occasion.query, terms, relations, occasion.labels)
+        values = wording_values(occasion.query, terms, relations, occasion.labels)
         for name, found in texts[task].items():
             found.add(render_question(task, name, **values))
     return render_card(

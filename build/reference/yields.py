@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from medrcube.build.profile.profile import AXES, Profile, load_profile
-from medrcube.build.profile.yields import TASKS, Expected, expected, together
+from medrcube.build.profile.yields import TASKS, ExpectedItems, expected_items, expected_together
 from medrcube.sources._framework.card import Card
 from medrcube.taxonomy import Task, Voxel
 from medrcube.templates import render_card
 
-Found = Mapping[str, Mapping[Task, Expected]]
+Found = Mapping[str, Mapping[Task, ExpectedItems]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Yields:
+class YieldsSection:
     """What the page says of expected items.
 
     Attributes:
@@ -27,16 +27,18 @@ class Yields:
     section: str
 
 
-def yields_of(cards: Sequence[Card]) -> Yields:
+def yields_of(cards: Sequence[Card]) -> YieldsSection:
     """Expected items of all cards."""
     ordered = sorted(cards, key=lambda card: card.id)
-    found = {card.id: expected(card) for card in ordered}
-    return Yields(
+    found = {card.id: expected_items(card) for card in ordered}
+    return YieldsSection(
         items={name: _whole(tasks) for name, tasks in found.items()},
         section=render_card(
             "yields.md",
             tasks=TASKS,
-            rows=[(name, [cell(tasks.get(it)) for it in TASKS]) for name, tasks in found.items()],
+            rows=[
+                (name, [yield_cell(tasks.get(it)) for it in TASKS]) for name, tasks in found.items()
+            ],
             limits=_limits(found),
             nothing=_nothing(found),
             unknown=_unknown(found),
@@ -47,7 +49,7 @@ def yields_of(cards: Sequence[Card]) -> Yields:
     )
 
 
-def cell(it: Expected | None) -> str:
+def yield_cell(it: ExpectedItems | None) -> str:
     """One source and task: items, those with two options apart, and what is not known."""
     if it is None:
         return ""
@@ -58,14 +60,14 @@ def cell(it: Expected | None) -> str:
     return " + ".join(parts) or "0"
 
 
-def _whole(tasks: Mapping[Task, Expected]) -> str:
-    everything = Expected(
+def _whole(tasks: Mapping[Task, ExpectedItems]) -> str:
+    everything = ExpectedItems(
         items=sum(it.items for it in tasks.values()),
         two=sum(it.two for it in tasks.values()),
         shared=sum(it.shared for it in tasks.values()),
         unknown=tuple(name for it in tasks.values() for name in it.unknown),
     )
-    return cell(everything)
+    return yield_cell(everything)
 
 
 def _limits(found: Found) -> list[tuple[str, str]]:
@@ -100,7 +102,7 @@ def _margins(
     """Margins of a profile as (axis, value, wanted, expected of all sources together)."""
     sums = {(axis, value): 0.0 for axis, _ in AXES for value in profile.margins[axis]}
     known = {card.id: card for card in cards}
-    for (name, task), items in together(found).items():
+    for (name, task), items in expected_together(found).items():
         card = known[name]
         for bound in profile.bounds(Voxel(card.anatomy, card.modality, task)):
             if bound in sums:

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.pixels.panels import numbered, order_of
+from medrcube.build.pixels.panels import number_panels, panel_order
 from medrcube.build.questions.roi_boxes import candidate_boxes
 from medrcube.build.regions.box_labels import Box
 from medrcube.build.regions.draw_shapes import draw_boxes, draw_outline
-from medrcube.build.stages.plan import Artefact, Job
+from medrcube.build.stages.plan import Artefact, RenderJob
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
+class MarkedImage:
     """One artefact before it is written.
 
     Attributes:
@@ -42,20 +42,24 @@ class Drawn:
     order: tuple[int, ...] = ()
 
 
-def draw_numbers(job: Job, artefact: Artefact, pictures: Sequence[NDArray[np.uint8]]) -> Drawn:
+def draw_numbers(
+    job: RenderJob, artefact: Artefact, pictures: Sequence[NDArray[np.uint8]]
+) -> MarkedImage:
     """Number the images of a case in an order drawn by lot."""
-    order = order_of(job.source, job.case.key, len(pictures))
+    order = panel_order(job.source, job.case.key, len(pictures))
     truth = 1 + next(n for n, index in enumerate(order) if job.panels[index] == artefact.concept)
-    return Drawn(artefact=artefact, pixels=numbered(pictures, order), truth=truth, order=order)
+    return MarkedImage(
+        artefact=artefact, pixels=number_panels(pictures, order), truth=truth, order=order
+    )
 
 
-def draw(
-    job: Job,
+def draw_artefact(
+    job: RenderJob,
     artefact: Artefact,
     clean: NDArray[np.uint8],
     masks: Mapping[int, NDArray[np.bool_]],
     untrue: AbstractSet[int] = frozenset(),
-) -> Drawn | str | None:
+) -> MarkedImage | str | None:
     """Draw one artefact into a copy of the clean picture.
 
     Args:
@@ -70,7 +74,7 @@ def draw(
         is not on this slice.
     """
     if artefact.kind == "clean":
-        return Drawn(artefact=artefact, pixels=clean)
+        return MarkedImage(artefact=artefact, pixels=clean)
     wanted = (artefact.concept, artefact.field)
     mine = [n for n in masks if (job.concepts[n], job.case.regions[n].field) == wanted]
     if not mine:
@@ -82,7 +86,9 @@ def draw(
         region |= masks[number]
     if artefact.kind == "outline":
         pixels = draw_outline(clean, region)
-        return Drawn(artefact=artefact, pixels=pixels, area=float(region.mean()), regions=len(mine))
+        return MarkedImage(
+            artefact=artefact, pixels=pixels, area=float(region.mean()), regions=len(mine)
+        )
     if len(mine) > 1:
         return f"{len(mine)} regions are marked as {artefact.concept!r}"
     seed = f"{job.source}/{job.case.key}/{artefact.field}/{artefact.concept}"
@@ -102,7 +108,7 @@ def draw(
     left, top, right, bottom = found.window
     area = float(region[top:bottom, left:right].mean())
     del region  # as large as the picture, and a copy of that in colour follows
-    return Drawn(
+    return MarkedImage(
         artefact=artefact,
         pixels=draw_boxes(clean[top:bottom, left:right], found.boxes),
         area=area,

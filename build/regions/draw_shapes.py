@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.pixels.png_encoder import blank
+from medrcube.build.pixels.png_encoder import blank_canvas
 from medrcube.build.regions.box_labels import Box, dot_size, frame_of, line_width, place_tags
 
 RED = (255, 0, 0)
@@ -87,7 +87,7 @@ def draw_boxes(picture: NDArray[np.uint8], boxes: Sequence[Box]) -> NDArray[np.u
 
 def to_rgb(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """A colour copy of a grey or colour picture."""
-    drawn = blank(*picture.shape[:2])
+    drawn = blank_canvas(*picture.shape[:2])
     drawn[...] = picture if picture.ndim == 3 else picture[:, :, None]
     return drawn
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Points = Sequence[tuple[float, float]]
 
 
-def fill(points: Points, shape: tuple[int, int]) -> NDArray[np.bool_]:
+def fill_polygon(points: Points, shape: tuple[int, int]) -> NDArray[np.bool_]:
     """Pixels whose centre lies inside a closed line (even-odd rule).
 
     A centre on the line itself belongs to one side only: to the inside on left and upper edges.
@@ -34,7 +34,7 @@ def fill(points: Points, shape: tuple[int, int]) -> NDArray[np.bool_]:
     return (np.cumsum(flips, axis=1)[:, :columns] % 2).astype(np.bool_)
 
 
-def line(points: Points, shape: tuple[int, int]) -> NDArray[np.bool_]:
+def outline_pixels(points: Points, shape: tuple[int, int]) -> NDArray[np.bool_]:
     """Pixels under a closed line, one pixel wide; its corners lie on the nearest pixels."""
     drawn = np.zeros(shape, np.bool_)
     corners = [(_nearest(x), _nearest(y)) for x, y in points]

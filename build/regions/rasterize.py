@@ -132,8 +132,8 @@ def _enclosed(outline: Outline, size: tuple[int, int]) -> NDArray[np.bool_]:
                 f"{columns} x {rows} pixels; is this copy resized?",
                 code="outline-outside",
             )
-    inside = polygon_fill.fill(outline.points, size)
-    under = polygon_fill.line(outline.points, size)
+    inside = polygon_fill.fill_polygon(outline.points, size)
+    under = polygon_fill.outline_pixels(outline.points, size)
     return inside | under if outline.edge else inside & ~under
 
 

@@ -17,7 +17,7 @@ Shape3 = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Mask:
-    """Marked pixels of a stack of pictures; a ``volume.Slices`` of bool.
+    """Marked pixels of a stack of pictures; a ``volume.SliceStack`` of bool.
 
     Attributes:
         shape: ``(n, rows, columns)`` of the stack.

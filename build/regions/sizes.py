@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from medrcube.build.pixels.case_image import Tile
-from medrcube.build.stages.plan import Job
+from medrcube.build.pixels.case_image import CaseImage
+from medrcube.build.stages.plan import RenderJob
 from medrcube.sources._framework.card_parts.fields import Larger
 
 
-def doubt_of(job: Job, tiles: Sequence[Tile], index: int) -> str:
+def panel_doubt(job: RenderJob, tiles: Sequence[CaseImage], index: int) -> str:
     """Why the masks do not confirm what the panels of a case state; empty where they do.
 
     The slice that is shown must let a reader tell the images apart, and the volume that is marked
@@ -23,10 +23,12 @@ def doubt_of(job: Job, tiles: Sequence[Tile], index: int) -> str:
     if job.larger is None:
         return ""
     areas, volumes = _sizes(job, job.larger, tiles, index)
-    return refuted(job.larger, job.panels, areas) or refuted(job.larger, job.panels, volumes)
+    return size_contradiction(job.larger, job.panels, areas) or size_contradiction(
+        job.larger, job.panels, volumes
+    )
 
 
-def refuted(larger: Larger, panels: Sequence[str | None], sizes: Sequence[float]) -> str:
+def size_contradiction(larger: Larger, panels: Sequence[str | None], sizes: Sequence[float]) -> str:
     """Why sizes do not show a part to be largest where the card says; empty where they do.
 
     Args:
@@ -47,7 +49,7 @@ def refuted(larger: Larger, panels: Sequence[str | None], sizes: Sequence[float]
 
 
 def _sizes(
-    job: Job, larger: Larger, tiles: Sequence[Tile], index: int
+    job: RenderJob, larger: Larger, tiles: Sequence[CaseImage], index: int
 ) -> tuple[list[float], list[float]]:
     """Area on one slice and volume of the part on each image: in mm where all say their spacing."""
     spacings = [tile.volume.spacing for tile in tiles]

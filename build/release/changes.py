@@ -19,7 +19,7 @@ from medrcube.errors import ReleaseError
 from medrcube.evaluate.dataset import Benchmark, BenchmarkItem, load_benchmark
 from medrcube.release_format.tree import opened, state_of
 
-__all__ = ["DATA", "KINDS", "PAGE", "Changes", "find_changes", "write_changes"]
+__all__ = ["DATA", "KINDS", "PAGE", "ReleaseChanges", "find_changes", "write_changes"]
 
 PAGE, DATA = "CHANGES.md", "changes.json"
 
@@ -41,7 +41,7 @@ _LARGEST_AUDIT = 2**26
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class ItemChange:
     """What happened to one item.
 
     Attributes:
@@ -60,7 +60,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Changes:
+class ReleaseChanges:
     """All that changed.
 
     Attributes:
@@ -75,7 +75,7 @@ class Changes:
     old: tuple[str, str]
     items: tuple[int, int]
     same: int
-    changes: tuple[Change, ...]
+    changes: tuple[ItemChange, ...]
     still_there: tuple[str, ...]
 
     @property
@@ -85,7 +85,7 @@ class Changes:
         return {kind: found[kind] for kind in KINDS if found[kind]}
 
 
-def find_changes(old: Path, new: Path) -> Changes:
+def find_changes(old: Path, new: Path) -> ReleaseChanges:
     """Set a release against an earlier one.
 
     Raises:
@@ -94,7 +94,7 @@ def find_changes(old: Path, new: Path) -> Changes:
     before, after = load_benchmark(old), load_benchmark(new, pictures=False)
     changes, same = _sorted(before, after)
     changed = {change.item for change in changes}
-    return Changes(
+    return ReleaseChanges(
         old=(_name(old), before.digest),
         items=(len(before.items), len(after.items)),
         same=same,
@@ -107,7 +107,7 @@ def find_changes(old: Path, new: Path) -> Changes:
     )
 
 
-def write_changes(tree: Path, changes: Changes) -> None:
+def write_changes(tree: Path, changes: ReleaseChanges) -> None:
     """Write both files into a tree that is being made."""
     (tree / PAGE).write_text(_page(changes), encoding="utf-8")
     told = {
@@ -132,7 +132,7 @@ def write_changes(tree: Path, changes: Changes) -> None:
     )
 
 
-def _sorted(before: Benchmark, after: Benchmark) -> tuple[list[Change], int]:
+def _sorted(before: Benchmark, after: Benchmark) -> tuple[list[ItemChange], int]:
     old = {item.name: item for item in before.items}
     new = {item.name: item for item in after.items}
     gone_facts = {
@@ -140,7 +140,7 @@ def _sorted(before: Benchmark, after: Benchmark) -> tuple[list[Change], int]:
         for name, item in old.items()
         if name not in new and item.fact
     }
-    changes: list[Change] = []
+    changes: list[ItemChange] = []
     renamed, same = set[str](), 0
     for name, item in new.items():
         former, other_name = old.get(name), ""
@@ -164,8 +164,8 @@ def _sorted(before: Benchmark, after: Benchmark) -> tuple[list[Change], int]:
     return changes, same
 
 
-def _change(item: BenchmarkItem, kinds: tuple[str, ...], before: str = "") -> Change:
-    return Change(
+def _change(item: BenchmarkItem, kinds: tuple[str, ...], before: str = "") -> ItemChange:
+    return ItemChange(
         item=item.name, kinds=kinds, source=item.dataset, task=item.task.value, before=before
     )
 
@@ -215,7 +215,7 @@ def _name(root: Path) -> str:
     return name if isinstance(name, str) and name.isprintable() else ""
 
 
-def _page(changes: Changes) -> str:
+def _page(changes: ReleaseChanges) -> str:
     name, digest = changes.old
     title = f"release {name}" if name else "the release before"
     summary = (
@@ -236,12 +236,12 @@ def _page(changes: Changes) -> str:
     lines += [f"| {kind} | {count:,} | {KINDS[kind]} |" for kind, count in changes.counts.items()]
     lines += ["", "## By source and task", "", *_table(changes), ""]
     for kind in changes.counts:
-        names = [_told(change) for change in changes.changes if kind in change.kinds]
+        names = [_change_line(change) for change in changes.changes if kind in change.kinds]
         lines += [f"## {kind.capitalize()}", "", f"{_names(names)}.", ""]
     return "\n".join([*lines, f"All of them: `{DATA}`.", ""])
 
 
-def _table(changes: Changes) -> Iterator[str]:
+def _table(changes: ReleaseChanges) -> Iterator[str]:
     kinds = list(changes.counts)
     yield f"| Source | Task | {' | '.join(kinds)} |"
     yield f"|---|---|{'---:|' * len(kinds)}"
@@ -252,7 +252,7 @@ def _table(changes: Changes) -> Iterator[str]:
         yield f"| {source} | {task} | {' | '.join(f'{found[kind]:,}' for kind in kinds)} |"
 
 
-def _told(change: Change) -> str:
+def _change_line(change: ItemChange) -> str:
     return f"{change.item} (was {change.before})" if change.before else change.item
 
 

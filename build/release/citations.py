@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from medrcube.build.release.metadata import Facts
+from medrcube.build.release.metadata import ReleaseFacts
 from medrcube.errors import ReleaseError
 from medrcube.sources._framework.card import Card
 
@@ -43,7 +43,7 @@ ONTOLOGIES: Mapping[str, str] = {
 _HEAD = re.compile(r"@\w+\s*\{\s*([^\s,{}]+)\s*,")
 
 
-def bibliography(facts: Facts) -> str:
+def bibliography(facts: ReleaseFacts) -> str:
     """Text of ``CITATION.bib``: the benchmark, this software, ontologies and sources in use.
 
     Raises:
@@ -55,7 +55,7 @@ def bibliography(facts: Facts) -> str:
         f"version={{{facts.software}}}}}"
     )
     shared = [MEDRCUBE, software, *_ontologies(facts.editions)]
-    kept = {key: entry for text in shared for key, entry in entries(text)}
+    kept = {key: entry for text in shared for key, entry in bibtex_entries(text)}
     owners: dict[str, str] = {}
     for source in facts.sources:
         for key, entry in _of(source.card):
@@ -69,7 +69,7 @@ def bibliography(facts: Facts) -> str:
     return head + "".join(f"\n{entry}\n" for entry in kept.values())
 
 
-def entries(text: str) -> Iterator[tuple[str, str]]:
+def bibtex_entries(text: str) -> Iterator[tuple[str, str]]:
     """Key and text of each entry of a BibTeX file.
 
     Raises:
@@ -87,7 +87,7 @@ def entries(text: str) -> Iterator[tuple[str, str]]:
 
 def _of(card: Card) -> list[tuple[str, str]]:
     try:
-        return list(entries(card.citation))
+        return list(bibtex_entries(card.citation))
     except ValueError as error:
         raise ReleaseError(
             f"source {card.id}: citation of its card: {error}; expected BibTeX"

@@ -15,8 +15,8 @@ from pathlib import Path
 from PIL import Image
 
 from medrcube.build.questions.item_table import Item
-from medrcube.build.similarity.near_duplicates import Near
-from medrcube.build.similarity.thresholds import in_processes
+from medrcube.build.similarity.near_duplicates import NearDuplicate
+from medrcube.build.similarity.thresholds import map_in_processes
 from medrcube.build.stages.samples import Sample
 from medrcube.errors import ReleaseError
 
@@ -29,7 +29,7 @@ _QUALITY = 72
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class ContactSheetItem:
     """A small picture with what stands under it.
 
     Attributes:
@@ -44,7 +44,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sheet:
+class ContactSheet:
     """Contact sheet of one cell.
 
     Attributes:
@@ -59,24 +59,24 @@ class Sheet:
     items: int
     pictures: int
     restricted: int
-    shown: tuple[Shown, ...]
+    shown: tuple[ContactSheetItem, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gallery:
+class ThumbnailGallery:
     """All small pictures of a page: a sheet for each cell, and pairs of look-alikes."""
 
-    sheets: tuple[Sheet, ...]
-    pairs: tuple[tuple[Near, Shown, Shown], ...]
+    sheets: tuple[ContactSheet, ...]
+    pairs: tuple[tuple[NearDuplicate, ContactSheetItem, ContactSheetItem], ...]
 
 
 def make_gallery(
     items: Iterable[Item],
     pictures: Mapping[str, Sample],
-    near: Iterable[Near],
+    near: Iterable[NearDuplicate],
     root: Path,
     workers: int = 1,
-) -> Gallery:
+) -> ThumbnailGallery:
     """Choose and shrink pictures, the same ones for the same input.
 
     Args:
@@ -98,10 +98,10 @@ def make_gallery(
     wanted = [it for pair in pairs for it in pair.pictures]
     wanted += [pictures[item.sample] for members in chosen.values() for item in members]
     files = sorted({root / sample.image for sample in wanted})
-    small = dict(zip(files, in_processes(thumbnail, files, workers), strict=True))
+    small = dict(zip(files, map_in_processes(thumbnail, files, workers), strict=True))
     uris = {sample.id: small[root / sample.image] for sample in wanted}
     fits = _that_fit(chosen.values(), uris, sum(len(uris[p.id]) for q in pairs for p in q.pictures))
-    return Gallery(
+    return ThumbnailGallery(
         sheets=tuple(
             _sheet(cell, members, chosen[cell][:fits], pictures, uris)
             for cell, members in cells.items()
@@ -146,10 +146,10 @@ def _choose(items: Sequence[Item], pictures: Mapping[str, Sample], number: int) 
     return _in_turn([turns[source] for source in sorted(turns)])[:number]
 
 
-def _examples(near: Iterable[Near]) -> list[Near]:
+def _examples(near: Iterable[NearDuplicate]) -> list[NearDuplicate]:
     """The first pairs that may be shown, no picture twice."""
     seen: set[str] = set()
-    chosen: list[Near] = []
+    chosen: list[NearDuplicate] = []
     for pair in near:
         names = {sample.pixel_sha256 for sample in pair.pictures}
         if not names & seen and all(sample.redistribute for sample in pair.pictures):
@@ -181,15 +181,16 @@ def _sheet(
     chosen: Sequence[Item],
     pictures: Mapping[str, Sample],
     uris: Mapping[str, str],
-) -> Sheet:
+) -> ContactSheet:
     used = {item.sample: pictures[item.sample] for item in items}
-    return Sheet(
+    return ContactSheet(
         cell=cell,
         items=len(items),
         pictures=len(used),
         restricted=sum(not sample.redistribute for sample in used.values()),
         shown=tuple(
-            Shown(uri=uris[item.sample], title=answer_of(item), note=item.source) for item in chosen
+            ContactSheetItem(uri=uris[item.sample], title=answer_of(item), note=item.source)
+            for item in chosen
         ),
     )
 
@@ -199,5 +200,5 @@ def answer_of(item: Item) -> str:
     return item.options[item.key].text
 
 
-def _of_case(sample: Sample, uris: Mapping[str, str]) -> Shown:
-    return Shown(uri=uris[sample.id], title=sample.case, note=sample.source)
+def _of_case(sample: Sample, uris: Mapping[str, str]) -> ContactSheetItem:
+    return ContactSheetItem(uri=uris[sample.id], title=sample.case, note=sample.source)

@@ -15,7 +15,7 @@ from typing import Any
 from medrcube.build.release.citations import MEDRCUBE
 from medrcube.build.release.croissant_rai import rai_properties
 from medrcube.build.release.hugging_face import DATA, SCHEMA
-from medrcube.build.release.metadata import Facts, SourceFacts, semantic_version
+from medrcube.build.release.metadata import ReleaseFacts, SourceFacts, semantic_version
 from medrcube.files.atomic import sha256_of, write_text
 
 CROISSANT = "croissant.json"
@@ -75,7 +75,7 @@ _TOLD = {
 }
 
 
-def write_croissant(tree: Path, facts: Facts) -> None:
+def write_croissant(tree: Path, facts: ReleaseFacts) -> None:
     """Describe a tree that has all its other files but the lists of digests."""
     document = {
         "@context": CONTEXT,
@@ -92,7 +92,7 @@ def write_croissant(tree: Path, facts: Facts) -> None:
     write_text(tree / CROISSANT, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
 
 
-def _about(facts: Facts) -> dict[str, Any]:
+def _about(facts: ReleaseFacts) -> dict[str, Any]:
     count = f"{facts.items} multiple-choice questions about {len(facts.places)} medical images"
     return {
         "name": f"medrcube release {facts.name}",
@@ -158,7 +158,7 @@ def _files(tree: Path) -> list[dict[str, Any]]:
     ]
 
 
-def _sets(facts: Facts) -> list[dict[str, Any]]:
+def _sets(facts: ReleaseFacts) -> list[dict[str, Any]]:
     sets = [_set("items-parquet", f"{DATA}/*/*.parquet", "application/x-parquet", "All items.")]
     if facts.withheld < len(facts.places):
         told = f"Pictures of all sources; {facts.withheld} of {len(facts.places)} are withheld."
@@ -184,7 +184,7 @@ def _set(name: str, includes: str, media: str, told: str) -> dict[str, Any]:
     }
 
 
-def _record_sets(facts: Facts) -> list[dict[str, Any]]:
+def _record_sets(facts: ReleaseFacts) -> list[dict[str, Any]]:
     sets = [_items(), _sources(facts.sources)]
     if facts.withheld < len(facts.places):
         sets.insert(1, _pictures())

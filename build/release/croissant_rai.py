@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from medrcube.build.release.limitations import faults_of, limits_of
-from medrcube.build.release.metadata import Facts
+from medrcube.build.release.metadata import ReleaseFacts
 
 
-def rai_properties(facts: Facts) -> dict[str, Any]:
+def rai_properties(facts: ReleaseFacts) -> dict[str, Any]:
     """Properties of the vocabulary, each a text or a list of texts."""
     accepted = facts.items - facts.unreviewed
     return {

@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from medrcube.build.release.metadata import Facts
+from medrcube.build.release.metadata import ReleaseFacts
 from medrcube.build.stages.samples import Sample
 from medrcube.release_format.item_facts import ItemFacts, read_item_facts
 
@@ -89,7 +89,7 @@ def write_parquet_edition(tree: Path, places: Mapping[str, Sample]) -> None:
             _write(folder / f"test-{number:05d}.parquet", (row for _, row in shard))
 
 
-def front_matter(facts: Facts) -> str:
+def front_matter(facts: ReleaseFacts) -> str:
     """The YAML block at the head of the dataset card, as the hub reads it.
 
     Values are JSON strings, which every reader of YAML takes.

@@ -23,7 +23,7 @@ _WORDS = {"yes": True, "no": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Licence:
+class ItemLicence:
     """What may be done with the picture of one item.
 
     Attributes:
@@ -70,7 +70,7 @@ def citation_key(citation: str) -> str:
     return match[1] if match else ""
 
 
-def read_licences(tree: Path) -> Iterator[Licence]:
+def read_licences(tree: Path) -> Iterator[ItemLicence]:
     """Read the table of a release.
 
     Raises:
@@ -88,6 +88,6 @@ def read_licences(tree: Path) -> Iterator[Licence]:
                     raise ReleaseError(f"{LICENCES} line {number}: {shown(row)}")
                 text = dict(zip(_COLUMNS, row, strict=True))
                 passed_on = _WORDS[text.pop("redistribute")]
-                yield Licence(**text, redistribute=passed_on)
+                yield ItemLicence(**text, redistribute=passed_on)
         except (csv.Error, UnicodeDecodeError) as error:
             raise ReleaseError(f"{LICENCES}: cannot be read: {error}") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from medrcube.build.release.metadata import Facts
+from medrcube.build.release.metadata import ReleaseFacts
 from medrcube.sources._framework.card import Card
 
 _GRADES = {
@@ -12,7 +12,7 @@ _GRADES = {
 }
 
 
-def limits_of(facts: Facts) -> list[str]:
+def limits_of(facts: ReleaseFacts) -> list[str]:
     """Limits of the release as a whole, one sentence or two each."""
     evidence = ", ".join(
         f"{count} on a concept that is {_GRADES[grade]} ({grade})"

@@ -54,7 +54,7 @@ class SourceFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class ReleaseFacts:
     """A release, whether its restricted pictures are in the tree or not.
 
     Attributes:
@@ -100,7 +100,7 @@ class Facts:
         return tuple(sorted({name for source in self.sources for name in source.licences}))
 
 
-def gather_facts(
+def collect_facts(
     sources: Mapping[str, Source],
     items: Iterable[Item],
     places: Mapping[str, Sample],
@@ -108,7 +108,7 @@ def gather_facts(
     *,
     name: str,
     day: date,
-) -> Facts:
+) -> ReleaseFacts:
     """Gather what is told of a release.
 
     Args:
@@ -121,7 +121,7 @@ def gather_facts(
     """
     items = list(items)
     count = Counter(item.source for item in items)
-    return Facts(
+    return ReleaseFacts(
         name=name,
         day=day,
         sources=tuple(

@@ -8,7 +8,7 @@ from medrcube.build.release.citations import CITATIONS, bibliography
 from medrcube.build.release.croissant import write_croissant
 from medrcube.build.release.hugging_face import front_matter, write_parquet_edition
 from medrcube.build.release.limitations import faults_of, limits_of
-from medrcube.build.release.metadata import Facts
+from medrcube.build.release.metadata import ReleaseFacts
 from medrcube.build.release.provenance import write_provenance
 from medrcube.templates import render_card
 
@@ -17,7 +17,7 @@ LICENCE = "LICENSE.md"
 """Spelt as the Hugging Face hub looks for it."""
 
 
-def write_standards(tree: Path, facts: Facts, report: object) -> None:
+def write_metadata_files(tree: Path, facts: ReleaseFacts, report: object) -> None:
     """Write card, licences, citations, provenance, the Parquet edition and Croissant.
 
     To be called when all other files but the lists of digests are there, since Croissant names

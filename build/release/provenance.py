@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.build.reconstruction.recipes import RECIPES
-from medrcube.build.release.metadata import Facts
+from medrcube.build.release.metadata import ReleaseFacts
 
 PROVENANCE = "prov.jsonl"
 
@@ -29,7 +29,7 @@ PREFIXES: Mapping[str, str] = {
 """What an id stands for; those of raw files are their SHA-256, equal in every release."""
 
 
-def write_provenance(tree: Path, facts: Facts) -> None:
+def write_provenance(tree: Path, facts: ReleaseFacts) -> None:
     """Write the provenance of each picture that has a recipe, in the order of the recipes."""
     editions = {source.card.id: source.card.release for source in facts.sources}
     with (

@@ -20,7 +20,7 @@ from medrcube.release_format.strict_json import BadJsonError, read_lines
 from medrcube.release_format.tree import opened, shown, state_of
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
-__all__ = ["RAW_FILES", "Used", "read_raw_files", "write_raw_files"]
+__all__ = ["RAW_FILES", "SourceUse", "read_raw_files", "write_raw_files"]
 
 RAW_FILES = "raw_files.jsonl"
 
@@ -28,7 +28,7 @@ _SHA256 = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Used:
+class SourceUse:
     """What the pictures of a release take from one source.
 
     Attributes:
@@ -40,7 +40,7 @@ class Used:
     cases: frozenset[str]
 
 
-def write_raw_files(tree: Path, made: Path, used: Mapping[str, Used]) -> None:
+def write_raw_files(tree: Path, made: Path, used: Mapping[str, SourceUse]) -> None:
     """Write the table of a new release.
 
     Args:
@@ -56,7 +56,7 @@ def write_raw_files(tree: Path, made: Path, used: Mapping[str, Used]) -> None:
         by_source.setdefault(listed.file.source, []).append(listed)
     with (tree / RAW_FILES).open("w", encoding="utf-8") as file:
         for source, taken in sorted(used.items()):
-            for row in _chosen(by_source.get(source, ()), taken):
+            for row in _released_files(by_source.get(source, ()), taken):
                 file.write(row.line())
 
 
@@ -79,14 +79,14 @@ def read_raw_files(tree: Path) -> Iterator[RawFile]:
             raise ReleaseError(f"{path}: {error}") from None
 
 
-def _chosen(listed: Sequence[ListedFile], used: Used) -> Iterator[RawFile]:
+def _released_files(listed: Sequence[ListedFile], used: SourceUse) -> Iterator[RawFile]:
     folders = {folder for path in used.files for folder in path.split("/")[:-1]}
     kept: list[RawFile] = []
     for row in listed:
         if row.file.use == PICTURE and row.file.path in used.files:
             kept.append(row.file)
         elif row.file.use == FACTS and row.cases is None:
-            kept.extend(_public(row, folders))
+            kept.extend(_without_hidden_folders(row, folders))
         elif row.file.use == FACTS and not used.cases.isdisjoint(row.cases or ()):
             kept.append(row.file)
     yield from kept
@@ -94,7 +94,7 @@ def _chosen(listed: Sequence[ListedFile], used: Used) -> Iterator[RawFile]:
     least: dict[str, RawFile] = {}
     for row in listed:
         if row.file.use == LAYOUT:
-            for file in _fitting(kept, row.glob) or _public(row, folders):
+            for file in _fitting(kept, row.glob) or _without_hidden_folders(row, folders):
                 least.setdefault(file.path, replace(file, use=LAYOUT))
     yield from (least[path] for path in sorted(least.keys() - tables))
 
@@ -106,7 +106,7 @@ def _fitting(files: Iterable[RawFile], glob: str) -> tuple[RawFile, ...]:
     return tuple(sorted(fitting, key=lambda file: (file.bytes, file.path))[:1])
 
 
-def _public(row: ListedFile, folders: Collection[str]) -> tuple[RawFile, ...]:
+def _without_hidden_folders(row: ListedFile, folders: Collection[str]) -> tuple[RawFile, ...]:
     """A file without the folders that nothing public names; none where its glob asks for them."""
     *above, name = row.file.path.split("/")
     hidden = [n for n, it in enumerate(above) if it in row.unnamed and it not in folders]

@@ -33,7 +33,7 @@ _LISTS = ("ids", "versions", "passed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class ReviewVerdict:
     """What the queue says of one item.
 
     Attributes:
@@ -60,7 +60,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reviewed:
+class ReviewResults:
     """All that the queue says.
 
     Attributes:
@@ -69,13 +69,13 @@ class Reviewed:
         summary: content of ``review.json``: head of the trail, coverage, agreement.
     """
 
-    verdicts: Mapping[str, Verdict]
+    verdicts: Mapping[str, ReviewVerdict]
     held_samples: frozenset[str]
     summary: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class ReleaseSelection:
     """Items that a release takes.
 
     Attributes:
@@ -94,7 +94,7 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NotAgreed:
+class FailingStratum:
     """A stratum whose readers do not agree well enough, or of whom that cannot be told.
 
     Attributes:
@@ -111,13 +111,15 @@ class NotAgreed:
         return f"{self.stratum}: {' '.join(self.reasons)}"
 
 
-def not_agreed(items: Iterable[Item], reviewed: Reviewed | None) -> tuple[NotAgreed, ...]:
+def failing_strata(
+    items: Iterable[Item], reviewed: ReviewResults | None
+) -> tuple[FailingStratum, ...]:
     """Strata of these items that do not pass the agreement gate of the review project."""
     told = ((reviewed.summary.get("agreement") or {}) if reviewed else {}).get("strata", ())
     verdicts = {str(row["stratum"]): row for row in told}
     strata = Counter(f"{item.modality} | {item.task} | {item.strategy}" for item in items)
     return tuple(
-        NotAgreed(stratum=name, items=strata[name], reasons=_not_met(verdicts.get(name)))
+        FailingStratum(stratum=name, items=strata[name], reasons=_not_met(verdicts.get(name)))
         for name in sorted(strata)
         if name not in verdicts or verdicts[name]["may_be_released"] is not True
     )
@@ -130,7 +132,7 @@ def fingerprint(item: Item, sample: Sample) -> str:
     return sha256(json.dumps(content).encode()).hexdigest()
 
 
-def load_reviewed(root: Path) -> Reviewed | None:
+def load_review_results(root: Path) -> ReviewResults | None:
     """What the queue has written into a workspace; ``None`` where it has written nothing.
 
     Raises:
@@ -165,16 +167,16 @@ def load_reviewed(root: Path) -> Reviewed | None:
         ) from None
     if len(verdicts) != len(rows):
         raise WorkspaceError(f"{verdicts_path}: an item stands there twice; {again}")
-    return Reviewed(verdicts=verdicts, held_samples=held, summary=summary)
+    return ReviewResults(verdicts=verdicts, held_samples=held, summary=summary)
 
 
-def choose(
+def select_items(
     items: Iterable[Item],
     samples: Sequence[Sample],
-    reviewed: Reviewed | None,
+    reviewed: ReviewResults | None,
     *,
     allow_unreviewed: bool,
-) -> Chosen:
+) -> ReleaseSelection:
     """The items that may go into a release, each in the wording that was judged.
 
     An item that was built anew since it was judged counts as not reviewed. One that somebody has
@@ -183,7 +185,7 @@ def choose(
     """
     if reviewed is None:
         plain = (replace(item, state=UNREVIEWED) for item in items)
-        return Chosen(items=tuple(plain) if allow_unreviewed else ())
+        return ReleaseSelection(items=tuple(plain) if allow_unreviewed else ())
     by_id = {sample.id: sample for sample in samples}
     held_cases = {
         (sample.source, sample.case) for sample in samples if sample.id in reviewed.held_samples
@@ -207,7 +209,7 @@ def choose(
         if verdict.state in LET_THROUGH or allow_unreviewed:
             taken.append(_worded(item, verdict))
             versions[item.id], readers[item.id] = verdict.version, verdict.readers
-    return Chosen(
+    return ReleaseSelection(
         items=tuple(taken), versions=versions, readers=readers, held=held, changed=changed
     )
 
@@ -219,7 +221,7 @@ def _not_met(verdict: Mapping[str, Any] | None) -> tuple[str, ...]:
     return tuple(str(row["words"]) for row in conditions if row["passed"] is not True)
 
 
-def _worded(item: Item, verdict: Verdict) -> Item:
+def _worded(item: Item, verdict: ReviewVerdict) -> Item:
     return replace(
         item,
         question=verdict.question,
@@ -229,12 +231,12 @@ def _worded(item: Item, verdict: Verdict) -> Item:
     )
 
 
-def _verdict(row: Mapping[str, Any]) -> Verdict:
+def _verdict(row: Mapping[str, Any]) -> ReviewVerdict:
     options = tuple(_option(option) for option in row["options"])
     key = int(row["key"])
     if not (2 <= len(options) <= 4 and 0 <= key < len(options)):
         raise ValueError(f"item {row['id']}: key {key} of {len(options)} options")
-    return Verdict(
+    return ReviewVerdict(
         id=str(row["id"]),
         state=str(row["state"]),
         version=int(row["version"]),

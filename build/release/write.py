@@ -27,22 +27,22 @@ import pandas as pd
 from medrcube.build.audit.release_audit import write_audit
 from medrcube.build.pipeline import write_parquet
 from medrcube.build.questions.item_table import Item, items_from_frame, items_to_frame
-from medrcube.build.release.changes import Changes, find_changes, write_changes
+from medrcube.build.release.changes import ReleaseChanges, find_changes, write_changes
 from medrcube.build.release.licences import write_licences
-from medrcube.build.release.metadata import day_of, gather_facts
-from medrcube.build.release.metadata_files import write_standards
+from medrcube.build.release.metadata import collect_facts, day_of
+from medrcube.build.release.metadata_files import write_metadata_files
 from medrcube.build.release.private_edition import mark_private, write_sums
-from medrcube.build.release.raw_files_table import Used, write_raw_files
+from medrcube.build.release.raw_files_table import SourceUse, write_raw_files
 from medrcube.build.release.review_verdicts import (
     LET_THROUGH,
-    Chosen,
-    NotAgreed,
-    Reviewed,
-    choose,
-    load_reviewed,
-    not_agreed,
+    FailingStratum,
+    ReleaseSelection,
+    ReviewResults,
+    failing_strata,
+    load_review_results,
+    select_items,
 )
-from medrcube.build.release.validation_record import write_contracts
+from medrcube.build.release.validation_record import write_validation_record
 from medrcube.build.stages.samples import Sample, samples_from_frame
 from medrcube.errors import ReleaseError, WorkspaceError
 from medrcube.release_format.item_facts import ItemFacts, write_item_facts
@@ -66,7 +66,7 @@ class ReleaseReport:
         held: number of items left out because a clinician has spoken against them.
         changed: number of items that were built anew after they were judged, so that the
             judgement does not hold.
-        not_agreed: strata in it that do not pass the agreement gate; empty without reviews.
+        failing_strata: strata in it that do not pass the agreement gate; empty without reviews.
         since: what changed since an earlier release, where one was named.
     """
 
@@ -77,8 +77,8 @@ class ReleaseReport:
     unreviewed: int
     held: int
     changed: int
-    not_agreed: tuple[NotAgreed, ...] = ()
-    since: Changes | None = None
+    failing_strata: tuple[FailingStratum, ...] = ()
+    since: ReleaseChanges | None = None
 
 
 def release(
@@ -125,14 +125,14 @@ def release(
             f"{workspace.items}: holds no items, so there is nothing to release; {workspace.audit} "
             "says under 'dropped' why questions were not asked"
         )
-    reviewed = load_reviewed(workspace.root)
-    taken = choose(items, samples, reviewed, allow_unreviewed=allow_unreviewed)
+    reviewed = load_review_results(workspace.root)
+    taken = select_items(items, samples, reviewed, allow_unreviewed=allow_unreviewed)
     chosen = taken.items
     if not chosen:
         raise ReleaseError(_why_none(taken, len(items), allow_unreviewed=allow_unreviewed))
-    failing = not_agreed(chosen, reviewed)
+    failing = failing_strata(chosen, reviewed)
     if require_agreement and failing:
-        raise ReleaseError(_why_not_agreed(failing, len(chosen)))
+        raise ReleaseError(_disagreement_message(failing, len(chosen)))
     used = {item.sample for item in chosen}
     pictures = {sample.id: sample for sample in samples if sample.id in used}
     kept = {sample.id for sample in pictures.values() if sample.redistribute or private}
@@ -144,7 +144,7 @@ def release(
         unreviewed=sum(item.state not in LET_THROUGH for item in chosen),
         held=taken.held,
         changed=taken.changed,
-        not_agreed=failing if reviewed else (),
+        failing_strata=failing if reviewed else (),
     )
     audit = {**audit, "release": name, "review": _review(reviewed, report)}
     try:
@@ -157,11 +157,11 @@ def release(
             write_licences(tree, chosen, pictures, sources)
             secret = patient_key(workspace)
             write_item_facts(tree, (_facts(item, pictures[item.sample], secret) for item in chosen))
-            write_contracts(tree, chosen, pictures.values())
+            write_validation_record(tree, chosen, pictures.values())
             places = {_place(sample): sample for sample in pictures.values()}
             day = day_of(name, workspace.items)
-            facts = gather_facts(sources, chosen, places, audit, name=name, day=day)
-            write_standards(tree, facts, report)
+            facts = collect_facts(sources, chosen, places, audit, name=name, day=day)
+            write_metadata_files(tree, facts, report)
             if since is not None:
                 changes = find_changes(since, tree)
                 write_changes(tree, changes)
@@ -181,7 +181,7 @@ def dataset_name(source: str) -> str:
     return source.upper()
 
 
-def unit_of(sample: Sample, secret: bytes) -> str:
+def keyed_unit_id(sample: Sample, secret: bytes) -> str:
     """The patient of a picture, or its case where the source names none, under a keyed id.
 
     Equal units stay equal in every edition of a workspace. Without the key, which never leaves
@@ -192,13 +192,13 @@ def unit_of(sample: Sample, secret: bytes) -> str:
     return f"{kind}-{hmac.new(secret, told.encode(), hashlib.sha256).hexdigest()[:16]}"
 
 
-def fact_of(item: Item) -> str:
+def fact_id(item: Item) -> str:
     """What an item asks of which picture, whatever its wording and its options."""
     told = f"{item.sample}\0{item.task}\0{item.field}\0{item.concept}"
     return hashlib.sha256(told.encode()).hexdigest()[:16]
 
 
-def _why_none(taken: Chosen, items: int, *, allow_unreviewed: bool) -> str:
+def _why_none(taken: ReleaseSelection, items: int, *, allow_unreviewed: bool) -> str:
     if allow_unreviewed:
         return f"clinicians have spoken against all of {items} items; nothing is left to release"
     hint = ""
@@ -210,7 +210,7 @@ def _why_none(taken: Chosen, items: int, *, allow_unreviewed: bool) -> str:
     )
 
 
-def _why_not_agreed(failing: Sequence[NotAgreed], items: int) -> str:
+def _disagreement_message(failing: Sequence[FailingStratum], items: int) -> str:
     told = "\n".join(f"  {stratum}" for stratum in failing)
     held = sum(stratum.items for stratum in failing)
     return (
@@ -220,7 +220,7 @@ def _why_not_agreed(failing: Sequence[NotAgreed], items: int) -> str:
     )
 
 
-def _review(reviewed: Reviewed | None, report: ReleaseReport) -> dict[str, Any]:
+def _review(reviewed: ReviewResults | None, report: ReleaseReport) -> dict[str, Any]:
     """What ``audit.json`` and the card say of the review; ``head`` is ``None`` without one."""
     summary = reviewed.summary if reviewed else {}
     return {
@@ -317,8 +317,8 @@ def _facts(item: Item, sample: Sample, secret: bytes) -> ItemFacts:
         id=item.id,
         visible=item.visible,
         block=item.block,
-        unit=unit_of(sample, secret),
-        fact=fact_of(item),
+        unit=keyed_unit_id(sample, secret),
+        fact=fact_id(item),
     )
 
 
@@ -334,7 +334,7 @@ def _place(sample: Sample) -> str:
 def _write_proofs(
     workspace: Workspace,
     tree: Path,
-    taken: Chosen,
+    taken: ReleaseSelection,
     pictures: Mapping[str, Sample],
 ) -> None:
     files: dict[str, set[str]] = {}
@@ -350,7 +350,7 @@ def _write_proofs(
                 cases.setdefault(sample.source, set()).add(sample.case)
                 file.write(json.dumps(row, sort_keys=True, ensure_ascii=False) + "\n")
     used = {
-        source: Used(files=frozenset(files[source]), cases=frozenset(cases[source]))
+        source: SourceUse(files=frozenset(files[source]), cases=frozenset(cases[source]))
         for source in files
     }
     write_raw_files(tree, workspace.raw_files, used)

@@ -22,9 +22,9 @@ from medrcube.build.audit.batch_audit import duplicate_pictures
 from medrcube.build.similarity.hamming_pairs import Pairs, pairs_within
 from medrcube.build.similarity.thresholds import (
     LIKENESS,
-    in_processes,
     likeness,
-    shrink,
+    map_in_processes,
+    read_small,
 )
 from medrcube.build.stages.samples import Sample
 from medrcube.perceptual_hash import DISTANCE, SIDE, Small
@@ -45,7 +45,7 @@ _WORST: tuple[Relation, ...] = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Near:
+class NearDuplicate:
     """Two pictures of different cases that look the same and are not equal.
 
     Attributes:
@@ -84,7 +84,7 @@ class Duplicates:
     """
 
     exact: list[dict[str, Any]]
-    near: tuple[Near, ...]
+    near: tuple[NearDuplicate, ...]
     compared: int
     candidates: int
     all_compared: bool
@@ -140,7 +140,7 @@ def find_duplicates(clean: Sequence[Sample], root: Path, workers: int = 1) -> Du
     small = _read([root / different[place].image for place in asked], workers)
     alike = likeness(small, pairs.reshape(-1, 2))
     near = [
-        Near(
+        NearDuplicate(
             distance=int(distance),
             likeness=float(value),
             relation=relation(different[one], different[other]),
@@ -169,7 +169,7 @@ def relation(one: Sample, other: Sample) -> Relation:
 
 def _read(paths: Iterable[Path], workers: int) -> Small:
     """Pictures as (n, 32, 32), read in several processes where there are many."""
-    return np.array(in_processes(shrink, paths, workers), np.uint8).reshape(-1, SIDE, SIDE)
+    return np.array(map_in_processes(read_small, paths, workers), np.uint8).reshape(-1, SIDE, SIDE)
 
 
 def _candidates(pictures: Sequence[Sample]) -> tuple[Pairs, bool]:
@@ -209,6 +209,6 @@ def _view(sample: Sample) -> tuple[str, str, str]:
     return (sample.source, sample.case, sample.frames)
 
 
-def _rank(pair: Near) -> tuple[int, int, float, list[tuple[str, str, str]]]:
+def _rank(pair: NearDuplicate) -> tuple[int, int, float, list[tuple[str, str, str]]]:
     names = [(it.source, it.case, it.id) for it in pair.pictures]
     return (_WORST.index(pair.relation), pair.distance, -pair.likeness, names)

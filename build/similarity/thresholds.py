@@ -45,7 +45,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def shrink(path: Path) -> Small:
+def read_small(path: Path) -> Small:
     """A picture of a file as (32, 32) grey values.
 
     Raises:
@@ -89,7 +89,7 @@ def likeness(small: Small, pairs: NDArray[np.int64]) -> Floats:
     return found
 
 
-def in_processes(work: Callable[[T], R], jobs: Iterable[T], workers: int) -> list[R]:
+def map_in_processes(work: Callable[[T], R], jobs: Iterable[T], workers: int) -> list[R]:
     """Results in the order of the jobs.
 
     Raises:

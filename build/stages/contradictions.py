@@ -30,7 +30,7 @@ _ABNORMAL = (FactKind.FINDING, FactKind.DISEASE, FactKind.SEVERITY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
+class CheckedLabels:
     """A case whose labels have been held against its words.
 
     Attributes:
@@ -46,7 +46,7 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _TextEvidence:
     """What some words say of a concept, whether without doubt, and where."""
 
     state: State
@@ -58,7 +58,7 @@ _About = tuple[str, str]
 """Field and concept."""
 
 
-def hear(card: Card, case: Case, terms: Terms) -> Heard:
+def check_labels(card: Card, case: Case, terms: Terms) -> CheckedLabels:
     """Hold the labels of one case against its words.
 
     What a label calls present becomes unknown when words deny it or only doubt it; what it calls
@@ -71,8 +71,8 @@ def hear(card: Card, case: Case, terms: Terms) -> Heard:
     """
     mute = replace(case, words=()) if case.words else case
     if not card.texts:
-        return Heard(case=mute)
-    said = _said(card, case, terms)
+        return CheckedLabels(case=mute)
+    said = _text_evidence(card, case, terms)
     stated: set[_About] = set()
     labels: list[Label] = []
     opened: list[Label] = []
@@ -98,14 +98,14 @@ def hear(card: Card, case: Case, terms: Terms) -> Heard:
             opened.append(_open(about[0], value, "no label", broken))
             labels.append(opened[-1])
             outcomes.append((about[0], BREAKS_SILENCE))
-    return Heard(
+    return CheckedLabels(
         case=replace(mute, labels=tuple(labels)),
         problems=tuple(_problem(card, case, label) for label in opened),
         outcomes=tuple(outcomes),
     )
 
 
-def stated(outcomes: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
+def count_outcomes(outcomes: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
     """Field -> outcome -> number of labels, ready for JSON."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for field, outcome in outcomes:
@@ -129,9 +129,9 @@ def describe_words(audit: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _said(card: Card, case: Case, terms: Terms) -> dict[_About, list[_Said]]:
+def _text_evidence(card: Card, case: Case, terms: Terms) -> dict[_About, list[_TextEvidence]]:
     """What the words of a case say, by field and concept."""
-    said: dict[_About, list[_Said]] = defaultdict(list)
+    said: dict[_About, list[_TextEvidence]] = defaultdict(list)
     for text in card.texts:
         for words in _words(case, text.sources):
             for about, saying in _read(card, text, words, terms):
@@ -146,7 +146,9 @@ def _words(case: Case, sources: Sequence[str]) -> Iterator[Words]:
     yield from (words for words in case.words if words.name in sources)
 
 
-def _read(card: Card, text: FreeText, words: Words, terms: Terms) -> Iterator[tuple[_About, _Said]]:
+def _read(
+    card: Card, text: FreeText, words: Words, terms: Terms
+) -> Iterator[tuple[_About, _TextEvidence]]:
     for concept, phrases in text.terms.items():
         for saying in _mentioned(words, phrases):
             yield (text.field, concept), saying
@@ -160,7 +162,9 @@ def _read(card: Card, text: FreeText, words: Words, terms: Terms) -> Iterator[tu
         yield from _of_normal(card, text, terms, saying)
 
 
-def _of_rivals(field: Field, concept: str, saying: _Said) -> Iterator[tuple[_About, _Said]]:
+def _of_rivals(
+    field: Field, concept: str, saying: _TextEvidence
+) -> Iterator[tuple[_About, _TextEvidence]]:
     """What is said of the other members of an exclusive group when one is there."""
     for rival in field.concepts() if field.group is not None else ():
         if rival != concept:
@@ -168,8 +172,8 @@ def _of_rivals(field: Field, concept: str, saying: _Said) -> Iterator[tuple[_Abo
 
 
 def _of_normal(
-    card: Card, text: FreeText, terms: Terms, saying: _Said
-) -> Iterator[tuple[_About, _Said]]:
+    card: Card, text: FreeText, terms: Terms, saying: _TextEvidence
+) -> Iterator[tuple[_About, _TextEvidence]]:
     """What follows when a picture is called normal; "not normal" says nothing of any finding."""
     for field in card.fields.values():
         for concept in field.concepts() if field.kind in _ABNORMAL else ():
@@ -179,18 +183,18 @@ def _of_normal(
                 yield (field.name, concept), replace(saying, state=State.ABSENT)
 
 
-def _mentioned(words: Words, phrases: Iterable[re.Pattern[str]]) -> Iterator[_Said]:
+def _mentioned(words: Words, phrases: Iterable[re.Pattern[str]]) -> Iterator[_TextEvidence]:
     for phrase in phrases:
         for mention in mentions(words.text, phrase):
             how = "" if mention.stance is Stance.AFFIRMED else f" ({mention.stance})"
-            yield _Said(
+            yield _TextEvidence(
                 State.ABSENT if mention.stance is Stance.DENIED else State.PRESENT,
                 mention.stance is not Stance.OPEN,
                 f"{words.evidence}: {mention.words!r}{how}",
             )
 
 
-def _judge(state: State, sayings: Sequence[_Said]) -> tuple[str, _Said | None]:
+def _judge(state: State, sayings: Sequence[_TextEvidence]) -> tuple[str, _TextEvidence | None]:
     """Outcome for a statement, empty for one that is unknown, and the words against it."""
     if state is State.UNKNOWN:
         return "", None
@@ -218,7 +222,7 @@ def _raw_value(field: Field, concept: str) -> str | None:
     return next((str(band.low) for band in field.bands if band.concept == concept), None)
 
 
-def _open(field: str, value: str, place: str, against: _Said) -> Label:
+def _open(field: str, value: str, place: str, against: _TextEvidence) -> Label:
     evidence = f"{place}; against {against.evidence}"
     return Label(field=field, value=value, state=State.UNKNOWN, evidence=evidence)
 

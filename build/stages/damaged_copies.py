@@ -19,14 +19,14 @@ from medrcube.errors import MedrcubeError
 from medrcube.sources._formats.tables.delimited import delimiter_of, records_of
 from medrcube.sources._framework.contract import Source
 
-__all__ = ["told_of_damage"]
+__all__ = ["damage_reports"]
 
 _TABLES = frozenset({".csv", ".tsv", ".txt"})
 _Rows = list[list[str]]
 _KEY = b"k" * 32
 
 
-def told_of_damage(source: Source, raw: Path, folder: Path) -> Iterator[tuple[str, str]]:
+def damage_reports(source: Source, raw: Path, folder: Path) -> Iterator[tuple[str, str]]:
     """What is told of each damaged copy: how it is damaged, and every text that a scan gives.
 
     Args:
@@ -81,22 +81,22 @@ def _rewrite(path: Path, change: Callable[[_Rows], _Rows]) -> None:
     path.write_bytes(gzip.compress(changed) if packed else changed)
 
 
-def _shifted(by: int) -> Callable[[_Rows], _Rows]:
+def _shift_cells(by: int) -> Callable[[_Rows], _Rows]:
     """The cells of every row stand some columns further to the right, the last ones in front."""
 
     def change(rows: _Rows) -> _Rows:
-        return [rows[0], *(_turned(row, by) for row in rows[1:])]
+        return [rows[0], *(_rotate(row, by) for row in rows[1:])]
 
     return change
 
 
-def _turned(row: Sequence[str], by: int) -> list[str]:
+def _rotate(row: Sequence[str], by: int) -> list[str]:
     return [row[(place - by) % len(row)] for place in range(len(row))] if row else []
 
 
 _DAMAGES: dict[str, Callable[[Path], None]] = {
     "a copy that lacks pictures": _without_pictures,
-    "cells shifted to the right": _on_tables(_shifted(1)),
-    "cells shifted to the left": _on_tables(_shifted(-1)),
+    "cells shifted to the right": _on_tables(_shift_cells(1)),
+    "cells shifted to the left": _on_tables(_shift_cells(-1)),
     "tables without their headers": _on_tables(lambda rows: rows[1:]),
 }

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from medrcube.build.questions.fact_rules import OUT_OF_SCOPE, Query
+from medrcube.build.questions.fact_rules import OUT_OF_SCOPE, QuestionCandidate
 from medrcube.build.stages.samples import Sample
 from medrcube.taxonomy import Level, Task
 
@@ -18,7 +18,7 @@ _Question = tuple[str, str, str]
 """Picture, task and field."""
 
 
-def bar_repeats(queries: Sequence[Query]) -> list[Query]:
+def bar_repeats(queries: Sequence[QuestionCandidate]) -> list[QuestionCandidate]:
     """Bar what is asked of a picture that another case or source shows pixel for pixel.
 
     A marked picture counts as the clean one that it was drawn on. Of equal pictures with equal
@@ -26,12 +26,12 @@ def bar_repeats(queries: Sequence[Query]) -> list[Query]:
     which is right, so none is asked; where they differ about a lesion, neither is any other
     question that rests on it, such as where it lies.
     """
-    known = _known(queries)
-    return [_judged(query, known) for query in queries]
+    known = _index_answers(queries)
+    return [_bar(query, known) for query in queries]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Known:
+class _AnswerIndex:
     """What is answered of which picture.
 
     Attributes:
@@ -45,7 +45,7 @@ class _Known:
     disputed: frozenset[str]
 
 
-def _known(queries: Iterable[Query]) -> _Known:
+def _index_answers(queries: Iterable[QuestionCandidate]) -> _AnswerIndex:
     queries = list(queries)
     pictures = {
         _place(query.sample): query.sample.pixel_sha256
@@ -62,10 +62,10 @@ def _known(queries: Iterable[Query]) -> _Known:
         if query.barred != OUT_OF_SCOPE and _rests_on_lesion(query):
             told[question].setdefault(case, set()).add(query.key)
     disputed = frozenset(question[0] for question, cases in told.items() if _differ(cases))
-    return _Known(pictures=pictures, answers=asked, disputed=disputed)
+    return _AnswerIndex(pictures=pictures, answers=asked, disputed=disputed)
 
 
-def _judged(query: Query, known: _Known) -> Query:
+def _bar(query: QuestionCandidate, known: _AnswerIndex) -> QuestionCandidate:
     if query.barred:
         return query
     question = _question(query, known.pictures)
@@ -81,13 +81,13 @@ def _differ(cases: Mapping[_Case, set[str]]) -> bool:
     return any(keys != first for keys in others)
 
 
-def _rests_on_lesion(query: Query) -> bool:
+def _rests_on_lesion(query: QuestionCandidate) -> bool:
     """Whether the answer depends on what is wrong in the picture, or on where it was marked."""
     marked = query.sample.artefact != "clean"
     return marked or query.task.level is Level.HIGH or query.task is Task.ROI_GROUNDING
 
 
-def _question(query: Query, pictures: Mapping[tuple[str, str, str], str]) -> _Question:
+def _question(query: QuestionCandidate, pictures: Mapping[tuple[str, str, str], str]) -> _Question:
     sample = query.sample
     picture = pictures.get(_place(sample), sample.pixel_sha256)
     return (picture, query.task, query.field)
@@ -97,5 +97,5 @@ def _place(sample: Sample) -> tuple[str, str, str]:
     return (sample.source, sample.case, sample.frames)
 
 
-def _case(query: Query) -> _Case:
+def _case(query: QuestionCandidate) -> _Case:
     return (query.sample.source, query.sample.case)

@@ -38,7 +38,7 @@ class Artefact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class RenderJob:
     """Everything that a worker needs to render one case.
 
     Attributes:
@@ -78,12 +78,12 @@ class Job:
     frames: tuple[int, ...] = ()
 
 
-def plan(source: Source, root: Path, cases: Sequence[Case]) -> list[Job]:
+def plan_jobs(source: Source, root: Path, cases: Sequence[Case]) -> list[RenderJob]:
     """Turn the cases of one source into jobs, in the order of the cases."""
     names = picture_names(case.key for case in cases)
     hooks = _hooks(source)
     return [
-        Job(
+        RenderJob(
             source=source.id,
             folder=source.folder,
             root=root,

@@ -38,14 +38,14 @@ _SEPARATORS = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Copied:
+class FixtureCopy:
     """One copy of a source and the cases that the adapter finds in it."""
 
     root: Path
     cases: tuple[Case, ...]
 
 
-def secret_identifiers(copies: Iterable[Copied]) -> frozenset[str]:
+def secret_identifiers(copies: Iterable[FixtureCopy]) -> frozenset[str]:
     """Identifiers of patients that stand in no name of a raw file of theirs, in any copy."""
     secret: set[str] = set()
     public: set[str] = set()
@@ -57,7 +57,7 @@ def secret_identifiers(copies: Iterable[Copied]) -> frozenset[str]:
     return frozenset(secret - public)
 
 
-def unnamed_identifiers(copies: Iterable[Copied]) -> frozenset[str]:
+def unnamed_identifiers(copies: Iterable[FixtureCopy]) -> frozenset[str]:
     """Words of copies that look like identifiers of patients, which some of their cases keep back.
 
     Where an adapter gives no ``Case.patient``, what it could have given stands in tables and
@@ -86,7 +86,7 @@ def unsearchable(identifiers: Iterable[str]) -> Iterator[str]:
             yield identifier
 
 
-def holds_canary(copied: Copied) -> bool:
+def holds_canary(copied: FixtureCopy) -> bool:
     """Whether a synthetic copy holds ``CANARY`` where real data hold an identifier."""
     word = _plain(CANARY)
     if any(word in _plain(case.patient or "") for case in copied.cases):
@@ -95,10 +95,12 @@ def holds_canary(copied: Copied) -> bool:
     return any(word in _plain(text) for path in files for text in _texts(path))
 
 
-def told(text: str, identifiers: Iterable[str]) -> list[str]:
+def identifiers_in(text: str, identifiers: Iterable[str]) -> list[str]:
     """Identifiers, besides ``CANARY``, that a text holds in any spelling."""
     plain = _plain(text)
-    return sorted({it for spelling, it in _wanted(identifiers).items() if spelling in plain})
+    return sorted(
+        {it for spelling, it in _spelling_index(identifiers).items() if spelling in plain}
+    )
 
 
 def leaks(folder: Path, identifiers: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -108,7 +110,7 @@ def leaks(folder: Path, identifiers: Iterable[str]) -> Iterator[tuple[str, str]]
         folder: what a build has written.
         identifiers: what to search for, besides ``CANARY``; see ``unsearchable``.
     """
-    wanted = _wanted(identifiers)
+    wanted = _spelling_index(identifiers)
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         texts = [name, *(_texts(path) if path.is_file() else ())]
@@ -120,7 +122,7 @@ def leaks(folder: Path, identifiers: Iterable[str]) -> Iterator[tuple[str, str]]
 _WORD = CANARY.partition("^")[0]
 
 
-def named_in(key: str, identifier: str) -> bool:
+def key_holds(key: str, identifier: str) -> bool:
     """Whether the key of a case holds an identifier."""
     return _plain(identifier) in _plain(key)
 
@@ -133,7 +135,7 @@ def _plain(text: str) -> str:
     return _SEPARATORS.sub("", text.casefold())
 
 
-def _wanted(identifiers: Iterable[str]) -> dict[str, str]:
+def _spelling_index(identifiers: Iterable[str]) -> dict[str, str]:
     return {spelling: it for it in sorted({*identifiers, _WORD}) for spelling in _spellings(it)}
 
 
@@ -178,10 +180,10 @@ def _cells(path: Path) -> Iterator[str]:
         for (table,) in tables.fetchall():
             for row in database.execute(f'SELECT * FROM "{table}"'):  # noqa: S608 -- its own names
                 for cell in row:
-                    yield _unpacked(cell) if isinstance(cell, bytes) else str(cell)
+                    yield _inflate(cell) if isinstance(cell, bytes) else str(cell)
 
 
-def _unpacked(cell: bytes) -> str:
+def _inflate(cell: bytes) -> str:
     with suppress(zlib.error):
         cell = zlib.decompress(cell)
     return cell.decode("utf-8", "replace")

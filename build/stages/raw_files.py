@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from medrcube.build.incremental.file_states import Tree
-from medrcube.build.stages.render import Picture
+from medrcube.build.incremental.file_states import TreeSnapshot
+from medrcube.build.stages.render import RenderedPicture
 from medrcube.build.stages.scan import Scan, holds_pixels
 from medrcube.files.atomic import sha256_of
 from medrcube.names import name_of, text_of
@@ -75,7 +75,9 @@ class ListedFile:
         return json.dumps(asdict(self), sort_keys=True) + "\n"
 
 
-def raw_files(found: Scan, tree: Tree, pictures: Iterable[Picture]) -> Iterator[ListedFile]:
+def raw_files(
+    found: Scan, tree: TreeSnapshot, pictures: Iterable[RenderedPicture]
+) -> Iterator[ListedFile]:
     """Raw files of a source, in order of use and path; one that is gone by now is left out.
 
     A file of ``layout`` may be one of ``picture`` too: a release that lacks that picture still

@@ -19,16 +19,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medrcube.build.burnt_in.detection import MADE_FOR, graphics_of
-from medrcube.build.incremental.file_states import State, state_of
-from medrcube.build.pixels.case_image import Tile, choose, open_tiles, side_by_side
+from medrcube.build.incremental.file_states import FileState, file_state
+from medrcube.build.pixels.case_image import (
+    CaseImage,
+    choose_case_slices,
+    hstack_images,
+    open_case_images,
+)
 from medrcube.build.pixels.pixel_hash import pixel_hash
 from medrcube.build.pixels.png_encoder import ENCODER, encode_png
-from medrcube.build.pixels.slice_selection import Choice
+from medrcube.build.pixels.slice_selection import SliceChoice
 from medrcube.build.regions.box_labels import Box
-from medrcube.build.regions.draw_marks import Drawn, draw, draw_numbers
+from medrcube.build.regions.draw_marks import MarkedImage, draw_artefact, draw_numbers
 from medrcube.build.regions.draw_shapes import bounding_box
-from medrcube.build.regions.sizes import doubt_of
-from medrcube.build.stages.plan import Artefact, Job
+from medrcube.build.regions.sizes import panel_doubt
+from medrcube.build.stages.plan import Artefact, RenderJob
 from medrcube.errors import MedrcubeError, ReadError, RefusedError, WorkspaceError
 from medrcube.facts import ImageRef, Problem
 from medrcube.files.atomic import sha256_of, write_again
@@ -40,7 +45,7 @@ EPOCH = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
+class RenderedPicture:
     """One picture that was made.
 
     Attributes:
@@ -85,16 +90,16 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rendered:
+class RenderResult:
     """What became of a job: its pictures, the digests of its raw files, and problems."""
 
     case: str
-    pictures: tuple[Picture, ...] = ()
+    pictures: tuple[RenderedPicture, ...] = ()
     digests: tuple[tuple[str, str], ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
-def render_job(job: Job, images: Path) -> Rendered:
+def render_job(job: RenderJob, images: Path) -> RenderResult:
     """Render every artefact of a case into ``images / job.source``.
 
     Raises:
@@ -110,27 +115,29 @@ def render_job(job: Job, images: Path) -> Rendered:
         raise
     except RefusedError as error:
         problem = _problem(job, error.code, str(error), stage="select")
-        return Rendered(case=job.case.key, digests=digests, problems=(problem,))
+        return RenderResult(case=job.case.key, digests=digests, problems=(problem,))
     except ReadError as error:
-        return Rendered(case=job.case.key, problems=(_problem(job, error.code, str(error)),))
+        return RenderResult(case=job.case.key, problems=(_problem(job, error.code, str(error)),))
     except MedrcubeError as error:
-        return Rendered(case=job.case.key, problems=(_problem(job, "unreadable", str(error)),))
+        return RenderResult(case=job.case.key, problems=(_problem(job, "unreadable", str(error)),))
     except OSError as error:
-        return Rendered(case=job.case.key, problems=(_out_of_reach(job, error),))
+        return RenderResult(case=job.case.key, problems=(_out_of_reach(job, error),))
     except MemoryError:
         message = "takes more memory than there is; are its files damaged, or is the machine small?"
-        return Rendered(case=job.case.key, problems=(_problem(job, "too-large", message),))
+        return RenderResult(case=job.case.key, problems=(_problem(job, "too-large", message),))
     except Exception as error:  # noqa: BLE001  # a broken file must not end a build of thousands
         message = f"unexpected {type(error).__name__} at {_where(error)}; please report it"
-        return Rendered(case=job.case.key, problems=(_problem(job, "crashed", message),))
-    return Rendered(case=job.case.key, pictures=pictures, digests=digests, problems=problems)
+        return RenderResult(case=job.case.key, problems=(_problem(job, "crashed", message),))
+    return RenderResult(case=job.case.key, pictures=pictures, digests=digests, problems=problems)
 
 
-def _states(job: Job) -> dict[Path, State | None]:
-    return {path: state_of(path) for path in job.case.files()}
+def _states(job: RenderJob) -> dict[Path, FileState | None]:
+    return {path: file_state(path) for path in job.case.files()}
 
 
-def _check_unchanged(before: Mapping[Path, State | None], now: Mapping[Path, State | None]) -> None:
+def _check_unchanged(
+    before: Mapping[Path, FileState | None], now: Mapping[Path, FileState | None]
+) -> None:
     """Refuse pictures of files that are not those whose digests were taken."""
     changed = sorted(path.name for path, state in before.items() if now[path] != state)
     if changed:
@@ -142,17 +149,17 @@ def _check_unchanged(before: Mapping[Path, State | None], now: Mapping[Path, Sta
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Scene:
+class _RenderContext:
     """One slice of a case, with all that went into it.
 
     ``origin`` is what the recipes of all pictures of the case say alike: a series of hundreds of
     files names them in each recipe.
     """
 
-    job: Job
-    tiles: Sequence[Tile]
+    job: RenderJob
+    tiles: Sequence[CaseImage]
     panels: Sequence[NDArray[np.uint8]]
-    choice: Choice
+    choice: SliceChoice
     origin: Mapping[str, Any]
     marker: str
     graphics: str
@@ -161,15 +168,15 @@ class _Scene:
 
 
 def _render(
-    job: Job, images: Path, digests: Mapping[str, str]
-) -> tuple[tuple[Picture, ...], tuple[Problem, ...]]:
-    tiles = open_tiles(job)
-    pictures: list[Picture] = []
+    job: RenderJob, images: Path, digests: Mapping[str, str]
+) -> tuple[tuple[RenderedPicture, ...], tuple[Problem, ...]]:
+    tiles = open_case_images(job)
+    pictures: list[RenderedPicture] = []
     problems: list[Problem] = []
     for code, reason in filter(None, (tile.unplaced for tile in tiles)):
         message = f"{reason}; the picture is kept, and no place is asked of it"
         problems.append(_problem(job, code, message, stage="compose"))
-    choices = choose(job, tiles)
+    choices = choose_case_slices(job, tiles)
     for code, reason in {it.instead for it in choices if it.instead}:
         message = f"{reason}; another slice is shown, of which the case states no less"
         problems.append(_problem(job, code, message, stage="compose"))
@@ -177,7 +184,7 @@ def _render(
     for choice in choices:
         marker = f".s{choice.index:04d}" if len(choices) > 1 else ""
         panels = [tile.picture(choice.index) for tile in tiles]
-        clean = side_by_side(panels)
+        clean = hstack_images(panels)
         masks = tiles[0].masks_on(choice.index) if len(tiles) == 1 else {}
         graphics = _graphics(job, tiles, choice, clean, masks)
         if choice is choices[-1]:
@@ -186,7 +193,7 @@ def _render(
             raise ReadError(
                 f"slice {choice.index} is blank: every pixel is {clean.flat[0]}", code="blank"
             )
-        scene = _Scene(
+        scene = _RenderContext(
             job=job,
             tiles=tiles,
             panels=panels,
@@ -207,9 +214,9 @@ def _render(
 
 
 def _graphics(
-    job: Job,
-    tiles: Sequence[Tile],
-    choice: Choice,
+    job: RenderJob,
+    tiles: Sequence[CaseImage],
+    choice: SliceChoice,
     clean: NDArray[np.uint8],
     masks: Mapping[int, NDArray[np.bool_]],
 ) -> str:
@@ -224,27 +231,29 @@ def _graphics(
 
 
 def _make(
-    scene: _Scene,
+    scene: _RenderContext,
     artefact: Artefact,
     clean: NDArray[np.uint8],
     masks: Mapping[int, NDArray[np.bool_]],
     images: Path,
-) -> Picture | Problem | None:
+) -> RenderedPicture | Problem | None:
     """Draw and write one artefact; ``None`` when this slice does not show its region."""
     if artefact.kind == "numbered":
-        doubt = doubt_of(scene.job, scene.tiles, scene.choice.index)
+        doubt = panel_doubt(scene.job, scene.tiles, scene.choice.index)
         if doubt:
             message = f"{doubt}; nothing that rests on the {artefact.field} of its images is asked"
             return _problem(scene.job, "panels-unsure", message, stage="compose")
         return _write(scene, draw_numbers(scene.job, artefact, scene.panels), images)
-    drawn = draw(scene.job, artefact, clean, masks, scene.tiles[0].untrue_on(scene.choice.index))
+    drawn = draw_artefact(
+        scene.job, artefact, clean, masks, scene.tiles[0].untrue_on(scene.choice.index)
+    )
     if isinstance(drawn, str):
         message = f"{drawn}, so no ROI Grounding item is made of it"
         return _problem(scene.job, "no-grounding", message, stage="compose")
     return None if drawn is None else _write(scene, drawn, images)
 
 
-def _write(scene: _Scene, drawn: Drawn, images: Path) -> Picture:
+def _write(scene: _RenderContext, drawn: MarkedImage, images: Path) -> RenderedPicture:
     job, choice = scene.job, scene.choice
     path = f"{job.source}/{job.name}{scene.marker}{drawn.artefact.suffix}.png"
     height, width = drawn.pixels.shape[:2]
@@ -254,7 +263,7 @@ def _write(scene: _Scene, drawn: Drawn, images: Path) -> Picture:
     # A marked picture is a copy of its own; marks are drawn into the clean one again and again.
     data = encode_png(drawn.pixels, spend=not clean)
     write_again(images / path, data)
-    return Picture(
+    return RenderedPicture(
         artefact=drawn.artefact,
         path=path,
         bytes=len(data),
@@ -276,11 +285,11 @@ def _write(scene: _Scene, drawn: Drawn, images: Path) -> Picture:
     )
 
 
-def _frame(image: ImageRef, choice: Choice) -> int:
+def _frame(image: ImageRef, choice: SliceChoice) -> int:
     return choice.index if image.frame is None else image.frame
 
 
-def _origin(job: Job, digests: Mapping[str, str]) -> dict[str, Any]:
+def _origin(job: RenderJob, digests: Mapping[str, str]) -> dict[str, Any]:
     """Where the pictures of a case come from: inputs by name and digest."""
     names = {path: text_of(path.relative_to(job.root).as_posix()) for path in job.case.files()}
     return {
@@ -299,7 +308,7 @@ def _origin(job: Job, digests: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _recipe(scene: _Scene, drawn: Drawn) -> dict[str, Any]:
+def _recipe(scene: _RenderContext, drawn: MarkedImage) -> dict[str, Any]:
     """How to make the picture again: inputs by digest, every choice resolved to numbers."""
     tiles = scene.tiles
     return {
@@ -315,7 +324,7 @@ def _recipe(scene: _Scene, drawn: Drawn) -> dict[str, Any]:
     }
 
 
-def _marks(drawn: Drawn) -> dict[str, Any]:
+def _marks(drawn: MarkedImage) -> dict[str, Any]:
     """Boxes in pixels of the marked picture, the part of the clean one it shows, and numbers."""
     optional = {"window": list(drawn.window), "order": list(drawn.order)}
     return {
@@ -324,13 +333,13 @@ def _marks(drawn: Drawn) -> dict[str, Any]:
     }
 
 
-def _problem(job: Job, code: str, message: str, *, stage: str = "render") -> Problem:
+def _problem(job: RenderJob, code: str, message: str, *, stage: str = "render") -> Problem:
     return Problem(
         source=job.source, case=job.case.key, stage=stage, code=code, message=shown(message)
     )
 
 
-def _out_of_reach(job: Job, error: OSError) -> Problem:
+def _out_of_reach(job: RenderJob, error: OSError) -> Problem:
     """A raw file that was there when the tree was scanned, and cannot be read now."""
     name = Path(os.fsdecode(error.filename)).name if isinstance(error.filename, str) else "a file"
     if isinstance(error, FileNotFoundError):

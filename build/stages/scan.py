@@ -9,9 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from medrcube.build.execution.progress import Stages
-from medrcube.build.incremental.file_states import Tell, Tree, look, look_around, tell_nobody
-from medrcube.build.incremental.result_cache import Memory, dump, recall, scan_key
-from medrcube.build.stages.contradictions import hear
+from medrcube.build.incremental.file_states import (
+    OnFiles,
+    TreeSnapshot,
+    no_progress,
+    snapshot,
+    snapshot_parent,
+)
+from medrcube.build.incremental.result_cache import RecordStore, dump_record, load_record, scan_key
+from medrcube.build.stages.contradictions import check_labels
 from medrcube.facts import Case, Problem, Skip
 from medrcube.names import all_shown, is_odd, shown
 from medrcube.ontologies.terms import load_terms
@@ -50,7 +56,8 @@ class Scan:
         problems: everything else that does not become a picture.
         remarks: what is wrong with cases that become pictures all the same: labels that the
             source's own words contradict, regions that are not marked in this copy.
-        outcomes: field of a label and what the words did to it; see ``contradictions.Heard``.
+        outcomes: field of a label and what the words did to it; see
+            ``contradictions.CheckedLabels``.
     """
 
     source: Source
@@ -65,7 +72,7 @@ class Scan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
+class _ScanRecord:
     """A scan as it is remembered: without what leads to it."""
 
     layout: LayoutReport
@@ -81,8 +88,8 @@ def scan(
     source: Source,
     root: Path,
     key: bytes,
-    memory: Memory | None = None,
-    tree: Tree | None = None,
+    memory: RecordStore | None = None,
+    tree: TreeSnapshot | None = None,
 ) -> Scan:
     """Verify a raw tree and list its cases; opens no pixel file.
 
@@ -94,23 +101,23 @@ def scan(
         root: the raw tree.
         key: secret of the workspace, for ``hash_patient``.
         memory: with one, a tree in which no file has changed is not looked through again.
-        tree: what ``visit`` gives, where it is known already.
+        tree: what ``inspect_tree`` gives, where it is known already.
 
     Raises:
         SourceError: the tree fits no layout, or the adapter breaks its contract.
     """
-    tree = tree or visit(source, root)
+    tree = tree or inspect_tree(source, root)
     if memory is None or not tree.settled:
-        return _scan(source, tree, _look_through(source, tree, key))
+        return _scan(source, tree, _scan_cases(source, tree, key))
     name, state = f"scan/{source.id}", scan_key(source, tree, key)
-    found = recall(memory, name, state, _Found)
+    found = load_record(memory, name, state, _ScanRecord)
     if found is None:
-        found = _look_through(source, tree, key)
-        memory.remember(name, state, dump(found))
+        found = _scan_cases(source, tree, key)
+        memory.remember(name, state, dump_record(found))
     return _scan(source, tree, found)
 
 
-def visit(source: Source, root: Path, tell: Tell = tell_nobody) -> Tree:
+def inspect_tree(source: Source, root: Path, tell: OnFiles = no_progress) -> TreeSnapshot:
     """Look at the raw tree of a source; each directory is read once, however many roots are tried.
 
     Args:
@@ -123,10 +130,10 @@ def visit(source: Source, root: Path, tell: Tell = tell_nobody) -> Tree:
     """
     root = root.resolve()
     check_root(source.card, root)
-    trees = [look(root, tell)]
+    trees = [snapshot(root, tell)]
 
     def see(folder: Path, _inner: RawTree, most: int) -> RawTree | None:
-        wider = look_around(trees[-1], folder, most, tell)
+        wider = snapshot_parent(trees[-1], folder, most, tell)
         if wider is None:
             return None
         trees.append(wider)
@@ -137,18 +144,19 @@ def visit(source: Source, root: Path, tell: Tell = tell_nobody) -> Tree:
     return known or trees[0].inside(found.path.relative_to(trees[0].root).as_posix())
 
 
-def visit_all(
+def inspect_trees(
     sources: Mapping[str, Source], roots: Mapping[str, Path], stages: Stages
-) -> dict[str, Tree]:
+) -> dict[str, TreeSnapshot]:
     """Look at the raw trees of several sources, by id.
 
     Raises:
-        SourceError: as ``visit``.
+        SourceError: as ``inspect_tree``.
         MedrcubeError: a source does not exist.
     """
     with stages.stage("files", None) as advance:
         return {
-            name: visit(get_source(sources, name), root, advance) for name, root in roots.items()
+            name: inspect_tree(get_source(sources, name), root, advance)
+            for name, root in roots.items()
         }
 
 
@@ -159,7 +167,7 @@ def hash_patient(source: str, patient: str | None, key: bytes) -> str | None:
     return hmac.new(key, f"{source}\0{patient}".encode(), hashlib.sha256).hexdigest()[:16]
 
 
-def _scan(source: Source, tree: Tree, found: _Found) -> Scan:
+def _scan(source: Source, tree: TreeSnapshot, found: _ScanRecord) -> Scan:
     return Scan(
         source=source,
         root=tree.root,
@@ -173,12 +181,12 @@ def _scan(source: Source, tree: Tree, found: _Found) -> Scan:
     )
 
 
-def _look_through(source: Source, tree: Tree, key: bytes) -> _Found:
+def _scan_cases(source: Source, tree: TreeSnapshot, key: bytes) -> _ScanRecord:
     root, barred, seen = tree.root, tree.barred, tree.seen
     report = compare(source.card, seen)
     require_fit(report)
     there = tree.states.keys() & set(seen.names)
-    familiar = _familiar(source, report.layout, seen)
+    familiar = _familiar_words(source, report.layout, seen)
     cases: list[Case] = []
     absent: list[tuple[str, str]] = []
     problems: list[Problem] = []
@@ -213,7 +221,7 @@ def _look_through(source: Source, tree: Tree, key: bytes) -> _Found:
             source, found, set(files) - there, root
         )
         if problem is None:
-            heard = hear(source.card, found, terms)
+            heard = check_labels(source.card, found, terms)
             remarks += heard.problems
             if missing := missing_regions(source.card, found):
                 remarks.append(_problem(source, found.key, "regions-missing", missing))
@@ -231,7 +239,7 @@ def _look_through(source: Source, tree: Tree, key: bytes) -> _Found:
         for name in sorted(filter(holds_pixels, barred.keys() & set(seen.names) - claimed))
     ]
     problems += _unclaimed(source.card, report.layout, seen, there - claimed)
-    return _Found(
+    return _ScanRecord(
         layout=report,
         cases=tuple(cases),
         absent=tuple(key for key, _ in absent),
@@ -242,7 +250,7 @@ def _look_through(source: Source, tree: Tree, key: bytes) -> _Found:
     )
 
 
-def _familiar(source: Source, layout: str, seen: RawTree) -> frozenset[str]:
+def _familiar_words(source: Source, layout: str, seen: RawTree) -> frozenset[str]:
     """Words that names of a source are made of: those of its files, its globs and its adapter."""
     code = (source.folder / "adapter.py").read_text(encoding="utf-8")
     return words_of((*seen.names, *source.card.layout(layout).globs, code))
@@ -297,7 +305,7 @@ def _unclaimed(card: Card, layout: str, tree: RawTree, names: Collection[str]) -
         place = name.rpartition("/")[0] if is_slice(name) else name
         groups.setdefault((place, reason), []).append(name)
     problems = [_unused(card.id, layout, reason, own) for (_, reason), own in groups.items()]
-    problems += _strangers(card, layout, tree, names)
+    problems += _unknown_files(card, layout, tree, names)
     return problems
 
 
@@ -314,7 +322,9 @@ def _unused(source: str, layout: str, reason: str, names: Sequence[str]) -> Prob
     return Problem(source=source, case=shown(case), stage="scan", code=code, message=message)
 
 
-def _strangers(card: Card, layout: str, tree: RawTree, names: Collection[str]) -> Iterator[Problem]:
+def _unknown_files(
+    card: Card, layout: str, tree: RawTree, names: Collection[str]
+) -> Iterator[Problem]:
     """Files without pixels that neither a case nor the card names: one row a folder and kind."""
     own = card.layout(layout)
     globs = (*own.expect, *own.optional, *own.ignore, *(it for it in card.unfit))

@@ -34,7 +34,7 @@ class SharedImages:
 
 def shared_images(cards: Sequence[Card], samples: Sequence[Sample]) -> tuple[SharedImages, ...]:
     """Every pair of the sources that shares images by declaration or by pixels."""
-    notes = _declared(cards)
+    notes = _declared_overlaps(cards)
     hashes: dict[str, set[str]] = {card.id: set() for card in cards}
     for sample in samples:
         if sample.artefact == "clean":
@@ -49,7 +49,7 @@ def shared_images(cards: Sequence[Card], samples: Sequence[Sample]) -> tuple[Sha
     return tuple(found)
 
 
-def _declared(cards: Sequence[Card]) -> dict[tuple[str, str], str]:
+def _declared_overlaps(cards: Sequence[Card]) -> dict[tuple[str, str], str]:
     notes: dict[tuple[str, str], str] = {}
     for card in cards:
         for overlap in card.overlaps:

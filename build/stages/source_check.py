@@ -16,14 +16,14 @@ import pandas as pd
 
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.build.stages.damaged_copies import told_of_damage
+from medrcube.build.stages.damaged_copies import damage_reports
 from medrcube.build.stages.privacy_check import (
-    Copied,
+    FixtureCopy,
     holds_canary,
+    identifiers_in,
+    key_holds,
     leaks,
-    named_in,
     secret_identifiers,
-    told,
     unnamed_identifiers,
     unsearchable,
 )
@@ -42,7 +42,7 @@ from medrcube.workspace import BuildSettings, Workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class ContractCheck:
     """One promise of the contract.
 
     Attributes:
@@ -62,39 +62,40 @@ class _Trial:
         source: the source.
         copies: fixture of each layout.
         workspaces: what a build of each wrote.
-        told: what a build of each printed, and what is told of damaged copies, by what it is.
+        outputs: what a build of each printed, and what a scan of damaged copies says, by its name.
     """
 
     source: Source
-    copies: dict[str, Copied]
+    copies: dict[str, FixtureCopy]
     workspaces: dict[str, Workspace]
-    told: dict[str, Mapping[str, str]]
+    outputs: dict[str, Mapping[str, str]]
 
 
-def check_source(source: Source) -> tuple[Check, ...]:
+def check_source(source: Source) -> tuple[ContractCheck, ...]:
     """Hold one source to its contract; a broken adapter or card is a failed check too."""
     missing = tuple(missing_words(source))
     if missing:
-        return (Check(name=_WORDS, failures=missing),)
+        return (ContractCheck(name=_WORDS, failures=missing),)
     with tempfile.TemporaryDirectory(prefix="medrcube-check-") as folder:
         try:
-            trial = _try_out(source, Path(folder))
+            trial = _build_fixtures(source, Path(folder))
         except MedrcubeError as error:
-            return (Check(name="its fixture builds", failures=(str(error),)),)
+            return (ContractCheck(name="its fixture builds", failures=(str(error),)),)
         return tuple(
-            Check(name=name, failures=tuple(check(trial))) for name, check in _CHECKS.items()
+            ContractCheck(name=name, failures=tuple(check(trial)))
+            for name, check in _CHECKS.items()
         )
 
 
-def _try_out(source: Source, folder: Path) -> _Trial:
-    copies: dict[str, Copied] = {}
+def _build_fixtures(source: Source, folder: Path) -> _Trial:
+    copies: dict[str, FixtureCopy] = {}
     workspaces: dict[str, Workspace] = {}
-    told: dict[str, Mapping[str, str]] = {}
+    outputs: dict[str, Mapping[str, str]] = {}
     for layout in source.card.layouts:
         raw = folder / "raw" / layout.name
         source.build_fixture(raw, layout.name)
         cases = tuple(it for it in source.scan(raw, layout.name) if isinstance(it, Case))
-        copies[layout.name] = Copied(root=raw, cases=cases)
+        copies[layout.name] = FixtureCopy(root=raw, cases=cases)
         workspaces[layout.name] = Workspace(
             root=folder / "build" / layout.name,
             settings=BuildSettings(
@@ -106,8 +107,8 @@ def _try_out(source: Source, folder: Path) -> _Trial:
             workspaces[layout.name], {source.id: source}, LocalEngine(1), Reporter(quiet=True)
         )
         printed = {"the report of the build": repr(report)}
-        told[layout.name] = printed | dict(told_of_damage(source, raw, folder))
-    return _Trial(source=source, copies=copies, workspaces=workspaces, told=told)
+        outputs[layout.name] = printed | dict(damage_reports(source, raw, folder))
+    return _Trial(source=source, copies=copies, workspaces=workspaces, outputs=outputs)
 
 
 def _layouts_are_told_apart(trial: _Trial) -> Iterator[str]:
@@ -186,9 +187,9 @@ def _identifiers_stay_out(trial: _Trial) -> Iterator[str]:
                 f"layout {name!r}: the identifier {identifier!r} of the fixture stands in {file}; "
                 "name cases by what the names of their files hold, or by a number"
             )
-    for name, texts in trial.told.items():
+    for name, texts in trial.outputs.items():
         for what, text in texts.items():
-            for identifier in told(text, identifiers):
+            for identifier in identifiers_in(text, identifiers):
                 yield (
                     f"layout {name!r}: {what}: the identifier {identifier!r} of the fixture is "
                     "told; in reasons quote cells by  row.quote(column)"
@@ -216,7 +217,7 @@ def _identifiers_are_told(trial: _Trial) -> Iterator[str]:
     secret = secret_identifiers(trial.copies.values())
     for identifier in unsearchable(secret):
         keys = {it.key for copied in trial.copies.values() for it in copied.cases}
-        held = sorted(key for key in keys if named_in(key, identifier))
+        held = sorted(key for key in keys if key_holds(key, identifier))
         yield (
             f"the fixture calls a patient {identifier!r}, which other text may hold by chance; "
             f"write {CANARY + identifier!r}"

@@ -15,13 +15,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from medrcube.build.execution.local import Engine
-from medrcube.build.incremental.file_states import Tree
-from medrcube.build.questions.fact_rules import Grounds, Query, derive
-from medrcube.build.stages.contradictions import stated
-from medrcube.build.stages.plan import Job
+from medrcube.build.execution.local import RenderEngine
+from medrcube.build.incremental.file_states import TreeSnapshot
+from medrcube.build.questions.fact_rules import CaseFactsCache, QuestionCandidate, derive_questions
+from medrcube.build.stages.contradictions import count_outcomes
+from medrcube.build.stages.plan import RenderJob
 from medrcube.build.stages.raw_files import raw_files
-from medrcube.build.stages.render import Picture, Rendered, recipe_id
+from medrcube.build.stages.render import RenderedPicture, RenderResult, recipe_id
 from medrcube.build.stages.samples import Sample
 from medrcube.build.stages.scan import Scan
 from medrcube.facts import Case, Problem
@@ -31,11 +31,11 @@ from medrcube.sources._framework.contract import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unread:
+class UnreadableCase:
     """A case whose files could not be read; tried again by every build."""
 
-    job: Job
-    rendered: Rendered
+    job: RenderJob
+    rendered: RenderResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,12 +69,15 @@ class SourceBuild:
     samples: tuple[Sample, ...]
     recipes: str
     raw_files: str
-    queries: tuple[Query, ...]
-    unread: tuple[Unread, ...]
+    queries: tuple[QuestionCandidate, ...]
+    unread: tuple[UnreadableCase, ...]
 
 
 def build_source(
-    found: Scan, tree: Tree, results: Mapping[str, Rendered], unread: Sequence[Unread]
+    found: Scan,
+    tree: TreeSnapshot,
+    results: Mapping[str, RenderResult],
+    unread: Sequence[UnreadableCase],
 ) -> SourceBuild:
     """Put together what the cases of a source gave.
 
@@ -91,11 +94,11 @@ def build_source(
     card = found.source.card
     samples: list[Sample] = []
     recipes: list[str] = []
-    queries: list[Query] = []
-    grounds = Grounds(card=card)
+    queries: list[QuestionCandidate] = []
+    grounds = CaseFactsCache(card=card)
     origin = origin_of(found.source, found.layout.layout)
     problems: list[Problem] = [*found.remarks]
-    pictures: list[Picture] = []
+    pictures: list[RenderedPicture] = []
     for case in found.cases:
         pictures.extend(results[case.key].pictures)
         made = [(_sample(card, case, it), it.recipe) for it in results[case.key].pictures]
@@ -103,7 +106,7 @@ def build_source(
         recipes.extend(_line(sample, recipe, origin) for sample, recipe in made)
         problems.extend(results[case.key].problems)
         mine = [sample for sample, _ in made]
-        queries.extend(derive(card, case, mine, grounds=grounds))
+        queries.extend(derive_questions(card, case, mine, grounds=grounds))
     return SourceBuild(
         source=card.id,
         layout=shown(found.layout.describe()),
@@ -112,7 +115,7 @@ def build_source(
         absent_images=_absent_images(found),
         set_aside=found.problems,
         problems=tuple(problems),
-        words=stated(found.outcomes),
+        words=count_outcomes(found.outcomes),
         samples=tuple(samples),
         recipes="".join(recipes),
         raw_files="".join(file.line() for file in raw_files(found, tree, pictures)),
@@ -141,7 +144,7 @@ def origin_of(source: Source, layout: str) -> dict[str, Any]:
     }
 
 
-def still_unread(unread: Sequence[Unread], engine: Engine, images: Path) -> bool:
+def retry_unreadable(unread: Sequence[UnreadableCase], engine: RenderEngine, images: Path) -> bool:
     """Try cases again that could not be read; whether each fails as it did."""
     before = {(it.job.source, it.job.case.key): it.rendered for it in unread}
     again = engine.run([it.job for it in unread], images)
@@ -153,7 +156,7 @@ def _line(sample: Sample, recipe: Mapping[str, Any], origin: Mapping[str, Any]) 
     return json.dumps(entry, sort_keys=True) + "\n"
 
 
-def _sample(card: Card, case: Case, picture: Picture) -> Sample:
+def _sample(card: Card, case: Case, picture: RenderedPicture) -> Sample:
     artefact = picture.artefact
     identity = [card.id, case.key, artefact.kind, artefact.field, artefact.concept, picture.frames]
     return Sample(

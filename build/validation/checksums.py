@@ -14,8 +14,8 @@ from pathlib import Path
 
 from medrcube.build.execution.progress import Stages
 from medrcube.build.release.private_edition import PRIVATE, RESTRICTED_SUMS, SUMS
-from medrcube.build.validation.findings import Findings
-from medrcube.build.validation.png_check import Seen, look_at_all
+from medrcube.build.validation.findings import FaultLog
+from medrcube.build.validation.png_check import FileCheck, check_files
 from medrcube.errors import ReleaseError
 from medrcube.release_format.errata import FILE as ERRATA
 from medrcube.release_format.tree import kind_of, leaves, opened, shown, stored_in_cache
@@ -31,7 +31,7 @@ _FEW = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sums:
+class ChecksumLists:
     """What the lists of digests say.
 
     Attributes:
@@ -43,7 +43,7 @@ class Sums:
     restricted: Mapping[str, str]
 
 
-def files_of(root: Path, findings: Findings) -> frozenset[str]:
+def files_of(root: Path, findings: FaultLog) -> frozenset[str]:
     """Paths of all plain files, with ``/``; what else lies there is a fault and is not opened."""
     files: set[str] = set()
     folders = [""]
@@ -61,9 +61,9 @@ def files_of(root: Path, findings: Findings) -> frozenset[str]:
     return frozenset(files)
 
 
-def look_at_files(
+def check_tree_files(
     root: Path, files: frozenset[str], pictures: frozenset[str], workers: int, stages: Stages
-) -> Iterator[Seen]:
+) -> Iterator[FileCheck]:
     """Read every file once, in processes: digests, and the pixels of pictures."""
     wanted = [(name, name in pictures) for name in sorted(files)]
     batches = [wanted[at : at + _BATCH] for at in range(0, len(wanted), _BATCH)]
@@ -73,15 +73,15 @@ def look_at_files(
             advance(len(seen))
 
 
-def read_sums(root: Path, files: frozenset[str], findings: Findings) -> Sums:
+def read_sums(root: Path, files: frozenset[str], findings: FaultLog) -> ChecksumLists:
     """The lists of digests of a tree."""
     shared = _list(root, SUMS, findings) if SUMS in files else None
     restricted = _list(root, RESTRICTED_SUMS, findings) if RESTRICTED_SUMS in files else {}
-    return Sums(shared=shared, restricted=restricted)
+    return ChecksumLists(shared=shared, restricted=restricted)
 
 
 def compare_sums(
-    sums: Sums, seen: Mapping[str, Seen], findings: Findings, *, private: bool
+    sums: ChecksumLists, seen: Mapping[str, FileCheck], findings: FaultLog, *, private: bool
 ) -> None:
     """Hold the lists against the files."""
     if sums.shared is None:
@@ -105,7 +105,7 @@ def _sort(
     name: str,
     entry: os.DirEntry[str],
     found: tuple[set[str], list[str]],
-    findings: Findings,
+    findings: FaultLog,
 ) -> None:
     files, folders = found
     if not name.isprintable():
@@ -124,7 +124,7 @@ def _sort(
         findings.add("special", f"{name}: is {kind_of(state)} ({stat.filemode(state.st_mode)})")
 
 
-def _list(root: Path, name: str, findings: Findings) -> dict[str, str]:
+def _list(root: Path, name: str, findings: FaultLog) -> dict[str, str]:
     sums: dict[str, str] = {}
     try:
         with opened(root, root / name, largest=_LARGEST_LIST) as file:
@@ -145,15 +145,15 @@ def _list(root: Path, name: str, findings: Findings) -> dict[str, str]:
 
 def _in_processes(
     root: Path, batches: Sequence[list[tuple[str, bool]]], workers: int
-) -> Iterator[list[Seen]]:
+) -> Iterator[list[FileCheck]]:
     if workers == 1:
         for batch in batches:
-            yield look_at_all(root, batch)
+            yield check_files(root, batch)
         return
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=spawn) as pool:
         try:
-            yield from pool.map(look_at_all, [root] * len(batches), batches)
+            yield from pool.map(check_files, [root] * len(batches), batches)
         except BrokenProcessPool:
             raise ReleaseError(
                 f"{root}: a process that decodes pictures was killed, for lack of memory or by "

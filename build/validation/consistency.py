@@ -15,7 +15,7 @@ from medrcube.build.reconstruction.recipes import Recipe
 from medrcube.build.release.licences import LICENCES, read_licences
 from medrcube.build.release.review_verdicts import LET_THROUGH
 from medrcube.build.validation.bounded_parquet import read_table
-from medrcube.build.validation.findings import Findings
+from medrcube.build.validation.findings import FaultLog
 from medrcube.errors import ReleaseError
 from medrcube.release_format.rows import LETTERS, Row
 from medrcube.release_format.strict_json import BadJsonError, read_document
@@ -31,7 +31,7 @@ _LARGEST_TABLE = 2**30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Placed:
+class TableRow:
     """One sound row of a table.
 
     Attributes:
@@ -53,7 +53,7 @@ class Placed:
 
 
 def check_recipes(
-    rows: Sequence[Placed], recipes: Mapping[str, Recipe], findings: Findings
+    rows: Sequence[TableRow], recipes: Mapping[str, Recipe], findings: FaultLog
 ) -> None:
     """Every picture has a recipe, every recipe a picture, and both agree on who may have it."""
     used: set[str] = set()
@@ -74,10 +74,10 @@ def check_recipes(
 
 
 def check_items(
-    rows: Sequence[Placed],
+    rows: Sequence[TableRow],
     items: pd.DataFrame,
     recipes: Mapping[str, Recipe],
-    findings: Findings,
+    findings: FaultLog,
 ) -> None:
     """``items.parquet`` and the ``test.json`` of all sources hold the same items."""
     needed = ("id", "sample", "source", "question", "options", "key", "task", "modality")
@@ -94,7 +94,7 @@ def check_items(
         if record is None:
             findings.add("items-differ", f"{placed.where}: {placed.row.id} is not in {ITEMS}")
             continue
-        told, known = _told(placed, recipes), _known(record)
+        told, known = _values_in_tables(placed, recipes), _values_in_items(record)
         for name in told:
             if told[name] != known[name]:
                 findings.add(
@@ -106,7 +106,7 @@ def check_items(
         findings.add("items-differ", f"{shown(name)} of {ITEMS} is in no test.json")
 
 
-def check_licences(tree: Path, rows: Sequence[Placed], findings: Findings) -> None:
+def check_licences(tree: Path, rows: Sequence[TableRow], findings: FaultLog) -> None:
     """The table of licences names every item once, and agrees on who may have its picture."""
     restricted = {placed.row.id: placed.row.restricted for placed in rows}
     try:
@@ -131,7 +131,7 @@ def check_licences(tree: Path, rows: Sequence[Placed], findings: Findings) -> No
 
 
 def check_audit(
-    tree: Path, items: int, states: Mapping[str, int] | None, findings: Findings
+    tree: Path, items: int, states: Mapping[str, int] | None, findings: FaultLog
 ) -> dict[str, Any]:
     """The audit has not failed and counts the items that are there.
 
@@ -196,7 +196,7 @@ def read_audit_name(audit: Mapping[str, Any]) -> str:
     return name if isinstance(name, str) and name.isprintable() and len(name) < 100 else ""
 
 
-def _told(placed: Placed, recipes: Mapping[str, Recipe]) -> dict[str, Any]:
+def _values_in_tables(placed: TableRow, recipes: Mapping[str, Recipe]) -> dict[str, Any]:
     """What ``test.json`` says of an item, in the words of ``items.parquet``."""
     row = placed.row
     recipe = recipes.get(placed.image or "")
@@ -213,7 +213,7 @@ def _told(placed: Placed, recipes: Mapping[str, Recipe]) -> dict[str, Any]:
     return told if recipe is None else {**told, "sample": recipe.sample}
 
 
-def _known(record: Mapping[str, Any]) -> dict[str, Any]:
+def _values_in_items(record: Mapping[str, Any]) -> dict[str, Any]:
     options = _texts(record["options"])
     return {
         **{name: record[name] for name in ("question", "key", "modality", "anatomy", "sample")},

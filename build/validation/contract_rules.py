@@ -15,7 +15,7 @@ Table = Literal["samples", "items", "records"]
 Level = Literal["error", "warning"]
 
 
-class Kind(StrEnum):
+class RuleKind(StrEnum):
     """What a rule asks of a column; rows in which the column is empty are left to ``PRESENT``."""
 
     PRESENT = "present"
@@ -31,7 +31,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class ContractRule:
     """One rule about one table.
 
     Attributes:
@@ -48,7 +48,7 @@ class Rule:
     """
 
     id: str
-    kind: Kind
+    kind: RuleKind
     column: str
     message: str
     level: Level = "error"
@@ -72,15 +72,15 @@ _NAME = r"\S(.*\S)?"
 _REBUILD = "build the workspace again"
 
 
-def _axes(*, task: bool) -> tuple[Rule, ...]:
+def _axes(*, task: bool) -> tuple[ContractRule, ...]:
     """Rules on the axes of the cube, as the workspace spells them."""
     axes: dict[str, type[StrEnum]] = {"anatomy": Anatomy, "modality": Modality}
     if task:
         axes["task"] = Task
     return tuple(
-        Rule(
+        ContractRule(
             id=f"known-{name}",
-            kind=Kind.ONE_OF,
+            kind=RuleKind.ONE_OF,
             column=name,
             allowed=tuple(member.value for member in axis),
             message=f"{name} is no word of the taxonomy; mend the card of the source",
@@ -89,11 +89,11 @@ def _axes(*, task: bool) -> tuple[Rule, ...]:
     )
 
 
-def _present(*columns: str) -> tuple[Rule, ...]:
+def _present(*columns: str) -> tuple[ContractRule, ...]:
     return tuple(
-        Rule(
+        ContractRule(
             id=f"has-{column.replace('_', '-')}",
-            kind=Kind.PRESENT,
+            kind=RuleKind.PRESENT,
             column=column,
             message=f"{column} is empty; {_REBUILD}",
         )
@@ -101,10 +101,10 @@ def _present(*columns: str) -> tuple[Rule, ...]:
     )
 
 
-def _rows(what: str) -> Rule:
-    return Rule(
+def _rows(what: str) -> ContractRule:
+    return ContractRule(
         id="not-empty",
-        kind=Kind.ROWS,
+        kind=RuleKind.ROWS,
         column="",
         low=1,
         message=f"there are no {what}; look at the quarantine of the build for the reasons",
@@ -116,81 +116,85 @@ _SAMPLES = (
     *_present("id", "source", "case", "artefact", "image", "pixel_sha256", "licence"),
     *_present("redistribute", "width", "height", "anatomy", "modality", "scope", "recipe"),
     *_axes(task=False),
-    Rule(id="unique-id", kind=Kind.UNIQUE, column="id", message=f"an id stands twice; {_REBUILD}"),
-    Rule(id="id", kind=Kind.MATCHES, column="id", pattern=_ID, message=f"no id; {_REBUILD}"),
-    Rule(
+    ContractRule(
+        id="unique-id", kind=RuleKind.UNIQUE, column="id", message=f"an id stands twice; {_REBUILD}"
+    ),
+    ContractRule(
+        id="id", kind=RuleKind.MATCHES, column="id", pattern=_ID, message=f"no id; {_REBUILD}"
+    ),
+    ContractRule(
         id="unique-image",
-        kind=Kind.UNIQUE,
+        kind=RuleKind.UNIQUE,
         column="image",
         message=f"two pictures have one file; {_REBUILD}",
     ),
-    Rule(
+    ContractRule(
         id="unique-picture",
-        kind=Kind.TOGETHER,
+        kind=RuleKind.TOGETHER,
         column="source",
         other=("case", "artefact", "field", "marked", "frames"),
         message="one picture of a case stands twice; the adapter yields a case twice",
     ),
-    Rule(
+    ContractRule(
         id="artefact",
-        kind=Kind.ONE_OF,
+        kind=RuleKind.ONE_OF,
         column="artefact",
         allowed=("clean", "outline", "boxes", "numbered"),
         message=f"unknown kind of picture; {_REBUILD}",
     ),
-    Rule(
+    ContractRule(
         id="image-name",
-        kind=Kind.MATCHES,
+        kind=RuleKind.MATCHES,
         column="image",
         pattern=_PICTURE,
         message="image is no relative path of a PNG; mend what wrote the table",
     ),
-    Rule(
+    ContractRule(
         id="pixel-hash",
-        kind=Kind.MATCHES,
+        kind=RuleKind.MATCHES,
         column="pixel_sha256",
         pattern=_DIGEST,
         message=f"pixel_sha256 is no SHA-256; {_REBUILD}",
     ),
-    Rule(
+    ContractRule(
         id="look",
-        kind=Kind.MATCHES,
+        kind=RuleKind.MATCHES,
         column="look",
         pattern=f"({_HASH})?",
         message=f"look is no hash of 64 bits; {_REBUILD}",
     ),
-    Rule(
+    ContractRule(
         id="recipe",
-        kind=Kind.MATCHES,
+        kind=RuleKind.MATCHES,
         column="recipe",
         pattern=_HASH,
         message=f"recipe is no digest; {_REBUILD}",
     ),
-    Rule(
+    ContractRule(
         id="scope",
-        kind=Kind.ONE_OF,
+        kind=RuleKind.ONE_OF,
         column="scope",
         allowed=tuple(scope.name.lower() for scope in Scope),
         message="unknown scope; mend the card of the source",
     ),
-    Rule(
+    ContractRule(
         id="licence-named",
-        kind=Kind.MATCHES,
+        kind=RuleKind.MATCHES,
         column="licence",
         pattern=_NAME,
         message="a picture has no licence; name it in the card of the source",
     ),
-    Rule(
+    ContractRule(
         id="redistribute",
-        kind=Kind.ONE_OF,
+        kind=RuleKind.ONE_OF,
         column="redistribute",
         allowed=(True, False),
         message="redistribute is neither true nor false; mend the card of the source",
     ),
     *(
-        Rule(
+        ContractRule(
             id=f"{side}-of-picture",
-            kind=Kind.BETWEEN,
+            kind=RuleKind.BETWEEN,
             column=side,
             low=1,
             high=65_535,
@@ -198,9 +202,9 @@ _SAMPLES = (
         )
         for side in ("width", "height")
     ),
-    Rule(
+    ContractRule(
         id="area",
-        kind=Kind.BETWEEN,
+        kind=RuleKind.BETWEEN,
         column="area",
         low=0,
         high=1,
@@ -213,72 +217,76 @@ _ITEMS = (
     *_present("id", "sample", "source", "task", "anatomy", "modality", "question", "key"),
     *_present("options", "distinct_options", "marked_keys", "ungraded_options", "state"),
     *_axes(task=True),
-    Rule(id="unique-id", kind=Kind.UNIQUE, column="id", message=f"an id stands twice; {_REBUILD}"),
-    Rule(id="id", kind=Kind.MATCHES, column="id", pattern=_ID, message=f"no id; {_REBUILD}"),
-    Rule(
+    ContractRule(
+        id="unique-id", kind=RuleKind.UNIQUE, column="id", message=f"an id stands twice; {_REBUILD}"
+    ),
+    ContractRule(
+        id="id", kind=RuleKind.MATCHES, column="id", pattern=_ID, message=f"no id; {_REBUILD}"
+    ),
+    ContractRule(
         id="question-text",
-        kind=Kind.LENGTH,
+        kind=RuleKind.LENGTH,
         column="question",
         low=10,
         high=LONGEST_TEXT,
         message="the question is too short or too long to be one; mend its template",
     ),
-    Rule(
+    ContractRule(
         id="two-to-four-options",
-        kind=Kind.BETWEEN,
+        kind=RuleKind.BETWEEN,
         column="options",
         low=2,
         high=4,
         message="an item has fewer than two or more than four options; leave it out",
     ),
-    Rule(
+    ContractRule(
         id="options-differ",
-        kind=Kind.EQUAL,
+        kind=RuleKind.EQUAL,
         column="distinct_options",
         other=("options",),
         message="two options read the same, or one is empty; reword or leave the item out",
     ),
-    Rule(
+    ContractRule(
         id="key-is-an-option",
-        kind=Kind.BELOW,
+        kind=RuleKind.BELOW,
         column="key",
         other=("options",),
         message="the key is none of the options; leave the item out",
     ),
-    Rule(
+    ContractRule(
         id="key-counts-from-0",
-        kind=Kind.BETWEEN,
+        kind=RuleKind.BETWEEN,
         column="key",
         low=0,
         high=3,
         message="the key is no index of an option; leave the item out",
     ),
-    Rule(
+    ContractRule(
         id="one-key",
-        kind=Kind.BETWEEN,
+        kind=RuleKind.BETWEEN,
         column="marked_keys",
         low=1,
         high=1,
         message="not exactly the option of the key was made as key; leave the item out",
     ),
-    Rule(
+    ContractRule(
         id="graded",
-        kind=Kind.BETWEEN,
+        kind=RuleKind.BETWEEN,
         column="ungraded_options",
         low=0,
         high=0,
         message="a wrong option carries no evidence that it is wrong; leave the item out",
     ),
-    Rule(
+    ContractRule(
         id="grade",
-        kind=Kind.ONE_OF,
+        kind=RuleKind.ONE_OF,
         column="grade",
         allowed=tuple(grade.value for grade in Grade),
         message="the weakest evidence is no grade from A to C; leave the item out",
     ),
-    Rule(
+    ContractRule(
         id="asked-once",
-        kind=Kind.TOGETHER,
+        kind=RuleKind.TOGETHER,
         column="sample",
         other=("question", "texts"),
         level="warning",
@@ -288,35 +296,35 @@ _ITEMS = (
 
 _RECORDS = (
     _rows("items"),
-    Rule(
+    ContractRule(
         id="unique-id",
-        kind=Kind.UNIQUE,
+        kind=RuleKind.UNIQUE,
         column="id",
         message="an id stands twice, in one source or in two; tools that know an item by its id "
         "alone mix them up: rename one",
     ),
     *(
-        Rule(
+        ContractRule(
             id=f"has-{column.replace('_', '-')}",
-            kind=Kind.PRESENT,
+            kind=RuleKind.PRESENT,
             column=column,
             level="warning",
             message=f"no {column} is told; name it, for nobody can tell what is meant",
         )
         for column in ("image_path", "correct_index", "restricted")
     ),
-    Rule(
+    ContractRule(
         id="question-text",
-        kind=Kind.LENGTH,
+        kind=RuleKind.LENGTH,
         column="question",
         low=10,
         high=LONGEST_TEXT,
         level="warning",
         message="the question is very short; look at it",
     ),
-    Rule(
+    ContractRule(
         id="asked-once",
-        kind=Kind.TOGETHER,
+        kind=RuleKind.TOGETHER,
         column="dataset",
         other=("image_path", "question", "texts"),
         level="warning",
@@ -324,7 +332,7 @@ _RECORDS = (
     ),
 )
 
-RULES: Mapping[Table, tuple[Rule, ...]] = {
+CONTRACT_RULES: Mapping[Table, tuple[ContractRule, ...]] = {
     "samples": _SAMPLES,
     "items": _ITEMS,
     "records": _RECORDS,

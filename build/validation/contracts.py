@@ -1,8 +1,8 @@
-"""What every table must hold, as one list of rules that two engines run alike.
+"""Table contracts: runs the rules of ``contract_rules`` with pandas alone.
 
-``hold`` runs the rules with pandas alone. ``great_expectations`` compiles the same list to Great
-Expectations, for whoever wants a second opinion. The record is ours: rule, verdict, how many rows
-break it and the ids of these rows, and never a value, which could say who a patient is.
+``great_expectations`` compiles the same rules to Great Expectations, for a second opinion. A
+record holds the rule, the result, and the number and ids of the rows that break it; never a value,
+which could identify a patient.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from medrcube.build.validation.contract_rules import RULES, Kind, Rule, Table
+from medrcube.build.validation.contract_rules import CONTRACT_RULES, ContractRule, RuleKind, Table
 from medrcube.errors import ReleaseError
 
 CONTRACTS = "contracts.json"
@@ -22,7 +22,7 @@ CONTRACTS = "contracts.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class ContractResult:
     """What a rule says of a table.
 
     Attributes:
@@ -34,23 +34,23 @@ class Verdict:
     """
 
     table: Table
-    rule: Rule
+    rule: ContractRule
     holds: bool
     ids: tuple[str, ...] = ()
     failing: int = 0
 
 
-def hold(table: Table, frame: pd.DataFrame) -> tuple[Verdict, ...]:
+def run_contracts(table: Table, frame: pd.DataFrame) -> tuple[ContractResult, ...]:
     """Run every rule of a table with pandas alone.
 
     Args:
         table: which list of rules.
         frame: the table as ``views`` makes it, with a column ``id``.
     """
-    return tuple(_verdict(table, rule, frame) for rule in RULES[table])
+    return tuple(_verdict(table, rule, frame) for rule in CONTRACT_RULES[table])
 
 
-def record(verdicts: Iterable[Verdict]) -> dict[str, Any]:
+def contracts_record(verdicts: Iterable[ContractResult]) -> dict[str, Any]:
     """The verdicts, ready for JSON; the same for any order of the rows."""
     tables: dict[str, list[dict[str, Any]]] = {}
     for verdict in verdicts:
@@ -65,7 +65,7 @@ def record(verdicts: Iterable[Verdict]) -> dict[str, Any]:
     return {"schema": 1, "tables": dict(sorted(tables.items()))}
 
 
-def require(verdicts: Sequence[Verdict]) -> None:
+def require_contracts(verdicts: Sequence[ContractResult]) -> None:
     """Stop where an error-level rule does not hold.
 
     Raises:
@@ -81,14 +81,14 @@ def require(verdicts: Sequence[Verdict]) -> None:
         )
 
 
-def _verdict(table: Table, rule: Rule, frame: pd.DataFrame) -> Verdict:
-    if rule.kind is Kind.ROWS:
-        return Verdict(table=table, rule=rule, holds=_within(len(frame), rule))
+def _verdict(table: Table, rule: ContractRule, frame: pd.DataFrame) -> ContractResult:
+    if rule.kind is RuleKind.ROWS:
+        return ContractResult(table=table, rule=rule, holds=_within(len(frame), rule))
     if any(column not in frame.columns for column in rule.columns):
-        return Verdict(table=table, rule=rule, holds=False, failing=len(frame))
+        return ContractResult(table=table, rule=rule, holds=False, failing=len(frame))
     bad = _broken(rule, frame)
     ids = frame["id"][bad] if "id" in frame.columns else frame.index[bad]
-    return Verdict(
+    return ContractResult(
         table=table,
         rule=rule,
         holds=not bad.any(),
@@ -97,18 +97,18 @@ def _verdict(table: Table, rule: Rule, frame: pd.DataFrame) -> Verdict:
     )
 
 
-def _broken(rule: Rule, frame: pd.DataFrame) -> pd.Series[bool]:
+def _broken(rule: ContractRule, frame: pd.DataFrame) -> pd.Series[bool]:
     """Which rows break a rule."""
     column = frame[rule.column]
     filled = column.notna()
-    if rule.kind is Kind.PRESENT:
+    if rule.kind is RuleKind.PRESENT:
         return ~filled
-    if rule.kind is Kind.UNIQUE:
+    if rule.kind is RuleKind.UNIQUE:
         return filled & column.duplicated(keep=False)
-    if rule.kind is Kind.TOGETHER:
+    if rule.kind is RuleKind.TOGETHER:
         columns = list(rule.columns)
         return frame[columns].notna().any(axis=1) & frame.duplicated(columns, keep=False)
-    if rule.kind in {Kind.EQUAL, Kind.BELOW}:
+    if rule.kind in {RuleKind.EQUAL, RuleKind.BELOW}:
         other = frame[rule.other[0]]
         both = filled | other.notna()
         pairs = zip(column, other, strict=True)
@@ -118,19 +118,19 @@ def _broken(rule: Rule, frame: pd.DataFrame) -> pd.Series[bool]:
     return filled & ~pd.Series(list(good), index=frame.index, dtype=bool)
 
 
-def _fits(kind: Kind, left: Any, right: Any) -> bool:
-    if kind is Kind.EQUAL:
+def _fits(kind: RuleKind, left: Any, right: Any) -> bool:
+    if kind is RuleKind.EQUAL:
         return bool(left == right)
     return isinstance(left, (int, float)) and isinstance(right, (int, float)) and left < right
 
 
-def _allowed(rule: Rule, value: Any) -> bool:
+def _allowed(rule: ContractRule, value: Any) -> bool:
     match rule.kind:
-        case Kind.ONE_OF:
+        case RuleKind.ONE_OF:
             return value in rule.allowed
-        case Kind.MATCHES:
+        case RuleKind.MATCHES:
             return re.search(anchored(rule.pattern), str(value)) is not None
-        case Kind.LENGTH:
+        case RuleKind.LENGTH:
             return _within(len(str(value)), rule)
         case _:
             return isinstance(value, (int, float)) and _within(value, rule)
@@ -141,6 +141,6 @@ def anchored(pattern: str) -> str:
     return rf"\A(?:{pattern})\Z"
 
 
-def _within(value: float, rule: Rule) -> bool:
+def _within(value: float, rule: ContractRule) -> bool:
     above = rule.low is None or value >= rule.low
     return above and (rule.high is None or value <= rule.high)

@@ -16,7 +16,7 @@ EXAMPLES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class FaultKind:
     """One kind of fault.
 
     Attributes:
@@ -33,7 +33,7 @@ class Check:
 
 
 @dataclass(slots=True, kw_only=True)
-class Finding:
+class Fault:
     """One kind of fault that was found.
 
     Attributes:
@@ -53,18 +53,18 @@ class Finding:
     examples: list[str] = field(default_factory=list)
 
 
-class Findings:
+class FaultLog:
     """Collects faults, by kind."""
 
     def __init__(self, *, foreign: bool) -> None:
         self._foreign = foreign
-        self._found: dict[str, Finding] = {}
+        self._found: dict[str, Fault] = {}
 
     def add(self, check: str, example: str, *, count: int = 1) -> None:
-        """Note a fault; ``check`` is a key of ``CHECKS``."""
-        known = CHECKS[check]
+        """Note a fault; ``check`` is a key of ``FAULT_KINDS``."""
+        known = FAULT_KINDS[check]
         level = known.foreign if self._foreign else known.level
-        finding = self._found.get(check) or Finding(
+        finding = self._found.get(check) or Fault(
             check=check, level=level, title=known.title, advice=known.advice
         )
         self._note(finding, [example], count)
@@ -74,12 +74,12 @@ class Findings:
     ) -> None:
         """Note a rule of the contracts that does not hold."""
         title, _, advice = message.partition("; ")
-        finding = Finding(check=f"contract {rule}", level=level, title=title, advice=advice)
+        finding = Fault(check=f"contract {rule}", level=level, title=title, advice=advice)
         self._note(finding, examples, count)
 
-    def sorted(self) -> tuple[Finding, ...]:
-        """Errors first, in the order of ``CHECKS``: causes stand before what follows from them."""
-        place = {check: number for number, check in enumerate(CHECKS)}
+    def sorted(self) -> tuple[Fault, ...]:
+        """Errors first, in the order of ``FAULT_KINDS``: causes before their consequences."""
+        place = {check: number for number, check in enumerate(FAULT_KINDS)}
         return tuple(
             sorted(
                 self._found.values(),
@@ -87,7 +87,7 @@ class Findings:
             )
         )
 
-    def _note(self, finding: Finding, examples: list[str], count: int) -> None:
+    def _note(self, finding: Fault, examples: list[str], count: int) -> None:
         self._found[finding.check] = finding
         finding.count += count
         finding.examples += examples[: max(EXAMPLES - len(finding.examples), 0)]
@@ -96,123 +96,129 @@ class Findings:
 _AGAIN = "release again, or get the tree again from where it came"
 _WARN: Level = "warning"
 
-CHECKS: dict[str, Check] = {
+FAULT_KINDS: dict[str, FaultKind] = {
     # What does harm before anybody reads on
-    "restricted-picture": Check(
+    "restricted-picture": FaultKind(
         title="a picture that may not be passed on lies in a public tree",
         advice="remove it before you share the tree, or mark the tree as private (PRIVATE.md)",
     ),
     # The tree
-    "link": Check(title="a link lies in the tree", advice="put the file itself there"),
-    "special": Check(title="what lies there is no plain file", advice="remove it"),
-    "file-name": Check(
+    "link": FaultKind(title="a link lies in the tree", advice="put the file itself there"),
+    "special": FaultKind(title="what lies there is no plain file", advice="remove it"),
+    "file-name": FaultKind(
         title="a file name holds characters that cannot be shown", advice="rename or remove it"
     ),
-    "too-many-files": Check(title="the tree is too large to be a release", advice=_AGAIN),
+    "too-many-files": FaultKind(title="the tree is too large to be a release", advice=_AGAIN),
     # SHA256SUMS
-    "sums": Check(title="a list of digests cannot be read", advice=_AGAIN),
-    "digest": Check(title="a file is not the one that was released", advice=_AGAIN),
-    "file-missing": Check(title="a listed file is missing", advice=_AGAIN),
-    "file-extra": Check(
+    "sums": FaultKind(title="a list of digests cannot be read", advice=_AGAIN),
+    "digest": FaultKind(title="a file is not the one that was released", advice=_AGAIN),
+    "file-missing": FaultKind(title="a listed file is missing", advice=_AGAIN),
+    "file-extra": FaultKind(
         title="a file is in no list of digests", advice="remove it, or release again"
     ),
-    "restricted-missing": Check(
+    "restricted-missing": FaultKind(
         title="restricted pictures are not in this private tree",
         advice="make them from your own copies:  medrcube reconstruct",
         level=_WARN,
         foreign=_WARN,
     ),
     # Tables
-    "table": Check(title="a test.json cannot be read", advice=_AGAIN),
-    "table-place": Check(
+    "table": FaultKind(title="a test.json cannot be read", advice=_AGAIN),
+    "table-place": FaultKind(
         title="a test.json lies where no table of a source is",
         advice="move it to <SOURCE>/test.json or remove it: the published evaluator counts it",
     ),
-    "row": Check(title="a row is no item", advice="remove it from its test.json"),
-    "field": Check(title="a field does not hold what it should", advice="mend the field"),
-    "fields": Check(
+    "row": FaultKind(title="a row is no item", advice="remove it from its test.json"),
+    "field": FaultKind(title="a field does not hold what it should", advice="mend the field"),
+    "fields": FaultKind(
         title="an item does not have exactly the published fields",
         advice="add what lacks and remove what is too much",
         foreign=_WARN,
     ),
-    "task": Check(title="a task is not known", advice="use the published spelling"),
-    "modality": Check(title="a modality is not known", advice="use the published spelling"),
-    "parts": Check(title="a region is not known", advice="use the published spelling"),
-    "spelling": Check(
+    "task": FaultKind(title="a task is not known", advice="use the published spelling"),
+    "modality": FaultKind(title="a modality is not known", advice="use the published spelling"),
+    "parts": FaultKind(title="a region is not known", advice="use the published spelling"),
+    "spelling": FaultKind(
         title="a word of the taxonomy is spelt in another way",
         advice="use the published spelling, which other tools compare with",
         foreign=_WARN,
     ),
-    "options": Check(
+    "options": FaultKind(
         title="the options are not two to four different texts", advice="mend or remove the item"
     ),
-    "empty-option": Check(
+    "empty-option": FaultKind(
         title="an option is there and empty", advice="leave the field out", foreign=_WARN
     ),
-    "key": Check(title="the key is not exactly one option", advice="mend or remove the item"),
-    "key-text": Check(
+    "key": FaultKind(title="the key is not exactly one option", advice="mend or remove the item"),
+    "key-text": FaultKind(
         title="the key and its option differ in white space",
         advice="make them equal: the published evaluator compares them as they are",
     ),
-    "image-path": Check(title="image_path leads out of the folder", advice="write pictures/<name>"),
-    "folder": Check(
+    "image-path": FaultKind(
+        title="image_path leads out of the folder", advice="write pictures/<name>"
+    ),
+    "folder": FaultKind(
         title="dataset is not the name of the folder", advice="rename one", foreign=_WARN
     ),
-    "errata": Check(
+    "errata": FaultKind(
         title="errata.csv does not withdraw items of this release in the form that is read",
         advice="mend the row, or write it with  medrcube errata add",
     ),
     # Pictures
-    "picture-missing": Check(title="the picture of an unrestricted item is missing", advice=_AGAIN),
-    "picture-damaged": Check(title="a picture cannot be decoded", advice=_AGAIN),
-    "picture-format": Check(
+    "picture-missing": FaultKind(
+        title="the picture of an unrestricted item is missing", advice=_AGAIN
+    ),
+    "picture-damaged": FaultKind(title="a picture cannot be decoded", advice=_AGAIN),
+    "picture-format": FaultKind(
         title="a picture is no 8-bit grey or colour PNG",
         advice="write 8-bit PNG: other tools clip or lose what lies beyond",
     ),
-    "picture-extras": Check(
+    "picture-extras": FaultKind(
         title="a picture holds more than its pixels",
         advice="write it again without metadata, which can say who a patient is",
         foreign=_WARN,
     ),
-    "picture-text": Check(
+    "picture-text": FaultKind(
         title="a picture holds text or EXIF",
         advice="write it again without metadata, which can say who a patient is",
     ),
-    "picture-size": Check(title="a picture is too large to be one", advice="look at the source"),
-    "pixel-hash": Check(title="the pixels are not those of the recipe", advice=_AGAIN),
+    "picture-size": FaultKind(
+        title="a picture is too large to be one", advice="look at the source"
+    ),
+    "pixel-hash": FaultKind(title="the pixels are not those of the recipe", advice=_AGAIN),
     # Proofs
-    "proof-missing": Check(title="a file that proves the release is missing", advice=_AGAIN),
-    "recipes": Check(title="recipes.jsonl cannot be read", advice=_AGAIN),
-    "recipe-missing": Check(title="no recipe says how a picture was made", advice=_AGAIN),
-    "recipe-unused": Check(title="a recipe is about no picture of an item", advice=_AGAIN),
-    "restricted-flag": Check(
+    "proof-missing": FaultKind(title="a file that proves the release is missing", advice=_AGAIN),
+    "recipes": FaultKind(title="recipes.jsonl cannot be read", advice=_AGAIN),
+    "recipe-missing": FaultKind(title="no recipe says how a picture was made", advice=_AGAIN),
+    "recipe-unused": FaultKind(title="a recipe is about no picture of an item", advice=_AGAIN),
+    "restricted-flag": FaultKind(
         title="the files disagree on whether a picture may be passed on", advice=_AGAIN
     ),
-    "items-table": Check(title="items.parquet cannot be read", advice=_AGAIN),
-    "items-differ": Check(title="items.parquet and test.json disagree", advice=_AGAIN),
-    "audit": Check(title="audit.json cannot be read", advice=_AGAIN),
-    "audit-failed": Check(title="the audit failed", advice="mend the items, and release again"),
-    "audit-count": Check(title="audit.json and the items disagree", advice=_AGAIN),
-    "licence-table": Check(
+    "items-table": FaultKind(title="items.parquet cannot be read", advice=_AGAIN),
+    "items-differ": FaultKind(title="items.parquet and test.json disagree", advice=_AGAIN),
+    "audit": FaultKind(title="audit.json cannot be read", advice=_AGAIN),
+    "audit-failed": FaultKind(title="the audit failed", advice="mend the items, and release again"),
+    "audit-count": FaultKind(title="audit.json and the items disagree", advice=_AGAIN),
+    "licence-table": FaultKind(
         title="licences.csv does not say of every item what its licence is", advice=_AGAIN
     ),
-    "item-facts": Check(
+    "item-facts": FaultKind(
         title="items.csv does not tell of every item what it should", advice=_AGAIN
     ),
-    "unit": Check(
+    "unit": FaultKind(
         title="items.csv tells a unit that cannot be: pictures of one case are of one unit",
         advice=_AGAIN,
     ),
-    "units-missing": Check(
+    "units-missing": FaultKind(
         title="items.csv tells no units, as an earlier version wrote it",
         advice="release again; until then intervals take each case as a unit",
         level=_WARN,
     ),
     # The Parquet edition
-    "edition": Check(title="a file of the Parquet edition cannot be read", advice=_AGAIN),
-    "edition-differs": Check(title="the Parquet edition and test.json disagree", advice=_AGAIN),
+    "edition": FaultKind(title="a file of the Parquet edition cannot be read", advice=_AGAIN),
+    "edition-differs": FaultKind(title="the Parquet edition and test.json disagree", advice=_AGAIN),
     # Engines
-    "gx-disagrees": Check(
+    "gx-disagrees": FaultKind(
         title="Great Expectations and the contracts disagree", advice="please report it"
     ),
 }

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from medrcube.build.validation.contract_rules import RULES, Kind, Rule, Table
+from medrcube.build.validation.contract_rules import CONTRACT_RULES, ContractRule, RuleKind, Table
 from medrcube.build.validation.contracts import anchored
 from medrcube.errors import MedrcubeError, MissingExtraError
 
@@ -32,7 +32,7 @@ class TooOldError(MedrcubeError):
     """The installed Great Expectations is one that reports home."""
 
 
-def expect(table: Table, frame: pd.DataFrame) -> Mapping[str, bool]:
+def run_expectations(table: Table, frame: pd.DataFrame) -> Mapping[str, bool]:
     """Run every rule of a table with Great Expectations.
 
     Args:
@@ -64,7 +64,7 @@ def expect(table: Table, frame: pd.DataFrame) -> Mapping[str, bool]:
         batch = asset.add_batch_definition_whole_dataframe("all").get_batch(
             batch_parameters={"dataframe": frame}
         )
-        rules = RULES[table]
+        rules = CONTRACT_RULES[table]
         suite = gx.ExpectationSuite(
             name=table, expectations=[_expectation(rule, gxe) for rule in rules]
         )
@@ -90,40 +90,40 @@ def _check_version() -> None:
         )
 
 
-def _expectation(rule: Rule, gxe: ModuleType) -> Any:
+def _expectation(rule: ContractRule, gxe: ModuleType) -> Any:
     name, arguments = _compiled(rule)
     return getattr(gxe, name)(**arguments, meta={"rule": rule.id})
 
 
-def _compiled(rule: Rule) -> tuple[str, dict[str, Any]]:
+def _compiled(rule: ContractRule) -> tuple[str, dict[str, Any]]:
     column = {"column": rule.column}
     bounds = {"min_value": rule.low, "max_value": rule.high}
     pair = (rule.column, *rule.other[:1])
-    arguments: dict[Kind, dict[str, Any]] = {
-        Kind.PRESENT: column,
-        Kind.UNIQUE: column,
-        Kind.ONE_OF: {**column, "value_set": list(rule.allowed)},
-        Kind.MATCHES: {**column, "regex": anchored(rule.pattern)},
-        Kind.BETWEEN: {**column, **bounds},
-        Kind.LENGTH: {**column, **bounds},
-        Kind.EQUAL: dict(zip(("column_A", "column_B"), pair, strict=False)),
-        Kind.BELOW: dict(zip(("column_B", "column_A"), pair, strict=False)),
-        Kind.TOGETHER: {"column_list": list(rule.columns)},
-        Kind.ROWS: bounds,
+    arguments: dict[RuleKind, dict[str, Any]] = {
+        RuleKind.PRESENT: column,
+        RuleKind.UNIQUE: column,
+        RuleKind.ONE_OF: {**column, "value_set": list(rule.allowed)},
+        RuleKind.MATCHES: {**column, "regex": anchored(rule.pattern)},
+        RuleKind.BETWEEN: {**column, **bounds},
+        RuleKind.LENGTH: {**column, **bounds},
+        RuleKind.EQUAL: dict(zip(("column_A", "column_B"), pair, strict=False)),
+        RuleKind.BELOW: dict(zip(("column_B", "column_A"), pair, strict=False)),
+        RuleKind.TOGETHER: {"column_list": list(rule.columns)},
+        RuleKind.ROWS: bounds,
     }
     return _NAMES[rule.kind], arguments[rule.kind]
 
 
 _NAMES = {
-    Kind.PRESENT: "ExpectColumnValuesToNotBeNull",
-    Kind.UNIQUE: "ExpectColumnValuesToBeUnique",
-    Kind.ONE_OF: "ExpectColumnValuesToBeInSet",
-    Kind.MATCHES: "ExpectColumnValuesToMatchRegex",
-    Kind.BETWEEN: "ExpectColumnValuesToBeBetween",
-    Kind.LENGTH: "ExpectColumnValueLengthsToBeBetween",
-    Kind.EQUAL: "ExpectColumnPairValuesToBeEqual",
-    Kind.BELOW: "ExpectColumnPairValuesAToBeGreaterThanB",
-    Kind.TOGETHER: "ExpectCompoundColumnsToBeUnique",
-    Kind.ROWS: "ExpectTableRowCountToBeBetween",
+    RuleKind.PRESENT: "ExpectColumnValuesToNotBeNull",
+    RuleKind.UNIQUE: "ExpectColumnValuesToBeUnique",
+    RuleKind.ONE_OF: "ExpectColumnValuesToBeInSet",
+    RuleKind.MATCHES: "ExpectColumnValuesToMatchRegex",
+    RuleKind.BETWEEN: "ExpectColumnValuesToBeBetween",
+    RuleKind.LENGTH: "ExpectColumnValueLengthsToBeBetween",
+    RuleKind.EQUAL: "ExpectColumnPairValuesToBeEqual",
+    RuleKind.BELOW: "ExpectColumnPairValuesAToBeGreaterThanB",
+    RuleKind.TOGETHER: "ExpectCompoundColumnsToBeUnique",
+    RuleKind.ROWS: "ExpectTableRowCountToBeBetween",
 }
 """Kind of a rule -> expectation that asks the same."""

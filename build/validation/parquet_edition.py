@@ -9,9 +9,9 @@ from typing import Any
 
 from medrcube.build.release.hugging_face import DATA, SCHEMA, TOLD
 from medrcube.build.validation.bounded_parquet import read_batches
-from medrcube.build.validation.consistency import Placed
-from medrcube.build.validation.findings import Findings
-from medrcube.build.validation.png_check import Seen
+from medrcube.build.validation.consistency import TableRow
+from medrcube.build.validation.findings import FaultLog
+from medrcube.build.validation.png_check import FileCheck
 from medrcube.errors import ReleaseError
 from medrcube.release_format.item_facts import ItemFacts
 from medrcube.release_format.rows import FIELDS
@@ -21,9 +21,9 @@ from medrcube.release_format.tree import shown
 def check_edition(
     root: Path,
     files: Iterable[str],
-    rows: Iterable[Placed],
-    seen: Mapping[str, Seen],
-    findings: Findings,
+    rows: Iterable[TableRow],
+    seen: Mapping[str, FileCheck],
+    findings: FaultLog,
     *,
     facts: Mapping[tuple[str, str], ItemFacts],
     withdrawn: Collection[tuple[str, str]],
@@ -60,9 +60,9 @@ def check_edition(
 def _check(
     name: str,
     row: Mapping[str, Any],
-    placed: Placed | None,
-    seen: Mapping[str, Seen],
-    findings: Findings,
+    placed: TableRow | None,
+    seen: Mapping[str, FileCheck],
+    findings: FaultLog,
     *,
     private: bool,
 ) -> None:
@@ -84,7 +84,7 @@ def _check(
 
 
 def _check_told(
-    name: str, row: Mapping[str, Any], told: ItemFacts | None, findings: Findings
+    name: str, row: Mapping[str, Any], told: ItemFacts | None, findings: FaultLog
 ) -> None:
     for column in TOLD if told else ():
         if row[column] != getattr(told, column):

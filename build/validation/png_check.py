@@ -37,7 +37,7 @@ _NAMED = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class FileCheck:
     """What a file was found to be.
 
     Attributes:
@@ -53,20 +53,20 @@ class Seen:
     faults: tuple[tuple[str, str], ...] = ()
 
 
-def look_at(root: Path, name: str, *, picture: bool) -> Seen:
+def check_file(root: Path, name: str, *, picture: bool) -> FileCheck:
     """Read one file of a tree, and decode it where it should be a picture."""
     try:
         with opened(root, root / name) as file:
             if not picture:
-                return Seen(name=name, sha256=_digest(file))
+                return FileCheck(name=name, sha256=_digest(file))
             return _picture(name, file)
     except (ReleaseError, OSError) as error:
-        return Seen(name=name, sha256=None, faults=(("special", f"{name}: {error}"),))
+        return FileCheck(name=name, sha256=None, faults=(("special", f"{name}: {error}"),))
 
 
-def look_at_all(root: Path, names: list[tuple[str, bool]]) -> list[Seen]:
-    """``look_at`` for many files, for a worker."""
-    return [look_at(root, name, picture=picture) for name, picture in names]
+def check_files(root: Path, names: list[tuple[str, bool]]) -> list[FileCheck]:
+    """``check_file`` for many files, for a worker."""
+    return [check_file(root, name, picture=picture) for name, picture in names]
 
 
 class _PictureError(Exception):
@@ -95,7 +95,7 @@ class _Header:
         return self.bits == 8 and self.colour in {0, 2} and not self.interlaced
 
 
-def _picture(name: str, file: io.BufferedReader) -> Seen:
+def _picture(name: str, file: io.BufferedReader) -> FileCheck:
     faults: list[tuple[str, str]] = []
     pixels: str | None = None
     try:
@@ -108,7 +108,7 @@ def _picture(name: str, file: io.BufferedReader) -> Seen:
     except _PictureError as error:
         faults.append((error.check, f"{name}: {error}"))
     file.seek(0)
-    return Seen(name=name, sha256=_digest(file), pixel_sha256=pixels, faults=tuple(faults))
+    return FileCheck(name=name, sha256=_digest(file), pixel_sha256=pixels, faults=tuple(faults))
 
 
 def _whole(file: io.BufferedReader, header: _Header) -> bytes:

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from medrcube.build.reconstruction.recipes import Recipe
-from medrcube.build.validation.consistency import Placed
-from medrcube.build.validation.findings import Findings
+from medrcube.build.validation.consistency import TableRow
+from medrcube.build.validation.findings import FaultLog
 from medrcube.errors import ReleaseError
 from medrcube.release_format.item_facts import ITEMS, ItemFacts, read_item_facts
 from medrcube.release_format.tree import shown
 
 
 def check_units(
-    root: Path, rows: Iterable[Placed], recipes: Mapping[str, Recipe], findings: Findings
+    root: Path, rows: Iterable[TableRow], recipes: Mapping[str, Recipe], findings: FaultLog
 ) -> Mapping[tuple[str, str], ItemFacts]:
     """Every item has one row; a case has one unit, a unit one source, a fact one item.
 
@@ -44,7 +44,7 @@ def check_units(
 
 
 def _check_sense(
-    told: Iterable[tuple[Placed, ItemFacts]], recipes: Mapping[str, Recipe], findings: Findings
+    told: Iterable[tuple[TableRow, ItemFacts]], recipes: Mapping[str, Recipe], findings: FaultLog
 ) -> None:
     units: dict[tuple[str, str], str] = {}
     sources: dict[str, str] = {}

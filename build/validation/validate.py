@@ -20,15 +20,15 @@ from medrcube.build.reconstruction.recipes import RECIPES, Recipe, read_recipes
 from medrcube.build.release.licences import LICENCES
 from medrcube.build.release.private_edition import PRIVATE, SUMS
 from medrcube.build.validation.checksums import (
+    check_tree_files,
     compare_sums,
     files_of,
-    look_at_files,
     read_sums,
 )
 from medrcube.build.validation.consistency import (
     AUDIT,
     ITEMS,
-    Placed,
+    TableRow,
     check_audit,
     check_items,
     check_licences,
@@ -38,11 +38,11 @@ from medrcube.build.validation.consistency import (
     read_items,
 )
 from medrcube.build.validation.contract_rules import Table
-from medrcube.build.validation.contracts import Verdict, hold, record
-from medrcube.build.validation.findings import Finding, Findings
-from medrcube.build.validation.great_expectations import expect
+from medrcube.build.validation.contracts import ContractResult, contracts_record, run_contracts
+from medrcube.build.validation.findings import Fault, FaultLog
+from medrcube.build.validation.great_expectations import run_expectations
 from medrcube.build.validation.parquet_edition import check_edition
-from medrcube.build.validation.png_check import Seen
+from medrcube.build.validation.png_check import FileCheck
 from medrcube.build.validation.statistical_units import check_units
 from medrcube.build.validation.table_views import item_view, record_view
 from medrcube.errors import ReleaseError
@@ -94,7 +94,7 @@ class Validation:
     restricted: int
     without_picture: int
     withdrawn: int
-    findings: tuple[Finding, ...]
+    findings: tuple[Fault, ...]
     unchecked: tuple[str, ...]
     contracts: Mapping[str, Any]
 
@@ -137,7 +137,7 @@ def validate(root: Path, stages: Stages, *, workers: int, with_gx: bool = False)
     """
     tables = tables_of(root)
     foreign = not any((root / name).exists() for name in PROOFS)
-    findings = Findings(foreign=foreign)
+    findings = FaultLog(foreign=foreign)
     files = files_of(root, findings)
     for name in sorted(files):
         if name.rpartition("/")[2] == TABLE and name.count("/") != 1:
@@ -146,7 +146,7 @@ def validate(root: Path, stages: Stages, *, workers: int, with_gx: bool = False)
     most = len(rows) + MOST_FAULTS * len(tables)
     recipes = _recipes(root, files, findings)
     pictures = _pictures(files, rows)
-    seen = {it.name: it for it in look_at_files(root, files, pictures, workers, stages)}
+    seen = {it.name: it for it in check_tree_files(root, files, pictures, workers, stages)}
     for name in sorted(seen):
         for check, found in seen[name].faults:
             findings.add(check, found)
@@ -186,13 +186,13 @@ def validate(root: Path, stages: Stages, *, workers: int, with_gx: bool = False)
         withdrawn=len(withdrawn),
         findings=findings.sorted(),
         unchecked=_unchecked(files, foreign=foreign),
-        contracts=record(verdicts),
+        contracts=contracts_record(verdicts),
     )
 
 
-def _rows(root: Path, tables: Iterable[Path], findings: Findings) -> list[Placed]:
+def _rows(root: Path, tables: Iterable[Path], findings: FaultLog) -> list[TableRow]:
     """The sound rows of all tables; every fault of the others is noted."""
-    rows: list[Placed] = []
+    rows: list[TableRow] = []
     for table in tables:
         name = table.relative_to(root).as_posix()
         try:
@@ -210,7 +210,7 @@ def _rows(root: Path, tables: Iterable[Path], findings: Findings) -> list[Placed
     return rows
 
 
-def _sound(rows: Iterable[Any], table: Path, name: str, findings: Findings) -> Iterator[Placed]:
+def _sound(rows: Iterable[Any], table: Path, name: str, findings: FaultLog) -> Iterator[TableRow]:
     faulty = 0
     for index, written in enumerate(rows):
         where = f"{name} item {index}"
@@ -221,13 +221,13 @@ def _sound(rows: Iterable[Any], table: Path, name: str, findings: Findings) -> I
             for fault in error.faults:
                 findings.add(fault.rule, f"{where}: {fault.message}")
         else:
-            yield Placed(row=row, written=written, folder=table.parent.name, where=where)
+            yield TableRow(row=row, written=written, folder=table.parent.name, where=where)
         if faulty >= MOST_FAULTS:
             findings.add("table", f"{name}: {faulty:,} faulty rows; those after them were not read")
             return
 
 
-def _recipes(root: Path, files: frozenset[str], findings: Findings) -> Mapping[str, Recipe] | None:
+def _recipes(root: Path, files: frozenset[str], findings: FaultLog) -> Mapping[str, Recipe] | None:
     if RECIPES not in files:
         return None
     try:
@@ -238,7 +238,7 @@ def _recipes(root: Path, files: frozenset[str], findings: Findings) -> Mapping[s
 
 
 def _withdrawn(
-    root: Path, rows: Iterable[Placed], findings: Findings
+    root: Path, rows: Iterable[TableRow], findings: FaultLog
 ) -> frozenset[tuple[str, str]]:
     """Items of the release that its errata withdraw: dataset and id."""
     known = frozenset((placed.row.dataset, placed.row.id) for placed in rows)
@@ -253,7 +253,7 @@ def _withdrawn(
     return known.intersection((erratum.dataset, erratum.id) for erratum in errata)
 
 
-def _pictures(files: frozenset[str], rows: Iterable[Placed]) -> frozenset[str]:
+def _pictures(files: frozenset[str], rows: Iterable[TableRow]) -> frozenset[str]:
     named = {placed.image for placed in rows}
     return frozenset(
         name
@@ -263,10 +263,10 @@ def _pictures(files: frozenset[str], rows: Iterable[Placed]) -> frozenset[str]:
 
 
 def _check_pictures(
-    rows: Sequence[Placed],
+    rows: Sequence[TableRow],
     recipes: Mapping[str, Recipe] | None,
-    seen: Mapping[str, Seen],
-    findings: Findings,
+    seen: Mapping[str, FileCheck],
+    findings: FaultLog,
     *,
     private: bool,
 ) -> None:
@@ -294,13 +294,13 @@ def _check_pictures(
 def _check_proofs(
     root: Path,
     files: frozenset[str],
-    rows: Sequence[Placed],
+    rows: Sequence[TableRow],
     recipes: Mapping[str, Recipe] | None,
-    findings: Findings,
+    findings: FaultLog,
     *,
     foreign: bool,
     most: int,
-) -> tuple[Mapping[str, Any], tuple[Verdict, ...], dict[Table, pd.DataFrame]]:
+) -> tuple[Mapping[str, Any], tuple[ContractResult, ...], dict[Table, pd.DataFrame]]:
     """The proofs, each for itself and against the rows; returns what the contracts say too."""
     views: dict[Table, pd.DataFrame] = {
         "records": record_view((placed.row, placed.written) for placed in rows)
@@ -324,21 +324,21 @@ def _check_proofs(
     if LICENCES in files:
         check_licences(root, rows, findings)
     audit = check_audit(root, len(rows), states, findings) if AUDIT in files else {}
-    verdicts = tuple(verdict for table in views for verdict in hold(table, views[table]))
+    verdicts = tuple(verdict for table in views for verdict in run_contracts(table, views[table]))
     return audit, verdicts, views
 
 
 def _second_opinion(
-    verdicts: Sequence[Verdict], views: Mapping[Table, pd.DataFrame], findings: Findings
+    verdicts: Sequence[ContractResult], views: Mapping[Table, pd.DataFrame], findings: FaultLog
 ) -> None:
     for table, view in views.items():
-        others = expect(table, view)
+        others = run_expectations(table, view)
         for verdict in verdicts:
             if verdict.table == table and others[verdict.rule.id] != verdict.holds:
                 findings.add("gx-disagrees", f"{table}, rule {verdict.rule.id}")
 
 
-def _note_contracts(verdicts: Iterable[Verdict], findings: Findings) -> None:
+def _note_contracts(verdicts: Iterable[ContractResult], findings: FaultLog) -> None:
     for verdict in verdicts:
         if not verdict.holds:
             findings.add_contract(

@@ -18,7 +18,7 @@ from medrcube.build.pixels.case_image import open_volume, picture_size
 from medrcube.build.pixels.geometry import resample_picture
 from medrcube.build.pixels.png_encoder import encode_png
 from medrcube.build.pixels.volume import Volume
-from medrcube.build.stages.plan import Job
+from medrcube.build.stages.plan import RenderJob
 from medrcube.build.stages.samples import Sample
 from medrcube.build.viewer.pixels import NEIGHBOURS, ViewerCopy, viewer_copy
 from medrcube.errors import MedrcubeError, ReadError
@@ -28,7 +28,7 @@ from medrcube.names import shown
 from medrcube.sources._formats.dicom_headers import in_slice_order
 from medrcube.taxonomy import Modality
 
-__all__ = ["DIGEST", "FORMAT", "Copied", "CopyOrder", "copy_case", "fault_of", "plane_path"]
+__all__ = ["DIGEST", "FORMAT", "CopyOrder", "CopyResult", "copy_case", "fault_of", "plane_path"]
 
 FORMAT = 3
 """Grows when the same picture would get another copy; all are then made again."""
@@ -54,7 +54,7 @@ class CopyOrder:
         folder: of the copies.
     """
 
-    job: Job
+    job: RenderJob
     samples: tuple[Sample, ...]
     recipes: tuple[Mapping[str, Any], ...]
     root: Path
@@ -68,11 +68,11 @@ def plane_path(folder: Path, digest: str) -> Path:
     return folder / digest[:2] / f"{digest}.png"
 
 
-Copied = tuple[list[Mapping[str, Any]], list[str]]
+CopyResult = tuple[list[Mapping[str, Any]], list[str]]
 """Rows of the table, and what failed."""
 
 
-def copy_case(order: CopyOrder) -> Copied:
+def copy_case(order: CopyOrder) -> CopyResult:
     """Copies of all wanted pictures of one case; a file that cannot be read costs these alone."""
     rows: list[Mapping[str, Any]] = []
     faults: list[str] = []
@@ -103,7 +103,7 @@ def copy_case(order: CopyOrder) -> Copied:
     return rows, faults
 
 
-def _stacked(job: Job, volume: Volume) -> tuple[Volume, int | None]:
+def _stacked(job: RenderJob, volume: Volume) -> tuple[Volume, int | None]:
     """One slice of a series with those of its neighbours that lie on its grid, and its place there.
 
     The place is ``None`` where the volume itself is a stack. A neighbour that cannot be read, or
@@ -134,7 +134,7 @@ def _stacked(job: Job, volume: Volume) -> tuple[Volume, int | None]:
     return replace(volume, slices=stack, solid=True), len(before)
 
 
-def _neighbour(job: Job, own: ImageRef, path: Path, volume: Volume) -> NDArray[Any] | None:
+def _neighbour(job: RenderJob, own: ImageRef, path: Path, volume: Volume) -> NDArray[Any] | None:
     """A slice of the same grid and greys as the volume; else ``None``."""
     try:
         other = open_volume(job, replace(own, paths=(path,)))

@@ -20,22 +20,22 @@ from typing import Any
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.execution.progress import Stages
 from medrcube.build.questions.item_table import Item
-from medrcube.build.stages.plan import Job
+from medrcube.build.stages.plan import RenderJob
 from medrcube.build.stages.samples import Sample
 from medrcube.build.viewer.case_copies import (
     FORMAT,
-    Copied,
     CopyOrder,
+    CopyResult,
     copy_case,
     fault_of,
     plane_path,
 )
-from medrcube.build.viewer.table import TABLE, copies_in
+from medrcube.build.viewer.table import TABLE, read_copies
 from medrcube.console.counts import counted
 from medrcube.files.atomic import PRIVATE, private_folder, sweep, write_text
 from medrcube.workspace import Workspace
 
-__all__ = ["ViewerReport", "keep_copies"]
+__all__ = ["ViewerReport", "update_copies"]
 
 _SAMPLE = re.compile(r'"sample": "(\w+)"')
 
@@ -66,12 +66,12 @@ class ViewerReport:
         yield from self.failed
 
 
-def keep_copies(
+def update_copies(
     workspace: Workspace,
     items: Iterable[Item],
     samples: Iterable[Sample],
     recipes: str,
-    jobs: Mapping[str, Callable[[], Iterable[Job]]],
+    jobs: Mapping[str, Callable[[], Iterable[RenderJob]]],
     *,
     workers: int,
     stages: Stages,
@@ -98,7 +98,7 @@ def keep_copies(
     wanted = {it.id: it for it in samples if it.id in asked and _single(it)}
     known = {
         name: row
-        for name, row in copies_in(folder).rows.items()
+        for name, row in read_copies(folder).rows.items()
         if name in wanted and _holds(folder, row, wanted[name])
     }
     lacking = {name: sample for name, sample in wanted.items() if name not in known}
@@ -137,7 +137,7 @@ def _orders(
     workspace: Workspace,
     lacking: Mapping[str, Sample],
     recipes: str,
-    jobs: Mapping[str, Callable[[], Iterable[Job]]],
+    jobs: Mapping[str, Callable[[], Iterable[RenderJob]]],
 ) -> Iterator[CopyOrder]:
     wanted: dict[tuple[str, str], list[Sample]] = {}
     for sample in lacking.values():
@@ -160,7 +160,7 @@ def _orders(
                 )
 
 
-def _run(orders: Sequence[CopyOrder], workers: int) -> Iterator[Copied]:
+def _run(orders: Sequence[CopyOrder], workers: int) -> Iterator[CopyResult]:
     if workers == 1 or len(orders) < 2:
         yield from map(copy_case, orders)
         return

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.pixels.volume import Array, Greys, Volume
+from medrcube.build.pixels.volume import Array, PixelSemantics, Volume
 from medrcube.build.pixels.windowing import CT_PRESETS, modality_values
 from medrcube.build.regions.box_labels import Box
 from medrcube.errors import ReadError
@@ -130,7 +130,7 @@ def _around(volume: Volume, index: int, pixels: int) -> range:
     return range(max(0, index - reach), min(volume.slices.shape[0], index + reach + 1))
 
 
-def _steps(stored: Array, greys: Greys) -> tuple[NDArray[np.uint16], float, float, bool]:
+def _steps(stored: Array, greys: PixelSemantics) -> tuple[NDArray[np.uint16], float, float, bool]:
     """Steps above the lowest value, what a step is worth, and whether nothing was rounded."""
     low, high = stored.min(), stored.max()
     if stored.dtype.kind in "iu" and greys.modality_table is None and int(high) - int(low) <= _TOP:
@@ -142,7 +142,7 @@ def _steps(stored: Array, greys: Greys) -> tuple[NDArray[np.uint16], float, floa
     return np.rint((values - bottom) / step).astype(np.uint16), step, bottom, False
 
 
-def _window(numbers: Mapping[str, Any], greys: Greys) -> tuple[float, float]:
+def _window(numbers: Mapping[str, Any], greys: PixelSemantics) -> tuple[float, float]:
     """Black and white of the picture; of a curve, the ends of the ramp nearest to it."""
     if numbers["window"] == "bits":  # of stored values, whatever they mean
         return (

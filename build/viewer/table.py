@@ -11,14 +11,14 @@ from typing import Any
 
 from medrcube.build.viewer.case_copies import DIGEST
 
-__all__ = ["TABLE", "Copies", "copies_in", "facts_of"]
+__all__ = ["TABLE", "CopyTable", "display_facts", "read_copies"]
 
 TABLE = "copies.jsonl"
 _LONGEST_NAME = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Copies:
+class CopyTable:
     """The table of copies.
 
     Attributes:
@@ -30,24 +30,24 @@ class Copies:
     damaged: int
 
 
-def copies_in(folder: Path) -> Copies:
+def read_copies(folder: Path) -> CopyTable:
     """Read the table of copies; one that cannot be opened counts as a damaged line."""
     rows: dict[str, Mapping[str, Any]] = {}
     damaged = 0
     try:
         lines = (folder / TABLE).read_bytes().splitlines()
     except OSError as error:
-        return Copies(rows={}, damaged=int(not isinstance(error, FileNotFoundError)))
+        return CopyTable(rows={}, damaged=int(not isinstance(error, FileNotFoundError)))
     for line in lines:
         row = _row(line)
         if row is None:
             damaged += 1
         else:
             rows[str(row["sample"])] = row
-    return Copies(rows=rows, damaged=damaged)
+    return CopyTable(rows=rows, damaged=damaged)
 
 
-def facts_of(row: Mapping[str, Any]) -> dict[str, Any]:
+def display_facts(row: Mapping[str, Any]) -> dict[str, Any]:
     """What a page shows of a copy.
 
     Raises:
@@ -82,7 +82,7 @@ def _row(line: bytes) -> Mapping[str, Any] | None:
         row = json.loads(line)
         sound = "sample" in row and all(DIGEST.fullmatch(name) for name in row["slices"])
         if row["slices"]:
-            facts_of(row)
+            display_facts(row)
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return None
     return row if sound else None

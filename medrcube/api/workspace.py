@@ -19,7 +19,7 @@ from medrcube.build.execution.progress import usable_cores
 from medrcube.build.pipeline import BuildReport
 from medrcube.build.pipeline import build as run_build
 from medrcube.build.release.write import release as write_release
-from medrcube.build.workspace_sources import sources_of
+from medrcube.build.workspace_sources import workspace_sources
 from medrcube.console.progress import Reporter
 from medrcube.errors import MedrcubeError, WorkspaceError
 from medrcube.sources._framework.layout import check_root, require_fit, verify
@@ -76,7 +76,7 @@ class Workspace:
         )
         report = run_build(
             replace(self._folder, settings=settings),
-            sources_of(self._folder),
+            workspace_sources(self._folder),
             LocalEngine(workers or usable_cores()),
             Reporter(quiet=not progress),
         )
@@ -162,7 +162,7 @@ class Workspace:
         """
         write_release(
             self._folder,
-            sources_of(self._folder),
+            workspace_sources(self._folder),
             Path(out),
             name=name,
             allow_unreviewed=allow_unreviewed,

@@ -32,7 +32,7 @@ from medrcube.names import harmless
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from medrcube.build.execution.local import Engine
+    from medrcube.build.execution.local import RenderEngine
     from medrcube.build.pipeline import BuildReport
     from medrcube.console.progress import Reporter
     from medrcube.sources._framework.contract import Source
@@ -150,7 +150,7 @@ def build(
     from dataclasses import asdict, replace
 
     from medrcube.build.pipeline import build as run_build
-    from medrcube.build.workspace_sources import sources_of
+    from medrcube.build.workspace_sources import workspace_sources
     from medrcube.console.progress import Reporter
     from medrcube.sources._framework.layout import check_root
     from medrcube.sources.registry import find_sources, get_source
@@ -175,7 +175,7 @@ def build(
         switched_on=tuple(switch_on or settings.switched_on),
     )
     workspace = replace(workspace, settings=settings)
-    report = run_build(workspace, sources_of(workspace), where, reporter)
+    report = run_build(workspace, workspace_sources(workspace), where, reporter)
     if report.damaged:
         reporter.note(f"the build cache was no database; it was renamed to {report.damaged}")
     _show_build(report, workspace.root, reporter)
@@ -209,7 +209,7 @@ def release(
     from dataclasses import asdict
 
     from medrcube.build.release.write import release as write_release
-    from medrcube.build.workspace_sources import sources_of
+    from medrcube.build.workspace_sources import workspace_sources
     from medrcube.console.progress import Reporter
     from medrcube.workspace import open_workspace
 
@@ -217,7 +217,7 @@ def release(
     workspace = open_workspace(directory)
     report = write_release(
         workspace,
-        sources_of(workspace, extra or ()),
+        workspace_sources(workspace, extra or ()),
         out,
         name=name,
         allow_unreviewed=allow_unreviewed,
@@ -229,7 +229,7 @@ def release(
         f"{counted(report.items, 'item')}, {counted(report.pictures, 'picture')}, "
         f"{report.withheld:,} withheld, {report.unreviewed:,} unreviewed: {report.out}"
     )
-    for stratum in report.not_agreed:
+    for stratum in report.failing_strata:
         reporter.result(f"NOT AGREED {stratum}")
     if report.held:
         reporter.result(
@@ -302,7 +302,7 @@ def _fitting(sources: Mapping[str, Source], roots: Mapping[str, Path]) -> dict[s
     return fitting
 
 
-def _engine(name: str, scheduler: str | None, workers: int) -> Engine:
+def _engine(name: str, scheduler: str | None, workers: int) -> RenderEngine:
     from medrcube.build.execution.local import LocalEngine
     from medrcube.build.execution.progress import usable_cores
 

@@ -12,7 +12,7 @@ from medrcube.errors import MedrcubeError
 from medrcube.names import name_of
 
 if TYPE_CHECKING:
-    from medrcube.build.reconstruction.needed_files import Needed
+    from medrcube.build.reconstruction.needed_files import NeededFiles
     from medrcube.console.progress import Reporter
 
 
@@ -35,7 +35,7 @@ def list_needed(
     Raises:
         MedrcubeError: an option is wrong, or the release breaks its rules.
     """
-    from medrcube.build.reconstruction.needed_files import needed
+    from medrcube.build.reconstruction.needed_files import needed_files
     from medrcube.files.atomic import write_bytes
     from medrcube.sources.registry import find_sources, get_source
 
@@ -44,7 +44,7 @@ def list_needed(
     sources = find_sources(extra or ())
     for name in only or ():
         get_source(sources, name)
-    lists = [it for it in needed(release, sources, reporter) if not only or it.source in only]
+    lists = [it for it in needed_files(release, sources, reporter) if not only or it.source in only]
     _show(lists, reporter, bare=out is None)
     if out is not None:
         for it in lists:
@@ -54,7 +54,7 @@ def list_needed(
     reporter.data({"release": str(release), "sources": {it.source: it.stated() for it in lists}})
 
 
-def _show(lists: Sequence[Needed], reporter: Reporter, *, bare: bool) -> None:
+def _show(lists: Sequence[NeededFiles], reporter: Reporter, *, bare: bool) -> None:
     if not lists:
         reporter.note("no picture is lacking, so no raw file is needed")
     elif bare and len(lists) == 1:
@@ -73,5 +73,5 @@ def _show(lists: Sequence[Needed], reporter: Reporter, *, bare: bool) -> None:
             )
 
 
-def _size(wanted: Needed) -> str:
+def _size(wanted: NeededFiles) -> str:
     return "?" if wanted.bytes is None else in_bytes(wanted.bytes)

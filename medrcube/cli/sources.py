@@ -93,7 +93,7 @@ def validate(
     """Tell which layout a raw tree has, what it lacks, and how many cases its tables yield."""
     from collections import Counter
 
-    from medrcube.build.stages.scan import scan, visit
+    from medrcube.build.stages.scan import inspect_tree, scan
     from medrcube.console.progress import Reporter
     from medrcube.sources._framework.layout import compare
     from medrcube.sources._framework.raw_tree.roots import describe_root
@@ -102,7 +102,7 @@ def validate(
     reporter = Reporter(json_output=json_output)
     source = get_source(find_sources(extra or ()), name)
     with reporter.stage("files", None) as advance:
-        tree = visit(source, root, advance)
+        tree = inspect_tree(source, root, advance)
     report = compare(source.card, tree.seen)
     told = (f"{report.describe()} ({report.seconds:.2f} s)", describe_root(root, report.root))
     reporter.result("; ".join(filter(None, told)))

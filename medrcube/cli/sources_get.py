@@ -93,9 +93,9 @@ def _wanted(
     reporter: Reporter,
 ) -> Collection[str] | None:
     if release is not None:
-        from medrcube.build.reconstruction.needed_files import needed
+        from medrcube.build.reconstruction.needed_files import needed_files
 
-        lists = [it for it in needed(release, sources, reporter) if it.source == name]
+        lists = [it for it in needed_files(release, sources, reporter) if it.source == name]
         return {file.path for it in lists for file in it.files}
     if listed is not None:
         try:

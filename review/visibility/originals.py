@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from medrcube.build.viewer.case_copies import plane_path
-from medrcube.build.viewer.table import copies_in, facts_of
+from medrcube.build.viewer.table import display_facts, read_copies
 from medrcube.review.errors import ReviewError
 from medrcube.review.exchange import image_store
 from medrcube.review.exchange.image_transfer import same_pixels
@@ -50,8 +50,8 @@ def take_in_originals(workspace: Workspace, prints: Mapping[str, str]) -> int:
     Returns:
         Rows of the table of copies that are damaged, so that their pictures have none.
     """
-    table = copies_in(workspace.viewer)
-    copies = {name: facts_of(row) for name, row in table.rows.items() if row["slices"]}
+    table = read_copies(workspace.viewer)
+    copies = {name: display_facts(row) for name, row in table.rows.items() if row["slices"]}
     wanted: dict[Any, Mapping[str, Any]] = {}
     older: dict[Any, tuple[Any, str]] = {}
     rows = ItemVersion.objects.values_list(

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
-from medrcube.build.questions.item_text import draft_of
+from medrcube.build.questions.item_text import item_text
 from medrcube.facts import Grade
 from medrcube.ontologies.distractor_safety import Rules
 from medrcube.ontologies.item_rules import ERROR, RULES, Draft, Flaw, lint
@@ -99,7 +99,7 @@ def draft_as(version: ItemVersion, wording: Wording, concepts: Sequence[str]) ->
     rules = _rules()
     group = str(version.provenance.get("group") or "")
     about = str(version.provenance.get("concept") or "")
-    return draft_of(
+    return item_text(
         wording.question,
         wording.options,
         concepts,

@@ -7,8 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.build.questions.case_facts import ground_of
-from medrcube.build.stages.contradictions import CONTRADICTED, describe_words, hear, stated
+from medrcube.build.questions.case_facts import facts_of_case
+from medrcube.build.stages.contradictions import (
+    CONTRADICTED,
+    check_labels,
+    count_outcomes,
+    describe_words,
+)
 from medrcube.errors import CardError
 from medrcube.facts import Case, ImageRef, Label, Rectangle, Region, State, Words
 from medrcube.ontologies.terms import load_terms
@@ -143,14 +148,16 @@ PRESENT, ABSENT, UNKNOWN = State.PRESENT, State.ABSENT, State.UNKNOWN
     ],
 )
 def test_label_that_words_contradict_is_unknown(card, case, note, state, heard):
-    found = hear(card, case(note, finding=("Edema", state)), TERMS)
+    found = check_labels(card, case(note, finding=("Edema", state)), TERMS)
     assert [it.state for it in found.case.labels if it.value == "Edema"] == [heard]
     broken = heard is UNKNOWN and state is not UNKNOWN
     assert [it.code for it in found.problems if "Edema" in it.message] == [CONTRADICTED] * broken
 
 
 def test_name_of_the_file_speaks_too(card, case):
-    found = hear(card, case("", name="Left_pulmonaryOedema.png", finding=("Edema", ABSENT)), TERMS)
+    found = check_labels(
+        card, case("", name="Left_pulmonaryOedema.png", finding=("Edema", ABSENT)), TERMS
+    )
     assert found.case.labels[0].state is UNKNOWN
 
 
@@ -162,18 +169,18 @@ def test_words_of_a_name_that_the_card_does_not_read_say_nothing(card, case):
         labels=(Label(field="finding", value="Edema", state=ABSENT, evidence="e"),),
         words=(Words(name="letter", text="oedema", evidence="e"),),
     )
-    assert hear(card, silent, TERMS).case.labels[0].state is ABSENT
+    assert check_labels(card, silent, TERMS).case.labels[0].state is ABSENT
 
 
 def test_silence_that_words_break_is_no_absence(card, case):
-    found = hear(card, case("oedema"), TERMS).case
-    assert "Edema" in ground_of(card, found, TERMS).unknown
-    assert "Edema" in ground_of(card, case(""), TERMS).absent
+    found = check_labels(card, case("oedema"), TERMS).case
+    assert "Edema" in facts_of_case(card, found, TERMS).unknown
+    assert "Edema" in facts_of_case(card, case(""), TERMS).absent
 
 
 def test_affirmed_member_of_a_group_contradicts_the_others(card, case):
-    found = hear(card, case("bacterial", **{"class": ("v", PRESENT)}), TERMS).case
-    ground = ground_of(card, found, TERMS)
+    found = check_labels(card, case("bacterial", **{"class": ("v", PRESENT)}), TERMS).case
+    ground = facts_of_case(card, found, TERMS)
     assert "viral pneumonia" not in ground.present
     assert "bacterial pneumonia" not in ground.absent
 
@@ -184,25 +191,29 @@ def test_picture_called_normal_has_no_finding_disease_or_grade(card, case):
         "class": ("b", PRESENT),
         "extent": ("2", PRESENT),
     }
-    ground = ground_of(card, hear(card, case("unremarkable", **labels), TERMS).case, TERMS)
+    ground = facts_of_case(
+        card, check_labels(card, case("unremarkable", **labels), TERMS).case, TERMS
+    )
     assert ground.present == {}
 
 
 @pytest.mark.parametrize(("value", "stays"), [("0.5", True), ("2", False)])
 def test_picture_called_normal_keeps_what_a_normal_picture_may_show(card, case, value, stays):
-    found = hear(card, case("unremarkable", extent=(value, PRESENT)), TERMS).case
+    found = check_labels(card, case("unremarkable", extent=(value, PRESENT)), TERMS).case
     assert (found.labels[0].state is PRESENT) == stays
 
 
 def test_no_finding_beside_an_opacity_in_the_words_is_unknown(card, case):
-    found = hear(card, case("patchy opacities", finding=("No Finding", PRESENT)), TERMS).case
-    assert ground_of(card, found, TERMS).present == {}
+    found = check_labels(
+        card, case("patchy opacities", finding=("No Finding", PRESENT)), TERMS
+    ).case
+    assert facts_of_case(card, found, TERMS).present == {}
 
 
 def test_marked_region_that_the_words_deny_is_unknown(card, case):
     box = Region(field="finding", value="Edema", shape=Rectangle(xyxy=(0, 0, 5, 5)), evidence="box")
-    found = hear(card, case("no oedema", regions=(box,)), TERMS)
-    assert "Edema" not in ground_of(card, found.case, TERMS).present
+    found = check_labels(card, case("no oedema", regions=(box,)), TERMS)
+    assert "Edema" not in facts_of_case(card, found.case, TERMS).present
     assert len(found.problems) == 1
 
 
@@ -218,21 +229,21 @@ def test_words_never_make_a_label_of_an_unknown_and_are_gone(card, state, note):
         labels=(label,),
         words=(Words(name="note", text=f"{note} oedema", evidence="e"),),
     )
-    found = hear(card, whole, TERMS).case
+    found = check_labels(card, whole, TERMS).case
     assert found.words == ()
     assert found.labels[0].state in (state, UNKNOWN)
 
 
 def test_nothing_of_the_text_but_the_phrase_of_the_card_is_kept(card, case):
     note = f"{PERSON}, film of {PERSON} was normal. {PERSON}: oedema, {PERSON}"
-    found = hear(card, case(note, finding=("Edema", ABSENT)), TERMS)
+    found = check_labels(card, case(note, finding=("Edema", ABSENT)), TERMS)
     assert found.problems
     assert "Jane" not in repr(found)
     assert "1950" not in repr(found)
 
 
 def test_problem_names_label_place_and_phrase(card, case):
-    (problem,) = hear(card, case("no Oedema", finding=("Edema", PRESENT)), TERMS).problems
+    (problem,) = check_labels(card, case("no Oedema", finding=("Edema", PRESENT)), TERMS).problems
     assert problem.message == (
         "finding: t.csv:3 Edema=present; against t.csv:3 note: 'oedema' (denied); taken as unknown"
     )
@@ -244,17 +255,17 @@ def test_outcomes_are_counted(card, case):
     found = [
         outcome
         for note, label in zip(notes, labels, strict=True)
-        for outcome in hear(card, case(note, finding=label), TERMS).outcomes
+        for outcome in check_labels(card, case(note, finding=label), TERMS).outcomes
     ]
     counts = {"confirmed": 1, "contradicted": 1, "silent": 3, "mentioned": 1}
-    assert stated(found) == {"finding": counts}
-    (line,) = describe_words({"words": {"toy": stated(found)}})
+    assert count_outcomes(found) == {"finding": counts}
+    (line,) = describe_words({"words": {"toy": count_outcomes(found)}})
     assert "1 labels confirmed, 1 contradicted" in line
 
 
 def test_card_without_texts_leaves_a_case_as_it_is_but_for_its_words(read, case):
     told = case("no oedema", finding=("Edema", PRESENT))
-    found = hear(read(""), told, TERMS)
+    found = check_labels(read(""), told, TERMS)
     assert found.case.labels == told.labels
     assert found.case.words == ()
     assert found.outcomes == ()

@@ -6,7 +6,7 @@ import pytest
 
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.execution.progress import usable_cores
-from medrcube.build.stages.plan import plan
+from medrcube.build.stages.plan import plan_jobs
 
 HOOK = """
 
@@ -26,7 +26,7 @@ def read(image):
 
 
 def _jobs(toy, raw):
-    return plan(toy, raw, list(toy.scan(raw, "flat")))
+    return plan_jobs(toy, raw, list(toy.scan(raw, "flat")))
 
 
 def test_a_worker_that_dies_takes_only_its_own_case(toy, raw, tmp_path):

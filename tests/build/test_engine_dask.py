@@ -9,7 +9,7 @@ from distributed import LocalCluster
 from medrcube.build.execution.dask import DaskEngine
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.build.stages.plan import plan
+from medrcube.build.stages.plan import plan_jobs
 from medrcube.errors import MedrcubeError
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the library warns about its own internals
@@ -83,7 +83,7 @@ def test_a_case_that_kills_its_worker_takes_no_other_with_it(
     adapter = toy.folder / "adapter.py"
     adapter.write_text(adapter.read_text() + HOOK)
     cluster.scheduler.allowed_failures = 0
-    jobs = plan(toy, raw, list(toy.scan(raw, "flat")))
+    jobs = plan_jobs(toy, raw, list(toy.scan(raw, "flat")))
     found = list(DaskEngine(cluster.scheduler_address, 2).run(jobs, tmp_path / "images"))
     assert sorted(job.case.key for job, _ in found) == sorted(job.case.key for job in jobs)
     codes = {job.case.key: [it.code for it in rendered.problems] for job, rendered in found}

@@ -37,7 +37,7 @@ from pydicom.uid import (
 )
 
 from medrcube.build.pixels.pixel_hash import pixel_hash
-from medrcube.build.stages.plan import Artefact, Job
+from medrcube.build.stages.plan import Artefact, RenderJob
 from medrcube.build.stages.render import render_job
 from medrcube.errors import WorkspaceError
 from medrcube.facts import Case, ImageRef, MaskFile, RawLayout, Region
@@ -291,7 +291,7 @@ def _job(
         spacing="header",
         colour="keep",
     )
-    return Job(
+    return RenderJob(
         source="toy",
         folder=folder,
         root=root,

@@ -14,7 +14,7 @@ from PIL import Image
 
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.build.reconstruction.needed_files import needed
+from medrcube.build.reconstruction.needed_files import needed_files
 from medrcube.build.reconstruction.reconstruct import reconstruct
 from medrcube.build.release.write import release
 from medrcube.facts import Grade, Visible
@@ -55,7 +55,7 @@ def barred(source):
 
 
 def only_needed(raw, public, copy, quiet):
-    (wanted,) = needed(public, find_sources(), quiet)
+    (wanted,) = needed_files(public, find_sources(), quiet)
     for line in name_of(wanted.text()).splitlines():
         target = copy / line
         target.parent.mkdir(parents=True, exist_ok=True)

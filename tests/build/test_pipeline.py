@@ -353,7 +353,6 @@ def test_recipes_name_inputs_by_digest_and_relative_path(run, workspace, raw):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from medrcube.build import render
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
 from medrcube.console.progress import Reporter
@@ -401,14 +400,14 @@ def test_a_build_that_is_killed_goes_on_to_the_bytes_of_a_clean_one(
 def test_raw_file_that_changes_while_it_is_read_is_a_problem_and_has_no_recipe(
     run, workspace, raw, monkeypatch
 ):
-    read = render.open_tiles
+    read = render.open_case_images
 
     def meddle(job):
         if job.case.key == "g (0)":
             Image.fromarray(255 - np.array(Image.open(raw / "g (0).png"))).save(raw / "g (0).png")
         return read(job)
 
-    monkeypatch.setattr(render, "open_tiles", meddle)
+    monkeypatch.setattr(render, "open_case_images", meddle)
     run(workspace)
     assert _quarantine(workspace) == {"g (0)": "changed"}
     recipes = [json.loads(line) for line in workspace.recipes.read_text().splitlines()]

@@ -4,7 +4,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.build.stages.plan import artefacts_of, picture_names, plan
+from medrcube.build.stages.plan import artefacts_of, picture_names, plan_jobs
 from medrcube.facts import Case, ImageRef, Label
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Task
@@ -34,7 +34,7 @@ def test_names_are_unique_and_safe_for_any_key(keys):
 
 
 def test_a_case_gets_a_clean_picture_and_one_mark_for_each_concept(toy, raw):
-    jobs = plan(toy, raw, list(toy.scan(raw, "flat")))
+    jobs = plan_jobs(toy, raw, list(toy.scan(raw, "flat")))
     assert [artefact.kind for artefact in jobs[0].artefacts] == ["clean", "boxes"]
     assert jobs[0].artefacts[1].concept == "glioma"
     assert jobs[0].artefacts[1].suffix == ".boxes-glioma"

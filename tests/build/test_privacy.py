@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medrcube.build.stages.privacy_check import (
-    Copied,
+    FixtureCopy,
     holds_canary,
     leaks,
     secret_identifiers,
@@ -83,7 +83,7 @@ def test_an_identifier_is_found_wherever_it_stands(tmp_path, write, text):
 def test_only_what_a_file_is_called_is_public(patient, file, secret):
     root = Path("raw")
     case = Case(key="k", images=(ImageRef(paths=(root / file,)),), patient=patient)
-    assert secret_identifiers([Copied(root=root, cases=(case,))]) == (
+    assert secret_identifiers([FixtureCopy(root=root, cases=(case,))]) == (
         {patient} if secret else set()
     )
 
@@ -91,7 +91,7 @@ def test_only_what_a_file_is_called_is_public(patient, file, secret):
 def test_a_name_in_one_layout_makes_it_public_in_another():
     def copied(root, file):
         case = Case(key="k", images=(ImageRef(paths=(root / file,)),), patient="P_00001")
-        return Copied(root=root, cases=(case,))
+        return FixtureCopy(root=root, cases=(case,))
 
     both = [copied(Path("a"), "Mass_P_00001_LEFT/1.dcm"), copied(Path("b"), "1.2.3/1-001.jpg")]
     assert secret_identifiers(both[1:]) == {"P_00001"}
@@ -109,6 +109,6 @@ def test_one_of_few_characters_is_not_searched_for_and_a_long_one_is():
 
 def test_a_canary_is_found_in_packed_files_of_the_copy(tmp_path):
     _gzip(tmp_path / "a.nii.gz", "nothing")
-    assert not holds_canary(Copied(root=tmp_path, cases=()))
+    assert not holds_canary(FixtureCopy(root=tmp_path, cases=()))
     _gzip(tmp_path / "b.nii.gz", CANARY)
-    assert holds_canary(Copied(root=tmp_path, cases=()))
+    assert holds_canary(FixtureCopy(root=tmp_path, cases=()))

@@ -19,9 +19,9 @@ from pydicom.dataset import Dataset
 
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.build.pixels.volume import stack
+from medrcube.build.pixels.volume import stack_slices
 from medrcube.build.readers import read, read_mask
-from medrcube.build.stages.plan import Artefact, Job
+from medrcube.build.stages.plan import Artefact, RenderJob
 from medrcube.build.stages.render import render_job
 from medrcube.facts import Case, ImageRef, MaskFile
 from medrcube.sources._framework.card import PixelPolicy
@@ -48,7 +48,7 @@ def render(toy, tmp_path):
             "colour": "keep",
             **policy,
         }
-        job = Job(
+        job = RenderJob(
             source="toy",
             folder=toy.folder,
             root=tmp_path,
@@ -216,7 +216,7 @@ def test_a_mask_that_is_carried_from_an_oblique_grid_lands_on_what_it_marks(tmp_
         ball(name, (90, 90, 70), (0.9, 0.8, 1.1), oblique)
     volume = read(ImageRef(paths=(tmp_path / "image.nii.gz",)))
     mask = MaskFile(paths=(tmp_path / "mask.nii.gz",), drawn_on=tmp_path / "drawn_on.nii.gz")
-    found = stack(read_mask(mask, volume))
+    found = stack_slices(read_mask(mask, volume))
     true = np.asarray(volume.slices) > 0
     assert 2 * (found & true).sum() / (found.sum() + true.sum()) > 0.95
 

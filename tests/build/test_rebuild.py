@@ -19,8 +19,8 @@ from medrcube.build.execution.local import LocalEngine, worker_died
 from medrcube.build.incremental import cache_database, changed_sources
 from medrcube.build.pipeline import build
 from medrcube.build.stages import source_result
-from medrcube.build.stages.plan import plan
-from medrcube.build.stages.render import Picture
+from medrcube.build.stages.plan import plan_jobs
+from medrcube.build.stages.render import RenderedPicture
 from medrcube.files.atomic import sha256_of
 from medrcube.sources._framework.contract import load_source
 from medrcube.sources._synthetic.images import picture
@@ -45,7 +45,7 @@ class Work:
     def __init__(self, monkeypatch):
         self.engine = Counting()
         self.scans, self.derived = Counter(), Counter()
-        scan, derive = changed_sources.scan, source_result.derive
+        scan, derive = changed_sources.scan, source_result.derive_questions
 
         def counting_scan(source, *args):
             self.scans[source.id] += 1
@@ -56,7 +56,7 @@ class Work:
             return derive(card, *args, **kwargs)
 
         monkeypatch.setattr(changed_sources, "scan", counting_scan)
-        monkeypatch.setattr(source_result, "derive", counting_derive)
+        monkeypatch.setattr(source_result, "derive_questions", counting_derive)
 
     def done(self):
         """(sources scanned, cases rendered, cases derived) since the last call."""
@@ -544,15 +544,16 @@ PARTS = ("build", "sources", "ontologies", "templates")
 BUILD = """
 import json, sys
 from pathlib import Path
-from medrcube.build import gathering, pipeline
+from medrcube.build import pipeline
+from medrcube.build.incremental import changed_sources
 from medrcube.build.execution.local import LocalEngine
 from medrcube.console.progress import Reporter
 from medrcube.sources._framework.contract import load_source
 from medrcube.workspace import Workspace
 
 scans = []
-scan = gathering.scan
-gathering.scan = lambda *given: scans.append(1) or scan(*given)
+scan = changed_sources.scan
+changed_sources.scan = lambda *given: scans.append(1) or scan(*given)
 assert pipeline.__file__.startswith(sys.argv[1]), pipeline.__file__
 for root in sys.argv[4:]:
     report = pipeline.build(
@@ -592,16 +593,20 @@ def _term(package):
 
 
 def _code(package):
-    _edit_text(package / "build" / "source_build.py", 'case.split or ""', 'case.split or "none"')
+    _edit_text(
+        package / "build" / "stages" / "source_result.py",
+        'case.split or ""',
+        'case.split or "none"',
+    )
 
 
 def test_a_rendering_of_which_less_was_kept_is_made_again(toy, raw, monkeypatch):
     """An edition that keeps one more number of a picture cannot read what an older one kept."""
-    job = plan(toy, raw, list(toy.scan(raw, "flat")))[0]
+    job = plan_jobs(toy, raw, list(toy.scan(raw, "flat")))[0]
     digests = {str(path): sha256_of(path) for path in job.case.files()}
     now = cache_database.content_key(job, digests)
-    older = [field.name for field in fields(Picture) if field.name != "look"]
-    monkeypatch.setattr(cache_database, "Picture", make_dataclass("Picture", older))
+    older = [field.name for field in fields(RenderedPicture) if field.name != "look"]
+    monkeypatch.setattr(cache_database, "RenderedPicture", make_dataclass("Picture", older))
     assert cache_database.content_key(job, digests) != now
 
 

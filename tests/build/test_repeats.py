@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.build.questions.fact_rules import UNDIAGNOSED, Query
+from medrcube.build.questions.fact_rules import UNDIAGNOSED, QuestionCandidate
 from medrcube.build.stages.deduplicate import CONTRADICTION, REPEAT, bar_repeats
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import Scope
@@ -59,7 +59,7 @@ def asked(case, diagnosis, pixels="equal", *, barred="", boxes="breast lesion"):
         (Task.ROI_GROUNDING, marked, "lesion", boxes, ""),
     ]
     return [
-        Query(
+        QuestionCandidate(
             task=task,
             sample=shown,
             field=field,

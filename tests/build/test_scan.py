@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from medrcube.build.stages.scan import scan, visit
+from medrcube.build.stages.scan import inspect_tree, scan
 from medrcube.errors import SourceError
 from medrcube.facts import BAD_ROW
 from medrcube.sources._framework.contract import opened_beside
@@ -142,7 +142,7 @@ def test_each_folder_is_listed_once_however_many_roots_are_tried(
         file.touch()
     time.sleep(0.05)  # a tree that was just written is looked at twice
     readings.clear()
-    assert visit(source, base / given).root == base / taken
+    assert inspect_tree(source, base / given).root == base / taken
     inside = {path: count for path, count in readings.items() if path.startswith(f"{base}/data/")}
     assert inside
     assert set(inside.values()) == {1}

@@ -14,7 +14,7 @@ from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
 from medrcube.build.release.write import release
 from medrcube.build.viewer.case_copies import plane_path
-from medrcube.build.viewer.table import copies_in
+from medrcube.build.viewer.table import read_copies
 from medrcube.sources._synthetic.images import CANARY
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import Workspace
@@ -67,17 +67,19 @@ def digests(root):
 def test_pictures_of_items_have_copies(built):
     workspace, report = built
     assert report.viewer.failed == ()
-    assert report.viewer.made == report.viewer.pictures == len(copies_in(workspace.viewer).rows) > 0
+    assert (
+        report.viewer.made == report.viewer.pictures == len(read_copies(workspace.viewer).rows) > 0
+    )
 
 
 def test_a_copy_is_the_stored_slice_and_its_neighbours(built):
     workspace, _ = built
-    row = max(copies_in(workspace.viewer).rows.values(), key=lambda it: len(it["slices"]))
+    row = max(read_copies(workspace.viewer).rows.values(), key=lambda it: len(it["slices"]))
     planes = [np.asarray(Image.open(plane_path(workspace.viewer, it))) for it in row["slices"]]
     assert len(planes) > 1
     assert planes[0].dtype == np.uint16
     assert row["unit"] == "HU"
-    axes = {tuple(it["spacing"]) for it in copies_in(workspace.viewer).rows.values()}
+    axes = {tuple(it["spacing"]) for it in read_copies(workspace.viewer).rows.values()}
     assert axes == {(2.0, 2.0), (3.0, 2.0)}  # axial slices, and those across them
 
 
@@ -120,7 +122,9 @@ def test_copies_that_are_missing_are_made_without_rendering(again):
     shutil.rmtree(again.root / "viewer")
     workspace, report = again()
     assert report.rendered == 0
-    assert report.viewer.made == report.viewer.pictures == len(copies_in(workspace.viewer).rows) > 0
+    assert (
+        report.viewer.made == report.viewer.pictures == len(read_copies(workspace.viewer).rows) > 0
+    )
 
 
 def test_one_slice_that_is_missing_is_made_again(again):
@@ -186,7 +190,7 @@ def test_a_slice_read_alone_has_the_other_files_of_its_series_beside_it(tmp_path
     workspace = replace(workspace, settings=settings)
     report = build(workspace, sources, LocalEngine(1), quiet)
     assert report.viewer.failed == ()
-    rows = copies_in(workspace.viewer).rows.values()
+    rows = read_copies(workspace.viewer).rows.values()
     stored = {}
     for path in (tmp_path / "raw").rglob("*.dcm"):
         header = dcmread(path)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medrcube.build.stages.plan import Artefact, Job
+from medrcube.build.stages.plan import Artefact, RenderJob
 from medrcube.facts import Case, ImageRef, MaskFile, Region
 from medrcube.sources._framework.card import PixelPolicy
 from medrcube.sources._synthetic import images
@@ -39,7 +39,7 @@ def job_of(toy, tmp_path):
             Region(field="region", value="g", shape=shape, evidence="a row") for shape in shapes
         )
         kinds = ("outline", "boxes") if shapes else ()
-        return Job(
+        return RenderJob(
             source="toy",
             folder=toy.folder,
             root=tmp_path,

@@ -4,7 +4,7 @@ import pytest
 
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.build.workspace_sources import sources_of
+from medrcube.build.workspace_sources import workspace_sources
 from medrcube.errors import MedrcubeError, WorkspaceError
 
 
@@ -19,16 +19,16 @@ def mapped(workspace, toy):
 def test_a_value_of_the_workspace_is_known_to_the_card(mapped, workspace, raw, write_case, quiet):
     write_case(raw, "q (1)")
     workspace = mapped(tumour={"q": ""}, region={"q": ""})
-    report = build(workspace, sources_of(workspace), LocalEngine(1), quiet)
+    report = build(workspace, workspace_sources(workspace), LocalEngine(1), quiet)
     assert (report.failures, report.sources[0].set_aside) == ((), 0)
     assert report.sources[0].cases == 7
 
 
 def test_a_value_of_the_workspace_changes_what_is_remembered_of_the_source(mapped, toy):
-    changed = sources_of(mapped(tumour={"q": ""}))["toy"].card.fingerprint
+    changed = workspace_sources(mapped(tumour={"q": ""}))["toy"].card.fingerprint
     assert changed not in {
         toy.card.fingerprint,
-        sources_of(mapped(tumour={"r": ""}))["toy"].card.fingerprint,
+        workspace_sources(mapped(tumour={"r": ""}))["toy"].card.fingerprint,
     }
 
 
@@ -42,19 +42,19 @@ def test_a_value_of_the_workspace_changes_what_is_remembered_of_the_source(mappe
 )
 def test_a_value_that_cannot_be_meant_is_refused_with_its_place(mapped, values, says):
     with pytest.raises(WorkspaceError, match=r"medrcube\.toml: \[values\.toy\.tum") as caught:
-        sources_of(mapped(**values))
+        workspace_sources(mapped(**values))
     assert says in str(caught.value)
 
 
 def test_a_source_that_does_not_exist_is_named_before_anything_is_built(workspace):
     with pytest.raises(MedrcubeError, match="no source is called 'toy'"):
-        sources_of(workspace)
+        workspace_sources(workspace)
 
 
 @pytest.mark.parametrize("given", ["view", "Projection", "projection"])
 def test_a_value_is_mapped_by_the_column_of_the_table_or_the_field_of_the_card(workspace, given):
     values = {"padchest": {given: {"UNK": "", "OBLIQUE": ""}}}
-    found = sources_of(replace(workspace, sources={}, values=values))
+    found = workspace_sources(replace(workspace, sources={}, values=values))
     assert found["padchest"].card.fields["view"].values["OBLIQUE"] == ""
 
 
@@ -65,5 +65,5 @@ def test_a_column_of_several_fields_and_a_misspelt_one_name_what_is_meant(worksp
     ):
         values = {"padchest": {given: {"x": ""}}}
         with pytest.raises(WorkspaceError) as caught:
-            sources_of(replace(workspace, sources={}, values=values))
+            workspace_sources(replace(workspace, sources={}, values=values))
         assert told in str(caught.value)

@@ -14,7 +14,7 @@ from pydicom import dcmread
 
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.build.stages.privacy_check import Copied, leaks, secret_identifiers, unsearchable
+from medrcube.build.stages.privacy_check import FixtureCopy, leaks, secret_identifiers, unsearchable
 from medrcube.console.progress import Reporter
 from medrcube.facts import BAD_ROW, Case, Grade, MaskFile, Skip
 from medrcube.ontologies.terms import load_terms
@@ -292,7 +292,7 @@ def test_no_identifier_reaches_an_output_byte(source, layout, built, fixture_tre
     for each in source.card.layouts:
         root = fixture_tree(source.id, each.name)
         cases = tuple(it for it in source.scan(root, each.name) if isinstance(it, Case))
-        copies.append(Copied(root=root, cases=cases))
+        copies.append(FixtureCopy(root=root, cases=cases))
     identifiers = secret_identifiers(copies)
     assert list(unsearchable(identifiers)) == []
     assert list(leaks(built(source.id, layout).root, identifiers)) == []

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from medrcube.build.questions.case_facts import ground_of
+from medrcube.build.questions.case_facts import facts_of_case
 from medrcube.facts import BAD_ROW, Case, State
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._formats.tables.tables import Row
@@ -193,7 +193,7 @@ def test_a_row_that_may_speak_of_any_picture_leaves_no_absence(
     cases = [it for it in after.values() if isinstance(it, Case)]
     assert cases
     for case in cases:
-        absent = ground_of(source.card, case, terms).absent.values()
+        absent = facts_of_case(source.card, case, terms).absent.values()
         assert not {mark.field for mark in absent} & set(fields), case.key
         assert not [it for it in case.regions if it.field in fields], case.key
         assert _statements(case) <= _statements(before[case.key])

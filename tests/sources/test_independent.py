@@ -30,11 +30,11 @@ from PIL import Image
 
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.build.pixels.case_image import choose, open_tiles
-from medrcube.build.questions.case_facts import ground_of
+from medrcube.build.pixels.case_image import choose_case_slices, open_case_images
+from medrcube.build.questions.case_facts import facts_of_case
 from medrcube.build.questions.item_table import items_from_frame
 from medrcube.build.regions.draw_shapes import bounding_box
-from medrcube.build.stages.plan import plan
+from medrcube.build.stages.plan import plan_jobs
 from medrcube.build.stages.scan import scan
 from medrcube.console.progress import Reporter
 from medrcube.errors import SourceError
@@ -104,13 +104,13 @@ class Reading:
         return found
 
     def present(self, cases):
-        grounds = [ground_of(self.source.card, case, TERMS) for case in cases]
+        grounds = [facts_of_case(self.source.card, case, TERMS) for case in cases]
         return _names(concept for ground in grounds for concept in ground.present)
 
     def absent(self, cases):
         """What is absent with grade A or B, and what a label says to be absent."""
         card = self.source.card
-        grounds = [ground_of(card, case, TERMS) for case in cases]
+        grounds = [facts_of_case(card, case, TERMS) for case in cases]
         marks = [pair for ground in grounds for pair in ground.absent.items()]
         labels = [label for case in cases for label in case.labels]
         return _names(c for c, mark in marks if mark.grade <= Grade.B) | _names(
@@ -316,9 +316,9 @@ def test_an_image_without_a_free_licence_is_not_passed_on(name, file, reading):
 
 def _masks(seen, case):
     """Boxes of the regions on the slice that is shown, by concept, and the picture's size."""
-    (job,) = plan(seen.source, seen.root, [case])
-    tiles = open_tiles(job)
-    choice = choose(job, tiles)[0]
+    (job,) = plan_jobs(seen.source, seen.root, [case])
+    tiles = open_case_images(job)
+    choice = choose_case_slices(job, tiles)[0]
     boxes = {}
     for number, mask in tiles[0].masks_on(choice.index).items():
         boxes.setdefault(job.concepts[number], []).append(bounding_box(mask))

@@ -4,7 +4,7 @@ import nibabel
 import numpy as np
 import pytest
 
-from medrcube.build.pixels.geometry import display
+from medrcube.build.pixels.geometry import reorient
 from medrcube.build.readers.nifti import read
 from medrcube.errors import ReadError
 from medrcube.sources._formats.nifti_masks import load_labels, slice_at
@@ -46,7 +46,7 @@ def _block():
 @pytest.mark.parametrize("axes", [(0, 1, 2), (1, 2, 0), (2, 0, 1)])
 def test_slices_are_counted_as_the_build_shows_them(write, axes, signs, plane):
     path = write(axes, signs)
-    shown = display(read(path), plane)
+    shown = reorient(read(path), plane)
     areas = (np.asarray(shown.slices) > 0).sum(axis=(1, 2))
     marked = load_labels(path).marked()
     assert marked.areas(plane).tolist() == areas.tolist()
@@ -61,7 +61,7 @@ def test_a_slice_is_found_again_on_a_grid_of_other_spacing(write, tmp_path, plan
     fine.affine[:3, 3] = (4.5 + 15, 4.5 + 19, 4.5)
     path = tmp_path / "fine.nii"
     nibabel.save(nibabel.Nifti1Image(fine.dataobj, fine.affine), path)
-    shown = display(read(path), plane)
+    shown = reorient(read(path), plane)
     index = slice_at(shown, place)
     back = shown.affine @ [index, *((np.asarray(shown.slices.shape[1:]) - 1) / 2), 1]
     axis = {"axial": 2, "coronal": 1, "sagittal": 0}[plane]

@@ -7,9 +7,9 @@ import nibabel
 import numpy as np
 import pytest
 
-from medrcube.build.pixels.case_image import open_tiles
-from medrcube.build.pixels.volume import stack
-from medrcube.build.stages.plan import plan
+from medrcube.build.pixels.case_image import open_case_images
+from medrcube.build.pixels.volume import stack_slices
+from medrcube.build.stages.plan import plan_jobs
 from medrcube.errors import ReadError
 from medrcube.facts import Case, MaskFile
 from medrcube.sources.registry import find_sources
@@ -102,14 +102,14 @@ def masked(request, tmp_path_factory):
     found = list(of_mask[usable[0]].values())
     for path in {path for case in found for path in case.files() if _VOLUMES.search(path.name)}:
         move(path, lambda affine, _: realistic() @ affine)
-    return plan(source, root, found), usable[0]
+    return plan_jobs(source, root, found), usable[0]
 
 
 def _opens(source, root):
     def opens(case):
-        (job,) = plan(source, root, [case])
+        (job,) = plan_jobs(source, root, [case])
         try:
-            open_tiles(job)
+            open_case_images(job)
         except ReadError:
             return False
         return True
@@ -119,7 +119,7 @@ def _opens(source, root):
 
 def test_a_mask_on_the_grid_of_its_image_is_taken(masked):
     jobs, _ = masked
-    assert all(open_tiles(job) for job in jobs)
+    assert all(open_case_images(job) for job in jobs)
 
 
 @pytest.mark.parametrize("wrong", WRONG)
@@ -187,8 +187,8 @@ def loaded(path):
 def _marks(job):
     """Marked voxels of each region, on its image as displayed."""
     return [
-        {number: np.argwhere(stack(mask)).tolist() for number, mask in tile.masks.items()}
-        for tile in open_tiles(job)
+        {number: np.argwhere(stack_slices(mask)).tolist() for number, mask in tile.masks.items()}
+        for tile in open_case_images(job)
     ]
 
 
@@ -210,7 +210,7 @@ def test_a_mask_of_another_size_is_refused_for_every_case_that_it_marks(masked):
 def _refusal(job):
     """Why a mask is refused: with its volume, or with the place alone where a picture is kept."""
     try:
-        tiles = open_tiles(job)
+        tiles = open_case_images(job)
     except ReadError as error:
         return error.code
     refused = [tile.unplaced or tile.misled for tile in tiles]

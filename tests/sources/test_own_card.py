@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from medrcube.build.stages.plan import plan
+from medrcube.build.stages.plan import plan_jobs
 from medrcube.errors import CardError
 from medrcube.facts import Case, ImageRef
 from medrcube.sources._framework.card import load_card
@@ -121,7 +121,7 @@ def test_a_changed_number_reaches_the_adapter_and_its_pictures_at_once(toy_sourc
     def of(side):
         text = f"{toy_card}\n[numbers]\nside_px = {side} # counted\n"
         source = load_source(toy_source(card=text, adapter=ASKING))
-        (job,) = plan(source, source.folder, [CASE])
+        (job,) = plan_jobs(source, source.folder, [CASE])
         return source.hook("frames")(None, None), job.hooks
 
     (before, old), (after, new) = of(3), of(4)

@@ -4,7 +4,7 @@ import nibabel
 import numpy as np
 import pytest
 
-from medrcube.build.pixels.geometry import display
+from medrcube.build.pixels.geometry import reorient
 from medrcube.build.readers.nifti import read
 from medrcube.errors import ReadError, SourceError
 from medrcube.facts import Case, Skip
@@ -29,7 +29,7 @@ def scanned(tmp_path):
 
 
 def _chosen(name, case):
-    volume = display(read(case.images[0].paths[0]), case.plane or "axial")
+    volume = reorient(read(case.images[0].paths[0]), case.plane or "axial")
     return SOURCES[name].hook("frames")(case, volume)
 
 

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from medrcube.build.questions.case_facts import ground_of
-from medrcube.build.stages.contradictions import hear
+from medrcube.build.questions.case_facts import facts_of_case
+from medrcube.build.stages.contradictions import check_labels
 from medrcube.facts import Case
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._formats.tables.tables import read_csv
@@ -50,7 +50,9 @@ def heard(real_raw):
             pytest.skip(f"no real sample at {root}")
         card = find_sources()[source].card
         cases = [it for it in find_sources()[source].scan(root, layout) if isinstance(it, Case)]
-        grounds = {it.key: ground_of(card, hear(card, it, TERMS).case, TERMS) for it in cases}
+        grounds = {
+            it.key: facts_of_case(card, check_labels(card, it, TERMS).case, TERMS) for it in cases
+        }
         rows = {row[name]: row for row in read_csv(root / table, columns=(name,))}
         return card, rows, grounds
 

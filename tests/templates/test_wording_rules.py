@@ -4,8 +4,8 @@ from dataclasses import fields, replace
 
 import pytest
 
-from medrcube.build.questions.fact_rules import Query
-from medrcube.build.questions.question_wording import own_names, wording
+from medrcube.build.questions.fact_rules import QuestionCandidate
+from medrcube.build.questions.question_wording import own_names, wording_values
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import FactKind, Scope
 from medrcube.ontologies.distractor_safety import Ground
@@ -45,7 +45,7 @@ def asked(task, key, group, anatomy, modality, *, scope=Scope.IMAGE, artefact="c
         Sample(**BLANK), anatomy=anatomy, modality=modality, frames="0", artefact=artefact
     )
     ground = Ground(present={}, absent={}, unknown=frozenset(), anatomy=anatomy, modality=modality)
-    return Query(
+    return QuestionCandidate(
         task=task, sample=sample, field="f", key=key, scope=scope, ground=ground, group=group
     )
 
@@ -62,7 +62,7 @@ def errors(query, labels, *, ranks=()):
         grouped=query.group is not None,
         ranks=ranks,
     )
-    values = wording(query, TERMS, RELATIONS, labels)
+    values = wording_values(query, TERMS, RELATIONS, labels)
     return [
         (question, labels[key], flaw.rule)
         for name in wording_names(query.task)
@@ -122,7 +122,7 @@ NUMBERED = [
 @pytest.mark.parametrize(("task", "artefact", "word", "label"), NUMBERED, ids=str)
 def test_no_wording_breaks_a_rule_with_boxes_or_frames(task, artefact, word, label):
     query = asked(task, label, None, Anatomy.HEART, Modality.MRI, artefact=artefact)
-    values = wording(query, TERMS, RELATIONS)
+    values = wording_values(query, TERMS, RELATIONS)
     draft = Draft(
         question="",
         options=(f"{word} 1", f"{word} 2"),

@@ -12,7 +12,7 @@ import numpy as np
 from pydicom.dataset import Dataset
 from pydicom.uid import RLELossless
 
-from medrcube.build.pixels.order_statistics import parts
+from medrcube.build.pixels.order_statistics import row_blocks
 from medrcube.build.pixels.volume import Array
 from medrcube.build.readers.read_errors import unreadable, unsupported
 
@@ -62,7 +62,7 @@ def stored_values(header: Dataset, pixels: Array) -> Array:
     below = high + 1 - stored
     if above < 0 or (above == 0 and below == 0):
         return pixels
-    if below == 0 and all(np.array_equal(it << above >> above, it) for it in parts(pixels)):
+    if below == 0 and all(np.array_equal(it << above >> above, it) for it in row_blocks(pixels)):
         return pixels
     values: Array = pixels << above >> (above + below)
     return values

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydicom.dataset import Dataset
 
-from medrcube.build.pixels.volume import Greys, LookupTable
+from medrcube.build.pixels.volume import LookupTable, PixelSemantics
 from medrcube.errors import ReadError
 
 TAGS = (
@@ -85,7 +85,7 @@ _SPACINGS = ("PixelSpacing", "ImagerPixelSpacing", "NominalScannedPixelSpacing")
 _UNEVEN = 0.05
 
 
-def greys_of(header: Dataset, frames: Sequence[int]) -> Greys:
+def pixel_semantics_of(header: Dataset, frames: Sequence[int]) -> PixelSemantics:
     """Meaning of the stored values of some frames; see ``common_window`` for their windows."""
     signed = bool(header.get("PixelRepresentation"))
     rescales = {rescale_of(header, k) for k in frames}
@@ -93,7 +93,7 @@ def greys_of(header: Dataset, frames: Sequence[int]) -> Greys:
     modality = _table(header, header, "ModalityLUTSequence", signed=signed)
     windows, function, median_of = common_window([_windows(header, k) for k in frames])
     voi = _group(header, frames[0], "FrameVOILUTSequence", "VOILUTSequence")
-    return Greys(
+    return PixelSemantics(
         slope=slope,
         intercept=intercept,
         modality_table=modality,

@@ -22,8 +22,8 @@ from pydicom.uid import UID, DeflatedExplicitVRLittleEndian, JPEGBaseline8Bit, J
 
 from medrcube.build.pixels.volume import (
     Array,
-    Greys,
     LazySlices,
+    PixelSemantics,
     Volume,
     without_equal_channels,
 )
@@ -32,8 +32,8 @@ from medrcube.build.readers.dicom.bits import check_bits, stored_values
 from medrcube.build.readers.dicom.header import (
     TAGS,
     geometry_of,
-    greys_of,
     pixel_millimetres,
+    pixel_semantics_of,
     rescale_of,
 )
 from medrcube.build.readers.dicom.truncation import has_pixel_data, is_whole
@@ -68,17 +68,17 @@ _HEAD = 1024
 _STEP = 1 << 20
 _LOSSY_JPEG = (JPEGBaseline8Bit, JPEGExtended12Bit)
 # A window that leaves 8-bit values as they are: colour that turned out grey is ready to show.
-AS_SHOWN = Greys(windows=((128.0, 256.0),))
+AS_SHOWN = PixelSemantics(windows=((128.0, 256.0),))
 
 
 @discreet()
 def read(path: Path, frame: int | None = None, member: str | None = None) -> Volume:  # noqa: ARG001
     """Read one file; frames of a multi-frame file are decoded when they are asked for.
 
-    Grey frames are stored values, and ``Greys`` says what the header makes of them. Where the
-    slices of one body are scaled differently, as in PET, they are given in modality values
-    (float32) instead. Colour is RGB; a single picture without colour becomes grey, while a stack
-    that is decoded on demand stays RGB.
+    Grey frames are stored values, whose meaning ``PixelSemantics`` gives. Where the slices of one
+    body are scaled differently, as in PET, they are modality values (float32) instead. Colour is
+    RGB; a single picture without colour becomes grey, while a stack that is decoded on demand
+    stays RGB.
 
     Raises:
         ReadError: code ``no-pixels``, ``unsupported-syntax`` (retired codings),
@@ -93,12 +93,12 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
     try:
         spacing, affine = geometry_of(header, frames)
         measured = pixel_millimetres(header, frames[0]) is not None
-        greys = greys_of(header, frames)
+        greys = pixel_semantics_of(header, frames)
         rescales = [rescale_of(header, k) for k in frames]
     except ReadError as error:
         raise ReadError(f"{path.name}: {error}", code=error.code) from error
     except DAMAGE as error:
-        raise broken(path, error) from None
+        raise damaged_elements(path, error) from None
     photometric = str(header.get("PhotometricInterpretation", ""))
     if photometric not in (*GREY, *COLOUR, PALETTE):
         raise unsupported(path, "has a photometric interpretation that is not read")
@@ -147,7 +147,7 @@ def modality_of(path: Path) -> str:
     except (MemoryError, ReadError):
         raise
     except Exception as error:  # noqa: BLE001  # damaged elements raise nearly any type
-        raise broken(path, error) from None
+        raise damaged_elements(path, error) from None
 
 
 def _ids(header: Dataset, frames: int) -> dict[str, int]:
@@ -216,7 +216,7 @@ def open_header(path: Path, tags: tuple[str, ...] = TAGS) -> Dataset:
         raise
     except Exception as error:  # noqa: BLE001
         # Damaged elements raise nearly any type; the message may quote their content.
-        raise broken(path, error) from None
+        raise damaged_elements(path, error) from None
     if not header.get("Rows") or not header.get("Columns"):
         raise ReadError(
             f"{path.name}: is DICOM without a picture (a report, a plan or a directory?); "
@@ -320,7 +320,7 @@ def decode_frame(path: Path, header: Dataset, k: int) -> Array:
     except EOFError:
         raise truncated(path, "its pixel data end early") from None
     except (AttributeError, ValueError) as error:
-        raise broken(path, error) from None
+        raise damaged_elements(path, error) from None
     except BaseException as error:
         # The RLE decoder is Rust: its panics are no Exception (PyO3).
         panic = type(error).__name__ == "PanicException"
@@ -401,7 +401,7 @@ def _eight_bit(picture: Array) -> Array:
     return (picture >> 8 if picture.max() > 255 else picture).astype(np.uint8)
 
 
-def broken(path: Path, error: Exception) -> ReadError:
+def damaged_elements(path: Path, error: Exception) -> ReadError:
     """Damaged elements; the message does not quote them, for they may hold an identifier."""
     return unreadable(
         path, f"has damaged DICOM elements ({error.__class__.__name__}); get the file again"

@@ -14,8 +14,14 @@ from pydicom.pixels.utils import pixel_array
 from medrcube.build.pixels.geometry import index_map, nearest_index
 from medrcube.build.pixels.volume import Array, Volume
 from medrcube.build.readers.dicom.header import geometry_of
-from medrcube.build.readers.dicom.image import DAMAGE, broken, decode_stored, frames_of, open_header
-from medrcube.build.readers.last_files_cache import remember
+from medrcube.build.readers.dicom.image import (
+    DAMAGE,
+    damaged_elements,
+    decode_stored,
+    frames_of,
+    open_header,
+)
+from medrcube.build.readers.last_files_cache import cache_last_files
 from medrcube.build.readers.read_errors import (
     check_frame_of_reference,
     truncated,
@@ -116,7 +122,7 @@ def _placed(
             yield k, _on_slice(path, frame, marked, k, volume)
 
 
-@remember
+@cache_last_files
 def _parse(path: Path) -> _Segmentation:
     header = open_header(path, _TAGS)
     kind = str(header.get("SegmentationType") or "")
@@ -131,7 +137,7 @@ def _parse(path: Path) -> _Segmentation:
     except ReadError as error:
         raise ReadError(f"{path.name}: {error}", code=error.code) from error
     except DAMAGE as error:
-        raise broken(path, error) from None
+        raise damaged_elements(path, error) from None
     return _Segmentation(header, kind, segments, frames)
 
 
@@ -187,17 +193,17 @@ def _decode(path: Path, header: Dataset, number: int) -> Array:
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001  # decoders raise nearly any type
-        raise broken(path, error) from None
+        raise damaged_elements(path, error) from None
 
 
-@remember
+@cache_last_files
 def _all_frames(path: Path) -> Array:
     try:
         whole = np.asarray(pixel_array(path))
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001  # decoders raise nearly any type
-        raise broken(path, error) from None
+        raise damaged_elements(path, error) from None
     return whole[None] if whole.ndim == 2 else whole
 
 

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydicom.dataset import Dataset
 
-from medrcube.build.pixels.volume import Array, Greys, LazySlices, LookupTable, Volume
+from medrcube.build.pixels.volume import Array, LazySlices, LookupTable, PixelSemantics, Volume
 from medrcube.build.readers.dicom.header import (
     common_window,
-    greys_of,
     normal_of,
+    pixel_semantics_of,
     pixel_size,
     stack_geometry,
 )
@@ -26,7 +26,7 @@ from medrcube.build.readers.dicom.image import (
     DAMAGE,
     GREY,
     PALETTE,
-    broken,
+    damaged_elements,
     decode_frame,
     open_header,
 )
@@ -58,7 +58,7 @@ class _Slice:
     number: float
     position: NDArray[np.float64]
     orientation: NDArray[np.float64]
-    greys: Greys
+    greys: PixelSemantics
     dtype: np.dtype[Any]
     size: tuple[float, float] | None
     thickness: float
@@ -167,7 +167,7 @@ def _open(path: Path) -> _Slice:
             number=float("inf") if number in {None, ""} else float(number),
             position=position,
             orientation=orientation,
-            greys=greys_of(header, (0,)),
+            greys=pixel_semantics_of(header, (0,)),
             dtype=_dtype(header),
             size=pixel_size(header, 0),
             thickness=float(header.get("SliceThickness") or 0) or 1.0,
@@ -175,7 +175,7 @@ def _open(path: Path) -> _Slice:
     except ReadError as error:
         raise ReadError(f"{path.name}: {error}", code=error.code) from error
     except DAMAGE as error:
-        raise broken(path, error) from None
+        raise damaged_elements(path, error) from None
     for name, value, expected in (
         ("ImagePositionPatient", position, 3),
         ("ImageOrientationPatient", orientation, 6),
@@ -265,7 +265,7 @@ def _check_copies(here: Sequence[_Slice]) -> None:
                 )
 
 
-def _common_greys(files: Sequence[_Slice]) -> tuple[Greys, bool]:
+def _common_greys(files: Sequence[_Slice]) -> tuple[PixelSemantics, bool]:
     """Meaning of the values of a whole series, and whether they must be made equal first."""
     if files[0].colour:
         return AS_SHOWN, False

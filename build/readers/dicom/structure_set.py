@@ -14,8 +14,8 @@ from pydicom.dataset import Dataset
 
 from medrcube.build.pixels.geometry import nearest_index
 from medrcube.build.pixels.volume import Volume
-from medrcube.build.readers.dicom.image import broken, check_deflated
-from medrcube.build.readers.last_files_cache import remember
+from medrcube.build.readers.dicom.image import check_deflated, damaged_elements
+from medrcube.build.readers.last_files_cache import cache_last_files
 from medrcube.build.readers.read_errors import check_frame_of_reference, unsupported
 from medrcube.build.regions import polygon_fill
 from medrcube.build.regions.region_mask import Mask
@@ -121,7 +121,7 @@ def _rasterise(
     def enclosed(lines: Sequence[polygon_fill.Points]) -> NDArray[np.bool_]:
         picture = np.zeros((rows, columns), np.bool_)
         for line in lines:
-            picture ^= polygon_fill.fill(line, (rows, columns))
+            picture ^= polygon_fill.fill_polygon(line, (rows, columns))
         return picture
 
     return Mask.of((count, rows, columns), ((k, enclosed(lines)) for k, lines in drawn.items()))
@@ -162,7 +162,7 @@ def _check_heights(path: Path, heights: Mapping[int, list[float]]) -> None:
         )
 
 
-@remember
+@cache_last_files
 def _parse(path: Path) -> Mapping[str, list[_Roi]]:
     """Every ROI by name; a name that occurs twice has two entries."""
     try:
@@ -182,7 +182,7 @@ def _parse(path: Path) -> Mapping[str, list[_Roi]]:
     except (MemoryError, ReadError):
         raise
     except Exception as error:  # noqa: BLE001  # damaged elements raise nearly any type
-        raise broken(path, error) from None
+        raise damaged_elements(path, error) from None
     return found
 
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from medrcube.build.audit.batch_audit import audit, describe_rules
+from medrcube.build.audit.batch_audit import audit_batch, describe_rules
 from medrcube.build.audit.batch_rules import BATCH_RULES
 from medrcube.build.questions.item_table import Item, Option
 from medrcube.build.stages.samples import Sample
@@ -70,7 +70,7 @@ def item(number=0, *, key=0, texts=("edema", "nodule"), **changes):
 
 def failures(*items):
     """What is wrong with items one by one."""
-    found = audit([sample(n) for n in range(9)], items, [], {})["failures"]
+    found = audit_batch([sample(n) for n in range(9)], items, [], {})["failures"]
     return [failure for failure in found if not failure.startswith("batch rule ")]
 
 
@@ -119,7 +119,7 @@ def test_an_item_that_breaks_a_rule_of_level_error_stops_a_release():
 
 
 def test_every_rule_is_counted_also_those_that_no_item_bends():
-    found = audit([sample(0), sample(1)], [item(0), item(1)], [], {})
+    found = audit_batch([sample(0), sample(1)], [item(0), item(1)], [], {})
     assert set(found["item_rules"]) == {rule.id for rule in RULES}
     assert found["item_rules"]["length"]["items"] == 2
     assert found["item_rules"]["negative-stem"]["items"] == 0
@@ -127,20 +127,20 @@ def test_every_rule_is_counted_also_those_that_no_item_bends():
 
 
 def test_a_leak_is_stated_and_stops_nothing():
-    found = audit([sample(n) for n in range(40)], leaky(), [], {})
+    found = audit_batch([sample(n) for n in range(40)], leaky(), [], {})
     assert found["batch_rules"]["key-position"]["holds"] is False
     assert found["failures"] == []
 
 
 def test_an_option_that_is_always_the_key_stops_a_release():
-    found = audit([sample(n) for n in range(9)], [item(n, key=0) for n in range(9)], [], {})
+    found = audit_batch([sample(n) for n in range(9)], [item(n, key=0) for n in range(9)], [], {})
     (failure,) = found["failures"]
     assert failure.startswith("batch rule even-keys: toy, Abnormality Diagnosis: ")
     assert any(line.startswith("ERROR even-keys: ") for line in describe_rules(found))
 
 
 def test_people_see_what_was_stopped_what_is_bent_and_which_rules_of_the_batch_fail():
-    found = audit([sample(n) for n in range(40)], leaky(), [], {})
+    found = audit_batch([sample(n) for n in range(40)], leaky(), [], {})
     found["dropped"] = {"A: lint text-leak": 2, "B: lint text-leak": 1, "B: scope": 7}
     lines = describe_rules(found)
     assert lines[0] == "not asked: scope (7); all in audit.json"
@@ -157,7 +157,7 @@ def test_the_most_frequent_answer_is_named_with_its_share():
     items = [item(n, texts=("edema", "nodule")) for n in range(3)] + [
         item(3, texts=("mass", "edema"))
     ]
-    found = audit([sample(n) for n in range(4)], items, [], {})["most_frequent_answer"]
+    found = audit_batch([sample(n) for n in range(4)], items, [], {})["most_frequent_answer"]
     cell = found["toy / Abnormality Diagnosis"]
     assert cell == {"n": 4, "answer": "edema", "share": 0.75, "chance": 0.5}
 
@@ -170,7 +170,7 @@ def test_equal_pictures_of_two_cases_are_listed_once():
         sample(4, pixel_sha256="z", case="same"),
         sample(5, pixel_sha256="z", case="same"),
     ]
-    assert audit(samples, [], [], {})["duplicate_pictures"] == [
+    assert audit_batch(samples, [], [], {})["duplicate_pictures"] == [
         {"pixel_sha256": "x", "cases": ["toy/c1", "toy/c2"], "patients": 2, "sources": 1}
     ]
 
@@ -179,9 +179,9 @@ def test_counts_are_ready_for_json_in_any_order_of_the_input():
     samples = [sample(n) for n in range(9)]
     items = [item(n, key=n % 2) for n in range(9)]
     problem = Problem(source="toy", case="c", stage="render", code="blank", message="m")
-    first = audit(samples, items, [problem], {"toy": 3})
+    first = audit_batch(samples, items, [problem], {"toy": 3})
     items.reverse()
-    again = audit(samples[::-1], items, [problem], {"toy": 3})
+    again = audit_batch(samples[::-1], items, [problem], {"toy": 3})
     assert json.dumps(first, sort_keys=True) == json.dumps(again, sort_keys=True)
     assert first["by_voxel"] == {"Chest / X-ray / Abnormality Diagnosis": 9}
     assert first["by_grade"] == {"A": 9}

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medrcube.build.audit.batch_rules import BATCH_RULES, batch_rules
-from medrcube.build.audit.key_words import far_out, key_words
+from medrcube.build.audit.key_words import hoeffding_bound, key_words
 from medrcube.build.audit.leakage_tests import ALL
 from medrcube.build.audit.shortcut_baselines import (
     chi_square_p,
@@ -23,7 +23,7 @@ from medrcube.build.audit.shortcut_baselines import (
     other_keys,
 )
 from medrcube.build.questions.item_table import Item, Option
-from medrcube.build.questions.key_balance import even, uneven
+from medrcube.build.questions.key_balance import drop_unbalanced, unbalanced_options
 from medrcube.build.reference.audit_rules import rules_page
 from medrcube.build.stages.samples import Sample
 
@@ -250,7 +250,7 @@ def test_how_far_out_a_count_is_bounds_the_binomial_tail(items, data):
         math.comb(items, k) * chance**k * (1 - chance) ** (items - k)
         for k in (range(keyed, items + 1) if keyed > items * chance else range(keyed + 1))
     )
-    assert far_out(keyed, items * chance, items) >= tail * (1 - 1e-9)
+    assert hoeffding_bound(keyed, items * chance, items) >= tail * (1 - 1e-9)
 
 
 def test_who_holds_the_other_keys_of_a_block_names_the_last():
@@ -301,16 +301,18 @@ def test_a_modality_is_compared_over_all_sources_and_a_view_is_not():
             item(n, ("CT", "MRI"), n % 2, task=task, source=("a", "b")[n % 2]) for n in range(40)
         ]
 
-    assert uneven(of("Modality Recognition")) == []
-    assert {it.place for it in uneven(of("View Recognition"))} == {"a", "b"}
-    assert {it.place for it in uneven(of("Modality Recognition")[::2])} == {"all sources"}
+    assert unbalanced_options(of("Modality Recognition")) == []
+    assert {it.place for it in unbalanced_options(of("View Recognition"))} == {"a", "b"}
+    assert {it.place for it in unbalanced_options(of("Modality Recognition")[::2])} == {
+        "all sources"
+    }
 
 
 def test_what_is_uneven_is_left_out_until_nothing_is():
     made = even_batch(40)
     made += [item(100 + n, (*FOUR[:2], "mass"), n % 2) for n in range(10)]
-    kept = even(made)
-    assert uneven(kept) == []
+    kept = drop_unbalanced(made)
+    assert unbalanced_options(kept) == []
     assert [it.id for it in kept] == [it.id for it in made[:40]]
 
 

@@ -6,9 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from medrcube.build.audit.conditional_logit import ChoiceModel, Question, cross_validate, folds
+from medrcube.build.audit.conditional_logit import (
+    ConditionalLogit,
+    LogitQuestion,
+    cross_validate,
+    folds,
+)
 from medrcube.build.audit.leakage_features import option_features
-from medrcube.build.audit.leakage_tests import ALL, groups_of, options_only, score, text_only
+from medrcube.build.audit.leakage_tests import (
+    ALL,
+    groups_of,
+    options_only,
+    score_against_chance,
+    text_only,
+)
 from medrcube.build.questions.item_table import Item, Option
 from medrcube.build.stages.samples import Sample
 
@@ -236,7 +247,7 @@ def test_the_same_patient_name_in_two_sources_is_two_patients():
 def test_no_model_has_seen_the_group_that_it_is_asked_about():
     """Each pair of questions has a label of its own: only by seeing the twin could it score."""
     questions = [
-        Question(options=({f"good {n // 2}": 1.0}, {f"bad {n // 2}": 1.0}), key=0)
+        LogitQuestion(options=({f"good {n // 2}": 1.0}, {f"bad {n // 2}": 1.0}), key=0)
         for n in range(40)
     ]
     apart = cross_validate(questions, [f"g{n // 2}" for n in range(40)])
@@ -281,16 +292,16 @@ def test_lengths_and_shared_words_can_be_seen():
 
 
 def test_the_model_learns_a_weight_and_breaks_ties_by_lot():
-    model = ChoiceModel([Question(options=({"a": 1.0}, {"b": 1.0}), key=0)] * 40)
-    assert model.hit(Question(options=({"b": 1.0}, {"a": 1.0}), key=1)) == 1
-    assert model.hit(Question(options=({"b": 1.0}, {"a": 1.0}), key=0)) == 0
-    assert model.hit(Question(options=({"new": 1.0}, {}, {"other": 1.0}), key=1)) == 1 / 3
+    model = ConditionalLogit([LogitQuestion(options=({"a": 1.0}, {"b": 1.0}), key=0)] * 40)
+    assert model.hit(LogitQuestion(options=({"b": 1.0}, {"a": 1.0}), key=1)) == 1
+    assert model.hit(LogitQuestion(options=({"b": 1.0}, {"a": 1.0}), key=0)) == 0
+    assert model.hit(LogitQuestion(options=({"new": 1.0}, {}, {"other": 1.0}), key=1)) == 1 / 3
 
 
 def test_the_standard_error_is_that_of_lots_or_of_groups_whichever_is_larger():
-    alone = score([(float(n % 4 == 0), 0.25, f"g{n}") for n in range(100)])
+    alone = score_against_chance([(float(n % 4 == 0), 0.25, f"g{n}") for n in range(100)])
     assert alone["se"] == pytest.approx((0.25 * 0.75 / 100) ** 0.5, rel=0.01)
-    together = score([(float(n < 24), 0.25, f"g{n // 12}") for n in range(96)])
+    together = score_against_chance([(float(n < 24), 0.25, f"g{n // 12}") for n in range(96)])
     assert together["groups"] == 8
     assert together["se"] == pytest.approx((0.25 * 0.75 / 7) ** 0.5)
     assert together["within"]

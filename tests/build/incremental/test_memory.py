@@ -119,34 +119,37 @@ def _global(module, name):
 )
 def test_a_foreign_record_runs_no_code(module, name):
     with pytest.raises(pickle.UnpicklingError, match="must not hold"):
-        result_cache.load(_global(module, name))
+        result_cache.parse_record(_global(module, name))
 
 
 def test_a_record_of_a_scan_is_read_back_as_it_was(toy, raw):
     found = scan(toy, raw, KEY).cases
-    assert result_cache.load(result_cache.dump(found)) == found
+    assert result_cache.parse_record(result_cache.dump_record(found)) == found
 
 
 @given(place=st.floats(0, 1, exclude_max=True), byte=st.integers(0, 255), cut=st.booleans())
 def test_a_damaged_record_is_read_or_refused_but_never_ends_a_build(place, byte, cut):
-    whole = result_cache.dump(
+    whole = result_cache.dump_record(
         (Skip(key="a", reason="b" * 40), State.ABSENT, Scope.STUDY, Path("c"))
     )
     at = int(place * len(whole))
     with contextlib.suppress(pickle.UnpicklingError):
-        result_cache.load(whole[:at] if cut else whole[:at] + bytes([byte]) + whole[at + 1 :])
+        result_cache.parse_record(
+            whole[:at] if cut else whole[:at] + bytes([byte]) + whole[at + 1 :]
+        )
 
 
 def test_a_record_holds_no_call_but_of_its_own_kinds():
     """Python 3.11.2 keeps a member of an enumeration as a call of getattr, if it is let."""
     kinds = (State.ABSENT, Scope.STUDY, Grade.A, Visible.PARTLY, Modality.CT)
-    record = result_cache.dump(kinds)
+    record = result_cache.dump_record(kinds)
     assert b"getattr" not in record
-    assert result_cache.load(record) == kinds
+    assert result_cache.parse_record(record) == kinds
 
 
 @pytest.mark.parametrize(
-    "record", [b"", b"\x80", result_cache.dump(("another", "kind")), _global("builtins", "getattr")]
+    "record",
+    [b"", b"\x80", result_cache.dump_record(("another", "kind")), _global("builtins", "getattr")],
 )
 def test_a_record_that_cannot_be_used_counts_as_never_kept(counting, raw, cache, record):
     source, looks = counting

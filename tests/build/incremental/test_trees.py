@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from medrcube.build.incremental import file_states
-from medrcube.build.incremental.file_states import look, look_around, state_of
+from medrcube.build.incremental.file_states import file_state, snapshot, snapshot_parent
 from medrcube.sources._framework.raw_tree.raw_tree import walk
 
 
@@ -22,11 +22,11 @@ def tree(tmp_path):
 
 def test_the_files_come_in_the_order_of_a_walk(tree):
     (tree / "again").symlink_to("b")
-    assert list(look(tree).states) == list(walk(tree))
+    assert list(snapshot(tree).states) == list(walk(tree))
 
 
 def test_a_tree_in_which_nothing_happens_keeps_its_digest(tree):
-    assert look(tree).digest == look(tree).digest
+    assert snapshot(tree).digest == snapshot(tree).digest
 
 
 def _swap(tree):
@@ -60,51 +60,51 @@ def _pipe(tree):
 
 @pytest.mark.parametrize("change", [_swap, _edit_unseen, _copy_over, _rename, _remove, _pipe])
 def test_every_change_shows(tree, change):
-    before = look(tree)
+    before = snapshot(tree)
     change(tree)
-    assert look(tree).digest != before.digest
+    assert snapshot(tree).digest != before.digest
 
 
 def test_a_link_has_the_inode_of_what_it_leads_to(tree):
     """Files of one archive can have one size and one time, so that nothing else tells them."""
     (tree / "link").symlink_to("b/1.txt")
-    assert look(tree).states["link"].inode == (tree / "b" / "1.txt").stat().st_ino
+    assert snapshot(tree).states["link"].inode == (tree / "b" / "1.txt").stat().st_ino
 
 
 def test_a_link_that_leads_elsewhere_shows(tree):
     (tree / "link").symlink_to("b/1.txt")
-    before = look(tree)
+    before = snapshot(tree)
     (tree / "link").unlink()
     (tree / "link").symlink_to("b/2.txt")
-    assert look(tree).digest != before.digest
+    assert snapshot(tree).digest != before.digest
 
 
 def test_a_file_that_was_just_written_is_waited_for(tree):
     (tree / "a.txt").write_text("new")
-    found = look(tree)
+    found = snapshot(tree)
     assert found.settled
     assert time.time_ns() > found.states["a.txt"].changed + file_states._TICK_NS
 
 
 def test_a_tree_that_is_written_while_it_is_looked_at_is_not_settled(tree, monkeypatch):
     clock = SimpleNamespace(  # each look begins at the moment of the last write, under any load
-        time_ns=lambda: state_of(tree / "a.txt").changed,
+        time_ns=lambda: file_state(tree / "a.txt").changed,
         sleep=lambda _: (tree / "a.txt").write_text("more"),
     )
     monkeypatch.setattr(file_states, "time", clock)
     (tree / "a.txt").write_text("new")
-    assert not look(tree).settled
+    assert not snapshot(tree).settled
     assert (tree / "a.txt").read_text() == "more"
 
 
 def test_a_folder_that_is_not_there_holds_nothing(tmp_path):
-    assert look(tmp_path / "nothing").states == {}
+    assert snapshot(tmp_path / "nothing").states == {}
 
 
 def test_a_file_is_found_by_its_path(tree):
-    found = look(tree)
+    found = snapshot(tree)
     path = tree / "a" / "deep" / "3.txt"
-    assert found.state(path) == state_of(path)
+    assert found.state(path) == file_state(path)
     assert found.state(tree / "a" / "none") is None
 
 
@@ -131,24 +131,24 @@ LINKS = {
 def test_a_folder_of_a_tree_is_what_another_look_would_find(tree, link):
     inner = _between(tree)
     LINKS[link](tree)
-    assert _same(look(tree).inside("a/deep"), look(inner))
+    assert _same(snapshot(tree).inside("a/deep"), snapshot(inner))
 
 
 @pytest.mark.parametrize("link", LINKS)
 def test_a_folder_around_a_tree_is_what_another_look_would_find(tree, link):
     inner = _between(tree)
     LINKS[link](tree)
-    assert _same(look_around(look(inner), tree, 99), look(tree))
+    assert _same(snapshot_parent(snapshot(inner), tree, 99), snapshot(tree))
 
 
 def test_a_folder_with_more_files_beside_a_tree_than_allowed_is_not_taken(tree):
-    inner = look(_between(tree))
-    assert look_around(inner, tree, 5) is not None
-    assert look_around(inner, tree, 4) is None
+    inner = snapshot(_between(tree))
+    assert snapshot_parent(inner, tree, 5) is not None
+    assert snapshot_parent(inner, tree, 4) is None
 
 
 def test_the_files_of_each_folder_are_told(tree):
     told = []
     time.sleep(0.05)  # else it is looked at twice
-    look(tree, told.append)
+    snapshot(tree, told.append)
     assert told == [2, 0, 1, 2]

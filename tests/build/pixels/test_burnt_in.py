@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFont
 from scipy import ndimage
 
-from medrcube.build.burnt_in.detection import gives_away, graphics_of, marks_on
+from medrcube.build.burnt_in.detection import detect_marks, graphics_of, points_at_lesion
 
 WHITE = 225
 LESION = (200, 150, 320, 240)
@@ -49,12 +49,12 @@ def words(x, y, text="RT AXILLA"):
 
 
 def kinds(picture, detector="ultrasound"):
-    return {mark.kind for mark in marks_on(picture, detector)}
+    return {mark.kind for mark in detect_marks(picture, detector)}
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_tissue_alone_carries_no_mark(seed):
-    assert marks_on(tissue(seed), "ultrasound") == []
+    assert detect_marks(tissue(seed), "ultrasound") == []
 
 
 @given(
@@ -64,7 +64,7 @@ def test_tissue_alone_carries_no_mark(seed):
     width=st.sampled_from((1, 2, 3)),
 )
 def test_a_caliper_is_found_wherever_it_is_set(x, y, arm, width):
-    marks = marks_on(drawn(cross(x, y, arm, width)), "ultrasound")
+    marks = detect_marks(drawn(cross(x, y, arm, width)), "ultrasound")
     assert any(
         mark.kind == "caliper"
         and mark.extent.left <= x < mark.extent.right
@@ -83,7 +83,7 @@ def test_a_line_and_a_corner_are_no_caliper():
 
 
 def test_words_are_found_as_one_row():
-    marks = [m for m in marks_on(drawn(words(40, 340)), "ultrasound") if m.kind == "text"]
+    marks = [m for m in detect_marks(drawn(words(40, 340)), "ultrasound") if m.kind == "text"]
     left = min(mark.extent.left for mark in marks)
     assert 38 <= left <= 45
     assert max(mark.extent.right for mark in marks) >= 100
@@ -126,7 +126,7 @@ def test_without_a_region_words_lie_inside_or_on_the_rim(where, place):
     ],
 )
 def test_what_points_at_a_lesion_gives_it_away(graphics, told):
-    assert gives_away(graphics) is told
+    assert points_at_lesion(graphics) is told
 
 
 def of_busi(folder, key):
@@ -143,7 +143,7 @@ def of_busi(folder, key):
 @pytest.mark.real
 @pytest.mark.parametrize("key", ["benign (4)", "benign (54)", "malignant (1)", "normal (10)"])
 def test_real_pictures_whose_lesion_is_unmarked_may_be_asked(real_raw, key):
-    assert not gives_away(
+    assert not points_at_lesion(
         graphics_of(of_busi(real_raw, key)[0], "ultrasound", of_busi(real_raw, key)[1])
     )
 
@@ -162,7 +162,7 @@ def test_real_ultrasound_without_graphics_carries_none(real_raw, folder):
     paths = [path for path in (real_raw / folder).rglob("*.*") if path.suffix.lower() != ".csv"]
     assert paths
     for path in paths:
-        assert marks_on(np.asarray(Image.open(path).convert("RGB")), "ultrasound") == [], path
+        assert detect_marks(np.asarray(Image.open(path).convert("RGB")), "ultrasound") == [], path
 
 
 def film(seed=0, shape=(700, 800)):
@@ -201,13 +201,13 @@ def test_an_arrow_on_a_film_is_found(background, colour, kind):
 
 
 def test_a_film_carries_no_arrow_by_itself():
-    assert [marks_on(film(seed), "film") for seed in range(5)] == [[]] * 5
+    assert [detect_marks(film(seed), "film") for seed in range(5)] == [[]] * 5
 
 
 @pytest.mark.parametrize(("x", "y"), [(60, 30), (740, 40), (60, 660)])
 @pytest.mark.parametrize("colour", [255, (90, 250, 250)])
 def test_side_letters_and_words_of_the_viewer_are_no_arrows(x, y, colour):
-    assert marks_on(drawn(words(x, y, "L"), film(), colour), "film") == []
+    assert detect_marks(drawn(words(x, y, "L"), film(), colour), "film") == []
 
 
 @pytest.mark.parametrize("y", [40, 650])
@@ -217,7 +217,7 @@ def test_a_large_letter_in_the_outer_rows_is_no_arrow(y):
             [(60, y), (68, y), (68, y + 30), (90, y + 30), (90, y + 38), (60, y + 38)], colour
         )
 
-    assert marks_on(drawn(paint, film(), 255), "film") == []
+    assert detect_marks(drawn(paint, film(), 255), "film") == []
 
 
 @pytest.mark.real
@@ -233,5 +233,5 @@ def test_real_films_without_drawings_carry_none(real_raw, folder):
         if path.stem in ct:
             continue
         with Image.open(path) as picture:
-            marks = marks_on(np.asarray(picture.convert("RGB")), "film")
+            marks = detect_marks(np.asarray(picture.convert("RGB")), "film")
         assert marks == [], path

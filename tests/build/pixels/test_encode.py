@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as arrays
 from PIL import Image
 
 from medrcube.build.pixels.pixel_hash import pixel_hash
-from medrcube.build.pixels.png_encoder import blank, encode_png
+from medrcube.build.pixels.png_encoder import blank_canvas, encode_png
 
 
 def is_grey(shape):
@@ -40,7 +40,7 @@ def test_another_decoder_reads_the_same_pixels_in_any_order_of_memory(order, pix
 @pytest.mark.parametrize("height", [1, 2, 64, 65, 200])
 def test_a_picture_that_is_spent_gives_the_same_bytes(height):
     pixels = np.random.default_rng(height).integers(0, 255, (height, 7, 3)).astype(np.uint8)
-    drawn = blank(height, 7)
+    drawn = blank_canvas(height, 7)
     drawn[...] = pixels
     assert encode_png(drawn) == encode_png(pixels)
     assert np.array_equal(drawn, pixels)

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from medrcube.build.pixels.geometry import (
     Orientation,
-    display,
     orientation_of,
+    reorient,
     resample_mask,
     resample_picture,
     square_size,
 )
-from medrcube.build.pixels.volume import Volume, stack
+from medrcube.build.pixels.volume import Volume, stack_slices
 from medrcube.build.readers import read, read_mask
 from medrcube.facts import ImageRef, MaskFile
 
@@ -75,13 +75,13 @@ def test_every_storage_of_one_body_gives_the_same_pictures_and_mask(tmp_path, ax
         paths[name] = tmp_path / f"{name}.nii"
         nib.save(nib.Nifti1Image(*stored_as(values, axes, signs)), paths[name])
     volume = read(ImageRef(paths=(paths["image"],)))
-    shown = display(volume, plane)
+    shown = reorient(volume, plane)
     assert np.array_equal(shown.slices, expected(ras, plane))
     mask = read_mask(MaskFile(paths=(paths["mask"],)), volume)
     orientation = orientation_of(volume, plane)
     turned = mask.turned(orientation.axes, orientation.flips)
-    assert np.array_equal(stack(turned), expected(mark, plane) > 0)
-    assert np.array_equal(orientation.apply(stack(mask)), stack(turned))
+    assert np.array_equal(stack_slices(turned), expected(mark, plane) > 0)
+    assert np.array_equal(orientation.apply(stack_slices(mask)), stack_slices(turned))
 
 
 @pytest.mark.parametrize("plane", PLANES)
@@ -89,7 +89,7 @@ def test_spacing_follows_its_axis(tmp_path, plane):
     ras, _ = phantom()
     for axes, signs in STORAGES[::5]:
         nib.save(nib.Nifti1Image(*stored_as(ras, axes, signs)), tmp_path / "a.nii")
-        shown = display(read(ImageRef(paths=(tmp_path / "a.nii",))), plane)
+        shown = reorient(read(ImageRef(paths=(tmp_path / "a.nii",))), plane)
         right, front, top = SIZES
         wanted = {
             "axial": (top, front, right),
@@ -114,7 +114,7 @@ def test_affine_of_the_pictures_maps_each_pixel_to_where_it_was(storage, plane, 
         turn[one, two], turn[two, one] = -np.sin(angle), np.sin(angle)
         affine = turn @ affine
     volume = volume_of(array, affine)
-    shown = display(volume, plane)
+    shown = reorient(volume, plane)
     index = (3, 4, 2)
     place = shown.affine @ (*index, 1)
     stored = np.rint(np.linalg.inv(volume.affine) @ place).astype(int)[:3]
@@ -126,24 +126,24 @@ def test_arrays_are_viewed_and_not_copied():
     ras, _ = phantom()
     volume = volume_of(ras, np.eye(4))
     for plane in PLANES:
-        assert np.shares_memory(display(volume, plane).slices, ras)
+        assert np.shares_memory(reorient(volume, plane).slices, ras)
 
 
 def test_stored_orientation_changes_nothing():
     ras, _ = phantom()
     volume = volume_of(ras, np.eye(4))
-    assert display(volume, "coronal", "stored") is volume
+    assert reorient(volume, "coronal", "stored") is volume
 
 
 def test_volume_without_affine_stays_as_stored():
     volume = Volume(slices=np.zeros((2, 3, 4), np.uint8))
-    assert display(volume, "sagittal") is volume
+    assert reorient(volume, "sagittal") is volume
 
 
 def test_one_slice_is_shown_in_its_own_plane():
     ras, _ = phantom()
     sagittal = ras[4:5]
-    shown = display(volume_of(sagittal, np.eye(4)), "axial")
+    shown = reorient(volume_of(sagittal, np.eye(4)), "axial")
     assert np.array_equal(shown.slices[0], sagittal[0, ::-1, ::-1].T)
 
 
@@ -170,9 +170,9 @@ def test_lazy_slices_are_decoded_only_when_asked_for():
     ras, _ = phantom()
     eager = volume_of(ras, np.diag([1.0, 1.0, -1.0, 1.0]))
     lazy = Lazy(eager.slices)
-    shown = display(Volume(slices=lazy, affine=eager.affine), "axial")
+    shown = reorient(Volume(slices=lazy, affine=eager.affine), "axial")
     assert lazy.asked == []
-    assert np.array_equal(shown.slices[1], display(eager, "axial").slices[1])
+    assert np.array_equal(shown.slices[1], reorient(eager, "axial").slices[1])
     assert lazy.asked == [SHAPE[2] - 2]
 
 
@@ -180,15 +180,15 @@ def test_lazy_slices_can_be_cut_across():
     ras, _ = phantom()
     eager = volume_of(ras, np.eye(4))
     lazy = Volume(slices=Lazy(eager.slices), affine=eager.affine)
-    assert np.array_equal(display(lazy, "sagittal").slices, display(eager, "sagittal").slices)
+    assert np.array_equal(reorient(lazy, "sagittal").slices, reorient(eager, "sagittal").slices)
 
 
 def test_lazy_slices_end_where_the_stack_ends():
     ras, _ = phantom()
     eager = volume_of(ras, np.eye(4))
-    shown = display(Volume(slices=Lazy(eager.slices), affine=eager.affine), "axial")
+    shown = reorient(Volume(slices=Lazy(eager.slices), affine=eager.affine), "axial")
     assert shown.slices.dtype == np.int16
-    assert np.array_equal(stack(shown.slices), display(eager, "axial").slices)
+    assert np.array_equal(stack_slices(shown.slices), reorient(eager, "axial").slices)
     with pytest.raises(IndexError):
         shown.slices[SHAPE[2]]
 
@@ -274,5 +274,5 @@ def test_mask_keeps_every_row_when_it_grows():
 
 def test_reader_and_display_agree_on_a_path_type(tmp_path: Path):
     nib.save(nib.Nifti1Image(phantom()[0], np.eye(4)), tmp_path / "a.nii.gz")
-    volume = display(read(ImageRef(paths=(tmp_path / "a.nii.gz",))), "axial")
+    volume = reorient(read(ImageRef(paths=(tmp_path / "a.nii.gz",))), "axial")
     assert volume.slices.shape == (SHAPE[2], SHAPE[1], SHAPE[0])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from medrcube.build.pixels.geometry import Orientation
-from medrcube.build.pixels.volume import stack
+from medrcube.build.pixels.volume import stack_slices
 from medrcube.build.regions.region_mask import Mask
 
 SHAPES = st.tuples(st.integers(1, 5), st.integers(1, 9), st.integers(1, 21))
@@ -29,7 +29,7 @@ def packed(marked):
 def test_what_is_packed_comes_out_again(marked):
     mask = packed(marked)
     assert mask.shape == marked.shape
-    assert np.array_equal(stack(mask), marked)
+    assert np.array_equal(stack_slices(mask), marked)
     assert mask.any() == marked.any()
     assert mask.areas().tolist() == marked.sum(axis=(1, 2)).tolist()
     assert [mask.marks(k) for k in range(len(marked))] == marked.any(axis=(1, 2)).tolist()
@@ -38,7 +38,7 @@ def test_what_is_packed_comes_out_again(marked):
 @given(marked=MARKED, turn=st.sampled_from(TURNS))
 def test_a_mask_turns_as_an_image_does(marked, turn):
     turned = packed(marked).turned(turn.axes, turn.flips)
-    assert np.array_equal(stack(turned), turn.apply(marked))
+    assert np.array_equal(stack_slices(turned), turn.apply(marked))
 
 
 @given(marked=MARKED, far=st.integers(1, 30))

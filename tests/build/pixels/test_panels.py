@@ -8,21 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.build.pixels.panels import numbered, order_of
+from medrcube.build.pixels.panels import number_panels, panel_order
 from medrcube.build.regions.draw_marks import draw_numbers
 from medrcube.build.stages.plan import Artefact
 
 
 @given(source=st.text(max_size=5), case=st.text(max_size=9), count=st.integers(2, 4))
 def test_an_order_holds_every_image_once_and_is_the_same_again(source, case, count):
-    order = order_of(source, case, count)
+    order = panel_order(source, case, count)
     assert sorted(order) == list(range(count))
-    assert order_of(source, case, count) == order
+    assert panel_order(source, case, count) == order
 
 
 def test_every_order_comes_about_as_often_as_any_other():
     for count, orders in ((2, 2), (3, 6)):
-        seen = Counter(order_of("toy", f"case {n}", count) for n in range(600 * orders))
+        seen = Counter(panel_order("toy", f"case {n}", count) for n in range(600 * orders))
         assert len(seen) == orders
         assert all(500 < n < 700 for n in seen.values())
 
@@ -38,7 +38,7 @@ def test_each_image_stands_whole_below_its_own_number(rows, columns, colour, dat
     shapes = [(height, columns, 3) if colour else (height, columns) for height in rows]
     pictures = [np.full(shape, g, np.uint8) for shape, g in zip(shapes, grey, strict=True)]
     order = data.draw(st.permutations(range(len(rows))))
-    joined = numbered(pictures, order)
+    joined = number_panels(pictures, order)
     strip = joined.shape[0] - max(rows)
     for place, index in enumerate(order):
         left = place * (columns + 8)
@@ -49,7 +49,7 @@ def test_each_image_stands_whole_below_its_own_number(rows, columns, colour, dat
 
 def test_the_numbers_count_the_places_from_one():
     one, two = (np.full((40, 40), grey, np.uint8) for grey in (90, 200))
-    straight, turned = numbered([one, two], (0, 1)), numbered([one, two], (1, 0))
+    straight, turned = number_panels([one, two], (0, 1)), number_panels([one, two], (1, 0))
     strip = straight.shape[0] - 40
     assert (straight[:strip] == turned[:strip]).all()
     assert (straight[:strip, :40] != straight[:strip, 48:]).any()

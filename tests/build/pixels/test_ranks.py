@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from medrcube.build.pixels.order_statistics import values_at
+from medrcube.build.pixels.order_statistics import values_at_ranks
 
 TYPES = ["f2", "f4", "f8", ">f4", "i4", "u4", ">i4", "i8", "u8", "i2", "u2", "i1", "u1", "?"]
 
@@ -23,14 +23,14 @@ def test_every_place_holds_what_sorting_puts_there(kind):
     @given(values=values_of(kind))
     def check(values):
         places = [0, values.size // 3, values.size // 2, values.size - 1]
-        found = values_at(values, places)
+        found = values_at_ranks(values, places)
         assert np.array_equal(found, np.sort(values, axis=None)[places].astype(found.dtype))
 
     check()
 
 
 def test_zero_has_no_sign():
-    found = values_at(np.array([[[-0.0, 0.0, -0.0]]], np.float32), [0, 1, 2])
+    found = values_at_ranks(np.array([[[-0.0, 0.0, -0.0]]], np.float32), [0, 1, 2])
     assert not np.signbit(found).any()
 
 
@@ -41,4 +41,4 @@ def test_slices_are_taken_one_at_a_time():
         def __getitem__(self, k):
             return np.full((2, 2), 2 - k, np.float32)
 
-    assert values_at(Slices(), [0, 4, 11]).tolist() == [0, 1, 2]
+    assert values_at_ranks(Slices(), [0, 4, 11]).tolist() == [0, 1, 2]

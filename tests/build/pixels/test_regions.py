@@ -63,7 +63,7 @@ def is_inside(points, x, y):
 
 @given(CORNERS)
 def test_pixels_off_the_line_are_inside_exactly_by_the_even_odd_rule(points):
-    filled = polygon_fill.fill(points, SIZE)
+    filled = polygon_fill.fill_polygon(points, SIZE)
     for y in range(SIZE[0]):
         for x in range(SIZE[1]):
             if not on_line(points, x, y):
@@ -72,7 +72,7 @@ def test_pixels_off_the_line_are_inside_exactly_by_the_even_odd_rule(points):
 
 @given(CORNERS)
 def test_the_line_covers_each_lattice_point_that_it_crosses_and_stays_within_a_pixel(points):
-    drawn = polygon_fill.line(points, SIZE)
+    drawn = polygon_fill.outline_pixels(points, SIZE)
     ring = [*points, points[0]]
     for y in range(SIZE[0]):
         for x in range(SIZE[1]):
@@ -90,7 +90,7 @@ def test_the_line_covers_each_lattice_point_that_it_crosses_and_stays_within_a_p
 @given(CORNERS, st.integers(0, 8))
 def test_where_and_in_which_direction_a_line_starts_makes_no_difference(points, start):
     turned = [*points[start % len(points) :], *points[: start % len(points)]]
-    for make in (polygon_fill.fill, polygon_fill.line):
+    for make in (polygon_fill.fill_polygon, polygon_fill.outline_pixels):
         whole = make(points, SIZE)
         assert np.array_equal(whole, make(turned, SIZE))
         assert np.array_equal(whole, make(points[::-1], SIZE))
@@ -102,7 +102,7 @@ def test_inner_and_outer_edge_differ_by_the_line_alone(points):
         rasterise(Polygons(outlines=(Outline(points=tuple(points), edge=edge),)), image())[0]
         for edge in (True, False)
     )
-    drawn = polygon_fill.line(points, SIZE)
+    drawn = polygon_fill.outline_pixels(points, SIZE)
     assert np.array_equal(outer, inner | drawn)
     assert not (inner & drawn).any()
 
@@ -285,10 +285,12 @@ def test_mask_file_is_read(tmp_path):
 def test_boundary_between_two_regions_belongs_to_one_of_them():
     left = [(0, 0), (6.5, 0), (6.5, 13), (0, 13)]
     right = [(6.5, 0), (13, 0), (13, 13), (6.5, 13)]
-    both = polygon_fill.fill(left, SIZE).astype(int) + polygon_fill.fill(right, SIZE)
+    both = polygon_fill.fill_polygon(left, SIZE).astype(int) + polygon_fill.fill_polygon(
+        right, SIZE
+    )
     assert set(np.unique(both)) == {0, 1}
     shared = [(0, 0), (6, 0), (6, 13), (0, 13)], [(6, 0), (13, 0), (13, 13), (6, 13)]
-    assert (sum(polygon_fill.fill(part, SIZE).astype(int) for part in shared) <= 1).all()
+    assert (sum(polygon_fill.fill_polygon(part, SIZE).astype(int) for part in shared) <= 1).all()
 
 
 def test_dummy_affine_of_a_label_map_means_nothing_where_the_image_has_none(tmp_path):

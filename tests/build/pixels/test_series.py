@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medrcube.build.pixels.geometry import display, orientation_of
-from medrcube.build.pixels.volume import stack
-from medrcube.build.pixels.windowing import grey_scale
+from medrcube.build.pixels.geometry import orientation_of, reorient
+from medrcube.build.pixels.volume import stack_slices
+from medrcube.build.pixels.windowing import display_transform
 from medrcube.build.readers import read
 from medrcube.build.readers.dicom.header import common_window
 from medrcube.build.regions.rasterize import rasterise
@@ -32,7 +32,7 @@ def load(paths, frame=None):
 
 def refused(paths, frame=None):
     with pytest.raises(ReadError) as caught:
-        stack(load(paths, frame).slices)
+        stack_slices(load(paths, frame).slices)
     assert CANARY not in str(caught.value)
     assert "/" not in str(caught.value)
     return caught.value.code
@@ -67,7 +67,7 @@ def test_slices_are_stacked_by_position(series):
     volume = load(paths)
     assert volume.slices.shape == PIXELS.shape
     assert volume.slices.dtype == PIXELS.dtype
-    assert np.array_equal(stack(volume.slices), PIXELS)
+    assert np.array_equal(stack_slices(volume.slices), PIXELS)
     assert volume.spacing == pytest.approx((3.0, 1.0, 1.5))
     assert list(volume.slice_ids) == [STACK.slice(k) for k in range(COUNT)]
     assert not volume.uneven
@@ -81,7 +81,7 @@ def test_order_of_the_files_means_nothing(tmp_path_factory, order):
     if not folder.exists():
         write_stack(folder, PIXELS, STACK)
     volume = load([paths[k] for k in order])
-    assert np.array_equal(stack(volume.slices), PIXELS)
+    assert np.array_equal(stack_slices(volume.slices), PIXELS)
     assert list(volume.slice_ids.values()) == list(range(COUNT))
 
 
@@ -89,7 +89,7 @@ def test_order_of_the_files_means_nothing(tmp_path_factory, order):
     "numbers", [[None] * COUNT, [1] * COUNT, [5, 4, 3, 2, 1], ["", 3, None, 3, 1]]
 )
 def test_instance_numbers_that_lack_or_lie_change_nothing(series, numbers):
-    assert np.array_equal(stack(load(series(InstanceNumber=numbers)).slices), PIXELS)
+    assert np.array_equal(stack_slices(load(series(InstanceNumber=numbers)).slices), PIXELS)
 
 
 @pytest.fixture(scope="module")
@@ -110,21 +110,21 @@ def test_every_storage_gives_one_picture_with_the_mask_on_the_same_pixels(tmp_pa
         "sagittal": LESION.transpose(2, 0, 1)[:, ::-1],
     }
     for plane, lesion in wanted.items():
-        shown, kept = display(volume, plane), display(plain, plane)
-        assert np.array_equal(stack(shown.slices), stack(kept.slices)), plane
+        shown, kept = reorient(volume, plane), reorient(plain, plane)
+        assert np.array_equal(stack_slices(shown.slices), stack_slices(kept.slices)), plane
         assert shown.spacing == pytest.approx(kept.spacing), plane
         assert np.allclose(shown.affine, kept.affine), plane
         orientation = orientation_of(volume, plane)
         turned = marked.turned(orientation.axes, orientation.flips)
-        assert np.array_equal(stack(turned), lesion), plane
+        assert np.array_equal(stack_slices(turned), lesion), plane
 
 
 def test_identities_follow_the_slices_into_display(tmp_path):
     place, (pixels,) = stored_as(STACK, (-1.0, 0.0, 0.0, 0.0, 1.0, 0.0), PIXELS)
-    volume = display(load(write_stack(tmp_path / "s", pixels, place)), "axial")
+    volume = reorient(load(write_stack(tmp_path / "s", pixels, place)), "axial")
     assert list(volume.slice_ids) == [place.slice(k) for k in reversed(range(COUNT))]
     assert list(volume.slice_ids.values()) == list(range(COUNT))
-    assert not display(load(tmp_path.glob("s/*")), "coronal").slice_ids
+    assert not reorient(load(tmp_path.glob("s/*")), "coronal").slice_ids
 
 
 def test_adapter_sees_the_order_of_the_stack(tmp_path):
@@ -148,7 +148,7 @@ def test_copy_of_a_slice_is_left_out_by_its_number_and_still_known_by_name(serie
         InstanceNumber=9,
     )
     volume = load([*copies, *paths])
-    assert np.array_equal(stack(volume.slices), PIXELS)
+    assert np.array_equal(stack_slices(volume.slices), PIXELS)
     assert volume.slice_ids[other.slice(0)] == 2
     assert len(volume.slice_ids) == COUNT + 1
     write_stack(
@@ -215,10 +215,10 @@ def test_missing_slice_leaves_the_native_plane_and_refuses_the_others(series):
     paths = series()
     volume = load([*paths[:2], *paths[3:]])
     assert volume.uneven
-    shown = display(volume, "axial")
-    assert np.array_equal(stack(shown.slices), PIXELS[[0, 1, 3, 4]])
+    shown = reorient(volume, "axial")
+    assert np.array_equal(stack_slices(shown.slices), PIXELS[[0, 1, 3, 4]])
     with pytest.raises(ReadError) as caught:
-        display(volume, "coronal")
+        reorient(volume, "coronal")
     assert caught.value.code == "uneven-spacing"
 
 
@@ -231,9 +231,9 @@ def test_tilted_gantry_is_shown_in_its_own_plane_only(series):
     tilt = np.deg2rad(20)
     down = [0.0, np.cos(tilt), -np.sin(tilt)]
     volume = load(series(ImageOrientationPatient=[[1, 0, 0, *down]] * COUNT))
-    assert np.array_equal(stack(display(volume, "axial").slices), PIXELS)
+    assert np.array_equal(stack_slices(reorient(volume, "axial").slices), PIXELS)
     with pytest.raises(ReadError) as caught:
-        display(volume, "sagittal")
+        reorient(volume, "sagittal")
     assert caught.value.code == "slanted-slices"
 
 
@@ -258,7 +258,7 @@ def test_slice_that_ends_early_is_refused_before_anything_is_shown(series):
 def test_a_chosen_slice_stands_alone_in_its_place(series):
     paths = series()
     volume = load(paths, frame=3)
-    assert np.array_equal(stack(volume.slices), PIXELS[3:4])
+    assert np.array_equal(stack_slices(volume.slices), PIXELS[3:4])
     assert dict(volume.slice_ids) == {STACK.slice(3): 0}
     assert np.allclose(volume.affine[:3, 3], (20.0, -35.0, -51.0))
     assert refused(paths, frame=COUNT) == "missing-frame"
@@ -275,8 +275,8 @@ def test_one_scale_for_the_series(series):
     stored = np.stack([(hu[k] - intercepts[k]) / slopes[k] for k in range(COUNT)]).astype(np.uint16)
     mixed = load(series(pixels=stored, RescaleSlope=slopes, RescaleIntercept=intercepts))
     assert mixed.slices.dtype == np.float32
-    assert np.array_equal(stack(mixed.slices), hu)
-    grey = grey_scale(mixed, "ct:mediastinum")
+    assert np.array_equal(stack_slices(mixed.slices), hu)
+    grey = display_transform(mixed, "ct:mediastinum")
     pictures = [grey.apply(mixed.slices[k]) for k in range(COUNT)]
     table = {}
     for picture, values in zip(pictures, hu, strict=True):
@@ -300,12 +300,12 @@ def test_signed_and_unsigned_slices_have_one_scale(series, tmp_path):
 
 def test_window_of_a_series_is_the_median_of_its_slices(series):
     windows = {"WindowCenter": [40] * COUNT, "WindowWidth": [400] * COUNT}
-    same = grey_scale(load(series(**windows, folder="same")), "header").numbers
+    same = display_transform(load(series(**windows, folder="same")), "header").numbers
     assert (same["centre"], same["width"], same.get("median_of")) == (40, 400, None)
     windows["WindowCenter"] = [40, 900, 41, 40, -7]
-    each = grey_scale(load(series(**windows)), "header").numbers
+    each = display_transform(load(series(**windows)), "header").numbers
     assert (each["centre"], each["width"], each["median_of"]) == (40, 400, COUNT)
-    alone = grey_scale(load(series(**windows), frame=1), "header").numbers
+    alone = display_transform(load(series(**windows), frame=1), "header").numbers
     assert alone == each
 
 

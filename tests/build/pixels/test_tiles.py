@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medrcube.build.pixels.case_image import choose, open_tiles
-from medrcube.build.pixels.volume import stack
-from medrcube.build.readers.masks import values_told
-from medrcube.build.stages.plan import Artefact, Job
+from medrcube.build.pixels.case_image import choose_case_slices, open_case_images
+from medrcube.build.pixels.volume import stack_slices
+from medrcube.build.readers.masks import describe_values
+from medrcube.build.stages.plan import Artefact, RenderJob
 from medrcube.errors import ReadError, RefusedError
 from medrcube.facts import Case, ImageRef, MaskFile, Outline, Polygons, Rectangle, Region, Runs
 from medrcube.sources._framework.card import PixelPolicy
@@ -43,7 +43,7 @@ def job(toy, tmp_path):
             "colour": "keep",
             **policy,
         }
-        return Job(
+        return RenderJob(
             source="toy",
             folder=toy.folder,
             root=tmp_path,
@@ -60,7 +60,7 @@ def job(toy, tmp_path):
 
 def refused(job):
     with pytest.raises(ReadError) as caught:
-        open_tiles(job)
+        open_case_images(job)
     return caught.value
 
 
@@ -76,8 +76,8 @@ def test_every_storage_of_a_series_gives_one_picture_and_one_mask(job, tmp_path,
         paths = write_stack(folder, pixels, place)
         write_seg(folder / "seg", {"Lesion": mask}, place, references=False)
         here = job(reversed(paths), MaskFile(paths=(folder / "seg",)), plane=plane)
-        tiles = open_tiles(here)
-        (choice,) = choose(here, tiles)
+        tiles = open_case_images(here)
+        (choice,) = choose_case_slices(here, tiles)
         picture, drawn = tiles[0].picture(choice.index), tiles[0].masks_on(choice.index)[0]
         assert picture.shape == drawn.shape
         made.add((choice.index, picture.tobytes(), drawn.tobytes()))
@@ -93,8 +93,8 @@ def test_readers_outlines_and_boxes_lie_where_the_segmentation_does(job, tmp_pat
     )
     x0, y0, x1, y1 = images.bounds(LESION[2])
     shapes = (Polygons(outlines=outlines), Rectangle(xyxy=(x0, y0, x1, y1), slices=(2, 3)))
-    (tile,) = open_tiles(job(paths, *shapes))
-    outlined, boxed = stack(tile.masks[0]), stack(tile.masks[1])
+    (tile,) = open_case_images(job(paths, *shapes))
+    outlined, boxed = stack_slices(tile.masks[0]), stack_slices(tile.masks[1])
     assert not (outlined & ~LESION).any()
     assert (outlined[2] & ~boxed[2]).sum() == 0
     assert images.bounds(boxed[2]) == (x0, y0, x1, y1)
@@ -108,7 +108,7 @@ def test_volume_that_does_not_say_how_it_lies_is_refused_unless_the_card_does(jo
     error = refused(job([path]))
     assert error.code == "no-orientation"
     assert 'orient = "stored"' in str(error)
-    (tile,) = open_tiles(job([path], orient="stored"))
+    (tile,) = open_case_images(job([path], orient="stored"))
     assert np.array_equal(tile.volume.slices, PIXELS)
 
 
@@ -116,7 +116,7 @@ def test_film_and_single_slice_need_no_orientation(job, tmp_path):
     images.write_dicom(tmp_path / "cine.dcm", PIXELS)
     nib.save(nib.Nifti1Image(PIXELS[:1].T.astype(np.int16), None), tmp_path / "one.nii")
     for name, count in (("cine.dcm", 5), ("one.nii", 1)):
-        (tile,) = open_tiles(job([tmp_path / name]))
+        (tile,) = open_case_images(job([tmp_path / name]))
         assert tile.volume.slices.shape[0] == count
 
 
@@ -125,8 +125,8 @@ def test_mask_shares_the_affine_of_its_image_even_where_the_card_calls_it_a_dumm
     shape = MaskFile(paths=(paths[1],))
     nib.save(nib.Nifti1Image(PIXELS.T.astype(np.int16), np.diag([1.0, 1, 1, 1])), paths[0])
     nib.save(nib.Nifti1Image(LESION.T.astype(np.uint8), np.diag([1.0, 1, 1, 1])), paths[1])
-    (tile,) = open_tiles(job(paths[:1], shape, orient="stored"))
-    assert np.array_equal(stack(tile.masks[0]), LESION)
+    (tile,) = open_case_images(job(paths[:1], shape, orient="stored"))
+    assert np.array_equal(stack_slices(tile.masks[0]), LESION)
     nib.save(nib.Nifti1Image(LESION.T.astype(np.uint8), np.diag([-1.0, -1, 1, 1])), paths[1])
     for orient in ("stored", "affine"):
         assert refused(job(paths[:1], shape, orient=orient)).code == "mask-place"
@@ -150,7 +150,7 @@ def test_a_body_that_is_cut_at_a_slant_has_no_plane(job, tmp_path, degrees, axis
     path = tmp_path / "image.nii"
     nib.save(nib.Nifti1Image(PIXELS.T.astype(np.int16), tilted(degrees, axis)), path)
     if named:
-        assert open_tiles(job([path]))
+        assert open_case_images(job([path]))
         return
     error = refused(job([path]))
     assert (type(error), error.code) == (RefusedError, "oblique")
@@ -160,15 +160,15 @@ def test_a_body_that_is_cut_at_a_slant_has_no_plane(job, tmp_path, degrees, axis
 def test_turning_within_the_slice_is_no_tilt(job, tmp_path):
     path = tmp_path / "image.nii"
     nib.save(nib.Nifti1Image(PIXELS.T.astype(np.int16), tilted(44, axis=2)), path)
-    assert open_tiles(job([path]))
+    assert open_case_images(job([path]))
 
 
 def test_slices_that_the_job_names_are_shown_where_the_volume_has_them(job, tmp_path):
     paths = write_stack(tmp_path, PIXELS, STACK)
     named = replace(job(paths, slice="middle"), frames=(1, 3))
-    assert [choice.index for choice in choose(named, open_tiles(named))] == [1, 3]
+    assert [choice.index for choice in choose_case_slices(named, open_case_images(named))] == [1, 3]
     beyond = replace(job(paths, slice="middle"), frames=(1, 99))
-    assert len(choose(beyond, open_tiles(beyond))) == 1
+    assert len(choose_case_slices(beyond, open_case_images(beyond))) == 1
 
 
 def test_region_that_does_not_fit_names_its_evidence(job, tmp_path):
@@ -189,8 +189,8 @@ def test_repair_of_the_card_reaches_the_grey_values(job, tmp_path):
         RescaleSlope=1,
         RescaleIntercept=0,
     )
-    (broken,) = open_tiles(job([tmp_path / "a.dcm"], window="ct:brain"))
-    (mended,) = open_tiles(job([tmp_path / "a.dcm"], window="ct:brain", repair="wrap-12-bit"))
+    (broken,) = open_case_images(job([tmp_path / "a.dcm"], window="ct:brain"))
+    (mended,) = open_case_images(job([tmp_path / "a.dcm"], window="ct:brain", repair="wrap-12-bit"))
     assert broken.picture(0)[0, 0] == 255
     assert mended.picture(0)[0, 0] == 0
     assert mended.picture(0)[-1, -1] == 255
@@ -207,11 +207,11 @@ def test_a_film_of_another_size_than_its_mask_is_kept_without_a_place(job, tmp_p
     film = _png(tmp_path / "film.png", images.picture(24, 32, seed=1).astype(np.uint8))
     mask = _png(tmp_path / "mask.png", np.full((48, 64), 255, np.uint8))
     shapes = {"runs": Runs(runs=((0, 9),), size=(48, 64)), "file": MaskFile(paths=(mask,))}
-    (tile,) = open_tiles(job([film], shapes[kind]))
+    (tile,) = open_case_images(job([film], shapes[kind]))
     assert tile.unplaced is not None
     assert tile.unplaced[0] == "mask-size"
     assert not tile.masks
-    assert choose(job([film], shapes[kind]), [tile])[0].index == 0
+    assert choose_case_slices(job([film], shapes[kind]), [tile])[0].index == 0
 
 
 def test_a_volume_of_another_size_than_its_mask_is_refused(job, tmp_path):
@@ -239,7 +239,7 @@ def test_an_optional_region_may_be_missing_but_not_hide_behind_other_values(
         assert error.code == code
         assert "the mask holds 0, 255; expected 1" in str(error)
     else:
-        assert len(open_tiles(made)[0].masks) == len(held) - 1
+        assert len(open_case_images(made)[0].masks) == len(held) - 1
 
 
 @pytest.mark.parametrize(("place", "code"), [((2, 3, 1), "not-finite"), ((0, 0, 0), "")])
@@ -257,7 +257,7 @@ def test_a_voxel_without_a_value_is_background_but_for_a_marked_region(job, tmp_
         assert error.code == code
         assert "1 of 9 voxels of the region 'g'" in str(error)
     else:
-        assert open_tiles(made)[0].volume.greys.filled == 1
+        assert open_case_images(made)[0].volume.greys.filled == 1
 
 
 @pytest.mark.parametrize(
@@ -273,4 +273,4 @@ def test_a_mask_that_marks_nothing_tells_what_it_holds_and_what_would_mark(
 ):
     path = tmp_path / f"mask{suffix}"
     Image.fromarray(np.zeros((16, 16), np.uint8)).save(path)
-    assert values_told(MaskFile(paths=(path,), values=values)) == told
+    assert describe_values(MaskFile(paths=(path,), values=values)) == told

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from medrcube.build.pixels.geometry import display
-from medrcube.build.pixels.volume import Greys, Volume
-from medrcube.build.pixels.windowing import grey_scale
+from medrcube.build.pixels.geometry import reorient
+from medrcube.build.pixels.volume import PixelSemantics, Volume
+from medrcube.build.pixels.windowing import display_transform
 from medrcube.build.viewer.pixels import NEIGHBOURS, viewer_copy
 
 NUMBERS = {"window": "percentile", "low": 0.0, "high": 100.0}
@@ -36,9 +36,11 @@ def under_window(made):
 @pytest.mark.parametrize("inverted", [False, True])
 def test_its_own_slice_under_its_window_is_the_picture(policy, inverted):
     stored = np.linspace(0, 4000, 6 * 40).astype(np.int16).reshape(1, 6, 40)
-    greys = Greys(slope=1.0, intercept=-1024.0, inverted=inverted, windows=((40.0, 400.0),))
+    greys = PixelSemantics(
+        slope=1.0, intercept=-1024.0, inverted=inverted, windows=((40.0, 400.0),)
+    )
     volume = Volume(slices=stored, greys=greys)
-    scale = grey_scale(volume, policy)
+    scale = display_transform(volume, policy)
     made = copy(volume, 0, scale.numbers)
     picture = scale.apply(stored[0])
     assert np.abs(under_window(made) - picture).max() <= 1
@@ -54,7 +56,7 @@ def test_neighbours_are_turned_as_the_picture_is():
     stored = phantom(12)
     stored[:, 0, 0] += 100
     affine = np.array([[0, 0, 1.0, 0], [0, 1.0, 0, 0], [-3.0, 0, 0, 0], [0, 0, 0, 1]])
-    shown = display(Volume(slices=stored, affine=affine, solid=True), "axial")
+    shown = reorient(Volume(slices=stored, affine=affine, solid=True), "axial")
     made = copy(shown, 2)
     middle = [int(np.median(plane)) for plane in values(made)]
     assert middle == [int(np.median(shown.slices[k])) for k in range(8)]

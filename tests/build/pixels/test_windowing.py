@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from medrcube.build.pixels.volume import Greys, LookupTable, Volume
-from medrcube.build.pixels.windowing import CT_PRESETS, grey_scale
+from medrcube.build.pixels.volume import LookupTable, PixelSemantics, Volume
+from medrcube.build.pixels.windowing import CT_PRESETS, display_transform
 from medrcube.errors import ReadError
 
 INT16 = hnp.arrays(np.int16, (2, 4, 5), elements=st.integers(-2000, 4000))
@@ -39,7 +39,7 @@ def reference(values, centre, width, function):
 
 
 def shown(volume, policy):
-    scale = grey_scale(volume, policy)
+    scale = display_transform(volume, policy)
     return np.stack([scale.apply(volume.slices[k]) for k in range(len(volume.slices))])
 
 
@@ -54,7 +54,9 @@ def test_integers_go_through_a_table_that_follows_the_standard(
     stored, centre, width, function, rescale
 ):
     slope, intercept = rescale
-    greys = Greys(slope=slope, intercept=intercept, windows=((centre, width),), function=function)
+    greys = PixelSemantics(
+        slope=slope, intercept=intercept, windows=((centre, width),), function=function
+    )
     grey = shown(Volume(slices=stored, greys=greys), "header")
     exact = reference(stored * slope + intercept, centre, width, function)
     assert grey.dtype == np.uint8
@@ -63,7 +65,7 @@ def test_integers_go_through_a_table_that_follows_the_standard(
 
 @given(stored=INT16, centre=st.floats(-1000, 2000), width=st.floats(1, 3000))
 def test_fractions_and_integers_of_equal_value_are_equally_grey(stored, centre, width):
-    greys = Greys(windows=((centre, width),))
+    greys = PixelSemantics(windows=((centre, width),))
     whole = shown(Volume(slices=stored, greys=greys), "header")
     fractions = shown(Volume(slices=stored.astype(np.float32), greys=greys), "header")
     wide = shown(Volume(slices=stored.astype(np.int32), greys=greys), "header")
@@ -81,8 +83,8 @@ def test_both_polarities_of_one_picture_look_the_same(stored, centre, width, pol
     # x' = 4095 - x mirrors a linear window of centre c into one of centre 4096 - c.
     windows = policy == "header"
     policy = "header" if policy == "range" else policy
-    plain = Greys(windows=((centre, width),) * windows, bits=12)
-    mirrored = Greys(windows=((4096 - centre, width),) * windows, bits=12, inverted=True)
+    plain = PixelSemantics(windows=((centre, width),) * windows, bits=12)
+    mirrored = PixelSemantics(windows=((4096 - centre, width),) * windows, bits=12, inverted=True)
     one = shown(Volume(slices=stored, greys=plain), policy)
     two = shown(Volume(slices=4095 - stored, greys=mirrored), policy)
     assert np.array_equal(one, two)
@@ -91,14 +93,14 @@ def test_both_polarities_of_one_picture_look_the_same(stored, centre, width, pol
 def test_both_polarities_round_a_tie_to_the_same_grey():
     stored = np.arange(511, dtype=np.uint16).reshape(1, 7, 73)
     plain = shown(Volume(slices=stored), "header")
-    mirrored = shown(Volume(slices=510 - stored, greys=Greys(inverted=True)), "header")
+    mirrored = shown(Volume(slices=510 - stored, greys=PixelSemantics(inverted=True)), "header")
     assert plain.ravel()[:4].tolist() == [0, 1, 1, 2]
     assert np.array_equal(plain, mirrored)
 
 
 def test_monochrome1_is_inverted_after_the_window():
     stored = np.array([[[0, 100, 200]]], np.uint16)
-    greys = Greys(windows=((50.5, 101.0),), inverted=True)
+    greys = PixelSemantics(windows=((50.5, 101.0),), inverted=True)
     assert shown(Volume(slices=stored, greys=greys), "header").tolist() == [[[255, 0, 0]]]
 
 
@@ -117,7 +119,7 @@ def test_equal_values_are_equal_greys_in_every_slice(dtype, policy):
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_byte_order_does_not_matter(order):
     stored = np.arange(-300, 300, dtype=f"{order}i2").reshape(1, 20, 30)
-    grey = shown(Volume(slices=stored, greys=Greys(windows=((0, 400),))), "header")
+    grey = shown(Volume(slices=stored, greys=PixelSemantics(windows=((0, 400),))), "header")
     exact = reference(stored, 0, 400, "linear")
     assert np.abs(grey - exact).max() <= 0.5
 
@@ -129,7 +131,7 @@ def test_byte_order_does_not_matter(order):
 def test_ct_presets_span_their_window_in_hounsfield_units(policy, black, white):
     hounsfield = np.arange(-2000, 2000, dtype=np.int16)
     stored = (hounsfield + 1024).reshape(1, 1, -1)
-    grey = shown(Volume(slices=stored, greys=Greys(intercept=-1024)), policy)[0, 0]
+    grey = shown(Volume(slices=stored, greys=PixelSemantics(intercept=-1024)), policy)[0, 0]
     assert grey[hounsfield <= black].max() == 0
     assert grey[hounsfield >= white].min() == 255
     assert 0 < grey[hounsfield == (black + white) // 2][0] < 255
@@ -139,15 +141,17 @@ def test_ct_presets_span_their_window_in_hounsfield_units(policy, black, white):
 @pytest.mark.parametrize("dtype", [np.int16, np.float32, np.int32])
 def test_header_without_window_takes_the_range_of_the_whole_volume_and_says_so(dtype):
     stored = np.array([[[10, 20]], [[30, 110]]], dtype)
-    scale = grey_scale(Volume(slices=stored, greys=Greys(slope=2.0, intercept=-5.0)), "header")
+    scale = display_transform(
+        Volume(slices=stored, greys=PixelSemantics(slope=2.0, intercept=-5.0)), "header"
+    )
     assert scale.numbers["window"] == "range"
     assert (scale.numbers["low"], scale.numbers["high"]) == (15, 215)
     assert scale.apply(stored[0]).tolist() == [[0, 26]]
 
 
 def test_first_usable_window_is_taken():
-    greys = Greys(windows=((40.0, 0.0), (50.0, 350.0), (-600.0, 1200.0)))
-    numbers = grey_scale(
+    greys = PixelSemantics(windows=((40.0, 0.0), (50.0, 350.0), (-600.0, 1200.0)))
+    numbers = display_transform(
         Volume(slices=np.zeros((1, 2, 2), np.int16), greys=greys), "header"
     ).numbers
     assert (numbers["window"], numbers["centre"], numbers["width"]) == ("linear", 50.0, 350.0)
@@ -157,24 +161,24 @@ def test_first_usable_window_is_taken():
 @pytest.mark.parametrize("inverted", [False, True])
 @pytest.mark.parametrize("policy", ["header", "percentile:1-99"])
 def test_constant_volume_is_black(dtype, inverted, policy):
-    volume = Volume(slices=np.full((2, 3, 3), 7, dtype), greys=Greys(inverted=inverted))
-    assert grey_scale(volume, policy).numbers["window"] == "constant"
+    volume = Volume(slices=np.full((2, 3, 3), 7, dtype), greys=PixelSemantics(inverted=inverted))
+    assert display_transform(volume, policy).numbers["window"] == "constant"
     assert not shown(volume, policy).any()
 
 
 def test_window_of_width_one_is_a_step():
     stored = np.array([[[4, 5]]], np.int16)
-    volume = Volume(slices=stored, greys=Greys(windows=((5.0, 1.0),)))
+    volume = Volume(slices=stored, greys=PixelSemantics(windows=((5.0, 1.0),)))
     assert shown(volume, "header").tolist() == [[[0, 255]]]
 
 
 @pytest.mark.parametrize("slope", [1.0, -1.0])
 @given(stored=INT16)
 def test_percentiles_are_values_of_the_volume_at_their_rank(slope, stored):
-    greys = Greys(slope=slope)
+    greys = PixelSemantics(slope=slope)
     for dtype in (np.int16, np.float32):
         volume = Volume(slices=stored.astype(dtype), greys=greys)
-        numbers = grey_scale(volume, "percentile:10-90").numbers
+        numbers = display_transform(volume, "percentile:10-90").numbers
         ranked = np.sort((stored * slope).ravel())
         if numbers["window"] == "percentile":
             assert (numbers["low"], numbers["high"]) == (ranked[3], ranked[35])
@@ -185,7 +189,7 @@ def test_percentiles_are_values_of_the_volume_at_their_rank(slope, stored):
 def test_percentiles_that_meet_fall_back_to_the_range():
     stored = np.zeros((1, 100, 100), np.int16)
     stored[0, 0, 0] = 50
-    scale = grey_scale(Volume(slices=stored), "percentile:1-99")
+    scale = display_transform(Volume(slices=stored), "percentile:1-99")
     assert (scale.numbers["window"], scale.numbers["high"]) == ("range", 50)
     assert scale.apply(stored[0]).max() == 255
 
@@ -193,13 +197,13 @@ def test_percentiles_that_meet_fall_back_to_the_range():
 def test_padding_counts_for_no_statistic():
     stored = np.full((1, 10, 10), -2000, np.int16)
     stored[0, 4:6, :] = np.arange(20).reshape(2, 10)
-    greys = Greys(padding=(-2000, -1990))
-    numbers = grey_scale(Volume(slices=stored, greys=greys), "header").numbers
+    greys = PixelSemantics(padding=(-2000, -1990))
+    numbers = display_transform(Volume(slices=stored, greys=greys), "header").numbers
     assert (numbers["low"], numbers["high"]) == (0, 19)
 
 
 def test_volume_of_padding_alone_is_still_defined():
-    volume = Volume(slices=np.full((1, 2, 2), -5, np.int16), greys=Greys(padding=(-5, -5)))
+    volume = Volume(slices=np.full((1, 2, 2), -5, np.int16), greys=PixelSemantics(padding=(-5, -5)))
     assert not shown(volume, "header").any()
 
 
@@ -208,13 +212,15 @@ def test_volume_of_padding_alone_is_still_defined():
 )
 def test_bits_spans_what_the_stored_bits_can_hold(dtype, bits, top):
     stored = np.array([[[0, top]]], dtype)
-    volume = Volume(slices=stored, greys=Greys(bits=bits, slope=3.0, intercept=9.0))
+    volume = Volume(slices=stored, greys=PixelSemantics(bits=bits, slope=3.0, intercept=9.0))
     assert shown(volume, "bits").tolist() == [[[0, 255]]]
 
 
 def test_bits_of_signed_data_start_below_zero():
     stored = np.array([[[-2048, 0, 2047]]], np.int16)
-    assert shown(Volume(slices=stored, greys=Greys(bits=12)), "bits").tolist() == [[[0, 128, 255]]]
+    assert shown(Volume(slices=stored, greys=PixelSemantics(bits=12)), "bits").tolist() == [
+        [[0, 128, 255]]
+    ]
 
 
 def test_eight_bits_pass_through_bits_unchanged():
@@ -225,7 +231,7 @@ def test_eight_bits_pass_through_bits_unchanged():
 def test_none_keeps_eight_bit_pictures():
     stored = np.arange(256, dtype=np.uint8).reshape(1, 16, 16)
     assert np.array_equal(shown(Volume(slices=stored), "none"), stored)
-    inverted = shown(Volume(slices=stored, greys=Greys(inverted=True)), "none")
+    inverted = shown(Volume(slices=stored, greys=PixelSemantics(inverted=True)), "none")
     assert np.array_equal(inverted, 255 - stored)
 
 
@@ -239,7 +245,7 @@ def test_none_keeps_eight_bit_pictures():
 )
 def test_data_that_a_policy_cannot_serve_are_refused(dtype, policy, code):
     with pytest.raises(ReadError) as caught:
-        grey_scale(Volume(slices=np.zeros((1, 2, 2), dtype)), policy)
+        display_transform(Volume(slices=np.zeros((1, 2, 2), dtype)), policy)
     assert caught.value.code == code
 
 
@@ -252,37 +258,41 @@ def test_colour_passes_unchanged(policy):
 @pytest.mark.parametrize("policy", ["ct:brain", "percentile:1-99"])
 def test_a_window_on_colour_is_refused(policy):
     with pytest.raises(ReadError) as caught:
-        grey_scale(Volume(slices=np.zeros((1, 2, 2, 3), np.uint8)), policy)
+        display_transform(Volume(slices=np.zeros((1, 2, 2, 3), np.uint8)), policy)
     assert caught.value.code == "not-grey"
 
 
 def test_unknown_policy_and_function_are_refused():
     volume = Volume(slices=np.zeros((1, 2, 2), np.int16))
     with pytest.raises(ValueError, match="rainbow"):
-        grey_scale(volume, "rainbow")
-    odd = Volume(slices=volume.slices, greys=Greys(windows=((1.0, 2.0),), function="cubic"))
+        display_transform(volume, "rainbow")
+    odd = Volume(
+        slices=volume.slices, greys=PixelSemantics(windows=((1.0, 2.0),), function="cubic")
+    )
     with pytest.raises(ReadError):
-        grey_scale(odd, "header")
+        display_transform(odd, "header")
 
 
 def test_voi_table_goes_before_windows_and_holds_its_ends():
     table = LookupTable(first=-1, entries=np.array([0, 1000, 4095], np.uint16), bits=12)
-    greys = Greys(intercept=-10.0, voi_table=table, windows=((0.0, 10.0),))
+    greys = PixelSemantics(intercept=-10.0, voi_table=table, windows=((0.0, 10.0),))
     stored = np.array([[[0, 9, 10, 11, 500]]], np.int16)
     assert shown(Volume(slices=stored, greys=greys), "header").tolist() == [[[0, 0, 62, 255, 255]]]
 
 
 def test_modality_table_goes_before_slope():
     table = LookupTable(first=0, entries=np.array([300, 200, 100], np.uint16), bits=16)
-    greys = Greys(slope=7.0, modality_table=table)
-    scale = grey_scale(Volume(slices=np.array([[[0, 1, 2]]], np.uint8), greys=greys), "header")
+    greys = PixelSemantics(slope=7.0, modality_table=table)
+    scale = display_transform(
+        Volume(slices=np.array([[[0, 1, 2]]], np.uint8), greys=greys), "header"
+    )
     assert scale.apply(np.array([[0, 1, 2]], np.uint8)).tolist() == [[255, 128, 0]]
     assert (scale.numbers["low"], scale.numbers["modality"]) == (100, "table")
 
 
 def test_numbers_tell_what_was_done():
-    greys = Greys(slope=1.0, intercept=-1024.0, windows=((40.0, 400.0),), inverted=True)
-    numbers = grey_scale(
+    greys = PixelSemantics(slope=1.0, intercept=-1024.0, windows=((40.0, 400.0),), inverted=True)
+    numbers = display_transform(
         Volume(slices=np.zeros((1, 2, 2), np.int16), greys=greys), "header"
     ).numbers
     assert dict(numbers) == {

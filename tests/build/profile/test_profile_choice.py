@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medrcube.build.profile.cell_planning import Made, build_toward, stock_of
+from medrcube.build.profile.cell_planning import ItemBatch, plan_items, supply_of
 from medrcube.build.profile.distance_report import report_on
-from medrcube.build.profile.margin_fit import fit
+from medrcube.build.profile.margin_fit import fit_margins
 from medrcube.build.profile.profile import load_profile
 from medrcube.build.questions.compose import compose
-from medrcube.build.questions.eligibility import Against, Ready
-from medrcube.build.questions.fact_rules import Query
+from medrcube.build.questions.eligibility import CompatibleOptions, EligibleQuestion
+from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.questions.quotas import (
-    Lot,
+    AnswerCell,
+    answer_cell_of,
     cell_of,
     key_of,
-    lot_of,
     patient_of,
     select_cells,
 )
@@ -67,7 +67,7 @@ def ready(number, *, cell=CHEST, answer="edema", patient="", source="toy", names
             "modality": cell.modality.value,
         }
     )
-    query = Query(
+    query = QuestionCandidate(
         task=cell.task,
         sample=sample,
         field="f",
@@ -76,10 +76,10 @@ def ready(number, *, cell=CHEST, answer="edema", patient="", source="toy", names
         ground=GROUNDS[cell.anatomy, cell.modality],
     )
     labels = {name: name for name in names if name != answer}
-    against = Against(
+    against = CompatibleOptions(
         number=hash((answer, names)), request=None, passed=(), pool=None, labels=labels
     )
-    return Ready(
+    return EligibleQuestion(
         query=query,
         identity=f"{cell.task}|{source}|{number}|{answer}",
         lot=f"{number * 7919 % 100_003:06}",
@@ -109,7 +109,7 @@ def test_a_cell_gets_what_is_wanted_as_far_as_the_bound_on_patients_goes(
     count, patients, bound, wanted
 ):
     asked = mixed(count, patients=patients)
-    room = stock_of(asked, bound).cells
+    room = supply_of(asked, bound).cells
     cells = {cell: min(wanted, most) for cell, most in room.items()}
     chosen = select_cells(asked, cells, {}, per_patient=bound)
     assert Counter(map(cell_of, chosen)) == Counter(cells)
@@ -129,13 +129,13 @@ def test_the_order_of_the_questions_does_not_matter(order):
 
 def test_patients_of_two_sources_are_two():
     asked = [ready(n, patient="1", source=f"toy{n % 2}") for n in range(8)]
-    assert stock_of(asked, 2).cells == {CHEST: 4}
+    assert supply_of(asked, 2).cells == {CHEST: 4}
 
 
 def test_a_lot_waits_when_it_has_its_due():
     asked = [ready(n, answer=ANSWERS[n % 3]) for n in range(60)]
-    shelf = lot_of(asked[0]).shelf
-    due = {Lot(CHEST, shelf, "edema"): 7, Lot(CHEST, shelf, "nodule"): 3}
+    shelf = answer_cell_of(asked[0]).shelf
+    due = {AnswerCell(CHEST, shelf, "edema"): 7, AnswerCell(CHEST, shelf, "nodule"): 3}
     chosen = select_cells(asked, {CHEST: 10}, due, per_patient=4)
     assert Counter(it.answer for it in chosen) == {"edema": 7, "nodule": 3}
 
@@ -144,7 +144,7 @@ def test_answers_and_sources_are_even_where_nothing_else_is_due():
     asked = [
         ready(n, answer=ANSWERS[n % 3], source="big" if n % 7 else "small") for n in range(210)
     ]
-    due = dict.fromkeys(map(lot_of, asked), 99)
+    due = dict.fromkeys(map(answer_cell_of, asked), 99)
     chosen = select_cells(asked, {CHEST: 36}, due, per_patient=4)
     assert Counter(it.answer for it in chosen) == dict.fromkeys(ANSWERS, 12)
     assert Counter(it.query.sample.source for it in chosen) == {"big": 18, "small": 18}
@@ -171,7 +171,9 @@ def test_a_key_goes_to_another_source_before_it_comes_from_one_again(holders, wa
     asked = held_by({name: sorted(sources) for name, sources in sorted(holders.items())})
     least = sum(min(wanted, len(sources)) for sources in holders.values())
     room = {CHEST: min(least + more, len(asked))}
-    due = {lot_of(one): 0 for one in asked}  # what a plan leaves out must not keep sources away
+    due = {
+        answer_cell_of(one): 0 for one in asked
+    }  # what a plan leaves out must not keep sources away
     chosen = select_cells(asked, room, due, per_patient=99, sources_per_key=wanted)
     for name, sources in holders.items():
         found = {it.query.sample.source for it in chosen if it.answer == name}
@@ -180,7 +182,7 @@ def test_a_key_goes_to_another_source_before_it_comes_from_one_again(holders, wa
 
 def test_a_key_that_one_source_holds_is_not_kept_waiting_for_a_second():
     asked = held_by({"edema": ["a"], "nodule": ["a", "b"]})
-    due = dict.fromkeys(map(lot_of, asked), 99)
+    due = dict.fromkeys(map(answer_cell_of, asked), 99)
     chosen = select_cells(asked, {CHEST: 9}, due, per_patient=99, sources_per_key=2)
     assert Counter(it.answer for it in chosen) == {"edema": 4, "nodule": 5}
 
@@ -216,7 +218,7 @@ def aim(total, **changes):
 
 
 def item_like(one):
-    """An item of a question, as ``build_toward`` looks at it."""
+    """An item of a question, as ``plan_items`` looks at it."""
     return _Item(
         task=one.query.task.value,
         sample=one.query.sample.id,
@@ -242,7 +244,7 @@ def made_of(asked, trim, good=bool):
     bad = [one for one in asked if not good(one)]
     written = [item_like(one) for one in asked if good(one)]
     items = trim(written)
-    return Made(
+    return ItemBatch(
         written=items,
         kept=items,
         failed=frozenset(one.identity for one in bad),
@@ -261,7 +263,7 @@ def test_what_fails_is_made_good_by_other_questions():
     def flawed(chosen, trim):
         return made_of(chosen, trim, lambda one: int(one.query.sample.id[1:]) % 5)
 
-    plan = build_toward(aim(50), asked, flawed)
+    plan = plan_items(aim(50), asked, flawed)
     assert len(plan.items) == 50
     assert plan.planned == {CHEST: 50}
 
@@ -272,7 +274,7 @@ def test_every_question_that_became_no_item_is_counted_once():
     def flawed(chosen, trim):
         return made_of(chosen, trim, lambda one: int(one.query.sample.id[1:]) % 3)
 
-    plan = build_toward(aim(90), asked, flawed)
+    plan = plan_items(aim(90), asked, flawed)
     assert len(plan.items) + sum(plan.dropped.values()) == 100
     assert len(plan.items) == 66
     assert plan.held.cells[CHEST] < 70
@@ -291,9 +293,9 @@ def test_answers_that_the_rules_cut_are_not_asked_again():
         out = Counter({f"{AD.value}: uneven": len(edema[3:])})
         return replace(made, kept=kept, dropped=made.dropped + out)
 
-    plan = build_toward(aim(60), asked, cut)
+    plan = plan_items(aim(60), asked, cut)
     assert len(plan.items) == 60
-    assert plan.held.lots[lot_of(asked[0])] == 3
+    assert plan.held.lots[answer_cell_of(asked[0])] == 3
 
 
 def test_a_worse_round_does_not_replace_a_better_one():
@@ -307,14 +309,14 @@ def test_a_worse_round_does_not_replace_a_better_one():
         out = Counter({f"{AD.value}: uneven": len(made.kept) - len(kept)})
         return replace(made, kept=kept, dropped=made.dropped + out)
 
-    plan = build_toward(aim(30), asked, worse)
+    plan = plan_items(aim(30), asked, worse)
     assert len(rounds) > 1
     assert len(plan.items) == 28
     assert len(plan.items) + sum(plan.dropped.values()) == 40
 
 
 def test_nothing_to_ask_gives_nothing():
-    plan = build_toward(UPSTREAM, [], keep_all)
+    plan = plan_items(UPSTREAM, [], keep_all)
     assert plan.items == ()
     report = report_on(UPSTREAM, plan, (), [], named=[])
     assert (report.made, report.distance, report.mix) == (0, 1.0, {})
@@ -357,7 +359,7 @@ def hundred_thousand():
 @pytest.mark.thorough
 def test_the_published_margins_are_met_out_of_100_000_questions_in_seconds(hundred_thousand):
     started = time.process_time()
-    plan = build_toward(UPSTREAM, hundred_thousand, keep_all)
+    plan = plan_items(UPSTREAM, hundred_thousand, keep_all)
     seconds = time.process_time() - started
     chosen = plan.answered
     assert len(plan.items) == 7626
@@ -374,14 +376,14 @@ def test_the_published_margins_are_met_out_of_100_000_questions_in_seconds(hundr
 
 @pytest.mark.thorough
 def test_out_of_100_000_questions_the_keys_come_out_even(hundred_thousand):
-    stock = stock_of(hundred_thousand, UPSTREAM.per_patient)
-    table = fit(UPSTREAM, stock)
+    stock = supply_of(hundred_thousand, UPSTREAM.per_patient)
+    table = fit_margins(UPSTREAM, stock)
     chosen = select_cells(hundred_thousand, table.cells, table.lots, per_patient=4)
     held, shelves = Counter(), {}
     for lot, most in stock.lots.items():
         held[lot.shelf, lot.answer] += most
     for one in chosen:
-        shelves.setdefault(lot_of(one).shelf, Counter())[one.answer] += 1
+        shelves.setdefault(answer_cell_of(one).shelf, Counter())[one.answer] += 1
     modality = shelves.pop("Modality Recognition")  # here the cell decides over the answer
     assert max(modality.values()) <= modality.total() / 2
     for shelf, answers in shelves.items():

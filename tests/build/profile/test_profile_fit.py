@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medrcube.build.profile.margin_fit import Stock, fit, reach
+from medrcube.build.profile.margin_fit import Supply, fit_margins, reachable_items
 from medrcube.build.profile.profile import load_profile
-from medrcube.build.questions.quotas import Lot
+from medrcube.build.questions.quotas import AnswerCell
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 
 TASKS = (Task.DISEASE_DIAGNOSIS, Task.MODALITY_RECOGNITION, Task.VIEW_RECOGNITION)
@@ -31,10 +31,10 @@ def boxed(rooms, kinds=(0,) * 12):
     """A stock whose cells hold questions without a shelf, or with one answer each on one shelf."""
     lots = {}
     for (cell, room), kind in zip(rooms.items(), kinds, strict=False):
-        lot = Lot(cell, str(cell.task), ANSWERS[kind - 1]) if kind else Lot(cell)
+        lot = AnswerCell(cell, str(cell.task), ANSWERS[kind - 1]) if kind else AnswerCell(cell)
         lots[lot] = room
     names = {(str(task), it): frozenset(ANSWERS) - {it} for task in TASKS for it in ANSWERS}
-    return Stock(cells=rooms, lots=lots, names=names)
+    return Supply(cells=rooms, lots=lots, names=names)
 
 
 @st.composite
@@ -66,7 +66,7 @@ def along(profile, cells):
 @given(profiles(), stocks)
 @settings(max_examples=60)
 def test_no_cell_gets_more_than_there_is_and_no_margin_more_than_is_wanted(profile, stock):
-    cells = fit(profile, stock).cells
+    cells = fit_margins(profile, stock).cells
     assert all(0 < count <= stock.cells[cell] for cell, count in cells.items())
     for (axis, value), count in along(profile, cells).items():
         assert count <= profile.margins[axis][value]
@@ -77,7 +77,7 @@ def test_no_cell_gets_more_than_there_is_and_no_margin_more_than_is_wanted(profi
 def test_margins_that_the_stock_can_meet_are_met_exactly(profile, random):
     # A table with these margins exists; a stock that covers it is enough.
     stock = boxed({cell: 4 + random.randrange(3) for cell in CUBE})
-    cells = fit(profile, stock).cells
+    cells = fit_margins(profile, stock).cells
     wanted = {
         (axis, value): count
         for axis, margin in profile.margins.items()
@@ -98,16 +98,16 @@ def test_there_is_no_table_with_more_items(profile, rooms):
         fits &= grid[:, members].sum(axis=1) <= profile.margins[axis][value]
     best = grid[fits].sum(axis=1).max()
     stock = boxed(dict(zip(inside, rooms, strict=True)))
-    assert sum(fit(profile, stock).cells.values()) == best
+    assert sum(fit_margins(profile, stock).cells.values()) == best
 
 
 @given(profiles(), stocks, stocks)
 @settings(max_examples=60)
 def test_a_further_source_never_makes_the_distance_longer(profile, one, other):
-    alone = fit(profile, one)
-    both = fit(profile, one.beside(other))
+    alone = fit_margins(profile, one)
+    both = fit_margins(profile, one.beside(other))
     assert sum(both.cells.values()) >= sum(alone.cells.values())
-    assert reach(profile, one.beside(other)) >= reach(profile, one) - 1e-6
+    assert reachable_items(profile, one.beside(other)) >= reachable_items(profile, one) - 1e-6
 
 
 @given(profiles(), stocks, st.randoms(use_true_random=False))
@@ -117,41 +117,45 @@ def test_the_order_of_the_stock_does_not_matter(profile, stock, random):
     random.shuffle(cells)
     random.shuffle(lots)
     shuffled = replace(stock, cells=dict(cells), lots=dict(lots))
-    assert fit(profile, shuffled) == fit(profile, stock)
+    assert fit_margins(profile, shuffled) == fit_margins(profile, stock)
 
 
 def alone(total, stock):
     """Fit to a total alone."""
-    return fit(replace(UPSTREAM, margins={}, total=total, outside=frozenset()), stock)
+    return fit_margins(replace(UPSTREAM, margins={}, total=total, outside=frozenset()), stock)
 
 
 def test_an_answer_gets_no_more_questions_than_it_has_partners():
     cell = CUBE[0]
-    lots = {Lot(cell, "s", "yes"): 90, Lot(cell, "s", "no"): 7, Lot(cell, "s", "maybe"): 5}
+    lots = {
+        AnswerCell(cell, "s", "yes"): 90,
+        AnswerCell(cell, "s", "no"): 7,
+        AnswerCell(cell, "s", "maybe"): 5,
+    }
     names = {("s", it): frozenset(ANSWERS) for it in ANSWERS}  # none is its own partner
-    table = alone(100, Stock(cells={cell: 102}, lots=lots, names=names))
+    table = alone(100, Supply(cells={cell: 102}, lots=lots, names=names))
     assert table.cells == {cell: 24}
-    assert 12 <= table.lots[Lot(cell, "s", "yes")] < 18
+    assert 12 <= table.lots[AnswerCell(cell, "s", "yes")] < 18
 
 
 def test_an_answer_that_no_other_may_stand_against_is_not_asked():
     cell = CUBE[0]
-    lots = {Lot(cell, "s", it): 10 for it in ANSWERS}
+    lots = {AnswerCell(cell, "s", it): 10 for it in ANSWERS}
     names = {
         ("s", "yes"): frozenset({"no"}),
         ("s", "no"): frozenset({"yes", "maybe"}),
         ("s", "maybe"): frozenset({"yes"}),  # "no" may not stand against it
     }
-    table = alone(30, Stock(cells={cell: 30}, lots=lots, names=names))
+    table = alone(30, Supply(cells={cell: 30}, lots=lots, names=names))
     assert table.cells == {cell: 20}
-    assert Lot(cell, "s", "maybe") not in table.lots
+    assert AnswerCell(cell, "s", "maybe") not in table.lots
 
 
 def test_partners_may_come_from_other_cells():
     one, other = CUBE[0], CUBE[3]
-    lots = {Lot(one, "s", "yes"): 10, Lot(other, "s", "no"): 10}
+    lots = {AnswerCell(one, "s", "yes"): 10, AnswerCell(other, "s", "no"): 10}
     names = {("s", "yes"): frozenset({"no"}), ("s", "no"): frozenset({"yes"})}
-    stock = Stock(cells={one: 10, other: 10}, lots=lots, names=names)
+    stock = Supply(cells={one: 10, other: 10}, lots=lots, names=names)
     assert alone(20, stock).cells == {one: 10, other: 10}
 
 
@@ -159,9 +163,13 @@ def test_without_need_cells_and_keys_are_even():
     table = alone(120, boxed(dict.fromkeys(CUBE, 1000)))
     assert set(table.cells.values()) == {10}
     cell = CUBE[0]
-    lots = {Lot(cell, "s", "yes"): 900, Lot(cell, "s", "no"): 90, Lot(cell, "s", "maybe"): 90}
+    lots = {
+        AnswerCell(cell, "s", "yes"): 900,
+        AnswerCell(cell, "s", "no"): 90,
+        AnswerCell(cell, "s", "maybe"): 90,
+    }
     names = {("s", it): frozenset(ANSWERS) - {it} for it in ANSWERS}
-    table = alone(90, Stock(cells={cell: 1080}, lots=lots, names=names))
+    table = alone(90, Supply(cells={cell: 1080}, lots=lots, names=names))
     assert len(set(table.lots.values())) == 1
 
 
@@ -173,13 +181,13 @@ def test_what_a_small_cell_lacks_the_others_share():
 
 
 def test_an_empty_stock_gives_an_empty_table():
-    assert fit(UPSTREAM, Stock()).cells == {}
-    assert reach(UPSTREAM, Stock()) == 0
+    assert fit_margins(UPSTREAM, Supply()).cells == {}
+    assert reachable_items(UPSTREAM, Supply()) == 0
 
 
 def test_cells_that_a_margin_leaves_out_stay_empty():
     profile = replace(UPSTREAM, margins={"modality": {"CT": 5}}, total=5, outside=frozenset())
-    cells = fit(profile, boxed(dict.fromkeys(CUBE, 9))).cells
+    cells = fit_margins(profile, boxed(dict.fromkeys(CUBE, 9))).cells
     assert sum(cells.values()) == 5
     assert {cell.modality for cell in cells} == {Modality.CT}
 
@@ -187,8 +195,8 @@ def test_cells_that_a_margin_leaves_out_stay_empty():
 @pytest.mark.parametrize("room", [7626, 20_000])
 def test_the_published_margins_are_met_from_full_cells(room):
     cube = [Voxel(a, m, t) for a, m, t in product(Anatomy, Modality, Task)]
-    stock = Stock(cells=dict.fromkeys(cube, room), lots={Lot(cell): room for cell in cube})
-    cells = fit(UPSTREAM, stock).cells
+    stock = Supply(cells=dict.fromkeys(cube, room), lots={AnswerCell(cell): room for cell in cube})
+    cells = fit_margins(UPSTREAM, stock).cells
     for (axis, value), count in along(UPSTREAM, cells).items():
         assert count == UPSTREAM.margins[axis][value]
     assert sum(cells.values()) == 7626

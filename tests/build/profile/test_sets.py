@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medrcube.build.profile.set_capacity import fill, scarcest
+from medrcube.build.profile.set_capacity import scarcest_answer, set_capacity
 
 NAMES = "abcde"
 tallies = st.dictionaries(st.sampled_from(NAMES), st.integers(0, 6), max_size=5)
@@ -37,20 +37,20 @@ def most_in_sets_of(counts, size):
 @settings(deadline=None, max_examples=60)
 @given(st.dictionaries(st.sampled_from("abcd"), st.integers(0, 4), max_size=4))
 def test_sets_of_two_are_as_many_as_any_choice_could_make(counts):
-    assert fill(counts, everyone(counts), options=2).two == most_in_sets_of(counts, 2)
+    assert set_capacity(counts, everyone(counts), options=2).two == most_in_sets_of(counts, 2)
 
 
 @settings(deadline=None, max_examples=60)
 @given(st.dictionaries(st.sampled_from("abcd"), st.integers(0, 3), min_size=3, max_size=4))
 def test_sets_of_three_are_as_many_as_any_choice_could_make(counts):
-    found = fill(counts, everyone(counts), options=3)
+    found = set_capacity(counts, everyone(counts), options=3)
     if sum(count > 0 for count in counts.values()) >= 3:
         assert found.more == most_in_sets_of(counts, 3)
 
 
 @given(tallies)
 def test_no_answer_is_the_key_more_often_than_it_is_stated(counts):
-    found = fill(counts, everyone(counts))
+    found = set_capacity(counts, everyone(counts))
     assert all(found.keys[name] + found.pairs[name] <= counts[name] for name in counts)
 
 
@@ -58,36 +58,39 @@ def test_no_answer_is_the_key_more_often_than_it_is_stated(counts):
 def test_more_pictures_never_take_half_a_set_away(counts, name, more):
     wider = {**counts, name: counts.get(name, 0) + more}
     # Larger sets go first, so a rare answer may move items from two options to three.
-    assert fill(wider, everyone(wider), 2).items >= fill(counts, everyone(counts), 2).items
+    assert (
+        set_capacity(wider, everyone(wider), 2).items
+        >= set_capacity(counts, everyone(counts), 2).items
+    )
 
 
 def test_four_options_go_first_and_what_is_left_fills_smaller_sets():
-    found = fill({"a": 10, "b": 10, "c": 10, "d": 2}, everyone("abcd"))
+    found = set_capacity({"a": 10, "b": 10, "c": 10, "d": 2}, everyone("abcd"))
     assert (found.more, found.two) == (4 * 2 + 3 * 8, 0)
-    assert fill({"a": 10, "b": 3}, everyone("ab")).two == 6
+    assert set_capacity({"a": 10, "b": 3}, everyone("ab")).two == 6
 
 
 @pytest.mark.parametrize("counts", [{}, {"a": 900}, {"a": 900, "b": 0}])
 def test_a_single_answer_makes_no_item(counts):
-    assert fill(counts, everyone(counts)).items == 0
+    assert set_capacity(counts, everyone(counts)).items == 0
 
 
 def test_answers_that_may_not_stand_against_each_other_share_no_set():
     beside = {"a": frozenset("b"), "b": frozenset("a"), "c": frozenset()}
-    found = fill({"a": 5, "b": 5, "c": 5}, beside)
+    found = set_capacity({"a": 5, "b": 5, "c": 5}, beside)
     assert found.pairs == {"a": 5, "b": 5, "c": 0}
 
 
 def test_one_side_is_not_enough_to_stand_against_another():
-    assert fill({"a": 5, "b": 5}, {"a": frozenset("b"), "b": frozenset()}).items == 0
+    assert set_capacity({"a": 5, "b": 5}, {"a": frozenset("b"), "b": frozenset()}).items == 0
 
 
 def test_the_scarce_answer_is_the_one_that_holds_the_others_back():
     counts = {"common": 500, "usual": 400, "rare": 40}
-    assert scarcest(counts, dict.fromkeys(counts, frozenset(counts)), 3) in {"usual", "rare"}
-    assert scarcest({"a": 100, "b": 20}, everyone("ab")) == "b"
+    assert scarcest_answer(counts, dict.fromkeys(counts, frozenset(counts)), 3) in {"usual", "rare"}
+    assert scarcest_answer({"a": 100, "b": 20}, everyone("ab")) == "b"
 
 
 def test_nothing_is_scarce_where_every_picture_is_asked():
     counts = dict.fromkeys("abcd", 50)
-    assert scarcest(counts, everyone(counts)) is None
+    assert scarcest_answer(counts, everyone(counts)) is None

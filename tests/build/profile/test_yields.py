@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from medrcube.build.profile.raw_counts import as_counts, as_toml, count_answers
-from medrcube.build.profile.yields import expected, together, within_share
-from medrcube.build.reference.yields import cell, yields_of
+from medrcube.build.profile.yields import expected_items, expected_together, two_option_room
+from medrcube.build.reference.yields import yield_cell, yields_of
 from medrcube.facts import Absence, Visible
 from medrcube.sources._framework.card_parts.counts import Count
 from medrcube.sources.registry import find_sources
@@ -39,23 +39,23 @@ BUSI = counted(
 
 
 def test_classes_fill_sets_of_three_and_then_of_two():
-    found = expected(BUSI)[Task.DISEASE_DIAGNOSIS]
+    found = expected_items(BUSI)[Task.DISEASE_DIAGNOSIS]
     assert (found.items, found.two) == (30, 40)
 
 
 def test_every_marked_picture_is_an_item_since_numbers_need_no_set():
-    assert expected(BUSI)[Task.ROI_GROUNDING].items == 55
+    assert expected_items(BUSI)[Task.ROI_GROUNDING].items == 55
 
 
 def test_what_no_card_counts_is_not_known_and_counts_nothing():
-    found = expected(counted(CARDS["busi"]))
+    found = expected_items(counted(CARDS["busi"]))
     assert found[Task.DISEASE_DIAGNOSIS].unknown == ("diagnosis",)
     assert found[Task.DISEASE_DIAGNOSIS].items == found[Task.DISEASE_DIAGNOSIS].two == 0
-    assert cell(found[Task.DISEASE_DIAGNOSIS]) == "?"
+    assert yield_cell(found[Task.DISEASE_DIAGNOSIS]) == "?"
 
 
 def test_what_a_picture_cannot_show_gives_nothing_and_says_why():
-    found = expected(changed(BUSI, "diagnosis", visible=Visible.NO))[Task.DISEASE_DIAGNOSIS]
+    found = expected_items(changed(BUSI, "diagnosis", visible=Visible.NO))[Task.DISEASE_DIAGNOSIS]
     assert found.items == found.two == 0
     assert found.nothing == (("diagnosis", "not-visible"),)
 
@@ -64,36 +64,42 @@ def test_silence_is_no_evidence_here_either():
     card = changed(CARDS["vindr-cxr"], "finding", absence=Absence.SILENT, stated=None)
     stated = CARDS["nih-chestxray14"].fields["finding"].stated
     card = changed(card, "finding", stated=stated, whole=False)
-    assert expected(card)[Task.ABNORMALITY_DIAGNOSIS].nothing[0][1].startswith("no-distractor")
-    assert not expected(CARDS["vindr-cxr"])[Task.ABNORMALITY_DIAGNOSIS].nothing[0][1].endswith("C)")
+    assert (
+        expected_items(card)[Task.ABNORMALITY_DIAGNOSIS].nothing[0][1].startswith("no-distractor")
+    )
+    assert (
+        not expected_items(CARDS["vindr-cxr"])[Task.ABNORMALITY_DIAGNOSIS]
+        .nothing[0][1]
+        .endswith("C)")
+    )
 
 
 def test_what_stands_against_what_on_real_pictures_goes_before_a_value_alone():
     pictures = {"Pneumothorax": 30, "Pleural Effusion": 30, "Cardiomegaly": 30}
     card = counted(CARDS["vindr-cxr"], ("finding", "clean", pictures))
-    alone = expected(card)[Task.ABNORMALITY_DIAGNOSIS]
+    alone = expected_items(card)[Task.ABNORMALITY_DIAGNOSIS]
     beside = {
         "Pneumothorax": ("Cardiomegaly",),
         "Cardiomegaly": ("Pneumothorax",),
         "Pleural Effusion": ("Aortic enlargement",),
     }
     card = replace(card, counts=(replace(card.counts[0], beside=beside),))
-    real = expected(card)[Task.ABNORMALITY_DIAGNOSIS]
+    real = expected_items(card)[Task.ABNORMALITY_DIAGNOSIS]
     assert (alone.items, alone.two) == (90, 0)
     assert (real.items, real.two) == (0, 60)
 
 
 def test_values_that_need_a_denial_are_not_known_from_their_number_alone():
     card = counted(CARDS["chexpert"], ("finding", "clean", {"Edema": 900, "Fracture": 900}))
-    found = expected(card)[Task.ABNORMALITY_DIAGNOSIS]
+    found = expected_items(card)[Task.ABNORMALITY_DIAGNOSIS]
     assert (found.items, found.two, found.unknown) == (0, 0, ("finding",))
 
 
 def test_a_source_of_one_modality_waits_for_others():
-    assert expected(BUSI)[Task.MODALITY_RECOGNITION].items == 0
-    assert expected(BUSI)[Task.MODALITY_RECOGNITION].shared == 780
+    assert expected_items(BUSI)[Task.MODALITY_RECOGNITION].items == 0
+    assert expected_items(BUSI)[Task.MODALITY_RECOGNITION].shared == 780
     names = ("busi", "jsrt", "acdc", "covid-ct")
-    given = together({name: expected(CARDS[name]) for name in names})
+    given = expected_together({name: expected_items(CARDS[name]) for name in names})
     # 247 sets of four, then of three, in which 53 pictures of MRI set the number.
     items = [given[name, Task.MODALITY_RECOGNITION] for name in names]
     assert items[1:3] == [247, 300]
@@ -101,21 +107,21 @@ def test_a_source_of_one_modality_waits_for_others():
 
 
 def test_two_frames_side_by_side_are_two_options():
-    found = expected(CARDS["acdc"])[Task.IMAGING_PROTOCOLS_RECOGNITION]
+    found = expected_items(CARDS["acdc"])[Task.IMAGING_PROTOCOLS_RECOGNITION]
     assert (found.items, found.two) == (0, 150)
 
 
 @pytest.mark.parametrize(("more", "two", "kept"), [(0, 90, 0), (40, 90, 10), (40, 3, 3)])
 def test_a_fifth_of_a_task_has_two_options(more, two, kept):
-    assert within_share(more, two) == kept
+    assert two_option_room(more, two) == kept
 
 
 @pytest.mark.parametrize("name", sorted(CARDS))
 def test_counts_of_a_card_lead_to_items_or_to_a_reason(name):
     """A count of what no rule asks for would never be noticed."""
     card = CARDS[name]
-    asked = {field for it in expected(card).values() for field, _ in it.nothing}
-    plain = expected(replace(card, counts=()))
+    asked = {field for it in expected_items(card).values() for field, _ in it.nothing}
+    plain = expected_items(replace(card, counts=()))
     asked |= {field for it in plain.values() for field in it.unknown}
     assert {count.field for count in card.counts} <= asked
 

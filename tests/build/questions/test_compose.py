@@ -12,8 +12,8 @@ from medrcube.build.questions.compose import (
     compose,
     place_keys,
 )
-from medrcube.build.questions.eligibility import prepare
-from medrcube.build.questions.fact_rules import Query
+from medrcube.build.questions.eligibility import prepare_questions
+from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.questions.item_table import Item, items_from_frame, items_to_frame
 from medrcube.build.questions.question_wording import own_words
 from medrcube.build.stages.samples import Sample, samples_from_frame, samples_to_frame
@@ -80,7 +80,7 @@ def query(key, number=0, *, task=Task.ABNORMALITY_DIAGNOSIS, absent=(), grade=Gr
             modality=changes.pop("modality", Modality.XRAY),
         ),
     }
-    return Query(**{**values, **changes})
+    return QuestionCandidate(**{**values, **changes})
 
 
 def run(queries, **changes):
@@ -95,7 +95,7 @@ def company(*asked, copies=6):
     rules = Rules(terms=load_terms(), relations=load_relations(), evidence=Grade.C)
     made, number = [], 1000
     for one in asked:
-        ready = prepare([one], rules, SOURCES, 0, least_visible=Visible.NO).ready
+        ready = prepare_questions([one], rules, SOURCES, 0, least_visible=Visible.NO).ready
         labels = [it for found in ready for it in found.against.labels.values()]
         for label in (one.key, *labels):
             mark = one.ground.present[one.key]
@@ -232,7 +232,9 @@ def test_numbered_frames_keep_their_numbers_and_the_question_names_the_fact():
 def test_boxes_need_evidence_that_no_other_place_shows_the_finding():
     assert run([boxes(grade=Grade.A)]).items
     barred = boxes()
-    barred = Query(**{f.name: getattr(barred, f.name) for f in fields(Query)} | {"grade": Grade.C})
+    barred = QuestionCandidate(
+        **{f.name: getattr(barred, f.name) for f in fields(QuestionCandidate)} | {"grade": Grade.C}
+    )
     assert run([barred]).dropped == {"ROI Grounding: evidence-C": 1}
     assert run([barred], evidence="C").items
 

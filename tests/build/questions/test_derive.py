@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from medrcube.build.questions.case_facts import ground_of, region_ground
-from medrcube.build.questions.fact_rules import derive
+from medrcube.build.questions.case_facts import facts_of_case, facts_of_region
+from medrcube.build.questions.fact_rules import derive_questions
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import Case, Grade, ImageRef, Label, Rectangle, Region, Scope, State, Visible
 from medrcube.ontologies.terms import load_terms
@@ -107,31 +107,33 @@ def asked(queries, task):
 
 
 def test_every_clean_picture_is_asked_for_its_modality(card):
-    (query,) = derive(card(), case(), [sample()])
+    (query,) = derive_questions(card(), case(), [sample()])
     assert (query.task, query.key, query.group) == (Task.MODALITY_RECOGNITION, "X-ray", "modality")
 
 
 def test_a_modality_of_the_case_beats_that_of_the_card(card):
     from medrcube.taxonomy import Modality  # noqa: PLC0415
 
-    (query,) = derive(card(), case(modality=Modality.CT), [sample(modality="CT")])
+    (query,) = derive_questions(card(), case(modality=Modality.CT), [sample(modality="CT")])
     assert query.key == "CT"
 
 
 def test_a_task_that_the_card_does_not_declare_is_not_asked(card):
     source = replace(card(FINDINGS), tasks=(Task.VIEW_RECOGNITION,))
-    assert derive(source, case(("finding", "edema", PRESENT)), [sample()]) == []
+    assert derive_questions(source, case(("finding", "edema", PRESENT)), [sample()]) == []
 
 
 def test_the_most_special_of_what_is_present_is_asked(card):
     facts = case(("finding", "edema", PRESENT), ("finding", "opacity", PRESENT))
-    queries = derive(card(FINDINGS), facts, [sample()])
+    queries = derive_questions(card(FINDINGS), facts, [sample()])
     assert asked(queries, Task.ABNORMALITY_DIAGNOSIS) == {"Edema": ""}
 
 
 def test_rest_classes_and_unused_values_are_never_keys(card):
     facts = case(("finding", "rest", PRESENT), ("finding", "unused", PRESENT))
-    assert asked(derive(card(FINDINGS), facts, [sample()]), Task.ABNORMALITY_DIAGNOSIS) == {}
+    assert (
+        asked(derive_questions(card(FINDINGS), facts, [sample()]), Task.ABNORMALITY_DIAGNOSIS) == {}
+    )
 
 
 def test_what_is_uncertain_or_disputed_is_neither_key_nor_known(card):
@@ -142,41 +144,41 @@ def test_what_is_uncertain_or_disputed_is_neither_key_nor_known(card):
         ("finding", "nodule", ABSENT),
     )
     source = card(FINDINGS)
-    ground = ground_of(source, facts, load_terms())
+    ground = facts_of_case(source, facts, load_terms())
     assert ground.unknown == {"Edema", "Nodule"}
     assert ground.unknown.isdisjoint({*ground.present, *ground.absent})
-    assert asked(derive(source, facts, [sample()]), Task.ABNORMALITY_DIAGNOSIS) == {}
+    assert asked(derive_questions(source, facts, [sample()]), Task.ABNORMALITY_DIAGNOSIS) == {}
 
 
 def test_an_uncertain_label_is_unknown_and_never_absent(card):
     facts = case(("finding", "edema", UNKNOWN), ("finding", "nodule", PRESENT))
-    ground = ground_of(card(FINDINGS), facts, load_terms())
+    ground = facts_of_case(card(FINDINGS), facts, load_terms())
     assert ground.unknown == {"Edema"}
     assert "Edema" not in {*ground.present, *ground.absent}
 
 
 def test_a_stated_absence_is_grade_a_and_a_blank_grade_c(card):
     facts = case(("finding", "nodule", PRESENT), ("finding", "edema", ABSENT))
-    ground = ground_of(card(FINDINGS), facts, load_terms())
+    ground = facts_of_case(card(FINDINGS), facts, load_terms())
     assert ground.absent["Edema"].grade is Grade.A
     assert ground.absent["Cardiomegaly"].grade is Grade.C
 
 
 def test_no_finding_lifts_silence_to_grade_b_devices_aside(card):
-    ground = ground_of(card(FINDINGS), case(("finding", "none", PRESENT)), load_terms())
+    ground = facts_of_case(card(FINDINGS), case(("finding", "none", PRESENT)), load_terms())
     assert ground.absent["Edema"].grade is Grade.B
     assert ground.absent["Support Devices"].grade is Grade.C
 
 
 def test_an_exclusive_field_that_states_nothing_says_nothing(card):
     source = card(DISEASE)
-    assert ground_of(source, case(), load_terms()).absent == {}
-    told = ground_of(source, case(("disease", "g", PRESENT)), load_terms())
+    assert facts_of_case(source, case(), load_terms()).absent == {}
+    told = facts_of_case(source, case(("disease", "g", PRESENT)), load_terms())
     assert set(told.absent) == {"meningioma"}
 
 
 def test_the_pool_holds_the_findings_of_the_label_table(card):
-    queries = derive(card(FINDINGS), case(("finding", "edema", PRESENT)), [sample()])
+    queries = derive_questions(card(FINDINGS), case(("finding", "edema", PRESENT)), [sample()])
     (query,) = [it for it in queries if it.task is Task.ABNORMALITY_DIAGNOSIS]
     assert query.group is None
     assert {"Nodule", "Cardiomegaly", "No Finding"} <= set(query.pool)
@@ -185,7 +187,7 @@ def test_the_pool_holds_the_findings_of_the_label_table(card):
 @pytest.mark.parametrize(("shows", "barred"), [("image", "scope"), ("patient", "")])
 def test_a_fact_wider_than_the_picture_is_barred(card, shows, barred):
     facts = case(("disease", "g", PRESENT))
-    queries = derive(card(DISEASE), facts, [sample(scope=shows)])
+    queries = derive_questions(card(DISEASE), facts, [sample(scope=shows)])
     assert asked(queries, Task.DISEASE_DIAGNOSIS) == {"glioma": barred}
     assert {query.scope for query in queries if query.barred == barred} <= set(Scope)
 
@@ -194,7 +196,7 @@ def test_an_undiagnosed_case_keeps_its_low_level_questions(card):
     quirk = '\n[[quirk]]\nkeys = ["c*"]\naction = "undiagnosed"\nreason = "r"\nevidence = "e"\n'
     view = '\n[[field]]\nname = "v"\nkind = "view"\nabsence = "reader"\nconstant = "AP"\n'
     facts = case(("disease", "g", PRESENT))
-    queries = derive(card(DISEASE, view, quirk), facts, [sample(scope="patient")])
+    queries = derive_questions(card(DISEASE, view, quirk), facts, [sample(scope="patient")])
     assert asked(queries, Task.VIEW_RECOGNITION) == {"AP": ""}
     assert asked(queries, Task.DISEASE_DIAGNOSIS) == {"glioma": "undiagnosed"}
     assert asked(queries, Task.MODALITY_RECOGNITION) == {"X-ray": ""}
@@ -219,7 +221,7 @@ def test_what_marks_and_words_in_a_picture_tell_is_not_asked(card, quirk, graphi
     facts = case(("disease", "g", PRESENT), regions=REGIONS)
     shown = {"scope": "patient", "graphics": graphics}
     source = card(DISEASE, STRUCTURES, VIEW, quirk)
-    queries = derive(source, facts, [sample(**shown), sample(**BOXES, **shown)])
+    queries = derive_questions(source, facts, [sample(**shown), sample(**BOXES, **shown)])
     assert asked(queries, Task.DISEASE_DIAGNOSIS) == {"glioma": barred}
     assert asked(queries, Task.ROI_GROUNDING) == {"heart": barred}
     assert asked(queries, Task.VIEW_RECOGNITION) == {"AP": view}
@@ -236,7 +238,7 @@ def test_an_undiagnosed_case_is_not_asked_where_a_lesion_lies(card, kind, barred
     concept = "Nodule" if kind == "finding" else "heart"
     facts = case((*box[:2], PRESENT), regions=(box,))
     shown = sample(field=kind, marked=concept, **BOXED)
-    queries = derive(card(marked, quirk), facts, [shown])
+    queries = derive_questions(card(marked, quirk), facts, [shown])
     assert asked(queries, Task.ROI_GROUNDING) == {concept: barred}
 
 
@@ -255,7 +257,7 @@ evidence = "e"
     box = ("finding", "nodule", (1, 1, 5, 5))
     facts = case((*box[:2], PRESENT), regions=(box,))
     shown = sample(field="finding", marked="Nodule", **BOXED)
-    queries = derive(card(FINDINGS, quirk), facts, [shown])
+    queries = derive_questions(card(FINDINGS, quirk), facts, [shown])
     assert asked(queries, Task.ROI_GROUNDING) == {"Nodule": barred}
 
 
@@ -264,7 +266,7 @@ REGIONS = (("structure", "heart", (1, 1, 5, 5)), ("structure", "left", (7, 1, 9,
 
 def test_an_outlined_structure_is_asked_among_the_other_structures(card):
     facts = case(regions=REGIONS)
-    (query,) = derive(card(STRUCTURES), facts, [sample(**OUTLINE)])
+    (query,) = derive_questions(card(STRUCTURES), facts, [sample(**OUTLINE)])
     assert (query.task, query.key) == (Task.ORGAN_RECOGNITION, "heart")
     assert set(query.ground.present) == {"heart"}
     assert query.ground.absent["left lung"].grade is Grade.B
@@ -272,13 +274,13 @@ def test_an_outlined_structure_is_asked_among_the_other_structures(card):
 
 
 def test_structures_beside_others_are_no_answer_to_which_organ_is_shown(card):
-    queries = derive(card(STRUCTURES), case(regions=REGIONS), [sample()])
+    queries = derive_questions(card(STRUCTURES), case(regions=REGIONS), [sample()])
     assert asked(queries, Task.ORGAN_RECOGNITION) == {}
 
 
 def test_a_constant_organ_is_asked_of_the_clean_picture(card):
     organ = '\n[[field]]\nname = "o"\nkind = "structure"\nabsence = "reader"\nconstant = "breast"\n'
-    queries = derive(card(organ), case(), [sample()])
+    queries = derive_questions(card(organ), case(), [sample()])
     (query,) = [it for it in queries if it.task is Task.ORGAN_RECOGNITION]
     assert (query.key, query.group) == ("breast", "organ")
 
@@ -286,7 +288,7 @@ def test_a_constant_organ_is_asked_of_the_clean_picture(card):
 def test_a_second_box_on_the_spot_makes_its_concept_unknown(card):
     facts = case(regions=(REGIONS[0], ("structure", "left", (4, 4, 9, 9))))
     source = card(STRUCTURES)
-    ground = region_ground(source, facts, ground_of(source, facts, load_terms()), "heart")
+    ground = facts_of_region(source, facts, facts_of_case(source, facts, load_terms()), "heart")
     assert "left lung" in ground.unknown
     assert "left lung" not in ground.absent
 
@@ -306,15 +308,15 @@ def test_a_second_box_on_the_spot_makes_its_concept_unknown(card):
 )
 def test_boxes_need_one_region_of_sensible_size(card, changes, barred):
     facts = case(regions=REGIONS)
-    (query,) = derive(card(STRUCTURES), facts, [sample(**{**BOXES, **changes})])
+    (query,) = derive_questions(card(STRUCTURES), facts, [sample(**{**BOXES, **changes})])
     assert (query.task, query.barred) == (Task.ROI_GROUNDING, barred)
 
 
 def test_that_no_other_place_shows_a_finding_rests_on_how_it_was_read(card):
     facts = case(regions=(("finding", "nodule", (1, 1, 5, 5)),))
     boxes = sample(**{**BOXES, "field": "finding", "marked": "Nodule"})
-    silent = derive(card(FINDINGS), facts, [boxes])
-    read = derive(card(FINDINGS.replace("silent", "reader")), facts, [boxes])
+    silent = derive_questions(card(FINDINGS), facts, [boxes])
+    read = derive_questions(card(FINDINGS.replace("silent", "reader")), facts, [boxes])
     assert [query.grade for query in (*silent, *read)] == [Grade.C, Grade.A]
 
 
@@ -329,14 +331,14 @@ def test_that_no_other_place_shows_a_finding_rests_on_how_it_was_read(card):
 def test_that_no_other_place_shows_a_structure_rests_on_how_much_of_it_is_marked(
     card, field, grade
 ):
-    (query,) = derive(card(field), case(regions=REGIONS), [sample(**BOXES)])
+    (query,) = derive_questions(card(field), case(regions=REGIONS), [sample(**BOXES)])
     assert query.grade is grade
 
 
 def test_the_order_of_the_samples_does_not_matter(card):
     facts = case(regions=REGIONS)
     pictures = [sample(), sample(id="s2", **OUTLINE), sample(id="s3", **BOXES)]
-    assert derive(card(STRUCTURES), facts, pictures) == derive(
+    assert derive_questions(card(STRUCTURES), facts, pictures) == derive_questions(
         card(STRUCTURES), facts, pictures[::-1]
     )
 
@@ -347,12 +349,15 @@ def test_the_card_says_how_large_a_region_must_be(card):
     small = sample(**{**BOXES, "area": 0.0015})
     large = sample(**{**BOXES, "area": 0.0025})
     facts = case(regions=REGIONS)
-    assert [derive(patient, facts, [one])[0].barred for one in (small, large)] == ["", "roi-size"]
+    assert [derive_questions(patient, facts, [one])[0].barred for one in (small, large)] == [
+        "",
+        "roi-size",
+    ]
 
 
 def test_a_query_carries_how_far_its_picture_shows_the_fact(card):
     source = card(FINDINGS.replace("absence", 'visible = "partly"\nabsence'))
-    queries = derive(source, case(("finding", "edema", PRESENT)), [sample()])
+    queries = derive_questions(source, case(("finding", "edema", PRESENT)), [sample()])
     seen = {query.task: query.visible for query in queries}
     assert seen == {
         Task.MODALITY_RECOGNITION: Visible.YES,
@@ -372,7 +377,7 @@ evidence = "t"
 """
     source = card(FINDINGS, STRUCTURES, quirk)
     facts = case(("finding", "edema", PRESENT), regions=REGIONS)
-    queries = derive(source, replace(facts, key=key), [sample(), sample(**BOXES)])
+    queries = derive_questions(source, replace(facts, key=key), [sample(), sample(**BOXES)])
     assert {query.visible for query in queries if query.field == "structure"} == {seen}
     assert {query.visible for query in queries if query.field == "finding"} == {Visible.YES}
 
@@ -389,7 +394,7 @@ values = { ED = "end-diastole", ES = "end-systole" }
 
 def test_a_numbered_picture_is_asked_which_number_shows_the_fact(card):
     pair = sample(artefact="numbered", field="phase", marked="end-systole", truth="2", choices=2)
-    (query,) = derive(card(PHASE), case(), [pair])
+    (query,) = derive_questions(card(PHASE), case(), [pair])
     assert (query.task, query.key) == (Task.IMAGING_PROTOCOLS_RECOGNITION, "end-systole")
     assert (query.grade, query.barred, query.visible) == (Grade.A, "", Visible.YES)
     assert set(query.ground.present) == {"end-systole"}
@@ -398,12 +403,15 @@ def test_a_numbered_picture_is_asked_which_number_shows_the_fact(card):
 def test_a_clean_picture_is_not_asked_what_its_panels_show(card):
     panels = tuple(Label(field="phase", value=value, evidence="t") for value in ("ED", "ES"))
     facts = replace(case(), panels=panels, images=(ImageRef(paths=(Path("a.png"),)),) * 2)
-    assert derive(card(PHASE), facts, [sample(frames="0+0")]) == []
+    assert derive_questions(card(PHASE), facts, [sample(frames="0+0")]) == []
 
 
 def test_modality_is_asked_of_single_pictures_alone(card):
     pair = replace(case(), images=(ImageRef(paths=(Path("a.png"),)),) * 2)
-    tasks = [{it.task for it in derive(card(VIEW), shown, [sample()])} for shown in (case(), pair)]
+    tasks = [
+        {it.task for it in derive_questions(card(VIEW), shown, [sample()])}
+        for shown in (case(), pair)
+    ]
     assert [Task.MODALITY_RECOGNITION in found for found in tasks] == [True, False]
 
 
@@ -412,5 +420,7 @@ def test_a_question_of_images_side_by_side_knows_what_each_shows(card):
     images = (ImageRef(paths=(Path("a.png"),)),) * 2
     facts = case(("disease", "g", State.PRESENT))
     pair = replace(facts, panels=panels, images=images, shows=Scope.PATIENT)
-    asked = {query.task: query for query in derive(card(PHASE + DISEASE), pair, [sample()])}
+    asked = {
+        query.task: query for query in derive_questions(card(PHASE + DISEASE), pair, [sample()])
+    }
     assert asked[Task.DISEASE_DIAGNOSIS].panels == ("end-systole", "end-diastole")

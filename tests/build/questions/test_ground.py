@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from medrcube.build.questions.case_facts import ground_of
+from medrcube.build.questions.case_facts import facts_of_case
 from medrcube.facts import Case, Grade, ImageRef, Label, Rectangle, Region, State
 from medrcube.ontologies.terms import load_terms
 
@@ -52,7 +52,7 @@ def ground(card):
                 for value in boxes
             ),
         )
-        found = ground_of(card(FIELDS.replace('"A"', f'"{stated}"')), case, load_terms())
+        found = facts_of_case(card(FIELDS.replace('"A"', f'"{stated}"')), case, load_terms())
         assert found.unknown.isdisjoint({*found.present, *found.absent})
         return found
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from medrcube.build.questions.box_exchangeability import Lot
+from medrcube.build.questions.box_exchangeability import SeededDraws
 from medrcube.build.questions.roi_boxes import candidate_boxes
 from medrcube.build.regions.draw_shapes import bounding_box
 
@@ -145,7 +145,7 @@ def test_the_same_seed_gives_the_same_boxes_and_numbers_vary_over_seeds():
 
 
 def test_a_lot_is_the_same_on_every_platform():
-    lot = Lot("seed")
+    lot = SeededDraws("seed")
     assert [lot.draw(0, 99) for _ in range(4)] == [79, 93, 68, 89]
 
 

@@ -2,9 +2,9 @@ from collections import Counter
 
 import pytest
 
-from medrcube.build.questions.eligibility import Ready
-from medrcube.build.questions.fact_rules import Query
-from medrcube.build.questions.quotas import select
+from medrcube.build.questions.eligibility import EligibleQuestion
+from medrcube.build.questions.fact_rules import QuestionCandidate
+from medrcube.build.questions.quotas import select_questions
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import Scope
 from medrcube.ontologies.distractor_safety import Ground
@@ -29,39 +29,43 @@ def ready(number, *, answer="edema", task=Task.ABNORMALITY_DIAGNOSIS, patient=""
             "frames": f"{number}",
         }
     )
-    query = Query(task=task, sample=sample, field="f", key=answer, scope=Scope.IMAGE, ground=GROUND)
+    query = QuestionCandidate(
+        task=task, sample=sample, field="f", key=answer, scope=Scope.IMAGE, ground=GROUND
+    )
     lot = f"{number * 7919 % 1000:04}"
-    return Ready(
+    return EligibleQuestion(
         query=query, identity=f"{task}{number}{answer}", lot=lot, answer=answer, against=None
     )
 
 
 def test_a_quota_holds_for_every_source_and_task():
     tasks = (Task.ABNORMALITY_DIAGNOSIS, Task.VIEW_RECOGNITION)
-    chosen = select([ready(n, task=task) for task in tasks for n in range(9)], per_cell=4)
+    chosen = select_questions([ready(n, task=task) for task in tasks for n in range(9)], per_cell=4)
     assert Counter(it.query.task for it in chosen) == dict.fromkeys(tasks, 4)
 
 
 def test_no_quota_keeps_everything():
     everything = [ready(n) for n in range(9)]
-    kept = select(everything, per_cell=None)
+    kept = select_questions(everything, per_cell=None)
     assert {it.identity for it in kept} == {it.identity for it in everything}
 
 
 def test_answers_are_balanced_as_far_as_they_go():
     answers = ["edema"] * 50 + ["nodule"] * 20 + ["hernia"] * 2
-    chosen = select([ready(n, answer=it) for n, it in enumerate(answers)], per_cell=20)
+    chosen = select_questions([ready(n, answer=it) for n, it in enumerate(answers)], per_cell=20)
     assert Counter(it.answer for it in chosen) == {"edema": 9, "nodule": 9, "hernia": 2}
 
 
 def test_a_patient_comes_twice_only_when_all_have_come_once():
-    chosen = select([ready(n, patient=f"p{n % 5}") for n in range(25)], per_cell=7)
+    chosen = select_questions([ready(n, patient=f"p{n % 5}") for n in range(25)], per_cell=7)
     counts = Counter(it.query.sample.patient for it in chosen)
     assert sorted(counts.values()) == [1, 1, 1, 2, 2]
 
 
 def test_without_patients_every_case_counts_as_one():
-    chosen = select([ready(n, case="same" if n < 20 else "") for n in range(25)], per_cell=6)
+    chosen = select_questions(
+        [ready(n, case="same" if n < 20 else "") for n in range(25)], per_cell=6
+    )
     assert sum(it.query.sample.case == "same" for it in chosen) == 1
 
 
@@ -70,7 +74,7 @@ def test_tasks_meet_on_the_same_pictures():
     asked += [ready(n, task=Task.VIEW_RECOGNITION) for n in range(40)]
     asked += [ready(n, task=Task.DISEASE_DIAGNOSIS) for n in range(10, 18)]
     pictures = {}
-    for it in select(asked, per_cell=5):
+    for it in select_questions(asked, per_cell=5):
         pictures.setdefault(it.query.task, set()).add(it.query.sample.id)
     assert pictures[Task.DISEASE_DIAGNOSIS] == pictures[Task.VIEW_RECOGNITION]
     assert pictures[Task.DISEASE_DIAGNOSIS] == pictures[Task.ABNORMALITY_DIAGNOSIS]
@@ -79,9 +83,9 @@ def test_tasks_meet_on_the_same_pictures():
 def test_the_order_of_the_input_does_not_matter():
     answers = ["edema", "nodule", "hernia"]
     asked = [ready(n, answer=answers[n % 3], patient=f"p{n % 4}") for n in range(30)]
-    assert select(asked[::-1], per_cell=10) == select(asked, per_cell=10)
+    assert select_questions(asked[::-1], per_cell=10) == select_questions(asked, per_cell=10)
 
 
 def test_a_quota_of_none_at_all_is_refused():
     with pytest.raises(ValueError, match="one or more"):
-        select([], per_cell=0)
+        select_questions([], per_cell=0)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from medrcube.build.reference.tasks import tasks_page, why
+from medrcube.build.reference.tasks import linked_reason, tasks_page
 from medrcube.facts import Absence
 from medrcube.sources._framework.card_parts.fields import Reason
 from medrcube.sources.registry import find_sources
@@ -28,8 +28,8 @@ def test_every_field_that_names_a_concept_has_a_row_with_both_reasons():
             (row,) = [line for line in part.splitlines() if line.startswith(f"| `{field.name}` |")]
             assert f"| {field.basis.value}: " in row
             assert f"| **{field.visible.name.lower()}** |" in row
-            assert why(field.reasons["basis"]) in row
-            assert why(field.reasons["visible"]) in row
+            assert linked_reason(field.reasons["basis"]) in row
+            assert linked_reason(field.reasons["visible"]) in row
 
 
 def test_every_claim_of_absence_has_a_row_with_its_reason():
@@ -44,7 +44,7 @@ def test_every_claim_of_absence_has_a_row_with_its_reason():
                 wanted += 1
                 head = f"| `{card.id}` | `{field.name}` | {name.replace('absence', 'silence')}"
                 (row,) = [line for line in claims if line.startswith(head)]
-                assert why(field.reasons[name]) in row
+                assert linked_reason(field.reasons[name]) in row
     assert wanted == sum(line.startswith("| `") for line in claims)
 
 
@@ -58,4 +58,4 @@ def test_every_claim_of_absence_has_a_row_with_its_reason():
     ],
 )
 def test_a_reason_links_its_source_where_that_has_an_address(evidence, shown):
-    assert why(Reason(reason="it is so.", evidence=evidence)) == shown
+    assert linked_reason(Reason(reason="it is so.", evidence=evidence)) == shown

@@ -1,12 +1,12 @@
-"""What the words of a question tell of its picture is told by ``context``, and nothing else is."""
+"""The words of a question reveal of its picture what ``wording_context`` says, and no more."""
 
 from dataclasses import fields
 from itertools import product
 
 import pytest
 
-from medrcube.build.questions.fact_rules import Query
-from medrcube.build.questions.question_wording import context, wording
+from medrcube.build.questions.fact_rules import QuestionCandidate
+from medrcube.build.questions.question_wording import wording_context, wording_values
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import Scope
 from medrcube.ontologies.distractor_safety import Ground
@@ -23,7 +23,7 @@ PICTURES = list(product(Anatomy, Modality, ("0", "1+2", "1+2+3"), ("clean", "out
 
 def query(task, anatomy, modality, frames, artefact, scope, *, group=None, panels=()):
     seen = {"anatomy": anatomy.value, "modality": modality.value}
-    return Query(
+    return QuestionCandidate(
         task=task,
         sample=Sample(**{**BLANK, **seen, "frames": frames, "artefact": artefact}),
         field="f",
@@ -42,14 +42,14 @@ def test_questions_of_one_context_read_the_same_in_every_wording(task):
     texts = {}
     for picture in PICTURES:
         asked = query(task, *picture)
-        values = wording(asked, load_terms(), load_relations())
+        values = wording_values(asked, load_terms(), load_relations())
         read = tuple(render_question(task, name, **values) for name in wording_names(task))
-        texts.setdefault(context(asked), set()).add(read)
+        texts.setdefault(wording_context(asked), set()).add(read)
     assert {told: read for told, read in texts.items() if len(read) > 1} == {}
 
 
 def test_a_question_on_the_modality_has_no_context():
-    told = {context(query(Task.MODALITY_RECOGNITION, *picture)) for picture in PICTURES}
+    told = {wording_context(query(Task.MODALITY_RECOGNITION, *picture)) for picture in PICTURES}
     assert told == {""}
 
 
@@ -63,7 +63,7 @@ def ejection(**more):
 
 
 def read(asked):
-    values = wording(asked, load_terms(), load_relations())
+    values = wording_values(asked, load_terms(), load_relations())
     return [render_question(asked.task, name, **values) for name in wording_names(asked.task)]
 
 
@@ -75,7 +75,7 @@ def test_an_ejection_fraction_is_asked_of_frames_whose_phases_are_told():
 
 
 def test_pictures_that_tell_their_phases_have_a_context_of_their_own():
-    assert context(ejection()) != context(ejection(panels=()))
+    assert wording_context(ejection()) != wording_context(ejection(panels=()))
 
 
 @pytest.mark.parametrize("task", [Task.VIEW_RECOGNITION, Task.IMAGING_PROTOCOLS_RECOGNITION])

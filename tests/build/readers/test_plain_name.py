@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 import pytest
 
-from medrcube.build.pixels.volume import stack
+from medrcube.build.pixels.volume import stack_slices
 from medrcube.build.readers import read
 from medrcube.facts import ImageRef
 from medrcube.sources._synthetic import images
@@ -40,7 +40,7 @@ WRITERS = {
 
 def pixels(path):
     member = "x" if path.suffix == ".h5" else None
-    return stack(read(ImageRef(paths=(path,), member=member)).slices)
+    return stack_slices(read(ImageRef(paths=(path,), member=member)).slices)
 
 
 @pytest.mark.parametrize("kind", WRITERS)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import SimpleITK as sitk  # noqa: N813
 
-from medrcube.build.pixels.geometry import display
+from medrcube.build.pixels.geometry import reorient
 from medrcube.build.readers import read
 from medrcube.errors import ReadError
 from medrcube.facts import ImageRef
@@ -45,7 +45,7 @@ def test_metaimage_is_read_with_its_place(tmp_path, name, packed):
 
 def test_coronal_metaimage_is_shown_as_the_body_lies(tmp_path):
     volume = load(save_meta(tmp_path / "a.mha"))
-    shown = display(volume, "coronal")
+    shown = reorient(volume, "coronal")
     assert np.array_equal(shown.slices, BODY)
 
 

@@ -14,9 +14,9 @@ from pydicom.uid import (
     RLELossless,
 )
 
-from medrcube.build.pixels.geometry import display
-from medrcube.build.pixels.volume import stack
-from medrcube.build.pixels.windowing import grey_scale
+from medrcube.build.pixels.geometry import reorient
+from medrcube.build.pixels.volume import stack_slices
+from medrcube.build.pixels.windowing import display_transform
 from medrcube.build.readers import read
 from medrcube.errors import ReadError
 from medrcube.facts import ImageRef
@@ -39,7 +39,7 @@ def load(path, frame=None):
 
 def refused(path, frame=None):
     with pytest.raises(ReadError) as caught:
-        stack(load(path, frame).slices)
+        stack_slices(load(path, frame).slices)
     assert CANARY not in str(caught.value)
     assert str(path.parent) not in str(caught.value)
     return caught.value.code
@@ -124,7 +124,7 @@ def test_frames_are_read_one_by_one(path, syntax):
     volume = load(path)
     assert volume.slices.shape == (4, 48, 64)
     assert np.array_equal(volume.slices[2], STACK[2])
-    assert np.array_equal(stack(volume.slices), STACK)
+    assert np.array_equal(stack_slices(volume.slices), STACK)
     with pytest.raises(IndexError):
         volume.slices[4]
 
@@ -169,7 +169,7 @@ def test_both_polarities_of_one_picture_give_one_picture(tmp_path):
         **window,
     )
     one, two = (load(tmp_path / name) for name in ("m1", "m2"))
-    pictures = [grey_scale(v, "header").apply(v.slices[0]) for v in (one, two)]
+    pictures = [display_transform(v, "header").apply(v.slices[0]) for v in (one, two)]
     assert np.array_equal(*pictures)
     assert pictures[0].std() > 10
 
@@ -190,7 +190,7 @@ def test_voi_and_modality_tables_are_read(path):
     )
     volume = load(path)
     assert volume.greys.modality_table.entries.tolist() == [100, 101, 102, 103]
-    picture = grey_scale(volume, "header").apply(volume.slices[0])
+    picture = display_transform(volume, "header").apply(volume.slices[0])
     assert picture.ravel().tolist() == ramp
 
 
@@ -226,7 +226,7 @@ def test_prone_slice_is_turned_to_the_radiological_view(path):
         ImagePositionPatient=[10, 20, 30],
         ImageOrientationPatient=[-1, 0, 0, 0, -1, 0],
     )
-    shown = display(load(path), "axial")
+    shown = reorient(load(path), "axial")
     assert np.array_equal(shown.slices[0], GREY[::-1, ::-1])
 
 
@@ -239,7 +239,7 @@ def test_usual_axial_slice_is_shown_as_stored(path):
         ImageOrientationPatient=[1, 0, 0, 0, 1, 0],
     )
     volume = load(path)
-    assert np.array_equal(display(volume, "axial").slices[0], GREY)
+    assert np.array_equal(reorient(volume, "axial").slices[0], GREY)
     assert (volume.affine @ [0, 2, 3, 1]).tolist() == [-13, -22, 30, 1]
 
 
@@ -279,7 +279,7 @@ def test_functional_groups_give_geometry_and_greys(path):
     assert volume.spacing == pytest.approx((4, 2, 3))
     assert (volume.greys.slope, volume.greys.intercept) == (2, 1)
     assert volume.greys.windows == ((50, 100),)
-    shown = display(volume, "axial")
+    shown = reorient(volume, "axial")
     assert np.array_equal(shown.slices[0], STACK[3])
 
 
@@ -306,7 +306,7 @@ def test_colour_stays_and_grey_in_three_channels_becomes_one(tmp_path):
     assert np.array_equal(load(tmp_path / "colour").slices[0], COLOUR)
     grey = load(tmp_path / "grey")
     assert np.array_equal(grey.slices[0], COLOUR[..., 0])
-    assert np.array_equal(grey_scale(grey, "header").apply(grey.slices[0]), COLOUR[..., 0])
+    assert np.array_equal(display_transform(grey, "header").apply(grey.slices[0]), COLOUR[..., 0])
 
 
 def test_ybr_becomes_rgb(path):
@@ -429,7 +429,7 @@ def test_fractions_are_read(path):
     data.save_as(path)
     volume = load(path)
     assert volume.slices.dtype == np.float32
-    assert np.array_equal(stack(volume.slices), values)
+    assert np.array_equal(stack_slices(volume.slices), values)
 
 
 def test_bit_masks_of_several_frames_are_unpacked(path):
@@ -438,7 +438,7 @@ def test_bit_masks_of_several_frames_are_unpacked(path):
     data = dcmread(path)
     data.PixelData = np.packbits(bits.ravel(), bitorder="little").tobytes()
     data.save_as(path)
-    assert np.array_equal(stack(load(path).slices), bits)
+    assert np.array_equal(stack_slices(load(path).slices), bits)
 
 
 def test_eight_bit_palette_keeps_its_values(path):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from medrcube.build.pixels.volume import stack
+from medrcube.build.pixels.volume import stack_slices
 from medrcube.build.readers import read, read_mask
 from medrcube.build.regions.rasterize import rasterise
 from medrcube.errors import ReadError
@@ -54,7 +54,7 @@ def test_segmentation_lands_on_the_lesion_in_any_frame_order(series, tmp_path, h
     )
     volume = load(series)
     found = [
-        stack(read_mask(MaskFile(paths=(tmp_path / "seg.dcm",), values=values), volume))
+        stack_slices(read_mask(MaskFile(paths=(tmp_path / "seg.dcm",), values=values), volume))
         for values in ((1,), (2,), (), (1, 2))
     ]
     assert np.array_equal(found[0], other)
@@ -69,7 +69,7 @@ def test_frames_of_odd_size_are_cut_at_the_right_bit(tmp_path, count, rows, colu
     paths = write_stack(tmp_path / "odd", PIXELS[:count, :rows, :columns], place)
     marked = np.random.default_rng(4).random((count, rows, columns)) < 0.5
     write_seg(tmp_path / "seg.dcm", {"Lesion": marked}, place)
-    mask = stack(read_mask(MaskFile(paths=(tmp_path / "seg.dcm",)), load(paths)))
+    mask = stack_slices(read_mask(MaskFile(paths=(tmp_path / "seg.dcm",)), load(paths)))
     assert np.array_equal(mask, marked)
 
 
@@ -77,7 +77,7 @@ def test_segmentation_of_another_orientation_is_turned_to_its_image(series, tmp_
     for turn in AXIAL:
         place, (mask,) = stored_as(STACK, turn, LESION)
         write_seg(tmp_path / "seg.dcm", {"Lesion": mask}, place, references=False)
-        found = stack(read_mask(MaskFile(paths=(tmp_path / "seg.dcm",)), load(series)))
+        found = stack_slices(read_mask(MaskFile(paths=(tmp_path / "seg.dcm",)), load(series)))
         assert np.array_equal(found, LESION)
 
 
@@ -117,7 +117,7 @@ def test_structure_lands_on_the_lesion_however_the_slices_are_stored(tmp_path, t
     # Lines in space know nothing of rows and columns.
     write_rtstruct(tmp_path / "rt.dcm", {"GTV-1": rois(LESION), "Heart": {}}, STACK)
     found, nothing = (
-        stack(read_mask(MaskFile(paths=(tmp_path / "rt.dcm",), member=name), load(paths)))
+        stack_slices(read_mask(MaskFile(paths=(tmp_path / "rt.dcm",), member=name), load(paths)))
         for name in ("GTV-1", "Heart")
     )
     assert np.array_equal(found, mask)
@@ -156,7 +156,7 @@ def test_line_within_a_line_is_a_hole(series, tmp_path):
     write_rtstruct(tmp_path / "rt.dcm", {"xor": {2: [whole, hole]}, "key": {2: [key]}}, STACK)
     volume = load(series)
     xor, keyhole = (
-        stack(read_mask(MaskFile(paths=(tmp_path / "rt.dcm",), member=name), volume))
+        stack_slices(read_mask(MaskFile(paths=(tmp_path / "rt.dcm",), member=name), volume))
         for name in ("xor", "key")
     )
     assert np.array_equal(xor, keyhole)
@@ -203,7 +203,7 @@ def test_outline_of_a_reader_lands_on_the_lesion(series):
         for k, mask in enumerate(LESION)
         if mask.any()
     )
-    found = stack(rasterise(Polygons(outlines=outlines), load(reversed(series))))
+    found = stack_slices(rasterise(Polygons(outlines=outlines), load(reversed(series))))
     assert found.any(axis=(1, 2)).tolist() == [False, True, True, True, False]
     assert not (found & ~LESION).any()
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from medrcube.build.pixels.windowing import grey_scale
+from medrcube.build.pixels.windowing import display_transform
 from medrcube.build.readers import read
 from medrcube.errors import ReadError
 from medrcube.facts import ImageRef, RawLayout
@@ -38,7 +38,7 @@ def test_pixels_are_those_of_the_layout(film):
 
 
 def test_inverted_film_is_shown_upright_in_tone(film):
-    picture = grey_scale(load(film), "bits").apply(load(film).slices[0])
+    picture = display_transform(load(film), "bits").apply(load(film).slices[0])
     assert np.abs(picture.astype(int) - FILM * (255 / 4095)).max() <= 0.5 + 1e-9
 
 

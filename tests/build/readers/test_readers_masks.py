@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from medrcube.build.pixels.geometry import same_grid
-from medrcube.build.pixels.volume import Volume, stack
+from medrcube.build.pixels.volume import Volume, stack_slices
 from medrcube.build.readers import check_grids, read, read_mask
 from medrcube.errors import ReadError
 from medrcube.facts import ImageRef, MaskFile
@@ -23,7 +23,7 @@ SHAPE = (1, 20, 30)
 
 def joined(*paths, values=(), shape=SHAPE):
     image = Volume(slices=np.zeros(shape, np.uint8))
-    return stack(read_mask(MaskFile(paths=paths, values=values), image))
+    return stack_slices(read_mask(MaskFile(paths=paths, values=values), image))
 
 
 def save(path, array):
@@ -122,7 +122,7 @@ def write_labels(path, labels, affine):
 
 def on(path, image, values=(), drawn_on=None):
     mask = MaskFile(paths=(path,), values=values, drawn_on=drawn_on)
-    return stack(read_mask(mask, read(ImageRef(paths=(image,)))))
+    return stack_slices(read_mask(mask, read(ImageRef(paths=(image,)))))
 
 
 def body(shape, spacing, offset=0.0):

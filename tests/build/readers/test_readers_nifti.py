@@ -9,8 +9,8 @@ import nibabel as nib
 import numpy as np
 import pytest
 
-from medrcube.build.pixels.volume import stack
-from medrcube.build.pixels.windowing import grey_scale
+from medrcube.build.pixels.volume import stack_slices
+from medrcube.build.pixels.windowing import display_transform
 from medrcube.build.readers import nifti, read, read_mask
 from medrcube.errors import ReadError
 from medrcube.facts import ImageRef, MaskFile
@@ -29,7 +29,7 @@ def refused(path, frame=None):
     assert path.name in str(caught.value)
     if frame is None:
         with pytest.raises(ReadError) as forward:
-            stack(read(ImageRef(paths=(path,)), forward=True).slices)
+            stack_slices(read(ImageRef(paths=(path,)), forward=True).slices)
         assert forward.value.code == caught.value.code
     return caught.value.code
 
@@ -66,7 +66,7 @@ def test_slices_taken_one_after_the_other_are_those_of_the_whole(tmp_path, name,
     path = save(tmp_path / name, BODY.ravel()[: np.prod(shape)].reshape(shape))
     whole, forward = load(path), read(ImageRef(paths=(path,)), forward=True)
     assert forward.slices.dtype == whole.slices.dtype
-    assert np.array_equal(stack(forward.slices), whole.slices)
+    assert np.array_equal(stack_slices(forward.slices), whole.slices)
     assert np.array_equal(forward.affine, whole.affine)
     assert (forward.spacing, forward.greys) == (whole.spacing, whole.greys)
 
@@ -140,7 +140,7 @@ def test_scale_reaches_the_grey_values_and_not_the_pixels(tmp_path):
     volume = load(path)
     assert volume.slices.dtype == np.int16
     assert (volume.greys.slope, volume.greys.intercept) == (0.5, -100)
-    numbers = grey_scale(volume, "header").numbers
+    numbers = display_transform(volume, "header").numbers
     stored = volume.slices.astype(float)
     assert numbers["low"] == stored.min() * 0.5 - 100
 
@@ -208,13 +208,13 @@ def test_voxels_without_a_value_become_the_darkest_of_the_volume_and_are_counted
     assert np.array_equal(volume.slices.T, np.where(np.isfinite(odd), odd, darkest))
     assert volume.greys.filled == 2
     for policy in ("percentile:0-100", "header"):
-        assert grey_scale(volume, policy).numbers["filled"] == 2
+        assert display_transform(volume, policy).numbers["filled"] == 2
     assert np.array_equal(volume.slices, load(path).slices)
 
 
 def test_whole_volume_says_nothing_of_voxels_without_a_value(tmp_path):
     volume = load(save(tmp_path / "a.nii", BODY.astype(np.float32)))
-    assert "filled" not in grey_scale(volume, "header").numbers
+    assert "filled" not in display_transform(volume, "header").numbers
 
 
 def test_volume_that_mostly_has_no_values_is_refused(tmp_path):
@@ -242,9 +242,9 @@ def test_largest_numbers_make_the_picture_that_small_ones_make(tmp_path, end):
     small, large = (
         load(save(tmp_path / f"{name}.nii", ramp * by)) for name, by in (("s", 1), ("l", end))
     )
-    shades = grey_scale(large, "percentile:0-100").apply(large.slices)
+    shades = display_transform(large, "percentile:0-100").apply(large.slices)
     assert (shades.min(), shades.max()) == (0, 255)
-    wanted = grey_scale(small, "percentile:0-100").apply(small.slices).astype(int)
+    wanted = display_transform(small, "percentile:0-100").apply(small.slices).astype(int)
     assert np.abs(shades - wanted).max() <= 1
 
 
@@ -253,7 +253,7 @@ def test_scale_that_leads_beyond_all_numbers_is_refused(tmp_path):
     path = save(tmp_path / "a.nii", BODY * 1e300)
     volume = load(patch(path, 112, np.array([1e30, 0], "<f4").tobytes()))
     with pytest.raises(ReadError) as caught:
-        grey_scale(volume, "percentile:0-100")
+        display_transform(volume, "percentile:0-100")
     assert caught.value.code == "not-finite"
 
 

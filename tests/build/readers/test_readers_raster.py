@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medrcube.build.pixels.volume import stack
+from medrcube.build.pixels.volume import stack_slices
 from medrcube.build.readers import read
 from medrcube.errors import ReadError
 from medrcube.facts import ImageRef
@@ -23,7 +23,7 @@ def load(path, frame=None):
 
 def refused(path, frame=None):
     with pytest.raises(ReadError) as caught:
-        stack(load(path, frame).slices)
+        stack_slices(load(path, frame).slices)
     assert path.name in str(caught.value)
     assert str(path.parent) not in str(caught.value)
     return caught.value.code

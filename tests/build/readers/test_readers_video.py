@@ -6,7 +6,7 @@ import av
 import numpy as np
 import pytest
 
-from medrcube.build.pixels.volume import stack
+from medrcube.build.pixels.volume import stack_slices
 from medrcube.build.readers import read
 from medrcube.errors import ReadError
 from medrcube.facts import ImageRef
@@ -59,7 +59,7 @@ def test_frames_are_counted_and_found(tmp_path, name, codec):
 
 def test_random_access_gives_what_reading_in_order_gives(tmp_path):
     volume = load(save(tmp_path / "a.mp4", "mpeg4"))
-    whole = stack(volume.slices).copy()
+    whole = stack_slices(volume.slices).copy()
     for k in (7, 2, 2, 11, 0, 1):
         assert np.array_equal(volume.slices[k], whole[k])
         alone = load(tmp_path / "a.mp4", frame=k).slices[0]

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from medrcube.build.pixels.geometry import display
-from medrcube.build.pixels.volume import stack
-from medrcube.build.pixels.windowing import grey_scale
+from medrcube.build.pixels.geometry import reorient
+from medrcube.build.pixels.volume import stack_slices
+from medrcube.build.pixels.windowing import display_transform
 from medrcube.build.readers import read, read_mask
 from medrcube.build.readers.detect_format import content_of
 from medrcube.errors import ReadError
@@ -64,7 +64,7 @@ def test_every_dicom_is_decoded_or_refused_with_a_code():
             continue
         try:
             volume = load(path)
-            picture = grey_scale(volume, "header").apply(volume.slices[0])
+            picture = display_transform(volume, "header").apply(volume.slices[0])
         except ReadError as error:
             refusals[path.name] = error.code
         else:
@@ -102,7 +102,7 @@ def test_lossless_codings_of_one_slice_are_equal(syntax):
 def test_lossy_codings_of_one_slice_look_alike(syntax, tolerance):
     plain, coded = (load(SYNTAXES / name) for name in ("CTImage.dcm", f"CTImage.dcm_{syntax}.dcm"))
     shown = [
-        grey_scale(volume, "ct:mediastinum").apply(volume.slices[0]).astype(int)
+        display_transform(volume, "ct:mediastinum").apply(volume.slices[0]).astype(int)
         for volume in (plain, coded)
     ]
     assert np.abs(shown[0] - shown[1]).mean() < tolerance
@@ -140,14 +140,14 @@ def test_busi_masks_lie_on_their_pictures():
     folder = RAW / "Dataset_BUSI_with_GT"
     for path in sorted(folder.rglob("*).png")):
         masks = tuple(sorted(path.parent.glob(f"{path.stem}_mask*.png")))
-        mask = stack(read_mask(MaskFile(paths=masks), load(path)))
+        mask = stack_slices(read_mask(MaskFile(paths=masks), load(path)))
         assert mask.any() == (path.parent.name != "normal")
         assert mask.mean() < 0.5
 
 
 def test_opaque_rgba_mask_does_not_mark_everything():
     path = RAW / "Dataset_BUSI_with_GT/benign/benign (4)_mask_1.png"
-    mask = stack(read_mask(MaskFile(paths=(path,)), load(path)))
+    mask = stack_slices(read_mask(MaskFile(paths=(path,)), load(path)))
     assert 0 < mask.mean() < 0.1
 
 
@@ -159,9 +159,10 @@ def test_hippocampus_labels_lie_on_their_volumes():
         if label.exists():
             volume = load(path)
             parts = [
-                stack(read_mask(MaskFile(paths=(label,), values=(k,)), volume)) for k in (1, 2)
+                stack_slices(read_mask(MaskFile(paths=(label,), values=(k,)), volume))
+                for k in (1, 2)
             ]
-            both = stack(read_mask(MaskFile(paths=(label,)), volume))
+            both = stack_slices(read_mask(MaskFile(paths=(label,)), volume))
             assert all(part.any() for part in parts)
             assert np.array_equal(parts[0] ^ parts[1], both)
             pairs += 1
@@ -171,11 +172,11 @@ def test_hippocampus_labels_lie_on_their_volumes():
 def test_enhanced_mr_is_what_its_authors_converted_it_to():
     folder = RAW / "DICOM_enhanced_multiframe"
     dicom = folder / "In/Philips/IM_0027_fMAP.dcm"
-    nifti = display(load(folder / "Ref/Philips_WIP_B0_NS_801_e1.nii"), "axial")
-    reference = stack(nifti.slices).astype(int)
+    nifti = reorient(load(folder / "Ref/Philips_WIP_B0_NS_801_e1.nii"), "axial")
+    reference = stack_slices(nifti.slices).astype(int)
     frames = [load(dicom, frame=k) for k in range(32)]
     frames.sort(key=lambda volume: volume.affine[2, 3])
-    ours = np.stack([display(volume, "axial").slices[0] for volume in frames]).astype(int)
+    ours = np.stack([reorient(volume, "axial").slices[0] for volume in frames]).astype(int)
     assert np.array_equal(ours, reference)
 
 
@@ -192,7 +193,7 @@ def test_head_is_shown_upright_in_each_plane():
     volume = load(RAW / "niivue-images/chris_PD.nii.gz")
     sizes = {"axial": (256, 191), "coronal": (54, 191), "sagittal": (54, 256)}
     for plane, size in sizes.items():
-        shown = display(volume, plane)
+        shown = reorient(volume, plane)
         assert shown.slices.shape[1:] == size
         middle = shown.slices[shown.slices.shape[0] // 2]
         if plane != "axial":
@@ -211,8 +212,8 @@ def test_real_series_are_stacked_from_foot_to_head_whatever_the_order_of_files(n
     for paths in series_of(name).values():
         volume = read(ImageRef(paths=tuple(paths)))
         again = read(ImageRef(paths=tuple(reversed(paths))))
-        assert np.array_equal(stack(volume.slices), stack(again.slices))
-        shown = display(volume, "axial")
+        assert np.array_equal(stack_slices(volume.slices), stack_slices(again.slices))
+        shown = reorient(volume, "axial")
         heights = {
             uid: float(read_header(path, [PLACE])[PLACE].split("\\")[2])
             for path in paths
@@ -226,9 +227,9 @@ def test_real_series_are_stacked_from_foot_to_head_whatever_the_order_of_files(n
 def test_subset_of_a_real_series_is_shown_in_its_own_plane_only():
     volume = read(ImageRef(paths=tuple(series_of("COVID-CT-MD")["cap001"])))
     assert volume.uneven
-    assert display(volume, "axial").slices.shape == (5, 512, 512)
+    assert reorient(volume, "axial").slices.shape == (5, 512, 512)
     with pytest.raises(ReadError, match="unequal distances"):
-        display(volume, "coronal")
+        reorient(volume, "coronal")
 
 
 def test_two_real_series_are_not_taken_for_one():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from medrcube.build.audit.charts import bands, cube
+from medrcube.build.audit.charts import cube_cells, score_bands
 from medrcube.build.audit.release_audit import patient_overlap
 from medrcube.taxonomy import Anatomy, Modality, Task
 
@@ -31,7 +31,7 @@ def test_patients_are_counted_within_their_source():
 
 def test_cells_are_shaded_by_their_number_and_planned_ones_without_items_are_shown():
     profile = {"cells": {"Brain / CT / Organ Recognition": {"planned": 7}}}
-    panels = dict(cube({"Brain / MRI / ROI Grounding": 30}, profile))
+    panels = dict(cube_cells({"Brain / MRI / ROI Grounding": 30}, profile))
     place = list(Anatomy).index(Anatomy.BRAIN)
     cell = dict(panels[Modality.MRI])[Task.ROI_GROUNDING][place]
     assert (cell.items, cell.planned, cell.shade) == (30, 0, 4)
@@ -42,8 +42,8 @@ def test_cells_are_shaded_by_their_number_and_planned_ones_without_items_are_sho
 
 def test_a_score_stays_on_its_scale_and_a_missing_one_has_no_place():
     row = {"task": "t", "n": 3, "accuracy": 0.9, "se": 0.2, "chance": 0.5, "threshold": 1.1}
-    (band,) = bands([{**row, "within": True}])
+    (band,) = score_bands([{**row, "within": True}])
     assert (band.low, band.high, band.most) == (pytest.approx(0.5), 1.0, 1.0)
     none = dict.fromkeys(("accuracy", "se", "threshold", "within"))
-    assert bands([{**row, **none}])[0].score is None
-    assert bands([{"p": 0.5, "within": True}]) == []
+    assert score_bands([{**row, **none}])[0].score is None
+    assert score_bands([{"p": 0.5, "within": True}]) == []

@@ -17,7 +17,7 @@ from medrcube.build.audit.html_page import audit_page
 from medrcube.build.audit.release_audit import release_audit
 from medrcube.build.questions.item_table import items_from_frame
 from medrcube.build.release.contact_sheets import IN_CELL, LARGEST, make_gallery, thumbnail
-from medrcube.build.similarity.near_duplicates import Near
+from medrcube.build.similarity.near_duplicates import NearDuplicate
 from medrcube.build.stages.samples import samples_from_frame
 from medrcube.errors import ReleaseError
 from medrcube.taxonomy import Anatomy, Modality, Task
@@ -149,7 +149,7 @@ def test_a_pair_with_a_restricted_picture_is_counted_and_not_shown(tables, works
     free = [sample for sample in clean if sample.redistribute]
     barred = next(sample for sample in clean if not sample.redistribute)
     near = [
-        Near(distance=0, likeness=1.0, relation="other patient", pictures=pictures)
+        NearDuplicate(distance=0, likeness=1.0, relation="other patient", pictures=pictures)
         for pictures in ((free[0], barred), (barred, free[1]), (free[0], free[1]))
     ]
     gallery = make_gallery(items, by_id(samples), near, workspace.root)

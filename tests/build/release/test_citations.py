@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from medrcube.build.release.citations import ONTOLOGIES, bibliography, entries
+from medrcube.build.release.citations import ONTOLOGIES, bibliography, bibtex_entries
 from medrcube.build.release.licences import citation_key
-from medrcube.build.release.metadata import Facts, SourceFacts
+from medrcube.build.release.metadata import ReleaseFacts, SourceFacts
 from medrcube.errors import ReleaseError
 from medrcube.sources.registry import find_sources
 
@@ -17,7 +17,7 @@ def _facts(*cards, ontologies=()):
         SourceFacts(card=card, items=1, pictures=1, withheld=0, licences=()) for card in cards
     )
     editions = tuple({"ontology": name} for name in ontologies)
-    return Facts(
+    return ReleaseFacts(
         name="x\ny", day=date(2026, 1, 1), sources=sources, places={}, tasks={}, grades={},
         editions=editions, review={},
     )  # fmt: skip
@@ -30,14 +30,16 @@ def _card(name, citation):
 def test_the_citations_of_all_shipped_sources_go_together():
     cards = [source.card for source in find_sources().values()]
     text = bibliography(_facts(*cards, ontologies=ONTOLOGIES))
-    keys = [key for key, _ in entries(text.split("\n", 1)[1])]
+    keys = [key for key, _ in bibtex_entries(text.split("\n", 1)[1])]
     assert len(keys) == len(set(keys))
     assert keys[:2] == ["medrcube2026", "medrcube"]
     assert {citation_key(card.citation) for card in cards} <= set(keys)
 
 
 def test_only_ontologies_that_the_items_rest_on_are_cited():
-    keys = {key for key, _ in entries(bibliography(_facts(ontologies=["hpo"])).split("\n", 1)[1])}
+    keys = {
+        key for key, _ in bibtex_entries(bibliography(_facts(ontologies=["hpo"])).split("\n", 1)[1])
+    }
     assert keys == {"medrcube2026", "medrcube", "gargano2024hpo"}
 
 

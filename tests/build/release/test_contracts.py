@@ -8,9 +8,9 @@ import sys
 import pandas as pd
 import pytest
 
-from medrcube.build.validation.contract_rules import RULES, Kind
-from medrcube.build.validation.contracts import hold, record, require
-from medrcube.build.validation.great_expectations import TooOldError, expect
+from medrcube.build.validation.contract_rules import CONTRACT_RULES, RuleKind
+from medrcube.build.validation.contracts import contracts_record, require_contracts, run_contracts
+from medrcube.build.validation.great_expectations import TooOldError, run_expectations
 from medrcube.build.validation.table_views import item_view, record_view, sample_view
 from medrcube.errors import MissingExtraError, ReleaseError
 from medrcube.release_format.rows import read_row
@@ -131,33 +131,33 @@ def changed(table, changes):
 
 def opinion(table, frame):
     pytest.importorskip("great_expectations", reason="needs the extra 'validate'")
-    return expect(table, frame)
+    return run_expectations(table, frame)
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("table", RULES)
+@pytest.mark.parametrize("table", CONTRACT_RULES)
 def test_good_tables_keep_every_rule_in_both_engines(table):
     frame = MAKE[table](GOOD[table])
-    assert broken_rules(hold(table, frame)) == set()
+    assert broken_rules(run_contracts(table, frame)) == set()
     assert all(opinion(table, frame).values())
 
 
 @pytest.mark.parametrize(("table", "changes", "expected"), BROKEN)
 def test_a_broken_row_breaks_exactly_its_rules(table, changes, expected):
-    assert broken_rules(hold(table, changed(table, changes))) == expected
+    assert broken_rules(run_contracts(table, changed(table, changes))) == expected
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("table", RULES)
+@pytest.mark.parametrize("table", CONTRACT_RULES)
 def test_both_engines_say_the_same_of_broken_tables(table):
     for name, changes, _ in BROKEN:
         if name == table:
             frame = changed(table, changes)
-            ours = {verdict.rule.id: verdict.holds for verdict in hold(table, frame)}
+            ours = {verdict.rule.id: verdict.holds for verdict in run_contracts(table, frame)}
             assert opinion(table, frame) == ours, changes
 
 
-@pytest.mark.parametrize("table", RULES)
+@pytest.mark.parametrize("table", CONTRACT_RULES)
 @pytest.mark.parametrize("change", ["no rows", "no columns", "nothing in them"])
 def test_both_engines_say_the_same_of_tables_that_lack_nearly_all(table, change):
     frame = MAKE[table](GOOD[table])
@@ -167,31 +167,34 @@ def test_both_engines_say_the_same_of_tables_that_lack_nearly_all(table, change)
         frame = frame[["id"]]
     else:
         frame = frame.assign(**dict.fromkeys(frame.columns.drop("id")))
-    ours = {verdict.rule.id: verdict.holds for verdict in hold(table, frame)}
+    ours = {verdict.rule.id: verdict.holds for verdict in run_contracts(table, frame)}
     assert opinion(table, frame) == ours
     assert not all(ours.values())
 
 
 def test_every_rule_is_broken_by_some_table():
     presence = {
-        (table, rule.id) for table in RULES for rule in RULES[table] if rule.kind is Kind.PRESENT
+        (table, rule.id)
+        for table in CONTRACT_RULES
+        for rule in CONTRACT_RULES[table]
+        if rule.kind is RuleKind.PRESENT
     }
-    every = {(table, rule.id) for table in RULES for rule in RULES[table]}
+    every = {(table, rule.id) for table in CONTRACT_RULES for rule in CONTRACT_RULES[table]}
     bitten = {(table, rule) for table, _, rules in BROKEN for rule in rules}
     axes = {("samples", "known-modality"), ("items", "known-modality"), ("items", "known-anatomy")}
     rest = {("items", "id"), ("samples", "redistribute"), ("records", "question-text")}
-    empty = {(table, "not-empty") for table in RULES}
+    empty = {(table, "not-empty") for table in CONTRACT_RULES}
     assert every - presence - bitten - axes - empty == rest
 
 
 def test_details_that_cannot_be_read_leave_the_counts_empty():
-    found = broken_rules(hold("items", changed("items", UNREADABLE)))
+    found = broken_rules(run_contracts("items", changed("items", UNREADABLE)))
     assert found == {"key-is-an-option", *(f"has-{name}" for name in COUNTS)}
 
 
 def test_the_record_names_rows_by_id_and_holds_no_value():
     rows = [{**ITEM, "id": f"{n:016x}", "sample": f"{n:016x}", "task": "Jane Doe"} for n in (2, 1)]
-    text = json.dumps(record(hold("items", item_view(pd.DataFrame(rows)))))
+    text = json.dumps(contracts_record(run_contracts("items", item_view(pd.DataFrame(rows)))))
     assert "Jane" not in text
     found = {row["rule"]: row for row in json.loads(text)["tables"]["items"]}["known-task"]
     assert found == {
@@ -205,14 +208,17 @@ def test_the_record_names_rows_by_id_and_holds_no_value():
 
 def test_the_record_is_the_same_for_any_order_of_rows():
     rows = [{**ITEM, "id": f"{n:016x}", "grade": "?"} for n in range(5)]
-    one, two = (record(hold("items", item_view(pd.DataFrame(it)))) for it in (rows, rows[::-1]))
+    one, two = (
+        contracts_record(run_contracts("items", item_view(pd.DataFrame(it))))
+        for it in (rows, rows[::-1])
+    )
     assert one == two
 
 
 def test_an_error_stops_a_release_and_a_warning_does_not():
-    require(hold("items", changed("items", {"sample": "1" * 16})))
+    require_contracts(run_contracts("items", changed("items", {"sample": "1" * 16})))
     with pytest.raises(ReleaseError, match=r"rule grade: 1 row.* such as 2222222222222222"):
-        require(hold("items", changed("items", {"grade": "?"})))
+        require_contracts(run_contracts("items", changed("items", {"grade": "?"})))
 
 
 def test_a_release_holds_the_record(public):
@@ -233,7 +239,7 @@ def test_a_broken_contract_stops_the_release(released, workspace):
 def test_versions_that_report_home_are_refused(found, monkeypatch):
     monkeypatch.setattr("medrcube.build.validation.great_expectations.version", lambda _name: found)
     with pytest.raises(TooOldError, match=r"expected 1\.7 or newer"):
-        expect("items", MAKE["items"](GOOD["items"]))
+        run_expectations("items", MAKE["items"](GOOD["items"]))
 
 
 def test_an_absent_package_says_what_to_install(monkeypatch):
@@ -242,7 +248,7 @@ def test_an_absent_package_says_what_to_install(monkeypatch):
 
     monkeypatch.setattr("medrcube.build.validation.great_expectations.version", absent)
     with pytest.raises(MissingExtraError, match=r"medrcube\[validate\]"):
-        expect("items", MAKE["items"](GOOD["items"]))
+        run_expectations("items", MAKE["items"](GOOD["items"]))
 
 
 def test_a_package_that_is_not_asked_for_is_not_loaded():
@@ -262,9 +268,9 @@ def refuse(*_args, **_options):
 
 socket.socket.connect = socket.socket.connect_ex = socket.socket.sendto = refuse
 socket.getaddrinfo = socket.gethostbyname = socket.create_connection = refuse
-from medrcube.build.validation.great_expectations import expect
+from medrcube.build.validation.great_expectations import run_expectations
 frame = pd.DataFrame({"id": ["a"], "question": ["Jane Doe"]}).astype(object)
-assert not all(expect("records", frame).values())
+assert not all(run_expectations("records", frame).values())
 assert os.environ["GX_ANALYTICS_ENABLED"] == "false"
 """
 

@@ -17,9 +17,9 @@ from medrcube.build.similarity.hamming_pairs import pairs_within
 from medrcube.build.similarity.near_duplicates import LISTED, clean_pictures, find_duplicates
 from medrcube.build.similarity.thresholds import (
     LIKENESS,
-    in_processes,
     likeness,
-    shrink,
+    map_in_processes,
+    read_small,
 )
 from medrcube.build.stages.samples import Sample
 from medrcube.errors import ReleaseError
@@ -182,9 +182,9 @@ def test_the_hash_does_not_know_size_or_brightness(picture, tmp_path):
     grey = scene(3)
     small = np.stack(
         [
-            shrink(tmp_path / picture("a", grey).image),
-            shrink(tmp_path / picture("b", np.repeat(grey, 2, axis=1)).image),
-            shrink(tmp_path / picture("c", (grey // 2 + 60).astype(np.uint8)).image),
+            read_small(tmp_path / picture("a", grey).image),
+            read_small(tmp_path / picture("b", np.repeat(grey, 2, axis=1)).image),
+            read_small(tmp_path / picture("c", (grey // 2 + 60).astype(np.uint8)).image),
         ]
     )
     hashes = [int(value) for value in hash_of(small)]
@@ -329,7 +329,7 @@ def test_no_pictures_are_no_duplicates(tmp_path):
 
 def test_a_killed_process_is_an_error_not_a_wait():
     with pytest.raises(ReleaseError, match="was killed"):
-        in_processes(_die, range(100), 2)
+        map_in_processes(_die, range(100), 2)
 
 
 def _die(_number):
@@ -350,7 +350,7 @@ def test_real_pictures_of_different_patients_are_not_paired_and_their_copies_are
         if path.suffix.lower() in {".png", ".jpg", ".jpeg"}
         and not any(word in path.as_posix().lower() for word in DRAWN)
     ]
-    small = np.stack([shrink(path) for path in files])
+    small = np.stack([read_small(path) for path in files])
     hashes = hash_of(small)
     assert len(files) > 30
     pairs = list(pairs_within(hashes, DISTANCE))
@@ -359,7 +359,7 @@ def test_real_pictures_of_different_patients_are_not_paired_and_their_copies_are
         copy = tmp_path / "copy.jpg"
         grey = cropped(brighter(np.asarray(Image.open(path).convert("L"))))
         Image.fromarray(grey).save(copy, quality=60)
-        again = shrink(copy)
+        again = read_small(copy)
         assert int(np.bitwise_count(hash_of(again[None])[0] ^ hashed)) <= DISTANCE + 2
-        both = np.stack([shrink(path), again])
+        both = np.stack([read_small(path), again])
         assert likeness(both, np.array([[0, 1]]))[0] >= LIKENESS - 0.01

@@ -7,7 +7,7 @@ import pytest
 
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.build.release.raw_files_table import Used, read_raw_files, write_raw_files
+from medrcube.build.release.raw_files_table import SourceUse, read_raw_files, write_raw_files
 from medrcube.build.release.write import release
 from medrcube.build.stages.raw_files import FACTS, LAYOUT, PICTURE, ListedFile, RawFile
 from medrcube.errors import WorkspaceError
@@ -58,7 +58,7 @@ def chosen(tmp_path):
 
     def write(rows, *files, cases=("a",)):
         (tmp_path / "made.jsonl").write_text("".join(row.line() for row in rows))
-        used = {"toy": Used(files=frozenset(files), cases=frozenset(cases))}
+        used = {"toy": SourceUse(files=frozenset(files), cases=frozenset(cases))}
         write_raw_files(tmp_path, tmp_path / "made.jsonl", used)
         return [(it.path, it.use) for it in read_raw_files(tmp_path)]
 

@@ -380,7 +380,7 @@ def test_a_root_that_is_no_folder_or_of_no_source_stops_at_once(again, raw, tmp_
 
 
 def test_two_at_work_in_one_tree_are_refused(again, released):
-    with safe_writes.held(released), pytest.raises(WorkspaceError, match="another process"):
+    with safe_writes.lock_tree(released), pytest.raises(WorkspaceError, match="another process"):
         again()
 
 

@@ -8,7 +8,12 @@ import sys
 
 import pytest
 
-from medrcube.build.reconstruction.outcomes import Outcome, Reconstruction, SourceOutcome, Status
+from medrcube.build.reconstruction.outcomes import (
+    PictureOutcome,
+    Reconstruction,
+    SourceOutcome,
+    Status,
+)
 from medrcube.cli import app, reconstruct
 from medrcube.console.progress import Reporter
 
@@ -75,7 +80,7 @@ def test_status_1_says_what_is_short_and_how_to_get_it(run, public):
 
 def test_whoever_has_one_source_of_many_sees_what_became_of_that_one(monkeypatch, capsys):
     def outcome(source, status):
-        picture = Outcome(image=f"{source}.png", status=status, detail=f"why {source}")
+        picture = PictureOutcome(image=f"{source}.png", status=status, detail=f"why {source}")
         return SourceOutcome(source=source, pictures=(picture,), notes=(f"how to get {source}",))
 
     others = [outcome(name, Status.SOURCE_NOT_GIVEN) for name in "abcdef"]
@@ -185,7 +190,7 @@ import itertools, os, random, shutil, signal, sys
 from pathlib import Path
 
 from medrcube.build.execution.local import LocalEngine
-from medrcube.build.reconstruction.safe_writes import put
+from medrcube.build.reconstruction.safe_writes import place_picture
 from medrcube.build.reconstruction.reconstruct import reconstruct
 from medrcube.console.progress import Reporter
 from medrcube.sources.registry import find_sources
@@ -205,7 +210,7 @@ def start(tree, last=None, *, from_put=False):
 
         def step(frame, event, _):
             nonlocal counting
-            placed = event == "return" and frame.f_code is put.__code__
+            placed = event == "return" and frame.f_code is place_picture.__code__
             counting = counting or placed
             if counting:
                 now = next(steps)

@@ -8,7 +8,7 @@ import pytest
 
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.build.reconstruction.needed_files import needed
+from medrcube.build.reconstruction.needed_files import needed_files
 from medrcube.build.reconstruction.outcomes import Status
 from medrcube.build.reconstruction.reconstruct import reconstruct
 from medrcube.build.reconstruction.safe_writes import stored_hash
@@ -140,7 +140,7 @@ def test_slices_of_an_edition_that_chose_others_come_back(released, tmp_path, qu
 
 def _only_needed(raw, tree, copy, quiet):
     """Copy what the list of needed files names, and hold the list against the files."""
-    (wanted,) = needed(tree, SOURCES, quiet)
+    (wanted,) = needed_files(tree, SOURCES, quiet)
     assert wanted.whole
     for name, file in zip(wanted.text().splitlines(), wanted.files, strict=True):
         assert sha256_of(raw / name) == file.sha256

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from medrcube.build.validation.findings import CHECKS
+from medrcube.build.validation.findings import FAULT_KINDS
 from medrcube.errors import ReleaseError
 from medrcube.release_format.errata import Erratum, errata_text
 
@@ -385,4 +385,4 @@ def test_examples_are_few_and_all_are_counted(public, edit, check):
 
 
 def test_every_kind_of_fault_says_what_is_wrong_and_what_to_do():
-    assert all(check.title and check.advice for check in CHECKS.values())
+    assert all(check.title and check.advice for check in FAULT_KINDS.values())

@@ -10,7 +10,7 @@ from PIL import Image, PngImagePlugin
 
 from medrcube.build.pixels.pixel_hash import pixel_hash
 from medrcube.build.pixels.png_encoder import encode_png
-from medrcube.build.validation.png_check import look_at
+from medrcube.build.validation.png_check import check_file
 
 GREY = np.arange(60, dtype=np.uint8).reshape(6, 10)
 COLOUR = np.arange(180, dtype=np.uint8).reshape(6, 10, 3)
@@ -33,7 +33,7 @@ LINES = zlib.compress(bytes(66))
 def look(tmp_path):
     def run(data):
         (tmp_path / "p.png").write_bytes(data)
-        return look_at(tmp_path, "p.png", picture=True)
+        return check_file(tmp_path, "p.png", picture=True)
 
     return run
 
@@ -127,11 +127,11 @@ def test_a_bomb_is_not_inflated(look):
 def test_every_file_has_its_digest(look, tmp_path):
     seen = look(b"no picture")
     assert seen.sha256 is not None
-    assert look_at(tmp_path, "p.png", picture=False).sha256 == seen.sha256
+    assert check_file(tmp_path, "p.png", picture=False).sha256 == seen.sha256
 
 
 def test_a_file_that_has_vanished_is_a_fault_and_no_crash(tmp_path):
-    assert faults(look_at(tmp_path, "gone.png", picture=True)) == {"special"}
+    assert faults(check_file(tmp_path, "gone.png", picture=True)) == {"special"}
 
 
 def test_processes_and_this_one_find_the_same(released, check, monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 
 from medrcube.build.llm_proposals.proposing import propose
 from medrcube.build.questions.compose import compose
-from medrcube.build.questions.fact_rules import Query
+from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.stages.samples import Sample
 from medrcube.errors import WorkspaceError
 from medrcube.facts import Grade, Scope
@@ -66,7 +66,7 @@ def query(key="grey", number=0, *, present=(), absent=(), unknown=(), grade=Grad
             modality=Modality.XRAY,
         ),
     }
-    return Query(**{**values, **changes})
+    return QuestionCandidate(**{**values, **changes})
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 from PIL import Image
 
-from medrcube.build.pixels.case_image import open_tiles
-from medrcube.build.stages.plan import plan
+from medrcube.build.pixels.case_image import open_case_images
+from medrcube.build.stages.plan import plan_jobs
 
 RED = (255, 0, 0)
 SIDED = {"left": 1, "right": -1}
@@ -49,8 +49,8 @@ class Marks:
     def _of(self, case):
         if not case.regions:
             return
-        (job,) = plan(self._witness.source, self._witness.root, [case])
-        (tile,) = open_tiles(job)
+        (job,) = plan_jobs(self._witness.source, self._witness.root, [case])
+        (tile,) = open_case_images(job)
         index = 0 if tile.volume.slices.shape[0] == 1 else int(self._frame)
         for number, mask in tile.masks_on(index).items():
             region = case.regions[number]

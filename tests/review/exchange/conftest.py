@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medrcube.build.audit.batch_audit import audit
+from medrcube.build.audit.batch_audit import audit_batch
 from medrcube.build.pixels.pixel_hash import pixel_hash
 from medrcube.build.pixels.png_encoder import encode_png
 from medrcube.build.questions.item_table import Item, Option, items_to_frame
@@ -119,7 +119,7 @@ class Bench:
         lines = [json.dumps(_recipe(it)) + "\n" for it in self.samples.values()]
         (root / "recipes.jsonl").write_text("".join(lines))
         (root / "raw_files.jsonl").write_text("")
-        found = audit(list(self.samples.values()), list(self.items.values()), (), {})
+        found = audit_batch(list(self.samples.values()), list(self.items.values()), (), {})
         rest = {"failures": [], "dropped": {}, "shared_images": [], "ontologies": NO_INDEX}
         (root / "audit.json").write_text(json.dumps({**found, **rest}))
         return self.workspace

@@ -5,7 +5,7 @@ import json
 import pytest
 from django.db import connection, connections
 
-from medrcube.build.release.review_verdicts import load_reviewed
+from medrcube.build.release.review_verdicts import load_review_results
 from medrcube.review.audit_trail.event_chain import head
 from medrcube.review.errors import ReviewError
 from medrcube.review.exchange.export_decisions import cell, export_decisions, flow_back
@@ -206,7 +206,7 @@ def _claims(key):
 def test_a_release_reads_what_the_queue_wrote(three, review):
     review()
     flow_back(three.workspace.root)
-    found = load_reviewed(three.workspace.root)
+    found = load_review_results(three.workspace.root)
     assert found.verdicts["a"].options == three.items["a"].options
     assert found.verdicts["a"].state == "accepted"
 

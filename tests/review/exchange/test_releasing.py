@@ -175,7 +175,7 @@ def test_what_a_manager_has_cleared_is_free_again(three, review, person, back, w
 def test_a_release_says_which_strata_fail_the_agreement_gate(three, review, back, write_release):
     review()
     back()
-    (failing,) = write_release().not_agreed
+    (failing,) = write_release().failing_strata
     assert failing.items == 3
     assert "Agreement on rejects: cannot be told" in str(failing)
 
@@ -196,7 +196,7 @@ def test_who_agrees_is_released_where_that_is_required(three, review, back, writ
     for stratum in told["agreement"]["strata"]:
         stratum["may_be_released"] = True
     path.write_text(json.dumps(told))
-    assert write_release(require_agreement=True).not_agreed == ()
+    assert write_release(require_agreement=True).failing_strata == ()
 
 
 def test_a_verdict_does_not_hold_for_an_item_that_was_built_anew(

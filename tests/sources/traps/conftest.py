@@ -13,7 +13,7 @@ from PIL import Image
 
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.build.questions.case_facts import ground_of
+from medrcube.build.questions.case_facts import facts_of_case
 from medrcube.build.questions.item_table import items_from_frame
 from medrcube.build.stages.samples import samples_from_frame
 from medrcube.build.stages.scan import scan
@@ -170,7 +170,7 @@ def rivals():
         case = Case(key="made up", images=(ImageRef(paths=(Path("x.png"),)),), labels=labels)
         request = Request(
             key=field.concept(raw),
-            ground=ground_of(card, case, load_terms()),
+            ground=facts_of_case(card, case, load_terms()),
             scope=field.scope,
             group=field.group,
             pool=field.concepts(),

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from medrcube.build import readers
-from medrcube.build.pixels.geometry import display
+from medrcube.build.pixels.geometry import reorient
 from medrcube.facts import State
 from medrcube.sources._formats.nifti_masks import load_labels
 from medrcube.sources._framework.layout import verify
@@ -94,7 +94,7 @@ def test_plane_is_cut_by_the_affine_with_the_right_side_at_the_left(
 ):
     """Axes grow to the left, to posterior and to superior."""
     case = scan_fixture(SOURCE, LAYOUT).cases[f"{FIRST}-t1-{plane}"]
-    (k,) = ADAPTER.hook("frames")(case, display(readers.read(case.images[0]), plane))
+    (k,) = ADAPTER.hook("frames")(case, reorient(readers.read(case.images[0]), plane))
     stored = np.asarray(nibabel.load(case.images[0].paths[0]).dataobj)
     expected = {
         "axial": lambda: stored[:, :, k].T,

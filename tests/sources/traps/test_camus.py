@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from medrcube.build import readers
-from medrcube.build.questions.case_facts import ground_of
+from medrcube.build.questions.case_facts import facts_of_case
 from medrcube.build.regions.rasterize import rasterise
 from medrcube.facts import Scope, State
 from medrcube.ontologies.terms import load_terms
@@ -264,7 +264,7 @@ def test_frames_between_the_two_phases_are_no_cases(build_fixture):
 
 def test_what_is_not_contoured_is_not_denied(scan_fixture):
     case = scan_fixture(SOURCE, "nifti").cases["patient0001-4CH-ED"]
-    ground = ground_of(CARD, case, load_terms())
+    ground = facts_of_case(CARD, case, load_terms())
     assert {"LV", "MYO", "LA"} <= ground.present.keys()
     assert "RV (structure)" not in ground.absent
 

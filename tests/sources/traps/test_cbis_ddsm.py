@@ -7,7 +7,7 @@ import pydicom
 import pytest
 
 from medrcube.build import readers
-from medrcube.build.questions.case_facts import ground_of
+from medrcube.build.questions.case_facts import facts_of_case
 from medrcube.build.regions.rasterize import rasterise
 from medrcube.errors import SourceError
 from medrcube.facts import Grade, State
@@ -183,7 +183,7 @@ def test_outline_of_the_type_mass_that_is_none_leaves_the_mass_open(
     scan_fixture, build_fixture, key, concept
 ):
     case = scan_fixture(SOURCE, "tcia").cases[key]
-    ground = ground_of(CARD, case, load_terms())
+    ground = facts_of_case(CARD, case, load_terms())
     assert "breast mass" in ground.unknown
     assert concept in ground.present
     assert {region.field for region in case.regions} == {"special"}
@@ -282,7 +282,7 @@ def test_view_under_mass_and_under_calc_knows_of_both(scan_fixture, key):
 
 @pytest.mark.parametrize(("key", "other"), [(PLAIN, "breast calcification"), (CALC, "breast mass")])
 def test_a_row_for_one_type_does_not_deny_the_other(scan_fixture, key, other):
-    ground = ground_of(CARD, scan_fixture(SOURCE, "tcia").cases[key], load_terms())
+    ground = facts_of_case(CARD, scan_fixture(SOURCE, "tcia").cases[key], load_terms())
     assert ground.absent[other].grade is Grade.C
 
 

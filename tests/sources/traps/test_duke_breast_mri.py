@@ -5,7 +5,7 @@ import pytest
 
 from medrcube.build import readers
 from medrcube.build.pixels.geometry import orientation_of
-from medrcube.build.pixels.volume import stack
+from medrcube.build.pixels.volume import stack_slices
 from medrcube.build.regions.rasterize import rasterise
 from medrcube.facts import State
 from medrcube.sources._synthetic.images import bounds, lesion
@@ -56,7 +56,9 @@ def _column(name, title, row=2):
 def _shown(case):
     """The box on the slices of its series, in display order and orientation."""
     volume = readers.read(case.images[0])
-    return orientation_of(volume, "axial").apply(stack(rasterise(case.regions[0].shape, volume)))
+    return orientation_of(volume, "axial").apply(
+        stack_slices(rasterise(case.regions[0].shape, volume))
+    )
 
 
 def test_names_of_columns_stand_in_the_second_of_three_header_rows(fixture_tree, scan_fixture):

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from medrcube.build import readers
-from medrcube.build.questions.case_facts import ground_of
+from medrcube.build.questions.case_facts import facts_of_case
 from medrcube.build.regions.rasterize import rasterise
-from medrcube.build.stages.contradictions import hear
+from medrcube.build.stages.contradictions import check_labels
 from medrcube.facts import Grade, Scope, State, Words
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._formats.tables.spreadsheets import read_cells
@@ -135,8 +135,8 @@ def test_flag_of_one_blank_is_no_flag(fixture_tree, scan_fixture):
 def test_mass_that_the_notes_name_is_not_denied(scan_fixture, note, denied):
     case = scan_fixture(SOURCE, "release").cases[NORMAL_CC]
     words = Words(name="notes", text=note, evidence="INbreast.xls:2")
-    heard = hear(CARD, replace(case, words=(words,)), load_terms()).case
-    assert ("breast mass" in ground_of(CARD, heard, load_terms()).absent) == denied
+    heard = check_labels(CARD, replace(case, words=(words,)), load_terms()).case
+    assert ("breast mass" in facts_of_case(CARD, heard, load_terms()).absent) == denied
 
 
 def test_second_sheet_in_another_row_order_is_not_used(fixture_tree, scan_fixture):
@@ -268,13 +268,13 @@ def test_picture_of_category_4c_without_a_flag_is_not_called_normal(scan_fixture
 @pytest.mark.parametrize("key", [NORMAL_CC, NORMAL_MLO])
 def test_category_1_has_no_marks_and_denies_all_four_findings(scan_fixture, key):
     found = scan_fixture(SOURCE, "release")
-    ground = ground_of(CARD, found.cases[key], load_terms())
+    ground = facts_of_case(CARD, found.cases[key], load_terms())
     names = ("breast mass", "breast calcification", "architectural distortion", "asymmetry")
     assert [ground.absent[name].grade for name in names] == [Grade.A, Grade.B, Grade.B, Grade.B]
 
 
 def test_other_categories_deny_nothing(scan_fixture):
-    ground = ground_of(CARD, scan_fixture(SOURCE, "release").cases[MICROS], load_terms())
+    ground = facts_of_case(CARD, scan_fixture(SOURCE, "release").cases[MICROS], load_terms())
     names = ("breast mass", "architectural distortion", "asymmetry")
     assert {ground.absent[name].grade for name in names} == {Grade.C}
 
@@ -283,7 +283,7 @@ def test_copy_without_the_marks_of_a_picture_does_not_deny_a_mass(changed, scan_
     root = changed(SOURCE, "csv", lambda r: (r / f"AllXML/{MICROS}.xml").unlink())
     found = scan_tree(SOURCE, "csv", root)
     assert found.states(MICROS, "mass") == {"mass": State.UNKNOWN}
-    ground = ground_of(CARD, found.cases[MICROS], load_terms())
+    ground = facts_of_case(CARD, found.cases[MICROS], load_terms())
     assert "breast mass" not in ground.absent
 
 

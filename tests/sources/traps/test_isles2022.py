@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from medrcube.build import readers
-from medrcube.build.pixels.geometry import display
+from medrcube.build.pixels.geometry import reorient
 from medrcube.build.regions.rasterize import rasterise
 from medrcube.facts import State
 from medrcube.sources._formats.nifti_masks import load_labels
@@ -33,7 +33,7 @@ FIRST, FRACTIONS, EMPTY, TINY = map(_patient, (1, 4, 120, 250))
 
 
 def _chosen(case):
-    return ADAPTER.hook("frames")(case, display(readers.read(case.images[0]), "axial"))
+    return ADAPTER.hook("frames")(case, reorient(readers.read(case.images[0]), "axial"))
 
 
 def _areas(case):

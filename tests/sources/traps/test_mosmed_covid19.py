@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from medrcube.build import readers
-from medrcube.build.pixels.volume import stack
+from medrcube.build.pixels.volume import stack_slices
 from medrcube.build.regions.rasterize import rasterise
 from medrcube.errors import SourceError
 from medrcube.facts import Scope, State, Visible
@@ -146,7 +146,7 @@ def test_mask_stored_as_fractions_marks_what_lies_above_one_half(changed, scan_t
 
     def marked(found):
         case = found.cases[f"{MASKED}-lesion"]
-        return stack(rasterise(case.regions[0].shape, readers.read(case.images[0])))
+        return stack_slices(rasterise(case.regions[0].shape, readers.read(case.images[0])))
 
     softened = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _mask(soften)))
     assert (marked(softened) == marked(scan_fixture(SOURCE, LAYOUT))).all()

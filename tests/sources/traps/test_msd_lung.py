@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from medrcube.build import readers
-from medrcube.build.pixels.volume import stack
+from medrcube.build.pixels.volume import stack_slices
 from medrcube.build.regions.rasterize import rasterise
 from medrcube.errors import SourceError
 from medrcube.facts import Absence
@@ -93,7 +93,7 @@ def test_two_tasks_below_one_root_stop_the_source(changed, scan_tree):
 
 
 def _marked(case):
-    return stack(rasterise(case.regions[0].shape, readers.read(case.images[0])))
+    return stack_slices(rasterise(case.regions[0].shape, readers.read(case.images[0])))
 
 
 def test_label_stored_as_fractions_marks_what_lies_above_one_half(changed, scan_tree, scan_fixture):

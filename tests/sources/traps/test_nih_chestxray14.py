@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from medrcube.build import readers
-from medrcube.build.questions.case_facts import ground_of
+from medrcube.build.questions.case_facts import facts_of_case
 from medrcube.build.regions.rasterize import rasterise
 from medrcube.facts import Absence, Grade, State
 from medrcube.ontologies.terms import load_terms
@@ -164,7 +164,7 @@ def test_no_finding_states_nothing_and_denies_nothing(build_fixture, scan_fixtur
 def test_label_that_is_not_mined_is_weakest_evidence_of_absence(scan_fixture):
     assert CARD.fields["finding"].absence is Absence.SILENT
     case = scan_fixture(SOURCE, "official").cases["00000003_001"]
-    ground = ground_of(CARD, case, load_terms())
+    ground = facts_of_case(CARD, case, load_terms())
     findings = [mark for mark in ground.absent.values() if mark.field == "finding"]
     assert {mark.grade for mark in findings} == {Grade.C}
 

@@ -8,10 +8,10 @@ import pydicom
 import pytest
 
 from medrcube.build import readers
-from medrcube.build.pixels.case_image import open_tiles
-from medrcube.build.pixels.volume import stack
+from medrcube.build.pixels.case_image import open_case_images
+from medrcube.build.pixels.volume import stack_slices
 from medrcube.build.regions.rasterize import rasterise
-from medrcube.build.stages.plan import plan
+from medrcube.build.stages.plan import plan_jobs
 from medrcube.errors import ReadError
 from medrcube.facts import Absence
 from medrcube.sources._framework.contract import quirk_of
@@ -67,7 +67,7 @@ def _values(found, key):
 
 def _marked(case, value):
     region = next(region for region in case.regions if region.value == value)
-    return stack(rasterise(region.shape, readers.read(case.images[0])))
+    return stack_slices(rasterise(region.shape, readers.read(case.images[0])))
 
 
 @pytest.mark.parametrize("number", LEFT_OUT)
@@ -127,7 +127,7 @@ def _refusal(changed, edit, layout="descriptive"):
     source = find_sources()[SOURCE]
     (case,) = (it for it in source.scan(root, layout) if it.key == "LUNG1-001-tumor")
     try:
-        open_tiles(plan(source, root, [case])[0])
+        open_case_images(plan_jobs(source, root, [case])[0])
     except ReadError as error:
         return error.code, str(error)
     return "", ""

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from medrcube.build.questions.case_facts import ground_of
+from medrcube.build.questions.case_facts import facts_of_case
 from medrcube.facts import Scope, State
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.layout import verify
@@ -151,7 +151,7 @@ def test_sign_that_a_comment_names_is_no_wrong_option(changed, survey, comment, 
     signs = {"lines": "0", "Pleural line irregularities": "1", "A-lines": "1"}
     root = changed(SOURCE, LAYOUT, _set(PLEURA, doctor=comment, **signs))
     (case,) = (it for it in survey(SOURCE, root).cases if it.key == PLEURA)
-    ground = ground_of(CARD, case, load_terms())
+    ground = facts_of_case(CARD, case, load_terms())
     assert {"pleural line irregularity", "A-lines"} <= ground.present.keys()
     assert ("B-lines" in ground.absent) == offered
 

@@ -7,7 +7,7 @@ import numpy as np
 import pydicom
 import pytest
 
-from medrcube.build.questions.case_facts import ground_of
+from medrcube.build.questions.case_facts import facts_of_case
 from medrcube.facts import Scope, State
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.layout import verify
@@ -107,7 +107,7 @@ def test_no_finding_means_normal_in_a_breast_of_bi_rads_1_only(
 
 def test_benign_findings_are_not_boxed_so_a_mass_is_not_denied_in_bi_rads_2(scan_fixture, image):
     case = scan_fixture(SOURCE, LAYOUT).cases[image(0, "R", "MLO")]
-    ground = ground_of(CARD, case, load_terms())
+    ground = facts_of_case(CARD, case, load_terms())
     assert "No Finding" not in ground.present
     # What is implied absent is the mass of BI-RADS 3 to 5, never the mass.
     assert "breast mass" not in ground.absent
