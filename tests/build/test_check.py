@@ -9,7 +9,7 @@ from medrcube.sources.registry import find_sources
 FIXTURE = """\
 from PIL import Image
 
-from medrcube.sources import phantoms
+from medrcube.sources._synthetic import images
 
 
 def bare(path, pixels):
@@ -20,9 +20,9 @@ def bare(path, pixels):
 def build(root, layout):
     for number, letter in enumerate("ggmmpp"):
         key = f"{letter} ({number})"
-        phantoms.write_picture(root / f"{key}.png", phantoms.picture(96, 112, seed=number))
-        mask = phantoms.lesion(96, 112, seed=number)
-        phantoms.write_picture(root / f"{key}_mask.png", mask)
+        images.write_picture(root / f"{key}.png", images.picture(96, 112, seed=number))
+        mask = images.lesion(96, 112, seed=number)
+        images.write_picture(root / f"{key}_mask.png", mask)
 """
 
 EXPECT = 'expect.pictures = { "*.png" = 8 }\nexpect.ages = { "ages.csv" = 1 }'
@@ -116,7 +116,7 @@ def test_what_the_publisher_calls_a_file_is_no_secret(checked):
 
 def test_a_fixture_without_a_canary_proves_nothing(checked):
     checked("adapter.py", '"CANARY-" + path.stem', "path.stem")
-    found = checked("fixture.py", "phantoms.write_picture(", "bare(")
+    found = checked("fixture.py", "images.write_picture(", "bare(")
     assert list(found) == ["its fixture holds identifiers that can be searched for"]
     assert checked("card.toml", 'patient = "known"', 'patient = "unknown"') == {}
 
@@ -137,7 +137,11 @@ def test_what_is_told_of_damaged_copies_is_searched_for_identifiers(checked, cel
     )
     checked("fixture.py", "def build(root, layout):\n", f"def build(root, layout):\n{table}")
     checked("card.toml", 'expect = { "*.png" = 8 }', EXPECT)
-    checked("adapter.py", "def cases", "from medrcube.sources import tables\n\ndef cases")
+    checked(
+        "adapter.py",
+        "def cases",
+        "from medrcube.sources._formats.tables import tables\n\ndef cases",
+    )
     checked("adapter.py", "    for path in sorted", f"{read}    for path in sorted")
     found = checked("adapter.py", 'patient="CANARY-" + path.stem', 'patient="Person Nobody Quux"')
     leaked = found.get("no identifier reaches an output", ())

@@ -245,7 +245,7 @@ def test_a_cell_without_an_end_is_refused(put):
         open_ontology(put(RADLEX * 2 + '"' + "x" * 200_000))
 
 
-@pytest.mark.parametrize(("module", "package"), [("obo", "pronto"), ("rdfxml", "oxrdflib")])
+@pytest.mark.parametrize(("module", "package"), [("hpo_obo", "pronto"), ("radlex_rdf", "oxrdflib")])
 def test_a_missing_package_is_told_with_the_extra_to_install(monkeypatch, module, package):
     name = f"medrcube.ontologies.readers.{module}"
     for loaded in [key for key in sys.modules if key.partition(".")[0] == package]:

@@ -24,7 +24,8 @@ place = place_of(root)
 configure(place)
 migrate()
 from django.contrib.sessions.models import Session
-from medrcube.review import assets, backup, exporting
+from medrcube.review.exchange import export_decisions, image_store
+from medrcube.review.server import backup
 from medrcube.review.models import Project, User
 from medrcube.review.reviewing.policy import Policy
 from medrcube.review.accounts.sessions import SessionStore
@@ -35,9 +36,9 @@ from PIL import Image
 import io
 png = io.BytesIO()
 Image.new("L", (8, 8)).save(png, "PNG")
-assets.store(png.getvalue())
-exporting.flow_back(root)
-exporting.export_decisions(root / "review-export", "csv")
+image_store.store(png.getvalue())
+export_decisions.flow_back(root)
+export_decisions.export_decisions(root / "review-export", "csv")
 backup.back_up(place, root / "back-up.tar")
 backup.copy_beside(Path(place.database), "before-update", __import__("datetime").datetime.now())
 del os.environ["MEDRCUBE_REVIEW_DATABASE"]

@@ -88,7 +88,7 @@ def test_more_than_a_batch_holds_goes_into_several(provider, run, tmp_path, monk
         provider.batches.clear()
         provider.deleted.clear()
     kind = {"openai": "OpenAIBatches", "anthropic": "AnthropicBatches"}[provider.kind]
-    module = f"medrcube.evaluate.models.{provider.kind}_batches"
+    module = f"medrcube.evaluate.models.{provider.kind}_api.batches"
     monkeypatch.setattr(f"{module}.{kind}.limits", BatchLimits(**limits))
     summary = run(out=tmp_path / "several")
     sizes = [len(batch.asks) for batch in provider.batches]
@@ -100,7 +100,7 @@ def test_more_than_a_batch_holds_goes_into_several(provider, run, tmp_path, monk
 
 def test_a_question_that_no_batch_holds_fails_alone(provider, run, tmp_path, monkeypatch):
     kind = {"openai": "OpenAIBatches", "anthropic": "AnthropicBatches"}[provider.kind]
-    module = f"medrcube.evaluate.models.{provider.kind}_batches"
+    module = f"medrcube.evaluate.models.{provider.kind}_api.batches"
     monkeypatch.setattr(f"{module}.{kind}.limits", BatchLimits(questions=9, size=300))
     summary = run(count=3)
     assert (summary.answered, summary.failed) == (1, 2)
