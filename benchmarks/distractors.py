@@ -19,11 +19,11 @@ from medrcube.build.questions.eligibility import request_of
 from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import Grade, Scope
-from medrcube.ontologies.distractor_safety import Ground, Mark, Rules
-from medrcube.ontologies.distractor_selection import Prior, choose
-from medrcube.ontologies.index import Index
-from medrcube.ontologies.index_knowledge import Indexed
-from medrcube.ontologies.knowledge_protocol import Knowledge, Silent
+from medrcube.ontologies.distractor_safety import CaseFacts, Evidence, SafetyRules
+from medrcube.ontologies.distractor_selection import LabelUsage, choose_distractors
+from medrcube.ontologies.index import OntologyIndex
+from medrcube.ontologies.index_knowledge import IndexKnowledge
+from medrcube.ontologies.knowledge_protocol import Knowledge, NoKnowledge
 from medrcube.sources.registry import find_sources, get_source
 from medrcube.taxonomy import Anatomy, Modality, Task
 
@@ -33,14 +33,18 @@ _STATES = ("present", "absent", "absent", "absent", "unknown", "nothing")
 
 def main() -> None:
     sets = int(sys.argv[1])
-    knowledge: Knowledge = Indexed(Index(Path(sys.argv[2]))) if sys.argv[2:] else Silent()
-    rules = Rules(knowledge=knowledge)
+    knowledge: Knowledge = (
+        IndexKnowledge(OntologyIndex(Path(sys.argv[2]))) if sys.argv[2:] else NoKnowledge()
+    )
+    rules = SafetyRules(knowledge=knowledge)
     queries = _queries(sets, rules)
-    prior = Prior(keyed=Counter(query.key for query in queries))
+    prior = LabelUsage(keyed=Counter(query.key for query in queries))
 
     def alone() -> None:
         for query in queries:
-            choose(request_of(query), rules, options=4, seed=query.sample.id, prior=prior)
+            choose_distractors(
+                request_of(query), rules, options=4, seed=query.sample.id, prior=prior
+            )
 
     def batch() -> int:
         composed = compose(queries, rules.terms, rules.relations, knowledge=knowledge)
@@ -54,7 +58,7 @@ def main() -> None:
     print(json.dumps({"choose": chosen - started, "compose": ended - chosen, "items": items}))
 
 
-def _queries(count: int, rules: Rules) -> list[QuestionCandidate]:
+def _queries(count: int, rules: SafetyRules) -> list[QuestionCandidate]:
     card = get_source(find_sources(), _SOURCE).card
     pool = tuple(
         dict.fromkeys(
@@ -70,9 +74,9 @@ def _queries(count: int, rules: Rules) -> list[QuestionCandidate]:
 
 
 def _query(number: int, key: str, pool: tuple[str, ...], lots: random.Random) -> QuestionCandidate:
-    mark = Mark(field="findings", scope=Scope.IMAGE, grade=Grade.A)
+    mark = Evidence(field="findings", scope=Scope.IMAGE, grade=Grade.A)
     states = {label: lots.choice(_STATES) for label in pool} | {key: "present"}
-    ground = Ground(
+    ground = CaseFacts(
         present={label: mark for label, state in states.items() if state == "present"},
         absent={label: mark for label, state in states.items() if state == "absent"},
         unknown=frozenset(label for label, state in states.items() if state == "unknown"),

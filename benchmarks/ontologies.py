@@ -14,7 +14,7 @@ from pathlib import Path
 
 import timing
 
-from medrcube.ontologies.index import Index
+from medrcube.ontologies.index import OntologyIndex
 from medrcube.ontologies.index.compile import compile_index
 from medrcube.ontologies.readers import open_ontology
 from medrcube.ontologies.terms import load_terms
@@ -35,7 +35,7 @@ def _compile(index: Path, files: list[str]) -> dict[str, float]:
     started = time.perf_counter()
     compile_index(index, (open_ontology(Path(file)) for file in files))
     seconds = time.perf_counter() - started
-    with Index(index) as opened:
+    with OntologyIndex(index) as opened:
         concepts = sum(holding.concepts for holding in opened.holdings)
         names = sum(holding.names for holding in opened.holdings)
     return {
@@ -54,7 +54,7 @@ def _ask(index: Path) -> dict[str, float]:
     seconds = []
     for _ in range(_TURNS):
         started = time.perf_counter()
-        with Index(index) as opened:
+        with OntologyIndex(index) as opened:
             ancestors = sum(
                 len(opened.ancestors(identity))
                 for term in terms

@@ -27,7 +27,7 @@ from medrcube.build.release.write import release
 from medrcube.build.stages.samples import Sample, samples_to_frame
 from medrcube.build.validation.validate import validate
 from medrcube.console.progress import Reporter
-from medrcube.perceptual_hash import look_of
+from medrcube.perceptual_hash import perceptual_hash
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import Workspace
 
@@ -85,7 +85,7 @@ def make_workspace(workspace: Workspace, items: int, pictures: int, side: int) -
         pixels = np.roll(grey, (number % side, number // side), axis=(0, 1))
         name = f"case_{number:05}"
         (workspace.images / SOURCE / f"{name}.png").write_bytes(encode_png(pixels))
-        sample = _sample(name, pixel_hash(pixels), look_of(pixels), side)
+        sample = _sample(name, pixel_hash(pixels), perceptual_hash(pixels), side)
         samples.append(sample)
         recipes.append(json.dumps(_recipe(sample)) + "\n")
     questions = [_item(number, samples[number % pictures]) for number in range(items)]

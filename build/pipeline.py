@@ -55,21 +55,28 @@ from medrcube.build.stages.shared_images import shared_images
 from medrcube.build.stages.source_result import SourceBuild, UnreadableCase, retry_unreadable
 from medrcube.build.viewer.copies import ViewerReport, update_copies
 from medrcube.errors import MedrcubeError, SourceError
-from medrcube.facts import BAD_ROW, Problem
-from medrcube.files.atomic import PRIVATE, SHARED, private_folder, replacing, sweep, write_text
-from medrcube.files.outside_tables import vocabulary_of
+from medrcube.facts import BAD_ROW, QuarantineRow
+from medrcube.files.atomic import (
+    PRIVATE,
+    SHARED,
+    private_folder,
+    remove_partial_files,
+    replacing,
+    write_text,
+)
+from medrcube.files.outside_tables import using_vocabulary
 from medrcube.ontologies.difficulty import Difficulty
-from medrcube.ontologies.distractor_safety import Rules
-from medrcube.ontologies.index import Index
-from medrcube.ontologies.index_knowledge import Indexed
-from medrcube.ontologies.knowledge_protocol import Knowledge, Silent
+from medrcube.ontologies.distractor_safety import SafetyRules
+from medrcube.ontologies.index import OntologyIndex
+from medrcube.ontologies.index_knowledge import IndexKnowledge
+from medrcube.ontologies.knowledge_protocol import Knowledge, NoKnowledge
 from medrcube.sources._formats.tables.rows import OLDER_EDITION
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.gate import USUAL_SHARE
 from medrcube.sources._framework.contract import Source
 from medrcube.sources.registry import get_source
 from medrcube.templates import Wordings
-from medrcube.workspace import Wanted, Workspace, patient_key
+from medrcube.workspace import PreferredDifficulty, Workspace, patient_key
 
 _NAMED = 3
 """Files that are not in a copy, in a summary; a table names them all."""
@@ -147,7 +154,7 @@ def build(
             tree is what its card says; nothing that an earlier build wrote is changed then. Where
             one of several is not, the others are built, and it is one of the failures.
     """
-    with vocabulary_of(source.folder for source in sources.values()):
+    with using_vocabulary(source.folder for source in sources.values()):
         return _build(workspace, sources, engine, stages)
 
 
@@ -169,9 +176,9 @@ def _build(
     with _knowledge(workspace.ontology_index) as knowledge, BuildCache(workspace.cache) as cache:
         if workspace.llm is not None:
             require_index(knowledge)
-        sweep(workspace.root)
+        remove_partial_files(workspace.root)
         private_folder(workspace.images)
-        sweep(workspace.images)
+        remove_partial_files(workspace.images)
         shop = BuildContext(
             images=workspace.images,
             secret=patient_key(workspace),
@@ -273,7 +280,7 @@ class _BuildTables:
 
     samples: Sequence[Sample]
     items: Sequence[Item]
-    problems: Sequence[Problem]
+    problems: Sequence[QuarantineRow]
     recipes: str
     absent: str
     raw_files: str
@@ -400,7 +407,7 @@ def _compose(
         queries = [query for query in queries if query.sample.source not in profile.off]
     proposed = propose(
         queries,
-        Rules(evidence=settings.evidence, knowledge=knowledge),
+        SafetyRules(evidence=settings.evidence, knowledge=knowledge),
         stated={
             card.id: frozenset(name for it in card.fields.values() for name in it.concepts())
             for card in cards
@@ -421,7 +428,9 @@ def _compose(
         knowledge=knowledge,
         per_cell=settings.items_per_cell or None,
         profile=profile,
-        difficulty=None if settings.difficulty is Wanted.MIXED else Difficulty(settings.difficulty),
+        difficulty=None
+        if settings.difficulty is PreferredDifficulty.MIXED
+        else Difficulty(settings.difficulty),
         words=own_words(cards),
         wordings=wordings,
         two_option_share=settings.two_option_share,
@@ -435,10 +444,10 @@ def _compose(
 def _knowledge(index: Path | None) -> Iterator[Knowledge]:
     """What the user's ontologies say, or silence where there is no index."""
     if index is None:
-        yield Silent()
+        yield NoKnowledge()
         return
-    with Index(index) as opened:
-        yield Indexed(opened)
+    with OntologyIndex(index) as opened:
+        yield IndexKnowledge(opened)
 
 
 def _reports(
@@ -516,7 +525,7 @@ def _write_tables(workspace: Workspace, outcome: _BuildTables) -> tuple[FileStat
     All are for the owner of the workspace alone: they hold keys, keyed hashes of patients, names of
     raw files and cases, and what a source says of a case.
     """
-    columns = list(Problem.__dataclass_fields__)
+    columns = list(QuarantineRow.__dataclass_fields__)
     rows = [asdict(problem) for problem in outcome.problems]
     quarantine = pd.DataFrame(rows, columns=columns, dtype="str")
     verdict = json.dumps(outcome.verdict, indent=2, sort_keys=True) + "\n"

@@ -14,7 +14,7 @@ from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.contract import Source
 from medrcube.sources.registry import find_sources, get_source
-from medrcube.workspace import CONFIG, Values, Workspace
+from medrcube.workspace import CONFIG, ValueMap, Workspace
 
 
 def workspace_sources(workspace: Workspace, extra: Iterable[Path] = ()) -> Mapping[str, Source]:
@@ -37,7 +37,7 @@ def workspace_sources(workspace: Workspace, extra: Iterable[Path] = ()) -> Mappi
     return found
 
 
-def _with_values(source: Source, added: Mapping[str, Values]) -> Source:
+def _with_values(source: Source, added: Mapping[str, ValueMap]) -> Source:
     """The source with raw values that its card does not know."""
     card, terms = source.card, load_terms()
     fields = dict(card.fields)

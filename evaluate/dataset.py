@@ -23,9 +23,9 @@ from medrcube.evaluate.runner.image_digests import ImageDigest, digest_image, is
 from medrcube.release_format.errata import FILE as ERRATA
 from medrcube.release_format.errata import Erratum, read_errata
 from medrcube.release_format.item_facts import read_case_units, read_item_facts, read_pixel_hashes
-from medrcube.release_format.rows import LETTERS, BadRowError, Row, read_row
+from medrcube.release_format.rows import LETTERS, BadRowError, ReleaseRow, read_row
 from medrcube.release_format.strict_json import BadJsonError, read_list
-from medrcube.release_format.tree import LARGEST_PICTURE, opened, state_of, tables_of
+from medrcube.release_format.tree import LARGEST_PICTURE, find_tables, open_file, stat_file
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 __all__ = [
@@ -48,7 +48,7 @@ MOST_PROBLEMS = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BenchmarkItem(Row):
+class BenchmarkItem(ReleaseRow):
     """A row of a release that is unique in it; ``image`` is relative to the release, with ``/``.
 
     Attributes:
@@ -168,7 +168,7 @@ def load_benchmark(root: Path, *, pictures: bool = True) -> Benchmark:
         ReleaseError: there is no such file, or one breaks a rule; the first problems are listed.
     """
     loader = _Loader(root, pictures=pictures)
-    for table in tables_of(root):
+    for table in find_tables(root):
         loader.read(table)
     errata = loader.errata()
     problems = loader.problems
@@ -253,7 +253,7 @@ class _Loader:
     def read(self, table: Path) -> None:
         name = table.relative_to(self._root).as_posix()
         try:
-            with opened(self._root, table) as file:
+            with open_file(self._root, table) as file:
                 for index, row in enumerate(read_list(file)):
                     if len(self.problems) >= MOST_PROBLEMS:
                         return
@@ -308,7 +308,7 @@ class _Loader:
         return self._pictures[image]
 
     def _state_of(self, image: str) -> os.stat_result | None:
-        """As ``state_of``, but quick for a plain file in a folder that no link leads to."""
+        """As ``stat_file``, but quick for a plain file in a folder that no link leads to."""
         folder, _, _ = image.rpartition("/")
         if folder not in self._plain_folders:
             real = os.path.realpath(self._root / folder)
@@ -318,4 +318,4 @@ class _Loader:
                 state = os.lstat(f"{self._real_root}/{image}")
                 if stat.S_ISREG(state.st_mode):
                     return state
-        return state_of(self._root, self._root / image)
+        return stat_file(self._root, self._root / image)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from medrcube.errors import ReleaseError
-from medrcube.release_format.tree import LARGEST_PICTURE, opened
+from medrcube.release_format.tree import LARGEST_PICTURE, open_file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ def read_picture(path: Path, *, root: Path | None = None) -> ImageFile:
         if root is None:
             data = path.read_bytes()
         else:
-            with opened(root, path, largest=LARGEST_PICTURE) as file:
+            with open_file(root, path, largest=LARGEST_PICTURE) as file:
                 data = file.read()
     except ReleaseError as error:
         raise UnusablePictureError(str(error)) from error

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
 from pathlib import Path
 
-from medrcube.names import harmless
+from medrcube.names import escape_controls
 from medrcube.regions import (
     Consensus,
     MaskFile,
@@ -22,7 +22,7 @@ from medrcube.regions import (
     Runs,
     Shape,
     files_of,
-    moved_shape,
+    relocate_shape,
 )
 from medrcube.taxonomy import Anatomy, Modality
 
@@ -36,24 +36,24 @@ __all__ = [
     "Grade",
     "ImageRef",
     "Label",
+    "LabelState",
     "MaskFile",
     "Outline",
+    "PixelLayout",
     "Polygons",
-    "Problem",
-    "RawLayout",
+    "QuarantineRow",
     "Rectangle",
     "Region",
     "Runs",
     "Scope",
     "Shape",
     "Skip",
-    "State",
-    "Visible",
+    "Visibility",
     "Words",
 ]
 
 
-class State(StrEnum):
+class LabelState(StrEnum):
     """What a source says of a label. Unknown is never turned into absent."""
 
     PRESENT = "present"
@@ -115,7 +115,7 @@ class Basis(StrEnum):
     RECORD = "record"
 
 
-class Visible(IntEnum):
+class Visibility(IntEnum):
     """Whether a competent reader of the one picture shown could know a fact; more is better."""
 
     NO = 0
@@ -136,7 +136,7 @@ class Label:
 
     field: str
     value: str
-    state: State = State.PRESENT
+    state: LabelState = LabelState.PRESENT
     evidence: str
 
 
@@ -158,7 +158,7 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RawLayout:
+class PixelLayout:
     """Pixels without a header.
 
     Attributes:
@@ -199,7 +199,7 @@ class ImageRef:
     count: int | None = None
     member: str | None = None
     parts: tuple[Path, ...] = ()
-    raw: RawLayout | None = None
+    raw: PixelLayout | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,12 +306,12 @@ class Case:
             regions=tuple(
                 replace(
                     it,
-                    shape=moved_shape(it.shape, place),
-                    rivals=tuple(moved_shape(rival, place) for rival in it.rivals),
+                    shape=relocate_shape(it.shape, place),
+                    rivals=tuple(relocate_shape(rival, place) for rival in it.rivals),
                 )
                 for it in self.regions
             ),
-            guide=tuple(moved_shape(it, place) for it in self.guide),
+            guide=tuple(relocate_shape(it, place) for it in self.guide),
             sidecars=tuple(map(place, self.sidecars)),
             series=tuple(map(place, self.series)),
         )
@@ -347,7 +347,7 @@ class Skip:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class QuarantineRow:
     """One row of the quarantine: what did not become a picture or an item, and why.
 
     Attributes:
@@ -367,4 +367,4 @@ class Problem:
     def __post_init__(self) -> None:
         """Let no control character of a raw cell or file name into what people read."""
         for name in ("case", "message"):
-            object.__setattr__(self, name, harmless(getattr(self, name)))
+            object.__setattr__(self, name, escape_controls(getattr(self, name)))

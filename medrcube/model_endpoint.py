@@ -60,7 +60,7 @@ def scrub(text: str, secret: str) -> str:
     return text.replace(secret, "[key]") if len(secret) >= _SHORTEST_SECRET else text
 
 
-def one_line(text: str, longest: int = 300) -> str:
+def printable_line(text: str, longest: int = 300) -> str:
     """A server's words on one line, cut, without control characters that a terminal would obey."""
     printable = "".join(char if char.isprintable() else " " for char in text[: 4 * longest])
     return " ".join(printable.split())[:longest]

@@ -19,29 +19,31 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u20
 _WRITTEN = re.compile(r"\\x(5c|[89a-f][0-9a-f])")
 
 
-def is_odd(name: str) -> bool:
+def has_raw_bytes(name: str) -> bool:
     """Whether a name holds bytes that are no UTF-8."""
     return not name.isascii() and _BYTE.search(name) is not None
 
 
-def text_of(name: str) -> str:
-    """A name as text; ``name_of`` turns it back."""
-    return shown(name.replace("\\x", "\\x5cx"))
+def name_to_text(name: str) -> str:
+    """A name as text; ``text_to_name`` turns it back."""
+    return escape_bytes(name.replace("\\x", "\\x5cx"))
 
 
-def name_of(text: str) -> str:
-    """The name that a text of ``text_of`` stands for."""
+def text_to_name(text: str) -> str:
+    """The name that a text of ``name_to_text`` stands for."""
     return _WRITTEN.sub(lambda it: "\\" if it[1] == "5c" else chr(0xDC00 + int(it[1], 16)), text)
 
 
-def shown(text: str) -> str:
+def escape_bytes(text: str) -> str:
     """Text in which odd names can be read; what can be written already stays as it is."""
-    return _BYTE.sub(lambda it: f"\\x{ord(it[0]) - 0xDC00:02x}", text) if is_odd(text) else text
+    return (
+        _BYTE.sub(lambda it: f"\\x{ord(it[0]) - 0xDC00:02x}", text) if has_raw_bytes(text) else text
+    )
 
 
-def harmless(text: str) -> str:
+def escape_controls(text: str) -> str:
     r"""Text of a raw file for people: a control character is ``\xNN`` or ``\uNNNN``."""
-    return _CONTROL.sub(_escape, shown(text))
+    return _CONTROL.sub(_escape, escape_bytes(text))
 
 
 def _escape(found: re.Match[str]) -> str:
@@ -49,14 +51,14 @@ def _escape(found: re.Match[str]) -> str:
     return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}"
 
 
-def all_shown(record: Record) -> Record:
+def escape_record(record: Record) -> Record:
     """A record, such as a case, whose own text can be written; paths stay as they are."""
     return _all_shown(record)  # type: ignore[no-any-return]
 
 
 def _all_shown(value: Any) -> Any:
     if isinstance(value, str):
-        return shown(value) if type(value) is str else value
+        return escape_bytes(value) if type(value) is str else value
     if isinstance(value, tuple):
         return tuple(map(_all_shown, value))
     if is_dataclass(value) and not isinstance(value, type):

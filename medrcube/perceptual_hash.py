@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-__all__ = ["DISTANCE", "SIDE", "Small", "hash_of", "look_of", "shrunk"]
+__all__ = ["MAX_DISTANCE", "SIDE", "Thumbnail", "dct_hashes", "perceptual_hash", "thumbnail"]
 
-DISTANCE = 8
+MAX_DISTANCE = 8
 """Most bits in which the hashes of one picture, encoded twice, may differ; measured in
 ``build.similarity.thresholds``."""
 
@@ -24,22 +24,22 @@ _SCALE = 4096
 _AT_ONCE = 1000
 """Pictures that are in memory as floats."""
 
-Small = NDArray[np.uint8]
+Thumbnail = NDArray[np.uint8]
 """Grey values, (32, 32) or (n, 32, 32)."""
 
 
-def look_of(pixels: NDArray[np.uint8]) -> str:
+def perceptual_hash(pixels: NDArray[np.uint8]) -> str:
     """Hash of a grey (rows, columns) or colour (rows, columns, 3) picture, as 16 hex digits."""
-    return f"{int(hash_of(shrunk(Image.fromarray(pixels))[None])[0]):016x}"
+    return f"{int(dct_hashes(thumbnail(Image.fromarray(pixels))[None])[0]):016x}"
 
 
-def shrunk(picture: Image.Image) -> Small:
+def thumbnail(picture: Image.Image) -> Thumbnail:
     """A picture as (32, 32) grey values, each the mean of its part; the shape is not kept."""
     return np.asarray(picture.convert("L").resize((SIDE, SIDE), Image.Resampling.BOX))
 
 
-def hash_of(small: Small) -> NDArray[np.uint64]:
-    """Hashes, (n,), of pictures as ``shrunk`` gives them, (n, 32, 32)."""
+def dct_hashes(small: Thumbnail) -> NDArray[np.uint64]:
+    """Hashes, (n,), of pictures as ``thumbnail`` gives them, (n, 32, 32)."""
     hashes = np.zeros(len(small), np.uint64)
     for start in range(0, len(small), _AT_ONCE):
         part = small[start : start + _AT_ONCE].astype(np.float64)

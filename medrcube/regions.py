@@ -100,7 +100,7 @@ class Runs:
     down: bool = False
 
 
-Reading = Polygons | MaskFile | Rectangle | Runs
+SingleShape = Polygons | MaskFile | Rectangle | Runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,11 +112,11 @@ class Consensus:
         share: at least this share of the readings marks a pixel; 0.5 is the usual majority.
     """
 
-    readings: tuple[Reading, ...]
+    readings: tuple[SingleShape, ...]
     share: float = 0.5
 
 
-Shape = Reading | Consensus
+Shape = SingleShape | Consensus
 
 
 def is_resized(frame: tuple[int, int], size: tuple[int, int]) -> bool:
@@ -149,21 +149,21 @@ def files_of(shape: Shape) -> tuple[Path, ...]:
     return ()
 
 
-def drawn_elsewhere(shape: Shape) -> bool:
+def has_foreign_mask(shape: Shape) -> bool:
     """Whether a mask file of a shape was drawn on another image than the one it is wanted on."""
     if isinstance(shape, Consensus):
-        return any(drawn_elsewhere(reading) for reading in shape.readings)
+        return any(has_foreign_mask(reading) for reading in shape.readings)
     return isinstance(shape, MaskFile) and shape.drawn_on is not None
 
 
-def moved_shape(shape: Shape, place: Callable[[Path], Path]) -> Shape:
+def relocate_shape(shape: Shape, place: Callable[[Path], Path]) -> Shape:
     """The same shape with each raw file where ``place`` says that it lies."""
     if isinstance(shape, Consensus):
         return replace(shape, readings=tuple(_moved(it, place) for it in shape.readings))
     return _moved(shape, place)
 
 
-def _moved(shape: Reading, place: Callable[[Path], Path]) -> Reading:
+def _moved(shape: SingleShape, place: Callable[[Path], Path]) -> SingleShape:
     if not isinstance(shape, MaskFile):
         return shape
     paths, parts = tuple(map(place, shape.paths)), tuple(map(place, shape.parts))

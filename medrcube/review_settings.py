@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from medrcube.errors import WorkspaceError
 from medrcube.files.toml_reader import TomlTable
 
-__all__ = ["ReviewSite", "SingleSignOn", "review_site"]
+__all__ = ["ReviewSettings", "SingleSignOn", "parse_review_settings"]
 
 _ROLES = ("reviewer", "adjudicator", "manager", "administrator")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -70,7 +70,7 @@ class SingleSignOn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewSite:
+class ReviewSettings:
     """Accounts of a site.
 
     Attributes:
@@ -82,7 +82,7 @@ class ReviewSite:
     single_sign_on: SingleSignOn | None = None
 
 
-def review_site(table: TomlTable, root: Path) -> ReviewSite:
+def parse_review_settings(table: TomlTable, root: Path) -> ReviewSettings:
     """Read the table.
 
     Args:
@@ -97,7 +97,7 @@ def review_site(table: TomlTable, root: Path) -> ReviewSite:
     if unknown:
         table.fail("second_factor", f"roles of {', '.join(_ROLES)}", unknown[0])
     single = table.table("single_sign_on") if table.has("single_sign_on") else None
-    return ReviewSite(
+    return ReviewSettings(
         second_factor=roles, single_sign_on=None if single is None else _single(single, root)
     )
 

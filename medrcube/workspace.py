@@ -15,12 +15,12 @@ from enum import StrEnum
 from pathlib import Path
 
 from medrcube.errors import ModelError, WorkspaceError
-from medrcube.facts import Grade, Visible
+from medrcube.facts import Grade, Visibility
 from medrcube.files.atomic import PRIVATE, write_text
 from medrcube.files.toml_reader import TomlTable
 from medrcube.model_endpoint import OFFICIAL_URL, checked_url
-from medrcube.names import name_of, text_of
-from medrcube.review_settings import ReviewSite, review_site
+from medrcube.names import name_to_text, text_to_name
+from medrcube.review_settings import ReviewSettings, parse_review_settings
 
 CONFIG = "medrcube.toml"
 
@@ -71,11 +71,11 @@ viewer = true            # keep the original pixels of the pictures of items, fo
 _FOLDERS = re.compile(r"^(?:# )?source_folders = .*$", re.MULTILINE)
 _SOURCES = re.compile(r"^\[sources\].*\n", re.MULTILINE)
 
-Values = Mapping[str, str]
+ValueMap = Mapping[str, str]
 """Raw values of one field and their concepts; an empty one marks a value that is not used."""
 
 
-class Wanted(StrEnum):
+class PreferredDifficulty(StrEnum):
     """Difficulty of wrong options that a build prefers."""
 
     MIXED = "mixed"
@@ -91,8 +91,8 @@ class BuildSettings:
     seed: int = 0
     options: int = 4
     evidence: Grade = Grade.B
-    least_visible: Visible = Visible.PARTLY
-    difficulty: Wanted = Wanted.MIXED
+    least_visible: Visibility = Visibility.PARTLY
+    difficulty: PreferredDifficulty = PreferredDifficulty.MIXED
     items_per_cell: int = 100
     two_option_share: float = 0.2
     even_keys: bool = True
@@ -143,10 +143,10 @@ class Workspace:
     settings: BuildSettings = field(default_factory=BuildSettings)
     sources: Mapping[str, Path] = field(default_factory=dict)
     source_folders: tuple[Path, ...] = ()
-    values: Mapping[str, Mapping[str, Values]] = field(default_factory=dict)
+    values: Mapping[str, Mapping[str, ValueMap]] = field(default_factory=dict)
     llm: LlmSettings | None = None
     ontology_index: Path | None = None
-    review: ReviewSite = field(default_factory=ReviewSite)
+    review: ReviewSettings = field(default_factory=ReviewSettings)
 
     @property
     def cache(self) -> Path:
@@ -227,7 +227,7 @@ def init_workspace(root: Path, sources: Mapping[str, Path] | None = None) -> Wor
     return open_workspace(root)
 
 
-def remember_folders(root: Path, folders: Iterable[Path]) -> None:
+def add_source_folders(root: Path, folders: Iterable[Path]) -> None:
     """Write folders of source folders into the configuration, beside those that stand there.
 
     Raises:
@@ -296,15 +296,15 @@ def open_workspace(root: Path) -> Workspace:
     workspace = Workspace(
         root=root,
         settings=_settings(build, root),
-        sources={name: (root / name_of(path)).resolve() for name, path in sources.items()},
+        sources={name: (root / text_to_name(path)).resolve() for name, path in sources.items()},
         llm=_llm(table.table("llm")) if "llm" in data else None,
-        source_folders=tuple((root / name_of(it)).resolve() for it in folders),
+        source_folders=tuple((root / text_to_name(it)).resolve() for it in folders),
         values={
             name: {field: entry.mapping(field) for field in entry.names()}
             for name, entry in ((name, values.table(name)) for name in values.names())
         },
         ontology_index=_index(root, table.table("ontologies", optional=True)),
-        review=review_site(table.table("review", optional=True), root),
+        review=parse_review_settings(table.table("review", optional=True), root),
     )
     table.finish()
     return workspace
@@ -331,8 +331,8 @@ def patient_key(workspace: Workspace) -> bytes:
 
 
 def _written(path: Path) -> str:
-    """A path as a TOML string, also where its name is no UTF-8; ``name_of`` turns it back."""
-    return json.dumps(text_of(str(path)), ensure_ascii=False).replace("\x7f", "\\u007f")
+    """A path as a TOML string, also where its name is no UTF-8; ``text_to_name`` turns it back."""
+    return json.dumps(name_to_text(str(path)), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _settings(table: TomlTable, root: Path) -> BuildSettings:
@@ -343,8 +343,8 @@ def _settings(table: TomlTable, root: Path) -> BuildSettings:
         seed=table.integer("seed", default=default.seed),
         options=table.integer("options", default=default.options),
         evidence=table.choice("evidence", Grade, default=default.evidence),
-        least_visible=table.choice("least_visible", Visible, default=default.least_visible),
-        difficulty=table.choice("difficulty", Wanted, default=default.difficulty),
+        least_visible=table.choice("least_visible", Visibility, default=default.least_visible),
+        difficulty=table.choice("difficulty", PreferredDifficulty, default=default.difficulty),
         items_per_cell=table.integer("items_per_cell", default=default.items_per_cell),
         two_option_share=table.number("two_option_share", default=default.two_option_share),
         even_keys=table.flag("even_keys", default=default.even_keys),

@@ -30,7 +30,7 @@ class OntologyError(MedrcubeError, ValueError):
 _LOST = re.compile("\N{REPLACEMENT CHARACTER}|\\?(?=\\w)")
 
 
-def damaged(text: str) -> bool:
+def has_lost_character(text: str) -> bool:
     """Whether a character of a name was lost before we got it.
 
     RSNA's 2017 table has the replacement character in two names, and a question mark in place of
@@ -39,7 +39,7 @@ def damaged(text: str) -> bool:
     return _LOST.search(text) is not None
 
 
-class Scope(StrEnum):
+class SynonymScope(StrEnum):
     """How close a synonym is to its concept, in the words of the OBO format."""
 
     EXACT = "EXACT"
@@ -60,7 +60,7 @@ class Synonym:
     """
 
     text: str
-    scope: Scope = Scope.EXACT
+    scope: SynonymScope = SynonymScope.EXACT
     type: str = ""
 
 
@@ -108,7 +108,7 @@ class Concept:
     @property
     def presentable(self) -> bool:
         """Whether the label is a name that can be shown, with no character lost in the file."""
-        return self.label != self.id and not damaged(self.label)
+        return self.label != self.id and not has_lost_character(self.label)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +135,7 @@ class Edition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mapping:
+class ConceptMapping:
     """A pair of an SSSOM table: two ids of different ontologies, as concepts carry them.
 
     Ids of ontologies that no reader knows stay as the table writes them (``MONDO:0000004``).
@@ -152,4 +152,4 @@ class Ontology:
 
     edition: Edition
     concepts: tuple[Concept, ...] = ()
-    mappings: tuple[Mapping, ...] = ()
+    mappings: tuple[ConceptMapping, ...] = ()

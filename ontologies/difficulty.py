@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from medrcube.facts import Grade
-from medrcube.ontologies.distractor_safety import Request, Rules
+from medrcube.ontologies.distractor_safety import DistractorRequest, SafetyRules
 from medrcube.ontologies.relations import Relations
 from medrcube.taxonomy import Task
 
@@ -53,7 +53,9 @@ class Rating:
     difficulty: Difficulty
 
 
-def rate(request: Request, grades: Mapping[str, Grade], rules: Rules) -> dict[str, Rating]:
+def rate_difficulty(
+    request: DistractorRequest, grades: Mapping[str, Grade], rules: SafetyRules
+) -> dict[str, Rating]:
     """Rate every allowed candidate of a key; ``grades`` is the evidence against each.
 
     Raises:
@@ -83,12 +85,12 @@ def hardest(levels: Iterable[Difficulty]) -> Difficulty | None:
     return max(levels, key=_ORDER.__getitem__, default=None)
 
 
-def distance(a: Difficulty, b: Difficulty) -> int:
+def level_distance(a: Difficulty, b: Difficulty) -> int:
     """Steps between two levels."""
     return abs(_ORDER[a] - _ORDER[b])
 
 
-def is_scale(request: Request, relations: Relations) -> bool:
+def is_scale(request: DistractorRequest, relations: Relations) -> bool:
     """Whether the options stand in an order: grades of severity, and groups that are scales."""
     group = request.group
     return group is not None and (
@@ -96,7 +98,7 @@ def is_scale(request: Request, relations: Relations) -> bool:
     )
 
 
-def similarity(label: str, request: Request, rules: Rules) -> float | None:
+def similarity(label: str, request: DistractorRequest, rules: SafetyRules) -> float | None:
     """Similarity of a label to the key by the ontologies or, failing them, by our tables."""
     relations, terms, key, group = rules.relations, rules.terms, request.key, request.group
     if group is not None and is_scale(request, relations):
@@ -146,7 +148,7 @@ def _known_of(label: str, relations: Relations) -> frozenset[str]:
     return (closure - relations.synonyms(label)).union(groups)
 
 
-def _confused(request: Request, label: str, rules: Rules) -> bool:
+def _confused(request: DistractorRequest, label: str, rules: SafetyRules) -> bool:
     group, relations = request.group, rules.relations
     if group is not None and is_scale(request, relations):
         return abs(relations.rank(group, request.key) - relations.rank(group, label)) == 1

@@ -1,6 +1,6 @@
 """When a wrong option is really wrong: twelve conditions on a distractor and its key.
 
-For one picture the facts are a ``Ground``: concepts that are present, absent with a grade of
+For one picture the facts are a ``CaseFacts``: concepts that are present, absent with a grade of
 evidence, or unknown. "Not asserted" is not "false" (Vinu and Kumar on open-world questions), so
 a candidate is allowed only when its falsity can be derived. The conditions:
 
@@ -24,16 +24,16 @@ from dataclasses import dataclass, field
 
 from medrcube.facts import Grade, Scope
 from medrcube.ontologies.entailment import Entailment
-from medrcube.ontologies.knowledge_protocol import Knowledge, Silent
+from medrcube.ontologies.knowledge_protocol import Knowledge, NoKnowledge
 from medrcube.ontologies.label_words import is_composite, is_rest_class
 from medrcube.ontologies.relations import Relations, load_relations
 from medrcube.ontologies.terms import NORMALITY, Terms, load_terms
-from medrcube.ontologies.visibility import Visible, load_visible
+from medrcube.ontologies.visibility import VisibilityTable, load_visibility
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class Evidence:
     """How a fact is known.
 
     Attributes:
@@ -48,7 +48,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class CaseFacts:
     """What is known of one picture, or of one marked region of it.
 
     Attributes:
@@ -60,8 +60,8 @@ class Ground:
         region: whether this is about a marked region and not about the whole picture.
     """
 
-    present: Mapping[str, Mark]
-    absent: Mapping[str, Mark]
+    present: Mapping[str, Evidence]
+    absent: Mapping[str, Evidence]
     unknown: frozenset[str]
     anatomy: Anatomy
     modality: Modality
@@ -69,7 +69,7 @@ class Ground:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class DistractorRequest:
     """A key that wants distractors.
 
     Attributes:
@@ -85,7 +85,7 @@ class Request:
     """
 
     key: str
-    ground: Ground
+    ground: CaseFacts
     scope: Scope
     group: str | None = None
     pool: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class SafetyRules:
     """The tables, the user's ontologies, and the weakest evidence of absence that is accepted.
 
     ``entailment`` follows from the others: what implies what by tables and ontologies together.
@@ -102,9 +102,9 @@ class Rules:
 
     terms: Terms = field(default_factory=load_terms)
     relations: Relations = field(default_factory=load_relations)
-    visible: Visible = field(default_factory=load_visible)
+    visible: VisibilityTable = field(default_factory=load_visibility)
     evidence: Grade = Grade.B
-    knowledge: Knowledge = field(default_factory=Silent)
+    knowledge: Knowledge = field(default_factory=NoKnowledge)
     entailment: Entailment = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -114,7 +114,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class SafetyVerdict:
     """Whether a concept may stand, and why.
 
     Attributes:
@@ -130,7 +130,9 @@ class Verdict:
     reason: str = ""
 
 
-def judge(candidate: str, request: Request, rules: Rules) -> Verdict:
+def judge_distractor(
+    candidate: str, request: DistractorRequest, rules: SafetyRules
+) -> SafetyVerdict:
     """Check conditions 1 to 9 and 11 for one distractor.
 
     Raises:
@@ -139,13 +141,13 @@ def judge(candidate: str, request: Request, rules: Rules) -> Verdict:
     passed: list[int] = []
     for number, reason in _checks(candidate, request, rules):
         if reason:
-            return Verdict(allowed=False, passed=tuple(passed), reason=reason)
+            return SafetyVerdict(allowed=False, passed=tuple(passed), reason=reason)
         passed.append(number)
     grade = _grade(candidate, request, rules)
-    return Verdict(allowed=True, grade=grade, passed=tuple(passed))
+    return SafetyVerdict(allowed=True, grade=grade, passed=tuple(passed))
 
 
-def judge_key(request: Request, rules: Rules) -> Verdict:
+def judge_key(request: DistractorRequest, rules: SafetyRules) -> SafetyVerdict:
     """Check that the key is true and, for "no finding", that every label of the list is absent.
 
     Raises:
@@ -153,19 +155,21 @@ def judge_key(request: Request, rules: Rules) -> Verdict:
     """
     ground, key = request.ground, request.key
     if key not in ground.present or key in ground.unknown:
-        return Verdict(allowed=False, reason="key-not-true")
+        return SafetyVerdict(allowed=False, reason="key-not-true")
     if rules.visible.shown(key, ground.anatomy, ground.modality) is False:
-        return Verdict(allowed=False, reason="key-not-visible")
+        return SafetyVerdict(allowed=False, reason="key-not-visible")
     if request.group is not None or rules.terms[key].kind != NORMALITY:
-        return Verdict(allowed=True, passed=(12,))
+        return SafetyVerdict(allowed=True, passed=(12,))
     for label in request.pool:
         beside = rules.terms[label].kind in (NORMALITY, "device")
         if not beside and not _evidence_accepted(ground.absent.get(label), rules):
-            return Verdict(allowed=False, reason="no-finding-not-exhaustive")
-    return Verdict(allowed=True, passed=(11, 12))
+            return SafetyVerdict(allowed=False, reason="no-finding-not-exhaustive")
+    return SafetyVerdict(allowed=True, passed=(11, 12))
 
 
-def clash(label_a: str, label_b: str, request: Request, rules: Rules) -> str:
+def option_conflict(
+    label_a: str, label_b: str, request: DistractorRequest, rules: SafetyRules
+) -> str:
     """Condition 10 for two distractors: the reason why they cannot stand together, or empty."""
     entailment = rules.entailment
     if entailment.same(label_a, label_b):
@@ -182,7 +186,9 @@ def clash(label_a: str, label_b: str, request: Request, rules: Rules) -> str:
     return "words" if entailment.nested(label_a, label_b) else ""
 
 
-def _checks(candidate: str, request: Request, rules: Rules) -> Iterator[tuple[int, str]]:
+def _checks(
+    candidate: str, request: DistractorRequest, rules: SafetyRules
+) -> Iterator[tuple[int, str]]:
     """Conditions in order, each with a reason when it fails."""
     ground, entailment = request.ground, rules.entailment
     true = (*ground.present, *sorted(ground.unknown))
@@ -222,7 +228,7 @@ def _first(reason: str, failures: Iterator[bool]) -> str:
     return reason if any(failures) else ""
 
 
-def _same_reader(absent: Mark | None, present: Mark | None) -> bool:
+def _same_reader(absent: Evidence | None, present: Evidence | None) -> bool:
     """Whether one reader saw the one and read the other as absent."""
     return (
         absent is not None
@@ -232,13 +238,13 @@ def _same_reader(absent: Mark | None, present: Mark | None) -> bool:
     )
 
 
-def _exclusive(candidate: str, request: Request, rules: Rules) -> bool:
+def _exclusive(candidate: str, request: DistractorRequest, rules: SafetyRules) -> bool:
     """Whether the card declares an exclusive group that parts key and candidate."""
     group = request.group
     return group is not None and rules.relations.parted_by(group, candidate, request.key)
 
 
-def _grade(candidate: str, request: Request, rules: Rules) -> Grade | None:
+def _grade(candidate: str, request: DistractorRequest, rules: SafetyRules) -> Grade | None:
     """Best evidence that the candidate is false."""
     if _exclusive(candidate, request, rules):
         return Grade.A
@@ -249,7 +255,7 @@ def _grade(candidate: str, request: Request, rules: Rules) -> Grade | None:
     return min(grades, default=None)
 
 
-def _evidence_reason(candidate: str, request: Request, rules: Rules) -> str:
+def _evidence_reason(candidate: str, request: DistractorRequest, rules: SafetyRules) -> str:
     grade = _grade(candidate, request, rules)
     if grade is None:
         return "no-evidence"
@@ -262,11 +268,11 @@ def _evidence_reason(candidate: str, request: Request, rules: Rules) -> str:
     return ""
 
 
-def _evidence_accepted(mark: Mark | None, rules: Rules) -> bool:
+def _evidence_accepted(mark: Evidence | None, rules: SafetyRules) -> bool:
     return mark is not None and mark.grade <= rules.evidence
 
 
-def _unseen(candidate: str, request: Request, rules: Rules) -> str:
+def _unseen(candidate: str, request: DistractorRequest, rules: SafetyRules) -> str:
     ground = request.ground
     shown = rules.visible.shown(candidate, ground.anatomy, ground.modality)
     if shown is None:
@@ -276,7 +282,7 @@ def _unseen(candidate: str, request: Request, rules: Rules) -> str:
     return "" if ground.region else "also-shown"
 
 
-def _word_reason(candidate: str, ground: Ground, rules: Rules) -> str:
+def _word_reason(candidate: str, ground: CaseFacts, rules: SafetyRules) -> str:
     term = rules.terms[candidate]
     if is_rest_class(term.name) or is_rest_class(term.label):
         return "rest-class"
@@ -287,7 +293,7 @@ def _word_reason(candidate: str, ground: Ground, rules: Rules) -> str:
     return ""
 
 
-def _no_finding(candidate: str, request: Request, rules: Rules) -> str:
+def _no_finding(candidate: str, request: DistractorRequest, rules: SafetyRules) -> str:
     """Condition 11: only beside a positive that was read, or when itself read as absent."""
     if rules.terms[candidate].kind != NORMALITY or _exclusive(candidate, request, rules):
         return ""

@@ -1,9 +1,9 @@
-"""Wrong options of a question: candidates of several sources, under the safety rules.
+"""Distractor selection: candidates of several sources, filtered by the safety rules.
 
-``allowed`` judges all candidates of a key; ``choose`` takes some of them. Chosen greedily: labels
-that were used least so far come first, measured against how often each is a key in the batch. A
-label that is a key in one item and a distractor about (options - 1) times as often tells a model
-nothing (options-only leaks: arXiv 2402.12483).
+``judge_candidates`` judges all candidates of a key; ``choose_distractors`` picks some of them,
+greedily: labels that were used least so far come first, relative to how often each is a key in the
+batch. A label that is a distractor about (options - 1) times as often as it is a key tells a model
+nothing (options-only leakage: arXiv 2402.12483).
 """
 
 from __future__ import annotations
@@ -16,8 +16,14 @@ from hashlib import sha256
 from typing import Protocol
 
 from medrcube.facts import Grade
-from medrcube.ontologies.difficulty import Difficulty, distance, rate
-from medrcube.ontologies.distractor_safety import Request, Rules, Verdict, clash, judge
+from medrcube.ontologies.difficulty import Difficulty, level_distance, rate_difficulty
+from medrcube.ontologies.distractor_safety import (
+    DistractorRequest,
+    SafetyRules,
+    SafetyVerdict,
+    judge_distractor,
+    option_conflict,
+)
 from medrcube.ontologies.terms import NORMALITY
 
 
@@ -33,7 +39,7 @@ class CandidateSource(Protocol):
         """Name stored with each option: predefined, knowledge, llm."""
         ...
 
-    def candidates(self, request: Request, rules: Rules) -> Sequence[str]:
+    def candidates(self, request: DistractorRequest, rules: SafetyRules) -> Sequence[str]:
         """Labels that might be wrong options for the key."""
         ...
 
@@ -44,7 +50,7 @@ class ExclusiveGroup:
 
     strategy: str = "predefined"
 
-    def candidates(self, request: Request, rules: Rules) -> Sequence[str]:
+    def candidates(self, request: DistractorRequest, rules: SafetyRules) -> Sequence[str]:
         """Members of the group; an unknown group or a key outside it is a ``TermError``."""
         if request.group is None:
             return ()
@@ -59,7 +65,7 @@ class LabelTable:
 
     strategy: str = "knowledge"
 
-    def candidates(self, request: Request, rules: Rules) -> Sequence[str]:
+    def candidates(self, request: DistractorRequest, rules: SafetyRules) -> Sequence[str]:
         """Labels of the pool that share the kind of the key; "no finding" goes with all."""
         if request.group is not None:
             return ()
@@ -101,7 +107,7 @@ class Distractor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pool:
+class DistractorPool:
     """All that a key may be asked against: label -> distractor, and refused label -> reason."""
 
     allowed: Mapping[str, Distractor]
@@ -109,7 +115,7 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class DistractorChoice:
     """Wrong options of one question, and what was refused."""
 
     distractors: tuple[Distractor, ...]
@@ -117,7 +123,7 @@ class Choice:
 
 
 @dataclass(slots=True, kw_only=True)
-class Prior:
+class LabelUsage:
     """Running count of one batch: how often a label is key and how often distractor."""
 
     keyed: Mapping[str, int]
@@ -128,25 +134,27 @@ class Prior:
         return (self.used[label] + 1) / ((options - 1) * self.keyed.get(label, 0) + 1)
 
 
-def allowed(request: Request, rules: Rules, sources: Iterable[CandidateSource] = SOURCES) -> Pool:
+def judge_candidates(
+    request: DistractorRequest, rules: SafetyRules, sources: Iterable[CandidateSource] = SOURCES
+) -> DistractorPool:
     """Judge and rate every candidate of every source; a label counts for the first that has it.
 
     Raises:
         TermError: a label or group is in no table.
     """
-    verdicts: dict[str, tuple[int, str, Verdict, Grade]] = {}
+    verdicts: dict[str, tuple[int, str, SafetyVerdict, Grade]] = {}
     refused: dict[str, str] = {}
     for trust, source in enumerate(sources):
         for label in source.candidates(request, rules):
             if label in verdicts or label in refused:
                 continue
-            verdict = judge(label, request, rules)
+            verdict = judge_distractor(label, request, rules)
             if verdict.allowed and verdict.grade is not None:
                 verdicts[label] = (trust, source.strategy, verdict, verdict.grade)
             else:
                 refused[label] = verdict.reason
     grades = {label: grade for label, (_, _, _, grade) in verdicts.items()}
-    ratings = rate(request, grades, rules)
+    ratings = rate_difficulty(request, grades, rules)
     found = {
         label: Distractor(
             label=label,
@@ -159,19 +167,19 @@ def allowed(request: Request, rules: Rules, sources: Iterable[CandidateSource] =
         )
         for label, (trust, strategy, verdict, grade) in verdicts.items()
     }
-    return Pool(allowed=found, refused=refused)
+    return DistractorPool(allowed=found, refused=refused)
 
 
-def choose(
-    request: Request,
-    rules: Rules,
+def choose_distractors(
+    request: DistractorRequest,
+    rules: SafetyRules,
     *,
     options: int,
     seed: str,
-    prior: Prior,
+    prior: LabelUsage,
     sources: Iterable[CandidateSource] = SOURCES,
     wanted: Difficulty | None = None,
-) -> Choice:
+) -> DistractorChoice:
     """Choose at most ``options - 1`` distractors that are safe alone and together.
 
     Args:
@@ -186,27 +194,29 @@ def choose(
     Raises:
         TermError: a label or group is in no table.
     """
-    pool = allowed(request, rules, sources)
-    return choose_from(pool, request, rules, options=options, seed=seed, prior=prior, wanted=wanted)
+    pool = judge_candidates(request, rules, sources)
+    return choose_from_pool(
+        pool, request, rules, options=options, seed=seed, prior=prior, wanted=wanted
+    )
 
 
-def choose_from(
-    pool: Pool,
-    request: Request,
-    rules: Rules,
+def choose_from_pool(
+    pool: DistractorPool,
+    request: DistractorRequest,
+    rules: SafetyRules,
     *,
     options: int,
     seed: str,
-    prior: Prior,
+    prior: LabelUsage,
     wanted: Difficulty | None = None,
-) -> Choice:
-    """Choose from candidates that are judged already; see ``choose``."""
-    lot = lots(seed)
+) -> DistractorChoice:
+    """Choose from candidates that are judged already; see ``choose_distractors``."""
+    lot = seeded_order(seed)
     ranked = sorted(
         pool.allowed.values(),
         key=lambda it: (
             it.trust,
-            distance(it.difficulty, wanted) if wanted else 0,
+            level_distance(it.difficulty, wanted) if wanted else 0,
             prior.load(it.label, options),
             lot(it.label),
         ),
@@ -216,23 +226,25 @@ def choose_from(
     for distractor in ranked:
         if len(chosen) == options - 1:
             break
-        clashes = (clash(distractor.label, other.label, request, rules) for other in chosen)
+        clashes = (
+            option_conflict(distractor.label, other.label, request, rules) for other in chosen
+        )
         reason = next(filter(None, clashes), "")
         if reason:
             refused[distractor.label] = f"options-{reason}"
         else:
             chosen.append(distractor)
     prior.used.update(distractor.label for distractor in chosen)
-    return Choice(distractors=tuple(chosen), refused=refused)
+    return DistractorChoice(distractors=tuple(chosen), refused=refused)
 
 
-def tie(*parts: object) -> str:
+def seeded_tiebreak(*parts: object) -> str:
     """A fixed, even order of things that have no order of their own."""
     return sha256("\x1f".join(map(str, parts)).encode()).hexdigest()
 
 
-def lots(seed: str) -> Callable[[str], int]:
-    """Lots of labels under one seed; several times cheaper than ``tie`` for each label.
+def seeded_order(seed: str) -> Callable[[str], int]:
+    """Lots of labels under one seed; several times cheaper than ``seeded_tiebreak`` for each label.
 
     Multiplication by a random odd number, the universal hashing of Dietzfelbinger and others
     (J. Algorithms 25, 1997), of a digest that is kept for each label.

@@ -1,8 +1,8 @@
-"""What a compiled index says about our terms: ``Indexed`` is a ``knowledge_protocol.Knowledge``.
+"""``Knowledge`` backed by a compiled index: equality, implication and similarity of terms.
 
-An id identifies a term only when the term table calls it ``exact``. Every answer of "yes" refuses
-or ranks a distractor, so that what is doubtful (several forms of a name, any of the ontologies)
-is decided towards yes; string matching alone never maps a term (see ``Indexed.preferred``).
+An id identifies a term only when the term table calls it ``exact``. Every "yes" refuses or ranks a
+distractor, so doubtful matches (several forms of a name, any of the ontologies) count as yes;
+string matching alone never maps a term (see ``IndexKnowledge.preferred``).
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 
-from medrcube.ontologies.concept_records import HPO, ICD11, RADLEX, Concept, Scope
-from medrcube.ontologies.index import Index
+from medrcube.ontologies.concept_records import HPO, ICD11, RADLEX, Concept, SynonymScope
+from medrcube.ontologies.index import OntologyIndex
 from medrcube.ontologies.index.name_normalization import is_abbreviation, spelling
 from medrcube.ontologies.index.schema import LABEL
-from medrcube.ontologies.knowledge_protocol import Name
+from medrcube.ontologies.knowledge_protocol import ConceptName
 from medrcube.ontologies.terms import EXACT, Term
 
 _DIAGNOSIS = (ICD11, HPO, RADLEX)
@@ -56,13 +56,13 @@ class _Facts:
     spellings: frozenset[str]
 
 
-class Indexed:
+class IndexKnowledge:
     """Knowledge of an index; see ``Knowledge`` for what is asked.
 
     Answers are remembered, within a bound, for as long as the object lives.
     """
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: OntologyIndex) -> None:
         self._index = index
         self._versions = _versions(index)
         self._facts = lru_cache(_TERMS)(self._look_up)
@@ -116,18 +116,18 @@ class Indexed:
         known = [self._in_ontology(terms, ontology) for ontology in (HPO, RADLEX, ICD11)]
         return max(known, key=lambda row: sum(value is not None for value in row))
 
-    def preferred(self, term: Term) -> Name | None:
+    def preferred(self, term: Term) -> ConceptName | None:
         """The first of ``names``."""
         return next(iter(self.names(term)), None)
 
-    def names(self, term: Term) -> tuple[Name, ...]:
+    def names(self, term: Term) -> tuple[ConceptName, ...]:
         """Labels of exact ids, unchanged, from the ontologies that name this kind of term.
 
         ICD-11 for diagnoses, HPO for findings, RadLex for imaging terms, then the next of
         ``NAMING``. Withdrawn concepts, rest classes, labels that lost a character and the chapters
         of ICD-11 that hold no diagnosis name nothing.
         """
-        found: list[Name] = []
+        found: list[ConceptName] = []
         for ontology in NAMING.get(term.kind, _IMAGING):
             identity, match = term.matches().get(ontology, ("", ""))
             concept = self._index.concept(identity) if match == EXACT else None
@@ -135,7 +135,7 @@ class Indexed:
                 found.append(self._name(concept.id, concept.code, concept.label, ontology))
         return tuple(found)
 
-    def find(self, text: str) -> tuple[Name, ...]:
+    def find(self, text: str) -> tuple[ConceptName, ...]:
         """Concepts with a label or EXACT synonym that is spelt like the text, labels first.
 
         Withdrawn concepts, rest classes, abbreviations and the chapters of ICD-11 that hold no
@@ -145,7 +145,7 @@ class Indexed:
             self._name(concept.id, concept.code, concept.label, hit.ontology)
             for hit in self._index.named(text)
             if hit.scope == LABEL
-            or (hit.scope == Scope.EXACT and not is_abbreviation(hit.matched, hit.type))
+            or (hit.scope == SynonymScope.EXACT and not is_abbreviation(hit.matched, hit.type))
             if (concept := self._index.concept(hit.id)) is not None
             if _names_something(concept)
         )
@@ -154,8 +154,8 @@ class Indexed:
         found = [term.matches().get(ontology, ("", "")) for term in terms]
         return tuple(self._index.content(own) if match == EXACT else None for own, match in found)
 
-    def _name(self, identity: str, code: str, label: str, ontology: str) -> Name:
-        return Name(
+    def _name(self, identity: str, code: str, label: str, ontology: str) -> ConceptName:
+        return ConceptName(
             text=label, id=code or identity, ontology=ontology, version=self._versions[ontology]
         )
 
@@ -179,7 +179,7 @@ class Indexed:
         return max(found, default=None)
 
 
-def _versions(index: Index) -> dict[str, str]:
+def _versions(index: OntologyIndex) -> dict[str, str]:
     versions: dict[str, list[str]] = {}
     for edition in index.editions:
         versions.setdefault(edition.ontology, []).append(edition.version)

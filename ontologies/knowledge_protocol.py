@@ -2,7 +2,7 @@
 
 HPO may not be altered and ICD-11 may not be cut up, so neither is shipped: a user compiles an
 index of the files that they obtained (``medrcube ontologies index``). Without one, the tables of
-this project stand alone: ``Silent`` says nothing, and nothing becomes unsafe by it, since
+this project stand alone: ``NoKnowledge`` says nothing, and nothing becomes unsafe by it, since
 knowledge only ever refuses a distractor, ranks it, or names it.
 """
 
@@ -15,12 +15,12 @@ from typing import Protocol
 from medrcube.ontologies.concept_records import HPO, ICD11, RADLEX
 from medrcube.ontologies.terms import Term
 
-CHECKED = {HPO: "2025-01-16", RADLEX: "2017-01", ICD11: "MMS 2024-01"}
+CHECKED_EDITIONS = {HPO: "2025-01-16", RADLEX: "2017-01", ICD11: "MMS 2024-01"}
 """Editions against which the ids of ``terms.csv`` were checked, by ontology."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Name:
+class ConceptName:
     """A preferred name and where it stands.
 
     Attributes:
@@ -67,21 +67,21 @@ class Knowledge(Protocol):
         """
         ...
 
-    def preferred(self, term: Term) -> Name | None:
+    def preferred(self, term: Term) -> ConceptName | None:
         """The name to show: RadLex for imaging terms, ICD-11 for diagnoses, HPO for findings."""
         ...
 
-    def names(self, term: Term) -> tuple[Name, ...]:
+    def names(self, term: Term) -> tuple[ConceptName, ...]:
         """All names that may be shown, the preferred one first; at most one of each ontology."""
         ...
 
-    def find(self, text: str) -> tuple[Name, ...]:
+    def find(self, text: str) -> tuple[ConceptName, ...]:
         """Concepts whose label or EXACT synonym reads like the text, best first."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Silent:
+class NoKnowledge:
     """No index: nothing is known beyond our own tables."""
 
     def editions(self) -> dict[str, str]:
@@ -108,14 +108,14 @@ class Silent:
         """Unknown."""
         return (None,) * len(terms)
 
-    def preferred(self, term: Term) -> Name | None:  # noqa: ARG002
+    def preferred(self, term: Term) -> ConceptName | None:  # noqa: ARG002
         """No name but our own."""
         return None
 
-    def names(self, term: Term) -> tuple[Name, ...]:  # noqa: ARG002
+    def names(self, term: Term) -> tuple[ConceptName, ...]:  # noqa: ARG002
         """No name but our own."""
         return ()
 
-    def find(self, text: str) -> tuple[Name, ...]:  # noqa: ARG002
+    def find(self, text: str) -> tuple[ConceptName, ...]:  # noqa: ARG002
         """Nothing."""
         return ()

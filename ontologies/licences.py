@@ -14,7 +14,7 @@ from medrcube.ontologies.concept_records import HPO, ICD11, RADLEX, SSSOM
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Licence:
+class OntologyLicence:
     """Terms of one ontology.
 
     Attributes:
@@ -32,8 +32,8 @@ class Licence:
         return self.text.format(version=version)
 
 
-LICENCES: Mapping[str, Licence] = {
-    HPO: Licence(
+LICENCES: Mapping[str, OntologyLicence] = {
+    HPO: OntologyLicence(
         name="HPO licence",
         text=(
             "This service/product uses the Human Phenotype Ontology (version {version}). "
@@ -44,7 +44,7 @@ LICENCES: Mapping[str, Licence] = {
             "nor logical relationships."
         ),
     ),
-    RADLEX: Licence(
+    RADLEX: OntologyLicence(
         name="RadLex License 2.0",
         text=(
             "Copyright 2014, The Radiological Society of North America (RSNA), all rights "
@@ -53,7 +53,7 @@ LICENCES: Mapping[str, Licence] = {
         ),
         terms="Keep the copyright line and the notice that it comes as it is.",
     ),
-    ICD11: Licence(
+    ICD11: OntologyLicence(
         name="CC BY-ND 3.0 IGO",
         text=(
             "International Classification of Diseases, Eleventh Revision (ICD-11), "
@@ -67,11 +67,11 @@ LICENCES: Mapping[str, Licence] = {
     ),
 }
 
-_MAPPINGS: Mapping[str, Licence] = {
-    "creativecommons.org/publicdomain/zero/1.0": Licence(
+_MAPPINGS: Mapping[str, OntologyLicence] = {
+    "creativecommons.org/publicdomain/zero/1.0": OntologyLicence(
         name="CC0-1.0", text="", terms="No condition."
     ),
-    "creativecommons.org/licenses/by/4.0": Licence(
+    "creativecommons.org/licenses/by/4.0": OntologyLicence(
         name="CC-BY-4.0",
         text="Mappings of {version}, licensed under CC BY 4.0.",
         terms="Name the source of the mappings.",
@@ -79,7 +79,7 @@ _MAPPINGS: Mapping[str, Licence] = {
 }
 
 
-def licence_of(ontology: str, stated: str = "") -> Licence:
+def licence_of(ontology: str, stated: str = "") -> OntologyLicence:
     """Terms of an ontology, or of a mapping table by the licence that its header states.
 
     Args:
@@ -92,4 +92,6 @@ def licence_of(ontology: str, stated: str = "") -> Licence:
     for address, licence in _MAPPINGS.items():
         if address in stated:
             return licence
-    return Licence(name=stated or "unknown", text="", terms="Read its terms before you pass it on.")
+    return OntologyLicence(
+        name=stated or "unknown", text="", terms="Read its terms before you pass it on."
+    )

@@ -118,7 +118,7 @@ def same_head(name: str, other: str) -> bool:
     return head(name) == head(other)
 
 
-def plural(name: str) -> str:
+def pluralize(name: str) -> str:
     """The name with its head in the plural: ``CT images of the head``."""
     before = phrase(name)
     if before.endswith("y") and before[-2:-1] not in "aeiou":
@@ -138,7 +138,7 @@ def asks_for_an(text: str) -> bool:
     return lower.startswith(_VOWELS) and not lower.startswith(_SPOKEN_AS_YOU)
 
 
-def one(name: str) -> str:
+def with_article(name: str) -> str:
     """The name as a sentence speaks of something of that kind: ``a lung nodule``, ``edema``."""
     last = head(name)
     if is_plural(name) or last in _UNCOUNTED or last.endswith(_UNCOUNTED_ENDINGS):

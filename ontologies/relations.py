@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 
-from medrcube.files.outside_tables import held
+from medrcube.files.outside_tables import active_vocabulary
 from medrcube.ontologies.terms import TermError, Terms, check_reviewed, load_terms, read_table
 
 COLUMNS = ("group", "label_a", "relation", "label_b", "reason", "reviewed")
@@ -199,7 +199,7 @@ def load_relations() -> Relations:
     Raises:
         TermError: a row breaks the rules.
     """
-    return _load_relations(held())
+    return _load_relations(active_vocabulary())
 
 
 @cache

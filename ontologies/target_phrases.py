@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from medrcube.ontologies.name_grammar import one
+from medrcube.ontologies.name_grammar import with_article
 from medrcube.ontologies.terms import Term, TermError, load_terms, read_table
 
 COLUMNS = ("label", "text")
@@ -19,7 +19,7 @@ _UNCOUNTED = frozenset({"cardiac phase"})
 _BRACKETS = re.compile(r"\s*\([^)]*\)")
 
 
-def target(term: Term) -> str:
+def target_phrase(term: Term) -> str:
     """What can be pointed at, with its article: ``a nodule``, ``the enlarged heart``, ``edema``.
 
     A state (cardiomegaly) has no place of its own, so ``targets.csv`` names the thing that is in
@@ -31,7 +31,7 @@ def target(term: Term) -> str:
     name = _BRACKETS.sub("", term.name)
     if term.kind in _SINGLE:
         return f"the {name}"
-    return name if term.kind in _UNCOUNTED else one(name)
+    return name if term.kind in _UNCOUNTED else with_article(name)
 
 
 @cache

@@ -14,7 +14,7 @@ from enum import StrEnum
 from itertools import combinations
 
 from medrcube.ontologies.concept_records import HPO, ICD11, ONTOLOGIES, RADLEX, Concept
-from medrcube.ontologies.index import Index
+from medrcube.ontologies.index import OntologyIndex
 from medrcube.ontologies.index.name_normalization import canonical
 from medrcube.ontologies.label_words import content_words
 from medrcube.ontologies.relations import Relations, load_relations
@@ -32,7 +32,7 @@ REST_CLASS = "rest class"
 _BRACKETS = re.compile(r"\([^)]*\)")
 
 
-class Kind(StrEnum):
+class IssueKind(StrEnum):
     """What is found, worst first."""
 
     MISSING = "missing"
@@ -46,12 +46,12 @@ class Kind(StrEnum):
     UNCHECKED = "unchecked"
 
 
-BROKEN = frozenset({Kind.MISSING, Kind.OBSOLETE})
+BROKEN = frozenset({IssueKind.MISSING, IssueKind.OBSOLETE})
 """Kinds that make the check fail: the id means nothing, or another thing, in this edition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class TermIssue:
     """One thing that a person should look at.
 
     Attributes:
@@ -63,7 +63,7 @@ class Finding:
         known: whether the note of the term says that a person has judged it.
     """
 
-    kind: Kind
+    kind: IssueKind
     label: str
     ontology: str
     identity: str
@@ -72,8 +72,8 @@ class Finding:
 
 
 def check_terms(
-    terms: Terms, index: Index, relations: Relations | None = None
-) -> tuple[Finding, ...]:
+    terms: Terms, index: OntologyIndex, relations: Relations | None = None
+) -> tuple[TermIssue, ...]:
     """Everything in the tables that the index does not bear out, worst first.
 
     Args:
@@ -87,8 +87,8 @@ def check_terms(
     relations = relations or load_relations()
     held = {edition.ontology for edition in index.editions}
     findings = [
-        Finding(
-            kind=Kind.UNCHECKED,
+        TermIssue(
+            kind=IssueKind.UNCHECKED,
             label="",
             ontology=ontology,
             identity="",
@@ -109,15 +109,15 @@ def check_terms(
     for ontology, labels in exact.items():
         findings.extend(_check_shared(ontology, labels, relations))
         findings.extend(_check_kinds(ontology, labels, relations, index))
-    order = {kind: number for number, kind in enumerate(Kind)}
+    order = {kind: number for number, kind in enumerate(IssueKind)}
     return tuple(sorted(findings, key=lambda it: (order[it.kind], it.label, it.ontology)))
 
 
 def _check_id(
-    term: Term, ontology: str, identity: str, match: str, index: Index
-) -> Iterator[Finding]:
-    def finding(kind: Kind, detail: str, *, known: bool = False) -> Finding:
-        return Finding(
+    term: Term, ontology: str, identity: str, match: str, index: OntologyIndex
+) -> Iterator[TermIssue]:
+    def finding(kind: IssueKind, detail: str, *, known: bool = False) -> TermIssue:
+        return TermIssue(
             kind=kind,
             label=term.label,
             ontology=ontology,
@@ -128,33 +128,33 @@ def _check_id(
 
     concept, edition = index.concept(identity), index.edition_of(identity)
     if concept is None or edition is None or edition.ontology != ontology:
-        yield finding(Kind.MISSING, f"not in this edition of {TITLES[ontology]}")
+        yield finding(IssueKind.MISSING, f"not in this edition of {TITLES[ontology]}")
         return
     if canonical(identity) not in (concept.id, concept.code):
-        yield finding(Kind.OBSOLETE, f"replaced by {_name(concept)}")
+        yield finding(IssueKind.OBSOLETE, f"replaced by {_name(concept)}")
     elif concept.obsolete:
         consider = f"; consider {', '.join(concept.consider)}" if concept.consider else ""
         detail = f"withdrawn without a successor, was {concept.label!r}{consider}"
-        yield finding(Kind.OBSOLETE, detail)
+        yield finding(IssueKind.OBSOLETE, detail)
     if concept.residual:
         known = match != EXACT and REST_CLASS in term.note
-        yield finding(Kind.RESIDUAL, f"{_name(concept)} holds what is left over", known=known)
+        yield finding(IssueKind.RESIDUAL, f"{_name(concept)} holds what is left over", known=known)
     if match == EXACT and not _reads_alike(term.name, index.spellings(identity)):
         known = TITLES[ontology] in _judged_wordings(term.note)
-        yield finding(Kind.WORDING, f"{term.name!r} here, {_name(concept)} there", known=known)
+        yield finding(IssueKind.WORDING, f"{term.name!r} here, {_name(concept)} there", known=known)
 
 
 def _check_shared(
     ontology: str, labels: dict[str, list[str]], relations: Relations
-) -> Iterator[Finding]:
+) -> Iterator[TermIssue]:
     stated = {
         frozenset((row.label_a, row.label_b)) for row in relations.rows if row.relation == "same as"
     }
     for identity, sharing in labels.items():
         for label, other in combinations(sharing, 2):
             if frozenset((label, other)) not in stated:
-                yield Finding(
-                    kind=Kind.SHARED,
+                yield TermIssue(
+                    kind=IssueKind.SHARED,
                     label=label,
                     ontology=ontology,
                     identity=identity,
@@ -163,8 +163,8 @@ def _check_shared(
 
 
 def _check_kinds(
-    ontology: str, labels: dict[str, list[str]], relations: Relations, index: Index
-) -> Iterator[Finding]:
+    ontology: str, labels: dict[str, list[str]], relations: Relations, index: OntologyIndex
+) -> Iterator[TermIssue]:
     """Compare every kind-of between two of our labels with the relation table."""
     for identity, special in labels.items():
         for above in sorted(index.ancestors(identity) & labels.keys()):
@@ -172,7 +172,7 @@ def _check_kinds(
                 for general in labels[above]:
                     if general not in relations.closure(label):
                         kind, detail = _judge_kind(label, general, relations)
-                        yield Finding(
+                        yield TermIssue(
                             kind=kind,
                             label=label,
                             ontology=ontology,
@@ -181,14 +181,14 @@ def _check_kinds(
                         )
 
 
-def _judge_kind(label: str, general: str, relations: Relations) -> tuple[Kind, str]:
+def _judge_kind(label: str, general: str, relations: Relations) -> tuple[IssueKind, str]:
     if relations.implied(label, general):
-        return Kind.TURNED, "our table has it the other way round"
+        return IssueKind.TURNED, "our table has it the other way round"
     if relations.excludes(label, general):
-        return Kind.EXCLUDED, "our table says that both cannot be true"
+        return IssueKind.EXCLUDED, "our table says that both cannot be true"
     if relations.alike(label, general):
-        return Kind.PROPOSED, "our table has them as look-alikes"
-    return Kind.PROPOSED, "our table says nothing"
+        return IssueKind.PROPOSED, "our table has them as look-alikes"
+    return IssueKind.PROPOSED, "our table says nothing"
 
 
 def _name(concept: Concept) -> str:

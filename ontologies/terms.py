@@ -17,7 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from medrcube.errors import MedrcubeError
-from medrcube.files.outside_tables import OWN_TABLES, held
+from medrcube.files.outside_tables import OWN_TABLES, active_vocabulary
 from medrcube.ontologies.concept_records import HPO, ICD11, RADLEX
 
 COLUMNS = (
@@ -138,7 +138,7 @@ def load_terms() -> Terms:
     Raises:
         TermError: a row breaks the rules.
     """
-    return _load_terms(held())
+    return _load_terms(active_vocabulary())
 
 
 @cache
@@ -176,7 +176,9 @@ def read_table(name: str, columns: tuple[str, ...]) -> list[dict[str, str]]:
     rows = _rows(text, f"ontologies/{name}", columns)
     if name not in OWN_TABLES:
         return rows
-    own = (row for folder, _ in held().folders for row in read_own(folder, name, columns))
+    own = (
+        row for folder, _ in active_vocabulary().folders for row in read_own(folder, name, columns)
+    )
     return [*rows, *({tuple(row.values()): row for row in own}).values()]
 
 

@@ -16,7 +16,7 @@ from medrcube.taxonomy import Anatomy, Modality
 COLUMNS = ("concept", "anatomy", "modality", "shown", "reason", "reviewed")
 
 
-class Visible:
+class VisibilityTable:
     """The table; silent about most concepts, which then counts as "can be seen".
 
     Raises:
@@ -42,10 +42,10 @@ class Visible:
 
 
 @cache
-def load_visible() -> Visible:
+def load_visibility() -> VisibilityTable:
     """The visibility table of the package.
 
     Raises:
         TermError: a row breaks the rules.
     """
-    return Visible(read_table("visible.csv", COLUMNS), load_terms())
+    return VisibilityTable(read_table("visible.csv", COLUMNS), load_terms())

@@ -12,14 +12,16 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from medrcube.review.server.database_settings import database_settings
-from medrcube.review_settings import ReviewSite
+from medrcube.review_settings import ReviewSettings
 from medrcube.workspace import CONFIG, open_workspace
 
 FOLDER = Path(os.environ.get("MEDRCUBE_REVIEW_FOLDER", "review"))
 """Folder with the stored pictures and the secret key."""
 ORIGIN = os.environ.get("MEDRCUBE_REVIEW_ORIGIN", "")
 _KEY_FILE = FOLDER / "secret.key"
-SITE = open_workspace(FOLDER.parent).review if (FOLDER.parent / CONFIG).is_file() else ReviewSite()
+SITE = (
+    open_workspace(FOLDER.parent).review if (FOLDER.parent / CONFIG).is_file() else ReviewSettings()
+)
 """How people sign in at this site."""
 
 # Without a key file (type checkers, tests) sessions end with the process.

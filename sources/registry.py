@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import CardError, MedrcubeError
-from medrcube.files.outside_tables import hold
+from medrcube.files.outside_tables import activate_vocabulary
 from medrcube.sources._framework.contract import Source, load_source
 
 ENTRY_POINT_GROUP = "medrcube.sources"
@@ -39,7 +39,7 @@ def find_sources(extra: Iterable[Path] = ()) -> Mapping[str, Source]:
                     f"{card}: id {source.id!r} is already taken by {found[source.id].folder}"
                 )
             found[source.id] = source
-    hold(source.folder for _, source in sorted(found.items()))
+    activate_vocabulary(source.folder for _, source in sorted(found.items()))
     return dict(sorted(found.items()))
 
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from medrcube.console.progress import Reporter
 from medrcube.demo import run_demo
-from medrcube.sources._framework.card_parts.fields import REASONED
+from medrcube.sources._framework.card_parts.fields import REASON_KEYS
 from medrcube.sources._framework.contract import Source
 from medrcube.sources.registry import find_sources
 
@@ -213,7 +213,7 @@ def _reasoned(field):
     own = re.split(r"^\[", plain, maxsplit=1, flags=re.MULTILINE)[0]
     wanted = {"basis": "image", "visible": "yes"}
     lines = [f'{key} = "{value}"' for key, value in wanted.items() if f"\n{key} = " not in own]
-    missing = [f"{key} = {WHY}" for key in REASONED if f"\n{key} = " not in reasons]
+    missing = [f"{key} = {WHY}" for key in REASON_KEYS if f"\n{key} = " not in reasons]
     if reasons:
         reasons = "\n".join(["[field.reasons]", *missing, reasons.lstrip("\n")])
     else:

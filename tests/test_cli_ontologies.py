@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from medrcube.cli import app
-from medrcube.ontologies.knowledge_protocol import CHECKED
+from medrcube.ontologies.knowledge_protocol import CHECKED_EDITIONS
 from medrcube.ontologies.licences import LICENCES
 from medrcube.workspace import open_workspace
 
@@ -63,7 +63,9 @@ def test_help_carries_every_statement_word_for_word(run, command):
     status, out, _ = run(*command, "--help")
     assert status == 0
     for ontology, licence in LICENCES.items():
-        assert " ".join(licence.statement(CHECKED[ontology]).split()) in " ".join(out.split())
+        assert " ".join(licence.statement(CHECKED_EDITIONS[ontology]).split()) in " ".join(
+            out.split()
+        )
 
 
 def test_an_index_is_made_and_says_what_is_in_it(run, files, tmp_path):

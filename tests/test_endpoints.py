@@ -4,7 +4,7 @@ from email.utils import formatdate
 import pytest
 
 from medrcube.errors import ModelError
-from medrcube.model_endpoint import checked_url, is_official, one_line, retry_after, scrub
+from medrcube.model_endpoint import checked_url, is_official, printable_line, retry_after, scrub
 
 
 @pytest.mark.parametrize(
@@ -56,5 +56,5 @@ def test_a_secret_is_cut_out_unless_it_is_a_common_word():
 
 
 def test_a_server_speaks_on_one_short_line():
-    assert one_line("a\x1b[2J\r\n  b\u2028c") == "a [2J b c"
-    assert len(one_line("x" * 10_000)) == 300
+    assert printable_line("a\x1b[2J\r\n  b\u2028c") == "a [2J b c"
+    assert len(printable_line("x" * 10_000)) == 300

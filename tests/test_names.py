@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medrcube.console.progress import Reporter
-from medrcube.facts import Problem
-from medrcube.names import harmless, name_of, shown, text_of
-from medrcube.sources._formats.tables.tables import Row
+from medrcube.facts import QuarantineRow
+from medrcube.names import escape_bytes, escape_controls, name_to_text, text_to_name
+from medrcube.sources._formats.tables.tables import TableRow
 
 NAMES = st.one_of(
     st.binary(min_size=1, max_size=12).map(os.fsdecode),
@@ -22,20 +22,20 @@ NAMES = st.one_of(
 
 @given(name=NAMES)
 def test_every_name_is_text_that_can_be_written_and_turned_back(name):
-    text = text_of(name)
+    text = name_to_text(name)
     text.encode()
-    assert name_of(text) == name
-    assert shown(text) == text
+    assert text_to_name(text) == name
+    assert escape_bytes(text) == text
 
 
 @given(name=st.text(st.characters(codec="utf-8", exclude_characters="\\")))
 def test_ordinary_names_stay_as_they_are(name):
-    assert text_of(name) == name
+    assert name_to_text(name) == name
 
 
 @given(one=NAMES, other=NAMES)
 def test_different_names_are_different_texts(one, other):
-    assert (text_of(one) == text_of(other)) == (one == other)
+    assert (name_to_text(one) == name_to_text(other)) == (one == other)
 
 
 def test_odd_names_can_be_printed(monkeypatch):
@@ -57,13 +57,13 @@ def test_odd_names_can_be_printed(monkeypatch):
 @given(name=st.text())
 def test_no_control_character_is_left_in_what_people_read(name):
     assert not any(
-        (it < " " and it not in "\n\t") or "\x7f" <= it <= "\x9f" for it in harmless(name)
+        (it < " " and it not in "\n\t") or "\x7f" <= it <= "\x9f" for it in escape_controls(name)
     )
 
 
 def test_escape_of_a_cell_or_a_file_name_reaches_no_message():
     cell = "a\x1b[31m\u202eb\x9b"
     told = "a\\x1b[31m\\u202eb\\u009b"
-    assert Row({"c": cell}, "t.csv", 2).cite("c") == f"t.csv:2 c={told}"
-    problem = Problem(source="s", case=cell, stage="scan", code="unclaimed", message=cell)
+    assert TableRow({"c": cell}, "t.csv", 2).cite("c") == f"t.csv:2 c={told}"
+    problem = QuarantineRow(source="s", case=cell, stage="scan", code="unclaimed", message=cell)
     assert (problem.case, problem.message) == (told, told)

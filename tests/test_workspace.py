@@ -7,10 +7,10 @@ from medrcube.errors import WorkspaceError
 from medrcube.facts import Grade
 from medrcube.workspace import (
     BuildSettings,
+    add_source_folders,
     init_workspace,
     open_workspace,
     patient_key,
-    remember_folders,
 )
 
 
@@ -94,7 +94,7 @@ def test_a_workspace_and_its_configuration_are_for_their_owner_whatever_the_umas
     try:
         init_workspace(root)
         init_workspace(there)
-        remember_folders(root, [tmp_path])
+        add_source_folders(root, [tmp_path])
     finally:
         os.umask(before)
     modes = [stat.S_IMODE(path.stat().st_mode) for path in (root, root / "medrcube.toml", there)]
@@ -115,7 +115,7 @@ def test_folders_of_sources_are_remembered_beside_those_that_stand_there(tmp_pat
     if text is not None:
         (tmp_path / "medrcube.toml").write_text(text)
     for name in ("mine", "yours", "mine"):
-        remember_folders(tmp_path, [tmp_path / name])
+        add_source_folders(tmp_path, [tmp_path / name])
     folders = tmp_path.resolve() / "mine", tmp_path.resolve() / "yours"
     assert open_workspace(tmp_path).source_folders == folders
 
@@ -123,7 +123,7 @@ def test_folders_of_sources_are_remembered_beside_those_that_stand_there(tmp_pat
 def test_remembering_nothing_new_leaves_the_file_as_it_was(tmp_path):
     init_workspace(tmp_path)
     before = (tmp_path / "medrcube.toml").read_bytes()
-    remember_folders(tmp_path, [])
+    add_source_folders(tmp_path, [])
     assert (tmp_path / "medrcube.toml").read_bytes() == before
 
 
@@ -140,7 +140,7 @@ def test_values_that_a_card_does_not_know_are_read_by_source_and_field(tmp_path)
 def test_a_raw_root_of_any_name_is_written_and_read_back(tmp_path, name):
     raw, folder = tmp_path / os.fsdecode(name), tmp_path / os.fsdecode(b"f" + name)
     init_workspace(tmp_path, {"busi": raw})
-    remember_folders(tmp_path, [folder])
+    add_source_folders(tmp_path, [folder])
     workspace = open_workspace(tmp_path)
     assert workspace.sources == {"busi": raw}
     assert workspace.source_folders == (folder,)

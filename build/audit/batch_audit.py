@@ -17,7 +17,7 @@ from medrcube.build.audit.batch_rules import batch_rules
 from medrcube.build.audit.source_leakage import source_leakage
 from medrcube.build.questions.item_table import Item
 from medrcube.build.stages.samples import Sample
-from medrcube.facts import Grade, Problem
+from medrcube.facts import Grade, QuarantineRow
 from medrcube.ontologies.item_rules import ERROR, RULES
 from medrcube.ontologies.label_words import normalise
 from medrcube.taxonomy import Anatomy, Modality, Task, UnknownNameError
@@ -26,7 +26,7 @@ from medrcube.taxonomy import Anatomy, Modality, Task, UnknownNameError
 def audit_batch(
     samples: Sequence[Sample],
     items: Sequence[Item],
-    problems: Sequence[Problem],
+    problems: Sequence[QuarantineRow],
     absent: Mapping[str, int],
 ) -> dict[str, Any]:
     """Audit a build; the result is ready for JSON and the same for any order of the input.

@@ -26,7 +26,7 @@ from medrcube.build.audit.shortcut_baselines import (
 from medrcube.build.questions.item_table import Item
 from medrcube.build.questions.key_balance import LEARNABLE, unbalanced_options
 from medrcube.build.stages.samples import Sample
-from medrcube.ontologies.item_rules import ERROR, WARNING, Level
+from medrcube.ontologies.item_rules import ERROR, WARNING, RuleLevel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class BatchRule:
     asks: str
     remedy: str
     measure: Callable[[Sequence[Item], Sequence[Sample]], list[Row]]
-    level: Level = WARNING
+    level: RuleLevel = WARNING
 
 
 def batch_rules(items: Iterable[Item], samples: Iterable[Sample]) -> dict[str, Row]:

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from medrcube.build.stages.plan import RenderJob
 from medrcube.build.stages.render import RenderResult, render_job
-from medrcube.facts import Problem
+from medrcube.facts import QuarantineRow
 
 
 class RenderEngine(Protocol):
@@ -94,7 +94,7 @@ class LocalEngine:
 
 def worker_died(job: RenderJob) -> RenderResult:
     """What becomes of a job that takes its worker down with it."""
-    problem = Problem(
+    problem = QuarantineRow(
         source=job.source,
         case=job.case.key,
         stage="render",

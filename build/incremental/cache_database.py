@@ -26,9 +26,9 @@ from medrcube.build.pixels.png_encoder import ENCODER
 from medrcube.build.stages.plan import Artefact, RenderJob
 from medrcube.build.stages.render import EPOCH, RenderedPicture, RenderResult
 from medrcube.errors import WorkspaceError
-from medrcube.facts import Problem
+from medrcube.facts import QuarantineRow
 from medrcube.files.atomic import sha256_of
-from medrcube.names import text_of
+from medrcube.names import name_to_text
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS file (
@@ -186,7 +186,7 @@ class BuildCache:
             return None
         row = self._execute(
             "SELECT size, written, changed, inode, sha256 FROM file WHERE path = ?",
-            (text_of(str(path)),),
+            (name_to_text(str(path)),),
         ).fetchone()
         if row is None and known:
             return None
@@ -204,7 +204,7 @@ class BuildCache:
     def _keep_digest(self, path: Path, state: FileState, digest: str) -> None:
         self._execute(
             "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?)",
-            (text_of(str(path)), *state, digest),
+            (name_to_text(str(path)), *state, digest),
         )
 
     def _execute(self, statement: str, values: tuple[Any, ...]) -> sqlite3.Cursor:
@@ -260,7 +260,7 @@ def content_key(job: RenderJob, digests: Mapping[str, str]) -> str:
     def portable(value: Any) -> Any:
         """A value without anything that differs between machines; files by name and digest."""
         if isinstance(value, Path):
-            return [text_of(value.relative_to(job.root).as_posix()), digests[str(value)]]
+            return [name_to_text(value.relative_to(job.root).as_posix()), digests[str(value)]]
         if is_dataclass(value):
             parts = {field.name: portable(getattr(value, field.name)) for field in fields(value)}
             return [type(value).__name__, parts]
@@ -319,6 +319,6 @@ def _decode(text: str, job: RenderJob) -> tuple[Mapping[str, str], RenderResult]
             RenderedPicture(**{**picture, "artefact": Artefact(**picture["artefact"])})
             for picture in record["pictures"]
         ),
-        problems=tuple(Problem(**problem) for problem in record["problems"]),
+        problems=tuple(QuarantineRow(**problem) for problem in record["problems"]),
     )
     return files, rendered

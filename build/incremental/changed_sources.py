@@ -22,7 +22,7 @@ from medrcube.build.stages.source_result import (
     retry_unreadable,
 )
 from medrcube.errors import SourceError
-from medrcube.files.atomic import sweep
+from medrcube.files.atomic import remove_partial_files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +180,7 @@ def _render(
                 rendering.intact.update(states)
             rendering.add(job, rendered)
             advance()
-    sweep(shop.images)  # a worker that died may have been writing
+    remove_partial_files(shop.images)  # a worker that died may have been writing
     return len(new)
 
 

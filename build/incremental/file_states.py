@@ -227,7 +227,7 @@ def _walk(
 
 
 def _entries(root: str, tell: OnFiles, known: TreeSnapshot | None) -> Iterator[_Entry | str]:
-    """Everything that is no folder, in the order of ``raw_tree.walk``.
+    """Everything that is no folder, in the order of ``raw_tree.walk_files``.
 
     In the place of all that lies in the known part comes its path, with a slash at the end.
     """

@@ -16,8 +16,8 @@ from medrcube.build.questions.eligibility import request_of
 from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.questions.question_wording import wording_values
 from medrcube.facts import Grade
-from medrcube.ontologies.distractor_safety import Mark, Rules, judge
-from medrcube.ontologies.item_rules import ERROR, Draft, lint
+from medrcube.ontologies.distractor_safety import Evidence, SafetyRules, judge_distractor
+from medrcube.ontologies.item_rules import ERROR, ItemText, lint
 from medrcube.ontologies.llm import LLM, TASK
 from medrcube.ontologies.llm.name_resolution import KINDS
 from medrcube.ontologies.terms import Term
@@ -29,7 +29,7 @@ class UnderfilledQuestions:
     """The short questions of one place; ``made`` are the concepts outside our own table."""
 
     queries: Sequence[QuestionCandidate]
-    rules: Rules
+    rules: SafetyRules
     stated: Mapping[str, frozenset[str]]
     made: frozenset[str]
 
@@ -39,7 +39,7 @@ class UnderfilledQuestions:
 
     def opened(self, query: QuestionCandidate, labels: Iterable[str]) -> QuestionCandidate:
         """The query with proposals that nobody spoke of as absent by silence."""
-        silent = Mark(field=LLM, scope=query.scope, grade=Grade.C)
+        silent = Evidence(field=LLM, scope=query.scope, grade=Grade.C)
         ground = query.ground
         spoken = {*ground.present, *ground.absent, *ground.unknown}
         unspoken = {
@@ -61,7 +61,7 @@ class UnderfilledQuestions:
         }
         for stem, group in sorted(values, key=repr):
             for name in wording_names(TASK):
-                draft = Draft(
+                draft = ItemText(
                     question=render_question(TASK, name, **dict(stem)),
                     options=(key.name, term.name),
                     key=0,
@@ -92,7 +92,7 @@ class UnderfilledQuestions:
 
     def _judge(self, term: Term, query: QuestionCandidate) -> str:
         opened = self.opened(query, (term.label,))
-        reason = judge(term.label, request_of(opened), self.rules).reason
+        reason = judge_distractor(term.label, request_of(opened), self.rules).reason
         return (self._doubt(term.label, query) if reason == "no-evidence" else "") or reason
 
     def _doubt(self, label: str, query: QuestionCandidate) -> str:

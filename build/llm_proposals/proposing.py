@@ -23,10 +23,23 @@ from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.questions.item_table import Item
 from medrcube.errors import WorkspaceError
 from medrcube.ontologies.difficulty import is_scale
-from medrcube.ontologies.distractor_safety import Rules, judge_key
-from medrcube.ontologies.distractor_selection import SOURCES, CandidateSource, Prior, choose_from
+from medrcube.ontologies.distractor_safety import SafetyRules, judge_key
+from medrcube.ontologies.distractor_selection import (
+    SOURCES,
+    CandidateSource,
+    LabelUsage,
+    choose_from_pool,
+)
 from medrcube.ontologies.knowledge_protocol import Knowledge
-from medrcube.ontologies.llm import LLM, TASK, Harvest, LlmProposals, Place, harvest, place_of
+from medrcube.ontologies.llm import (
+    LLM,
+    TASK,
+    LlmProposals,
+    PromptTarget,
+    ProposalBatch,
+    fetch_proposals,
+    prompt_target,
+)
 from medrcube.ontologies.llm.name_resolution import KINDS, Resolver
 from medrcube.ontologies.relations import Relations
 from medrcube.ontologies.terms import Term, Terms
@@ -107,7 +120,7 @@ class ProposalResult:
 
 def propose(
     queries: Sequence[QuestionCandidate],
-    rules: Rules,
+    rules: SafetyRules,
     *,
     stated: Mapping[str, frozenset[str]],
     settings: BuildSettings,
@@ -139,10 +152,10 @@ def propose(
             report=None,
         )
     require_index(rules.knowledge)
-    places: dict[Place, list[QuestionCandidate]] = {}
+    places: dict[PromptTarget, list[QuestionCandidate]] = {}
     for query in _underfilled(queries, rules, settings):
-        places.setdefault(place_of(request_of(query)), []).append(query)
-    gathered = harvest(places, rules.terms, llm, store)
+        places.setdefault(prompt_target(request_of(query)), []).append(query)
+    gathered = fetch_proposals(places, rules.terms, llm, store)
     tally = _ProposalTally()
     found = _resolve(gathered, rules, tally)
     proposed = {term.label: term for terms in found.values() for term in terms}
@@ -150,7 +163,7 @@ def propose(
     terms = Terms((*rules.terms.values(), *made.values()))
     wider = replace(rules, terms=terms, relations=rules.relations.over(terms))
     opened: dict[int, QuestionCandidate] = {}
-    labels: dict[Place, tuple[str, ...]] = {}
+    labels: dict[PromptTarget, tuple[str, ...]] = {}
     for place, candidates in found.items():
         short = UnderfilledQuestions(
             queries=places[place], rules=wider, stated=stated, made=frozenset(made)
@@ -192,7 +205,7 @@ class _ProposalTally:
 
 
 def _underfilled(
-    queries: Sequence[QuestionCandidate], rules: Rules, settings: BuildSettings
+    queries: Sequence[QuestionCandidate], rules: SafetyRules, settings: BuildSettings
 ) -> list[QuestionCandidate]:
     """Questions for which the other routes have fewer safe options than wanted."""
     least = settings.least_visible
@@ -219,23 +232,25 @@ def _underfilled(
     ]
 
 
-def _enough(against: CompatibleOptions, rules: Rules, settings: BuildSettings) -> bool:
+def _enough(against: CompatibleOptions, rules: SafetyRules, settings: BuildSettings) -> bool:
     """Whether a pool fills an item with options that may also stand beside each other."""
-    choice = choose_from(
+    choice = choose_from_pool(
         against.pool,
         against.request,
         rules,
         options=settings.options,
         seed="",
-        prior=Prior(keyed={}),
+        prior=LabelUsage(keyed={}),
     )
     return len(choice.distractors) >= settings.options - 1
 
 
-def _resolve(gathered: Harvest, rules: Rules, tally: _ProposalTally) -> dict[Place, list[Term]]:
+def _resolve(
+    gathered: ProposalBatch, rules: SafetyRules, tally: _ProposalTally
+) -> dict[PromptTarget, list[Term]]:
     """Concepts of the proposed names, each once for its place."""
     resolver = Resolver(rules.terms, rules.relations, rules.knowledge)
-    found: dict[Place, list[Term]] = {}
+    found: dict[PromptTarget, list[Term]] = {}
     for place, names in gathered.names.items():
         terms: dict[str, Term] = {}
         for name in names:
@@ -250,7 +265,7 @@ def _resolve(gathered: Harvest, rules: Rules, tally: _ProposalTally) -> dict[Pla
     return found
 
 
-def _report(model: str, places: int, gathered: Harvest, tally: _ProposalTally) -> LlmReport:
+def _report(model: str, places: int, gathered: ProposalBatch, tally: _ProposalTally) -> LlmReport:
     return LlmReport(
         model=model,
         places=places,

@@ -15,11 +15,11 @@ from medrcube.build.questions.eligibility import PreparedQuestions, prepare_ques
 from medrcube.build.questions.fact_rules import FACT_RULES, CaseFactsCache, derive_questions
 from medrcube.build.stages.plan import artefacts_of
 from medrcube.build.stages.samples import Sample
-from medrcube.facts import Case, FactKind, ImageRef, Label, Rectangle, Region, State
-from medrcube.ontologies.distractor_safety import Rules
+from medrcube.facts import Case, FactKind, ImageRef, Label, LabelState, Rectangle, Region
+from medrcube.ontologies.distractor_safety import SafetyRules
 from medrcube.ontologies.distractor_selection import SOURCES
 from medrcube.sources._framework.card import Card
-from medrcube.sources._framework.card_parts.fields import Field
+from medrcube.sources._framework.card_parts.fields import CardField
 from medrcube.sources._framework.contract import concept_of
 
 _MANY = (FactKind.FINDING, FactKind.DISEASE)
@@ -45,7 +45,7 @@ class AnswerableFact:
     assumed: bool = False
 
 
-def answerable_facts(card: Card, rules: Rules | None = None) -> Iterator[AnswerableFact]:
+def answerable_facts(card: Card, rules: SafetyRules | None = None) -> Iterator[AnswerableFact]:
     """Every fact that the tasks of a card ask about, alone on its kind of picture.
 
     A picture is taken to show what its field speaks of. Where nothing may be asked of a value
@@ -81,7 +81,7 @@ def placeholder_samples(card: Card, case: Case) -> list[Sample]:
 
 
 def prepare_cases(
-    card: Card, cases: Iterable[Case], rules: Rules | None = None
+    card: Card, cases: Iterable[Case], rules: SafetyRules | None = None
 ) -> PreparedQuestions:
     """What may be asked of cases, as far as no picture decides it."""
     rules = rules or _rules()
@@ -102,17 +102,26 @@ def prepare_cases(
 
 
 @cache
-def _rules() -> Rules:
-    return Rules()
+def _rules() -> SafetyRules:
+    return SafetyRules()
 
 
 def _of_fact(
-    card: Card, field: Field, concept: str, shown: str, rules: Rules, *, denied: bool = False
+    card: Card,
+    field: CardField,
+    concept: str,
+    shown: str,
+    rules: SafetyRules,
+    *,
+    denied: bool = False,
 ) -> PreparedQuestions:
     image = ImageRef(paths=())
     label = Label(field=field.name, value=_raw(field, concept), evidence="stand-in")
     others = [it for it in field.concepts() if it != concept] if denied else []
-    labels = [label, *(replace(label, value=_raw(field, it), state=State.ABSENT) for it in others)]
+    labels = [
+        label,
+        *(replace(label, value=_raw(field, it), state=LabelState.ABSENT) for it in others),
+    ]
     case = Case(
         key="one",
         images=(image, image) if shown == "numbered" else (image,),
@@ -132,7 +141,7 @@ def _region(label: Label) -> Region:
     return Region(field=label.field, value=label.value, shape=shape, evidence=label.evidence)
 
 
-def _raw(field: Field, concept: str) -> str:
+def _raw(field: CardField, concept: str) -> str:
     """A raw value that the card maps to a concept."""
     for band in field.bands:
         if band.concept == concept:

@@ -28,7 +28,7 @@ from medrcube.build.questions.quotas import (
     patient_of,
     select_cells,
 )
-from medrcube.ontologies.distractor_selection import tie
+from medrcube.ontologies.distractor_selection import seeded_tiebreak
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 
 ROUNDS = 4
@@ -215,7 +215,7 @@ def _trim(profile: Profile, items: Sequence[Item]) -> Sequence[Item]:
 
 def _in_turn(items: Sequence[Item], sources_per_key: int) -> list[Item]:
     """By lot, but first those that bring a key a source which it still needs."""
-    by_lot = sorted(items, key=lambda item: tie("trim", *_item_question_id(item)))
+    by_lot = sorted(items, key=lambda item: seeded_tiebreak("trim", *_item_question_id(item)))
     if sources_per_key == 1:
         return by_lot
     known: dict[tuple[str, str, str], set[str]] = {}

@@ -16,9 +16,9 @@ from medrcube.build.stages.contradictions import check_labels
 from medrcube.errors import SourceError
 from medrcube.facts import Case
 from medrcube.ontologies.terms import load_terms
-from medrcube.sources._framework.card_parts.counts import Count
+from medrcube.sources._framework.card_parts.counts import AnswerCount
 from medrcube.sources._framework.contract import Source, quirk_of
-from medrcube.sources._framework.layout import check_root, verify
+from medrcube.sources._framework.layout import check_root, inspect_copy
 
 _AT_ONCE = 5000
 """Cases that are held at once."""
@@ -61,10 +61,10 @@ def count_answers(source: Source, root: Path) -> AnswerTallies:
     return found
 
 
-def as_counts(found: AnswerTallies, evidence: str) -> tuple[Count, ...]:
+def as_counts(found: AnswerTallies, evidence: str) -> tuple[AnswerCount, ...]:
     """What was counted as a card holds it."""
     return tuple(
-        Count(
+        AnswerCount(
             field=name,
             shown=shown,
             pictures=dict(sorted(tally.pictures.items())),
@@ -76,7 +76,7 @@ def as_counts(found: AnswerTallies, evidence: str) -> tuple[Count, ...]:
     )
 
 
-def as_toml(counts: Iterable[Count]) -> str:
+def as_toml(counts: Iterable[AnswerCount]) -> str:
     """The tables as a card takes them."""
     lines = []
     for it in counts:
@@ -100,7 +100,7 @@ def cases_of(source: Source, root: Path) -> Iterator[Case]:
     """
     root = root.resolve()
     check_root(source.card, root)
-    report = verify(source.card, root)
+    report = inspect_copy(source.card, root)
     if not report.fits:
         raise SourceError(report.describe())
     terms = load_terms()

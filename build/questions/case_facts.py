@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from medrcube.facts import Absence, Case, FactKind, Grade, Label, Rectangle, Region, State
-from medrcube.ontologies.distractor_safety import Ground, Mark
+from medrcube.facts import Absence, Case, FactKind, Grade, Label, LabelState, Rectangle, Region
+from medrcube.ontologies.distractor_safety import CaseFacts, Evidence
 from medrcube.ontologies.terms import DEVICE, NORMALITY, Terms
 from medrcube.sources._framework.card import Card
-from medrcube.sources._framework.card_parts.fields import Field
+from medrcube.sources._framework.card_parts.fields import CardField
 from medrcube.sources._framework.contract import concept_of, field_of
 
 SILENCE = {Absence.READER: Grade.A, Absence.IMPLIED: Grade.B, Absence.SILENT: Grade.C}
 """Grade of "not mentioned" by the promise that the card makes for the field."""
 
 
-def facts_of_case(card: Card, case: Case, terms: Terms) -> Ground:
+def facts_of_case(card: Card, case: Case, terms: Terms) -> CaseFacts:
     """All facts of a case, three-valued.
 
     A concept is unknown when any statement leaves it open or when statements contradict each
@@ -29,8 +29,8 @@ def facts_of_case(card: Card, case: Case, terms: Terms) -> Ground:
         SourceError: a label or region names a field or value that the card lacks.
         TermError: a concept of the card is in no table.
     """
-    present: dict[str, Mark] = {}
-    absent: dict[str, Mark] = {}
+    present: dict[str, Evidence] = {}
+    absent: dict[str, Evidence] = {}
     unknown: set[str] = set()
     for field in card.fields.values():
         if field.constant:
@@ -40,10 +40,10 @@ def facts_of_case(card: Card, case: Case, terms: Terms) -> Ground:
         concept, field = concept_of(card, statement), field_of(card, statement)
         if concept is None:
             continue
-        state = statement.state if isinstance(statement, Label) else State.PRESENT
-        if state is State.PRESENT:
+        state = statement.state if isinstance(statement, Label) else LabelState.PRESENT
+        if state is LabelState.PRESENT:
             present[concept] = _mark(field, SILENCE[field.absence])
-        elif state is State.ABSENT:
+        elif state is LabelState.ABSENT:
             _keep_worst(absent, concept, _mark(field, field.stated))
         else:
             unknown.add(concept)
@@ -68,7 +68,7 @@ def facts_of_case(card: Card, case: Case, terms: Terms) -> Ground:
         if normal and _covered_by_no_finding(concept, field, terms):
             grade = min(grade, Grade.B)
         _keep_worst(absent, concept, _mark(field, grade))
-    return Ground(
+    return CaseFacts(
         present=_without(present, unknown),
         absent=_without(absent, unknown),
         unknown=frozenset(unknown),
@@ -77,7 +77,7 @@ def facts_of_case(card: Card, case: Case, terms: Terms) -> Ground:
     )
 
 
-def facts_of_region(card: Card, case: Case, ground: Ground, concept: str) -> Ground:
+def facts_of_region(card: Card, case: Case, ground: CaseFacts, concept: str) -> CaseFacts:
     """What is true of one marked region: it is this concept and no other of the card's fields.
 
     That another structure has a place of its own is implied, not read (grade B), so parts,
@@ -101,24 +101,26 @@ def facts_of_region(card: Card, case: Case, ground: Ground, concept: str) -> Gro
     )
 
 
-def _mark(field: Field, grade: Grade) -> Mark:
-    return Mark(field=field.name, scope=field.scope, grade=grade)
+def _mark(field: CardField, grade: Grade) -> Evidence:
+    return Evidence(field=field.name, scope=field.scope, grade=grade)
 
 
-def _keep_worst(marks: dict[str, Mark], concept: str, mark: Mark) -> None:
+def _keep_worst(marks: dict[str, Evidence], concept: str, mark: Evidence) -> None:
     """Of several statements of absence keep the one that proves least."""
     known = marks.get(concept)
     if known is None or (mark.grade, -mark.scope) > (known.grade, -known.scope):
         marks[concept] = mark
 
 
-def _without(marks: dict[str, Mark], unknown: Iterable[str]) -> dict[str, Mark]:
+def _without(marks: dict[str, Evidence], unknown: Iterable[str]) -> dict[str, Evidence]:
     barred = frozenset(unknown)
     return {label: mark for label, mark in marks.items() if label not in barred}
 
 
-def _unmentioned_concepts(card: Card, case: Case, stated: set[str]) -> Iterator[tuple[str, Field]]:
-    said = [label for label in case.labels if label.state is State.PRESENT]
+def _unmentioned_concepts(
+    card: Card, case: Case, stated: set[str]
+) -> Iterator[tuple[str, CardField]]:
+    said = [label for label in case.labels if label.state is LabelState.PRESENT]
     speaks = {label.field for label in said}
     usable = {label.field for label in said if concept_of(card, label) is not None}
     for field in card.fields.values():
@@ -131,17 +133,17 @@ def _unmentioned_concepts(card: Card, case: Case, stated: set[str]) -> Iterator[
                 yield concept, field
 
 
-def _covered_by_no_finding(concept: str, field: Field, terms: Terms) -> bool:
+def _covered_by_no_finding(concept: str, field: CardField, terms: Terms) -> bool:
     """CheXpert: "no finding" says that nothing is there, support devices aside."""
     return field.kind in (FactKind.FINDING, FactKind.DISEASE) and terms[concept].kind != DEVICE
 
 
-def _contradicts(card: Card, statement: Label | Region, no_finding: Mark, terms: Terms) -> bool:
+def _contradicts(card: Card, statement: Label | Region, no_finding: Evidence, terms: Terms) -> bool:
     """Whether a statement names, or leaves open, what "no finding" of its scope denies."""
     concept, field = concept_of(card, statement), field_of(card, statement)
     if concept is None or terms[concept].kind == NORMALITY or field.scope > no_finding.scope:
         return False
-    denied = isinstance(statement, Label) and statement.state is State.ABSENT
+    denied = isinstance(statement, Label) and statement.state is LabelState.ABSENT
     return not denied and _covered_by_no_finding(concept, field, terms)
 
 

@@ -27,11 +27,11 @@ from medrcube.build.questions.option_blocks import BlockMember, block_builders
 from medrcube.build.questions.quotas import QUOTA, select_questions
 from medrcube.build.questions.single_items import single_members
 from medrcube.build.questions.two_option_quota import TWO_OPTIONS, limit_two_option_items
-from medrcube.facts import Grade, Visible
+from medrcube.facts import Grade, Visibility
 from medrcube.ontologies.difficulty import Difficulty
-from medrcube.ontologies.distractor_safety import Rules
-from medrcube.ontologies.distractor_selection import SOURCES, CandidateSource, tie
-from medrcube.ontologies.knowledge_protocol import Knowledge, Silent
+from medrcube.ontologies.distractor_safety import SafetyRules
+from medrcube.ontologies.distractor_selection import SOURCES, CandidateSource, seeded_tiebreak
+from medrcube.ontologies.knowledge_protocol import Knowledge, NoKnowledge
 from medrcube.ontologies.relations import Relations
 from medrcube.ontologies.terms import Terms
 from medrcube.templates import Wordings
@@ -70,10 +70,10 @@ def compose(
     *,
     options: int = 4,
     evidence: Grade | str = Grade.B,
-    least_visible: Visible = Visible.PARTLY,
+    least_visible: Visibility = Visibility.PARTLY,
     seed: int = 0,
     sources: Sequence[CandidateSource] = SOURCES,
-    knowledge: Knowledge = Silent(),  # noqa: B008 -- frozen and without state
+    knowledge: Knowledge = NoKnowledge(),  # noqa: B008 -- frozen and without state
     per_cell: int | None = None,
     profile: Profile | None = None,
     difficulty: Difficulty | None = None,
@@ -109,7 +109,9 @@ def compose(
     """
     if options < 2:
         raise ValueError(f"options={options}: an item needs at least two")
-    rules = Rules(terms=terms, relations=relations, evidence=Grade(evidence), knowledge=knowledge)
+    rules = SafetyRules(
+        terms=terms, relations=relations, evidence=Grade(evidence), knowledge=knowledge
+    )
     prepared = prepare_questions(queries, rules, sources, seed, least_visible=least_visible)
     writer = ItemWriter(rules, seed=seed, words=words or {}, wordings=wordings)
 
@@ -159,13 +161,13 @@ def place_keys(items: Sequence[Item], seed: int) -> tuple[Item, ...]:
     source, task and id, so the result does not depend on the order of the input.
     """
     cells: dict[tuple[str, str, int], list[Item]] = {}
-    for item in sorted(items, key=lambda item: tie(seed, item.id)):
+    for item in sorted(items, key=lambda item: seeded_tiebreak(seed, item.id)):
         if not item.ordered:
             cells.setdefault((item.source, item.task, len(item.options)), []).append(item)
     placed = {item.id: item for item in items if item.ordered}
     for cell, members in cells.items():
         count = cell[2]
-        start = int(tie(seed, *cell)[:8], 16)
+        start = int(seeded_tiebreak(seed, *cell)[:8], 16)
         for number, item in enumerate(members):
             placed[item.id] = _with_key_at(item, (start + number) % count, seed)
     return tuple(sorted(placed.values(), key=lambda item: (item.source, item.task, item.id)))
@@ -174,7 +176,7 @@ def place_keys(items: Sequence[Item], seed: int) -> tuple[Item, ...]:
 def _write_items(
     ready: Sequence[EligibleQuestion],
     writer: ItemWriter,
-    rules: Rules,
+    rules: SafetyRules,
     *,
     options: int,
     seed: int,
@@ -215,7 +217,7 @@ def _within_quota(per_cell: int | None, seed: int, items: Sequence[Item]) -> Seq
     """At most so many items of each source and task, by lot."""
     taken: Counter[tuple[str, str]] = Counter()
     kept = []
-    for item in sorted(items, key=lambda item: tie(seed, "quota", item.id)):
+    for item in sorted(items, key=lambda item: seeded_tiebreak(seed, "quota", item.id)):
         taken[item.source, item.task] += 1
         if per_cell is None or taken[item.source, item.task] <= per_cell:
             kept.append(item)
@@ -240,7 +242,7 @@ def _with_key_at(item: Item, position: int, seed: int) -> Item:
     key = item.options[item.key]
     options = sorted(
         (option for option in item.options if option is not key),
-        key=lambda option: tie(seed, item.id, option.text),
+        key=lambda option: seeded_tiebreak(seed, item.id, option.text),
     )
     options.insert(position, key)
     return replace(item, options=tuple(options), key=position)

@@ -14,9 +14,20 @@ from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.questions.label_cooccurrence import LabelCooccurrence
 from medrcube.build.questions.question_wording import wording_context
 from medrcube.build.stages.samples import NUMBERED
-from medrcube.facts import Visible
-from medrcube.ontologies.distractor_safety import Ground, Mark, Request, Rules, judge_key
-from medrcube.ontologies.distractor_selection import CandidateSource, Pool, allowed, tie
+from medrcube.facts import Visibility
+from medrcube.ontologies.distractor_safety import (
+    CaseFacts,
+    DistractorRequest,
+    Evidence,
+    SafetyRules,
+    judge_key,
+)
+from medrcube.ontologies.distractor_selection import (
+    CandidateSource,
+    DistractorPool,
+    judge_candidates,
+    seeded_tiebreak,
+)
 from medrcube.ontologies.label_words import normalise
 from medrcube.taxonomy import Task
 
@@ -37,9 +48,9 @@ class CompatibleOptions:
     """
 
     number: int
-    request: Request
+    request: DistractorRequest
     passed: tuple[int, ...]
-    pool: Pool
+    pool: DistractorPool
     labels: Mapping[str, str]
 
 
@@ -82,11 +93,11 @@ class PreparedQuestions:
 
 def prepare_questions(
     queries: Iterable[QuestionCandidate],
-    rules: Rules,
+    rules: SafetyRules,
     sources: Sequence[CandidateSource],
     seed: int,
     *,
-    least_visible: Visible = Visible.PARTLY,
+    least_visible: Visibility = Visibility.PARTLY,
 ) -> PreparedQuestions:
     """Judge every query once; the result does not depend on their order.
 
@@ -96,7 +107,7 @@ def prepare_questions(
         TermError: a query names a concept or group that is in no table.
     """
     unique = {identity_of(query): query for query in queries}
-    ordered = sorted((tie(seed, identity), identity) for identity in unique)
+    ordered = sorted((seeded_tiebreak(seed, identity), identity) for identity in unique)
     judge = _QuestionJudge(rules, sources, LabelCooccurrence(unique.values()))
     ready: list[EligibleQuestion] = []
     dropped: Counter[str] = Counter()
@@ -151,9 +162,11 @@ def _within_sources(ready: Sequence[EligibleQuestion]) -> tuple[EligibleQuestion
     )
 
 
-def request_of(query: QuestionCandidate, apart: Mapping[str, float] | None = None) -> Request:
+def request_of(
+    query: QuestionCandidate, apart: Mapping[str, float] | None = None
+) -> DistractorRequest:
     """What the safety rules are asked about a query; ``apart`` only ranks what is safe."""
-    return Request(
+    return DistractorRequest(
         key=query.key,
         ground=query.ground,
         scope=query.scope,
@@ -174,7 +187,7 @@ class _QuestionJudge:
     """Judges queries and remembers what it said of those that are alike."""
 
     def __init__(
-        self, rules: Rules, sources: Sequence[CandidateSource], company: LabelCooccurrence
+        self, rules: SafetyRules, sources: Sequence[CandidateSource], company: LabelCooccurrence
     ) -> None:
         self._rules = rules
         self._sources = sources
@@ -214,11 +227,11 @@ class _QuestionJudge:
             known = self._known[alike] = self._judged(request_of(query, apart))
         return known
 
-    def _judged(self, request: Request) -> CompatibleOptions | str:
+    def _judged(self, request: DistractorRequest) -> CompatibleOptions | str:
         verdict = judge_key(request, self._rules)
         if not verdict.allowed:
             return verdict.reason
-        pool = allowed(request, self._rules, self._sources)
+        pool = judge_candidates(request, self._rules, self._sources)
         if not pool.allowed:
             return _why_none(pool)
         labels: dict[str, str] = {}
@@ -232,7 +245,7 @@ class _QuestionJudge:
             labels=labels,
         )
 
-    def _signature(self, ground: Ground) -> object:
+    def _signature(self, ground: CaseFacts) -> object:
         """All that is known, ready to be compared; the queries of a case share their ground."""
         known = self._grounds.get(id(ground))
         if known is None:
@@ -247,14 +260,14 @@ class _QuestionJudge:
         return known
 
 
-def _flat(marks: Mapping[str, Mark]) -> Iterator[object]:
+def _flat(marks: Mapping[str, Evidence]) -> Iterator[object]:
     """Marks as plain values, which compare faster than records do; their number ends them."""
     for label, mark in marks.items():
         yield from (label, mark.field, mark.scope, mark.grade)
     yield len(marks)
 
 
-def _why_none(pool: Pool) -> str:
+def _why_none(pool: DistractorPool) -> str:
     if not pool.refused:
         return "no-candidate"
     reasons = Counter(pool.refused.values())

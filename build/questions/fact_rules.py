@@ -15,13 +15,13 @@ from typing import Any
 from medrcube.build.burnt_in.detection import has_words, points_at_lesion
 from medrcube.build.questions.case_facts import SILENCE, facts_of_case, facts_of_region
 from medrcube.build.stages.samples import Sample
-from medrcube.facts import Case, FactKind, Grade, Scope, State, Visible
-from medrcube.ontologies.distractor_safety import Ground, Mark
+from medrcube.facts import Case, FactKind, Grade, LabelState, Scope, Visibility
+from medrcube.ontologies.distractor_safety import CaseFacts, Evidence
 from medrcube.ontologies.label_words import is_composite, is_rest_class
 from medrcube.ontologies.relations import Relations, load_relations
 from medrcube.ontologies.terms import Terms, load_terms
 from medrcube.sources._framework.card import Card
-from medrcube.sources._framework.card_parts.fields import Field
+from medrcube.sources._framework.card_parts.fields import CardField
 from medrcube.sources._framework.contract import concept_of, missing_regions, quirk_of
 from medrcube.taxonomy import Anatomy, Level, Modality, Task
 
@@ -71,12 +71,12 @@ class QuestionCandidate:
     field: str
     key: str
     scope: Scope
-    ground: Ground
+    ground: CaseFacts
     group: str | None = None
     pool: tuple[str, ...] = ()
     panels: tuple[str, ...] = ()
     grade: Grade = Grade.A
-    visible: Visible = Visible.YES
+    visible: Visibility = Visibility.YES
     barred: str = ""
 
 
@@ -111,9 +111,9 @@ class CaseFactsCache:
 
     card: Card
     terms: Terms = attribute(default_factory=load_terms)
-    _known: dict[Any, Ground] = attribute(default_factory=dict)
+    _known: dict[Any, CaseFacts] = attribute(default_factory=dict)
 
-    def of(self, case: Case) -> Ground:
+    def of(self, case: Case) -> CaseFacts:
         """All facts of a case; see ``facts_of_case``."""
         said = (
             tuple((label.field, label.value, label.state) for label in case.labels),
@@ -132,7 +132,7 @@ class _CaseContext:
 
     card: Card
     case: Case
-    ground: Ground
+    ground: CaseFacts
     terms: Terms
     relations: Relations
     confirmed: frozenset[str]
@@ -200,9 +200,9 @@ def _modality_questions(facts: _CaseContext, sample: Sample) -> Iterator[Questio
 
 
 @lru_cache(maxsize=64)
-def _modality_ground(key: str, anatomy: Anatomy, modality: Modality) -> Ground:
-    return Ground(
-        present={key: Mark(field="", scope=Scope.IMAGE, grade=Grade.A)},
+def _modality_ground(key: str, anatomy: Anatomy, modality: Modality) -> CaseFacts:
+    return CaseFacts(
+        present={key: Evidence(field="", scope=Scope.IMAGE, grade=Grade.A)},
         absent={},
         unknown=frozenset(),
         anatomy=anatomy,
@@ -286,8 +286,8 @@ def _panel_questions(
         field=field.name,
         key=sample.marked,
         scope=Scope.IMAGE,
-        ground=Ground(
-            present={sample.marked: Mark(field=field.name, scope=Scope.IMAGE, grade=grade)},
+        ground=CaseFacts(
+            present={sample.marked: Evidence(field=field.name, scope=Scope.IMAGE, grade=grade)},
             absent={},
             unknown=frozenset(),
             anatomy=facts.ground.anatomy,
@@ -302,12 +302,12 @@ def _panel_questions(
 _MAKERS = {"clean": _label_questions, "numbered": _panel_questions}
 
 
-def _keys(facts: _CaseContext, field: Field, group: str | None) -> list[str]:
+def _keys(facts: _CaseContext, field: CardField, group: str | None) -> list[str]:
     """Present concepts of a field that are worth asking: the most special, no rest classes."""
     stated = {
         concept_of(facts.card, label)
         for label in facts.case.labels
-        if label.field == field.name and label.state is State.PRESENT
+        if label.field == field.name and label.state is LabelState.PRESENT
     }
     present = [
         name
@@ -332,14 +332,14 @@ def _vague(terms: Terms, name: str) -> bool:
     return any(is_rest_class(text) or is_composite(text) for text in words)
 
 
-def visible_of(card: Card, case: Case, field: Field) -> Visible:
+def visible_of(card: Card, case: Case, field: CardField) -> Visibility:
     """Whether a reader of the case's pictures could know what a field states of it."""
     unseen = (quirk for quirk in card.quirks if quirk.action == "unseen")
     hidden = any(field.name in quirk.fields and quirk.names(case.key) for quirk in unseen)
-    return Visible.NO if hidden else field.visible
+    return Visibility.NO if hidden else field.visible
 
 
-def _bar(facts: _CaseContext, sample: Sample, task: Task, field: Field) -> str:
+def _bar(facts: _CaseContext, sample: Sample, task: Task, field: CardField) -> str:
     of_structure = field.kind is FactKind.STRUCTURE
     rests_on_it = task.level is Level.HIGH or (task is Task.ROI_GROUNDING and not of_structure)
     if rests_on_it and quirk_of(facts.card, facts.case.key, UNDIAGNOSED):
@@ -373,7 +373,7 @@ def _bar_region(card: Card, case: Case, sample: Sample, *, boxes: bool) -> str:
     return ""
 
 
-def _only_one(field: Field) -> Grade:
+def _only_one(field: CardField) -> Grade:
     """Evidence that no other place of the picture shows what the region shows.
 
     A structure exists once; where its mask is all of it, its absence elsewhere is implied. For

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from medrcube.ontologies.distractor_safety import Rules
-from medrcube.ontologies.item_rules import Draft
+from medrcube.ontologies.distractor_safety import SafetyRules
+from medrcube.ontologies.item_rules import ItemText
 
 __all__ = ["item_text"]
 
@@ -19,13 +19,13 @@ def item_text(
     texts: Sequence[str],
     concepts: Sequence[str],
     key: int,
-    rules: Rules,
+    rules: SafetyRules,
     *,
     group: str = "",
     ordered: bool = False,
     target: str = "",
     file: str = "",
-) -> Draft:
+) -> ItemText:
     """Put what is known of each option beside its text.
 
     Args:
@@ -47,7 +47,7 @@ def item_text(
     ranks: Iterable[int] = range(len(texts)) if ordered else ()
     if ordered and group:
         ranks = [relations.rank(group, concept) for concept in concepts]
-    return Draft(
+    return ItemText(
         question=question,
         options=tuple(texts),
         key=key,

@@ -24,8 +24,8 @@ from medrcube.build.questions.question_wording import (
     wording_values,
 )
 from medrcube.ontologies.difficulty import Difficulty, hardest, is_scale
-from medrcube.ontologies.distractor_safety import Rules
-from medrcube.ontologies.distractor_selection import tie
+from medrcube.ontologies.distractor_safety import SafetyRules
+from medrcube.ontologies.distractor_selection import seeded_tiebreak
 from medrcube.ontologies.item_rules import ERROR, Flaw, lint
 from medrcube.templates import Wordings, package_wordings
 
@@ -54,7 +54,7 @@ class ItemWriter:
 
     def __init__(
         self,
-        rules: Rules,
+        rules: SafetyRules,
         *,
         seed: int,
         words: Mapping[str, Mapping[str, str]],
@@ -239,7 +239,10 @@ class ItemWriter:
         values = wording_values(
             query, terms, relations, [it.concept for it in options if it.concept]
         )
-        lots = {name: tie(self._seed, draw, name) for name in self._wordings.variants(query.task)}
+        lots = {
+            name: seeded_tiebreak(self._seed, draw, name)
+            for name in self._wordings.variants(query.task)
+        }
         errors: list[Flaw] = []
         for name in sorted(lots, key=lots.__getitem__):
             question = self._wordings.render(query.task, name, **values)

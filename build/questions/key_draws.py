@@ -21,7 +21,7 @@ from heapq import heappop, heappush
 
 from medrcube.build.questions.eligibility import EligibleQuestion
 from medrcube.build.questions.option_blocks import BlockMember
-from medrcube.ontologies.distractor_selection import tie
+from medrcube.ontologies.distractor_selection import seeded_tiebreak
 
 _Turn = tuple[int, int, str, str]
 _Queue = tuple[Mapping[str, str], list[tuple[_Turn, EligibleQuestion]]]
@@ -89,7 +89,7 @@ def _keys(names: tuple[str, ...], places: int, seed: str) -> list[str]:
     least = len(names) if places >= 2 * len(names) else 2
     keys: list[str] = []
     for attempt in range(_REDRAWS):
-        digests = (tie(seed, attempt, place) for place in range(places))
+        digests = (seeded_tiebreak(seed, attempt, place) for place in range(places))
         keys = [names[int(digest[:12], 16) % len(names)] for digest in digests]
         if len(set(keys)) >= least:
             break

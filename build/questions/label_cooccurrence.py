@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.facts import Grade
-from medrcube.ontologies.distractor_safety import Ground
+from medrcube.ontologies.distractor_safety import CaseFacts
 
 LEAST = 20
 """Cases with the key that must say of a label whether it is there, for a share to be told: its
@@ -26,7 +26,7 @@ class LabelCooccurrence:
     """
 
     def __init__(self, queries: Iterable[QuestionCandidate]) -> None:
-        cases: dict[tuple[str, str], Ground] = {}
+        cases: dict[tuple[str, str], CaseFacts] = {}
         for query in queries:
             if query.pool and query.group is None and not query.ground.region:
                 cases.setdefault((query.sample.source, query.sample.case), query.ground)
@@ -54,7 +54,7 @@ class LabelCooccurrence:
             }
         return known
 
-    def _count(self, source: str, ground: Ground, count: int) -> None:
+    def _count(self, source: str, ground: CaseFacts, count: int) -> None:
         absent = [label for label, mark in ground.absent.items() if mark.grade < Grade.C]
         for key in ground.present:
             said = self._said.setdefault((source, key), Counter())

@@ -18,12 +18,12 @@ from medrcube.build.questions.fact_rules import FACT_RULES, MODALITY_CONCEPTS, Q
 from medrcube.build.questions.question_wording import denies
 from medrcube.build.stages.samples import NUMBERED, Sample
 from medrcube.facts import FactKind, Scope
-from medrcube.ontologies.distractor_safety import Ground
+from medrcube.ontologies.distractor_safety import CaseFacts
 from medrcube.ontologies.label_words import is_rest_class
 from medrcube.ontologies.relations import Relations
 from medrcube.ontologies.terms import Terms
 from medrcube.sources._framework.card import Card
-from medrcube.sources._framework.card_parts.fields import Field
+from medrcube.sources._framework.card_parts.fields import CardField
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 _TYPES: dict[str, Any] = {"str": "", "int": 0, "float": 0.0, "bool": False}
@@ -77,7 +77,7 @@ def _panels(artefact: str, *, several: bool) -> tuple[str, ...]:
     return ("0", "0+0") if several and artefact == "clean" else ("0",)
 
 
-def _numbered(task: Task, field: Field, sample: Sample, terms: Terms) -> Iterator[Occasion]:
+def _numbered(task: Task, field: CardField, sample: Sample, terms: Terms) -> Iterator[Occasion]:
     """What a box or a frame may show: nothing that is denied, and of frames the cardiac phase."""
     if field.constant or field.scope > Scope.IMAGE:
         return
@@ -89,7 +89,7 @@ def _numbered(task: Task, field: Field, sample: Sample, terms: Terms) -> Iterato
 
 def _with_options(
     task: Task,
-    field: Field,
+    field: CardField,
     sample: Sample,
     terms: Terms,
     relations: Relations,
@@ -134,7 +134,7 @@ def _query(
     sample: Sample,
     key: str,
     *,
-    field: Field | None = None,
+    field: CardField | None = None,
     group: str | None = None,
     panels: tuple[str, ...] = (),
 ) -> QuestionCandidate:
@@ -145,7 +145,7 @@ def _query(
         field=field.name if field else "",
         key=key,
         scope=field.scope if field else Scope.IMAGE,
-        ground=Ground(
+        ground=CaseFacts(
             present={}, absent={}, unknown=frozenset(), anatomy=anatomy, modality=modality
         ),
         group=group,

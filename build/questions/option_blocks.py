@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from medrcube.build.questions.eligibility import EligibleQuestion
-from medrcube.ontologies.difficulty import Difficulty, distance
-from medrcube.ontologies.distractor_safety import Request, Rules, clash
-from medrcube.ontologies.distractor_selection import lots
+from medrcube.ontologies.difficulty import Difficulty, level_distance
+from medrcube.ontologies.distractor_safety import DistractorRequest, SafetyRules, option_conflict
+from medrcube.ontologies.distractor_selection import seeded_order
 
 TRIES = 64
 """Questions of one answer that are tried as the first of a block before a smaller block is made:
@@ -46,7 +46,7 @@ class BlockBuilder:
     def __init__(
         self,
         ready: Iterable[EligibleQuestion],
-        rules: Rules,
+        rules: SafetyRules,
         *,
         options: int,
         seed: str,
@@ -74,7 +74,7 @@ class BlockBuilder:
 
     def take(self) -> tuple[BlockMember, ...]:
         """The next block; empty when none is found among the questions left."""
-        lot = lots(f"{self._seed}|{self._made}")
+        lot = seeded_order(f"{self._seed}|{self._made}")
         for size in range(self._options, 1, -1):
             anchors = [
                 name
@@ -124,11 +124,11 @@ class BlockBuilder:
         """Candidates of a key: trust, the wanted difficulty, then those that wait most."""
         if one.against is None:
             return []
-        against, lot = one.against, lots(f"{self._seed}|{self._made}")
+        against, lot = one.against, seeded_order(f"{self._seed}|{self._made}")
 
         def rank(name: str) -> tuple[int, int, int, int]:
             wrong = against.pool.allowed[against.labels[name]]
-            level = distance(wrong.difficulty, self._wanted) if self._wanted else 0
+            level = level_distance(wrong.difficulty, self._wanted) if self._wanted else 0
             return (wrong.trust, level, -self._stacks[name].count, lot(name))
 
         waiting = (name for name in against.labels if name in self._stacks)
@@ -152,7 +152,7 @@ class BlockBuilder:
         known = self._beside.get(pair)
         if known is None:
             a, b = (self._stacks[name].request for name in pair)
-            known = self._beside[pair] = not clash(a.key, b.key, a, self._rules)
+            known = self._beside[pair] = not option_conflict(a.key, b.key, a, self._rules)
         return known
 
     def _filled(self, block: dict[str, int]) -> tuple[BlockMember, ...]:
@@ -176,10 +176,10 @@ class _AnswerStack:
         self.masks: list[int] = []
         self.count = 0
         self._waiting: dict[int, deque[EligibleQuestion]] = {}
-        self._request: Request | None = None
+        self._request: DistractorRequest | None = None
 
     @property
-    def request(self) -> Request:
+    def request(self) -> DistractorRequest:
         """Request of the first question: all have one answer, by name, and one group."""
         if self._request is None:
             raise ValueError("an empty stack has no request")
@@ -212,7 +212,7 @@ class _AnswerStack:
 
 def block_builders(
     ready: Sequence[EligibleQuestion],
-    rules: Rules,
+    rules: SafetyRules,
     *,
     options: int,
     seed: int,

@@ -10,7 +10,7 @@ from jinja2 import TemplateError as JinjaError
 
 from medrcube.build.questions.occasions import occasions
 from medrcube.build.questions.question_wording import wording_context, wording_values
-from medrcube.ontologies.item_rules import ERROR, Draft
+from medrcube.ontologies.item_rules import ERROR, ItemText
 from medrcube.ontologies.item_rules.stem import STEM_RULES
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
@@ -69,7 +69,7 @@ def _render(wordings: Wordings, task: Task, name: str, values: dict[str, str | b
 
 
 def _check_stem(wordings: Wordings, task: Task, name: str, question: str) -> None:
-    draft = Draft(question=question, options=("\x00", "\x01"), key=0, kinds=("", ""))
+    draft = ItemText(question=question, options=("\x00", "\x01"), key=0, kinds=("", ""))
     for rule in STEM_RULES:
         for message in rule.check(draft) if rule.level == ERROR else ():
             raise TemplateError(

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.stages.samples import NUMBERED, Sample
 from medrcube.facts import Scope
-from medrcube.ontologies.knowledge_protocol import Knowledge, Name
+from medrcube.ontologies.knowledge_protocol import ConceptName, Knowledge
 from medrcube.ontologies.label_words import is_composite, is_rest_class, normalise
-from medrcube.ontologies.name_grammar import plural, same_head
+from medrcube.ontologies.name_grammar import pluralize, same_head
 from medrcube.ontologies.relations import Relations
-from medrcube.ontologies.target_phrases import target
+from medrcube.ontologies.target_phrases import target_phrase
 from medrcube.ontologies.terms import NORMALITY, Term, Terms
 from medrcube.sources._framework.card import Card
 from medrcube.taxonomy import Anatomy, Modality, Task
@@ -78,7 +78,7 @@ class OptionName:
     """Text of an option, and the preferred name that it is, if it is one."""
 
     text: str
-    name: Name | None = None
+    name: ConceptName | None = None
 
 
 def own_names(labels: Iterable[str], terms: Terms) -> dict[str, OptionName]:
@@ -144,7 +144,7 @@ def own_words(cards: Iterable[Card]) -> dict[str, dict[str, str]]:
     return words
 
 
-def _name_in(ontology: str, term: Term, knowledge: Knowledge) -> Name | None:
+def _name_in(ontology: str, term: Term, knowledge: Knowledge) -> ConceptName | None:
     """The name that one ontology gives a term, if it can stand for our own among others."""
     for name in knowledge.names(term):
         if name.ontology == ontology:
@@ -187,20 +187,20 @@ def wording_values(
     if task in _SCALE:
         scale = relations.scale(query.group) if query.group else None
         phrase = scale.phrase if scale else _SCALE[task]
-        values["scale"] = plural(phrase)
+        values["scale"] = pluralize(phrase)
         if scale and scale.of and task is Task.SEVERITY_GRADING:
             within = "of" if query.scope is Scope.PATIENT else "in"
             values["about"] = f"{scale.of} {within} {values['about']}"
         if task is Task.ORGAN_RECOGNITION:
             values["marked"] = query.sample.artefact == "outline"
             pair = query.group is not None and len(relations.group_members(query.group)) == 2
-            values["one_of"] = phrase if pair else f"of the following {plural(phrase)}"
+            values["one_of"] = phrase if pair else f"of the following {pluralize(phrase)}"
     if task in (Task.ABNORMALITY_DIAGNOSIS, Task.DISEASE_DIAGNOSIS):
         values["normal"] = any(denies(terms[label]) for label in labels)
     if task is Task.IMAGING_PROTOCOLS_RECOGNITION:
         values["numbered"] = query.sample.artefact == "numbered"
     if query.sample.artefact in NUMBERED:
-        values["target"] = target(terms[query.key])
+        values["target"] = target_phrase(terms[query.key])
     return values
 
 
@@ -242,10 +242,10 @@ def _picture_phrase(query: QuestionCandidate) -> str:
         return f"this {picture}"
     # Their number is not said: "two" would point at a two-chamber view.
     if sample.artefact == "numbered":
-        return f"these {plural(picture)}"
+        return f"these {pluralize(picture)}"
     # "left" and "right" would point at options that hold them.
     told = ", then ".join(query.panels) if query.task in _TELLS_SCOPE else ""
-    return f"these side-by-side {plural(picture)}{f' ({told})' if told else ''}"
+    return f"these side-by-side {pluralize(picture)}{f' ({told})' if told else ''}"
 
 
 def _count(sample: Sample) -> int:

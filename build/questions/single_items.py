@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator
 from medrcube.build.questions.eligibility import EligibleQuestion
 from medrcube.build.questions.option_blocks import BlockMember
 from medrcube.ontologies.difficulty import Difficulty
-from medrcube.ontologies.distractor_safety import Rules
-from medrcube.ontologies.distractor_selection import Prior, choose_from
+from medrcube.ontologies.distractor_safety import SafetyRules
+from medrcube.ontologies.distractor_selection import LabelUsage, choose_from_pool
 
 
 def single_members(
     ready: Iterable[EligibleQuestion],
-    rules: Rules,
+    rules: SafetyRules,
     *,
     options: int,
     seed: int,
@@ -29,10 +29,10 @@ def single_members(
     keyed: dict[str, Counter[str]] = {}
     for one in asked:
         keyed.setdefault(one.shelf, Counter())[one.query.key] += 1
-    priors = {shelf: Prior(keyed=counts) for shelf, counts in keyed.items()}
+    priors = {shelf: LabelUsage(keyed=counts) for shelf, counts in keyed.items()}
     for one in asked:
         if one.against is not None:
-            choice = choose_from(
+            choice = choose_from_pool(
                 one.against.pool,
                 one.against.request,
                 rules,

@@ -11,7 +11,7 @@ from collections.abc import Container, Sequence
 from itertools import zip_longest
 
 from medrcube.build.questions.item_table import Item
-from medrcube.ontologies.distractor_selection import tie
+from medrcube.ontologies.distractor_selection import seeded_tiebreak
 
 TWO_OPTIONS = "two options, beyond two_option_share"
 """Reason under which the items are counted that are one too many."""
@@ -55,7 +55,7 @@ def _cell(item: Item) -> tuple[str, str]:
 def _turns(items: Sequence[Item], reached: Container[tuple[str, str]], seed: int) -> list[_Unit]:
     """What is kept together, in the order in which it is kept."""
     cells: dict[tuple[str, str], dict[tuple[str, ...], list[Item]]] = {}
-    for item in sorted(items, key=lambda item: tie(seed, item.id)):
+    for item in sorted(items, key=lambda item: seeded_tiebreak(seed, item.id)):
         names = (item.source, item.block, *sorted(option.text for option in item.options))
         cells.setdefault(_cell(item), {}).setdefault(names, []).append(item)
     queues = {

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from medrcube.names import is_odd
+from medrcube.names import has_raw_bytes
 
 
 @contextmanager
@@ -18,7 +18,7 @@ def ascii_path(path: Path, beside: Sequence[str] = ()) -> Iterator[Path]:
         path: the file.
         beside: names of files in its folder that are read with it.
     """
-    if not is_odd(str(path)):
+    if not has_raw_bytes(str(path)):
         yield path
         return
     with tempfile.TemporaryDirectory(prefix="medrcube-") as folder:

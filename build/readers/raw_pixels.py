@@ -9,10 +9,10 @@ import numpy as np
 from medrcube.build.pixels.volume import PixelSemantics, Volume
 from medrcube.build.readers.read_errors import check_frame
 from medrcube.errors import ReadError
-from medrcube.facts import RawLayout
+from medrcube.facts import PixelLayout
 
 
-def read(path: Path, layout: RawLayout, frame: int | None = None) -> Volume:
+def read(path: Path, layout: PixelLayout, frame: int | None = None) -> Volume:
     """Read one picture of integers.
 
     Raises:

@@ -17,7 +17,7 @@ from medrcube.build.reconstruction.recipes import Recipe
 from medrcube.build.stages.plan import RenderJob
 from medrcube.build.stages.render import EPOCH, RenderedPicture, RenderResult
 from medrcube.files.atomic import sha256_of
-from medrcube.names import text_of
+from medrcube.names import name_to_text
 
 _LONGEST = 160
 """Characters of a value that a detail shows."""
@@ -146,14 +146,14 @@ def _other_files(
     digests = dict(rendered.digests)
     found: dict[str, str] = {}
     for path in job.case.files():
-        name = text_of(path.relative_to(job.root).as_posix())
+        name = name_to_text(path.relative_to(job.root).as_posix())
         try:
             found[name] = digests.get(str(path)) or sha256_of(path)
         except OSError:
             continue
     if Counter(found.values()) == Counter(recipe.files.values()):
         return ()
-    first = text_of(job.case.images[0].paths[0].relative_to(job.root).as_posix())
+    first = name_to_text(job.case.images[0].paths[0].relative_to(job.root).as_posix())
     others: list[RawFileDifference] = []
     for name, digest in recipe.files.items():
         here = first if name == recipe.first and name not in found else name

@@ -28,10 +28,10 @@ from medrcube.build.stages.render import RenderResult
 from medrcube.build.stages.scan import Scan, inspect_trees, scan
 from medrcube.errors import ReleaseError
 from medrcube.evaluate.dataset import BenchmarkItem, load_benchmark
-from medrcube.files.outside_tables import vocabulary_of
-from medrcube.release_format.tree import state_of
+from medrcube.files.outside_tables import using_vocabulary
+from medrcube.release_format.tree import stat_file
 from medrcube.sources._framework.contract import Source
-from medrcube.sources._framework.upstream_names import Adoption
+from medrcube.sources._framework.upstream_names import PublishedNameRule
 
 _CLEAN = Artefact(kind="clean")
 
@@ -62,7 +62,7 @@ def adopt(
         WorkspaceError: the tree cannot be written, or another process is at work in it.
     """
     tree = release.resolve()
-    if state_of(tree, tree / RECIPES) is not None:
+    if stat_file(tree, tree / RECIPES) is not None:
         raise ReleaseError(
             f"{tree / RECIPES}: this release has recipes, which prove every picture; leave out "
             "--adopt"
@@ -73,7 +73,7 @@ def adopt(
     rules = {
         rule.folder: (source, rule) for source in sources.values() for rule in source.card.adopt
     }
-    with lock_tree(tree), vocabulary_of(source.folder for source in sources.values()):
+    with lock_tree(tree), using_vocabulary(source.folder for source in sources.values()):
         found: list[SourceOutcome] = []
         for folder, items in folders.items():
             if folder not in rules:
@@ -103,7 +103,7 @@ class _Match:
 
     tree: Path
     source: Source
-    rule: Adoption
+    rule: PublishedNameRule
     found: Scan | None
 
     def by_name(

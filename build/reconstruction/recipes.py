@@ -15,7 +15,7 @@ from typing import Any
 from medrcube.build.stages.plan import Artefact
 from medrcube.errors import ReleaseError
 from medrcube.release_format.strict_json import BadJsonError, read_lines
-from medrcube.release_format.tree import opened, shown, state_of
+from medrcube.release_format.tree import open_file, safe_repr, stat_file
 
 RECIPES = "recipes.jsonl"
 
@@ -88,12 +88,12 @@ class _RecipeError(Exception):
 
 def _rows(tree: Path) -> Iterator[tuple[int, Any]]:
     path = tree / RECIPES
-    if state_of(tree, path) is None:
+    if stat_file(tree, path) is None:
         raise ReleaseError(
             f"{path}: is missing; expected a release made by  medrcube release.  The release that "
             "upstream published has no recipes: see  medrcube reconstruct --adopt"
         )
-    with opened(tree, path) as file:
+    with open_file(tree, path) as file:
         try:
             yield from enumerate(read_lines(file), 1)
         except BadJsonError as error:
@@ -107,12 +107,14 @@ def _claim(seen: dict[str, int], name: str, number: int) -> None:
 
 def _recipe(row: Any) -> Recipe:
     if not isinstance(row, dict):
-        raise _RecipeError(f"is {shown(row)}; expected a JSON object")
+        raise _RecipeError(f"is {safe_repr(row)}; expected a JSON object")
     source = _text(row, "source", _SOURCE)
     files = _files(row)
     frames, first = _images(row, files)
     if not isinstance(row.get("restricted"), bool):
-        raise _RecipeError(f"restricted is {shown(row.get('restricted'))}; expected true or false")
+        raise _RecipeError(
+            f"restricted is {safe_repr(row.get('restricted'))}; expected true or false"
+        )
     return Recipe(
         sample=_text(row, "sample", _SAMPLE),
         source=source,
@@ -132,19 +134,19 @@ def _picture(row: Mapping[str, Any], source: str) -> str:
     image = _text(row, "image")
     folder = f"{source.upper()}/pictures/"
     if not (image.startswith(folder) and _PICTURE.fullmatch(image[len(folder) :])):
-        raise _RecipeError(f"image is {shown(image)}; expected {folder}NAME.png")
+        raise _RecipeError(f"image is {safe_repr(image)}; expected {folder}NAME.png")
     return image
 
 
 def _files(row: Mapping[str, Any]) -> Mapping[str, str]:
     files = row.get("files")
     if not isinstance(files, dict) or not files:
-        raise _RecipeError(f"files is {shown(files)}; expected names and digests of raw files")
+        raise _RecipeError(f"files is {safe_repr(files)}; expected names and digests of raw files")
     for name, digest in files.items():
         if not is_below(name):
-            raise _RecipeError(f"files: {shown(name)} names no file below the raw root")
+            raise _RecipeError(f"files: {safe_repr(name)} names no file below the raw root")
         if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
-            raise _RecipeError(f"files: {shown(name)} has no SHA-256 but {shown(digest)}")
+            raise _RecipeError(f"files: {safe_repr(name)} has no SHA-256 but {safe_repr(digest)}")
     return files
 
 
@@ -159,15 +161,15 @@ def is_below(name: str) -> bool:
 def _images(row: Mapping[str, Any], files: Mapping[str, str]) -> tuple[tuple[int, ...], str]:
     images = row.get("images")
     if not isinstance(images, list) or not images:
-        raise _RecipeError(f"images is {shown(images)}; expected a list")
+        raise _RecipeError(f"images is {safe_repr(images)}; expected a list")
     frames: list[int] = []
     for image in images:
         names = image.get("files") if isinstance(image, dict) else None
         frame = image.get("frame") if isinstance(image, dict) else None
         if not isinstance(names, list) or not names or not _are_in(names, files):
-            raise _RecipeError(f"images: files is {shown(names)}; expected names out of files")
+            raise _RecipeError(f"images: files is {safe_repr(names)}; expected names out of files")
         if type(frame) is not int:
-            raise _RecipeError(f"images: frame is {shown(frame)}; expected a number")
+            raise _RecipeError(f"images: frame is {safe_repr(frame)}; expected a number")
         frames.append(frame)
     return tuple(frames), images[0]["files"][0]
 
@@ -179,16 +181,16 @@ def _are_in(names: list[Any], files: Mapping[str, str]) -> bool:
 def _artefact(row: Mapping[str, Any]) -> Artefact:
     mark = row.get("mark")
     if not isinstance(mark, dict) or mark.get("kind") not in _KINDS:
-        raise _RecipeError(f"mark is {shown(mark)}; expected a kind out of {', '.join(_KINDS)}")
+        raise _RecipeError(f"mark is {safe_repr(mark)}; expected a kind out of {', '.join(_KINDS)}")
     field, concept = mark.get("field"), mark.get("concept")
     for text in (field, concept):
         if not isinstance(text, str) or _UNSEEN.search(text):
-            raise _RecipeError(f"mark names {shown(text)}; expected a field and a concept")
+            raise _RecipeError(f"mark names {safe_repr(text)}; expected a field and a concept")
     return Artefact(kind=mark["kind"], field=str(field), concept=str(concept))
 
 
 def _text(row: Mapping[str, Any], name: str, form: re.Pattern[str] = _ANY) -> str:
     value = row.get(name)
     if not isinstance(value, str) or _UNSEEN.search(value) or not form.fullmatch(value):
-        raise _RecipeError(f"{name} is {shown(value)}; expected a text like {form.pattern}")
+        raise _RecipeError(f"{name} is {safe_repr(value)}; expected a text like {form.pattern}")
     return value

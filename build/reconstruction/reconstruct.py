@@ -39,8 +39,8 @@ from medrcube.build.stages.scan import Scan, inspect_trees, scan
 from medrcube.build.stages.source_result import origin_of
 from medrcube.errors import SourceError
 from medrcube.evaluate.dataset import load_benchmark
-from medrcube.files.outside_tables import vocabulary_of
-from medrcube.names import name_of
+from medrcube.files.outside_tables import using_vocabulary
+from medrcube.names import text_to_name
 from medrcube.sources._framework.contract import Source
 
 _NO_KEY = b""
@@ -76,7 +76,7 @@ def reconstruct(
     raw = inspect_trees(sources, roots, stages)
     images, recipes = pictures_and_recipes(tree)
     known = [recipes[image] for image in images if image in recipes]
-    with lock_tree(tree), vocabulary_of(source.folder for source in sources.values()):
+    with lock_tree(tree), using_vocabulary(source.folder for source in sources.values()):
         outcomes = dict(already_present(tree, known, stages))
         lacking = [recipe for recipe in known if recipe.image not in outcomes]
         if any(recipe.restricted and recipe.image in outcomes for recipe in known):
@@ -266,7 +266,7 @@ def _missing(recipe: Recipe, order: _SourceOrder) -> tuple[RawFileDifference, ..
     return tuple(
         RawFileDifference(name=name, recorded=digest)
         for name, digest in recipe.files.items()
-        if name_of(name) not in order.raw.states
+        if text_to_name(name) not in order.raw.states
     )
 
 

@@ -16,7 +16,7 @@ from PIL import Image
 from medrcube.build.pixels.pixel_hash import pixel_hash
 from medrcube.errors import ReleaseError, WorkspaceError
 from medrcube.files.atomic import PARTIAL, write_again
-from medrcube.release_format.tree import leaves, shown
+from medrcube.release_format.tree import leaves_folder, safe_repr
 
 _HEADER = struct.Struct(">8s4x4sIIBB")
 """Signature, length and name of the first chunk, width, height, bits, colour type."""
@@ -36,8 +36,8 @@ def safe_path(tree: Path, image: str) -> Path:
         ReleaseError: the path leads out of the tree, itself or by a link.
     """
     path = PurePosixPath(image)
-    if leaves(image) or len(path.parts) < 2:
-        raise ReleaseError(f"{shown(image)}: leads out of its folder; expected pictures/<name>")
+    if leaves_folder(image) or len(path.parts) < 2:
+        raise ReleaseError(f"{safe_repr(image)}: leads out of its folder; expected pictures/<name>")
     folder = tree
     for part in path.parts[:-1]:
         folder /= part

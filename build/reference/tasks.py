@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from medrcube.build.questions.case_facts import SILENCE
 from medrcube.build.questions.fact_rules import FACT_RULES
-from medrcube.facts import Absence, Visible
+from medrcube.facts import Absence, Visibility
 from medrcube.sources._framework.card import Card
-from medrcube.sources._framework.card_parts.fields import Field, Reason
+from medrcube.sources._framework.card_parts.fields import CardField, CitedReason
 from medrcube.taxonomy import Task
 from medrcube.templates import render_card
 
@@ -24,19 +24,19 @@ def tasks_page(cards: Iterable[Card]) -> str:
         "tasks.md",
         tasks=list(Task),
         cards=[(card, asked_fields(card)) for card in ordered if asked_fields(card)],
-        counts={seen.name.lower(): sum(it.visible is seen for it in fields) for seen in Visible},
+        counts={seen.name.lower(): sum(it.visible is seen for it in fields) for seen in Visibility},
         claims=[claim for card in ordered for claim in _claims(card)],
         task_of=task_of,
         why=linked_reason,
     )
 
 
-def asked_fields(card: Card) -> Sequence[Field]:
+def asked_fields(card: Card) -> Sequence[CardField]:
     """Fields that name a concept, in the order of the card."""
     return [field for field in card.fields.values() if field.concepts()]
 
 
-def task_of(card: Card, field: Field) -> str:
+def task_of(card: Card, field: CardField) -> str:
     """The task that asks what a field states, a dash where the source has no such task."""
     tasks = [
         rule.task for rule in FACT_RULES if rule.kind is field.kind and rule.task in card.tasks
@@ -44,7 +44,7 @@ def task_of(card: Card, field: Field) -> str:
     return min(tasks, key=lambda task: task is Task.ROI_GROUNDING).value if tasks else "-"
 
 
-def linked_reason(reason: Reason) -> str:
+def linked_reason(reason: CitedReason) -> str:
     """A reason for a cell of a table, with its source as a link where it has an address."""
     place = reason.evidence
     doi = _DOI.fullmatch(place)
@@ -54,7 +54,7 @@ def linked_reason(reason: Reason) -> str:
     return f"{reason.reason.rstrip('.')} ({source})".replace("|", "/")
 
 
-def _claims(card: Card) -> Iterator[tuple[Card, Field, str, str, Reason]]:
+def _claims(card: Card) -> Iterator[tuple[Card, CardField, str, str, CitedReason]]:
     """Every promise that what is not said, or said to be absent, is absent: word and grade."""
     for field in asked_fields(card):
         if field.absence is not Absence.SILENT:

@@ -17,7 +17,7 @@ from medrcube.build.validation.consistency import AUDIT
 from medrcube.console.counts import counted
 from medrcube.errors import ReleaseError
 from medrcube.evaluate.dataset import Benchmark, BenchmarkItem, load_benchmark
-from medrcube.release_format.tree import opened, state_of
+from medrcube.release_format.tree import open_file, stat_file
 
 __all__ = ["DATA", "KINDS", "PAGE", "ReleaseChanges", "find_changes", "write_changes"]
 
@@ -204,9 +204,9 @@ def _file(benchmark: Benchmark, item: BenchmarkItem) -> str | None:
 def _name(root: Path) -> str:
     """Version of a release as its audit tells it; empty where it has none."""
     path = root / AUDIT
-    if state_of(root, path) is None:
+    if stat_file(root, path) is None:
         return ""
-    with opened(root, path, largest=_LARGEST_AUDIT) as file:
+    with open_file(root, path, largest=_LARGEST_AUDIT) as file:
         try:
             told: Any = json.loads(file.read())
         except (ValueError, RecursionError) as error:

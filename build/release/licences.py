@@ -12,7 +12,7 @@ from pathlib import Path
 from medrcube.build.questions.item_table import Item
 from medrcube.build.stages.samples import Sample
 from medrcube.errors import ReleaseError
-from medrcube.release_format.tree import opened, shown
+from medrcube.release_format.tree import open_file, safe_repr
 from medrcube.sources._framework.contract import Source
 
 LICENCES = "licences.csv"
@@ -76,16 +76,16 @@ def read_licences(tree: Path) -> Iterator[ItemLicence]:
     Raises:
         ReleaseError: it is no such table; names the line.
     """
-    with opened(tree, tree / LICENCES, largest=_LARGEST) as file:
+    with open_file(tree, tree / LICENCES, largest=_LARGEST) as file:
         try:
             reader = csv.reader(io.StringIO(file.read().decode(), newline=""), strict=True)
             for number, row in enumerate(reader, 1):
                 if number == 1:
                     if tuple(row) != _COLUMNS:
-                        raise ReleaseError(f"{LICENCES}: has columns {shown(row)}")
+                        raise ReleaseError(f"{LICENCES}: has columns {safe_repr(row)}")
                     continue
                 if len(row) != len(_COLUMNS) or row[4] not in _WORDS:
-                    raise ReleaseError(f"{LICENCES} line {number}: {shown(row)}")
+                    raise ReleaseError(f"{LICENCES} line {number}: {safe_repr(row)}")
                 text = dict(zip(_COLUMNS, row, strict=True))
                 passed_on = _WORDS[text.pop("redistribute")]
                 yield ItemLicence(**text, redistribute=passed_on)

@@ -17,7 +17,7 @@ from medrcube.build.reconstruction.recipes import is_below
 from medrcube.build.stages.raw_files import FACTS, LAYOUT, PICTURE, USES, ListedFile, RawFile
 from medrcube.errors import ReleaseError, WorkspaceError
 from medrcube.release_format.strict_json import BadJsonError, read_lines
-from medrcube.release_format.tree import opened, shown, state_of
+from medrcube.release_format.tree import open_file, safe_repr, stat_file
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 __all__ = ["RAW_FILES", "SourceUse", "read_raw_files", "write_raw_files"]
@@ -67,13 +67,15 @@ def read_raw_files(tree: Path) -> Iterator[RawFile]:
         ReleaseError: a row is no raw file.
     """
     path = tree / RAW_FILES
-    if state_of(tree, path) is None:
+    if stat_file(tree, path) is None:
         return
-    with opened(tree, path) as file:
+    with open_file(tree, path) as file:
         try:
             for number, row in enumerate(read_lines(file), 1):
                 if not _is_raw_file(row):
-                    raise ReleaseError(f"{path}: row {number} is {shown(row)}; expected a raw file")
+                    raise ReleaseError(
+                        f"{path}: row {number} is {safe_repr(row)}; expected a raw file"
+                    )
                 yield RawFile(**row)
         except BadJsonError as error:
             raise ReleaseError(f"{path}: {error}") from None

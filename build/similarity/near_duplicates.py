@@ -27,7 +27,7 @@ from medrcube.build.similarity.thresholds import (
     read_small,
 )
 from medrcube.build.stages.samples import Sample
-from medrcube.perceptual_hash import DISTANCE, SIDE, Small
+from medrcube.perceptual_hash import MAX_DISTANCE, SIDE, Thumbnail
 
 Relation = Literal["other source", "other patient", "patient not known", "same patient"]
 
@@ -101,7 +101,7 @@ class Duplicates:
                 "across_patients": sum(row["patients"] > 1 for row in self.exact),
             },
             "near": {
-                "distance": DISTANCE,
+                "distance": MAX_DISTANCE,
                 "likeness": LIKENESS,
                 "candidates": self.candidates,
                 "all_compared": self.all_compared,
@@ -167,7 +167,7 @@ def relation(one: Sample, other: Sample) -> Relation:
     return "same patient" if one.patient == other.patient else "other patient"
 
 
-def _read(paths: Iterable[Path], workers: int) -> Small:
+def _read(paths: Iterable[Path], workers: int) -> Thumbnail:
     """Pictures as (n, 32, 32), read in several processes where there are many."""
     return np.array(map_in_processes(read_small, paths, workers), np.uint8).reshape(-1, SIDE, SIDE)
 
@@ -201,7 +201,7 @@ def _near_hashes(
 ) -> Iterable[tuple[int, int, int]]:
     """Pairs of places in ``hashes``, also a place with itself where several pictures have it."""
     yield from ((at, at, 0) for at, members in enumerate(groups) if len(members) > 1)
-    for piece in pairs_within(hashes, DISTANCE):
+    for piece in pairs_within(hashes, MAX_DISTANCE):
         yield from ((one, other, bits) for one, other, bits in piece.tolist())
 
 

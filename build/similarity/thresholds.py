@@ -1,7 +1,7 @@
 """Near-duplicates: how far two perceptual hashes may differ, and a correlation of grey values.
 
-``perceptual_hash.DISTANCE`` and ``LIKENESS`` were chosen on 231 real pictures of twelve published
-data sets (CT, MRI, ultrasound, X-ray) that are not part of this project:
+``perceptual_hash.MAX_DISTANCE`` and ``LIKENESS`` were chosen on 231 real pictures of twelve
+published data sets (CT, MRI, ultrasound, X-ray) that are not part of this project:
 
 - JPEG at quality 20, half the size, noise, brightness or gamma changed: at most 6 bits. All edges
   cropped by 1 %: at most 10 bits and 99.6 % within 8; by 2 %: 92 % within 8; by 3 %: 53 %.
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from medrcube.errors import ReleaseError
-from medrcube.perceptual_hash import SIDE, Small, shrunk
+from medrcube.perceptual_hash import SIDE, Thumbnail, thumbnail
 
 LIKENESS = 0.98
 """Least likeness of one picture encoded twice."""
@@ -45,7 +45,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def read_small(path: Path) -> Small:
+def read_small(path: Path) -> Thumbnail:
     """A picture of a file as (32, 32) grey values.
 
     Raises:
@@ -53,14 +53,14 @@ def read_small(path: Path) -> Small:
     """
     try:
         with Image.open(path) as picture:
-            return shrunk(picture)
+            return thumbnail(picture)
     except (OSError, ValueError, Image.DecompressionBombError) as error:
         raise ReleaseError(
             f"{path}: cannot be read as a picture ({error}); build the workspace again"
         ) from None
 
 
-def likeness(small: Small, pairs: NDArray[np.int64]) -> Floats:
+def likeness(small: Thumbnail, pairs: NDArray[np.int64]) -> Floats:
     """Correlation of pairs of pictures once the one is laid over the other, 0 to 1.
 
     Cropping shifts and stretches a picture by a part of a pixel. To first order this adds
@@ -113,7 +113,7 @@ def map_in_processes(work: Callable[[T], R], jobs: Iterable[T], workers: int) ->
 _PLACE = np.linspace(-1, 1, SIDE)
 
 
-def _smoothed(small: Small) -> Floats:
+def _smoothed(small: Thumbnail) -> Floats:
     """Blurred by (1, 2, 1) / 4 both ways, so that gradients say what a small shift does."""
     padded = np.pad(small.astype(np.float64), ((0, 0), (1, 1), (1, 1)), mode="edge")
     rows = (padded[:, :-2] + 2 * padded[:, 1:-1] + padded[:, 2:]) / 4
@@ -121,7 +121,7 @@ def _smoothed(small: Small) -> Floats:
     return smooth
 
 
-def _spans(small: Small) -> tuple[Floats, Floats]:
+def _spans(small: Thumbnail) -> tuple[Floats, Floats]:
     """Pictures as vectors of mean 0 and length 1, and bases of what a small crop makes of them.
 
     Returns:

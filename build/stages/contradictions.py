@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from medrcube.facts import Case, FactKind, Label, Problem, Region, State, Words
+from medrcube.facts import Case, FactKind, Label, LabelState, QuarantineRow, Region, Words
 from medrcube.ontologies.terms import NORMALITY, Terms
-from medrcube.sources._formats.report_text.negation import Stance, mentions, words_of_name
+from medrcube.sources._formats.report_text.negation import Assertion, find_mentions, words_of_name
 from medrcube.sources._formats.report_text.phrases import FILE_NAME, FreeText
 from medrcube.sources._framework.card import Card
-from medrcube.sources._framework.card_parts.fields import Field
+from medrcube.sources._framework.card_parts.fields import CardField
 from medrcube.sources._framework.contract import concept_of
 
 CONTRADICTED = "contradicted-by-words"
@@ -41,7 +41,7 @@ class CheckedLabels:
     """
 
     case: Case
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[QuarantineRow, ...] = ()
     outcomes: tuple[tuple[str, str], ...] = ()
 
 
@@ -49,7 +49,7 @@ class CheckedLabels:
 class _TextEvidence:
     """What some words say of a concept, whether without doubt, and where."""
 
-    state: State
+    state: LabelState
     sure: bool
     evidence: str
 
@@ -82,7 +82,7 @@ def check_labels(card: Card, case: Case, terms: Terms) -> CheckedLabels:
         concept = concept_of(card, statement)
         about = (statement.field, concept or "")
         stated.add(about)
-        state = statement.state if isinstance(statement, Label) else State.PRESENT
+        state = statement.state if isinstance(statement, Label) else LabelState.PRESENT
         outcome, against = _judge(state, said.get(about, ()))
         if concept is not None and _is_checked(card, statement.field) and outcome:
             outcomes.append((statement.field, outcome))
@@ -93,7 +93,7 @@ def check_labels(card: Card, case: Case, terms: Terms) -> CheckedLabels:
             labels.append(statement)
     for about, sayings in said.items():
         value = _raw_value(card.fields[about[0]], about[1])
-        broken = next((it for it in sayings if it.state is State.PRESENT), None)
+        broken = next((it for it in sayings if it.state is LabelState.PRESENT), None)
         if about not in stated and value is not None and broken is not None:
             opened.append(_open(about[0], value, "no label", broken))
             labels.append(opened[-1])
@@ -152,23 +152,23 @@ def _read(
     for concept, phrases in text.terms.items():
         for saying in _mentioned(words, phrases):
             yield (text.field, concept), saying
-            if saying.sure and saying.state is State.PRESENT:
+            if saying.sure and saying.state is LabelState.PRESENT:
                 yield from _of_rivals(card.fields[text.field], concept, saying)
     for concept, phrases in text.against.items():
         for saying in _mentioned(words, phrases):
-            if saying.state is State.PRESENT:
-                yield (text.field, concept), replace(saying, state=State.ABSENT)
+            if saying.state is LabelState.PRESENT:
+                yield (text.field, concept), replace(saying, state=LabelState.ABSENT)
     for saying in _mentioned(words, text.normal):
         yield from _of_normal(card, text, terms, saying)
 
 
 def _of_rivals(
-    field: Field, concept: str, saying: _TextEvidence
+    field: CardField, concept: str, saying: _TextEvidence
 ) -> Iterator[tuple[_About, _TextEvidence]]:
     """What is said of the other members of an exclusive group when one is there."""
     for rival in field.concepts() if field.group is not None else ():
         if rival != concept:
-            yield (field.name, rival), replace(saying, state=State.ABSENT)
+            yield (field.name, rival), replace(saying, state=LabelState.ABSENT)
 
 
 def _of_normal(
@@ -179,24 +179,24 @@ def _of_normal(
         for concept in field.concepts() if field.kind in _ABNORMAL else ():
             if terms[concept].kind == NORMALITY:
                 yield (field.name, concept), saying
-            elif concept not in text.spares and saying.state is State.PRESENT:
-                yield (field.name, concept), replace(saying, state=State.ABSENT)
+            elif concept not in text.spares and saying.state is LabelState.PRESENT:
+                yield (field.name, concept), replace(saying, state=LabelState.ABSENT)
 
 
 def _mentioned(words: Words, phrases: Iterable[re.Pattern[str]]) -> Iterator[_TextEvidence]:
     for phrase in phrases:
-        for mention in mentions(words.text, phrase):
-            how = "" if mention.stance is Stance.AFFIRMED else f" ({mention.stance})"
+        for mention in find_mentions(words.text, phrase):
+            how = "" if mention.stance is Assertion.AFFIRMED else f" ({mention.stance})"
             yield _TextEvidence(
-                State.ABSENT if mention.stance is Stance.DENIED else State.PRESENT,
-                mention.stance is not Stance.OPEN,
+                LabelState.ABSENT if mention.stance is Assertion.DENIED else LabelState.PRESENT,
+                mention.stance is not Assertion.OPEN,
                 f"{words.evidence}: {mention.words!r}{how}",
             )
 
 
-def _judge(state: State, sayings: Sequence[_TextEvidence]) -> tuple[str, _TextEvidence | None]:
+def _judge(state: LabelState, sayings: Sequence[_TextEvidence]) -> tuple[str, _TextEvidence | None]:
     """Outcome for a statement, empty for one that is unknown, and the words against it."""
-    if state is State.UNKNOWN:
+    if state is LabelState.UNKNOWN:
         return "", None
     against = [it for it in sayings if it.state is not state]
     doubts = [it for it in sayings if it.state is state and not it.sure]
@@ -214,7 +214,7 @@ def _is_checked(card: Card, field: str) -> bool:
     )
 
 
-def _raw_value(field: Field, concept: str) -> str | None:
+def _raw_value(field: CardField, concept: str) -> str | None:
     """A raw value that stands for a concept; ``None`` for the constant of a field."""
     for raw, name in field.values.items():
         if name == concept:
@@ -224,11 +224,11 @@ def _raw_value(field: Field, concept: str) -> str | None:
 
 def _open(field: str, value: str, place: str, against: _TextEvidence) -> Label:
     evidence = f"{place}; against {against.evidence}"
-    return Label(field=field, value=value, state=State.UNKNOWN, evidence=evidence)
+    return Label(field=field, value=value, state=LabelState.UNKNOWN, evidence=evidence)
 
 
-def _problem(card: Card, case: Case, label: Label) -> Problem:
-    return Problem(
+def _problem(card: Card, case: Case, label: Label) -> QuarantineRow:
+    return QuarantineRow(
         source=card.id,
         case=case.key,
         stage="scan",

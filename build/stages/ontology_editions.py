@@ -1,7 +1,7 @@
 """Which editions of which ontologies a build rests on, and what their licences ask to carry.
 
 Ids of HPO, RadLex and ICD-11 stand in every table of items, so that their statements are carried
-also where no index was used: the ids were then checked against the editions of ``CHECKED``.
+also where no index was used: the ids were then checked against ``CHECKED_EDITIONS``.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from medrcube.ontologies.index import Index
-from medrcube.ontologies.knowledge_protocol import CHECKED
+from medrcube.ontologies.index import OntologyIndex
+from medrcube.ontologies.knowledge_protocol import CHECKED_EDITIONS
 from medrcube.ontologies.licences import LICENCES
 
 INDEX = "index"
@@ -36,7 +36,7 @@ def editions_used(index: Path | None) -> dict[str, Any]:
     """
     digest, editions = None, []
     if index is not None:
-        with Index(index) as opened:
+        with OntologyIndex(index) as opened:
             digest = opened.digest
             editions = [
                 {
@@ -59,7 +59,7 @@ def editions_used(index: Path | None) -> dict[str, Any]:
             "licence": LICENCES[ontology].name,
             "statement": LICENCES[ontology].statement(version),
         }
-        for ontology, version in CHECKED.items()
+        for ontology, version in CHECKED_EDITIONS.items()
         if ontology not in held
     ]
     return {"digest": digest, "editions": editions}

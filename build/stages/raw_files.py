@@ -17,9 +17,9 @@ from medrcube.build.incremental.file_states import TreeSnapshot
 from medrcube.build.stages.render import RenderedPicture
 from medrcube.build.stages.scan import Scan, holds_pixels
 from medrcube.files.atomic import sha256_of
-from medrcube.names import name_of, text_of
+from medrcube.names import name_to_text, text_to_name
 from medrcube.sources._framework.card import Card
-from medrcube.sources._framework.raw_tree.raw_tree import alternatives, compile_glob
+from medrcube.sources._framework.raw_tree.raw_tree import compile_glob, expand_braces
 
 __all__ = ["FACTS", "LAYOUT", "PICTURE", "USES", "ListedFile", "RawFile", "raw_files"]
 
@@ -33,7 +33,7 @@ class RawFile:
 
     Attributes:
         source: id of the source.
-        path: relative to the raw root, with forward slashes, as ``names.text_of`` writes it.
+        path: relative to the raw root, with forward slashes, as ``names.name_to_text`` writes it.
         bytes: its size.
         sha256: its digest.
         use: ``picture`` (named by a recipe: pixels, masks, contours), ``facts`` (tables and
@@ -91,7 +91,7 @@ def raw_files(
     digests: dict[str, str] = {}
     for picture in pictures:
         files = picture.recipe["files"]
-        digests.update({name_of(text): digest for text, digest in files.items()})
+        digests.update({text_to_name(text): digest for text, digest in files.items()})
     sizes = {name: state.size for name, state in tree.states.items()}
     layout = found.source.card.layout(found.layout.layout)
     matched = {
@@ -118,7 +118,7 @@ def raw_files(
         digest = digests.get(name) or _digest(tree.root / name)
         if digest is None or name not in sizes:
             return
-        path = text_of(name)
+        path = name_to_text(name)
         file = RawFile(source=found.source.id, path=path, bytes=sizes[name], sha256=digest, use=use)
         folders = () if use == PICTURE else tuple(dict.fromkeys(path.split("/")[:-1]))
         unnamed = tuple(it for it in folders if not any(part.fullmatch(it) for part in named))
@@ -147,7 +147,7 @@ def _owners(found: Scan) -> Mapping[str, tuple[str, ...]]:
 def _folders_named(card: Card) -> Sequence[re.Pattern[str]]:
     """Names of folders in the globs of a card; those that are wild alone name nothing."""
     globs = (glob for it in card.layouts for glob in (*it.expect, *it.optional, *it.ignore))
-    parts = {part for glob in globs for it in alternatives(glob) for part in it.split("/")[:-1]}
+    parts = {part for glob in globs for it in expand_braces(glob) for part in it.split("/")[:-1]}
     return [compile_glob(part) for part in sorted(parts) if part.strip("*?")]
 
 

@@ -1,7 +1,7 @@
 """Render one case: read its images, choose slices, make grey values, draw marks, write PNGs.
 
 ``render_job`` runs in a worker. It writes each picture atomically and returns what was made as
-plain data; a case that cannot be rendered becomes a ``Problem``, never an exception.
+plain data; a case that cannot be rendered becomes a ``QuarantineRow``, never an exception.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from medrcube.build.regions.draw_shapes import bounding_box
 from medrcube.build.regions.sizes import panel_doubt
 from medrcube.build.stages.plan import Artefact, RenderJob
 from medrcube.errors import MedrcubeError, ReadError, RefusedError, WorkspaceError
-from medrcube.facts import ImageRef, Problem
+from medrcube.facts import ImageRef, QuarantineRow
 from medrcube.files.atomic import sha256_of, write_again
-from medrcube.names import shown, text_of
-from medrcube.perceptual_hash import look_of
+from medrcube.names import escape_bytes, name_to_text
+from medrcube.perceptual_hash import perceptual_hash
 
 EPOCH = 4
 """Grows whenever the same inputs give other pixels; every cached picture is then made again."""
@@ -96,7 +96,7 @@ class RenderResult:
     case: str
     pictures: tuple[RenderedPicture, ...] = ()
     digests: tuple[tuple[str, str], ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[QuarantineRow, ...] = ()
 
 
 def render_job(job: RenderJob, images: Path) -> RenderResult:
@@ -169,10 +169,10 @@ class _RenderContext:
 
 def _render(
     job: RenderJob, images: Path, digests: Mapping[str, str]
-) -> tuple[tuple[RenderedPicture, ...], tuple[Problem, ...]]:
+) -> tuple[tuple[RenderedPicture, ...], tuple[QuarantineRow, ...]]:
     tiles = open_case_images(job)
     pictures: list[RenderedPicture] = []
-    problems: list[Problem] = []
+    problems: list[QuarantineRow] = []
     for code, reason in filter(None, (tile.unplaced for tile in tiles)):
         message = f"{reason}; the picture is kept, and no place is asked of it"
         problems.append(_problem(job, code, message, stage="compose"))
@@ -206,7 +206,7 @@ def _render(
         )
         for artefact in job.artefacts:
             made = _make(scene, artefact, clean, masks, images)
-            if isinstance(made, Problem):
+            if isinstance(made, QuarantineRow):
                 problems.append(made)
             elif made is not None:
                 pictures.append(made)
@@ -236,7 +236,7 @@ def _make(
     clean: NDArray[np.uint8],
     masks: Mapping[int, NDArray[np.bool_]],
     images: Path,
-) -> RenderedPicture | Problem | None:
+) -> RenderedPicture | QuarantineRow | None:
     """Draw and write one artefact; ``None`` when this slice does not show its region."""
     if artefact.kind == "numbered":
         doubt = panel_doubt(scene.job, scene.tiles, scene.choice.index)
@@ -259,7 +259,7 @@ def _write(scene: _RenderContext, drawn: MarkedImage, images: Path) -> RenderedP
     height, width = drawn.pixels.shape[:2]
     digest = pixel_hash(drawn.pixels)
     clean = drawn.artefact.kind == "clean"
-    look = look_of(drawn.pixels) if clean else ""
+    look = perceptual_hash(drawn.pixels) if clean else ""
     # A marked picture is a copy of its own; marks are drawn into the clean one again and again.
     data = encode_png(drawn.pixels, spend=not clean)
     write_again(images / path, data)
@@ -291,7 +291,7 @@ def _frame(image: ImageRef, choice: SliceChoice) -> int:
 
 def _origin(job: RenderJob, digests: Mapping[str, str]) -> dict[str, Any]:
     """Where the pictures of a case come from: inputs by name and digest."""
-    names = {path: text_of(path.relative_to(job.root).as_posix()) for path in job.case.files()}
+    names = {path: name_to_text(path.relative_to(job.root).as_posix()) for path in job.case.files()}
     return {
         "source": job.source,
         "case": job.case.key,
@@ -333,13 +333,13 @@ def _marks(drawn: MarkedImage) -> dict[str, Any]:
     }
 
 
-def _problem(job: RenderJob, code: str, message: str, *, stage: str = "render") -> Problem:
-    return Problem(
-        source=job.source, case=job.case.key, stage=stage, code=code, message=shown(message)
+def _problem(job: RenderJob, code: str, message: str, *, stage: str = "render") -> QuarantineRow:
+    return QuarantineRow(
+        source=job.source, case=job.case.key, stage=stage, code=code, message=escape_bytes(message)
     )
 
 
-def _out_of_reach(job: RenderJob, error: OSError) -> Problem:
+def _out_of_reach(job: RenderJob, error: OSError) -> QuarantineRow:
     """A raw file that was there when the tree was scanned, and cannot be read now."""
     name = Path(os.fsdecode(error.filename)).name if isinstance(error.filename, str) else "a file"
     if isinstance(error, FileNotFoundError):

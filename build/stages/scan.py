@@ -18,17 +18,22 @@ from medrcube.build.incremental.file_states import (
 )
 from medrcube.build.incremental.result_cache import RecordStore, dump_record, load_record, scan_key
 from medrcube.build.stages.contradictions import check_labels
-from medrcube.facts import Case, Problem, Skip
-from medrcube.names import all_shown, is_odd, shown
+from medrcube.facts import Case, QuarantineRow, Skip
+from medrcube.names import escape_bytes, escape_record, has_raw_bytes
 from medrcube.ontologies.terms import load_terms
 from medrcube.regions import files_of
-from medrcube.sources._formats.tables.redaction import told_name, words_of
+from medrcube.sources._formats.tables.redaction import redact_name, words_in
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.contract import Source, missing_regions, quirk_of
-from medrcube.sources._framework.layout import LayoutReport, check_root, compare, require_fit
+from medrcube.sources._framework.layout import (
+    LayoutReport,
+    check_root,
+    compare_layouts,
+    require_fit,
+)
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 from medrcube.sources._framework.raw_tree.roots import find_root
-from medrcube.sources._framework.settled_cases import unmarked
+from medrcube.sources._framework.settled_cases import without_regions
 from medrcube.sources.registry import get_source
 
 PICTURE_SUFFIXES = frozenset(
@@ -66,8 +71,8 @@ class Scan:
     cases: tuple[Case, ...]
     absent: tuple[str, ...]
     absent_files: tuple[str, ...]
-    problems: tuple[Problem, ...]
-    remarks: tuple[Problem, ...]
+    problems: tuple[QuarantineRow, ...]
+    remarks: tuple[QuarantineRow, ...]
     outcomes: tuple[tuple[str, str], ...]
 
 
@@ -79,8 +84,8 @@ class _ScanRecord:
     cases: tuple[Case, ...]
     absent: tuple[str, ...]
     absent_files: tuple[str, ...]
-    problems: tuple[Problem, ...]
-    remarks: tuple[Problem, ...]
+    problems: tuple[QuarantineRow, ...]
+    remarks: tuple[QuarantineRow, ...]
     outcomes: tuple[tuple[str, str], ...]
 
 
@@ -183,27 +188,27 @@ def _scan(source: Source, tree: TreeSnapshot, found: _ScanRecord) -> Scan:
 
 def _scan_cases(source: Source, tree: TreeSnapshot, key: bytes) -> _ScanRecord:
     root, barred, seen = tree.root, tree.barred, tree.seen
-    report = compare(source.card, seen)
+    report = compare_layouts(source.card, seen)
     require_fit(report)
     there = tree.states.keys() & set(seen.names)
     familiar = _familiar_words(source, report.layout, seen)
     cases: list[Case] = []
     absent: list[tuple[str, str]] = []
-    problems: list[Problem] = []
-    remarks: list[Problem] = []
+    problems: list[QuarantineRow] = []
+    remarks: list[QuarantineRow] = []
     outcomes: list[tuple[str, str]] = []
     claimed: set[str] = set()
     terms = load_terms()
-    odd = any(map(is_odd, seen.names))
+    odd = any(map(has_raw_bytes, seen.names))
     for given in source.scan(seen, report.layout):
-        found = all_shown(given) if odd else given
+        found = escape_record(given) if odd else given
         if isinstance(found, Skip):
             files = _relative(found.paths, root)
             claimed.update(files)
             unseen = there.isdisjoint(files)
-            name = told_name(found.key, familiar) if unseen else found.key
+            name = redact_name(found.key, familiar) if unseen else found.key
             if files and unseen:
-                absent.append((name, told_name(files[0], familiar)))
+                absent.append((name, redact_name(files[0], familiar)))
             else:
                 reason = found.reason.replace(found.key, name)
                 problems.append(_problem(source, name, found.code, reason))
@@ -225,13 +230,13 @@ def _scan_cases(source: Source, tree: TreeSnapshot, key: bytes) -> _ScanRecord:
             remarks += heard.problems
             if missing := missing_regions(source.card, found):
                 remarks.append(_problem(source, found.key, "regions-missing", missing))
-                heard = replace(heard, case=unmarked(heard.case))
+                heard = replace(heard, case=without_regions(heard.case))
             outcomes += heard.outcomes
             patient = hash_patient(source.id, found.patient, key)
             cases.append(replace(heard.case, patient=patient))
         elif problem.code == "absent":
             lacking = next(name for name in files if name not in there)
-            absent.append((told_name(found.key, familiar), told_name(lacking, familiar)))
+            absent.append((redact_name(found.key, familiar), redact_name(lacking, familiar)))
         else:
             problems.append(problem)
     problems += [
@@ -253,12 +258,12 @@ def _scan_cases(source: Source, tree: TreeSnapshot, key: bytes) -> _ScanRecord:
 def _familiar_words(source: Source, layout: str, seen: RawTree) -> frozenset[str]:
     """Words that names of a source are made of: those of its files, its globs and its adapter."""
     code = (source.folder / "adapter.py").read_text(encoding="utf-8")
-    return words_of((*seen.names, *source.card.layout(layout).globs, code))
+    return words_in((*seen.names, *source.card.layout(layout).globs, code))
 
 
 def _bar(
     source: Source, key: str, files: Sequence[str], barred: Mapping[str, str]
-) -> Problem | None:
+) -> QuarantineRow | None:
     """Why the files of a case must not be read, or ``None``."""
     for name in files:
         if ".." in name.split("/"):
@@ -274,7 +279,7 @@ def _guides(case: Case, root: Path) -> set[str]:
     return set(_relative((path for it in case.guide for path in files_of(it)), root))
 
 
-def _reject(source: Source, case: Case, missing: set[str], root: Path) -> Problem | None:
+def _reject(source: Source, case: Case, missing: set[str], root: Path) -> QuarantineRow | None:
     """Why a case cannot be rendered, or ``None``."""
     images = [path for image in case.images for path in (*image.paths, *image.parts)]
     if missing & set(_relative(images, root)):
@@ -293,7 +298,9 @@ def _reject(source: Source, case: Case, missing: set[str], root: Path) -> Proble
     return None
 
 
-def _unclaimed(card: Card, layout: str, tree: RawTree, names: Collection[str]) -> list[Problem]:
+def _unclaimed(
+    card: Card, layout: str, tree: RawTree, names: Collection[str]
+) -> list[QuarantineRow]:
     """Files that no case uses, with the card's reason where it gives one."""
     ignored: dict[str, str] = {}
     for glob, reason in card.layout(layout).ignore.items():
@@ -309,7 +316,7 @@ def _unclaimed(card: Card, layout: str, tree: RawTree, names: Collection[str]) -
     return problems
 
 
-def _unused(source: str, layout: str, reason: str, names: Sequence[str]) -> Problem:
+def _unused(source: str, layout: str, reason: str, names: Sequence[str]) -> QuarantineRow:
     """One row for a file, or for the slices of a folder."""
     case, what = names[0], "this file"
     if len(names) > 1:
@@ -319,12 +326,14 @@ def _unused(source: str, layout: str, reason: str, names: Sequence[str]) -> Prob
         f"no case of layout {layout!r} uses {what}; the tables and masks of this copy do not name "
         "it, or it is not part of the dataset as the card knows it"
     )
-    return Problem(source=source, case=shown(case), stage="scan", code=code, message=message)
+    return QuarantineRow(
+        source=source, case=escape_bytes(case), stage="scan", code=code, message=message
+    )
 
 
 def _unknown_files(
     card: Card, layout: str, tree: RawTree, names: Collection[str]
-) -> Iterator[Problem]:
+) -> Iterator[QuarantineRow]:
     """Files without pixels that neither a case nor the card names: one row a folder and kind."""
     own = card.layout(layout)
     globs = (*own.expect, *own.optional, *own.ignore, *(it for it in card.unfit))
@@ -340,8 +349,12 @@ def _unknown_files(
             f"is of no kind that is known to hold pixels, and neither a case nor the card names it"
             f"{several}"
         )
-        yield Problem(
-            source=card.id, case=shown(found[0]), stage="scan", code="other-file", message=message
+        yield QuarantineRow(
+            source=card.id,
+            case=escape_bytes(found[0]),
+            stage="scan",
+            code="other-file",
+            message=message,
         )
 
 
@@ -360,7 +373,11 @@ def _relative(paths: Iterable[Path], root: Path) -> list[str]:
     return [path.relative_to(root).as_posix() for path in paths]
 
 
-def _problem(source: Source, case: str, code: str, message: str) -> Problem:
-    return Problem(
-        source=source.id, case=shown(case), stage="scan", code=code, message=shown(message)
+def _problem(source: Source, case: str, code: str, message: str) -> QuarantineRow:
+    return QuarantineRow(
+        source=source.id,
+        case=escape_bytes(case),
+        stage="scan",
+        code=code,
+        message=escape_bytes(message),
     )

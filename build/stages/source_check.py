@@ -32,10 +32,13 @@ from medrcube.console.progress import Reporter
 from medrcube.errors import MedrcubeError
 from medrcube.facts import BAD_ROW, Case, Grade
 from medrcube.sources._framework.card import Card
-from medrcube.sources._framework.card_parts.claims import admitted, too_wide
-from medrcube.sources._framework.card_parts.values import uncommented
-from medrcube.sources._framework.contract import Source, opened_beside, unasked
-from medrcube.sources._framework.layout import verify
+from medrcube.sources._framework.card_parts.claims import (
+    overclaimed_slices,
+    visibility_contradictions,
+)
+from medrcube.sources._framework.card_parts.values import uncommented_keys
+from medrcube.sources._framework.contract import Source, undeclared_files, unused_card_keys
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources._synthetic.images import CANARY
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 from medrcube.workspace import BuildSettings, Workspace
@@ -113,7 +116,7 @@ def _build_fixtures(source: Source, folder: Path) -> _Trial:
 
 def _layouts_are_told_apart(trial: _Trial) -> Iterator[str]:
     for name, copied in trial.copies.items():
-        report = verify(trial.source.card, copied.root)
+        report = inspect_copy(trial.source.card, copied.root)
         if report.layout != name:
             yield f"the fixture of layout {name!r} is taken for {report.layout!r}"
 
@@ -121,16 +124,16 @@ def _layouts_are_told_apart(trial: _Trial) -> Iterator[str]:
 def _unseen_is_not_asked(trial: _Trial) -> Iterator[str]:
     card = trial.source.card
     text = (trial.source.folder / "card.toml").read_text(encoding="utf-8")
-    yield from admitted(card, text)
-    yield from too_wide(card)
+    yield from visibility_contradictions(card, text)
+    yield from overclaimed_slices(card)
 
 
 def _card_is_asked(trial: _Trial) -> Iterator[str]:
     card = trial.source.folder / "card.toml"
-    for key in unasked(trial.source):
+    for key in unused_card_keys(trial.source):
         yield f"{card}: adapter.py never asks for {key}; ask for it (own_card), or take it out"
     keys = {"numbers": tuple(trial.source.card.numbers), "names": tuple(trial.source.card.names)}
-    for key in uncommented(card.read_text(encoding="utf-8"), keys):
+    for key in uncommented_keys(card.read_text(encoding="utf-8"), keys):
         yield f"{card}: no comment says where {key} comes from; write it behind it or above it"
 
 
@@ -171,7 +174,7 @@ def _files_are_accounted_for(trial: _Trial) -> Iterator[str]:
 def _opens_what_the_card_names(trial: _Trial) -> Iterator[str]:
     card = trial.source.card
     for name, copied in trial.copies.items():
-        for file in opened_beside(trial.source, copied.root, name):
+        for file in undeclared_files(trial.source, copied.root, name):
             yield (
                 f"layout {name!r}: the adapter opens {file}, which no glob of the layout fits; add "
                 f"its glob to the layout under  expect  or  optional  of the card of {card.id}"

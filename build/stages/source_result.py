@@ -24,8 +24,8 @@ from medrcube.build.stages.raw_files import raw_files
 from medrcube.build.stages.render import RenderedPicture, RenderResult, recipe_id
 from medrcube.build.stages.samples import Sample
 from medrcube.build.stages.scan import Scan
-from medrcube.facts import Case, Problem
-from medrcube.names import harmless, shown
+from medrcube.facts import Case, QuarantineRow
+from medrcube.names import escape_bytes, escape_controls
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.contract import Source
 
@@ -63,8 +63,8 @@ class SourceBuild:
     cases: int
     absent: int
     absent_images: str
-    set_aside: tuple[Problem, ...]
-    problems: tuple[Problem, ...]
+    set_aside: tuple[QuarantineRow, ...]
+    problems: tuple[QuarantineRow, ...]
     words: Mapping[str, Mapping[str, int]]
     samples: tuple[Sample, ...]
     recipes: str
@@ -97,7 +97,7 @@ def build_source(
     queries: list[QuestionCandidate] = []
     grounds = CaseFactsCache(card=card)
     origin = origin_of(found.source, found.layout.layout)
-    problems: list[Problem] = [*found.remarks]
+    problems: list[QuarantineRow] = [*found.remarks]
     pictures: list[RenderedPicture] = []
     for case in found.cases:
         pictures.extend(results[case.key].pictures)
@@ -109,7 +109,7 @@ def build_source(
         queries.extend(derive_questions(card, case, mine, grounds=grounds))
     return SourceBuild(
         source=card.id,
-        layout=shown(found.layout.describe()),
+        layout=escape_bytes(found.layout.describe()),
         cases=len(found.cases),
         absent=len(found.absent),
         absent_images=_absent_images(found),
@@ -128,7 +128,7 @@ def _absent_images(found: Scan) -> str:
     text = io.StringIO()
     rows = zip(found.absent, found.absent_files, strict=True)
     csv.writer(text, lineterminator="\n").writerows(
-        (found.source.id, harmless(key), harmless(file)) for key, file in rows
+        (found.source.id, escape_controls(key), escape_controls(file)) for key, file in rows
     )
     return text.getvalue()
 

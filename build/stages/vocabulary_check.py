@@ -11,7 +11,7 @@ from itertools import combinations
 from pathlib import Path
 
 from medrcube.errors import MedrcubeError
-from medrcube.files.outside_tables import vocabulary_of
+from medrcube.files.outside_tables import using_vocabulary
 from medrcube.ontologies.relations import COLUMNS as RELATION_COLUMNS
 from medrcube.ontologies.relations import GROUP_COLUMNS, KINDS, Relations, load_relations
 from medrcube.ontologies.terms import COLUMNS, MATCHES, NO_TERM, Terms, load_terms, read_own
@@ -25,13 +25,13 @@ _IDS = (("hpo_id", "hpo_match"), ("radlex_id", "radlex_match"), ("icd11_code", "
 def missing_words(source: Source) -> Iterator[str]:
     """What is missing before the card and the tables beside it can be used, one sentence each."""
     try:
-        with vocabulary_of([]):
+        with using_vocabulary([]):
             shipped, related = load_terms(), load_relations()
         faults = list(_faults(source.folder, shipped, related))
         yield from faults
         if faults:
             return
-        with vocabulary_of([source.folder]):
+        with using_vocabulary([source.folder]):
             terms, relations = load_terms(), load_relations()
     except MedrcubeError as error:
         yield str(error)

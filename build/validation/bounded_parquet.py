@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from medrcube.errors import ReleaseError
-from medrcube.release_format.tree import opened
+from medrcube.release_format.tree import open_file
 
 _LARGEST_GROUP = 2**29
 """Bytes of a row group, once inflated: what a reader takes into memory at once."""
@@ -40,7 +40,7 @@ def read_batches(
         ReleaseError: it is no such file, or holds more than it may.
     """
     try:
-        with opened(root, root / name) as file:
+        with open_file(root, root / name) as file:
             # Read ahead, the pictures of a whole file would lie in memory.
             table = pq.ParquetFile(file, pre_buffer=False)
             if schema is not None and not table.schema_arrow.equals(schema):

@@ -18,7 +18,13 @@ from medrcube.build.validation.findings import FaultLog
 from medrcube.build.validation.png_check import FileCheck, check_files
 from medrcube.errors import ReleaseError
 from medrcube.release_format.errata import FILE as ERRATA
-from medrcube.release_format.tree import kind_of, leaves, opened, shown, stored_in_cache
+from medrcube.release_format.tree import (
+    file_kind,
+    leaves_folder,
+    open_file,
+    safe_repr,
+    stored_in_cache,
+)
 
 MOST_FILES = 2_000_000
 """Of a tree with more files no more are looked at."""
@@ -54,7 +60,7 @@ def files_of(root: Path, findings: FaultLog) -> frozenset[str]:
                 for entry in entries:
                     _sort(root, f"{folder}{entry.name}", entry, (files, folders), findings)
         except OSError as error:
-            findings.add("special", f"{shown(folder)}: cannot be read ({error.strerror})")
+            findings.add("special", f"{safe_repr(folder)}: cannot be read ({error.strerror})")
         if len(files) + len(folders) > MOST_FILES:
             findings.add("too-many-files", f"more than {MOST_FILES:,} files")
             break
@@ -109,7 +115,7 @@ def _sort(
 ) -> None:
     files, folders = found
     if not name.isprintable():
-        findings.add("file-name", shown(name))
+        findings.add("file-name", safe_repr(name))
     elif entry.is_symlink():
         if stored_in_cache(root, root / name) and entry.is_file():
             files.add(name)
@@ -121,21 +127,21 @@ def _sort(
         files.add(name)
     else:
         state = entry.stat(follow_symlinks=False)
-        findings.add("special", f"{name}: is {kind_of(state)} ({stat.filemode(state.st_mode)})")
+        findings.add("special", f"{name}: is {file_kind(state)} ({stat.filemode(state.st_mode)})")
 
 
 def _list(root: Path, name: str, findings: FaultLog) -> dict[str, str]:
     sums: dict[str, str] = {}
     try:
-        with opened(root, root / name, largest=_LARGEST_LIST) as file:
+        with open_file(root, root / name, largest=_LARGEST_LIST) as file:
             lines = file.read().decode().split("\n")
     except (ReleaseError, UnicodeDecodeError) as error:
         findings.add("sums", f"{name}: {error}")
         return sums
     for number, line in enumerate(lines[:-1] if not lines[-1] else lines, 1):
         match = _LINE.fullmatch(line)
-        if match is None or leaves(match[2]):
-            findings.add("sums", f"{name} line {number}: {shown(line)}")
+        if match is None or leaves_folder(match[2]):
+            findings.add("sums", f"{name} line {number}: {safe_repr(line)}")
         elif match[2] in sums:
             findings.add("sums", f"{name} line {number}: {match[2]} is listed twice")
         else:

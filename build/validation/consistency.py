@@ -17,9 +17,9 @@ from medrcube.build.release.review_verdicts import LET_THROUGH
 from medrcube.build.validation.bounded_parquet import read_table
 from medrcube.build.validation.findings import FaultLog
 from medrcube.errors import ReleaseError
-from medrcube.release_format.rows import LETTERS, Row
+from medrcube.release_format.rows import LETTERS, ReleaseRow
 from medrcube.release_format.strict_json import BadJsonError, read_document
-from medrcube.release_format.tree import opened, shown
+from medrcube.release_format.tree import open_file, safe_repr
 from medrcube.taxonomy import Task
 
 ITEMS = "items.parquet"
@@ -41,7 +41,7 @@ class TableRow:
         where: table and number, for messages.
     """
 
-    row: Row
+    row: ReleaseRow
     written: Mapping[str, Any]
     folder: str
     where: str
@@ -99,11 +99,11 @@ def check_items(
             if told[name] != known[name]:
                 findings.add(
                     "items-differ",
-                    f"{placed.where}: {name} is {shown(told[name])}, in {ITEMS} "
-                    f"{shown(known[name])}",
+                    f"{placed.where}: {name} is {safe_repr(told[name])}, in {ITEMS} "
+                    f"{safe_repr(known[name])}",
                 )
     for name in sorted(records):
-        findings.add("items-differ", f"{shown(name)} of {ITEMS} is in no test.json")
+        findings.add("items-differ", f"{safe_repr(name)} of {ITEMS} is in no test.json")
 
 
 def check_licences(tree: Path, rows: Sequence[TableRow], findings: FaultLog) -> None:
@@ -113,7 +113,7 @@ def check_licences(tree: Path, rows: Sequence[TableRow], findings: FaultLog) -> 
         for licence in read_licences(tree):
             flag = restricted.pop(licence.id, None)
             if flag is None:
-                findings.add("licence-table", f"{shown(licence.id)}: twice, or no item")
+                findings.add("licence-table", f"{safe_repr(licence.id)}: twice, or no item")
             elif not licence.licence.strip():
                 findings.add("licence-table", f"{licence.id}: has no licence")
             elif licence.redistribute == flag:
@@ -127,7 +127,7 @@ def check_licences(tree: Path, rows: Sequence[TableRow], findings: FaultLog) -> 
         findings.add("licence-table", str(error))
         return
     for name in sorted(restricted):
-        findings.add("licence-table", f"{shown(name)}: is not in {LICENCES}")
+        findings.add("licence-table", f"{safe_repr(name)}: is not in {LICENCES}")
 
 
 def check_audit(
@@ -145,7 +145,7 @@ def check_audit(
         The audit; empty where it cannot be read.
     """
     try:
-        with opened(tree, tree / AUDIT, largest=_LARGEST_AUDIT) as file:
+        with open_file(tree, tree / AUDIT, largest=_LARGEST_AUDIT) as file:
             audit = read_document(file.read())
     except (ReleaseError, BadJsonError) as error:
         findings.add("audit", f"{AUDIT}: {error}")
@@ -155,7 +155,7 @@ def check_audit(
         findings.add("audit", f"{AUDIT}: has no list of failures")
         return {}
     for failure in failures:
-        findings.add("audit-failed", shown(failure))
+        findings.add("audit-failed", safe_repr(failure))
     review = audit.get("review")
     if not isinstance(review, dict):
         findings.add("audit", f"{AUDIT}: does not say what was reviewed")
@@ -166,7 +166,7 @@ def check_audit(
     for name, count in counted.items():
         if review.get(name) != count:
             findings.add(
-                "audit-count", f"{AUDIT}: {name} is {shown(review.get(name))}, found {count:,}"
+                "audit-count", f"{AUDIT}: {name} is {safe_repr(review.get(name))}, found {count:,}"
             )
     return audit
 
@@ -233,4 +233,4 @@ def _texts(options: Any) -> list[str]:
 
 def _task(text: Any) -> str:
     known: Iterable[Task] = Task
-    return next((task.value for task in known if text == task.value), shown(text))
+    return next((task.value for task in known if text == task.value), safe_repr(text))

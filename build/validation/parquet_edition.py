@@ -15,7 +15,7 @@ from medrcube.build.validation.png_check import FileCheck
 from medrcube.errors import ReleaseError
 from medrcube.release_format.item_facts import ItemFacts
 from medrcube.release_format.rows import FIELDS
-from medrcube.release_format.tree import shown
+from medrcube.release_format.tree import safe_repr
 
 
 def check_edition(
@@ -54,7 +54,7 @@ def check_edition(
     for item, placed in sorted(left.items()):
         if private and (placed.folder, item) in withdrawn:
             continue
-        findings.add("edition-differs", f"{shown(item)} is in no file of {DATA}/")
+        findings.add("edition-differs", f"{safe_repr(item)} is in no file of {DATA}/")
 
 
 def _check(
@@ -67,20 +67,22 @@ def _check(
     private: bool,
 ) -> None:
     if placed is None:
-        findings.add("edition-differs", f"{name}: {shown(row['id'])} is no item, or stands twice")
+        findings.add(
+            "edition-differs", f"{name}: {safe_repr(row['id'])} is no item, or stands twice"
+        )
         return
     for field in FIELDS:
         if row[field] != placed.written.get(field):
-            findings.add("edition-differs", f"{name}: {shown(row['id'])} has another {field}")
+            findings.add("edition-differs", f"{name}: {safe_repr(row['id'])} has another {field}")
     picture = None if row["image"] is None else row["image"]["bytes"]
     if placed.row.restricted:
         if picture is not None and not private:
-            findings.add("restricted-picture", f"{name}: {shown(row['id'])}")
+            findings.add("restricted-picture", f"{name}: {safe_repr(row['id'])}")
         if picture is None or not private:
             return
     known = seen.get(placed.image or "")
     if picture is None or known is None or hashlib.sha256(picture).hexdigest() != known.sha256:
-        findings.add("edition-differs", f"{name}: {shown(row['id'])} has another picture")
+        findings.add("edition-differs", f"{name}: {safe_repr(row['id'])} has another picture")
 
 
 def _check_told(
@@ -88,4 +90,4 @@ def _check_told(
 ) -> None:
     for column in TOLD if told else ():
         if row[column] != getattr(told, column):
-            findings.add("edition-differs", f"{name}: {shown(row['id'])} has another {column}")
+            findings.add("edition-differs", f"{name}: {safe_repr(row['id'])} has another {column}")

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from medrcube.build.pixels.pixel_hash import pixel_hash
 from medrcube.errors import ReleaseError
-from medrcube.release_format.tree import LARGEST_PICTURE, opened
+from medrcube.release_format.tree import LARGEST_PICTURE, open_file
 
 MOST_PIXELS = 89_478_485
 """Pillow takes a larger picture for a bomb."""
@@ -56,7 +56,7 @@ class FileCheck:
 def check_file(root: Path, name: str, *, picture: bool) -> FileCheck:
     """Read one file of a tree, and decode it where it should be a picture."""
     try:
-        with opened(root, root / name) as file:
+        with open_file(root, root / name) as file:
             if not picture:
                 return FileCheck(name=name, sha256=_digest(file))
             return _picture(name, file)

@@ -10,7 +10,7 @@ from medrcube.build.validation.consistency import TableRow
 from medrcube.build.validation.findings import FaultLog
 from medrcube.errors import ReleaseError
 from medrcube.release_format.item_facts import ITEMS, ItemFacts, read_item_facts
-from medrcube.release_format.tree import shown
+from medrcube.release_format.tree import safe_repr
 
 
 def check_units(
@@ -31,11 +31,11 @@ def check_units(
     for placed in rows:
         row = left.pop((placed.folder, placed.row.id), None)
         if row is None:
-            findings.add("item-facts", f"{placed.where}: {shown(placed.row.id)} has no row")
+            findings.add("item-facts", f"{placed.where}: {safe_repr(placed.row.id)} has no row")
         else:
             told.append((placed, row))
     for _, name in sorted(left):
-        findings.add("item-facts", f"{shown(name)} of {ITEMS} is in no test.json")
+        findings.add("item-facts", f"{safe_repr(name)} of {ITEMS} is in no test.json")
     if told and not any(row.unit for _, row in told):
         findings.add("units-missing", ITEMS)
     else:

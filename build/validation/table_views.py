@@ -14,7 +14,7 @@ import pandas as pd
 
 from medrcube.facts import Grade
 from medrcube.ontologies.label_words import normalise
-from medrcube.release_format.rows import LETTERS, Row
+from medrcube.release_format.rows import LETTERS, ReleaseRow
 
 _KEY = "key"
 
@@ -42,7 +42,7 @@ def item_view(items: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([view, counts], axis=1)
 
 
-def record_view(rows: Iterable[tuple[Row, Mapping[str, Any]]]) -> pd.DataFrame:
+def record_view(rows: Iterable[tuple[ReleaseRow, Mapping[str, Any]]]) -> pd.DataFrame:
     """Rows of every ``test.json``, read and as written."""
     columns = ("id", "dataset", "image_path", "question", "correct_index", "restricted", "texts")
     table = [

@@ -49,7 +49,7 @@ from medrcube.errors import ReleaseError
 from medrcube.release_format.errata import read_errata
 from medrcube.release_format.rows import BadRowError, departures, read_row
 from medrcube.release_format.strict_json import BadJsonError, read_list
-from medrcube.release_format.tree import TABLE, opened, shown, tables_of
+from medrcube.release_format.tree import TABLE, find_tables, open_file, safe_repr
 
 PROOFS = (SUMS, RECIPES, ITEMS, AUDIT, LICENCES)
 """What a release of medrcube holds beside its sources."""
@@ -135,7 +135,7 @@ def validate(root: Path, stages: Stages, *, workers: int, with_gx: bool = False)
         ReleaseError: ``root`` is no folder of a release.
         MissingExtraError: Great Expectations is wanted and not installed.
     """
-    tables = tables_of(root)
+    tables = find_tables(root)
     foreign = not any((root / name).exists() for name in PROOFS)
     findings = FaultLog(foreign=foreign)
     files = files_of(root, findings)
@@ -196,7 +196,7 @@ def _rows(root: Path, tables: Iterable[Path], findings: FaultLog) -> list[TableR
     for table in tables:
         name = table.relative_to(root).as_posix()
         try:
-            with opened(root, table) as file:
+            with open_file(root, table) as file:
                 rows.extend(_sound(read_list(file), table, name, findings))
         except BadJsonError as error:
             findings.add("table", f"{name}: {error}")
@@ -206,7 +206,7 @@ def _rows(root: Path, tables: Iterable[Path], findings: FaultLog) -> list[TableR
         for fault in departures(placed.written):
             findings.add(fault.rule, f"{placed.where}: {fault.message}")
         if placed.row.dataset != placed.folder:
-            findings.add("folder", f"{placed.where}: dataset is {shown(placed.row.dataset)}")
+            findings.add("folder", f"{placed.where}: dataset is {safe_repr(placed.row.dataset)}")
     return rows
 
 

@@ -24,7 +24,7 @@ from medrcube.build.viewer.pixels import NEIGHBOURS, ViewerCopy, viewer_copy
 from medrcube.errors import MedrcubeError, ReadError
 from medrcube.facts import ImageRef
 from medrcube.files.atomic import PRIVATE, private_folder, replacing
-from medrcube.names import shown
+from medrcube.names import escape_bytes
 from medrcube.sources._formats.dicom_headers import in_slice_order
 from medrcube.taxonomy import Modality
 
@@ -225,4 +225,4 @@ def _write(folder: Path, plane: NDArray[np.uint16]) -> str:
 
 def fault_of(sample: Sample, told: str) -> str:
     """Why a picture has no copy, in words."""
-    return f"{sample.source}: {shown(sample.case)}: no viewer copy: {shown(told)}"
+    return f"{sample.source}: {escape_bytes(sample.case)}: no viewer copy: {escape_bytes(told)}"

@@ -32,7 +32,7 @@ from medrcube.build.viewer.case_copies import (
 )
 from medrcube.build.viewer.table import TABLE, read_copies
 from medrcube.console.counts import counted
-from medrcube.files.atomic import PRIVATE, private_folder, sweep, write_text
+from medrcube.files.atomic import PRIVATE, private_folder, remove_partial_files, write_text
 from medrcube.workspace import Workspace
 
 __all__ = ["ViewerReport", "update_copies"]
@@ -93,7 +93,7 @@ def update_copies(
     """
     folder = workspace.viewer
     private_folder(folder)
-    sweep(folder)
+    remove_partial_files(folder)
     asked = {item.sample for item in items}
     wanted = {it.id: it for it in samples if it.id in asked and _single(it)}
     known = {

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from medrcube.errors import ModelError
 from medrcube.evaluate.models.protocol import AnswerError, RejectedError, TransientError
-from medrcube.model_endpoint import one_line, scrub
+from medrcube.model_endpoint import printable_line, scrub
 
 __all__ = ["EndpointProblem", "Sender", "read_problem"]
 
@@ -80,13 +80,13 @@ def read_problem(status: int, body: object) -> EndpointProblem:
     outer = body[0] if isinstance(body, list) and body else body
     error = outer.get("error", outer) if isinstance(outer, Mapping) else outer
     if not isinstance(error, Mapping):
-        return EndpointProblem(status=status, message=one_line(str(error or ""), _LONGEST))
+        return EndpointProblem(status=status, message=printable_line(str(error or ""), _LONGEST))
     within = error.get("innererror")
     names = (
         within.get("code") if isinstance(within, Mapping) else None,
         *(error.get(name) for name in ("code", "status", "type")),
     )
-    message = one_line(str(error.get("message") or error.get("detail") or error), _LONGEST)
+    message = printable_line(str(error.get("message") or error.get("detail") or error), _LONGEST)
     param = error.get("param")
     field = _FIELD.search(f" {message}") if _UNWANTED.search(message) else None
     return EndpointProblem(

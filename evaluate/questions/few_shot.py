@@ -28,7 +28,7 @@ from medrcube.evaluate.models.protocol import Json
 from medrcube.evaluate.questions.conditions import Presentation
 from medrcube.evaluate.questions.perceptual_hashes import perceptual_hashes
 from medrcube.evaluate.runner.example_store import StoredExamples
-from medrcube.perceptual_hash import DISTANCE
+from medrcube.perceptual_hash import MAX_DISTANCE
 
 __all__ = ["MOST", "RULE", "ExamplePool", "FewShotSettings", "example_pool"]
 
@@ -207,7 +207,7 @@ class _ExampleFilter:
         units, look = self.pool.units.get(image, frozenset()), self.pool.looks[image]
         if item.name in self.names or image in self.images or self.units & units:
             return False
-        if any((look ^ other).bit_count() <= DISTANCE for other in self.looks):
+        if any((look ^ other).bit_count() <= MAX_DISTANCE for other in self.looks):
             return False
         self.images.add(image)
         self.units |= units

@@ -13,7 +13,7 @@ from medrcube.evaluate.image_files import UnusablePictureError, read_picture
 try:
     from PIL import Image
 
-    from medrcube.perceptual_hash import hash_of, shrunk
+    from medrcube.perceptual_hash import dct_hashes, thumbnail
 except ImportError as error:
     raise MissingExtraError(error.name or "numpy", "evaluate") from error
 
@@ -42,7 +42,7 @@ def _hash_image(benchmark: Benchmark, image: str) -> int | None:
     try:
         data = read_picture(benchmark.root / image, root=benchmark.root).data
         with Image.open(BytesIO(data)) as picture:
-            return int(hash_of(shrunk(picture)[None])[0])
+            return int(dct_hashes(thumbnail(picture)[None])[0])
     except (
         UnusablePictureError,
         OSError,

@@ -50,7 +50,7 @@ from medrcube.evaluate.scoring import (
     score_attempts,
     withdrawn_items,
 )
-from medrcube.release_format.errata import digest_of
+from medrcube.release_format.errata import errata_digest
 
 __all__ = [
     "FAILURE_GATE",
@@ -281,7 +281,7 @@ def _score(out: Path, manifest: Mapping[str, Any]) -> None:
     stamp = {
         "attempts": attempts_path(out).stat().st_size,
         "listed": manifest["listed"],
-        "withdrawn": digest_of(withdrawn_items(out)),
+        "withdrawn": errata_digest(withdrawn_items(out)),
     }
     if manifest.get("scored") != stamp or not _has_scores(out):
         score(out)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.evaluate.dataset import BenchmarkItem
-from medrcube.release_format.tree import opened, state_of
+from medrcube.release_format.tree import open_file, stat_file
 
 TABLE = "items.parquet"
 
@@ -46,14 +46,14 @@ def read_evidence(root: Path, items: tuple[BenchmarkItem, ...]) -> dict[str, Evi
         ReleaseError: a link leads out of the release.
     """
     path = root / TABLE
-    if state_of(root, path) is None:
+    if stat_file(root, path) is None:
         return {}
     try:
         import pyarrow as pa  # noqa: PLC0415 - only where it is installed
         import pyarrow.parquet as pq  # noqa: PLC0415
     except ImportError:
         return {}
-    with opened(root, path) as file:
+    with open_file(root, path) as file:
         try:
             rows = {row["id"]: row for row in pq.read_table(file).to_pylist()}
         except (pa.ArrowException, OSError, KeyError):

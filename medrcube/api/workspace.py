@@ -22,7 +22,7 @@ from medrcube.build.release.write import release as write_release
 from medrcube.build.workspace_sources import workspace_sources
 from medrcube.console.progress import Reporter
 from medrcube.errors import MedrcubeError, WorkspaceError
-from medrcube.sources._framework.layout import check_root, require_fit, verify
+from medrcube.sources._framework.layout import check_root, inspect_copy, require_fit
 from medrcube.sources.registry import find_sources, get_source
 from medrcube.workspace import Workspace as Folder
 from medrcube.workspace import init_workspace
@@ -249,5 +249,5 @@ def create_workspace(
     for name, root in roots.items():
         card = get_source(known, name).card
         check_root(card, root)
-        require_fit(verify(card, root))
+        require_fit(inspect_copy(card, root))
     return Workspace(init_workspace(Path(path), roots))

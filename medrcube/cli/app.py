@@ -27,7 +27,7 @@ from medrcube.cli.validate import validate
 from medrcube.console.counts import counted
 from medrcube.errors import MedrcubeError, MissingExtraError
 from medrcube.files.atomic import OTHERS_WRITE
-from medrcube.names import harmless
+from medrcube.names import escape_controls
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,13 +83,13 @@ def main() -> None:
     try:
         app()
     except MedrcubeError as error:
-        end_in_error(harmless(str(error)), error.exit_code)
+        end_in_error(escape_controls(str(error)), error.exit_code)
     except ModuleNotFoundError as error:
         name = (error.name or "").partition(".")[0]
         if name not in EXTRA_OF:
             raise
         missing = MissingExtraError(name, _extra_of(name, error))
-        end_in_error(harmless(str(missing)), missing.exit_code)
+        end_in_error(escape_controls(str(missing)), missing.exit_code)
     except KeyboardInterrupt as stop:
         end_interrupted(stop)
     except SystemExit as end:
@@ -154,7 +154,7 @@ def build(
     from medrcube.console.progress import Reporter
     from medrcube.sources._framework.layout import check_root
     from medrcube.sources.registry import find_sources, get_source
-    from medrcube.workspace import CONFIG, init_workspace, open_workspace, remember_folders
+    from medrcube.workspace import CONFIG, add_source_folders, init_workspace, open_workspace
 
     reporter = Reporter(json_output=json_output)
     where = _engine(engine, scheduler, workers)
@@ -165,7 +165,7 @@ def build(
     if roots and not (directory / CONFIG).exists():
         init_workspace(directory, _fitting(found, roots))
         reporter.note(f"made {directory / CONFIG}")
-    remember_folders(directory, extra or ())
+    add_source_folders(directory, extra or ())
     workspace = open_workspace(directory).with_sources(roots)
     settings = workspace.settings
     settings = replace(
@@ -286,14 +286,14 @@ def _fitting(sources: Mapping[str, Source], roots: Mapping[str, Path]) -> dict[s
         SourceError: none of them does.
     """
     from medrcube.errors import SourceError
-    from medrcube.sources._framework.layout import require_fit, verify
+    from medrcube.sources._framework.layout import inspect_copy, require_fit
     from medrcube.sources.registry import get_source
 
     fitting: dict[str, Path] = {}
     refused: list[str] = []
     for name, root in roots.items():
         try:
-            require_fit(verify(get_source(sources, name).card, root))
+            require_fit(inspect_copy(get_source(sources, name).card, root))
             fitting[name] = root
         except SourceError as error:
             refused.append(str(error))

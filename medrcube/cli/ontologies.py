@@ -10,7 +10,7 @@ import typer
 
 from medrcube.cli.options.shared import Json, Wide
 from medrcube.errors import MedrcubeError
-from medrcube.ontologies.knowledge_protocol import CHECKED
+from medrcube.ontologies.knowledge_protocol import CHECKED_EDITIONS
 from medrcube.ontologies.licences import LICENCES
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from medrcube.console.progress import Advance, Reporter
     from medrcube.ontologies.concept_records import Ontology
-    from medrcube.ontologies.index import Index
-    from medrcube.ontologies.index.compile import Given
+    from medrcube.ontologies.index import OntologyIndex
+    from medrcube.ontologies.index.compile import OntologyInput
 
 _CHILDREN = 20
 """Children that people are shown; programs get all."""
@@ -30,7 +30,9 @@ def _unwrapped(text: str) -> str:
     return "\b\n" + textwrap.fill(text, 76, break_on_hyphens=False)
 
 
-STATEMENTS = "\n\n".join(_unwrapped(LICENCES[name].statement(it)) for name, it in CHECKED.items())
+STATEMENTS = "\n\n".join(
+    _unwrapped(LICENCES[name].statement(it)) for name, it in CHECKED_EDITIONS.items()
+)
 """What each licence asks every user to carry."""
 
 ontologies_app = typer.Typer(
@@ -77,8 +79,8 @@ def make_index(
 
     from medrcube.console.progress import Reporter
     from medrcube.ontologies.concept_records import HPO, ICD11, RADLEX, SSSOM
-    from medrcube.ontologies.index import DEFAULT_INDEX, Index
-    from medrcube.ontologies.index.compile import Given, compile_index, up_to_date
+    from medrcube.ontologies.index import DEFAULT_INDEX, OntologyIndex
+    from medrcube.ontologies.index.compile import OntologyInput, compile_index, up_to_date
 
     reporter = Reporter(json_output=json_output)
     started = time.monotonic()
@@ -86,7 +88,7 @@ def make_index(
     named = ((HPO, hpo), (RADLEX, radlex), (ICD11, icd11))
     stated = _versions(version, [ontology for ontology, file in named if file is not None])
     files = [
-        Given(ontology=ontology, path=file, version=stated.get(ontology, ""))
+        OntologyInput(ontology=ontology, path=file, version=stated.get(ontology, ""))
         for ontology, file in named
         if file is not None
     ]
@@ -95,7 +97,7 @@ def make_index(
             "no ontology is named: give at least one of --hpo, --radlex and --icd11, each with "
             "your own copy of the file"
         )
-    files += [Given(ontology=SSSOM, path=file) for file in mapping or ()]
+    files += [OntologyInput(ontology=SSSOM, path=file) for file in mapping or ()]
     for file in files:
         if not file.path.exists():
             raise MedrcubeError(f"{file.path}: there is no such file; check the path")
@@ -104,7 +106,7 @@ def make_index(
         with reporter.stage("index", len(files) + 1) as advance:
             compile_index(out, _read(files, advance))
             advance()
-    with Index(out) as index:
+    with OntologyIndex(out) as index:
         _show_holdings(index, reporter)
         seconds = time.monotonic() - started
         reporter.result(
@@ -144,11 +146,11 @@ def search(
     from dataclasses import asdict
 
     from medrcube.console.progress import Reporter
-    from medrcube.ontologies.index import Index
+    from medrcube.ontologies.index import OntologyIndex
 
     reporter = Reporter(json_output=json_output)
     wanted = " ".join(text)
-    with Index(find_index(index)) as opened:
+    with OntologyIndex(find_index(index)) as opened:
         hits = opened.search(wanted, limit, ontology=ontology)
     if hits:
         reporter.table(
@@ -177,12 +179,12 @@ def show(
 ) -> None:
     """Show one concept: names, neighbours, the labels that point at it, its licence."""
     from medrcube.console.progress import Reporter
-    from medrcube.ontologies.index import Index
+    from medrcube.ontologies.index import OntologyIndex
     from medrcube.ontologies.index.concept_page import describe
 
     reporter = Reporter(json_output=json_output)
     path = find_index(index)
-    with Index(path) as opened:
+    with OntologyIndex(path) as opened:
         page = describe(opened, identity)
     if page is None:
         raise MedrcubeError(
@@ -208,13 +210,13 @@ def check(
     from dataclasses import asdict
 
     from medrcube.console.progress import Reporter
-    from medrcube.ontologies.index import Index
+    from medrcube.ontologies.index import OntologyIndex
     from medrcube.ontologies.term_validation import BROKEN, check_terms
     from medrcube.ontologies.terms import load_terms
 
     reporter = Reporter(json_output=json_output)
     terms = load_terms()
-    with Index(find_index(index)) as opened:
+    with OntologyIndex(find_index(index)) as opened:
         findings = check_terms(terms, opened)
         editions = {it.ontology: it.version for it in opened.editions}
     shown = [it for it in findings if everything or not it.known]
@@ -248,7 +250,7 @@ def find_index(given: Path | None) -> Path:
     return stated or Path(DEFAULT_INDEX)
 
 
-def _read(files: Sequence[Given], advance: Advance) -> Iterator[Ontology]:
+def _read(files: Sequence[OntologyInput], advance: Advance) -> Iterator[Ontology]:
     from medrcube.ontologies.readers import open_ontology
 
     for file in files:
@@ -269,7 +271,7 @@ def _versions(values: list[str] | None, named: Sequence[str]) -> dict[str, str]:
     return stated
 
 
-def _show_holdings(index: Index, reporter: Reporter) -> None:
+def _show_holdings(index: OntologyIndex, reporter: Reporter) -> None:
     reporter.table(
         ("ontology", "version", "concepts", "names", "obsolete", "mappings", "remarks"),
         [

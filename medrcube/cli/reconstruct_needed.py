@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from medrcube.console.counts import in_bytes
 from medrcube.errors import MedrcubeError
-from medrcube.names import name_of
+from medrcube.names import text_to_name
 
 if TYPE_CHECKING:
     from medrcube.build.reconstruction.needed_files import NeededFiles
@@ -49,7 +49,7 @@ def list_needed(
     if out is not None:
         for it in lists:
             path = out / f"{it.source}.txt"
-            write_bytes(path, os.fsencode(name_of(it.text())))
+            write_bytes(path, os.fsencode(text_to_name(it.text())))
             reporter.result(f"wrote {path}")
     reporter.data({"release": str(release), "sources": {it.source: it.stated() for it in lists}})
 

@@ -95,7 +95,7 @@ def validate(
 
     from medrcube.build.stages.scan import inspect_tree, scan
     from medrcube.console.progress import Reporter
-    from medrcube.sources._framework.layout import compare
+    from medrcube.sources._framework.layout import compare_layouts
     from medrcube.sources._framework.raw_tree.roots import describe_root
     from medrcube.sources.registry import find_sources, get_source
 
@@ -103,7 +103,7 @@ def validate(
     source = get_source(find_sources(extra or ()), name)
     with reporter.stage("files", None) as advance:
         tree = inspect_tree(source, root, advance)
-    report = compare(source.card, tree.seen)
+    report = compare_layouts(source.card, tree.seen)
     told = (f"{report.describe()} ({report.seconds:.2f} s)", describe_root(root, report.root))
     reporter.result("; ".join(filter(None, told)))
     cases, codes = 0, Counter[str]()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from medrcube.console.progress import Reporter
     from medrcube.sources._framework.card import Card
     from medrcube.sources._framework.contract import Source
-    from medrcube.sources._homes.protocol import Brought
+    from medrcube.sources._homes.protocol import DownloadedFile
 
 _SHOWN = 10
 """Files that are not there of which people are told; programs get all."""
@@ -48,9 +48,9 @@ def get(
     to people alone, the steps are shown. Status 0: all is there; 1: something is not; 2: wrong use.
     """
     from medrcube.console.progress import Reporter
-    from medrcube.sources._homes.get import commands
-    from medrcube.sources._homes.get import get as bring
-    from medrcube.sources._homes.protocol import Order
+    from medrcube.sources._homes.get import download as bring
+    from medrcube.sources._homes.get import unpack_commands
+    from medrcube.sources._homes.protocol import DownloadRequest
     from medrcube.sources.registry import find_sources, get_source
 
     if needed is not None and listed is not None:
@@ -66,8 +66,8 @@ def get(
         reporter.note(f"{name}: nothing is wanted")
         return
     _accept(card, licence, reporter)
-    done = bring(card, card.home, Order(folder=to.absolute(), wanted=wanted), reporter)
-    left = commands(card.home, to, done)
+    done = bring(card, card.home, DownloadRequest(folder=to.absolute(), wanted=wanted), reporter)
+    left = unpack_commands(card.home, to, done)
     _show(done, reporter)
     for number, step in enumerate((*(f"Run  {it}" for it in left), *card.home.then), 1):
         reporter.result(f"  {number}. {step}")
@@ -147,7 +147,7 @@ def _show_steps(card: Card, to: Path, reporter: Reporter) -> None:
     reporter.data({**told, "files": [], "commands": [], "then": list(card.access.steps)})
 
 
-def _show(done: Sequence[Brought], reporter: Reporter) -> None:
+def _show(done: Sequence[DownloadedFile], reporter: Reporter) -> None:
     counts = Counter(file.status for file in done)
     reporter.result(", ".join(f"{count:,} {status}" for status, count in counts.items()))
     absent = [file for file in done if not file.there]

@@ -26,7 +26,7 @@ from rich.table import Table
 from rich.text import Text
 
 from medrcube.console.table_widths import GAP, fitted
-from medrcube.names import harmless
+from medrcube.names import escape_controls
 
 PLAIN_INTERVAL = 10.0
 """Seconds between two plain progress lines."""
@@ -92,12 +92,12 @@ class Reporter:
     def note(self, text: str) -> None:
         """A line for people, not part of the result."""
         if not self._quiet:
-            self._err.print(harmless(text), markup=False)
+            self._err.print(escape_controls(text), markup=False)
 
     def result(self, text: str) -> None:
         """A line of the result; left out where a program reads."""
         if not self.json_output:
-            self._out.print(harmless(text), markup=False)
+            self._out.print(escape_controls(text), markup=False)
 
     def table(
         self, columns: Sequence[str], rows: Sequence[Sequence[object]], *, clip: bool = False
@@ -116,7 +116,8 @@ class Reporter:
         if self.json_output:
             return
         cells = [
-            [f"{v:,}" if isinstance(v, int) else harmless(str(v)) for v in row] for row in rows
+            [f"{v:,}" if isinstance(v, int) else escape_controls(str(v)) for v in row]
+            for row in rows
         ]
         natural = [
             max(cell_len(line) for text in column for line in text.splitlines() or [""])

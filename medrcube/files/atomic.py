@@ -103,7 +103,7 @@ def replacing(path: Path, *, sync: bool = True, mode: int = SHARED) -> Iterator[
             temporary.unlink(missing_ok=True)
 
 
-def sweep(folder: Path) -> None:
+def remove_partial_files(folder: Path) -> None:
     """Remove what a killed process left half written in ``folder`` and its direct subfolders."""
     for pattern in (f".*{PARTIAL}", f"*/.*{PARTIAL}"):
         for rest in folder.glob(pattern):

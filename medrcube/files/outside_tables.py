@@ -1,8 +1,8 @@
-"""Tables of terms, relations and groups that lie in source folders outside the package.
+"""Active vocabulary: term, relation and group tables in source folders outside the package.
 
-Which of them hold is a value of the context that a command, a build or a thread runs in:
-``vocabulary_of`` lets those of some folders hold for a while, so that two workspaces in one process
-never see each other's words.
+The active tables are a context variable of the command, build or thread: ``using_vocabulary``
+activates those of some folders for a block, so that two workspaces in one process never see each
+other's words.
 """
 
 from __future__ import annotations
@@ -14,7 +14,14 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["OWN_TABLES", "Vocabulary", "digest_of", "held", "hold", "vocabulary_of"]
+__all__ = [
+    "OWN_TABLES",
+    "Vocabulary",
+    "activate_vocabulary",
+    "active_vocabulary",
+    "tables_digest",
+    "using_vocabulary",
+]
 
 OWN_TABLES = ("terms.csv", "relations.csv", "groups.csv")
 
@@ -32,24 +39,24 @@ class Vocabulary:
     @classmethod
     def of(cls, folders: Iterable[Path]) -> Vocabulary:
         """The tables that lie in some source folders."""
-        return cls(tuple((it, digest) for it in folders if (digest := digest_of(it))))
+        return cls(tuple((it, digest) for it in folders if (digest := tables_digest(it))))
 
 
 _HELD: ContextVar[Vocabulary] = ContextVar("held", default=Vocabulary())  # noqa: B039  # frozen
 
 
-def held() -> Vocabulary:
+def active_vocabulary() -> Vocabulary:
     """The tables that hold here."""
     return _HELD.get()
 
 
-def hold(folders: Iterable[Path]) -> None:
+def activate_vocabulary(folders: Iterable[Path]) -> None:
     """Let the tables of these source folders hold from here on, and those of no other."""
     _HELD.set(Vocabulary.of(folders))
 
 
 @contextmanager
-def vocabulary_of(folders: Iterable[Path]) -> Iterator[None]:
+def using_vocabulary(folders: Iterable[Path]) -> Iterator[None]:
     """Let the tables of these source folders hold meanwhile, and those of no other."""
     token = _HELD.set(Vocabulary.of(folders))
     try:
@@ -58,7 +65,7 @@ def vocabulary_of(folders: Iterable[Path]) -> Iterator[None]:
         _HELD.reset(token)
 
 
-def digest_of(folder: Path) -> str:
+def tables_digest(folder: Path) -> str:
     """Hash of the tables in a source folder; empty where it has none."""
     digest, found = hashlib.sha256(), False
     for name in OWN_TABLES:

@@ -18,13 +18,13 @@ from pathlib import Path
 
 from medrcube.errors import ReleaseError
 from medrcube.files.atomic import write_text
-from medrcube.release_format.tree import opened, shown, state_of
+from medrcube.release_format.tree import open_file, safe_repr, stat_file
 
 __all__ = [
     "FILE",
     "Erratum",
     "add_errata",
-    "digest_of",
+    "errata_digest",
     "errata_text",
     "parse_errata",
     "read_errata",
@@ -69,15 +69,19 @@ class Erratum:
         if not self.dataset or not self.id:
             return "names no item; expected dataset and id"
         if _ROLE.fullmatch(self.by) is None:
-            return f"by is {shown(self.by)}; expected a role, such as maintainer, and no address"
+            return (
+                f"by is {safe_repr(self.by)}; expected a role, such as maintainer, and no address"
+            )
         try:
             date.fromisoformat(self.on)
         except ValueError:
-            return f"on is {shown(self.on)}; expected a day, YYYY-MM-DD"
+            return f"on is {safe_repr(self.on)}; expected a day, YYYY-MM-DD"
         for name, most in (("why", LONGEST_WHY), ("reference", LONGEST_REFERENCE)):
             text = getattr(self, name)
             if len(text) > most or (text and not text.isprintable()):
-                return f"{name} is {shown(text)}; expected one line of at most {most} characters"
+                return (
+                    f"{name} is {safe_repr(text)}; expected one line of at most {most} characters"
+                )
         return None if self.why.strip() else "why is empty; expected what is wrong with the item"
 
 
@@ -91,9 +95,9 @@ def read_errata(root: Path) -> tuple[Erratum, ...]:
         ReleaseError: it is no such list; names the line.
     """
     path = root / FILE
-    if state_of(root, path) is None:
+    if stat_file(root, path) is None:
         return ()
-    with opened(root, path, largest=_LARGEST) as file:
+    with open_file(root, path, largest=_LARGEST) as file:
         return parse_errata(file.read(), str(path))
 
 
@@ -155,7 +159,9 @@ def add_errata(
     before: list[str] = []
     for erratum in new:
         if erratum.name not in known:
-            raise ReleaseError(f"{root}: has no item {shown(erratum.name)}; nothing was written")
+            raise ReleaseError(
+                f"{root}: has no item {safe_repr(erratum.name)}; nothing was written"
+            )
         if problem := erratum.problem():
             raise ReleaseError(f"{erratum.name}: {problem}; nothing was written")
         if erratum.name in errata:
@@ -167,6 +173,6 @@ def add_errata(
     return added, tuple(before)
 
 
-def digest_of(names: Iterable[str]) -> str:
+def errata_digest(names: Iterable[str]) -> str:
     """SHA-256 over the names of withdrawn items, in any order."""
     return hashlib.sha256("\n".join(sorted(names)).encode()).hexdigest()

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import ReleaseError
-from medrcube.facts import Visible
+from medrcube.facts import Visibility
 from medrcube.release_format.strict_json import BadJsonError, read_lines
-from medrcube.release_format.tree import opened, shown, state_of
+from medrcube.release_format.tree import open_file, safe_repr, stat_file
 
 ITEMS = "items.csv"
 RECIPES = "recipes.jsonl"
@@ -31,7 +31,7 @@ FACT = re.compile("[0-9a-f]{16}")
 """Form of the id of a fact."""
 
 _LARGEST = 2**28
-_VISIBLE = frozenset(it.name.lower() for it in Visible)
+_VISIBLE = frozenset(it.name.lower() for it in Visibility)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +79,10 @@ def read_item_facts(root: Path) -> Mapping[tuple[str, str], ItemFacts]:
         ReleaseError: it is no such table; names the line.
     """
     path = root / ITEMS
-    if state_of(root, path) is None:
+    if stat_file(root, path) is None:
         return {}
     found: dict[tuple[str, str], ItemFacts] = {}
-    with opened(root, path, largest=_LARGEST) as file:
+    with open_file(root, path, largest=_LARGEST) as file:
         try:
             reader = csv.reader(io.StringIO(file.read().decode(), newline=""), strict=True)
             columns = tuple(next(reader, ()))
@@ -91,7 +91,7 @@ def read_item_facts(root: Path) -> Mapping[tuple[str, str], ItemFacts]:
             for row in reader:
                 told = dict(zip(columns, row, strict=False))
                 if len(row) != len(columns) or not _is_sound(told):
-                    raise ReleaseError(f"{path} line {reader.line_num}: {shown(row)}")
+                    raise ReleaseError(f"{path} line {reader.line_num}: {safe_repr(row)}")
                 found[told["dataset"], told["id"]] = ItemFacts(**told)
         except (csv.Error, UnicodeDecodeError) as error:
             raise ReleaseError(f"{path}: cannot be read: {error}") from None
@@ -132,9 +132,9 @@ def read_pixel_hashes(root: Path) -> Mapping[str, str]:
 
 def _recipes(root: Path) -> Iterator[Mapping[str, Any]]:
     path = root / RECIPES
-    if state_of(root, path) is None:
+    if stat_file(root, path) is None:
         return
-    with opened(root, path) as file:
+    with open_file(root, path) as file:
         try:
             for row in read_lines(file):
                 if not isinstance(row, dict):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
-from medrcube.release_format.tree import leaves, shown
+from medrcube.release_format.tree import leaves_folder, safe_repr
 from medrcube.taxonomy import Anatomy, Modality, Task, UnknownNameError
 
 LETTERS = "ABCD"
@@ -30,7 +30,7 @@ FIELDS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ReleaseRow:
     """A row without fault.
 
     Attributes:
@@ -81,7 +81,7 @@ class BadRowError(ValueError):
         self.faults = faults
 
 
-def read_row(row: Any) -> Row:
+def read_row(row: Any) -> ReleaseRow:
     """Check a row and take it apart.
 
     Raises:
@@ -91,7 +91,7 @@ def read_row(row: Any) -> Row:
         kind = type(row).__name__
         fault = RowFault(rule="row", message=f"is a {kind}; expected an object")
         raise BadRowError((fault,))
-    reader = _Reader(row)
+    reader = _RowParser(row)
     fields: dict[str, Any] = {
         "id": reader.identifier(),
         "dataset": reader.text("dataset"),
@@ -107,18 +107,20 @@ def read_row(row: Any) -> Row:
     fields["key"] = reader.key(fields["options"])
     if reader.faults:
         raise BadRowError(tuple(reader.faults))
-    return Row(**fields)
+    return ReleaseRow(**fields)
 
 
 def departures(row: Mapping[str, Any]) -> Iterator[RowFault]:
     """Where a readable row is not written exactly as the published release writes it."""
     unknown = sorted(set(map(str, row)) - set(FIELDS))
     if unknown:
-        yield RowFault(rule="fields", message=f"has fields that no release has: {shown(unknown)}")
+        yield RowFault(
+            rule="fields", message=f"has fields that no release has: {safe_repr(unknown)}"
+        )
     optional = {f"option_{letter}" for letter in LETTERS[2:]}
     missing = [name for name in FIELDS if name not in row and name not in optional]
     if missing:
-        yield RowFault(rule="fields", message=f"has no field {shown(missing)}")
+        yield RowFault(rule="fields", message=f"has no field {safe_repr(missing)}")
     empty = [name for name in sorted(row) if name.startswith("option_") and not row[name]]
     if empty:
         yield RowFault(
@@ -132,18 +134,18 @@ def departures(row: Mapping[str, Any]) -> Iterator[RowFault]:
     }
     for name, word in words.items():
         if row[name] != word:
-            found = f"{name} is {shown(row[name])}; a release writes {word!r}"
+            found = f"{name} is {safe_repr(row[name])}; a release writes {word!r}"
             yield RowFault(rule="spelling", message=found)
     answer = row["gt_answer"]
     if answer not in {row.get(f"option_{letter}") for letter in LETTERS}:
-        message = f"gt_answer {shown(answer)} differs from its option in white space"
+        message = f"gt_answer {safe_repr(answer)} differs from its option in white space"
         yield RowFault(rule="key-text", message=message)
 
 
 _Axis = TypeVar("_Axis", Task, Modality, Anatomy)
 
 
-class _Reader:
+class _RowParser:
     """Reads the fields of one row, and collects what is wrong with them."""
 
     def __init__(self, row: Mapping[str, Any]) -> None:
@@ -153,7 +155,7 @@ class _Reader:
     def text(self, field: str) -> str:
         value = self._row.get(field)
         if not isinstance(value, str) or not value.strip():
-            self._fault("field", f"{field} is {shown(value)}; expected a text")
+            self._fault("field", f"{field} is {safe_repr(value)}; expected a text")
             return ""
         if len(value) > LONGEST_TEXT:
             found = f"{field} has {len(value):,} characters"
@@ -181,7 +183,7 @@ class _Reader:
             return axis.parse(text)
         except UnknownNameError:
             known = ", ".join(member.value for member in axis)
-            found = f"{shown(text)} is no {axis.__name__.lower()} of the taxonomy"
+            found = f"{safe_repr(text)} is no {axis.__name__.lower()} of the taxonomy"
             self._fault(field, f"{field}: {found}; expected one of: {known}")
             return None
 
@@ -196,7 +198,7 @@ class _Reader:
         folded = [" ".join(text.split()).casefold() for _, text in options]
         if len(set(folded)) < len(folded):
             texts = [text for _, text in options]
-            self._fault("options", f"two options have one text: {shown(texts)}")
+            self._fault("options", f"two options have one text: {safe_repr(texts)}")
         return tuple(options)
 
     def key(self, options: tuple[tuple[str, str], ...]) -> str:
@@ -206,16 +208,18 @@ class _Reader:
         keys = [letter for letter, text in options if text.strip() == answer.strip()]
         if not keys:
             texts = [text for _, text in options]
-            self._fault("key", f"gt_answer {shown(answer)} is none of the options {shown(texts)}")
+            self._fault(
+                "key", f"gt_answer {safe_repr(answer)} is none of the options {safe_repr(texts)}"
+            )
             return ""
         if len(keys) > 1:
-            self._fault("key", f"gt_answer {shown(answer)} is options {' and '.join(keys)}")
+            self._fault("key", f"gt_answer {safe_repr(answer)} is options {' and '.join(keys)}")
             return ""
         index, place = self._row.get("correct_index"), LETTERS.index(keys[0])
         if index is not None and (type(index) is not int or index != place):
             self._fault(
                 "key",
-                f"correct_index is {shown(index)}, but gt_answer is option {keys[0]} "
+                f"correct_index is {safe_repr(index)}, but gt_answer is option {keys[0]} "
                 f"(index {place}, counted from 0)",
             )
         return keys[0]
@@ -224,8 +228,8 @@ class _Reader:
         value = self.optional_text("image_path")
         if not value:
             return None
-        if leaves(value) or ":" in value:
-            found = f"image_path {shown(value)} leaves its folder"
+        if leaves_folder(value) or ":" in value:
+            found = f"image_path {safe_repr(value)} leaves its folder"
             self._fault("image-path", f"{found}; expected pictures/<name>")
             return None
         return str(PurePosixPath(value))
@@ -233,7 +237,7 @@ class _Reader:
     def restricted(self) -> bool:
         value = self._row.get("restricted")
         if value is not None and value is not True and value is not False:
-            self._fault("field", f"restricted is {shown(value)}; expected true or false")
+            self._fault("field", f"restricted is {safe_repr(value)}; expected true or false")
         return value is True
 
     def _fault(self, rule: str, message: str) -> None:

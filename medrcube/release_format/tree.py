@@ -26,7 +26,7 @@ LARGEST_PICTURE = 256 * 2**20
 _SHOWN = 100
 
 
-def tables_of(root: Path) -> list[Path]:
+def find_tables(root: Path) -> list[Path]:
     """Every ``<SOURCE>/test.json`` directly below ``root``, sorted; also those that are no files.
 
     Raises:
@@ -48,7 +48,7 @@ def tables_of(root: Path) -> list[Path]:
     return tables
 
 
-def state_of(root: Path, path: Path) -> os.stat_result | None:
+def stat_file(root: Path, path: Path) -> os.stat_result | None:
     """State of the plain file that ``path`` leads to; ``None`` where nothing is there.
 
     Raises:
@@ -66,12 +66,12 @@ def state_of(root: Path, path: Path) -> os.stat_result | None:
             f"{_name(root, path)}: a link leads out of the release; put the file itself there"
         )
     if not stat.S_ISREG(state.st_mode):
-        raise ReleaseError(f"{_name(root, path)}: is {kind_of(state)}; expected a plain file")
+        raise ReleaseError(f"{_name(root, path)}: is {file_kind(state)}; expected a plain file")
     return state
 
 
 @contextmanager
-def opened(root: Path, path: Path, *, largest: int | None = None) -> Iterator[io.BufferedReader]:
+def open_file(root: Path, path: Path, *, largest: int | None = None) -> Iterator[io.BufferedReader]:
     """Open a plain file of a tree for reading.
 
     Args:
@@ -82,7 +82,7 @@ def opened(root: Path, path: Path, *, largest: int | None = None) -> Iterator[io
     Raises:
         ReleaseError: it is missing, no plain file, too large or unreadable, or a link leads out.
     """
-    if state_of(root, path) is None:
+    if stat_file(root, path) is None:
         raise ReleaseError(f"{_name(root, path)}: is missing")
     # What was a plain file a moment ago may be a pipe by now: never wait, look again.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -93,7 +93,7 @@ def opened(root: Path, path: Path, *, largest: int | None = None) -> Iterator[io
     with file:
         state = os.fstat(file.fileno())
         if not stat.S_ISREG(state.st_mode):
-            raise ReleaseError(f"{_name(root, path)}: is {kind_of(state)}; expected a plain file")
+            raise ReleaseError(f"{_name(root, path)}: is {file_kind(state)}; expected a plain file")
         if largest is not None and state.st_size > largest:
             raise ReleaseError(
                 f"{_name(root, path)}: has {state.st_size:,} bytes; expected at most {largest:,}"
@@ -101,7 +101,7 @@ def opened(root: Path, path: Path, *, largest: int | None = None) -> Iterator[io
         yield file
 
 
-def kind_of(state: os.stat_result) -> str:
+def file_kind(state: os.stat_result) -> str:
     """What lies at a path, in words."""
     names = {
         stat.S_IFREG: "a plain file",
@@ -113,7 +113,7 @@ def kind_of(state: os.stat_result) -> str:
     return names.get(stat.S_IFMT(state.st_mode), "a device")
 
 
-def leaves(value: str) -> bool:
+def leaves_folder(value: str) -> bool:
     """Whether a path, written with ``/``, could lead out of the folder that it is relative to."""
     return (
         not value
@@ -131,7 +131,7 @@ def stored_in_cache(root: Path, path: Path) -> bool:
     return any(real.is_relative_to(place) for place in _places(root)[1:])
 
 
-def shown(value: object) -> str:
+def safe_repr(value: object) -> str:
     """A value from a stranger's file as it may stand in a message: short, without controls."""
     text = repr(value[: 2 * _SHOWN] if isinstance(value, (str, list)) else value)
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 4]} ..."
@@ -139,7 +139,7 @@ def shown(value: object) -> str:
 
 def _name(root: Path, path: Path) -> str:
     name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
-    return name if name.isprintable() else shown(name)
+    return name if name.isprintable() else safe_repr(name)
 
 
 def _places(root: Path) -> list[Path]:

@@ -6,7 +6,7 @@ The file is opened read-only and as immutable: no lock is taken, and opening tak
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping as Lookup
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -16,15 +16,15 @@ from typing import Any, Self
 from medrcube.ontologies.concept_records import (
     IS_A,
     Concept,
+    ConceptMapping,
     Edge,
     Edition,
-    Mapping,
-    Scope,
     Synonym,
+    SynonymScope,
 )
 from medrcube.ontologies.index.name_normalization import canonical, is_abbreviation
 from medrcube.ontologies.index.schema import LABEL
-from medrcube.ontologies.index.search import Hit, named, search
+from medrcube.ontologies.index.search import SearchHit, find_by_name, search
 from medrcube.ontologies.index.sqlite_file import KNOWN, IndexFile
 
 DEFAULT_INDEX = "ontologies.sqlite3"
@@ -42,7 +42,7 @@ EXACT_MATCH = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holding:
+class EditionCounts:
     """One edition of an index, and how much of it."""
 
     edition: Edition
@@ -52,7 +52,7 @@ class Holding:
     mappings: int
 
 
-class Index:
+class OntologyIndex:
     """An index file; every answer follows redirects, and every id may be any form of it.
 
     Raises:
@@ -122,7 +122,8 @@ class Index:
             chapter=row[6],
             consider=tuple(json.loads(row[7])),
             synonyms=tuple(
-                Synonym(text=text, scope=Scope(scope), type=kind) for text, scope, kind in synonyms
+                Synonym(text=text, scope=SynonymScope(scope), type=kind)
+                for text, scope, kind in synonyms
             ),
             edges=tuple(Edge(target=target, relation=relation) for target, relation in edges),
             alt_ids=tuple(other for (other,) in alternatives),
@@ -144,7 +145,7 @@ class Index:
             "SELECT text, spelling, type FROM name WHERE concept = ? AND scope IN (?, ?)",
             self._file.key(identity),
             LABEL,
-            Scope.EXACT.value,
+            SynonymScope.EXACT.value,
         )
         return frozenset(
             same for text, same, kind in rows if same and not is_abbreviation(text, kind)
@@ -197,11 +198,13 @@ class Index:
         shared = max((above_a[key] for key in above_a.keys() & above_b.keys()), default=0.0)
         return 2 * shared / total if total else 0.0
 
-    def named(self, text: str) -> tuple[Hit, ...]:
+    def named(self, text: str) -> tuple[SearchHit, ...]:
         """Concepts with a name that is spelt like the text; labels first, then by closeness."""
-        return named(self._file, text)
+        return find_by_name(self._file, text)
 
-    def search(self, text: str, limit: int = 20, *, ontology: str | None = None) -> tuple[Hit, ...]:
+    def search(
+        self, text: str, limit: int = 20, *, ontology: str | None = None
+    ) -> tuple[SearchHit, ...]:
         """Concepts whose names hold every word of the text; the last word may be begun only.
 
         An id or code finds its concept. Equal names come first, then by BM25 the best name of
@@ -209,7 +212,7 @@ class Index:
         """
         return search(self._file, text, limit, ontology)
 
-    def mapped(self, identity: str) -> tuple[Mapping, ...]:
+    def mapped(self, identity: str) -> tuple[ConceptMapping, ...]:
         """Rows of the SSSOM tables that name the concept, as they stand there."""
         own = self.resolve(identity) or canonical(identity)
         rows = self._file.rows(
@@ -218,7 +221,7 @@ class Index:
             own,
             own,
         )
-        return tuple(Mapping(subject=s, predicate=p, object=o) for s, p, o in rows)
+        return tuple(ConceptMapping(subject=s, predicate=p, object=o) for s, p, o in rows)
 
     def equivalents(self, identity: str) -> frozenset[str]:
         """Ids that mean the same by exact mappings, directly or by one id between; with itself."""
@@ -236,7 +239,7 @@ class Index:
     def _find_edition(self, key: int) -> int:
         return int(self._one("SELECT edition FROM concept WHERE key = ?", key))
 
-    def _find_lineage(self, key: int) -> Lookup[int, float]:
+    def _find_lineage(self, key: int) -> Mapping[int, float]:
         """Content of a concept and of everything above it."""
         return dict(
             self._file.rows(
@@ -261,8 +264,8 @@ _HOLDINGS = (
 )
 
 
-def _holding(row: Any) -> Holding:
-    return Holding(
+def _holding(row: Any) -> EditionCounts:
+    return EditionCounts(
         edition=Edition(
             ontology=row[0],
             version=row[1],

@@ -15,8 +15,8 @@ from pathlib import Path
 from medrcube.errors import WorkspaceError
 from medrcube.files.atomic import replacing
 from medrcube.ontologies.concept_records import Edition, Ontology
-from medrcube.ontologies.index import Index
-from medrcube.ontologies.index.hierarchy import Tree
+from medrcube.ontologies.index import OntologyIndex
+from medrcube.ontologies.index.hierarchy import ConceptHierarchy
 from medrcube.ontologies.index.name_normalization import canonical, spelling
 from medrcube.ontologies.index.schema import (
     APPLICATION,
@@ -66,7 +66,7 @@ def compile_index(path: Path, ontologies: Iterable[Ontology]) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class OntologyInput:
     """A file that a user names for an index.
 
     Attributes:
@@ -80,7 +80,7 @@ class Given:
     version: str = ""
 
 
-def up_to_date(path: Path, given: Iterable[Given]) -> bool:
+def up_to_date(path: Path, given: Iterable[OntologyInput]) -> bool:
     """Whether the index at ``path`` is what compiling these files would give.
 
     Args:
@@ -93,7 +93,7 @@ def up_to_date(path: Path, given: Iterable[Given]) -> bool:
     """
     _refuse_to_replace_others(path)
     try:
-        with Index(path) as index:
+        with OntologyIndex(path) as index:
             if index.epoch != epoch():
                 return False
             editions = index.editions
@@ -113,7 +113,7 @@ def epoch() -> str:
     return digest.hexdigest()
 
 
-def _holds(edition: Edition, given: Given) -> bool:
+def _holds(edition: Edition, given: OntologyInput) -> bool:
     found = make_edition(given.path, given.ontology)
     return (edition.ontology, edition.file, edition.sha256) == (
         given.ontology,
@@ -124,7 +124,7 @@ def _holds(edition: Edition, given: Given) -> bool:
 
 def _refuse_to_replace_others(path: Path) -> None:
     try:
-        Index(path).close()
+        OntologyIndex(path).close()
     except NoIndexError:
         raise
     except IndexFileError:
@@ -142,7 +142,7 @@ def _fill(database: sqlite3.Connection, ontologies: Iterable[Ontology]) -> None:
                 "holds one edition of each ontology"
             )
         editions.append(edition)
-        tree = Tree(ontology.concepts, taken, start=len(taken) + 1)
+        tree = ConceptHierarchy(ontology.concepts, taken, start=len(taken) + 1)
         taken.update(dict.fromkeys(tree.keys, edition.ontology))
         _write(database, len(editions), tree, ontology)
     stated = [
@@ -154,7 +154,9 @@ def _fill(database: sqlite3.Connection, ontologies: Iterable[Ontology]) -> None:
     database.executemany("INSERT INTO meta VALUES (?, ?)", rows)
 
 
-def _write(database: sqlite3.Connection, number: int, tree: Tree, ontology: Ontology) -> None:
+def _write(
+    database: sqlite3.Connection, number: int, tree: ConceptHierarchy, ontology: Ontology
+) -> None:
     names = list(_names(tree))
     mappings = {
         (_own_id(database, it.subject), it.predicate.strip(), _own_id(database, it.object))
@@ -212,7 +214,7 @@ def _own_id(database: sqlite3.Connection, identity: str) -> str:
     return text if row is None else str(row[0])
 
 
-def _names(tree: Tree) -> Iterator[tuple[int, str, str, str, str]]:
+def _names(tree: ConceptHierarchy) -> Iterator[tuple[int, str, str, str, str]]:
     """Every name once for each scope; a label that is only the id is none."""
     for key, concept in tree.concepts.items():
         known = {(concept.label, LABEL): ""} if concept.label != concept.id else {}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from medrcube.ontologies.concept_records import IS_A
-from medrcube.ontologies.index import Index
+from medrcube.ontologies.index import OntologyIndex
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import Terms, load_terms
 
 
-def describe(index: Index, identity: str) -> dict[str, Any] | None:
+def describe(index: OntologyIndex, identity: str) -> dict[str, Any] | None:
     """One concept with its neighbours, and the labels of ``terms.csv`` that point at it.
 
     Args:
@@ -71,14 +71,16 @@ def describe(index: Index, identity: str) -> dict[str, Any] | None:
     }
 
 
-def _entry(index: Index, identity: str) -> dict[str, str]:
+def _entry(index: OntologyIndex, identity: str) -> dict[str, str]:
     concept = index.concept(identity)
     if concept is None:
         return {"id": identity, "code": "", "name": ""}
     return {"id": concept.id, "code": concept.code, "name": concept.label}
 
 
-def _labels(index: Index, identity: str, ontology: str, terms: Terms) -> list[dict[str, str]]:
+def _labels(
+    index: OntologyIndex, identity: str, ontology: str, terms: Terms
+) -> list[dict[str, str]]:
     found = []
     for term in terms.values():
         own, match = term.matches().get(ontology, ("", ""))

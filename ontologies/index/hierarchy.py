@@ -19,7 +19,7 @@ _SHOWN = 3
 
 
 @dataclass(slots=True)
-class Tree:
+class ConceptHierarchy:
     """One ontology with numbers for ids, and what had to be mended in it.
 
     Attributes:

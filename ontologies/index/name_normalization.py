@@ -14,7 +14,7 @@ _SHORT = 5
 _ICD_ENTITY = "http://id.who.int/icd/entity/"
 
 
-def plain(text: str) -> str:
+def strip_accents(text: str) -> str:
     """Letters without accents; Greek ones by name, so that alpha and beta stay apart."""
     if text.isascii():
         return text
@@ -27,7 +27,7 @@ def plain(text: str) -> str:
 
 def spelling(text: str) -> str:
     """One spelling of a name: ``label_words.normalise`` without accents."""
-    return normalise(plain(text))
+    return normalise(strip_accents(text))
 
 
 def canonical(identity: str) -> str:
@@ -51,12 +51,12 @@ def match_expression(text: str) -> str:
 
     Empty when the text holds no word.
     """
-    words = tokens(plain(text))
+    words = tokens(strip_accents(text))
     if not words:
         return ""
     first = [f'"{word}"' for word in words[:-1]]
     # No plural ends in x, so the last word comes back as typed: "fibros" is no plural here.
-    typed = tokens(f"{plain(text).rstrip()}x")
+    typed = tokens(f"{strip_accents(text).rstrip()}x")
     begun = typed[-1][:-1] if len(typed) == len(words) else words[-1]
     return " AND ".join([*first, f'("{words[-1]}" OR "{begun}" *)'])
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from medrcube.ontologies.concept_records import Scope
+from medrcube.ontologies.concept_records import SynonymScope
 from medrcube.ontologies.index.name_normalization import match_expression, spelling
 from medrcube.ontologies.index.schema import LABEL
 from medrcube.ontologies.index.sqlite_file import IndexFile
 
-_SCOPES = (LABEL, *(scope.value for scope in Scope))
+_SCOPES = (LABEL, *(scope.value for scope in SynonymScope))
 _LEAST = 200
 """Rows of the full text that are looked at, however few are wanted."""
 
@@ -33,7 +33,7 @@ _SEARCH = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class SearchHit:
     """A concept that a text leads to.
 
     Attributes:
@@ -61,20 +61,20 @@ class Hit:
     exact: bool
 
 
-def named(file: IndexFile, text: str) -> tuple[Hit, ...]:
+def find_by_name(file: IndexFile, text: str) -> tuple[SearchHit, ...]:
     """Concepts with a name that is spelt like the text; labels first, then by closeness."""
     rows = file.rows(_NAMES + "WHERE name.spelling = ?", spelling(text))
     return _best(file, rows, text)
 
 
-def search(file: IndexFile, text: str, limit: int, ontology: str | None) -> tuple[Hit, ...]:
+def search(file: IndexFile, text: str, limit: int, ontology: str | None) -> tuple[SearchHit, ...]:
     """Concepts that a text may mean, best first; see ``Index.search``."""
-    found = [*_by_id(file, text), *named(file, text)]
+    found = [*_by_id(file, text), *find_by_name(file, text)]
     expression = match_expression(text)
     if expression:
         rows = file.rows(_SEARCH, expression, ontology, ontology, max(_LEAST, 20 * limit))
         found += _best(file, rows, text)
-    first: dict[str, Hit] = {}
+    first: dict[str, SearchHit] = {}
     for hit in found:
         if ontology in {None, hit.ontology}:
             first.setdefault(hit.id, hit)
@@ -82,18 +82,18 @@ def search(file: IndexFile, text: str, limit: int, ontology: str | None) -> tupl
     return tuple(ranked[:limit])
 
 
-def _by_id(file: IndexFile, text: str) -> tuple[Hit, ...]:
+def _by_id(file: IndexFile, text: str) -> tuple[SearchHit, ...]:
     rows = file.rows(_NAMES + "WHERE concept.key = ? AND name.scope = ?", file.key(text), LABEL)
     return _best(file, rows, text)
 
 
-def _best(file: IndexFile, rows: Iterable[Any], text: str) -> tuple[Hit, ...]:
+def _best(file: IndexFile, rows: Iterable[Any], text: str) -> tuple[SearchHit, ...]:
     """The best name of each concept; a redirect is followed before it counts as one."""
     wanted = spelling(text)
-    found: dict[str, tuple[tuple[Any, ...], Hit]] = {}
+    found: dict[str, tuple[tuple[Any, ...], SearchHit]] = {}
     for score, identity, matched, same, scope, kind in rows:
         own, code, label, ontology, obsolete, residual = file.rows(_SHOWN, file.key(identity))[0]
-        hit = Hit(
+        hit = SearchHit(
             id=own,
             code=code,
             label=label,

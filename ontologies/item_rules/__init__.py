@@ -13,12 +13,19 @@ from medrcube.ontologies.item_rules.cueing import CUE_RULES
 from medrcube.ontologies.item_rules.forms import FORM_RULES
 from medrcube.ontologies.item_rules.numbers import NUMBER_RULES
 from medrcube.ontologies.item_rules.options import COUNT_RULE, OPTION_RULES
-from medrcube.ontologies.item_rules.rule_types import ERROR, WARNING, Draft, Flaw, Level, Rule
+from medrcube.ontologies.item_rules.rule_types import (
+    ERROR,
+    WARNING,
+    Flaw,
+    ItemRule,
+    ItemText,
+    RuleLevel,
+)
 from medrcube.ontologies.item_rules.stem import STEM_RULES
 
-__all__ = ["ERROR", "RULES", "WARNING", "Draft", "Flaw", "Level", "Rule", "lint"]
+__all__ = ["ERROR", "RULES", "WARNING", "Flaw", "ItemRule", "ItemText", "RuleLevel", "lint"]
 
-RULES: tuple[Rule, ...] = tuple(
+RULES: tuple[ItemRule, ...] = tuple(
     sorted(
         (COUNT_RULE, *STEM_RULES, *OPTION_RULES, *FORM_RULES, *CUE_RULES, *NUMBER_RULES),
         key=lambda rule: rule.level != ERROR,
@@ -27,7 +34,7 @@ RULES: tuple[Rule, ...] = tuple(
 """Every rule of a single question, errors first."""
 
 
-def lint(draft: Draft) -> tuple[Flaw, ...]:
+def lint(draft: ItemText) -> tuple[Flaw, ...]:
     """Check one question against every rule; errors first.
 
     A draft without two options and a key among them gets that error alone: every other rule
@@ -39,7 +46,7 @@ def lint(draft: Draft) -> tuple[Flaw, ...]:
     return tuple(flaw for rule in RULES for flaw in _flaws(rule, draft))
 
 
-def _flaws(rule: Rule, draft: Draft) -> tuple[Flaw, ...]:
+def _flaws(rule: ItemRule, draft: ItemText) -> tuple[Flaw, ...]:
     return tuple(
         Flaw(rule=rule.id, level=rule.level, message=message) for message in rule.check(draft)
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from medrcube.ontologies.item_rules.rule_types import ERROR, WARNING, Draft, Rule
+from medrcube.ontologies.item_rules.rule_types import ERROR, WARNING, ItemRule, ItemText
 from medrcube.ontologies.label_words import content_words
 from medrcube.ontologies.name_grammar import asks_for_an, is_plural
 
@@ -20,19 +20,19 @@ _PLURAL = re.compile(
 _BOX = re.compile(r"box \d+", re.IGNORECASE)
 
 
-def _absolute_terms(draft: Draft) -> Iterator[str]:
+def _absolute_terms(draft: ItemText) -> Iterator[str]:
     holders = [option for option in draft.options if _ABSOLUTE & set(option.casefold().split())]
     if len(holders) == 1:
         yield f"only {holders[0]!r} holds an absolute term; take it out"
 
 
-def _vague_terms(draft: Draft) -> Iterator[str]:
+def _vague_terms(draft: ItemText) -> Iterator[str]:
     found = _VAGUE.search("\n".join((draft.question, *draft.options)))
     if found:
         yield f"vague term {found.group()!r}; say what is seen"
 
 
-def _longest_is_key(draft: Draft) -> Iterator[str]:
+def _longest_is_key(draft: ItemText) -> Iterator[str]:
     sizes = [len(option) for option in draft.options]
     if sizes[draft.key] > max(size for i, size in enumerate(sizes) if i != draft.key):
         yield (
@@ -41,7 +41,7 @@ def _longest_is_key(draft: Draft) -> Iterator[str]:
         )
 
 
-def _word_repeats(draft: Draft) -> Iterator[str]:
+def _word_repeats(draft: ItemText) -> Iterator[str]:
     """The number of a box is a name, so a figure in the stem does not point at it."""
     if all(_BOX.fullmatch(option) for option in draft.options):
         return
@@ -54,14 +54,14 @@ def _word_repeats(draft: Draft) -> Iterator[str]:
             )
 
 
-def _grammar(draft: Draft) -> Iterator[str]:
+def _grammar(draft: ItemText) -> Iterator[str]:
     yield from _article(draft)
     yield from _leading_articles(draft)
     yield from _plural(draft)
     yield from _verb_form(draft)
 
 
-def _article(draft: Draft) -> Iterator[str]:
+def _article(draft: ItemText) -> Iterator[str]:
     ending = _ARTICLE.search(draft.question)
     if not ending:
         return
@@ -74,13 +74,13 @@ def _article(draft: Draft) -> Iterator[str]:
             )
 
 
-def _leading_articles(draft: Draft) -> Iterator[str]:
+def _leading_articles(draft: ItemText) -> Iterator[str]:
     with_article = [option.casefold().startswith(("a ", "an ", "the ")) for option in draft.options]
     if with_article.count(with_article[draft.key]) == 1 and len(with_article) > 1:
         yield "the key alone begins with or without an article; begin all options alike"
 
 
-def _plural(draft: Draft) -> Iterator[str]:
+def _plural(draft: ItemText) -> Iterator[str]:
     """A plural lead-in rules out whatever stands in the singular, where others do not."""
     if not _PLURAL.search(draft.question):
         return
@@ -92,38 +92,38 @@ def _plural(draft: Draft) -> Iterator[str]:
         )
 
 
-def _verb_form(draft: Draft) -> Iterator[str]:
+def _verb_form(draft: ItemText) -> Iterator[str]:
     infinitives = [option.casefold().startswith("to ") for option in draft.options]
     if len(set(infinitives)) > 1:
         yield "some options begin with an infinitive and others do not; give all one verb form"
 
 
 CUE_RULES = (
-    Rule(
+    ItemRule(
         id="absolute-terms",
         level=ERROR,
         asks="No absolute term (always, never, only, all ...) in one option alone.",
         check=_absolute_terms,
     ),
-    Rule(
+    ItemRule(
         id="word-repeats",
         level=ERROR,
         asks="No word of the stem stands in the key and not in every distractor.",
         check=_word_repeats,
     ),
-    Rule(
+    ItemRule(
         id="grammar-cue",
         level=ERROR,
         asks="Article, number and verb form of the lead-in agree with every option.",
         check=_grammar,
     ),
-    Rule(
+    ItemRule(
         id="longest-is-key",
         level=WARNING,
         asks="The key is not the one longest option.",
         check=_longest_is_key,
     ),
-    Rule(
+    ItemRule(
         id="vague-terms",
         level=WARNING,
         asks="No vague term (often, usually, may, associated with ...).",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import permutations
 
-from medrcube.ontologies.item_rules.rule_types import ERROR, Draft, Rule
+from medrcube.ontologies.item_rules.rule_types import ERROR, ItemRule, ItemText
 from medrcube.ontologies.label_words import content_words
 from medrcube.ontologies.name_grammar import is_fragment, is_plural, phrase, tail
 from medrcube.ontologies.terms import NORMALITY
@@ -17,7 +17,7 @@ STEPS = 2
 """Steps below what all options are kinds of by which two of them may differ, and no further."""
 
 
-def _fragments(draft: Draft) -> Iterator[str]:
+def _fragments(draft: ItemText) -> Iterator[str]:
     """Words of degree on a scale ("mild, moderate, severe") are answers by themselves."""
     if draft.ranks:
         return
@@ -26,7 +26,7 @@ def _fragments(draft: Draft) -> Iterator[str]:
             yield f"{option!r} is a descriptor without its noun; name what it describes"
 
 
-def _mixed_case(draft: Draft) -> Iterator[str]:
+def _mixed_case(draft: ItemText) -> Iterator[str]:
     """Abbreviations have their capitals in any list."""
     small = [option for option in draft.options if option[:1].islower()]
     large = [option for option in draft.options if _CAPITAL.match(option)]
@@ -34,13 +34,13 @@ def _mixed_case(draft: Draft) -> Iterator[str]:
         yield f"{small[0]!r} begins with a small letter and others do not; begin all options alike"
 
 
-def _mixed_number(draft: Draft) -> Iterator[str]:
+def _mixed_number(draft: ItemText) -> Iterator[str]:
     several = [option for option in _names(draft) if is_plural(option)]
     if 0 < len(several) < len(_names(draft)):
         yield f"{several[0]!r} is plural and others are not; put all options in one number"
 
 
-def _mixed_form(draft: Draft) -> Iterator[str]:
+def _mixed_form(draft: ItemText) -> Iterator[str]:
     """What stands before the noun in one name stands behind it in no other; figures may."""
     for one, other in permutations(_names(draft), 2):
         both = content_words(phrase(one)) & content_words(_told(other))
@@ -53,7 +53,7 @@ def _mixed_form(draft: Draft) -> Iterator[str]:
             return
 
 
-def _mixed_level(draft: Draft) -> Iterator[str]:
+def _mixed_level(draft: ItemText) -> Iterator[str]:
     """Members of an exclusive group part what there is among them, whatever their level."""
     if draft.grouped or not draft.above:
         return
@@ -73,7 +73,7 @@ def _told(option: str) -> str:
     return _APART.sub("", tail(option))
 
 
-def _names(draft: Draft) -> list[str]:
+def _names(draft: ItemText) -> list[str]:
     """Options that name something; what denies a finding fits beside any form."""
     kinds = draft.kinds or ("",) * len(draft.options)
     pairs = zip(draft.options, kinds, strict=True)
@@ -81,31 +81,31 @@ def _names(draft: Draft) -> list[str]:
 
 
 FORM_RULES = (
-    Rule(
+    ItemRule(
         id="fragment",
         level=ERROR,
         asks="Every option holds its noun: no descriptor by itself, such as irregular or benign.",
         check=_fragments,
     ),
-    Rule(
+    ItemRule(
         id="mixed-case",
         level=ERROR,
         asks="All options begin with a capital letter, or none does.",
         check=_mixed_case,
     ),
-    Rule(
+    ItemRule(
         id="mixed-number",
         level=ERROR,
         asks="All options are singular, or all are plural.",
         check=_mixed_number,
     ),
-    Rule(
+    ItemRule(
         id="mixed-form",
         level=ERROR,
         asks="No word stands before the noun in one option and behind it in another.",
         check=_mixed_form,
     ),
-    Rule(
+    ItemRule(
         id="mixed-level",
         level=ERROR,
         asks="No option is a kind of another or two steps below it, unless they are one group.",

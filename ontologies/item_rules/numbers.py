@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, pairwise
 
-from medrcube.ontologies.item_rules.rule_types import ERROR, WARNING, Draft, Rule
+from medrcube.ontologies.item_rules.rule_types import ERROR, WARNING, ItemRule, ItemText
 
 _UNIT = r"%|percent|mm|cm|ml|mL|HU|years?|weeks?|days?|degrees?|bpm|mmHg"
 _FIGURE = r"(\d+(?:\.\d+)?)"
@@ -31,7 +31,7 @@ _LADDERS = (
 )
 
 
-def _numbers(draft: Draft) -> Iterator[str]:
+def _numbers(draft: ItemText) -> Iterator[str]:
     measured = [_MEASURED.findall(option) for option in draft.options]
     figures = [found for found in measured if found]
     units = {_unit(unit) for found in figures for _, unit in found}
@@ -40,13 +40,15 @@ def _numbers(draft: Draft) -> Iterator[str]:
     places = {len(figure.partition(".")[2]) for found in figures for figure, _ in found}
     if len(figures) > 1 and len(places) > 1:
         yield "figures of several precisions; give all with the same number of decimals"
-    spans = [(option, span) for option in draft.options if (span := interval(option)) is not None]
+    spans = [
+        (option, span) for option in draft.options if (span := parse_interval(option)) is not None
+    ]
     for (one, a), (other, b) in combinations(spans, 2):
         if _subject(one) == _subject(other) and max(a[0], b[0]) < min(a[1], b[1]):
             yield f"the ranges of {one!r} and {other!r} overlap; make them meet at most at an end"
 
 
-def interval(text: str) -> tuple[float, float] | None:
+def parse_interval(text: str) -> tuple[float, float] | None:
     """The range that a text states, such as 40 to 54; ``None`` where it states none."""
     for pattern, bounds in _INTERVALS:
         found = pattern.search(text)
@@ -72,7 +74,7 @@ def _unit(text: str) -> str:
     return {"percent": "%", "mL": "ml"}.get(text, text.removesuffix("s"))
 
 
-def _order(draft: Draft) -> Iterator[str]:
+def _order(draft: ItemText) -> Iterator[str]:
     places: Sequence[float | tuple[float, str]] | None = draft.ranks or (
         _graded(draft.options) or _counted(draft.options)
     )
@@ -112,13 +114,13 @@ def _words(text: str) -> list[str]:
 
 
 NUMBER_RULES = (
-    Rule(
+    ItemRule(
         id="numbers",
         level=ERROR,
         asks="Figures have one unit and one precision, and ranges do not overlap.",
         check=_numbers,
     ),
-    Rule(
+    ItemRule(
         id="order",
         level=WARNING,
         asks="Numbers stand upwards, grades in the order of their scale.",

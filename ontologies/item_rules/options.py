@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import permutations
 from statistics import median
 
-from medrcube.ontologies.item_rules.rule_types import ERROR, WARNING, Draft, Rule
+from medrcube.ontologies.item_rules.rule_types import ERROR, WARNING, ItemRule, ItemText
 from medrcube.ontologies.label_words import content_words, normalise, tokens
 from medrcube.ontologies.terms import NORMALITY
 
@@ -42,14 +42,14 @@ _COMPLEMENTS = (
 _ABBREVIATION = re.compile(r"\b[A-Z][A-Z0-9*]+\b")
 
 
-def _option_count(draft: Draft) -> Iterator[str]:
+def _option_count(draft: ItemText) -> Iterator[str]:
     if len(draft.options) < 2:
         yield f"{len(draft.options)} option, expected two or more; add a safe distractor"
     if not 0 <= draft.key < len(draft.options):
         yield f"key index {draft.key} points at no option; name one of the options as key"
 
 
-def _duplicates(draft: Draft) -> Iterator[str]:
+def _duplicates(draft: ItemText) -> Iterator[str]:
     names = [normalise(option) for option in draft.options]
     for index, name in enumerate(names):
         concept = draft.concepts[index] if draft.concepts else ""
@@ -57,13 +57,13 @@ def _duplicates(draft: Draft) -> Iterator[str]:
             yield f"{draft.options[index]!r} stands twice among the options; replace one of them"
 
 
-def _combined_options(draft: Draft) -> Iterator[str]:
+def _combined_options(draft: ItemText) -> Iterator[str]:
     for option in draft.options:
         if _COMBINED.search(option):
             yield f"{option!r} stands for other options; replace it by an answer of its own"
 
 
-def _mixed_kinds(draft: Draft) -> Iterator[str]:
+def _mixed_kinds(draft: ItemText) -> Iterator[str]:
     kinds = {kind for kind in draft.kinds if kind != NORMALITY}
     if len(kinds) > 1 and not draft.grouped:
         yield (
@@ -72,7 +72,7 @@ def _mixed_kinds(draft: Draft) -> Iterator[str]:
         )
 
 
-def _mixed_slots(draft: Draft) -> Iterator[str]:
+def _mixed_slots(draft: ItemText) -> Iterator[str]:
     """A name that says that nothing is there fits beside any form."""
     slots = [
         _slot(option)
@@ -93,7 +93,7 @@ def _slot(option: str) -> str:
     return "sentence" if _SENTENCE.search(option.strip()) else "name"
 
 
-def _depth(draft: Draft) -> Iterator[str]:
+def _depth(draft: ItemText) -> Iterator[str]:
     key = draft.content[draft.key] if draft.content else None
     if key is None:
         return
@@ -106,7 +106,7 @@ def _depth(draft: Draft) -> Iterator[str]:
             )
 
 
-def _length(draft: Draft) -> Iterator[str]:
+def _length(draft: ItemText) -> Iterator[str]:
     sizes = [len(option) for option in draft.options]
     longest = draft.options[sizes.index(max(sizes))]
     if max(sizes) > 1.5 * median(sizes):
@@ -119,7 +119,7 @@ def _length(draft: Draft) -> Iterator[str]:
         yield f"{words[-1][1]!r} has over two words more than any other option; shorten it"
 
 
-def _specificity(draft: Draft) -> Iterator[str]:
+def _specificity(draft: ItemText) -> Iterator[str]:
     counts = [len(_MODIFIERS & set(tokens(option))) for option in draft.options]
     if max(counts) - min(counts) > 1:
         most = draft.options[counts.index(max(counts))]
@@ -129,7 +129,7 @@ def _specificity(draft: Draft) -> Iterator[str]:
         )
 
 
-def _exhaustive_subset(draft: Draft) -> Iterator[str]:
+def _exhaustive_subset(draft: ItemText) -> Iterator[str]:
     """With two options that leave nothing out, the others cannot be right."""
     if len(draft.options) < 3:
         return
@@ -151,13 +151,13 @@ def _complementary(one: str, other: str) -> bool:
     ] in [[pair] for pair in _COMPLEMENTS]
 
 
-def _abbreviations(draft: Draft) -> Iterator[str]:
+def _abbreviations(draft: ItemText) -> Iterator[str]:
     holders = [option for option in draft.options if _ABBREVIATION.search(option)]
     if len(holders) == 1:
         yield f"only {holders[0]!r} holds an abbreviation; spell it out or use them throughout"
 
 
-def _convergence(draft: Draft) -> Iterator[str]:
+def _convergence(draft: ItemText) -> Iterator[str]:
     """Writers vary the key, so the option that shares most with the others is the key."""
     words = [content_words(option) for option in draft.options]
     shared = [sum(len(own & other) for other in words) - len(own) for own in words]
@@ -169,68 +169,68 @@ def _convergence(draft: Draft) -> Iterator[str]:
         )
 
 
-COUNT_RULE = Rule(
+COUNT_RULE = ItemRule(
     id="option-count",
     level=ERROR,
     asks="Two options or more, and a key among them.",
     check=_option_count,
 )
 OPTION_RULES = (
-    Rule(
+    ItemRule(
         id="duplicate-options",
         level=ERROR,
         asks="No two options read the same or are one concept.",
         check=_duplicates,
     ),
-    Rule(
+    ItemRule(
         id="combined-options",
         level=ERROR,
         asks='No "all", "none", "both", "any of the above" and no "A and C".',
         check=_combined_options,
     ),
-    Rule(
+    ItemRule(
         id="mixed-kinds",
         level=ERROR,
         asks='All options are of one kind; "no abnormality" goes with any.',
         check=_mixed_kinds,
     ),
-    Rule(
+    ItemRule(
         id="mixed-slots",
         level=ERROR,
         asks="All options have one form: numbered, name or sentence.",
         check=_mixed_slots,
     ),
-    Rule(
+    ItemRule(
         id="content-depth",
         level=WARNING,
         asks=f"Information content of every option within {DEPTH} of the key's.",
         check=_depth,
     ),
-    Rule(
+    ItemRule(
         id="length",
         level=WARNING,
         asks="Longest option at most 1.5 times the median and two words longer than the next.",
         check=_length,
     ),
-    Rule(
+    ItemRule(
         id="specificity",
         level=WARNING,
         asks="Numbers of modifiers (acute, left, mild ...) equal within one.",
         check=_specificity,
     ),
-    Rule(
+    ItemRule(
         id="exhaustive-subset",
         level=WARNING,
         asks="No two complementary options beside others.",
         check=_exhaustive_subset,
     ),
-    Rule(
+    ItemRule(
         id="abbreviations",
         level=WARNING,
         asks="Abbreviations in all options, in several, or in none; not in one.",
         check=_abbreviations,
     ),
-    Rule(
+    ItemRule(
         id="convergence",
         level=WARNING,
         asks="The key does not share more words with the others than each of them does.",

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-Level = Literal["error", "warning"]
-ERROR: Level = "error"
-WARNING: Level = "warning"
+RuleLevel = Literal["error", "warning"]
+ERROR: RuleLevel = "error"
+WARNING: RuleLevel = "warning"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class ItemText:
     """A question before it becomes an item.
 
     A tuple with one entry for each option may be empty where its fact is not known; the rules
@@ -51,12 +51,12 @@ class Flaw:
     """One broken rule; the message says what was found and what to change."""
 
     rule: str
-    level: Level
+    level: RuleLevel
     message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class ItemRule:
     """One rule of item writing.
 
     Attributes:
@@ -67,6 +67,6 @@ class Rule:
     """
 
     id: str
-    level: Level
+    level: RuleLevel
     asks: str
-    check: Callable[[Draft], Iterator[str]]
+    check: Callable[[ItemText], Iterator[str]]

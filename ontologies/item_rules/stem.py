@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from medrcube.ontologies.item_rules.rule_types import ERROR, Draft, Rule
+from medrcube.ontologies.item_rules.rule_types import ERROR, ItemRule, ItemText
 from medrcube.ontologies.label_words import normalise
 
 # "Which of the following is the most likely diagnosis" names what is asked for.
@@ -46,12 +46,12 @@ _COLOUR = re.compile(
 )
 
 
-def _not_a_question(draft: Draft) -> Iterator[str]:
+def _not_a_question(draft: ItemText) -> Iterator[str]:
     if not draft.question.strip().endswith("?"):
         yield "the lead-in does not end with a question mark; ask one direct question"
 
 
-def _open_question(draft: Draft) -> Iterator[str]:
+def _open_question(draft: ItemText) -> Iterator[str]:
     found = _OPEN.search(draft.question)
     if found:
         yield (
@@ -60,7 +60,7 @@ def _open_question(draft: Draft) -> Iterator[str]:
         )
 
 
-def _no_target(draft: Draft) -> Iterator[str]:
+def _no_target(draft: ItemText) -> Iterator[str]:
     found = _NO_TARGET.search(draft.question)
     if found:
         yield (
@@ -69,7 +69,7 @@ def _no_target(draft: Draft) -> Iterator[str]:
         )
 
 
-def _no_modality(draft: Draft) -> Iterator[str]:
+def _no_modality(draft: ItemText) -> Iterator[str]:
     if not _MODALITY.search(draft.question):
         yield (
             "the stem names no imaging modality; say what is shown, such as 'in this CT image', "
@@ -77,7 +77,7 @@ def _no_modality(draft: Draft) -> Iterator[str]:
         )
 
 
-def _negative_stem(draft: Draft) -> Iterator[str]:
+def _negative_stem(draft: ItemText) -> Iterator[str]:
     """A label that the stem has to name may hold such a word: ``not COVID-19``."""
     stem = draft.question
     for name in (draft.target, *draft.options):
@@ -88,7 +88,7 @@ def _negative_stem(draft: Draft) -> Iterator[str]:
         yield f"the stem is negative ({found.group()!r}); ask for what is present"
 
 
-def _text_leak(draft: Draft) -> Iterator[str]:
+def _text_leak(draft: ItemText) -> Iterator[str]:
     stem = f" {normalise(draft.question)} "
     key = draft.options[draft.key]
     label = draft.concepts[draft.key] if draft.concepts else ""
@@ -98,7 +98,7 @@ def _text_leak(draft: Draft) -> Iterator[str]:
             yield f"the stem names the key ({name!r}); take the word out of the question"
 
 
-def _file_name(draft: Draft) -> Iterator[str]:
+def _file_name(draft: ItemText) -> Iterator[str]:
     found = _FILE.search(draft.question)
     names = {PurePath(draft.file).name, PurePath(draft.file).stem} - {""}
     shown = next((name for name in sorted(names) if name in draft.question), "")
@@ -107,7 +107,7 @@ def _file_name(draft: Draft) -> Iterator[str]:
         yield f"the stem names a file or case ({named!r}); say 'this CT image' instead"
 
 
-def _report_sentence(draft: Draft) -> Iterator[str]:
+def _report_sentence(draft: ItemText) -> Iterator[str]:
     found = _REPORT.search(draft.question)
     if found:
         yield (
@@ -116,7 +116,7 @@ def _report_sentence(draft: Draft) -> Iterator[str]:
         )
 
 
-def _mark_colour(draft: Draft) -> Iterator[str]:
+def _mark_colour(draft: ItemText) -> Iterator[str]:
     found = _COLOUR.search(draft.question)
     if found:
         yield (
@@ -126,55 +126,55 @@ def _mark_colour(draft: Draft) -> Iterator[str]:
 
 
 STEM_RULES = (
-    Rule(
+    ItemRule(
         id="not-a-question",
         level=ERROR,
         asks="The lead-in is one question and ends with a question mark.",
         check=_not_a_question,
     ),
-    Rule(
+    ItemRule(
         id="open-question",
         level=ERROR,
         asks='The question can be answered with the options covered; no "which is true".',
         check=_open_question,
     ),
-    Rule(
+    ItemRule(
         id="no-target",
         level=ERROR,
         asks="The question names the kind of thing that is asked for.",
         check=_no_target,
     ),
-    Rule(
+    ItemRule(
         id="no-modality",
         level=ERROR,
         asks="The stem names the modality of the picture, or asks for it.",
         check=_no_modality,
     ),
-    Rule(
+    ItemRule(
         id="negative-stem",
         level=ERROR,
         asks="No negative stem: not, except, least, false (outside the name of a label).",
         check=_negative_stem,
     ),
-    Rule(
+    ItemRule(
         id="text-leak",
         level=ERROR,
         asks="The stem holds neither the text of the key nor the dataset's word for it.",
         check=_text_leak,
     ),
-    Rule(
+    ItemRule(
         id="file-name",
         level=ERROR,
         asks="The stem names no file and no case.",
         check=_file_name,
     ),
-    Rule(
+    ItemRule(
         id="report-sentence",
         level=ERROR,
         asks="The stem quotes no report.",
         check=_report_sentence,
     ),
-    Rule(
+    ItemRule(
         id="mark-colour",
         level=ERROR,
         asks="The stem names no colour of a mark but red, which every mark has.",

@@ -18,8 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.model_endpoint import is_official
-from medrcube.ontologies.distractor_safety import Request, Rules
-from medrcube.ontologies.llm.proposal_log import FINAL, REPLY, TRUNCATED, Store, key_of, open_store
+from medrcube.ontologies.distractor_safety import DistractorRequest, SafetyRules
+from medrcube.ontologies.llm.proposal_log import (
+    FINAL,
+    REPLY,
+    TRUNCATED,
+    ProposalLog,
+    open_proposal_log,
+    request_key,
+)
 from medrcube.ontologies.llm.reply_parser import names_in
 from medrcube.ontologies.terms import Terms
 from medrcube.taxonomy import Anatomy, Modality, Task
@@ -37,7 +44,7 @@ WANTED = 12
 
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
-class Place:
+class PromptTarget:
     """What one prompt is about: a right answer, and the kind of picture that shows it."""
 
     key: str
@@ -46,7 +53,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Harvest:
+class ProposalBatch:
     """What the endpoint and the store gave.
 
     Attributes:
@@ -58,7 +65,7 @@ class Harvest:
         spent: requests and tokens that these places ever took, by the server's own count.
     """
 
-    names: Mapping[Place, tuple[str, ...]]
+    names: Mapping[PromptTarget, tuple[str, ...]]
     sent: int = 0
     left: int = 0
     stopped: str = ""
@@ -70,27 +77,27 @@ class Harvest:
 class LlmProposals:
     """Candidates that a model proposed and an index knows; see ``CandidateSource``."""
 
-    labels: Mapping[Place, Sequence[str]]
+    labels: Mapping[PromptTarget, Sequence[str]]
     strategy: str = LLM
 
-    def candidates(self, request: Request, rules: Rules) -> Sequence[str]:
+    def candidates(self, request: DistractorRequest, rules: SafetyRules) -> Sequence[str]:
         """Proposals for the key on such a picture; none outside Disease Diagnosis."""
         if request.task is not TASK:
             return ()
         return tuple(
             label
-            for label in self.labels.get(place_of(request), ())
+            for label in self.labels.get(prompt_target(request), ())
             if label not in rules.relations.synonyms(request.key)
         )
 
 
-def place_of(request: Request) -> Place:
+def prompt_target(request: DistractorRequest) -> PromptTarget:
     """The place of a question."""
     ground = request.ground
-    return Place(key=request.key, anatomy=ground.anatomy, modality=ground.modality)
+    return PromptTarget(key=request.key, anatomy=ground.anatomy, modality=ground.modality)
 
 
-def render(place: Place, terms: Terms) -> str:
+def proposal_prompt(place: PromptTarget, terms: Terms) -> str:
     """The prompt of a place; names stand in it as JSON strings."""
     data = {
         "anatomy": place.anatomy.value,
@@ -100,7 +107,9 @@ def render(place: Place, terms: Terms) -> str:
     return render_prompt("distractors", data=data, count=WANTED)
 
 
-def harvest(places: Iterable[Place], terms: Terms, settings: LlmSettings, path: Path) -> Harvest:
+def fetch_proposals(
+    places: Iterable[PromptTarget], terms: Terms, settings: LlmSettings, path: Path
+) -> ProposalBatch:
     """Answer every place from the store, and ask the endpoint for the rest within its bounds.
 
     Args:
@@ -115,14 +124,14 @@ def harvest(places: Iterable[Place], terms: Terms, settings: LlmSettings, path: 
         MissingExtraError: something is to be asked and openai is not installed.
     """
     sent = _parameters(settings)
-    prompts = {place: render(place, terms) for place in sorted(set(places))}
+    prompts = {place: proposal_prompt(place, terms) for place in sorted(set(places))}
     keys = {
-        place: key_of(settings.model, settings.base_url, prompt, sent)
+        place: request_key(settings.model, settings.base_url, prompt, sent)
         for place, prompt in prompts.items()
     }
     if not keys:
-        return Harvest(names={})
-    with open_store(path) as store:
+        return ProposalBatch(names={})
+    with open_proposal_log(path) as store:
         todo = {
             keys[place]: prompts[place] for place in prompts if keys[place] not in store.answers
         }
@@ -132,7 +141,7 @@ def harvest(places: Iterable[Place], terms: Terms, settings: LlmSettings, path: 
     spent: Counter[str] = Counter()
     for key in sorted(set(keys.values())):
         spent.update(store.spent.get(key, {}))
-    return Harvest(
+    return ProposalBatch(
         names={place: names for place, (_, names) in read.items() if names},
         sent=number,
         left=len(keys) - len(answers),
@@ -146,15 +155,15 @@ def _ask(
     todo: Mapping[str, str],
     settings: LlmSettings,
     sent: Mapping[str, int],
-    store: Store,
+    store: ProposalLog,
 ) -> tuple[int, str]:
     """Send the prompts and keep what comes back; number of requests, and why some were left."""
     # Only a workspace with [llm], and only when the store lacks something, needs openai.
-    from medrcube.ontologies.llm.chat_client import Answer, ask_all  # noqa: PLC0415
+    from medrcube.ontologies.llm.chat_client import Completion, ask_all  # noqa: PLC0415
 
     keys = {prompt: key for key, prompt in todo.items()}
 
-    def keep(prompt: str, answer: Answer) -> None:
+    def keep(prompt: str, answer: Completion) -> None:
         store.keep(
             {
                 "key": keys[prompt],

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 from medrcube.errors import MissingExtraError, ModelError
-from medrcube.model_endpoint import is_official, one_line, retry_after, scrub
+from medrcube.model_endpoint import is_official, printable_line, retry_after, scrub
 from medrcube.ontologies.llm.proposal_log import FINAL, REPLY, TRUNCATED
 from medrcube.workspace import LlmSettings
 
@@ -39,7 +39,7 @@ _TRANSIENT = frozenset({408, 409, 425, 429})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class RetryTimes:
     """How often one prompt is sent, and how long to wait in between; in seconds.
 
     ``longest_wait`` also bounds what the server asks for.
@@ -57,7 +57,7 @@ class Patience:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Completion:
     """What one prompt came to after ``tries`` requests; ``outcome`` is one word.
 
     ``detail`` says why it failed; ``again`` whether another try may do better.
@@ -75,7 +75,7 @@ class Answer:
 
 
 @dataclass(slots=True, kw_only=True)
-class Bill:
+class SessionUsage:
     """What a session cost and how it ended; ``stopped`` says why keys were left, if any were."""
 
     requests: int = 0
@@ -88,9 +88,9 @@ def ask_all(
     prompts: Iterable[str],
     settings: LlmSettings,
     parameters: Mapping[str, int],
-    keep: Callable[[str, Answer], None],
-    patience: Patience | None = None,
-) -> Bill:
+    keep: Callable[[str, Completion], None],
+    patience: RetryTimes | None = None,
+) -> SessionUsage:
     """Send prompts until all are answered or a bound is reached.
 
     Args:
@@ -114,8 +114,8 @@ def ask_all(
         parameters=dict(parameters),
         key=key,
         keep=keep,
-        patience=patience or Patience(),
-        bill=Bill(),
+        patience=patience or RetryTimes(),
+        bill=SessionUsage(),
     )
     asyncio.run(session.ask_all(list(prompts)))
     return session.bill
@@ -130,9 +130,9 @@ class _Session:
     settings: LlmSettings
     parameters: dict[str, Any]
     key: str
-    keep: Callable[[str, Answer], None]
-    patience: Patience
-    bill: Bill
+    keep: Callable[[str, Completion], None]
+    patience: RetryTimes
+    bill: SessionUsage
 
     async def ask_all(self, prompts: list[str]) -> None:
         queue = iter(prompts)
@@ -165,9 +165,9 @@ class _Session:
             if self.bill.in_a_row >= STOP_AFTER:
                 self.bill.stopped = f"no answer {STOP_AFTER} times in a row: {answer.detail}"
 
-    async def _ask(self, client: openai.AsyncOpenAI, prompt: str) -> Answer | None:
+    async def _ask(self, client: openai.AsyncOpenAI, prompt: str) -> Completion | None:
         """The last answer to one prompt; ``None`` when a bound forbids to ask at all."""
-        answer: Answer | None = None
+        answer: Completion | None = None
         for tries in range(1, self.patience.tries + 1):
             if not self.bill.stopped and self.bill.requests >= self.settings.max_requests:
                 self.bill.stopped = f"max_requests = {self.settings.max_requests} is reached"
@@ -180,7 +180,7 @@ class _Session:
             await asyncio.sleep(self.patience.wait(answer.retry_after, tries))
         return answer
 
-    async def _once(self, client: openai.AsyncOpenAI, prompt: str) -> Answer:
+    async def _once(self, client: openai.AsyncOpenAI, prompt: str) -> Completion:
         started = time.monotonic()
         try:
             # The SDK bounds the wait for each piece; this bounds the whole.
@@ -192,22 +192,22 @@ class _Session:
                 )
         except (TimeoutError, openai.APITimeoutError):
             detail = f"no whole reply within {self.settings.timeout:g} s"
-            return Answer(outcome="timeout", detail=detail, again=True)
+            return Completion(outcome="timeout", detail=detail, again=True)
         except _TooLargeError as error:
-            return Answer(outcome="too-large", detail=str(error))
+            return Completion(outcome="too-large", detail=str(error))
         except openai.APIStatusError as error:
             return self._status(error)
         except openai.APIConnectionError as error:
             cause = error.__cause__
             if isinstance(cause, _TooLargeError):  # openai 2 wraps what a hook raises
-                return Answer(outcome="too-large", detail=str(cause))
+                return Completion(outcome="too-large", detail=str(cause))
             detail = self._said(str(cause or error))
-            return Answer(outcome="connection", detail=f"no connection: {detail}", again=True)
+            return Completion(outcome="connection", detail=f"no connection: {detail}", again=True)
         except (openai.APIError, ValueError, RecursionError) as error:
             return self._malformed(str(error))
         return self._read(completion, time.monotonic() - started)
 
-    def _read(self, completion: Any, seconds: float) -> Answer:
+    def _read(self, completion: Any, seconds: float) -> Completion:
         if not isinstance(completion, ChatCompletion) or not completion.choices:
             return self._malformed(str(getattr(completion, "error", None) or completion))
         try:
@@ -232,7 +232,7 @@ class _Session:
         elif not text.strip():
             outcome = "empty"
         counts = {name: getattr(usage, name, None) for name in _COUNTED}
-        return Answer(
+        return Completion(
             outcome=outcome,
             reply=scrub(text, self.key),
             model=self._said(str(completion.model or "")),
@@ -240,7 +240,7 @@ class _Session:
             seconds=seconds,
         )
 
-    def _status(self, error: openai.APIStatusError) -> Answer:
+    def _status(self, error: openai.APIStatusError) -> Completion:
         """Sort an HTTP error by who can mend it: time, nobody, or the user."""
         status, body = error.status_code, error.body
         inner = body.get("message") if isinstance(body, Mapping) else None
@@ -249,12 +249,12 @@ class _Session:
             self._refuse(status, said)
         detail = f"{status}: {said}"
         if error.code in _FILTERED:
-            return Answer(outcome="filtered", detail=detail)
+            return Completion(outcome="filtered", detail=detail)
         if status in _TRANSIENT or status >= 500:
             outcome = "rate-limited" if status == 429 else "server-error"
             wait = retry_after(error.response.headers)
-            return Answer(outcome=outcome, detail=detail, again=True, retry_after=wait)
-        return Answer(outcome="rejected", detail=detail)
+            return Completion(outcome=outcome, detail=detail, again=True, retry_after=wait)
+        return Completion(outcome="rejected", detail=detail)
 
     def _refuse(self, status: int, said: str) -> NoReturn:
         """Stop for what only the user can mend.
@@ -273,12 +273,12 @@ class _Session:
             f"check {mend}, or remove [llm] from medrcube.toml"
         ) from None
 
-    def _malformed(self, found: str) -> Answer:
+    def _malformed(self, found: str) -> Completion:
         detail = f"reply is no chat completion: {self._said(found)}"
-        return Answer(outcome="malformed", detail=detail, again=True)
+        return Completion(outcome="malformed", detail=detail, again=True)
 
     def _said(self, text: str) -> str:
-        return one_line(scrub(text, self.key))
+        return printable_line(scrub(text, self.key))
 
 
 async def _bound(response: Any) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from medrcube.ontologies.concept_records import HPO, ICD11, RADLEX
-from medrcube.ontologies.knowledge_protocol import Knowledge, Name
+from medrcube.ontologies.knowledge_protocol import ConceptName, Knowledge
 from medrcube.ontologies.label_words import tokens
 from medrcube.ontologies.relations import Relations
 from medrcube.ontologies.terms import Term, Terms
@@ -35,7 +35,7 @@ _PHENOTYPE = Term(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ResolvedName:
     """What a proposed name is.
 
     Attributes:
@@ -64,13 +64,13 @@ class Resolver:
                 index = self._exact if exact else self._near
                 index.setdefault(f"{ontology}:{identity}", []).append(term.label)
 
-    def resolve(self, text: str, key: Term) -> Found:
+    def resolve(self, text: str, key: Term) -> ResolvedName:
         """The concept that a name proposed beside ``key`` means, of the kind of the key."""
         if not text or len(text) > LONGEST_NAME or not text.isprintable():
-            return Found(reason="no-name")
+            return ResolvedName(reason="no-name")
         names = self.knowledge.find(text)
         if not names:
-            return Found(reason="not-in-index")
+            return ResolvedName(reason="not-in-index")
         identities = [f"{name.ontology}:{name.id}" for name in names]
         exact = [label for identity in identities for label in self._exact.get(identity, ())]
         if exact:
@@ -84,32 +84,32 @@ class Resolver:
         if same:
             return self._of_table(same, key)
         if any(identity in self._near for identity in identities):
-            return Found(reason="inexact")
+            return ResolvedName(reason="inexact")
         return self._made(made, names)
 
-    def _of_table(self, labels: Iterable[str], key: Term) -> Found:
+    def _of_table(self, labels: Iterable[str], key: Term) -> ResolvedName:
         found = list(dict.fromkeys(labels))
         if not set(found) <= self.relations.synonyms(found[0]):
-            return Found(reason="ambiguous")
+            return ResolvedName(reason="ambiguous")
         alike = [label for label in found if self.terms[label].kind == key.kind]
         if not alike:
-            return Found(reason="kind")
-        return Found(term=self.terms[alike[0]])
+            return ResolvedName(reason="kind")
+        return ResolvedName(term=self.terms[alike[0]])
 
-    def _made(self, made: Term, names: tuple[Name, ...]) -> Found:
+    def _made(self, made: Term, names: tuple[ConceptName, ...]) -> ResolvedName:
         if len(names) > len(made.ids()):
-            return Found(reason="ambiguous")
+            return ResolvedName(reason="ambiguous")
         if made.kind == DISEASE and not _is_disease(made.icd11_code):
-            return Found(reason="kind")
+            return ResolvedName(reason="kind")
         if made.kind == FINDING and not self.knowledge.implies(made, _PHENOTYPE):
-            return Found(reason="kind")
+            return ResolvedName(reason="kind")
         words = tokens(made.name)
         if not _HEADINGS.isdisjoint(words) or (words[:1] and words[0] in _HEADINGS_FIRST):
-            return Found(reason="heading")
-        return Found(term=made)
+            return ResolvedName(reason="heading")
+        return ResolvedName(term=made)
 
 
-def _term(names: tuple[Name, ...], kind: str) -> Term:
+def _term(names: tuple[ConceptName, ...], kind: str) -> Term:
     """A term of the first concept of each ontology."""
     first = {name.ontology: name for name in reversed(names)}
     ids = {ontology: name.id for ontology, name in first.items()}

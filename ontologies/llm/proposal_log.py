@@ -27,15 +27,15 @@ FINAL = frozenset({REPLY, TRUNCATED, "refusal", "filtered", "empty", "too-large"
 """Outcomes that asking again would not mend; everything else is asked again by the next build."""
 
 
-def key_of(model: str, base_url: str, prompt: str, parameters: Mapping[str, Any]) -> str:
+def request_key(model: str, base_url: str, prompt: str, parameters: Mapping[str, Any]) -> str:
     """Identity of a request: SHA-256 of everything that may change the reply."""
     content = json.dumps([model, base_url, prompt, dict(parameters)], sort_keys=True)
     return sha256(content.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
-    """The open file; see ``open_store``."""
+class ProposalLog:
+    """The open file; see ``open_proposal_log``."""
 
     file: BinaryIO
     answers: dict[str, Mapping[str, Any]]
@@ -62,7 +62,7 @@ class Store:
 
 
 @contextlib.contextmanager
-def open_store(path: Path) -> Iterator[Store]:
+def open_proposal_log(path: Path) -> Iterator[ProposalLog]:
     """Open the store of a workspace, for its owner alone, and repair a torn last line.
 
     Raises:
@@ -76,7 +76,7 @@ def open_store(path: Path) -> Iterator[Store]:
             whole = data.rfind(b"\n") + 1
             if whole < len(data):
                 file.truncate(whole)
-            store = Store(file, {}, {})
+            store = ProposalLog(file, {}, {})
             for number, line in enumerate(data[:whole].splitlines(), start=1):
                 store.add(_record(line, path, number))
             yield store

@@ -38,7 +38,7 @@ _MODULES: Mapping[Format, str] = {
 }
 
 
-class Reader(Protocol):
+class OntologyReader(Protocol):
     """What a module of this package offers."""
 
     def read(self, path: Path, *, version: str = "") -> Ontology:
@@ -65,7 +65,7 @@ def open_ontology(path: Path, ontology: str | None = None, *, version: str = "")
             f"{path}: is {found}, as {found.ontology} comes; expected {_accepted(ontology)}: give "
             f"another file, or if this one is {found.ontology}, name it so"
         )
-    reader = cast("Reader", import_module(f"{__name__}.{_MODULES[found]}"))
+    reader = cast("OntologyReader", import_module(f"{__name__}.{_MODULES[found]}"))
     return reader.read(path, version=version)
 
 

@@ -74,7 +74,7 @@ def format_of(head: bytes) -> Format | str:
     return _table(text) or f"text that begins with {stripped[:40]!r}"
 
 
-def plain(name: str) -> str:
+def normalize_column(name: str) -> str:
     """A column name without case, blanks and underscores, since editions differ in them."""
     return re.sub(r"[\s_]+", "", name).lower()
 
@@ -95,13 +95,13 @@ def _table(text: str) -> Format | None:
     if not lines:
         return Format.SSSOM if "mapping_set_id" in text else None
     tabbed = [cell.strip().strip('"') for cell in lines[0].split("\t")]
-    names = [plain(name) for name in tabbed]
+    names = [normalize_column(name) for name in tabbed]
     if {"subject_id", "predicate_id", "object_id"} <= set(tabbed):
         return Format.SSSOM
     if set(names) & set(LINEARIZATION) and {"title", "titleen"} & set(names):
         return Format.ICD_TABLE
     rows = _rows(lines[:2])
-    if {"classid", "preferredlabel"} <= {plain(name) for name in rows[0]}:
+    if {"classid", "preferredlabel"} <= {normalize_column(name) for name in rows[0]}:
         return Format.BIOPORTAL
     if is_radlex_header(rows[0]) or all(is_radlex_row(row) for row in rows):
         return Format.RADLEX_TABLE
@@ -110,7 +110,7 @@ def _table(text: str) -> Format | None:
 
 def is_radlex_header(cells: Sequence[str]) -> bool:
     """Whether these are the column names of a three-column RadLex table."""
-    names = {plain(cell) for cell in cells}
+    names = {normalize_column(cell) for cell in cells}
     return bool(names & set(RID_COLUMNS)) and bool(names & set(PARENT_COLUMNS))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from medrcube.files.atomic import sha256_of
-from medrcube.ontologies.concept_records import UNKNOWN, Concept, Edition, damaged
+from medrcube.ontologies.concept_records import UNKNOWN, Concept, Edition, has_lost_character
 from medrcube.ontologies.licences import licence_of
 
 _VERSION_IN_NAME = re.compile(
@@ -57,7 +57,7 @@ def plain_version(stated: str) -> str:
     return date[0] if date else stated.strip()
 
 
-def some(things: Iterable[str]) -> str:
+def first_few(things: Iterable[str]) -> str:
     """The first few of many, for a remark."""
     listed = list(things)
     return ", ".join(listed[:SHOWN]) + (", ..." if len(listed) > SHOWN else "")
@@ -77,7 +77,7 @@ def with_stubs(concepts: Sequence[Concept], remarks: list[str]) -> tuple[Concept
             if edge.target not in known:
                 lost.setdefault(edge.target, concept.id)
     if lost:
-        pairs = some(f"{target} (of {child})" for target, child in lost.items())
+        pairs = first_few(f"{target} (of {child})" for target, child in lost.items())
         remarks.append(
             f"{len(lost)} parents or related concepts have no entry of their own and are kept "
             f"without a name: {pairs}."
@@ -89,16 +89,17 @@ def with_stubs(concepts: Sequence[Concept], remarks: list[str]) -> tuple[Concept
         if target not in known
     ]
     if gone:
-        remarks.append(f"{len(gone)} replacements have no entry of their own: {some(gone)}.")
+        remarks.append(f"{len(gone)} replacements have no entry of their own: {first_few(gone)}.")
     return (*concepts, *(Concept(id=target, label=target) for target in lost))
 
 
 def remark_broken(concepts: Iterable[Concept], remarks: list[str]) -> None:
     """Add a remark on labels in which a character was lost before we got them."""
-    broken = [c.id for c in concepts if damaged(c.label)]
+    broken = [c.id for c in concepts if has_lost_character(c.label)]
     if broken:
         remarks.append(
-            f"{len(broken)} labels hold a broken character and are never shown: {some(broken)}."
+            f"{len(broken)} labels hold a broken character and are never shown: "
+            f"{first_few(broken)}."
         )
 
 
@@ -110,7 +111,7 @@ def remark_shared(concepts: Iterable[Concept], remarks: list[str]) -> None:
             ids.setdefault(concept.label, []).append(concept.id)
     shared = ["/".join(found) for found in ids.values() if len(found) > 1]
     if shared:
-        remarks.append(f"{len(shared)} labels belong to several ids: {some(shared)}.")
+        remarks.append(f"{len(shared)} labels belong to several ids: {first_few(shared)}.")
 
 
 def _version_of_name(name: str) -> tuple[str, str]:

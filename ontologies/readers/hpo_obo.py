@@ -23,15 +23,15 @@ from medrcube.ontologies.concept_records import (
     Edge,
     Ontology,
     OntologyError,
-    Scope,
     Synonym,
+    SynonymScope,
 )
 from medrcube.ontologies.readers.bounded_files import TABLE_LIMIT, open_text
 from medrcube.ontologies.readers.edition_metadata import (
+    first_few,
     make_edition,
     plain_version,
     remark_broken,
-    some,
 )
 
 try:
@@ -136,13 +136,13 @@ class _Survey:
     def remarks(self) -> Iterator[str]:
         """What was added, in sentences."""
         if lost := self.lost_terms():
-            pairs = some(f"{term} (of {child})" for term, child in lost.items())
+            pairs = first_few(f"{term} (of {child})" for term, child in lost.items())
             yield (
                 f"{len(lost)} parents or related concepts have no entry of their own and are kept "
                 f"without a name: {pairs}."
             )
         if types := self._lost_types():
-            yield f"{len(types)} synonym types are used and not declared: {some(types)}."
+            yield f"{len(types)} synonym types are used and not declared: {first_few(types)}."
 
     def _lost_types(self) -> list[str]:
         return [name for name in self.used_types if name not in self.types]
@@ -225,7 +225,7 @@ def _concepts(parsed: ProntoOntology, remarks: list[str]) -> Iterator[Concept]:
             alt_ids=tuple(sorted(term.alternate_ids)),
         )
     if foreign:
-        listed = some(f"{count} of {name}" for name, count in foreign.most_common())
+        listed = first_few(f"{count} of {name}" for name, count in foreign.most_common())
         remarks.append(f"Terms of other ontologies are left out: {listed}.")
 
 
@@ -234,7 +234,7 @@ def _synonyms(term: ProntoTerm) -> Iterator[Synonym]:
     for synonym in found:
         yield Synonym(
             text=synonym.description,
-            scope=Scope(synonym.scope or Scope.RELATED),
+            scope=SynonymScope(synonym.scope or SynonymScope.RELATED),
             type=synonym.type.id if synonym.type else "",
         )
 

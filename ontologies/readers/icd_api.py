@@ -20,14 +20,14 @@ from medrcube.ontologies.concept_records import (
     Edge,
     Ontology,
     OntologyError,
-    Scope,
     Synonym,
+    SynonymScope,
 )
 from medrcube.ontologies.readers.bounded_files import open_text
 from medrcube.ontologies.readers.edition_metadata import (
+    first_few,
     make_edition,
     remark_broken,
-    some,
     with_stubs,
 )
 from medrcube.ontologies.readers.icd_table import RELEASE, RESIDUAL, entity_of
@@ -35,10 +35,10 @@ from medrcube.ontologies.readers.icd_table import RELEASE, RESIDUAL, entity_of
 EXCLUSION = "exclusion"
 _BETWEEN = re.compile(r"[\s,\[\]]*")
 _NAMES = (
-    ("synonym", Scope.EXACT, ""),
-    ("inclusion", Scope.NARROW, "inclusion"),
-    ("narrowerTerm", Scope.NARROW, "narrower"),
-    ("indexTerm", Scope.RELATED, "index"),
+    ("synonym", SynonymScope.EXACT, ""),
+    ("inclusion", SynonymScope.NARROW, "inclusion"),
+    ("narrowerTerm", SynonymScope.NARROW, "narrower"),
+    ("indexTerm", SynonymScope.RELATED, "index"),
 )
 
 
@@ -66,11 +66,11 @@ def read(path: Path, *, version: str = "") -> Ontology:
         )
     remarks: list[str] = []
     if twice:
-        remarks.append(f"{len(twice)} entities stand twice; the first is kept: {some(twice)}.")
+        remarks.append(f"{len(twice)} entities stand twice; the first is kept: {first_few(twice)}.")
     concepts = _resolved(found)
     foreign = [concept.id for concept in concepts if concept.label == concept.id]
     if foreign:
-        remarks.append(f"{len(foreign)} entities have no English title: {some(foreign)}.")
+        remarks.append(f"{len(foreign)} entities have no English title: {first_few(foreign)}.")
     remark_broken(concepts, remarks)
     whole = with_stubs(concepts, remarks)
     edition = make_edition(path, ICD11, version=version or release, remarks=remarks)

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from medrcube.ontologies.concept_records import ICD11, Concept, Edge, Ontology, OntologyError
 from medrcube.ontologies.readers.bounded_files import TABLE_LIMIT, open_text
-from medrcube.ontologies.readers.detect_format import LINEARIZATION, plain
-from medrcube.ontologies.readers.edition_metadata import make_edition, some, with_stubs
+from medrcube.ontologies.readers.detect_format import LINEARIZATION, normalize_column
+from medrcube.ontologies.readers.edition_metadata import first_few, make_edition, with_stubs
 
 ENTITY = re.compile(r"/(\d+(?:/\w+)?)/?$")
 """Entity at the end of every URI of ICD-11, with the word that marks a residual class."""
@@ -157,19 +157,19 @@ class _Table:
         if lost:
             self.remarks.append(
                 f"{len(lost)} rows name a parent that the table lacks; theirs is taken from the "
-                f"depth of the title: {some(lost)}."
+                f"depth of the title: {first_few(lost)}."
             )
         if self._twice:
             self.remarks.append(
                 f"{len(self._twice)} rows repeat an entity at a second place and are left out: "
-                f"{some(self._twice)}."
+                f"{first_few(self._twice)}."
             )
         if self._nameless:
             self.remarks.append(f"{self._nameless} rows without a linearization URI are left out.")
 
 
 def _columns(path: Path, header: Sequence[str]) -> dict[str, int | None]:
-    names = [plain(name) for name in header]
+    names = [normalize_column(name) for name in header]
     places: dict[str, int | None] = {}
     for wanted, variants in _COLUMNS.items():
         found = [names.index(name) for name in variants if name in names]

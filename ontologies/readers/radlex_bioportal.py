@@ -11,14 +11,14 @@ from pathlib import Path
 
 from medrcube.ontologies.concept_records import IS_A, Ontology, OntologyError
 from medrcube.ontologies.readers.bounded_files import TABLE_LIMIT, open_text
-from medrcube.ontologies.readers.detect_format import plain
-from medrcube.ontologies.readers.edition_metadata import some
+from medrcube.ontologies.readers.detect_format import normalize_column
+from medrcube.ontologies.readers.edition_metadata import first_few
 from medrcube.ontologies.readers.radlex_classes import (
     LABEL,
     NAMES,
     REPLACED_BY,
     SYNONYM,
-    Entry,
+    RadlexClass,
     local_name,
     make_radlex,
     rid_of,
@@ -41,22 +41,24 @@ def read(path: Path, *, version: str = "") -> Ontology:
     Raises:
         OntologyError: the file cannot be read, or holds classes without RadLex ids.
     """
-    entries: dict[str, Entry] = {}
+    entries: dict[str, RadlexClass] = {}
     skipped: list[str] = []
     for row in _rows(path):
         rid = rid_of(row.get("id", ""))
         if not rid:
             skipped.append(row.get("id", "") or "(empty)")
             continue
-        _fill(entries.setdefault(rid, Entry()), row)
+        _fill(entries.setdefault(rid, RadlexClass()), row)
     remarks: list[str] = []
     if skipped:
-        remarks.append(f"{len(skipped)} rows without a RadLex id are left out: {some(skipped)}.")
+        remarks.append(
+            f"{len(skipped)} rows without a RadLex id are left out: {first_few(skipped)}."
+        )
     concepts = [entry.concept(rid) for rid, entry in entries.items()]
     return make_radlex(path, concepts, remarks, version)
 
 
-def _fill(entry: Entry, row: Mapping[str, str]) -> None:
+def _fill(entry: RadlexClass, row: Mapping[str, str]) -> None:
     entry.obsolete = row.get("obsolete", "").casefold() in {"true", "1"}
     for parent in _listed(row.get("parents", "")):
         if rid := rid_of(parent):
@@ -84,7 +86,9 @@ def _rows(path: Path) -> Iterator[dict[str, str]]:
         reader = csv.reader(file)
         try:
             header = next(reader, [])
-            names = [_OWN.get(plain(name)) or local_name(name.strip()) for name in header]
+            names = [
+                _OWN.get(normalize_column(name)) or local_name(name.strip()) for name in header
+            ]
             for cells in reader:
                 row: dict[str, str] = {}
                 for name, cell in zip(names, cells, strict=False):

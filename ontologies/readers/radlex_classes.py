@@ -23,10 +23,10 @@ from medrcube.ontologies.concept_records import (
     Synonym,
 )
 from medrcube.ontologies.readers.edition_metadata import (
+    first_few,
     make_edition,
     remark_broken,
     remark_shared,
-    some,
     with_stubs,
 )
 
@@ -62,7 +62,7 @@ def local_name(iri: str) -> str:
 
 
 @dataclass(slots=True)
-class Entry:
+class RadlexClass:
     """Statements about one class, by property; only English texts."""
 
     texts: dict[str, list[str]] = field(default_factory=dict)
@@ -121,7 +121,7 @@ def make_radlex(
     marked = _mark_obsolete(concepts)
     nameless = [concept.id for concept in marked if concept.label == concept.id]
     if nameless:
-        remarks.append(f"{len(nameless)} classes have no English name: {some(nameless)}.")
+        remarks.append(f"{len(nameless)} classes have no English name: {first_few(nameless)}.")
     remark_broken(marked, remarks)
     remark_shared(marked, remarks)
     whole = with_stubs(marked, remarks)

@@ -19,7 +19,7 @@ from medrcube.ontologies.readers.bounded_files import open_bytes
 from medrcube.ontologies.readers.radlex_classes import (
     NAMES,
     REPLACED_BY,
-    Entry,
+    RadlexClass,
     local_name,
     make_radlex,
     rid_of,
@@ -77,12 +77,12 @@ def _load(path: Path) -> Graph:
     return graph
 
 
-def _entries(graph: Graph) -> dict[str, Entry]:
+def _entries(graph: Graph) -> dict[str, RadlexClass]:
     """What is said of every subject with a RadLex id, in an order that the file alone decides."""
-    entries: dict[str, Entry] = defaultdict(Entry)
+    entries: dict[str, RadlexClass] = defaultdict(RadlexClass)
     for declared in graph.subjects(RDF.type, OWL.Class):
         if rid := rid_of(str(declared)):
-            entries[rid] = Entry()
+            entries[rid] = RadlexClass()
     for predicate in sorted(str(row[0]) for row in _rows(graph, _PREDICATES)):
         _add_texts(graph, predicate, entries)
     for predicate in sorted(str(row[0]) for row in _rows(graph, _RELATIONS)):
@@ -94,7 +94,7 @@ def _entries(graph: Graph) -> dict[str, Entry]:
     return entries
 
 
-def _add_texts(graph: Graph, predicate: str, entries: dict[str, Entry]) -> None:
+def _add_texts(graph: Graph, predicate: str, entries: dict[str, RadlexClass]) -> None:
     name = local_name(predicate)
     if name in NAMES:
         for rid, _, text in sorted(_english(graph, predicate)):
@@ -107,7 +107,7 @@ def _add_texts(graph: Graph, predicate: str, entries: dict[str, Entry]) -> None:
             entries[rid].obsolete |= str(value).casefold() in {"true", "1"}
 
 
-def _add_edges(graph: Graph, predicate: str, entries: dict[str, Entry]) -> None:
+def _add_edges(graph: Graph, predicate: str, entries: dict[str, RadlexClass]) -> None:
     """Add what leads from class to class; editions up to 3.x state relations so."""
     relation = IS_A if predicate == str(RDFS.subClassOf) else local_name(predicate)
     if relation == REPLACED_BY or (relation != IS_A and predicate.startswith(_W3C)):

@@ -16,10 +16,10 @@ from medrcube.ontologies.readers.detect_format import (
     PARENT_COLUMNS,
     RID_COLUMNS,
     is_radlex_header,
-    plain,
+    normalize_column,
 )
-from medrcube.ontologies.readers.edition_metadata import some
-from medrcube.ontologies.readers.radlex_classes import LABEL, Entry, make_radlex, rid_of
+from medrcube.ontologies.readers.edition_metadata import first_few
+from medrcube.ontologies.readers.radlex_classes import LABEL, RadlexClass, make_radlex, rid_of
 
 FALLBACK = "cp1252"
 """Encoding of RSNA's 2014 table."""
@@ -33,19 +33,19 @@ def read(path: Path, *, version: str = "") -> Ontology:
         OntologyError: the file cannot be read or holds no row of term, RID and parent RID.
     """
     remarks: list[str] = []
-    entries: dict[str, Entry] = {}
+    entries: dict[str, RadlexClass] = {}
     skipped: list[str] = []
     for line, term, rid, parent in _rows(path, remarks):
         if not term or not rid_of(rid):
             skipped.append(str(line))
             continue
-        entry = entries.setdefault(rid_of(rid), Entry())
+        entry = entries.setdefault(rid_of(rid), RadlexClass())
         entry.say(LABEL, term)
         if above := rid_of(parent):
             entry.relate(above, IS_A)
     if skipped:
         remarks.append(
-            f"{len(skipped)} rows without a term or a RID are left out: lines {some(skipped)}."
+            f"{len(skipped)} rows without a term or a RID are left out: lines {first_few(skipped)}."
         )
     concepts = [entry.concept(rid) for rid, entry in entries.items()]
     return make_radlex(path, concepts, remarks, version)
@@ -73,7 +73,7 @@ def _rows(path: Path, remarks: list[str]) -> Iterator[tuple[int, str, str, str]]
 
 
 def _columns(path: Path, header: Sequence[str]) -> tuple[int, int, int]:
-    names = [plain(cell) for cell in header]
+    names = [normalize_column(cell) for cell in header]
     places: list[int] = []
     for wanted in (TERM_COLUMNS, RID_COLUMNS, PARENT_COLUMNS):
         found = [names.index(name) for name in wanted if name in names]

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator
-from collections.abc import Mapping as Table
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 
 from medrcube.ontologies.concept_records import (
     SSSOM,
-    Mapping,
+    ConceptMapping,
     Ontology,
     OntologyError,
 )
@@ -69,8 +68,8 @@ def read(path: Path, *, version: str = "") -> Ontology:
 
 
 def _mappings(
-    rows: Iterable[Table[str, str | None]], prefixes: Table[str, str], remarks: list[str]
-) -> Iterator[Mapping]:
+    rows: Iterable[Mapping[str, str | None]], prefixes: Mapping[str, str], remarks: list[str]
+) -> Iterator[ConceptMapping]:
     negative = incomplete = 0
     for row in rows:
         subject, predicate, target = ((row.get(name) or "").strip() for name in NEEDED)
@@ -79,7 +78,7 @@ def _mappings(
         elif not (subject and predicate and target):
             incomplete += 1
         else:
-            yield Mapping(
+            yield ConceptMapping(
                 subject=_id(subject, prefixes), predicate=predicate, object=_id(target, prefixes)
             )
     if negative:
@@ -88,7 +87,7 @@ def _mappings(
         remarks.append(f"{incomplete} rows lack an id or the predicate and are left out.")
 
 
-def _id(curie: str, prefixes: Table[str, str]) -> str:
+def _id(curie: str, prefixes: Mapping[str, str]) -> str:
     """The id as concepts carry it: a URI for ICD-11, the bare RID for RadLex, else the CURIE."""
     prefix, colon, local = curie.partition(":")
     base = prefixes.get(prefix, "") if colon else ""
@@ -117,5 +116,5 @@ def _prefixes(header: Iterable[str]) -> dict[str, str]:
     return prefixes
 
 
-def _version(facts: Table[str, str]) -> str:
+def _version(facts: Mapping[str, str]) -> str:
     return plain_version(facts.get("mapping_set_version") or facts.get("mapping_date", ""))

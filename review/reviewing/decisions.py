@@ -15,7 +15,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from medrcube.ontologies.item_rules import ERROR, Draft, lint
+from medrcube.ontologies.item_rules import ERROR, ItemText, lint
 from medrcube.review.audit_trail.event_chain import SYSTEM, Entry, head, record
 from medrcube.review.errors import ConflictError, InvalidAnswerError
 from medrcube.review.models import (
@@ -313,7 +313,7 @@ def check(change: Edit, options: list[dict[str, Any]]) -> list[str]:
     Raises:
         InvalidAnswerError: it breaks one.
     """
-    draft = Draft(
+    draft = ItemText(
         question=change.question,
         options=change.options,
         key=change.key,

@@ -10,8 +10,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from medrcube.facts import Grade, Scope
-from medrcube.ontologies.distractor_safety import Ground, Mark, Request, Rules, clash, judge
-from medrcube.ontologies.item_rules import ERROR, WARNING, Flaw, Level
+from medrcube.ontologies.distractor_safety import (
+    CaseFacts,
+    DistractorRequest,
+    Evidence,
+    SafetyRules,
+    judge_distractor,
+    option_conflict,
+)
+from medrcube.ontologies.item_rules import ERROR, WARNING, Flaw, RuleLevel
 from medrcube.review.models import ItemVersion
 from medrcube.taxonomy import Anatomy, Modality
 
@@ -63,7 +70,7 @@ class Change:
 
 
 def untrue(
-    version: ItemVersion, changed: Sequence[Change], concepts: Sequence[str], rules: Rules
+    version: ItemVersion, changed: Sequence[Change], concepts: Sequence[str], rules: SafetyRules
 ) -> Iterator[Flaw]:
     """What speaks against the truth of options that were reworded.
 
@@ -90,23 +97,27 @@ def untrue(
             yield from _clashing(change, version.key, concepts, request, rules)
 
 
-def _true(change: Change, request: Request, rules: Rules) -> Iterator[Flaw]:
-    reason = judge(change.concept, request, rules).reason
+def _true(change: Change, request: DistractorRequest, rules: SafetyRules) -> Iterator[Flaw]:
+    reason = judge_distractor(change.concept, request, rules).reason
     if reason:
         yield _flaw(f"{change.name}: {_WHY.get(reason, reason)}")
 
 
 def _clashing(
-    change: Change, key: int, concepts: Sequence[str], request: Request, rules: Rules
+    change: Change,
+    key: int,
+    concepts: Sequence[str],
+    request: DistractorRequest,
+    rules: SafetyRules,
 ) -> Iterator[Flaw]:
     for other, beside in enumerate(concepts):
         if beside and other not in (change.place, key):
-            words = _CLASH.get(clash(change.concept, beside, request, rules))
+            words = _CLASH.get(option_conflict(change.concept, beside, request, rules))
             if words:
                 yield _flaw(f"{change.name}: {words.format(other=_letter(other))}")
 
 
-def _request(version: ItemVersion, rules: Rules) -> Request | None:
+def _request(version: ItemVersion, rules: SafetyRules) -> DistractorRequest | None:
     """The key, and what is absent by its options; ``None`` where the tables do not know it."""
     item, key = version.item, str(version.options[version.key].get("concept") or "")
     known = item.anatomy in tuple(Anatomy) and item.modality in tuple(Modality)
@@ -120,9 +131,9 @@ def _request(version: ItemVersion, rules: Rules) -> Request | None:
         and option.get("grade") in tuple(Grade)
     }
     group = str(version.provenance.get("group") or "")
-    return Request(
+    return DistractorRequest(
         key=key,
-        ground=Ground(
+        ground=CaseFacts(
             present={key: _mark(Grade.A)},
             absent=absent,
             unknown=frozenset(),
@@ -134,11 +145,11 @@ def _request(version: ItemVersion, rules: Rules) -> Request | None:
     )
 
 
-def _mark(grade: Grade) -> Mark:
-    return Mark(field="", scope=Scope.IMAGE, grade=grade)
+def _mark(grade: Grade) -> Evidence:
+    return Evidence(field="", scope=Scope.IMAGE, grade=grade)
 
 
-def _flaw(message: str, level: Level = ERROR) -> Flaw:
+def _flaw(message: str, level: RuleLevel = ERROR) -> Flaw:
     return Flaw(rule=TRUTH, level=level, message=message)
 
 

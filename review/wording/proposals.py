@@ -13,8 +13,8 @@ from typing import Any
 
 from medrcube.build.questions.item_text import item_text
 from medrcube.facts import Grade
-from medrcube.ontologies.distractor_safety import Rules
-from medrcube.ontologies.item_rules import ERROR, RULES, Draft, Flaw, lint
+from medrcube.ontologies.distractor_safety import SafetyRules
+from medrcube.ontologies.item_rules import ERROR, RULES, Flaw, ItemText, lint
 from medrcube.ontologies.label_words import normalise
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.models import ItemVersion
@@ -88,7 +88,7 @@ def check_wording(wording: Wording, options: int) -> None:
             )
 
 
-def draft_as(version: ItemVersion, wording: Wording, concepts: Sequence[str]) -> Draft:
+def draft_as(version: ItemVersion, wording: Wording, concepts: Sequence[str]) -> ItemText:
     """A wording of a version as the rules of the build look at it.
 
     Args:
@@ -154,8 +154,8 @@ def concept_named(text: str) -> str:
 
 
 @cache
-def _rules() -> Rules:
-    return Rules(evidence=Grade.C)
+def _rules() -> SafetyRules:
+    return SafetyRules(evidence=Grade.C)
 
 
 @cache

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from medrcube.errors import SourceError
-from medrcube.facts import Label, State
+from medrcube.facts import Label, LabelState
 from medrcube.sources._formats.tables.rows import check_no_finding
-from medrcube.sources._formats.tables.tables import Row
+from medrcube.sources._formats.tables.tables import TableRow
 
 OPACITY = ("Lung Opacity", "Airspace Opacity")
 """One label under two names; the second is that of tables that radiologists filled."""
@@ -26,9 +26,9 @@ COLUMNS = (
 """The labels whose column has one name everywhere."""
 
 _STATES = {
-    **dict.fromkeys(("1.0", "1"), State.PRESENT),
-    **dict.fromkeys(("0.0", "0"), State.ABSENT),
-    **dict.fromkeys(("-1.0", "-1"), State.UNKNOWN),
+    **dict.fromkeys(("1.0", "1"), LabelState.PRESENT),
+    **dict.fromkeys(("0.0", "0"), LabelState.ABSENT),
+    **dict.fromkeys(("-1.0", "-1"), LabelState.UNKNOWN),
 }
 NO_FINDING = "No Finding"
 _NOT_DENIED = {NO_FINDING, "Support Devices"}
@@ -37,7 +37,7 @@ _FIELDS = {"Pneumonia": ("disease",), NO_FINDING: ("finding", "disease")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class StudyLabels:
     """What one reader or labeler says of a study.
 
     Attributes:
@@ -46,10 +46,10 @@ class Reading:
     """
 
     place: str
-    states: Mapping[str, State]
+    states: Mapping[str, LabelState]
 
 
-def read_states(row: Row) -> Reading:
+def read_states(row: TableRow) -> StudyLabels:
     """The labels of one row, under the names of CheXpert.
 
     Raises:
@@ -66,27 +66,27 @@ def read_states(row: Row) -> Reading:
     states = {name: row.state(name, _STATES) for name in COLUMNS if row[name]}
     if row[opacity]:
         states[OPACITY[0]] = row.state(opacity, _STATES)
-    if states.get(NO_FINDING) is State.PRESENT:
-        named = (name for name, state in states.items() if state is State.PRESENT)
+    if states.get(NO_FINDING) is LabelState.PRESENT:
+        named = (name for name, state in states.items() if state is LabelState.PRESENT)
         check_no_finding(row.cite(NO_FINDING), [name for name in named if name not in _NOT_DENIED])
-    return Reading(place=f"{row.table}:{row.line}", states=states)
+    return StudyLabels(place=f"{row.table}:{row.line}", states=states)
 
 
-def agreed(one: Reading, other: Reading) -> Reading:
+def consensus(one: StudyLabels, other: StudyLabels) -> StudyLabels:
     """What two labelers say alike; where they differ, or only one speaks, it is unknown."""
     names = dict.fromkeys((*one.states, *other.states))
-    return Reading(
+    return StudyLabels(
         place=f"{one.place}, {other.place}",
         states={
-            name: one.states.get(name, State.UNKNOWN)
+            name: one.states.get(name, LabelState.UNKNOWN)
             if one.states.get(name) is other.states.get(name)
-            else State.UNKNOWN
+            else LabelState.UNKNOWN
             for name in names
         },
     )
 
 
-def labels_of(reading: Reading) -> tuple[Label, ...]:
+def case_labels(reading: StudyLabels) -> tuple[Label, ...]:
     """Statements for a card with the fields ``finding`` and ``disease``."""
     return tuple(
         Label(field=field, value=name, state=state, evidence=f"{reading.place} {name}: {state}")

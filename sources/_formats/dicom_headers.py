@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import MissingExtraError, ReadError, SourceError
-from medrcube.sources._formats.quiet_pydicom import discreet
+from medrcube.sources._formats.quiet_pydicom import silent_pydicom
 
 FACTS = frozenset(
     {
@@ -247,7 +247,7 @@ def _load(path: Path, keywords: Sequence[str]) -> Any:
     except ModuleNotFoundError as error:
         raise MissingExtraError("pydicom", "build") from error
     try:
-        with discreet():
+        with silent_pydicom():
             data = dcmread(path, stop_before_pixels=True, specific_tags=list(keywords))
             for keyword in keywords:
                 data.get(keyword)

@@ -48,7 +48,7 @@ def files_by_patient(root: RawTree, name: re.Pattern[str]) -> Iterator[tuple[str
     yield from sorted(named.items())
 
 
-def no_slices(patient: str, files: Iterable[Path]) -> Iterator[Skip]:
+def skip_unreadable_slices(patient: str, files: Iterable[Path]) -> Iterator[Skip]:
     """Why files that are named as slices are none: a row for each folder and reason.
 
     Args:

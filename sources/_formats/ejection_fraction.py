@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from medrcube.errors import RowError, SourceError
-from medrcube.facts import BAD_ROW, Label, Skip, State
-from medrcube.sources._formats.tables.redaction import quoted
-from medrcube.sources._formats.tables.tables import Row
+from medrcube.facts import BAD_ROW, Label, LabelState, Skip
+from medrcube.sources._formats.tables.redaction import redact_cell
+from medrcube.sources._formats.tables.tables import TableRow
 
 TOLERANCE = 2.0
 """Points: volumes rounded to whole millilitres move the fraction of 40 mL by as much."""
 
 
-def stated(
-    row: Row, fraction: str, *, diastole: str, systole: str, field: str, key: str
+def ejection_labels(
+    row: TableRow, fraction: str, *, diastole: str, systole: str, field: str, key: str
 ) -> tuple[tuple[Label, ...], tuple[Skip, ...]]:
     """What a case may say of the fraction, and what is said of one that cannot be used.
 
@@ -23,20 +23,22 @@ def stated(
 
     Args:
         row: table row or ``Key: value`` file.
-        fraction: as in ``ejection``.
+        fraction: as in ``ejection_label``.
         diastole: as there.
         systole: as there.
         field: as there.
         key: the case that it is a label of.
     """
     try:
-        label = ejection(row, fraction, diastole=diastole, systole=systole, field=field)
+        label = ejection_label(row, fraction, diastole=diastole, systole=systole, field=field)
     except RowError as error:
         return (), (Skip(key=f"{key} {field}", reason=str(error), code=BAD_ROW),)
-    return (label,), tuple(contradicted(label, key))
+    return (label,), tuple(contradiction_skips(label, key))
 
 
-def ejection(row: Row, fraction: str, *, diastole: str, systole: str, field: str) -> Label:
+def ejection_label(
+    row: TableRow, fraction: str, *, diastole: str, systole: str, field: str
+) -> Label:
     """The fraction of a row; unknown where its own volumes, if it has any, give another.
 
     Args:
@@ -59,24 +61,24 @@ def ejection(row: Row, fraction: str, *, diastole: str, systole: str, field: str
         return label
     if len(volumes) == 2 and _agree(row, fraction, diastole, systole):
         return label
-    beside = ", ".join(f"{column}={quoted(row[column])}" for column in volumes)
+    beside = ", ".join(f"{column}={redact_cell(row[column])}" for column in volumes)
     evidence = f"{label.evidence} against {beside}"
-    return replace(label, state=State.UNKNOWN, evidence=evidence)
+    return replace(label, state=LabelState.UNKNOWN, evidence=evidence)
 
 
-def contradicted(label: Label, key: str) -> Iterator[Skip]:
+def contradiction_skips(label: Label, key: str) -> Iterator[Skip]:
     """The row that names a fraction which its own volumes contradict; its case stays.
 
     Args:
-        label: what ``ejection`` gives.
+        label: what ``ejection_label`` gives.
         key: the case that it is a label of.
     """
-    if label.state is State.UNKNOWN:
+    if label.state is LabelState.UNKNOWN:
         reason = f"{label.evidence}: the volumes give another fraction, so none is asked"
         yield Skip(key=f"{key} {label.field}", reason=reason)
 
 
-def _agree(row: Row, fraction: str, diastole: str, systole: str) -> bool:
+def _agree(row: TableRow, fraction: str, diastole: str, systole: str) -> bool:
     try:
         stated, full, left = (row.number(column) for column in (fraction, diastole, systole))
     except SourceError:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from medrcube.errors import RowError
 from medrcube.sources._formats.bounded_xml import read_xml
-from medrcube.sources._formats.tables.redaction import quoted, told_by_code
+from medrcube.sources._formats.tables.redaction import redact_cell, redact_exception
 
 CT_ROOT, XRAY_ROOT = "LidcReadMessage", "IdriReadMessage"
 _SERIES = "{*}ResponseHeader/{*}SeriesInstanceUid"
@@ -62,7 +62,7 @@ class Contour:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class NoduleMark:
     """One nodule of at least 3 mm as one reader saw it.
 
     Attributes:
@@ -77,7 +77,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class SeriesReading:
     """What one file says of one CT series.
 
     Attributes:
@@ -89,7 +89,7 @@ class Reading:
 
     series: str
     readers: int
-    marks: tuple[Mark, ...]
+    marks: tuple[NoduleMark, ...]
     path: Path = field(compare=False)
 
 
@@ -106,7 +106,7 @@ class Unreadable:
     reason: str
 
 
-def read_reading(path: Path) -> Reading | Unreadable | None:
+def read_reading(path: Path) -> SeriesReading | Unreadable | None:
     """Read one XML file; ``None`` for a reading of a chest X-ray."""
     name = f"{path.parent.name}/{path.name}"
     try:
@@ -117,7 +117,7 @@ def read_reading(path: Path) -> Reading | Unreadable | None:
     if kind == XRAY_ROOT:
         return None
     if kind != CT_ROOT:
-        root_is, expected = quoted(kind, (CT_ROOT, XRAY_ROOT)), f"{CT_ROOT} or {XRAY_ROOT}"
+        root_is, expected = redact_cell(kind, (CT_ROOT, XRAY_ROOT)), f"{CT_ROOT} or {XRAY_ROOT}"
         reason = f"{name}: its root is {root_is}; expected {expected}: is it a reading?"
         return Unreadable(series="", reason=reason)
     series = (root.findtext(_SERIES) or "").strip()
@@ -126,10 +126,10 @@ def read_reading(path: Path) -> Reading | Unreadable | None:
         marks = [mark for number, it in enumerate(sessions) for mark in _marks(number, it)]
         _text(root, _SERIES)
     except (ValueError, TypeError) as error:
-        what = told_by_code(error)
+        what = redact_exception(error)
         reason = f"{name}: a part is missing or no number ({what}); is this another edition?"
         return Unreadable(series=series, reason=reason)
-    return Reading(series=series, readers=len(sessions), marks=tuple(marks), path=path)
+    return SeriesReading(series=series, readers=len(sessions), marks=tuple(marks), path=path)
 
 
 def _series_in_text(path: Path) -> str:
@@ -139,13 +139,13 @@ def _series_in_text(path: Path) -> str:
     return found[1].decode() if found else ""
 
 
-def match(
-    marks: Sequence[Mark], *, spacing: float, thickness: float, readers: int = 4
-) -> list[tuple[Mark, ...]]:
+def match_marks(
+    marks: Sequence[NoduleMark], *, spacing: float, thickness: float, readers: int = 4
+) -> list[tuple[NoduleMark, ...]]:
     """Group the marks of one scan into nodules, each group in order of reader.
 
     Groups that stay larger than ``readers`` at the smallest tolerance, and groups with two marks
-    of one reader, are given as they are: the caller must not trust them (``is_sound``).
+    of one reader, are returned as they are: check them with ``has_one_mark_per_reader``.
 
     Args:
         marks: in any order.
@@ -167,12 +167,12 @@ def match(
             return [tuple(ordered[k] for k in group) for group in groups]
 
 
-def is_sound(nodule: Sequence[Mark]) -> bool:
+def has_one_mark_per_reader(nodule: Sequence[NoduleMark]) -> bool:
     """Whether each reader marked the nodule once."""
     return len({mark.reader for mark in nodule}) == len(nodule)
 
 
-def largest_slice(nodule: Sequence[Mark]) -> str:
+def largest_slice(nodule: Sequence[NoduleMark]) -> str:
     """SOP instance UID of the slice on which at least half of the readers mark the most.
 
     The area is the one that half of the readers reach; of equal slices the lowest is taken.
@@ -182,7 +182,7 @@ def largest_slice(nodule: Sequence[Mark]) -> str:
     return min(heights, key=lambda name: (-half[name], heights[name], name))
 
 
-def rating(nodule: Sequence[Mark], name: str, *, spread: int = 1) -> float | None:
+def median_rating(nodule: Sequence[NoduleMark], name: str, *, spread: int = 1) -> float | None:
     """Median of a rating; ``None`` where one gave none or they differ by more than ``spread``."""
     given = [mark.ratings[name] for mark in nodule if name in mark.ratings]
     if len(given) < len(nodule) or max(given) - min(given) > spread:
@@ -190,12 +190,12 @@ def rating(nodule: Sequence[Mark], name: str, *, spread: int = 1) -> float | Non
     return float(statistics.median(given))
 
 
-def _marks(reader: int, session: ET.Element) -> Iterator[Mark]:
+def _marks(reader: int, session: ET.Element) -> Iterator[NoduleMark]:
     for nodule in session.findall("{*}unblindedReadNodule"):
         contours = tuple(_contour(roi) for roi in nodule.findall("{*}roi"))
         # Below 3 mm a nodule is one point; a few of those carry ratings of 0 all the same.
         if any(len(contour.points) > 2 for contour in contours):
-            yield Mark(reader=reader, ratings=_ratings(nodule), contours=contours)
+            yield NoduleMark(reader=reader, ratings=_ratings(nodule), contours=contours)
 
 
 def _contour(roi: ET.Element) -> Contour:
@@ -237,17 +237,17 @@ def _number(element: ET.Element, path: str) -> float:
     return number
 
 
-def _areas(nodule: Sequence[Mark], name: str) -> list[float]:
+def _areas(nodule: Sequence[NoduleMark], name: str) -> list[float]:
     return [
         sum(contour.area for contour in mark.contours if contour.slice == name) for mark in nodule
     ]
 
 
-def _place(mark: Mark) -> tuple[float, tuple[tuple[float, float], ...]]:
+def _place(mark: NoduleMark) -> tuple[float, tuple[tuple[float, float], ...]]:
     return min((contour.z, contour.points) for contour in mark.contours)
 
 
-def _edge(mark: Mark, spacing: float) -> NDArray[np.float64]:
+def _edge(mark: NoduleMark, spacing: float) -> NDArray[np.float64]:
     """Points of all lines in mm, ``(n, 3)``."""
     points = [(x, y, contour.z) for contour in mark.contours for x, y in contour.points]
     return np.array(points) * (spacing, spacing, 1)

@@ -27,7 +27,7 @@ _NAMED = 20  # a probability map holds thousands of values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Marked:
+class VoxelMask:
     """Marked voxels.
 
     Attributes:
@@ -89,7 +89,7 @@ class Marked:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Labels:
+class LabelVolume:
     """A label volume: every voxel names what it belongs to.
 
     Attributes:
@@ -100,18 +100,18 @@ class Labels:
     values: NDArray[Any]
     affine: NDArray[np.float64]
 
-    def marked(self, *values: int) -> Marked:
+    def marked(self, *values: int) -> VoxelMask:
         """Voxels of some values; without any, every voxel above one half."""
         whole = self.values if self.values.dtype.kind in "iu" else np.rint(self.values)
         voxels = np.isin(whole, values) if values else self.values > 0.5
         instead = "" if voxels.any() else self._instead(values)
-        return Marked(voxels=voxels, affine=self.affine, instead=instead)
+        return VoxelMask(voxels=voxels, affine=self.affine, instead=instead)
 
     def _instead(self, values: tuple[int, ...]) -> str:
         found = ", ".join(f"{value:g}" for value in np.unique(self.values)[:_NAMED])
         return f": it holds {found}; expected {' or '.join(map(str, values)) or 'more than 0.5'}"
 
-    def strays(self, *values: int) -> Marked:
+    def strays(self, *values: int) -> VoxelMask:
         """Voxels of some values that are not joined, face to face, to the most of them."""
         import SimpleITK  # noqa: PLC0415
 
@@ -125,10 +125,10 @@ class Labels:
             sizes[0] = 0
             voxels = np.zeros_like(voxels)
             voxels[box] = (parts > 0) & (parts != sizes.argmax())
-        return Marked(voxels=voxels, affine=self.affine)
+        return VoxelMask(voxels=voxels, affine=self.affine)
 
 
-def load_labels(path: Path) -> Labels:
+def load_labels(path: Path) -> LabelVolume:
     """Read a label volume or a mask.
 
     Raises:
@@ -152,7 +152,7 @@ def load_labels(path: Path) -> Labels:
         raise ReadError(
             f"{path.name}: the mask has {values.ndim} dimensions; expected 3", code="unreadable"
         )
-    return Labels(values=values, affine=np.asarray(image.affine, np.float64))
+    return LabelVolume(values=values, affine=np.asarray(image.affine, np.float64))
 
 
 def _check_size(path: Path, stored: Any) -> None:

@@ -15,7 +15,7 @@ Points = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class OsirixRoi:
     """One region of interest.
 
     Attributes:
@@ -29,7 +29,7 @@ class Mark:
     evidence: str
 
 
-def read_marks(path: Path) -> tuple[Mark, ...]:
+def read_rois(path: Path) -> tuple[OsirixRoi, ...]:
     """Every mark of one file, in file order.
 
     Marks lie in lists below ``Images`` and ``ROIs``, or are the file itself: whatever holds
@@ -62,10 +62,10 @@ def _rois(node: Any) -> Iterator[dict[str, Any]]:
             yield from _rois(inner)
 
 
-def _mark(roi: dict[str, Any], path: Path) -> Mark:
+def _mark(roi: dict[str, Any], path: Path) -> OsirixRoi:
     name = str(roi.get("Name", "")).strip()
     points = tuple(_point(text) for text in roi["Point_px"])
-    return Mark(name=name.lower(), points=points, evidence=f"{path.name} {name}".strip())
+    return OsirixRoi(name=name.lower(), points=points, evidence=f"{path.name} {name}".strip())
 
 
 def _point(text: str) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def discreet() -> Iterator[None]:
+def silent_pydicom() -> Iterator[None]:
     """Silence the warnings and the log of pydicom; also a decorator, as ``@discreet()``."""
     log = logging.getLogger("pydicom")
     before = log.disabled

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
 from medrcube.errors import SourceError
-from medrcube.sources._formats.tables.redaction import shape_of
+from medrcube.sources._formats.tables.redaction import cell_shape
 
 
 def relative_runs(text: str) -> tuple[tuple[int, int], ...]:
@@ -28,13 +28,13 @@ def relative_runs(text: str) -> tuple[tuple[int, int], ...]:
     words = text.split()
     if not words or len(words) % 2 or not all(word.isdecimal() for word in words):
         raise SourceError(
-            f"run-length code {shape_of(text)}: expected pairs of whole numbers, gap and length"
+            f"run-length code {cell_shape(text)}: expected pairs of whole numbers, gap and length"
         )
     runs: list[tuple[int, int]] = []
     end = 0
     for gap, length in zip(words[::2], words[1::2], strict=True):
         if int(length) == 0:
-            raise SourceError(f"run-length code {shape_of(text)}: a run has no pixel")
+            raise SourceError(f"run-length code {cell_shape(text)}: a run has no pixel")
         first = end + int(gap)
         end = first + int(length)
         runs.append((first, int(length)))
@@ -64,7 +64,7 @@ def coco_runs(text: str, size: tuple[int, int]) -> tuple[tuple[int, int], ...]:
         group = ord(character) - 48
         if not 0 <= group < 64:
             raise SourceError(
-                f"run-length code {shape_of(text)}: {character!r} is no part of a code"
+                f"run-length code {cell_shape(text)}: {character!r} is no part of a code"
             )
         number |= (group & 31) << shift
         shift += 5
@@ -76,7 +76,7 @@ def coco_runs(text: str, size: tuple[int, int]) -> tuple[tuple[int, int], ...]:
         number, shift = 0, 0
     if shift or any(length < 0 for length in lengths) or sum(lengths) != size[0] * size[1]:
         raise SourceError(
-            f"run-length code {shape_of(text)}: covers {sum(lengths)} pixels, expected "
+            f"run-length code {cell_shape(text)}: covers {sum(lengths)} pixels, expected "
             f"{size[0]} x {size[1]}; is it the code of another image?"
         )
     firsts = accumulate(lengths, initial=0)
@@ -84,7 +84,7 @@ def coco_runs(text: str, size: tuple[int, int]) -> tuple[tuple[int, int], ...]:
     return tuple((first, length) for first, length in runs if length)
 
 
-def joined(codes: Iterable[Sequence[tuple[int, int]]]) -> tuple[tuple[int, int], ...]:
+def merge_runs(codes: Iterable[Sequence[tuple[int, int]]]) -> tuple[tuple[int, int], ...]:
     """Runs of everything that any of several codes of one image marks, in order."""
     merged: list[tuple[int, int]] = []
     for first, length in sorted(run for code in codes for run in code):
@@ -96,7 +96,7 @@ def joined(codes: Iterable[Sequence[tuple[int, int]]]) -> tuple[tuple[int, int],
     return tuple(merged)
 
 
-def connected(
+def connected_pieces(
     runs: Sequence[tuple[int, int]], rows: int
 ) -> tuple[tuple[tuple[int, int], ...], ...]:
     """Part runs down the columns into pieces that do not touch, corners included.

@@ -19,14 +19,14 @@ from typing import Any
 from medrcube.errors import CardError
 from medrcube.facts import Scope
 from medrcube.files.toml_reader import TomlTable
-from medrcube.sources._formats.report_text.phrases import FreeText, free_text
-from medrcube.sources._framework.card_parts.access import Access, access
-from medrcube.sources._framework.card_parts.counts import Count, count
+from medrcube.sources._formats.report_text.phrases import FreeText, parse_free_text
+from medrcube.sources._framework.card_parts.access import Access, parse_access
+from medrcube.sources._framework.card_parts.counts import AnswerCount, parse_count
 from medrcube.sources._framework.card_parts.drawn_in import DrawnIn, parse_drawn_in
 from medrcube.sources._framework.card_parts.fields import (
-    Field,
-    Reason,
-    gaps,
+    CardField,
+    CitedReason,
+    missing_lines,
     parse_field,
     parse_reason,
 )
@@ -40,7 +40,7 @@ from medrcube.sources._framework.card_parts.self_checks import (
     parse_side,
 )
 from medrcube.sources._framework.card_parts.values import parse_names, parse_numbers, parse_patterns
-from medrcube.sources._framework.upstream_names import Adoption, adoption
+from medrcube.sources._framework.upstream_names import PublishedNameRule, parse_published_name_rule
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 
 ROI = (0.005, 0.5)
@@ -120,7 +120,7 @@ class Overlap:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class ExtraCells:
     """A second region or modality that some pictures of a source have, and its tasks."""
 
     anatomy: Anatomy
@@ -164,15 +164,15 @@ class Card:
     shows: Scope
     roi: tuple[float, float]
     tasks: tuple[Task, ...]
-    also: tuple[Cell, ...]
+    also: tuple[ExtraCells, ...]
     pixels: PixelPolicy
-    fields: Mapping[str, Field]
+    fields: Mapping[str, CardField]
     texts: tuple[FreeText, ...]
-    counts: tuple[Count, ...]
+    counts: tuple[AnswerCount, ...]
     quirks: tuple[Quirk, ...]
     overlaps: tuple[Overlap, ...]
-    adopt: tuple[Adoption, ...]
-    carried: Reason | None
+    adopt: tuple[PublishedNameRule, ...]
+    carried: CitedReason | None
     enclosed: Enclosed | None
     side: Side | None
     drawn_in: DrawnIn | None
@@ -228,7 +228,7 @@ def _require_reasons(path: Path, data: Mapping[str, Any]) -> None:
     """
     entries = data.get("field", ())
     entries = [it for it in entries if isinstance(it, Mapping)] if isinstance(entries, list) else []
-    missing = {str(it.get("name", "?")): list(gaps(it)) for it in entries}
+    missing = {str(it.get("name", "?")): list(missing_lines(it)) for it in entries}
     if any(missing.values()):
         lines = [
             f'  to the [[field]] named "{name}":\n' + "".join(f"    {line}\n" for line in lacks)
@@ -254,7 +254,7 @@ def _card(table: TomlTable, fingerprint: str) -> Card:
         release=table.text("release"),
         images=table.integer("images"),
         citation=table.text("citation"),
-        access=access(table.table("access")),
+        access=parse_access(table.table("access")),
         home=parse_home(table.table("home")) if table.has("home") else None,
         layouts=tuple(parse_layout(entry) for entry in table.tables("layout", least=1)),
         unfit=table.mapping("unfit", default={}),
@@ -267,11 +267,11 @@ def _card(table: TomlTable, fingerprint: str) -> Card:
         also=tuple(_cell(entry) for entry in case.tables("also")),
         pixels=_pixels(table.table("pixels", optional=True)),
         fields={entry.name: entry for entry in fields},
-        texts=tuple(free_text(entry, concepts) for entry in table.tables("text")),
-        counts=tuple(count(entry, concepts) for entry in table.tables("count")),
+        texts=tuple(parse_free_text(entry, concepts) for entry in table.tables("text")),
+        counts=tuple(parse_count(entry, concepts) for entry in table.tables("count")),
         quirks=tuple(_quirk(entry, names) for entry in table.tables("quirk")),
         overlaps=tuple(_overlap(entry) for entry in table.tables("overlap")),
-        adopt=tuple(adoption(entry) for entry in table.tables("adopt")),
+        adopt=tuple(parse_published_name_rule(entry) for entry in table.tables("adopt")),
         enclosed=_enclosed(table, concepts),
         side=parse_side(table.table("side")) if table.has("side") else None,
         drawn_in=parse_drawn_in(table.table("drawn_in")) if table.has("drawn_in") else None,
@@ -295,7 +295,7 @@ def _enclosed(table: TomlTable, concepts: Mapping[str, tuple[str, ...]]) -> Encl
     return parse_enclosed(table.table("enclosed"), known)
 
 
-def _check_panels(table: TomlTable, fields: Sequence[Field]) -> None:
+def _check_panels(table: TomlTable, fields: Sequence[CardField]) -> None:
     """Fields that lean on others name ones that are there."""
     sized = [entry.name for entry in fields if entry.larger]
     known = {name for entry in fields for name in entry.concepts()}
@@ -309,8 +309,8 @@ def _check_panels(table: TomlTable, fields: Sequence[Field]) -> None:
             )
 
 
-def _cell(table: TomlTable) -> Cell:
-    return Cell(
+def _cell(table: TomlTable) -> ExtraCells:
+    return ExtraCells(
         anatomy=table.choice("anatomy", Anatomy),
         modality=table.choice("modality", Modality),
         tasks=tuple(table.choices("tasks", Task)),

@@ -38,25 +38,25 @@ from typing import Any
 
 from medrcube.errors import CardError, MedrcubeError, RowError, SourceError, TableError
 from medrcube.facts import BAD_ROW, Case, Label, Region, Skip
-from medrcube.files.outside_tables import digest_of
-from medrcube.regions import drawn_elsewhere
-from medrcube.sources._formats.tables.notices import noticed
+from medrcube.files.outside_tables import tables_digest
+from medrcube.regions import has_foreign_mask
+from medrcube.sources._formats.tables.notices import collect_notices
 from medrcube.sources._formats.tables.redaction import (
-    place_of,
-    quoted,
-    quoted_evidence,
-    told,
-    told_by_code,
+    evidence_place,
+    redact_cell,
+    redact_evidence,
+    redact_exception,
+    redact_reason,
 )
-from medrcube.sources._formats.tables.rows import OLDER_EDITION, unless_bad, unread
+from medrcube.sources._formats.tables.rows import OLDER_EDITION, cases_or_skip, skip_unusable_table
 from medrcube.sources._framework.card import Card, Quirk, load_card
-from medrcube.sources._framework.card_parts.drawn_in import framed
-from medrcube.sources._framework.card_parts.fields import Field
+from medrcube.sources._framework.card_parts.drawn_in import with_frame
+from medrcube.sources._framework.card_parts.fields import CardField
 from medrcube.sources._framework.card_parts.layout import Layout
-from medrcube.sources._framework.own_card import unasked_by
+from medrcube.sources._framework.own_card import unused_keys
 from medrcube.sources._framework.raw_tree.opened_files import files_opened
-from medrcube.sources._framework.raw_tree.raw_tree import RawTree, newest
-from medrcube.sources._framework.settled_cases import doubts_of, one_a_key, opened
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree, newest_edition
+from medrcube.sources._framework.settled_cases import collect_doubts, merge_by_key, with_doubts
 
 _SEVERAL = 3
 """Patients of whom a value is said that names none of them."""
@@ -87,11 +87,11 @@ class Source:
         """
         copy = RawTree(root) if isinstance(root, Path) else root
         for found in self._scan(copy, layout):
-            yield told(found, copy.names)
+            yield redact_reason(found, copy.names)
 
     def _scan(self, copy: RawTree, layout: str) -> Iterator[Case | Skip]:
         tree, whole = self._whole(copy, self.card.layout(layout))
-        doubts = doubts_of(whole)
+        doubts = collect_doubts(whole)
         shared = functools.cache(functools.partial(_shared, self.card, whole))
         for found in whole:
             files = found.paths if isinstance(found, Skip) else found.files()
@@ -106,9 +106,9 @@ class Source:
             if strange:
                 yield Skip(key=found.key, reason=strange, paths=inside, code=BAD_ROW)
                 continue
-            case = framed(self.card.drawn_in, found) if self.card.drawn_in else found
-            case = opened(self.card, case, doubts) if doubts else case
-            yield from unless_bad(
+            case = with_frame(self.card.drawn_in, found) if self.card.drawn_in else found
+            case = with_doubts(self.card, case, doubts) if doubts else case
+            yield from cases_or_skip(
                 functools.partial(_known, self.card, case, shared), key=case.key, paths=case.files()
             )
 
@@ -126,14 +126,14 @@ class Source:
             tree = copy.of_layout(layout, self.card.parts)
             try:
                 cases = (it.moved(tree.resolve) for it in self._cases(tree, layout.name))
-                with noticed() as notices:
-                    whole = one_a_key(cases)
+                with collect_notices() as notices:
+                    whole = merge_by_key(cases)
             except TableError as error:
                 rest = copy.without(error.path)
                 older = _older(tree, layout, error.path)
                 if older is None and not _may_lack(layout, copy, rest):
                     raise
-                lost.append(unread(error, older))
+                lost.append(skip_unusable_table(error, older))
                 copy = rest
             else:
                 return tree, [*lost, *notices, *whole]
@@ -147,7 +147,7 @@ class Source:
         except Exception as error:
             frame = extract_tb(error.__traceback__)[-1]
             raise SourceError(
-                f"{self.id}: layout {layout!r}: the adapter raised {told_by_code(error)} "
+                f"{self.id}: layout {layout!r}: the adapter raised {redact_exception(error)} "
                 f"({Path(frame.filename).name}:{frame.lineno}, in {frame.name}); mend adapter.py, "
                 "or report this copy"
             ) from error
@@ -186,14 +186,14 @@ def load_source(folder: Path) -> Source:
             f"{folder / 'card.toml'}: id {card.id!r} belongs in a folder named "
             f"{card.id.replace('-', '_')!r}, found {folder.name!r}"
         )
-    own = digest_of(folder)
+    own = tables_digest(folder)
     if own:
         fingerprint = sha256(f"{card.fingerprint}\0{own}".encode()).hexdigest()
         card = replace(card, fingerprint=fingerprint)
     return Source(folder, card)
 
 
-def opened_beside(source: Source, root: Path, layout: str) -> list[str]:
+def undeclared_files(source: Source, root: Path, layout: str) -> list[str]:
     """Files of a raw tree that the adapter opens although no glob of the layout fits them."""
     real = root.resolve()
     copy = RawTree(real)
@@ -205,9 +205,9 @@ def opened_beside(source: Source, root: Path, layout: str) -> list[str]:
     return sorted(names - declared)
 
 
-def unasked(source: Source) -> list[str]:
+def unused_card_keys(source: Source) -> list[str]:
     """Keys of ``[numbers]``, ``[names]`` and ``[patterns]`` that the adapter never asks for."""
-    return unasked_by(_load(source.folder / "adapter.py"), source.folder / "card.toml")
+    return unused_keys(_load(source.folder / "adapter.py"), source.folder / "card.toml")
 
 
 def quirk_of(card: Card, key: str, action: str) -> Quirk | None:
@@ -229,14 +229,14 @@ def missing_regions(card: Card, case: Case) -> str:
     )
 
 
-def field_of(card: Card, statement: Label | Region) -> Field:
+def field_of(card: Card, statement: Label | Region) -> CardField:
     """The card's field that a label or region refers to."""
     try:
         return card.fields[statement.field]
     except KeyError:
         raise SourceError(
-            f"{card.id}: {place_of(statement.evidence)}: field {statement.field!r} is not in the "
-            f"card (fields: {', '.join(card.fields)})"
+            f"{card.id}: {evidence_place(statement.evidence)}: field {statement.field!r} is not in "
+            f"the card (fields: {', '.join(card.fields)})"
         ) from None
 
 
@@ -257,8 +257,8 @@ def concept_of(card: Card, statement: Label | Region, shared: Collection[str] = 
     except (KeyError, ValueError):
         known = ", ".join(repr(value) for value in field.values) or "numeric bands"
         known_values = (*field.values, *shared)
-        place = quoted_evidence(statement.evidence, known_values)
-        value = quoted(statement.value, known_values)
+        place = redact_evidence(statement.evidence, known_values)
+        value = redact_cell(statement.value, known_values)
         raw = json.dumps(value) if value == statement.value else "what stands there"
         raise RowError(
             f"{card.id}: {place}: value {value!r} of field {field.name!r} is not in the card "
@@ -281,7 +281,7 @@ def _older(tree: RawTree, layout: Layout, path: Path) -> Path | None:
         editions = tree.part(part)
         rest = [it for it in editions if it != path]
         if path in editions and rest:
-            return newest(rest)
+            return newest_edition(rest)
     return None
 
 
@@ -293,7 +293,7 @@ def _check_case(card: Card, case: Case) -> None:
             f"{card.id}: case {case.key!r} may be passed on by its row, and not by the card; name "
             "under access.rows what decides, or leave Case.redistribute out"
         )
-    if card.carried is None and any(drawn_elsewhere(shape) for shape in case.shapes()):
+    if card.carried is None and any(has_foreign_mask(shape) for shape in case.shapes()):
         raise SourceError(
             f"{card.id}: case {case.key!r} has a mask that was drawn on another image; expected "
             "one on the grid of its own: if both lie in one space, say so in the card, with "

@@ -98,7 +98,7 @@ class LayoutReport:
         return (self.fits, present, self._share())
 
 
-def verify(card: Card, given: Path) -> LayoutReport:
+def inspect_copy(card: Card, given: Path) -> LayoutReport:
     """Find the raw root of a copy and the layout that fits it best; opens no file.
 
     Args:
@@ -109,7 +109,7 @@ def verify(card: Card, given: Path) -> LayoutReport:
         SourceError: the folder is missing or is a file, or several copies lie in it.
     """
     check_root(card, given)
-    return compare(card, find_root(card, RawTree(given.resolve())))
+    return compare_layouts(card, find_root(card, RawTree(given.resolve())))
 
 
 def require_fit(report: LayoutReport) -> None:
@@ -124,7 +124,7 @@ def require_fit(report: LayoutReport) -> None:
         )
 
 
-def compare(card: Card, tree: RawTree) -> LayoutReport:
+def compare_layouts(card: Card, tree: RawTree) -> LayoutReport:
     """The layout that fits a raw tree best, and what would mend the tree; opens no file."""
     started = time.monotonic()
     report = _best(card, tree)

@@ -83,7 +83,7 @@ def own_card(adapter: str) -> OwnCard:
         raise CardError(f"{path}: cannot be read by its adapter: {error}") from error
 
 
-def unasked_by(adapter: ModuleType, card: Path) -> list[str]:
+def unused_keys(adapter: ModuleType, card: Path) -> list[str]:
     """What a card names for its adapter and the adapter never asks for.
 
     Args:

@@ -20,16 +20,16 @@ from medrcube.errors import MedrcubeError, SourceError
 from medrcube.ontologies.nearest_concepts import nearest_concepts
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.contract import load_source
-from medrcube.sources._framework.layout import verify
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources._framework.raw_tree.survey import (
     DICOMS,
     MASK,
     MASK_FOLDER,
     VIDEOS,
     VOLUMES,
-    Column,
     Survey,
-    Table,
+    SurveyColumn,
+    SurveyTable,
     stem_of,
     suffix_of,
     survey,
@@ -48,7 +48,7 @@ _SPLITS = frozenset({"train", "training", "val", "valid", "validation", "test", 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class CardDraft:
     """What the templates of a new source are filled with.
 
     Attributes:
@@ -73,13 +73,13 @@ class Draft:
 
     id: str
     found: Survey
-    table: Table | None
+    table: SurveyTable | None
     shape: str
     suffixes: tuple[str, ...]
     modality: str
     window: str
-    flags: tuple[Column, ...]
-    fields: Mapping[str, Column]
+    flags: tuple[SurveyColumn, ...]
+    fields: Mapping[str, SurveyColumn]
     patient: str | None
     split: str | None
     examples: tuple[str, ...]
@@ -125,14 +125,14 @@ def new_source(source_id: str, root: Path, destination: Path) -> Path:
         for file, template in templates.items():
             text = render_card(template, draft=draft, toml=_toml, py=_python, near=_near)
             (made / file).write_text(text, encoding="utf-8")
-        report = verify(load_source(made).card, root)
+        report = inspect_copy(load_source(made).card, root)
         if not report.fits:
             raise SourceError(f"the new card does not fit its own tree: {report.describe()}")
         shutil.move(made, folder)
     return folder
 
 
-def _draft(source_id: str, found: Survey) -> Draft:
+def _draft(source_id: str, found: Survey) -> CardDraft:
     named = [table for table in found.tables if table.key is not None]
     table = max(named, key=lambda table: table.rows, default=None)
     columns = [] if table is None else [c for c in table.columns if c.name != table.key]
@@ -140,7 +140,7 @@ def _draft(source_id: str, found: Survey) -> Draft:
     mapped = [c for c in columns if any(c.values) and not c.flags and c.name != split]
     shape = _shape(found, table)
     examples = tuple(_examples(found, shape))
-    return Draft(
+    return CardDraft(
         id=source_id,
         found=found,
         table=table,
@@ -178,11 +178,11 @@ def _python(value: object) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
-def _is_split(column: Column) -> bool:
+def _is_split(column: SurveyColumn) -> bool:
     return bool(column.values) and {value.lower() for value in column.values} <= _SPLITS
 
 
-def _shape(found: Survey, table: Table | None) -> str:
+def _shape(found: Survey, table: SurveyTable | None) -> str:
     if table is not None:
         return "table"
     dicom = [name for name in found.pictures if suffix_of(name) in {*DICOMS, ""}]
@@ -214,8 +214,8 @@ def _window(found: Survey) -> str:
     return "bits" if any("mode I" in note for note in found.notes) else "none"
 
 
-def _field_names(columns: Iterable[Column]) -> dict[str, Column]:
-    names: dict[str, Column] = {}
+def _field_names(columns: Iterable[SurveyColumn]) -> dict[str, SurveyColumn]:
+    names: dict[str, SurveyColumn] = {}
     for column in columns:
         words = "_".join(re.findall(r"[a-z0-9]+", column.name.lower()))
         name = words if words[:1].isalpha() else f"column_{words}".rstrip("_")
@@ -252,7 +252,7 @@ def _ending(name: str) -> str:
     return PurePosixPath(name).name[len(stem_of(name)) :]
 
 
-def _lines(table: Table | None, examples: Iterable[str]) -> Iterator[str]:
+def _lines(table: SurveyTable | None, examples: Iterable[str]) -> Iterator[str]:
     """A table of the same columns about the examples."""
     if table is None:
         return

@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from medrcube.facts import BAD_ROW, Case, Label, Region, Skip, State
-from medrcube.sources._formats.tables.redaction import place_of
+from medrcube.facts import BAD_ROW, Case, Label, LabelState, Region, Skip
+from medrcube.sources._formats.tables.redaction import evidence_place
 from medrcube.sources._framework.card import Card
-from medrcube.sources._framework.card_parts.fields import Field
+from medrcube.sources._framework.card_parts.fields import CardField
 
 
-def one_a_key(found: Iterable[Case | Skip]) -> list[Case | Skip]:
+def merge_by_key(found: Iterable[Case | Skip]) -> list[Case | Skip]:
     """Cases that share a key, as one: where they say the same, it stands; else it is set aside.
 
     A bad row sets aside the others of its key, since nobody knows what it said of them.
@@ -29,7 +29,7 @@ Doubts = Mapping[str, Collection[str]]
 """Fields, and the raw values that a row without a name may be about; an empty one means any."""
 
 
-def doubts_of(found: Iterable[Case | Skip]) -> Doubts:
+def collect_doubts(found: Iterable[Case | Skip]) -> Doubts:
     """Everything that rows without a name may be about."""
     doubts: dict[str, set[str]] = {}
     for given in found:
@@ -39,7 +39,7 @@ def doubts_of(found: Iterable[Case | Skip]) -> Doubts:
     return doubts
 
 
-def opened(card: Card, case: Case, doubts: Doubts) -> Case:
+def with_doubts(card: Card, case: Case, doubts: Doubts) -> Case:
     """A case where an absence of some values may be due to a row that names no picture.
 
     What was absent, by word or by silence, is unknown. What is marked is present, but no place of
@@ -51,13 +51,13 @@ def opened(card: Card, case: Case, doubts: Doubts) -> Case:
         if _is_doubted(card, doubts, it)
     )
     labels = tuple(
-        replace(it, state=State.UNKNOWN)
-        if it.state is State.ABSENT and _is_doubted(card, doubts, it)
+        replace(it, state=LabelState.UNKNOWN)
+        if it.state is LabelState.ABSENT and _is_doubted(card, doubts, it)
         else it
         for it in case.labels
     )
     silent = tuple(
-        Label(field=name, value=raw, state=State.UNKNOWN, evidence="a row without a name")
+        Label(field=name, value=raw, state=LabelState.UNKNOWN, evidence="a row without a name")
         for name in sorted(doubts)
         for raw in _unsaid(card, name, doubts[name], (*labels, *marked))
     )
@@ -65,7 +65,7 @@ def opened(card: Card, case: Case, doubts: Doubts) -> Case:
     return replace(case, labels=labels + marked + silent, regions=regions)
 
 
-def unmarked(case: Case) -> Case:
+def without_regions(case: Case) -> Case:
     """A case some of whose marks are lost: what is marked is present, and no place is told."""
     stated = {(it.field, it.value) for it in case.labels}
     places = {(it.field, it.value): it.evidence for it in case.regions}
@@ -84,12 +84,12 @@ def _is_doubted(card: Card, doubts: Doubts, statement: Label | Region) -> bool:
     return field is None or _is_any(field, values) or statement.value in _alike(field, values)
 
 
-def _is_any(field: Field, values: Collection[str]) -> bool:
+def _is_any(field: CardField, values: Collection[str]) -> bool:
     """Whether nobody knows which values a row is about: a card may not know what it says."""
     return any(field.values.get(value) is None for value in values)
 
 
-def _alike(field: Field, values: Collection[str]) -> list[str]:
+def _alike(field: CardField, values: Collection[str]) -> list[str]:
     """All raw values that mean the same as one of these, in the order of the card."""
     concepts = {field.values.get(value) for value in values}
     return [raw for raw, concept in field.values.items() if concept in concepts]
@@ -145,8 +145,8 @@ def _copies(one: Path, other: Path) -> tuple[str, str]:
 
 
 def _place(case: Case) -> str:
-    told = [place_of(it.evidence) for it in (*case.labels, *case.panels)]
-    told += [place_of(it.evidence) for it in case.regions]
+    told = [evidence_place(it.evidence) for it in (*case.labels, *case.panels)]
+    told += [evidence_place(it.evidence) for it in case.regions]
     return next(iter(told), "") or ", ".join(path.name for path in case.files()[:1])
 
 

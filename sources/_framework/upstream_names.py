@@ -14,7 +14,7 @@ from medrcube.files.toml_reader import TomlTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Adoption:
+class PublishedNameRule:
     """One ``[[adopt]]`` of a card.
 
     Attributes:
@@ -37,7 +37,7 @@ class Adoption:
         return None if found is None else self.case.format(**found.groupdict(default=""))
 
 
-def adoption(table: TomlTable) -> Adoption:
+def parse_published_name_rule(table: TomlTable) -> PublishedNameRule:
     """Read one ``[[adopt]]``.
 
     Raises:
@@ -56,7 +56,7 @@ def adoption(table: TomlTable) -> Adoption:
             or "(?P<name>...) in picture, which has none"
         )
         table.fail("case", f"a text with the named groups of picture, each once: {told}", case)
-    return Adoption(
+    return PublishedNameRule(
         folder=table.text("folder", pattern=r"[A-Za-z0-9._-]+"),
         picture=picture,
         case=case,

@@ -15,7 +15,7 @@ from medrcube.errors import HomeError
 from medrcube.files.atomic import PARTIAL, sha256_of
 from medrcube.sources._framework.card_parts.home import HomeFacts
 from medrcube.sources._homes.manifest import MANIFEST, Manifest
-from medrcube.sources._homes.protocol import Brought, Order, Stages
+from medrcube.sources._homes.protocol import DownloadedFile, DownloadRequest, ProgressStages
 
 IDC_FOLDERS = "%collection_id/%PatientID/%StudyInstanceUID/%SeriesInstanceUID"
 """Where the Imaging Data Commons' client puts a series, without the modality in its name."""
@@ -64,12 +64,12 @@ CLIENTS: Mapping[str, Client] = {
 }
 
 
-class Called:
+class ClientHome:
     """A home of a kind of ``CLIENTS``, which gives everything or nothing."""
 
     def bring(
-        self, home: HomeFacts, order: Order, manifest: Manifest, stages: Stages
-    ) -> Sequence[Brought]:
+        self, home: HomeFacts, order: DownloadRequest, manifest: Manifest, stages: ProgressStages
+    ) -> Sequence[DownloadedFile]:
         """Call the client; what it says goes to standard error.
 
         A clone is made beside the folder and then takes its place, so that none is left half
@@ -93,8 +93,8 @@ class Called:
 
 
 def _digest(
-    folder: Path, before: Collection[str], manifest: Manifest, stages: Stages
-) -> Sequence[Brought]:
+    folder: Path, before: Collection[str], manifest: Manifest, stages: ProgressStages
+) -> Sequence[DownloadedFile]:
     """Write down what a client has brought; it proves its files itself."""
     names = _files(folder)
     new = [name for name in names if name not in before or name not in manifest.files]
@@ -104,10 +104,14 @@ def _digest(
             manifest.files[name] = {"bytes": path.stat().st_size, "sha256": sha256_of(path)}
             advance()
     manifest.save()
-    return [Brought(name=name, status="there" if name in before else "fetched") for name in names]
+    return [
+        DownloadedFile(name=name, status="there" if name in before else "fetched") for name in names
+    ]
 
 
-def _clone(program: str, home: HomeFacts, folder: Path, manifest: Manifest) -> Sequence[Brought]:
+def _clone(
+    program: str, home: HomeFacts, folder: Path, manifest: Manifest
+) -> Sequence[DownloadedFile]:
     new = not (folder / ".git").exists()
     if new and _files(folder):
         raise HomeError(f"{folder}: holds other files; a clone needs a folder of its own")
@@ -131,7 +135,7 @@ def _clone(program: str, home: HomeFacts, folder: Path, manifest: Manifest) -> S
         )
     manifest.add(".git", commit=commit, url=home.id)
     status = "fetched" if new else "there"
-    return [Brought(name=name, status=status) for name in _files(folder)]
+    return [DownloadedFile(name=name, status=status) for name in _files(folder)]
 
 
 def _files(folder: Path) -> list[str]:

@@ -9,21 +9,21 @@ from urllib.parse import urlsplit
 
 from medrcube.errors import HomeError
 from medrcube.sources._framework.card_parts.home import HomeFacts
-from medrcube.sources._homes.https import Web
+from medrcube.sources._homes.https import HomeClient
 from medrcube.sources._homes.listings import LISTINGS, RemoteFile, list_files
 from medrcube.sources._homes.manifest import Manifest
-from medrcube.sources._homes.protocol import Brought, Order, Stages
-from medrcube.sources._homes.transfer import bring
+from medrcube.sources._homes.protocol import DownloadedFile, DownloadRequest, ProgressStages
+from medrcube.sources._homes.transfer import transfer_file
 
 _MB = 1_000_000
 
 
-class Listed:
+class HttpHome:
     """A home of a kind of ``LISTINGS``."""
 
     def bring(
-        self, home: HomeFacts, order: Order, manifest: Manifest, stages: Stages
-    ) -> Sequence[Brought]:
+        self, home: HomeFacts, order: DownloadRequest, manifest: Manifest, stages: ProgressStages
+    ) -> Sequence[DownloadedFile]:
         """Bring the files that are wanted, one after the other; one that fails stops no other.
 
         Raises:
@@ -32,7 +32,7 @@ class Listed:
         """
         with open_web(home) as web:
             offered = list_files(web, home)
-            files, unknown = choose(offered, order.wanted)
+            files, unknown = choose_files(offered, order.wanted)
             if not files:
                 raise HomeError(
                     f"{home.kind} {home.id}: offers {offered[0].name} and the like, and no file of "
@@ -40,18 +40,18 @@ class Listed:
                 )
             order.folder.mkdir(parents=True, exist_ok=True)
             _check_space(files, order)
-            left = [Brought(name=name, status="unknown") for name in unknown]
+            left = [DownloadedFile(name=name, status="unknown") for name in unknown]
             return [*_bring_all(web, files, order, manifest, stages), *left]
 
 
-def open_web(home: HomeFacts) -> Web:
+def open_web(home: HomeFacts) -> HomeClient:
     """A client that may go to the hosts of a home alone."""
     kind = LISTINGS[home.kind]
     named = [urlsplit(file.url).hostname or "" for file in home.files if file.url]
-    return Web((*kind.hosts, *home.hosts, *named), login=kind.login())
+    return HomeClient((*kind.hosts, *home.hosts, *named), login=kind.login())
 
 
-def choose(
+def choose_files(
     offered: Sequence[RemoteFile], wanted: Collection[str] | None
 ) -> tuple[Sequence[RemoteFile], Sequence[str]]:
     """The files that are wanted, and wanted names that are not offered.
@@ -75,7 +75,7 @@ def choose(
     return tuple(chosen.values()), tuple(unknown)
 
 
-def _check_space(files: Sequence[RemoteFile], order: Order) -> None:
+def _check_space(files: Sequence[RemoteFile], order: DownloadRequest) -> None:
     needed = sum(file.bytes or 0 for file in files if not (order.folder / file.name).exists())
     free = shutil.disk_usage(order.folder).free
     if needed > free:
@@ -86,16 +86,20 @@ def _check_space(files: Sequence[RemoteFile], order: Order) -> None:
 
 
 def _bring_all(
-    web: Web, files: Sequence[RemoteFile], order: Order, manifest: Manifest, stages: Stages
-) -> Sequence[Brought]:
+    web: HomeClient,
+    files: Sequence[RemoteFile],
+    order: DownloadRequest,
+    manifest: Manifest,
+    stages: ProgressStages,
+) -> Sequence[DownloadedFile]:
     """Progress is told in MB where all sizes are known, else in files."""
     sized = all(file.bytes is not None for file in files)
     total = sum(file.bytes or 0 for file in files) // _MB if sized else len(files)
-    brought: list[Brought] = []
+    brought: list[DownloadedFile] = []
     with stages.stage("get, MB" if sized else "get", max(total, 1)) as advance:
         for file in files:
             meter = _Meter(advance if sized else _nobody)
-            brought.append(bring(web, file, order.folder, manifest, meter.told))
+            brought.append(transfer_file(web, file, order.folder, manifest, meter.told))
             if sized:
                 advance((file.bytes or 0) // _MB - meter.shown)
             else:

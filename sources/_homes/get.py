@@ -9,15 +9,15 @@ from pathlib import Path
 from medrcube.errors import MedrcubeError
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.home import HomeFacts
-from medrcube.sources._homes.clients import CLIENTS, Called
-from medrcube.sources._homes.downloads import Listed
+from medrcube.sources._homes.clients import CLIENTS, ClientHome
+from medrcube.sources._homes.downloads import HttpHome
 from medrcube.sources._homes.listings import LISTINGS
 from medrcube.sources._homes.manifest import open_manifest
-from medrcube.sources._homes.protocol import Brought, Home, Order, Stages
+from medrcube.sources._homes.protocol import DownloadedFile, DownloadRequest, Home, ProgressStages
 
 HOMES: Mapping[str, Home] = {
-    **dict.fromkeys(LISTINGS, Listed()),
-    **dict.fromkeys(CLIENTS, Called()),
+    **dict.fromkeys(LISTINGS, HttpHome()),
+    **dict.fromkeys(CLIENTS, ClientHome()),
 }
 
 _UNPACK = {
@@ -27,7 +27,9 @@ _UNPACK = {
 """Ending of an archive -> command that unpacks it and writes over nothing."""
 
 
-def get(card: Card, home: HomeFacts, order: Order, stages: Stages) -> Sequence[Brought]:
+def download(
+    card: Card, home: HomeFacts, order: DownloadRequest, stages: ProgressStages
+) -> Sequence[DownloadedFile]:
     """Bring what is ordered; the licence must have been accepted.
 
     Args:
@@ -46,7 +48,9 @@ def get(card: Card, home: HomeFacts, order: Order, stages: Stages) -> Sequence[B
     return HOMES[home.kind].bring(home, order, manifest, stages)
 
 
-def commands(home: HomeFacts, folder: Path, brought: Sequence[Brought]) -> Sequence[str]:
+def unpack_commands(
+    home: HomeFacts, folder: Path, brought: Sequence[DownloadedFile]
+) -> Sequence[str]:
     """What is left to run: an archive is not unpacked unasked, as it may hold anything."""
     into = {file.name: file.into for file in home.files}
     found: list[str] = []

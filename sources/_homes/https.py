@@ -28,7 +28,7 @@ _MOST_MOVES = 5
 _TIMEOUT = httpx2.Timeout(60.0, connect=30.0)
 
 
-class Web:
+class HomeClient:
     """A client for one home; to be closed, as a context."""
 
     def __init__(
@@ -73,7 +73,9 @@ class Web:
             try:
                 response.read()
             except httpx2.HTTPError as error:
-                raise HomeError(f"{plain(url)}: broke off ({_words(error)}); try again") from None
+                raise HomeError(
+                    f"{public_url(url)}: broke off ({_words(error)}); try again"
+                ) from None
             return response
 
     @contextmanager
@@ -89,7 +91,8 @@ class Web:
             except httpx2.HTTPError as error:
                 if number == TRIES - 1:
                     raise HomeError(
-                        f"{plain(url)}: cannot be reached ({_words(error)}); is there a network?"
+                        f"{public_url(url)}: cannot be reached ({_words(error)}); "
+                        "is there a network?"
                     ) from None
                 self._wait(2.0**number)
                 continue
@@ -99,7 +102,7 @@ class Web:
             self._wait(_pause(response, number))
         try:
             if response.status_code not in (200, 206, 416):
-                raise HomeError(f"{plain(url)}: {_refusal(response.status_code)}")
+                raise HomeError(f"{public_url(url)}: {_refusal(response.status_code)}")
             yield response
         finally:
             response.close()
@@ -117,18 +120,20 @@ class Web:
                 return response
             response.close()
             address = address.join(response.headers.get("Location", ""))
-        raise HomeError(f"{plain(url)}: leads on more than {_MOST_MOVES} times; expected a file")
+        raise HomeError(
+            f"{public_url(url)}: leads on more than {_MOST_MOVES} times; expected a file"
+        )
 
     def _check(self, address: httpx2.URL) -> None:
         known = any(address.host == it or address.host.endswith(f".{it}") for it in self._hosts)
         if address.scheme != "https" or not known:
             raise HomeError(
-                f"leads to {plain(str(address))}; expected an https address of "
+                f"leads to {public_url(str(address))}; expected an https address of "
                 f"{', '.join(self._hosts)}. If the home has moved, its card must say so"
             )
 
 
-def plain(url: str) -> str:
+def public_url(url: str) -> str:
     """An address without what may be secret in it."""
     address = httpx2.URL(url)
     return str(address.copy_with(query=None, fragment=None, username=None, password=None))

@@ -17,9 +17,9 @@ from typing import Any
 from urllib.parse import quote
 
 from medrcube.errors import HomeError
-from medrcube.release_format.tree import leaves, shown
+from medrcube.release_format.tree import leaves_folder, safe_repr
 from medrcube.sources._framework.card_parts.home import HomeFacts
-from medrcube.sources._homes.https import Web
+from medrcube.sources._homes.https import HomeClient
 
 _SUM = re.compile(r"([0-9a-f]{64}) [ *]?(.+)")
 
@@ -42,7 +42,7 @@ class RemoteFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class ListingApi:
     """A kind of home that lists files.
 
     Attributes:
@@ -52,11 +52,11 @@ class Listing:
     """
 
     hosts: tuple[str, ...]
-    files: Callable[[Web, HomeFacts], Iterator[RemoteFile]]
+    files: Callable[[HomeClient, HomeFacts], Iterator[RemoteFile]]
     login: Callable[[], tuple[str, str] | None] = lambda: None
 
 
-def list_files(web: Web, home: HomeFacts) -> Sequence[RemoteFile]:
+def list_files(web: HomeClient, home: HomeFacts) -> Sequence[RemoteFile]:
     """The files of a home that are wanted, in its order.
 
     Raises:
@@ -67,8 +67,10 @@ def list_files(web: Web, home: HomeFacts) -> Sequence[RemoteFile]:
     if not found:
         raise HomeError(f"{home.kind} {home.id}: lists no file; has the home changed?")
     for name in found:
-        if leaves(name):
-            raise HomeError(f"{home.kind} {home.id}: offers {shown(name)}, which is no safe name")
+        if leaves_folder(name):
+            raise HomeError(
+                f"{home.kind} {home.id}: offers {safe_repr(name)}, which is no safe name"
+            )
     if not home.files:
         return tuple(found.values())
     lacking = [file.name for file in home.files if file.name not in found]
@@ -87,7 +89,7 @@ def list_files(web: Web, home: HomeFacts) -> Sequence[RemoteFile]:
     return tuple(found[file.name] for file in home.files)
 
 
-def _zenodo(web: Web, home: HomeFacts) -> Iterator[RemoteFile]:
+def _zenodo(web: HomeClient, home: HomeFacts) -> Iterator[RemoteFile]:
     answer = _json(web, f"https://zenodo.org/api/records/{home.id}")
     for entry in _entries(answer, home):
         algorithm, _, digest = _text(entry, "checksum", home).partition(":")
@@ -99,7 +101,7 @@ def _zenodo(web: Web, home: HomeFacts) -> Iterator[RemoteFile]:
         )
 
 
-def _figshare(web: Web, home: HomeFacts) -> Iterator[RemoteFile]:
+def _figshare(web: HomeClient, home: HomeFacts) -> Iterator[RemoteFile]:
     article, _, version = home.id.partition("/")
     answer = _json(web, f"https://api.figshare.com/v2/articles/{article}/versions/{version}")
     for entry in _entries(answer, home):
@@ -114,18 +116,20 @@ def _figshare(web: Web, home: HomeFacts) -> Iterator[RemoteFile]:
         )
 
 
-def _physionet(web: Web, home: HomeFacts) -> Iterator[RemoteFile]:
+def _physionet(web: HomeClient, home: HomeFacts) -> Iterator[RemoteFile]:
     base = f"https://physionet.org/files/{home.id}/"
     for number, line in enumerate(web.get(f"{base}SHA256SUMS.txt").text.splitlines(), 1):
         match = _SUM.fullmatch(line)
         if match is None:
-            raise HomeError(f"{base}SHA256SUMS.txt line {number}: {shown(line)}; expected a digest")
+            raise HomeError(
+                f"{base}SHA256SUMS.txt line {number}: {safe_repr(line)}; expected a digest"
+            )
         yield RemoteFile(
             name=match[2], url=base + quote(match[2]), bytes=None, digest=("sha256", match[1])
         )
 
 
-def _named(_: Web, home: HomeFacts) -> Iterator[RemoteFile]:
+def _named(_: HomeClient, home: HomeFacts) -> Iterator[RemoteFile]:
     for file in home.files:
         yield RemoteFile(
             name=file.name,
@@ -147,18 +151,18 @@ def _physionet_login() -> tuple[str, str] | None:
     return (known[0], known[2]) if known and known[0] and known[2] else None
 
 
-LISTINGS: Mapping[str, Listing] = {
-    "zenodo": Listing(hosts=("zenodo.org",), files=_zenodo),
-    "figshare": Listing(
+LISTINGS: Mapping[str, ListingApi] = {
+    "zenodo": ListingApi(hosts=("zenodo.org",), files=_zenodo),
+    "figshare": ListingApi(
         hosts=("figshare.com", "s3-eu-west-1.amazonaws.com"),  # where its downloads are stored
         files=_figshare,
     ),
-    "physionet": Listing(hosts=("physionet.org",), files=_physionet, login=_physionet_login),
-    "https": Listing(hosts=(), files=_named),
+    "physionet": ListingApi(hosts=("physionet.org",), files=_physionet, login=_physionet_login),
+    "https": ListingApi(hosts=(), files=_named),
 }
 
 
-def _json(web: Web, url: str) -> Any:
+def _json(web: HomeClient, url: str) -> Any:
     try:
         return json.loads(web.get(url).content)
     except (ValueError, UnicodeDecodeError):
@@ -175,12 +179,14 @@ def _entries(answer: Any, home: HomeFacts) -> Sequence[Mapping[str, Any]]:
 def _text(entry: Any, key: str, home: HomeFacts) -> str:
     value = entry.get(key) if isinstance(entry, Mapping) else None
     if not isinstance(value, str) or not value:
-        raise HomeError(f"{home.kind} {home.id}: a file has {key} {shown(value)}; expected a text")
+        raise HomeError(
+            f"{home.kind} {home.id}: a file has {key} {safe_repr(value)}; expected a text"
+        )
     return value
 
 
 def _size(entry: Mapping[str, Any], home: HomeFacts) -> int:
     value = entry.get("size")
     if type(value) is not int or value < 0:
-        raise HomeError(f"{home.kind} {home.id}: a file has size {shown(value)}")
+        raise HomeError(f"{home.kind} {home.id}: a file has size {safe_repr(value)}")
     return value

@@ -12,7 +12,7 @@ from medrcube.sources._framework.card_parts.home import HomeFacts
 from medrcube.sources._homes.manifest import Manifest
 
 
-class Stages(Protocol):
+class ProgressStages(Protocol):
     """Shows progress; ``medrcube.console.progress.Reporter`` is one."""
 
     def stage(self, name: str, total: int) -> AbstractContextManager[Any]:
@@ -21,7 +21,7 @@ class Stages(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class DownloadRequest:
     """What is to be brought where.
 
     Attributes:
@@ -34,7 +34,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Brought:
+class DownloadedFile:
     """What became of one file.
 
     Attributes:
@@ -58,8 +58,8 @@ class Home(Protocol):
     """A kind of home: brings files into a folder and says what became of each."""
 
     def bring(
-        self, home: HomeFacts, order: Order, manifest: Manifest, stages: Stages
-    ) -> Sequence[Brought]:
+        self, home: HomeFacts, order: DownloadRequest, manifest: Manifest, stages: ProgressStages
+    ) -> Sequence[DownloadedFile]:
         """Bring what is ordered.
 
         Raises:

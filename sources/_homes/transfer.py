@@ -17,19 +17,19 @@ from typing import Any
 import httpx2
 
 from medrcube.errors import HomeError
-from medrcube.sources._homes.https import TRIES, Web, plain
+from medrcube.sources._homes.https import TRIES, HomeClient, public_url
 from medrcube.sources._homes.listings import RemoteFile
 from medrcube.sources._homes.manifest import Manifest
-from medrcube.sources._homes.protocol import Brought
+from medrcube.sources._homes.protocol import DownloadedFile
 
 _CHUNK = 2**20
 _RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
 _PROVED_HEADERS = {"Cache-Control": "no-transform"}
 
 
-def bring(
-    web: Web, file: RemoteFile, folder: Path, manifest: Manifest, told: Callable[[int], None]
-) -> Brought:
+def transfer_file(
+    web: HomeClient, file: RemoteFile, folder: Path, manifest: Manifest, told: Callable[[int], None]
+) -> DownloadedFile:
     """Bring one file.
 
     Args:
@@ -53,7 +53,7 @@ def bring(
         return _failed(file, f"{target}: cannot be written ({error.strerror})")
 
 
-def _compare(file: RemoteFile, target: Path, manifest: Manifest) -> Brought:
+def _compare(file: RemoteFile, target: Path, manifest: Manifest) -> DownloadedFile:
     """Hold a file that is there against the home, or against what was written down of it."""
     known = manifest.files.get(file.name, {})
     state = target.stat()
@@ -63,20 +63,20 @@ def _compare(file: RemoteFile, target: Path, manifest: Manifest) -> Brought:
     elif expected is None:
         told = "nothing says that it is the file of the home, which gives no digest"
     elif known.get(expected[0]) == expected[1] and known.get("bytes") == state.st_size:
-        return Brought(name=file.name, status="there")
+        return DownloadedFile(name=file.name, status="there")
     else:
         found = _digests(target, expected[0])
         if found[expected[0]] == expected[1]:
             _write_down(manifest, file, state.st_size, found)
-            return Brought(name=file.name, status="there")
+            return DownloadedFile(name=file.name, status="there")
         told = f"its {expected[0].upper()} is {found[expected[0]]}, expected {expected[1]}"
     told = f"{target}: is another file ({told}); it was left alone: move it away to get it anew"
-    return Brought(name=file.name, status="kept", detail=told)
+    return DownloadedFile(name=file.name, status="kept", detail=told)
 
 
 def _bring(
-    web: Web, file: RemoteFile, target: Path, manifest: Manifest, told: Callable[[int], None]
-) -> Brought:
+    web: HomeClient, file: RemoteFile, target: Path, manifest: Manifest, told: Callable[[int], None]
+) -> DownloadedFile:
     part = target.with_name(f"{target.name}.part")
     tag = target.with_name(f"{target.name}.part.etag")
     wrong = ""
@@ -99,8 +99,10 @@ def _bring(
         part.rename(target)
         tag.unlink(missing_ok=True)
         _write_down(manifest, file, size, found)
-        return Brought(name=file.name, status="fetched")
-    return _failed(file, f"{plain(file.url)}: {wrong} ({TRIES} times); the same command goes on")
+        return DownloadedFile(name=file.name, status="fetched")
+    return _failed(
+        file, f"{public_url(file.url)}: {wrong} ({TRIES} times); the same command goes on"
+    )
 
 
 def _resumable(file: RemoteFile, part: Path, tag: Path) -> int:
@@ -117,7 +119,7 @@ def _resumable(file: RemoteFile, part: Path, tag: Path) -> int:
 
 
 def _receive(
-    web: Web,
+    web: HomeClient,
     file: RemoteFile,
     places: tuple[Path, Path],
     start: int,
@@ -136,7 +138,7 @@ def _receive(
         match = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
         goes_on = response.status_code == 206 and match is not None and int(match[1]) == start
         if response.status_code == 206 and not goes_on:
-            raise HomeError(f"{plain(file.url)}: gives another part than was asked for")
+            raise HomeError(f"{public_url(file.url)}: gives another part than was asked for")
         etag = response.headers.get("ETag", "")
         if etag.startswith('"') and etag.isascii():  # a weak one says nothing of the bytes
             tag.write_text(etag, encoding="ascii")
@@ -175,8 +177,8 @@ def _digests(path: Path, *algorithms: str) -> dict[str, str]:
 
 def _write_down(manifest: Manifest, file: RemoteFile, size: int, found: dict[str, str]) -> None:
     proved = ":".join(file.digest) if file.digest else None
-    manifest.add(file.name, bytes=size, **found, proved_by=proved, url=plain(file.url))
+    manifest.add(file.name, bytes=size, **found, proved_by=proved, url=public_url(file.url))
 
 
-def _failed(file: RemoteFile, detail: str) -> Brought:
-    return Brought(name=file.name, status="failed", detail=detail)
+def _failed(file: RemoteFile, detail: str) -> DownloadedFile:
+    return DownloadedFile(name=file.name, status="failed", detail=detail)

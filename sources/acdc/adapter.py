@@ -8,8 +8,8 @@ from pathlib import Path
 
 from medrcube.errors import RowError
 from medrcube.facts import Case, ImageRef, Scope, Skip
-from medrcube.sources._formats.tables.rows import unless_bad
-from medrcube.sources._formats.tables.tables import label_map, natural, read_key_values
+from medrcube.sources._formats.tables.rows import cases_or_skip
+from medrcube.sources._formats.tables.tables import label_map_regions, natural_key, read_key_values
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 PHASES = ("ED", "ES")
@@ -18,7 +18,7 @@ PHASES = ("ED", "ES")
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield two single-frame cases a patient, and both frames together."""
     del layout  # the names are the same; one has folders where the other has files
-    folders = sorted((info.parent for info in root.part("info")), key=natural)
+    folders = sorted((info.parent for info in root.part("info")), key=natural_key)
     seen: set[str] = set()
     # Older test sets come twice, without and with ground truth: the latter goes first.
     for folder in sorted(folders, key=lambda folder: not _has_truth(root, folder)):
@@ -28,7 +28,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             yield Skip(key=str(folder.relative_to(root.path)), reason=reason, paths=tuple(frames))
         else:
             make = partial(_patient, root, folder)
-            yield from unless_bad(make, key=folder.name, paths=tuple(root.below(folder)))
+            yield from cases_or_skip(make, key=folder.name, paths=tuple(root.below(folder)))
         seen.add(folder.name)
 
 
@@ -41,19 +41,21 @@ def _patient(root: RawTree, folder: Path) -> Iterator[Case]:
     images = [ImageRef(paths=(_volume(root, folder / f"{name}.nii.gz"),)) for name in names]
     truths = [_volume(root, folder / f"{name}_gt.nii.gz") for name in names]
     # The slice is chosen where the heart is largest; end-systole shows the same one.
-    guide = tuple(region.shape for region in label_map(truths[0], (1, 2, 3), field="structure"))
+    guide = tuple(
+        region.shape for region in label_map_regions(truths[0], (1, 2, 3), field="structure")
+    )
     for phase, image, truth in zip(PHASES, images, truths, strict=True):
         yield Case(
             key=f"{folder.name}-{phase}",
             images=(image,),
             patient=folder.name,
-            regions=label_map(truth, (1, 2, 3), field="structure"),
+            regions=label_map_regions(truth, (1, 2, 3), field="structure"),
             guide=guide,
             split=split,
             facts=facts,
             sidecars=(sidecar,),
         )
-    ed, es = (label_map(truths[n], (1, 2, 3), field="structure", image=n) for n in (0, 1))
+    ed, es = (label_map_regions(truths[n], (1, 2, 3), field="structure", image=n) for n in (0, 1))
     yield Case(
         key=f"{folder.name}-ED-ES",
         images=tuple(images),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from medrcube.facts import Case, ImageRef, Label, Skip
-from medrcube.sources._formats.tables.tables import natural
+from medrcube.sources._formats.tables.tables import natural_key
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
@@ -30,7 +30,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     del layout
     placed = ((root.plain(path).rpartition("/")[0], path) for path in root.part("pictures"))
     files = [(folder, path) for folder, path in placed if folder in _OFFICIAL]
-    files.sort(key=lambda file: natural(file[1]))
+    files.sort(key=lambda file: natural_key(file[1]))
     renamed = [
         path.relative_to(root.path).as_posix()
         for folder, path in files

@@ -12,7 +12,7 @@ from medrcube.errors import ReadError
 from medrcube.facts import Case, ImageRef, Label, MaskFile, Region, Skip
 from medrcube.regions import files_of
 from medrcube.sources._formats.nifti_masks import load_labels, slice_at
-from medrcube.sources._formats.tables.tables import natural
+from medrcube.sources._formats.tables.tables import natural_key
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
@@ -32,7 +32,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     del layout
     seen: set[str] = set()
     homes = {path.parent for part in ("masks", "sequences") for path in root.part(part)}
-    for folder in sorted(homes, key=natural):
+    for folder in sorted(homes, key=natural_key):
         name = _FOLDER.fullmatch(folder.name)
         if name is None:
             continue

@@ -8,11 +8,16 @@ from functools import partial
 from pathlib import Path
 
 from medrcube.errors import ReadError, RowError
-from medrcube.facts import Case, ImageRef, Label, Skip, State
+from medrcube.facts import Case, ImageRef, Label, LabelState, Skip
 from medrcube.sources._formats.dicom_headers import read_header
-from medrcube.sources._formats.tables.redaction import quoted
-from medrcube.sources._formats.tables.rows import by_name, unless_bad, unnamed
-from medrcube.sources._formats.tables.tables import Row, find_table, iter_csv, seek_table
+from medrcube.sources._formats.tables.redaction import redact_cell
+from medrcube.sources._formats.tables.rows import cases_or_skip, group_by_name, skip_if_unnamed
+from medrcube.sources._formats.tables.tables import (
+    TableRow,
+    find_optional_table,
+    find_table,
+    iter_csv,
+)
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
@@ -34,23 +39,23 @@ class _Reading:
     place: str
 
     def labels(self) -> Iterator[Label]:
-        state = State.PRESENT if self.agreed else State.UNKNOWN
+        state = LabelState.PRESENT if self.agreed else LabelState.UNKNOWN
         yield self._label("score", f"{self.score:g}", state)
         for zone, digits in zip(_ZONES, zip(*self.zones, strict=True), strict=True):
-            state = State.PRESENT if len(set(digits)) == 1 else State.UNKNOWN
+            state = LabelState.PRESENT if len(set(digits)) == 1 else LabelState.UNKNOWN
             for digit in dict.fromkeys(digits):
                 yield self._label(f"zone_{zone.lower()}", digit, state)
         yield self._label("pattern", "interstitial", self._state(some="123", none="123"))
         yield self._label("pattern", "alveolar", self._state(some="3", none="23"))
 
-    def _state(self, *, some: str, none: str) -> State:
+    def _state(self, *, some: str, none: str) -> LabelState:
         """Present when each reader gave one of ``some``, absent when none gave any of ``none``."""
         if all(not set(some).isdisjoint(zones) for zones in self.zones):
-            return State.PRESENT
+            return LabelState.PRESENT
         found = any(not set(none).isdisjoint(zones) for zones in self.zones)
-        return State.UNKNOWN if found else State.ABSENT
+        return LabelState.UNKNOWN if found else LabelState.ABSENT
 
-    def _label(self, field: str, value: str, state: State) -> Label:
+    def _label(self, field: str, value: str, state: LabelState) -> Label:
         evidence = f"{self.place} zones {'/'.join(self.zones)}, score {self.score:g}"
         return Label(field=field, value=value, state=state, evidence=evidence)
 
@@ -60,26 +65,26 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     if layout == "public":
         yield from _public(root)
         return
-    films, read_by_all = _films(root), seek_table(root, "panel")
-    panel: dict[str, Row] = {}
+    films, read_by_all = _films(root), find_optional_table(root, "panel")
+    panel: dict[str, TableRow] = {}
     if read_by_all is not None:
         rows = iter_csv(read_by_all, columns=_CONSENSUS)
-        named, skips = by_name(rows, "Filename", opens=("pattern",))
+        named, skips = group_by_name(rows, "Filename", opens=("pattern",))
         panel = {_stem(film): own[0] for film, own in named.items()}
         yield from skips
     for row in iter_csv(find_table(root, "scores"), columns=_GLOBAL):
-        if skip := unnamed(row, "Filename"):
+        if skip := skip_if_unnamed(row, "Filename"):
             yield skip
             continue
         key = _stem(row["Filename"])
         path = films.get(key, root / "dicom_clean" / f"{key}.dcm")
-        yield from unless_bad(partial(_film, row, path, panel), key=key, paths=(path,))
+        yield from cases_or_skip(partial(_film, row, path, panel), key=key, paths=(path,))
 
 
-def _film(row: Row, path: Path, panel: Mapping[str, Row]) -> Iterator[Case | Skip]:
+def _film(row: TableRow, path: Path, panel: Mapping[str, TableRow]) -> Iterator[Case | Skip]:
     key, zones = _stem(row["Filename"]), row.name("BrixiaScore").zfill(len(_ZONES))
     if not _sound(zones, row["BrixiaScoreGlobal"]):
-        reason = f"{row.quote('BrixiaScoreGlobal')}: zones {quoted(zones)} do not add up to it"
+        reason = f"{row.quote('BrixiaScoreGlobal')}: zones {redact_cell(zones)} do not add up to it"
         yield Skip(key=key, reason=reason, paths=(path,))
         return
     read_by_panel = row.meaning("ConsensusTestset", {"1": True, "0": False, "": False})
@@ -89,7 +94,8 @@ def _film(row: Row, path: Path, panel: Mapping[str, Row]) -> Iterator[Case | Ski
     labels = tuple(reading.labels())
     if read_by_panel and key not in panel:  # of five readers another may have seen it
         labels = tuple(
-            replace(it, state=State.UNKNOWN) if it.state is State.ABSENT else it for it in labels
+            replace(it, state=LabelState.UNKNOWN) if it.state is LabelState.ABSENT else it
+            for it in labels
         )
     yield Case(
         key=key,
@@ -104,15 +110,15 @@ def _film(row: Row, path: Path, panel: Mapping[str, Row]) -> Iterator[Case | Ski
 def _public(root: RawTree) -> Iterator[Case | Skip]:
     table = find_table(root, "scores")
     rows = iter_csv(table, columns=("filename", *_PUBLIC))
-    named, skips = by_name(rows, "filename")
+    named, skips = group_by_name(rows, "filename")
     yield from skips
     for name in sorted(named):
         path, key = table.parent / "public-cohen-subset" / name, f"public-{name}"
         for row in named[name]:
-            yield from unless_bad(partial(_public_film, row, key, path), key=key, paths=(path,))
+            yield from cases_or_skip(partial(_public_film, row, key, path), key=key, paths=(path,))
 
 
-def _public_film(row: Row, key: str, path: Path) -> Iterator[Case | Skip]:
+def _public_film(row: TableRow, key: str, path: Path) -> Iterator[Case | Skip]:
     zones = tuple("".join(row[f"{who}-{zone}"] for zone in _ZONES) for who in "SJ")
     totals = [row[f"{who}-Global"] for who in "SJ"]
     if not all(_sound(*pair) for pair in zip(zones, totals, strict=True)):
@@ -129,12 +135,12 @@ def _public_film(row: Row, key: str, path: Path) -> Iterator[Case | Skip]:
     yield Case(key=key, images=images, labels=tuple(reading.labels()))
 
 
-def _of_one(row: Row, zones: str) -> _Reading:
+def _of_one(row: TableRow, zones: str) -> _Reading:
     place = f"{row.table}:{row.line} {row.cite('BrixiaScore')}"
     return _Reading(score=float(row["BrixiaScoreGlobal"]), agreed=True, zones=(zones,), place=place)
 
 
-def _of_panel(row: Row) -> _Reading:
+def _of_panel(row: TableRow) -> _Reading:
     """What most of five radiologists say; their mode need not be the sum of its zones."""
     mean, mode = row.number("MeanGlobal"), row.number("ModeGlobal")
     zones = "".join(f"{row.number(f'Mode{zone}'):g}" for zone in _ZONES)
@@ -162,7 +168,7 @@ def _view(path: Path) -> Sequence[Label]:
     return (Label(field="view", value=view, evidence=f"{path.name} ViewPosition={view}"),)
 
 
-def _facts(row: Row) -> tuple[tuple[str, str], ...]:
+def _facts(row: TableRow) -> tuple[tuple[str, str], ...]:
     facts = row.facts(sex="Sex")
     band = row.get("AgeAtStudyDateFiveYear", "")
     if band.isdigit():  # the number of a band of five years, not an age

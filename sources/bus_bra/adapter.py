@@ -7,9 +7,14 @@ from functools import partial
 from pathlib import Path
 
 from medrcube.errors import RowError
-from medrcube.facts import Case, ImageRef, Label, MaskFile, Region, Skip, State
-from medrcube.sources._formats.tables.rows import by_name, unless_bad, unnamed
-from medrcube.sources._formats.tables.tables import Row, find_table, read_csv, seek_table
+from medrcube.facts import Case, ImageRef, Label, LabelState, MaskFile, Region, Skip
+from medrcube.sources._formats.tables.rows import cases_or_skip, group_by_name, skip_if_unnamed
+from medrcube.sources._formats.tables.tables import (
+    TableRow,
+    find_optional_table,
+    find_table,
+    read_csv,
+)
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
@@ -23,9 +28,9 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     del layout
     pictures, masks = root.index("pictures"), root.index("masks")
     rows = read_csv(find_table(root, "table"), columns=COLUMNS)
-    folds: dict[str, Row] = {}
-    if (listed := seek_table(root, "folds")) is not None:
-        named, skips = by_name(read_csv(listed, columns=("ID", "kFold")), "ID")
+    folds: dict[str, TableRow] = {}
+    if (listed := find_optional_table(root, "folds")) is not None:
+        named, skips = group_by_name(read_csv(listed, columns=("ID", "kFold")), "ID")
         folds = {name: own[-1] for name, own in named.items()}
         yield from skips
     masked = bool(masks)
@@ -34,7 +39,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         for case in _groups(row):
             graded.setdefault(case, set()).add(_cell(row, "BIRADS"))
     for row in rows:
-        if skip := unnamed(row, "ID"):
+        if skip := skip_if_unnamed(row, "ID"):
             yield skip
             continue
         key, mask = row["ID"], f"{row['ID'].replace('bus_', 'mask_', 1)}.png"
@@ -43,11 +48,11 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         agreed = len(set().union(*(graded[it] for it in _groups(row)))) == 1
         outlined = masked and key not in STRAY
         make = partial(_case, row, *paths, agreed=agreed, outlined=outlined, fold=folds.get(key))
-        yield from unless_bad(make, key=key, paths=paths)
+        yield from cases_or_skip(make, key=key, paths=paths)
 
 
 def _case(
-    row: Row, image: Path, mask: Path, *, agreed: bool, outlined: bool, fold: Row | None
+    row: TableRow, image: Path, mask: Path, *, agreed: bool, outlined: bool, fold: TableRow | None
 ) -> Iterator[Case]:
     key = row["ID"]
     shape = MaskFile(paths=(mask,))
@@ -63,7 +68,7 @@ def _case(
     )
 
 
-def _groups(row: Row) -> list[str]:
+def _groups(row: TableRow) -> list[str]:
     """The case and the screen of a row, as far as they are told: halves share one, and a case.
 
     The halves of one screen share the name before their side.
@@ -71,7 +76,7 @@ def _groups(row: Row) -> list[str]:
     return [it for it in (_cell(row, "Case"), _cell(row, "ID").rpartition("-")[0]) if it]
 
 
-def _cell(row: Row, column: str) -> str:
+def _cell(row: TableRow, column: str) -> str:
     """A cell, or nothing where it is no text; its own case is set aside for that."""
     try:
         return row[column]
@@ -79,10 +84,12 @@ def _cell(row: Row, column: str) -> str:
         return ""
 
 
-def _labels(row: Row, *, agreed: bool) -> tuple[Label, ...]:
+def _labels(row: TableRow, *, agreed: bool) -> tuple[Label, ...]:
     return (
         Label(field="lesion", value="lesion", evidence=row.cite("ID")),
         row.label("Pathology", field="pathology"),
         row.label("Histology", field="histology"),
-        row.label("BIRADS", field="birads", state=State.PRESENT if agreed else State.UNKNOWN),
+        row.label(
+            "BIRADS", field="birads", state=LabelState.PRESENT if agreed else LabelState.UNKNOWN
+        ),
     )

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from medrcube.errors import ReadError, RefusedError
-from medrcube.facts import Case, ImageRef, Label, MaskFile, Region, Skip, State
-from medrcube.sources._formats.tables.tables import natural
+from medrcube.facts import Case, ImageRef, Label, LabelState, MaskFile, Region, Skip
+from medrcube.sources._formats.tables.tables import natural_key
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
-from medrcube.sources._framework.settled_cases import unmarked
+from medrcube.sources._framework.settled_cases import without_regions
 
 CARD = own_card(__file__)
 _NAME = CARD.pattern("file", "key", "label", "mask", "number")
@@ -34,7 +34,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     images: dict[str, Path] = {}
     masks: dict[str, dict[int, Path]] = {}
     seen: set[str] = set()
-    for path in sorted(root.files, key=natural):
+    for path in sorted(root.files, key=natural_key):
         folder = next(it.name for it in path.parents if it.name in _CLASSES)
         name = _NAME.fullmatch(path.stem)
         if name is None or path.suffix != path.suffix.strip():
@@ -66,7 +66,7 @@ def _picture(key: str, path: Path, masks: Mapping[int, Path]) -> Iterator[Case |
     if key.startswith("normal") or not lost:
         yield case
         return
-    yield unmarked(case)
+    yield without_regions(case)
     names = " and ".join(f"{path.stem}_mask{f'_{it}' if it else ''}.png" for it in lost[:_NAMED])
     more = f" (and {len(lost) - _NAMED} more)" if len(lost) > _NAMED else ""
     beside = f" beside {', '.join(it.name for it in masks.values())}" if masks else ""
@@ -136,7 +136,9 @@ def _case(key: str, path: Path, masks: list[Path]) -> Case:
     labels = [Label(field="diagnosis", value=label, evidence=folder)]
     regions: list[Region] = []
     if label == "normal":
-        labels.append(Label(field="lesion", value="lesion", state=State.ABSENT, evidence=folder))
+        labels.append(
+            Label(field="lesion", value="lesion", state=LabelState.ABSENT, evidence=folder)
+        )
         labels.append(Label(field="lesion", value="none", evidence=folder))
     else:
         labels.append(Label(field="lesion", value="lesion", evidence=folder))

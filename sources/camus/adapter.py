@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from medrcube.facts import Case, ImageRef, Label, Region, Scope, Skip
-from medrcube.sources._formats.ejection_fraction import stated
+from medrcube.sources._formats.ejection_fraction import ejection_labels
 from medrcube.sources._formats.tables.contents import read_text
-from medrcube.sources._formats.tables.rows import unless_bad
+from medrcube.sources._formats.tables.rows import cases_or_skip
 from medrcube.sources._formats.tables.tables import (
-    Row,
-    label_map,
-    natural,
-    parts_of,
+    TableRow,
+    companion_files,
+    label_map_regions,
+    natural_key,
     read_key_values,
 )
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
@@ -29,14 +29,14 @@ SUFFIXES = {"nifti": ".nii.gz", "mhd": ".mhd"}
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield four frames a patient and both pairs; the four-chamber one carries the EF."""
     splits = _splits(root)
-    for file in sorted(root.part("info"), key=natural):
+    for file in sorted(root.part("info"), key=natural_key):
         person, split = file.parent.name, splits.get(file.parent.name)
         if layout == "mhd":  # test ids begin at patient0001 again and are other persons
             split = file.relative_to(root.path).parts[0]
             person = f"{split}-{person}"
         view = file.stem.removeprefix("Info_")
         make = partial(_view, file, layout, person, split)
-        yield from unless_bad(make, key=f"{person}-{view}", paths=_files(file, layout))
+        yield from cases_or_skip(make, key=f"{person}-{view}", paths=_files(file, layout))
 
 
 def read(image: ImageRef) -> Any:
@@ -64,19 +64,19 @@ def _view(file: Path, layout: str, person: str, split: str | None) -> Iterator[C
     for phase in ("ED", "ES"):
         stem = file.with_name(f"{file.parent.name}_{view}_{phase}")
         picture = Path(f"{stem}{SUFFIXES[layout]}")
-        image = ImageRef(paths=(picture,), parts=parts_of(picture))
+        image = ImageRef(paths=(picture,), parts=companion_files(picture))
         truth = Path(f"{stem}_gt{SUFFIXES[layout]}")
         unsure = blind or info.get("ImageQuality") == "Poor"
         frames.append(image)
         phases.append(info.label(phase, field="phase", value=phase))
         if not unsure:
-            cavities += label_map(truth, (1,), field="structure", image=len(cavities))
+            cavities += label_map_regions(truth, (1,), field="structure", image=len(cavities))
         yield Case(
             key=f"{person}-{view}-{phase}",
             images=(image,),
             patient=person,
             labels=tuple(labels),
-            regions=() if unsure else label_map(truth, (1, 2, 3), field="structure"),
+            regions=() if unsure else label_map_regions(truth, (1, 2, 3), field="structure"),
             split=split,
             facts=facts,
             sidecars=(file,),
@@ -99,7 +99,7 @@ def _view(file: Path, layout: str, person: str, split: str | None) -> Iterator[C
             sidecars=(file,),
         )
 
-    yield from unless_bad(pair, key=key)
+    yield from cases_or_skip(pair, key=key)
 
 
 def _files(file: Path, layout: str) -> tuple[Path, ...]:
@@ -107,15 +107,15 @@ def _files(file: Path, layout: str) -> tuple[Path, ...]:
     stem = f"{file.parent.name}_{file.stem.removeprefix('Info_')}"
     names = (f"{phase}{end}" for phase in ("ED", "ES") for end in ("", "_gt"))
     pictures = [file.with_name(f"{stem}_{name}{SUFFIXES[layout]}") for name in names]
-    return tuple(it for picture in pictures for it in (picture, *parts_of(picture)))
+    return tuple(it for picture in pictures for it in (picture, *companion_files(picture)))
 
 
-def _fraction(info: Row, key: str) -> tuple[tuple[Label, ...], tuple[Skip, ...]]:
+def _fraction(info: TableRow, key: str) -> tuple[tuple[Label, ...], tuple[Skip, ...]]:
     column = next((key for key in ("EF", "LVef") if info.get(key)), None)
     if column is None:
         return (), ()
     volumes = {"diastole": "LVedv", "systole": "LVesv"}
-    return stated(info, column, **volumes, field="ejection_fraction", key=key)
+    return ejection_labels(info, column, **volumes, field="ejection_fraction", key=key)
 
 
 def _splits(root: RawTree) -> Mapping[str, str]:

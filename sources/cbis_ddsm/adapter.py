@@ -8,16 +8,16 @@ from functools import partial
 from pathlib import Path
 
 from medrcube.errors import ReadError, RowError, SourceError
-from medrcube.facts import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip, State
+from medrcube.facts import BAD_ROW, Case, ImageRef, Label, LabelState, MaskFile, Region, Skip
 from medrcube.sources._formats.dicom_headers import read_header
-from medrcube.sources._formats.tables.rows import unless_bad
-from medrcube.sources._formats.tables.tables import Row, find_table, natural, read_csv
+from medrcube.sources._formats.tables.rows import cases_or_skip
+from medrcube.sources._formats.tables.tables import TableRow, find_table, natural_key, read_csv
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 Size = tuple[int, int, int]
 """Bits of a pixel, rows and columns."""
-Files = Mapping[str, Mapping[Path, Row | None]]
+Files = Mapping[str, Mapping[Path, TableRow | None]]
 """Files of each folder of a picture; what their table says of them, or ``None`` to ask them."""
 
 TABLES = tuple(
@@ -53,8 +53,8 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the mammograms in table order; one whose mask cannot be told is set aside."""
     files, lost = _kaggle(root) if layout == "kaggle" else (_tcia(root), [])
     yield from lost
-    pictures: dict[str, list[Row]] = {}
-    breasts: dict[tuple[str, ...], list[Row]] = {}
+    pictures: dict[str, list[TableRow]] = {}
+    breasts: dict[tuple[str, ...], list[TableRow]] = {}
     splits: dict[str, str] = {}
     tables = root.index("tables")
     faults: dict[tuple[str, ...], str] = {}
@@ -95,17 +95,17 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
                 split=splits[_breast(rows[0])[0]],
                 region=partial(_region, files, root),
             )
-            yield from unless_bad(make, key=top, paths=images)
+            yield from cases_or_skip(make, key=top, paths=images)
 
 
 def _case(
     top: str,
     image: Path,
-    rows: Sequence[Row],
+    rows: Sequence[TableRow],
     *,
-    breast: Sequence[Row],
+    breast: Sequence[TableRow],
     split: str,
-    region: Callable[[Row, Path], Region],
+    region: Callable[[TableRow, Path], Region],
 ) -> Iterator[Case | Skip]:
     try:
         regions = tuple(region(row, image) for row in rows)
@@ -133,7 +133,7 @@ def mask_among(found: Mapping[Path, Size], mammogram: Size) -> Path | None:
     return masks[0] if len(masks) == 1 else None
 
 
-def _region(files: Files, root: RawTree, row: Row, image: Path) -> Region:
+def _region(files: Files, root: RawTree, row: TableRow, image: Path) -> Region:
     top = _folder(row, "mask")
     # A retriever of 2017 put files of two series into one study, so all below the folder count.
     candidates = files.get(top, {})
@@ -153,7 +153,7 @@ def _region(files: Files, root: RawTree, row: Row, image: Path) -> Region:
     return Region(field=field, value=value, shape=shape, evidence=row.cite("patient_id"))
 
 
-def _outlined(row: Row) -> tuple[str, str]:
+def _outlined(row: TableRow) -> tuple[str, str]:
     """Field and value of an outline: what is called a mass may be a node or an asymmetry."""
     kind = row[_name(row, "kind")]
     if kind != "mass":
@@ -162,7 +162,7 @@ def _outlined(row: Row) -> tuple[str, str]:
     return ("special", other[0]) if other and not _holds_as_called(row) else ("marked", kind)
 
 
-def _holds_as_called(row: Row) -> bool:
+def _holds_as_called(row: TableRow) -> bool:
     """Whether the descriptors bear out the type: a mass has the shape of one."""
     if row[_name(row, "kind")] != "mass":
         return True
@@ -170,17 +170,17 @@ def _holds_as_called(row: Row) -> bool:
     return any(it in SHAPES for it in shapes) and not any(it in NO_MASS for it in shapes)
 
 
-def _labels(first: Row, breast: Sequence[Row]) -> Iterator[Label]:
+def _labels(first: TableRow, breast: Sequence[TableRow]) -> Iterator[Label]:
     """Statements on the view of a row, from all rows of its breast, whichever table they are in."""
     view = first[_name(first, "view")]
     both = sorted(breast, key=lambda row: row[_name(row, "view")] != view)
     rows = [row for row in both if row[_name(row, "view")] == view]
     yield first.label(_name(first, "view"), field="view")
-    kinds: dict[str, Row] = {}
+    kinds: dict[str, TableRow] = {}
     for row in sorted(rows, key=_holds_as_called):  # one that is in doubt leaves its type open
         kinds.setdefault(row[_name(row, "kind")], row)
     for row in kinds.values():
-        state = State.PRESENT if _holds_as_called(row) else State.UNKNOWN
+        state = LabelState.PRESENT if _holds_as_called(row) else LabelState.UNKNOWN
         yield row.label(_name(row, "kind"), field="abnormality", state=state)
     yield from _agreed(both, "density", [_name(row, "density") for row in both])
     yield from _agreed(both, "assessment", ["assessment"] * len(both))
@@ -189,27 +189,27 @@ def _labels(first: Row, breast: Sequence[Row]) -> Iterator[Label]:
         yield from _described(first)
 
 
-def _agreed(rows: Sequence[Row], field: str, columns: Sequence[str]) -> Iterator[Label]:
+def _agreed(rows: Sequence[TableRow], field: str, columns: Sequence[str]) -> Iterator[Label]:
     """One statement where all rows agree; all of them, left open, where they do not."""
-    cells: dict[str, tuple[Row, str]] = {}
+    cells: dict[str, tuple[TableRow, str]] = {}
     for row, column in zip(rows, columns, strict=True):
         cells.setdefault(row[column], (row, column))
     kinds = {"BENIGN" if "BENIGN" in value else value for value in cells}
-    state = State.PRESENT if len(kinds) == 1 else State.UNKNOWN
+    state = LabelState.PRESENT if len(kinds) == 1 else LabelState.UNKNOWN
     for row, column in cells.values():
         yield row.label(column, field=field, state=state)
 
 
-def _described(row: Row) -> Iterator[Label]:
+def _described(row: TableRow) -> Iterator[Label]:
     for field in DESCRIPTORS:
         for value in _values(row, field):
             named = "special" if field == "shape" and value not in SHAPES else field
             doubted = named in OF_A_MASS and not _holds_as_called(row)
-            state = State.UNKNOWN if doubted else State.PRESENT
+            state = LabelState.UNKNOWN if doubted else LabelState.PRESENT
             yield row.label(_name(row, field), field=named, value=value, state=state)
 
 
-def _values(row: Row, field: str) -> list[str]:
+def _values(row: TableRow, field: str) -> list[str]:
     """Descriptors joined in one cell; none where it is blank or the table has no such column."""
     column = next((name for name in NAMES[field] if name in row), None)
     cell = row[column] if column else ""
@@ -217,8 +217,8 @@ def _values(row: Row, field: str) -> list[str]:
 
 
 def _tcia(root: RawTree) -> Files:
-    files: dict[str, dict[Path, Row | None]] = {}
-    for path in sorted(root.part("films"), key=natural):
+    files: dict[str, dict[Path, TableRow | None]] = {}
+    for path in sorted(root.part("films"), key=natural_key):
         parts = path.relative_to(root.path).parts
         top = next((part for part in parts if _TOP.fullmatch(part)), None)
         if top:
@@ -229,7 +229,7 @@ def _tcia(root: RawTree) -> Files:
 def _kaggle(root: RawTree) -> tuple[Files, list[Skip]]:
     """The table of DICOM elements of the JPEG edition; PatientID holds the folder's name."""
     table = find_table(root, "elements")
-    files: dict[str, dict[Path, Row | None]] = {}
+    files: dict[str, dict[Path, TableRow | None]] = {}
     skips: list[Skip] = []
     for row in read_csv(table, columns=("image_path", "PatientID", BITS, ROWS, COLUMNS)):
         try:
@@ -240,7 +240,7 @@ def _kaggle(root: RawTree) -> tuple[Files, list[Skip]]:
     return files, skips
 
 
-def _size(path: Path, listed: Row | None) -> Size:
+def _size(path: Path, listed: TableRow | None) -> Size:
     if listed is not None:
         listed.name("image_path")
         return (listed.integer(BITS), listed.integer(ROWS), listed.integer(COLUMNS))
@@ -248,7 +248,7 @@ def _size(path: Path, listed: Row | None) -> Size:
     return (int(header[BITS]), int(header[ROWS]), int(header[COLUMNS]))
 
 
-def _folder(row: Row, column: str) -> str:
+def _folder(row: TableRow, column: str) -> str:
     """First part of a path; the rest of it no longer exists on any disk."""
     top = _first(row, column)
     if not _TOP.fullmatch(top):
@@ -256,11 +256,11 @@ def _folder(row: Row, column: str) -> str:
     return top
 
 
-def _first(row: Row, column: str) -> str:
+def _first(row: TableRow, column: str) -> str:
     return re.split(r"[\\/]", row[_name(row, column)])[0]
 
 
-def _breast(row: Row) -> tuple[str, str]:
+def _breast(row: TableRow) -> tuple[str, str]:
     """Patient and side, as the folder says them, or else the cells."""
     found = _TOP.fullmatch(_first(row, "image"))
     if found:
@@ -268,7 +268,7 @@ def _breast(row: Row) -> tuple[str, str]:
     return (row["patient_id"], row[_name(row, "side")])
 
 
-def _checked(row: Row) -> tuple[str, str]:
+def _checked(row: TableRow) -> tuple[str, str]:
     """The breast of a row.
 
     Raises:
@@ -285,7 +285,7 @@ def _checked(row: Row) -> tuple[str, str]:
     return _breast(row)
 
 
-def _name(row: Row, field: str) -> str:
+def _name(row: TableRow, field: str) -> str:
     """The name that a column has in this edition."""
     name = next((name for name in NAMES[field] if name in row), None)
     if name is None:

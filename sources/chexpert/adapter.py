@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import Any, cast
 
 from medrcube.errors import RowError, SourceError, TableError
-from medrcube.facts import BAD_ROW, Case, ImageRef, Label, Region, Runs, Scope, Skip, State
+from medrcube.facts import BAD_ROW, Case, ImageRef, Label, LabelState, Region, Runs, Scope, Skip
 from medrcube.sources._formats.chexpert_labels import (
     COLUMNS,
     NO_FINDING,
     OPACITY,
-    labels_of,
+    case_labels,
     read_states,
 )
-from medrcube.sources._formats.run_length import coco_runs, connected
+from medrcube.sources._formats.run_length import coco_runs, connected_pieces
 from medrcube.sources._formats.tables.contents import read_json
-from medrcube.sources._formats.tables.redaction import told_by_code
-from medrcube.sources._formats.tables.rows import check_no_finding, unless_bad, unnamed
-from medrcube.sources._formats.tables.tables import Row, iter_csv
+from medrcube.sources._formats.tables.redaction import redact_exception
+from medrcube.sources._formats.tables.rows import cases_or_skip, check_no_finding, skip_if_unnamed
+from medrcube.sources._formats.tables.tables import TableRow, iter_csv
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
@@ -57,7 +57,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         if table not in tables:
             continue  # a copy may hold one part alone
         for row in iter_csv(tables[table], columns=("Path", *COLUMNS)):
-            if skip := unnamed(row, "Path"):
+            if skip := skip_if_unnamed(row, "Path"):
                 yield skip
                 continue
             match = _PATH.fullmatch(row["Path"])
@@ -73,7 +73,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             picture = f"{patient}_{study}_{view}"
             regions = partial(_regions, masks.get(picture, {}), f"{drawings} {picture}")
             make = partial(_film, row, path, key=key, side=side, split=split, drawn=regions)
-            yield from unless_bad(make, key=key, paths=(path,))
+            yield from cases_or_skip(make, key=key, paths=(path,))
 
 
 def _batches(root: RawTree) -> Mapping[str, Path]:
@@ -82,20 +82,26 @@ def _batches(root: RawTree) -> Mapping[str, Path]:
 
 
 def _film(
-    row: Row, path: Path, *, key: str, side: str, split: str, drawn: Callable[[], Iterator[Region]]
+    row: TableRow,
+    path: Path,
+    *,
+    key: str,
+    side: str,
+    split: str,
+    drawn: Callable[[], Iterator[Region]],
 ) -> Iterator[Case | Skip]:
     if row.get("AP/PA") in _SIDEWAYS:
         reason = f"{row.quote('AP/PA', _SIDEWAYS)}: the table calls a lateral projection frontal"
         yield Skip(key=key, reason=reason, paths=(path,))
         return
     reading, regions = read_states(row), tuple(drawn())
-    if reading.states.get(NO_FINDING) is State.PRESENT:
+    if reading.states.get(NO_FINDING) is LabelState.PRESENT:
         check_no_finding(row.cite(NO_FINDING), [region.evidence for region in regions])
     yield Case(
         key=key,
         images=(ImageRef(paths=(path,)),),
         patient=key.split("/")[1],
-        labels=(*_view(row, side), *labels_of(reading)),
+        labels=(*_view(row, side), *case_labels(reading)),
         regions=regions,
         split=split,
         shows=Scope.STUDY if side == "frontal" else Scope.IMAGE,
@@ -103,7 +109,7 @@ def _film(
     )
 
 
-def _view(row: Row, side: str) -> Iterator[Label]:
+def _view(row: TableRow, side: str) -> Iterator[Label]:
     if side == "lateral":
         yield row.label("Path", field="view", value="lateral")
     elif row.get("AP/PA"):
@@ -124,8 +130,10 @@ def _regions(masks: Mapping[str, Any], place: str) -> Iterator[Region]:
             rows, columns = map(int, mask["size"])
             runs = coco_runs(mask["counts"], (rows, columns))
         except (KeyError, TypeError, ValueError, SourceError) as error:
-            raise RowError(f"{place} {name}: is no mask of COCO: {told_by_code(error)}") from None
+            raise RowError(
+                f"{place} {name}: is no mask of COCO: {redact_exception(error)}"
+            ) from None
         value = OPACITY[0] if name in OPACITY else name
-        for piece in () if name == _LINES else connected(runs, rows):
+        for piece in () if name == _LINES else connected_pieces(runs, rows):
             shape = Runs(runs=piece, size=(rows, columns), down=True)
             yield Region(field="mask", value=value, shape=shape, evidence=f"{place} {name}")

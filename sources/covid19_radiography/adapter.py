@@ -8,9 +8,9 @@ from pathlib import Path
 
 from medrcube.errors import RowError, TableError
 from medrcube.facts import Case, ImageRef, Skip
-from medrcube.sources._formats.tables.rows import by_name, unless_bad, unread
+from medrcube.sources._formats.tables.rows import cases_or_skip, group_by_name, skip_unusable_table
 from medrcube.sources._formats.tables.spreadsheets import read_sheet
-from medrcube.sources._formats.tables.tables import Row, natural
+from medrcube.sources._formats.tables.tables import TableRow, natural_key
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
@@ -25,17 +25,17 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every film; only its collection tells what it may be asked."""
     del layout
     # The table of the class Normal writes its names in capitals.
-    rows: dict[str, Row] = {}
+    rows: dict[str, TableRow] = {}
     for table in root.part("collections"):
         try:
             stated = read_sheet(table, columns=("FILE NAME", "URL"))
         except TableError as error:
-            yield unread(error)
+            yield skip_unusable_table(error)
             continue
-        named, skips = by_name(stated, "FILE NAME")
+        named, skips = group_by_name(stated, "FILE NAME")
         rows |= {name.casefold(): own[-1] for name, own in named.items()}
         yield from skips
-    for path in sorted(root.part("films"), key=natural):
+    for path in sorted(root.part("films"), key=natural_key):
         name = _NAME.fullmatch(path.stem)
         if name is None:
             continue
@@ -45,10 +45,10 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             yield Skip(key=path.stem, reason=reason, paths=(path,))
             continue
         label = _LABELS.get(name["label"].replace("_", " ").casefold(), name["label"])
-        yield from unless_bad(partial(_case, path, label, row), key=path.stem, paths=(path,))
+        yield from cases_or_skip(partial(_case, path, label, row), key=path.stem, paths=(path,))
 
 
-def _case(path: Path, label: str, row: Row) -> Iterator[Case]:
+def _case(path: Path, label: str, row: TableRow) -> Iterator[Case]:
     yield Case(
         key=path.stem,
         images=(ImageRef(paths=(path,)),),
@@ -57,7 +57,7 @@ def _case(path: Path, label: str, row: Row) -> Iterator[Case]:
     )
 
 
-def _field(label: str, row: Row) -> str:
+def _field(label: str, row: TableRow) -> str:
     if label == "COVID":
         return "infection"
     for part, field in _COLLECTIONS.items():

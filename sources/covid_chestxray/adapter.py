@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 
 from medrcube.errors import RowError
-from medrcube.facts import BAD_ROW, Case, ImageRef, Skip, State
-from medrcube.sources._formats.tables.rows import by_name, unless_bad
-from medrcube.sources._formats.tables.tables import Row, find_table, may_redistribute, read_csv
+from medrcube.facts import BAD_ROW, Case, ImageRef, LabelState, Skip
+from medrcube.sources._formats.tables.rows import cases_or_skip, group_by_name
+from medrcube.sources._formats.tables.tables import TableRow, find_table, may_redistribute, read_csv
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 from medrcube.taxonomy import Anatomy, Modality
 
@@ -31,14 +31,14 @@ MUST_AGREE = (*WHO, "finding", "view", "modality", "folder")
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the rows in order of file name; the table's edition is told by its columns."""
     rows = read_csv(find_table(root, "table"), columns=("finding", "view", "filename"))
-    scores: dict[str, Row] = {}
+    scores: dict[str, TableRow] = {}
     if layout == "scored":
         columns = ("filename", "geographic_mean")
         table = read_csv(find_table(root, "scores"), columns=columns, comment="##")
-        named, skips = by_name(table, "filename")
+        named, skips = group_by_name(table, "filename")
         scores = {name: own[0] for name, own in named.items()}
         yield from skips
-    named, skips = by_name(rows, "filename")
+    named, skips = group_by_name(rows, "filename")
     yield from skips
     for name, (row, *others) in sorted(named.items()):
         try:
@@ -47,11 +47,11 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             yield Skip(key=name, reason=str(error), code=BAD_ROW)
             continue
         make = partial(_picture, row, others, path, scores)
-        yield from unless_bad(make, key=name, paths=(path,))
+        yield from cases_or_skip(make, key=name, paths=(path,))
 
 
 def _picture(
-    row: Row, others: Sequence[Row], path: Path, scores: Mapping[str, Row]
+    row: TableRow, others: Sequence[TableRow], path: Path, scores: Mapping[str, TableRow]
 ) -> Iterator[Case | Skip]:
     name = row["filename"]
     if any(row.get(column) != other.get(column) for other in others for column in MUST_AGREE):
@@ -63,7 +63,7 @@ def _picture(
         yield from _case(row, path, scores)
 
 
-def _case(row: Row, path: Path, scores: Mapping[str, Row]) -> Iterator[Case]:
+def _case(row: TableRow, path: Path, scores: Mapping[str, TableRow]) -> Iterator[Case]:
     if "modality" in row:
         modality = row.meaning("modality", MODALITIES)
     else:  # the first edition says CT in the view
@@ -72,7 +72,9 @@ def _case(row: Row, path: Path, scores: Mapping[str, Row]) -> Iterator[Case]:
     score = scores.get(row["filename"]) if film else None
     labels = [row.label("view", field="view" if film else "plane")] if row["view"] else []
     clear = score is not None and re.fullmatch(r"0(\.0*)?", score["geographic_mean"])
-    state = State.UNKNOWN if clear else State.PRESENT  # readers saw nothing of it on this film
+    state = (
+        LabelState.UNKNOWN if clear else LabelState.PRESENT
+    )  # readers saw nothing of it on this film
     labels.extend(
         row.label("finding", field=FIELDS.get(part, "cause"), value=part, state=state)
         for part in _parts(row["finding"])

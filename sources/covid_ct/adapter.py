@@ -10,9 +10,15 @@ from typing import Any
 from medrcube.errors import RefusedError
 from medrcube.facts import Case, ImageRef, Label, Skip
 from medrcube.sources._formats.tables.contents import read_text
-from medrcube.sources._formats.tables.rows import by_name, unless_bad
+from medrcube.sources._formats.tables.rows import cases_or_skip, group_by_name
 from medrcube.sources._formats.tables.spreadsheets import read_sheet
-from medrcube.sources._formats.tables.tables import Row, find_table, natural, read_csv, seek_table
+from medrcube.sources._formats.tables.tables import (
+    TableRow,
+    find_optional_table,
+    find_table,
+    natural_key,
+    read_csv,
+)
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree, lower_extension
 
@@ -35,7 +41,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     for folder in sorted(folders, key=lambda it: (_FOLDERS[it.name], it)):
         label = _FOLDERS[folder.name]
         table = rows[label]
-        files = sorted(folders[folder], key=natural)
+        files = sorted(folders[folder], key=natural_key)
         named = {path: lower_extension(path.name) for path in files}
         for path, name in named.items():
             key = f"{label}/{name}"
@@ -44,7 +50,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
                 yield Skip(key=key, reason=reason, paths=(path,))
             else:
                 make = partial(_case, key, path, table.get(name), splits.get(key))
-                yield from unless_bad(make, key=key, paths=(path,))
+                yield from cases_or_skip(make, key=key, paths=(path,))
 
 
 def frames(case: Case, volume: Any) -> list[int]:
@@ -59,7 +65,7 @@ def frames(case: Case, volume: Any) -> list[int]:
     return [0]
 
 
-def _case(key: str, path: Path, row: Row | None, split: str | None) -> Iterator[Case]:
+def _case(key: str, path: Path, row: TableRow | None, split: str | None) -> Iterator[Case]:
     label, _, _ = key.partition("/")
     patient = None
     facts: tuple[tuple[str, str], ...] = ()
@@ -81,16 +87,18 @@ def _case(key: str, path: Path, row: Row | None, split: str | None) -> Iterator[
     )
 
 
-def _rows(root: RawTree) -> tuple[dict[str, dict[str, Row]], list[Skip]]:
+def _rows(root: RawTree) -> tuple[dict[str, dict[str, TableRow]], list[Skip]]:
     """The row of each picture by class and name, and what is said of rows without a name."""
     columns = ("File name", "Patient ID", "Age", "Gender")
-    sick, skips = by_name(read_sheet(find_table(root, "patients"), columns=columns), "File name")
+    sick, skips = group_by_name(
+        read_sheet(find_table(root, "patients"), columns=columns), "File name"
+    )
     # The suffix is missing in a quarter of the rows; every COVID picture is a .png.
     rows = {"CT_COVID": {_with_suffix(name): own[-1] for name, own in sick.items()}}
     rows["CT_NonCOVID"] = {}
-    if path := seek_table(root, "others"):
+    if path := find_optional_table(root, "others"):
         table = read_csv(path, columns=("image name", "patient id"))
-        others, more = by_name(table, "image name")
+        others, more = group_by_name(table, "image name")
         rows["CT_NonCOVID"] = {name: own[-1] for name, own in others.items()}
         skips += more
     return rows, skips
@@ -109,7 +117,7 @@ def _splits(root: RawTree) -> dict[str, str]:
     return found
 
 
-def _copied(name: str, names: Collection[str], table: Mapping[str, Row]) -> bool:
+def _copied(name: str, names: Collection[str], table: Mapping[str, TableRow]) -> bool:
     """Whether a picture is a re-export: some copies turn each .jpg into a .png and keep both."""
     twin = name.endswith(".png") and name.removesuffix(".png") + ".jpg" in names
     return twin and name not in table

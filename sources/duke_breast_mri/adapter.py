@@ -7,11 +7,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from medrcube.errors import RowError, SourceError
-from medrcube.facts import BAD_ROW, Case, ImageRef, Label, Outline, Polygons, Region, Skip, State
-from medrcube.sources._formats.tables.redaction import quoted
-from medrcube.sources._formats.tables.rows import by_name
+from medrcube.facts import (
+    BAD_ROW,
+    Case,
+    ImageRef,
+    Label,
+    LabelState,
+    Outline,
+    Polygons,
+    Region,
+    Skip,
+)
+from medrcube.sources._formats.tables.redaction import redact_cell
+from medrcube.sources._formats.tables.rows import group_by_name
 from medrcube.sources._formats.tables.spreadsheets import read_sheet
-from medrcube.sources._formats.tables.tables import Row, find_table, seek_table
+from medrcube.sources._formats.tables.tables import TableRow, find_optional_table, find_table
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
@@ -42,16 +52,16 @@ class _Series:
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield three series of every patient; later phases look like the first and are set aside."""
     del layout
-    boxes: dict[str, list[Row]] = {}
-    clinic: dict[str, list[Row]] = {}
-    if (sheet := seek_table(root, "boxes")) is not None:
+    boxes: dict[str, list[TableRow]] = {}
+    clinic: dict[str, list[TableRow]] = {}
+    if (sheet := find_optional_table(root, "boxes")) is not None:
         rows = read_sheet(sheet, columns=("Patient ID", *BOX))
-        boxes, nameless = by_name(rows, "Patient ID")
+        boxes, nameless = group_by_name(rows, "Patient ID")
         yield from nameless
-    if (sheet := seek_table(root, "clinic")) is not None:
+    if (sheet := find_optional_table(root, "clinic")) is not None:
         columns = ("Patient ID", *FACTS)
         rows = read_sheet(sheet, columns=columns, sheet="Data", header=2, data=4)
-        clinic, nameless = by_name(rows, "Patient ID")
+        clinic, nameless = group_by_name(rows, "Patient ID")
         yield from nameless
     mapping, lost = _mapping(root, find_table(root, "mapping"))
     yield from lost
@@ -64,7 +74,9 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             reason = "a later phase, which looks like the first"
             if name not in LATER:
                 known = (*USED, *LATER)
-                reason = f"{quoted(name, known)} is none of the known series ({', '.join(known)})"
+                reason = (
+                    f"{redact_cell(name, known)} is none of the known series ({', '.join(known)})"
+                )
             yield Skip(key=key, reason=reason, paths=paths)
             continue
         row, box = (next(iter(it.get(patient, ())), None) for it in (clinic, boxes))
@@ -104,7 +116,7 @@ def _mapping(root: RawTree, path: Path) -> tuple[Mapping[tuple[str, str], _Serie
         folders.setdefault((patient, folder[-5:]), []).append(folder)
     mapping: dict[tuple[str, str], _Series] = {}
     homes: dict[Path, _Series] = {}
-    spoilt: list[tuple[Path, RowError, Row]] = []
+    spoilt: list[tuple[Path, RowError, TableRow]] = []
     columns = ("sop_instance_UID", "original_path_and_filename", "classic_path")
     for row in read_sheet(path, columns=columns):
         named, classic = _NAME.fullmatch(row[columns[1]]), Path(row["classic_path"])
@@ -137,7 +149,7 @@ def _mapping(root: RawTree, path: Path) -> tuple[Mapping[tuple[str, str], _Serie
     return mapping, lost
 
 
-def _region(box: Row, series: _Series, row: Row | None) -> Region:
+def _region(box: TableRow, series: _Series, row: TableRow | None) -> Region:
     """The box on each of its slices; corners count from 1 and the last slice lies outside."""
     top, bottom, left, right, first, end = (box.integer(column) for column in BOX)
     corners = ((left, top), (right, top), (right, bottom), (left, bottom))
@@ -157,9 +169,9 @@ def _region(box: Row, series: _Series, row: Row | None) -> Region:
     )
 
 
-def _diagnosis(row: Row) -> Iterator[Label]:
+def _diagnosis(row: TableRow) -> Iterator[Label]:
     """Histology and grade, open where the sheet does not deny a second cancer on the other side."""
-    state = State.PRESENT if row["Bilateral Information"] == "0" else State.UNKNOWN
+    state = LabelState.PRESENT if row["Bilateral Information"] == "0" else LabelState.UNKNOWN
     for column, name in (("Histologic type", "histology"), ("Nottingham grade", "nottingham")):
         if row[column] not in NOTHING:
             yield row.label(column, field=name, state=state)

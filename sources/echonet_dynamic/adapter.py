@@ -10,10 +10,10 @@ from pathlib import Path
 
 from medrcube.errors import RowError, SourceError
 from medrcube.facts import Case, ImageRef, Label, Outline, Polygons, Region, Scope, Skip
-from medrcube.sources._formats.ejection_fraction import stated
-from medrcube.sources._formats.tables.redaction import quoted
-from medrcube.sources._formats.tables.rows import unless_bad, unnamed
-from medrcube.sources._formats.tables.tables import Row, find_table, read_csv
+from medrcube.sources._formats.ejection_fraction import ejection_labels
+from medrcube.sources._formats.tables.redaction import redact_cell
+from medrcube.sources._formats.tables.rows import cases_or_skip, skip_if_unnamed
+from medrcube.sources._formats.tables.tables import TableRow, find_table, read_csv
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
@@ -46,7 +46,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     traces, faults = _traces(find_table(root, "tracings"))
     videos = {path.stem: path for path in root.part("videos")}
     for row in read_csv(table, columns=columns):
-        if skip := unnamed(row, "FileName"):
+        if skip := skip_if_unnamed(row, "FileName"):
             yield skip
             continue
         name = _stem(row["FileName"])
@@ -55,7 +55,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             yield Skip(key=name, reason="the video is not in this copy", paths=(video,))
             continue
         found = faults.get(name) or traces.get(name, {})
-        yield from unless_bad(partial(_video, row, name, video, found), key=name, paths=(video,))
+        yield from cases_or_skip(partial(_video, row, name, video, found), key=name, paths=(video,))
 
 
 def _stem(name: str) -> str:
@@ -64,7 +64,7 @@ def _stem(name: str) -> str:
 
 
 def _video(
-    row: Row, name: str, video: Path, found: Mapping[int, Trace] | RowError
+    row: TableRow, name: str, video: Path, found: Mapping[int, Trace] | RowError
 ) -> Iterator[Case | Skip]:
     if isinstance(found, RowError):
         raise found
@@ -101,13 +101,15 @@ def is_simple(trace: Trace) -> bool:
 
 
 def _frames(
-    row: Row, patient: str, video: Path, found: Mapping[int, Trace]
+    row: TableRow, patient: str, video: Path, found: Mapping[int, Trace]
 ) -> Iterator[Case | Skip]:
     outlines = {frame: outline(trace) for frame, trace in found.items()}
     es, ed = sorted(outlines, key=lambda frame: area(outlines[frame]))
     split = row.meaning("Split", SPLITS)
     volumes = {"diastole": "EDV", "systole": "ESV"}
-    fraction, told = stated(row, "EF", **volumes, field="ejection_fraction", key=f"{patient}-ED-ES")
+    fraction, told = ejection_labels(
+        row, "EF", **volumes, field="ejection_fraction", key=f"{patient}-ED-ES"
+    )
     yield from told
     drawn_in = (row.integer("FrameWidth"), row.integer("FrameHeight"))
     phases: list[Label] = []
@@ -138,7 +140,7 @@ def _frames(
     )
 
 
-def _bare(row: Row, patient: str, video: Path, frames: Iterable[int]) -> Iterator[Case]:
+def _bare(row: TableRow, patient: str, video: Path, frames: Iterable[int]) -> Iterator[Case]:
     """The traced frames alone: without both outlines nothing tells their phase."""
     for frame in sorted(frames):
         yield Case(
@@ -149,7 +151,7 @@ def _bare(row: Row, patient: str, video: Path, frames: Iterable[int]) -> Iterato
         )
 
 
-def _frame(row: Row, video: Path, frame: int) -> ImageRef:
+def _frame(row: TableRow, video: Path, frame: int) -> ImageRef:
     return ImageRef(paths=(video,), frame=frame, count=row.integer("NumberOfFrames"))
 
 
@@ -166,7 +168,7 @@ def _traces(
     last = ""
     for row in read_csv(path, columns=TRACING):
         if tuple(row) != TRACING:
-            columns = ", ".join(quoted(it, TRACING) for it in row)
+            columns = ", ".join(redact_cell(it, TRACING) for it in row)
             raise SourceError(
                 f"{path.name}: columns are {columns}, expected exactly {', '.join(TRACING)}; is "
                 "this EchoNet-LVH or EchoNet-Pediatric?"
@@ -214,7 +216,7 @@ def _widest_end(trace: Trace) -> float:
     return max(min(places), 1 - max(places)) / step if step else 0.0
 
 
-def _reason(row: Row, found: Mapping[int, Trace]) -> str:
+def _reason(row: TableRow, found: Mapping[int, Trace]) -> str:
     """Why a video cannot be used, or nothing."""
     height, width = row.integer("FrameHeight"), row.integer("FrameWidth")
     if (height, width) != (SIDE, SIDE):

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from medrcube.facts import Case, ImageRef, Skip
-from medrcube.sources._formats.tables.rows import unless_bad, unnamed
-from medrcube.sources._formats.tables.tables import Row, find_table, read_csv
+from medrcube.sources._formats.tables.rows import cases_or_skip, skip_if_unnamed
+from medrcube.sources._formats.tables.tables import TableRow, find_table, read_csv
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 from medrcube.taxonomy import Anatomy
 
@@ -24,15 +24,15 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     del layout
     files = root.index("pictures")
     for row in read_csv(find_table(root, "table"), columns=COLUMNS):
-        if skip := unnamed(row, "Image_name"):
+        if skip := skip_if_unnamed(row, "Image_name"):
             yield skip
             continue
         key = row["Image_name"]
         path = files.get(f"{key}.png", root / "Images" / f"{key}.png")
-        yield from unless_bad(partial(_case, row, path), key=key, paths=(path,))
+        yield from cases_or_skip(partial(_case, row, path), key=key, paths=(path,))
 
 
-def _case(row: Row, path: Path) -> Iterator[Case | Skip]:
+def _case(row: TableRow, path: Path) -> Iterator[Case | Skip]:
     key = row["Image_name"]
     anatomy = row.meaning("Plane", {**ANATOMY, **dict.fromkeys(OUTSIDE)})
     if anatomy is None:

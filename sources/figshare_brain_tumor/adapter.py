@@ -7,7 +7,7 @@ from pathlib import Path
 
 from medrcube.errors import TableError
 from medrcube.facts import Case, ImageRef, Label, MaskFile, Region, Skip
-from medrcube.sources._formats.tables.tables import seek_table
+from medrcube.sources._formats.tables.tables import find_optional_table
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
@@ -20,7 +20,7 @@ _MEMBERS = ("label", "PID", "image", "tumorMask", "tumorBorder")
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every numbered file; reads its label and patient, no pixels."""
     del layout
-    files, parts = root.index("slices"), seek_table(root, "folds")
+    files, parts = root.index("slices"), find_optional_table(root, "folds")
     folds = None if parts is None else _folds(parts)
     numbers = [int(found["number"]) for found in map(_SLICE.fullmatch, files) if found]
     for number in sorted(number for number in numbers if number <= _FILES):

@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 
 from medrcube.errors import RowError, SourceError
-from medrcube.facts import Case, ImageRef, Label, Outline, Polygons, Region, Skip, State
-from medrcube.sources._formats.osirix_plist import Mark, Points, read_marks
-from medrcube.sources._formats.tables.rows import unless_bad, unnamed
+from medrcube.facts import Case, ImageRef, Label, LabelState, Outline, Polygons, Region, Skip
+from medrcube.sources._formats.osirix_plist import OsirixRoi, Points, read_rois
+from medrcube.sources._formats.tables.rows import cases_or_skip, skip_if_unnamed
 from medrcube.sources._formats.tables.spreadsheets import read_sheet
-from medrcube.sources._formats.tables.tables import Row, find_table, read_csv
+from medrcube.sources._formats.tables.tables import TableRow, find_table, read_csv
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
@@ -33,9 +33,9 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the rows of the sheet; a picture whose file name contradicts it is set aside."""
     dicoms, outlines = _named(root)
     files = root.index("films")
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for row in _rows(root, layout):
-        skip = unnamed(row, "File Name")
+        skip = skip_if_unnamed(row, "File Name")
         if skip is None:
             rows.append(row)
         elif not _is_of_totals(row):
@@ -49,11 +49,11 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         path = files[named[0]] if named else root / "AllDICOMs" / f"{key}.dcm"
         beside = classes[_breast(row, dicoms)]
         make = partial(_picture, row, path, named, outlines, beside)
-        yield from unless_bad(make, key=key, paths=(path,))
+        yield from cases_or_skip(make, key=key, paths=(path,))
 
 
 def _picture(
-    row: Row,
+    row: TableRow,
     path: Path,
     named: re.Match[str] | None,
     outlines: Mapping[tuple[str, str], Path],
@@ -112,7 +112,7 @@ def closed(line: Points, side: str) -> Points:
     return ((edge, 0.0), (down[0][0], 0.0), *down, (edge, down[-1][1]))
 
 
-def _rows(root: RawTree, layout: str) -> Iterator[Row]:
+def _rows(root: RawTree, layout: str) -> Iterator[TableRow]:
     path = find_table(root, "sheet")
     if layout == "csv":
         rows = read_csv(path, columns=COLUMNS)
@@ -122,17 +122,17 @@ def _rows(root: RawTree, layout: str) -> Iterator[Row]:
     return iter(rows)
 
 
-def _is_of_totals(row: Row) -> bool:
+def _is_of_totals(row: TableRow) -> bool:
     """Whether it is the row with which the sheet ends."""
     return not _cell(row, "File Name") and not (_cell(row, "Laterality") or _cell(row, "View"))
 
 
-def _classes(row: Row) -> tuple[str, str]:
+def _classes(row: TableRow) -> tuple[str, str]:
     """Density and category; what nobody can read agrees with no other view."""
     return _cell(row, "ACR"), _cell(row, "Bi-Rads").lower()
 
 
-def _cell(row: Row, column: str) -> str:
+def _cell(row: TableRow, column: str) -> str:
     """A cell, or a sign where it is no text; its own case is set aside for that."""
     try:
         return row[column]
@@ -140,7 +140,7 @@ def _cell(row: Row, column: str) -> str:
         return "?"
 
 
-def _breast(row: Row, dicoms: Mapping[str, re.Match[str]]) -> tuple[str, ...]:
+def _breast(row: TableRow, dicoms: Mapping[str, re.Match[str]]) -> tuple[str, ...]:
     """One breast of one exam; a picture without a file stands alone."""
     named = dicoms.get(row["File Name"])
     woman = named["patient"] if named else row["File Name"]
@@ -152,7 +152,9 @@ def _breast(row: Row, dicoms: Mapping[str, re.Match[str]]) -> tuple[str, ...]:
     )
 
 
-def _labels(row: Row, marks: Iterable[Mark], classes: Iterable[tuple[str, str]]) -> Iterator[Label]:
+def _labels(
+    row: TableRow, marks: Iterable[OsirixRoi], classes: Iterable[tuple[str, str]]
+) -> Iterator[Label]:
     """Statements of a row; ``classes`` are density and category of each view of the breast."""
     densities = {density for density, _ in classes if density}
     grades = {grade for _, grade in classes}
@@ -169,21 +171,21 @@ def _labels(row: Row, marks: Iterable[Mark], classes: Iterable[tuple[str, str]])
     if row["Bi-Rads"] == "1":
         yield row.label("Bi-Rads", field="finding", value="normal")
         for name in EXCLUDED_BY_NORMAL:
-            yield row.label("Bi-Rads", field=_field(name), value=name, state=State.ABSENT)
+            yield row.label("Bi-Rads", field=_field(name), value=name, state=LabelState.ABSENT)
 
 
-def _if_one(values: Collection[str]) -> State:
+def _if_one(values: Collection[str]) -> LabelState:
     """Open where the views of one breast were given different classes."""
-    return State.PRESENT if len(values) == 1 else State.UNKNOWN
+    return LabelState.PRESENT if len(values) == 1 else LabelState.UNKNOWN
 
 
-def _unmarked(row: Row, *, outlined: bool) -> Iterator[Label]:
+def _unmarked(row: TableRow, *, outlined: bool) -> Iterator[Label]:
     """All but normal pictures have a file of marks: a copy without it denies no mass."""
     if not outlined and row["Bi-Rads"] != "1" and not row.get("Mass"):
-        yield row.label("Bi-Rads", field="mass", value="mass", state=State.UNKNOWN)
+        yield row.label("Bi-Rads", field="mass", value="mass", state=LabelState.UNKNOWN)
 
 
-def _regions(marks: Iterable[Mark]) -> Iterator[Region]:
+def _regions(marks: Iterable[OsirixRoi]) -> Iterator[Region]:
     for mark in marks:
         if mark.name in AREAS and len(mark.points) > 2:  # calcifications are spots
             shape = Polygons(outlines=(Outline(points=mark.points),))
@@ -203,5 +205,5 @@ def _field(name: str) -> str:
     return "mass" if name == "mass" else "finding"
 
 
-def _marks(path: Path | None) -> tuple[Mark, ...]:
-    return () if path is None else read_marks(path)
+def _marks(path: Path | None) -> tuple[OsirixRoi, ...]:
+    return () if path is None else read_rois(path)

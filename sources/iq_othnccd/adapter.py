@@ -9,7 +9,7 @@ from typing import Any
 
 from medrcube.errors import RefusedError, SourceError
 from medrcube.facts import Case, ImageRef, Label, Skip
-from medrcube.sources._formats.tables.tables import natural
+from medrcube.sources._formats.tables.tables import natural_key
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
@@ -27,7 +27,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """
     del layout  # both spellings are read
     named: list[tuple[str, int, Path]] = []
-    for path in sorted(root.files, key=natural):
+    for path in sorted(root.files, key=natural_key):
         name = _NAME.fullmatch(path.stem)
         if name and _class(path.parent.name) == _class(name["label"]):
             named.append((_class(name["label"]), int(name["number"]), path))

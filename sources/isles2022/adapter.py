@@ -12,10 +12,10 @@ import numpy as np
 from medrcube.errors import RefusedError, RowError, TableError
 from medrcube.facts import Case, ImageRef, Label, MaskFile, Region, Skip
 from medrcube.regions import files_of
-from medrcube.sources._formats.nifti_masks import Marked, load_labels, slice_at
+from medrcube.sources._formats.nifti_masks import VoxelMask, load_labels, slice_at
 from medrcube.sources._formats.tables.contents import read_json
-from medrcube.sources._formats.tables.rows import unless_bad
-from medrcube.sources._formats.tables.tables import natural
+from medrcube.sources._formats.tables.rows import cases_or_skip
+from medrcube.sources._formats.tables.tables import natural_key
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
@@ -34,7 +34,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     masks = root.stems("masks")
     volumes = root.stems("volumes")
     sidecars = root.stems("sidecars")
-    for mask in sorted(masks.values(), key=natural):
+    for mask in sorted(masks.values(), key=natural_key):
         name = _SESSION.fullmatch(mask.name)
         if name is None:
             yield Skip(key=mask.name, reason="names no case and session", paths=(mask,))
@@ -54,7 +54,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             guide = MaskFile(paths=(mask,), drawn_on=drawn_on)
             sidecar = sidecars.get(places[sequence].name)
             make = partial(_cases, file, guide, patient, sequence, sidecar)
-            yield from unless_bad(make, key=f"{patient}-{sequence}", paths=(file,))
+            yield from cases_or_skip(make, key=f"{patient}-{sequence}", paths=(file,))
 
 
 def frames(case: Case, volume: Any) -> list[int]:
@@ -65,7 +65,7 @@ def frames(case: Case, volume: Any) -> list[int]:
     return [slice_at(volume, marked.centre_of_slice("axial", index))]
 
 
-def _clear(marked: Marked, volume: Any) -> int:
+def _clear(marked: VoxelMask, volume: Any) -> int:
     """The slice nearest the middle of the head, within its middle half, apart from any lesion."""
     from medrcube.build.pixels.extent import body_extent  # noqa: PLC0415  # of an extra
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.facts import Case, ImageRef, Label, Skip
-from medrcube.sources._formats.tables.rows import by_name
+from medrcube.sources._formats.tables.rows import group_by_name
 from medrcube.sources._formats.tables.spreadsheets import read_sheet
-from medrcube.sources._formats.tables.tables import seek_table
+from medrcube.sources._formats.tables.tables import find_optional_table
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
@@ -27,7 +27,7 @@ Facts = tuple[tuple[str, str], ...]
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield an axial slice of every volume, and two more planes of those whose voxels allow it."""
     del layout
-    table = seek_table(root, "people")
+    table = find_optional_table(root, "people")
     people, lost = ({}, []) if table is None else _people(table)
     yield from lost
     seen: set[str] = set()
@@ -71,7 +71,7 @@ def _people(path: Path) -> tuple[dict[str, Facts], list[Skip]]:
     """Sex and age by subject: the first row of an id counts, a second one is mostly zeros."""
     people: dict[str, Facts] = {}
     rows = read_sheet(path, sheet="Table", columns=("IXI_ID", SEX, "AGE"))
-    named, lost = by_name(rows, "IXI_ID")
+    named, lost = group_by_name(rows, "IXI_ID")
     for number, (row, *_) in named.items():
         who = f"IXI{number.zfill(3)}"
         if who not in people and who not in _DISPUTED:

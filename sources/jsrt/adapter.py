@@ -14,18 +14,18 @@ from medrcube.facts import (
     Case,
     ImageRef,
     Label,
+    LabelState,
     MaskFile,
-    RawLayout,
+    PixelLayout,
     Rectangle,
     Region,
     Skip,
-    State,
 )
 from medrcube.sources._formats.dicom_patients import ADULT_YEARS
 from medrcube.sources._formats.tables.contents import read_text
-from medrcube.sources._formats.tables.redaction import shape_of
-from medrcube.sources._formats.tables.rows import unnamed
-from medrcube.sources._formats.tables.tables import Row, find_table, iter_csv
+from medrcube.sources._formats.tables.redaction import cell_shape
+from medrcube.sources._formats.tables.rows import skip_if_unnamed
+from medrcube.sources._formats.tables.tables import TableRow, find_table, iter_csv
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 CARD = own_card(__file__)
 _RAW_SIDE, _RAW_MM = CARD.integer("raw_side_px"), CARD.number("raw_pixel_mm")
-_RAW = RawLayout(
+_RAW = PixelLayout(
     rows=_RAW_SIDE,
     columns=_RAW_SIDE,
     dtype=">u2",
@@ -182,7 +182,7 @@ def _person(line: str, place: str) -> _Person | RowError:
     if found := _NORMAL.fullmatch(line):
         return _Person(age=found["age"], sex=found["sex"], place=place)
     return RowError(
-        f"{place}: {shape_of(line)} is no row as the card knows them; expected film, subtlety, "
+        f"{place}: {cell_shape(line)} is no row as the card knows them; expected film, subtlety, "
         "size, age, sex, x, y, state, or film, age, sex and non-nodule"
     )
 
@@ -191,7 +191,7 @@ def _kaggle(table: Path) -> Mapping[str, _Person | RowError]:
     people: dict[str, _Person | RowError] = {}
     columns = ("study_id", "subtlety", "size", "age", "gender", "x", "y", "state")
     for row in iter_csv(table, columns=columns):
-        found = None if unnamed(row, "study_id") else _STEM.fullmatch(row["study_id"])
+        found = None if skip_if_unnamed(row, "study_id") else _STEM.fullmatch(row["study_id"])
         stem = found["stem"].upper() if found else row.place
         try:
             people[stem] = _row(row)
@@ -200,7 +200,7 @@ def _kaggle(table: Path) -> Mapping[str, _Person | RowError]:
     return people
 
 
-def _row(row: Row) -> _Person:
+def _row(row: TableRow) -> _Person:
     if not _STEM.fullmatch(row["study_id"]):
         raise RowError(f"{row.quote('study_id')}: expected JPCLN or JPCNN, and a number")
     age, sex = row["age"] or "?", row.meaning("gender", _SEXES)
@@ -227,7 +227,7 @@ def _labels(stem: str, person: _Person) -> Iterator[Label]:
         if person.subtlety >= _PLAIN:
             yield Label(field="nodule", value="nodule", evidence=evidence)
         elif person.subtlety < _LOCATED:
-            yield Label(field="nodule", value="nodule", state=State.UNKNOWN, evidence=evidence)
+            yield Label(field="nodule", value="nodule", state=LabelState.UNKNOWN, evidence=evidence)
     elif person.age.isdigit() and int(person.age) >= ADULT_YEARS:
         yield Label(field="nodule", value="non-nodule", evidence=f"{person.place} {stem}")
 

@@ -14,26 +14,26 @@ from medrcube.facts import (
     Consensus,
     ImageRef,
     Label,
+    LabelState,
     Outline,
     Polygons,
     Region,
     Scope,
     Skip,
-    State,
 )
 from medrcube.sources._formats.dicom_headers import in_slice_order, read_header, series_in
-from medrcube.sources._formats.dicom_patients import files_by_patient, no_slices
+from medrcube.sources._formats.dicom_patients import files_by_patient, skip_unreadable_slices
 from medrcube.sources._formats.lidc_xml import (
-    Mark,
-    Reading,
+    NoduleMark,
+    SeriesReading,
     Unreadable,
-    is_sound,
+    has_one_mark_per_reader,
     largest_slice,
-    match,
-    rating,
+    match_marks,
+    median_rating,
     read_reading,
 )
-from medrcube.sources._formats.tables.redaction import quoted
+from medrcube.sources._formats.tables.redaction import redact_cell
 from medrcube.sources._formats.tables.spreadsheets import read_cells
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
@@ -45,9 +45,9 @@ MOST_SHOWN = 4
 """Images that one case may put side by side (see ``contract``)."""
 RATINGS = ("texture", "margin", "malignancy")
 HEADS = ("TCIA Patient ID", "Diagnosis at the Patient Level", "Diagnosis Method")
-Nodule = Sequence[Mark]
+Nodule = Sequence[NoduleMark]
 _Slice = tuple[str, Path]
-_Read = Reading | Unreadable
+_Read = SeriesReading | Unreadable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class _Scan:
     name: str
     patient: str
     files: tuple[Path, ...]
-    reading: Reading
+    reading: SeriesReading
     spacing: float
     thickness: float
 
@@ -70,7 +70,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     yield from lost
     seen: set[str] = set()
     for patient, files in files_by_patient(root, PATIENT):
-        yield from no_slices(patient, files)
+        yield from skip_unreadable_slices(patient, files)
         try:
             series = series_in(files)
             found = list(_patient(patient, series, readings))
@@ -140,11 +140,11 @@ def _nodules(scan: _Scan) -> Iterator[Case | Skip]:
         return
     slices = {read_header(path, ("SOPInstanceUID",))["SOPInstanceUID"]: path for path in scan.files}
     marks = scan.reading.marks
-    nodules = match(marks, spacing=scan.spacing, thickness=scan.thickness, readers=READERS)
+    nodules = match_marks(marks, spacing=scan.spacing, thickness=scan.thickness, readers=READERS)
     for number, nodule in enumerate(nodules, 1):
         key = f"{scan.name}-{number}"
         uid = largest_slice(nodule)
-        if not is_sound(nodule):
+        if not has_one_mark_per_reader(nodule):
             reason = "one reader marked it twice, so two nodules may have been taken for one"
         elif len(nodule) < NEEDED:
             reason = f"marked by {len(nodule)} of {READERS} readers, so it stays uncertain"
@@ -211,14 +211,14 @@ def _clear(scan: _Scan) -> Case:
         patient=scan.patient,
         labels=(
             Label(field="nodule", value="none", evidence=evidence),
-            Label(field="nodule", value="nodule", state=State.ABSENT, evidence=evidence),
+            Label(field="nodule", value="nodule", state=LabelState.ABSENT, evidence=evidence),
         ),
         sidecars=(scan.reading.path,),
         series=scan.files,
     )
 
 
-def _outlines(mark: Mark, uid: str, *, edge: bool) -> tuple[Outline, ...]:
+def _outlines(mark: NoduleMark, uid: str, *, edge: bool) -> tuple[Outline, ...]:
     """Lines of one reader on one slice; points that enclose nothing are left out."""
     return tuple(
         Outline(points=contour.points, slice=uid, hole=contour.hole, edge=edge)
@@ -229,14 +229,14 @@ def _outlines(mark: Mark, uid: str, *, edge: bool) -> tuple[Outline, ...]:
 
 def _rated(nodule: Nodule, name: str) -> Iterator[Label]:
     """The median, and as unknown what single readers chose instead: no wrong option may be that."""
-    median = rating(nodule, name)
+    median = median_rating(nodule, name)
     if median is None:
         return
     given = [mark.ratings[name] for mark in nodule]
     evidence = f"{name} rated {', '.join(map(str, sorted(given)))}"
     yield Label(field=name, value=f"{median:g}", evidence=evidence)
     for value in sorted(set(given) - {median}):
-        yield Label(field=name, value=str(value), state=State.UNKNOWN, evidence=evidence)
+        yield Label(field=name, value=str(value), state=LabelState.UNKNOWN, evidence=evidence)
 
 
 def _diagnosed(
@@ -294,7 +294,7 @@ def _readings(root: RawTree) -> tuple[dict[str, _Read], list[Skip]]:
         before = found.setdefault(reading.series, reading)
         if isinstance(reading, Unreadable):
             found[reading.series] = reading
-        elif isinstance(before, Reading) and before != reading:
+        elif isinstance(before, SeriesReading) and before != reading:
             reason = "two readings of this series contradict each other"
             found[reading.series] = Unreadable(series=reading.series, reason=reason)
     return found, lost
@@ -311,7 +311,7 @@ def _diagnoses(root: RawTree) -> dict[str, Label]:
         raise TableError(
             paths[0],
             f"expected columns that begin with {', '.join(HEADS)}; found "
-            f"{', '.join(quoted(cell, HEADS) for cell in head[:3])}: is this another edition?",
+            f"{', '.join(redact_cell(cell, HEADS) for cell in head[:3])}: is this another edition?",
         )
     found: dict[str, Label] = {}
     for line, cells in enumerate(rows, 2):
@@ -320,7 +320,7 @@ def _diagnoses(root: RawTree) -> dict[str, Label]:
             continue
         # No method is no evidence, and two years without growth speak against a malignant code.
         open_case = method in {"", "0"} or (method == "1" and code != "1")
-        state = State.UNKNOWN if open_case else State.PRESENT
+        state = LabelState.UNKNOWN if open_case else LabelState.PRESENT
         evidence = f"{name}:{line} diagnosis={code} method={method}"
         found[patient] = Label(field="diagnosis", value=code, state=state, evidence=evidence)
     return found

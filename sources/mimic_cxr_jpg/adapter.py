@@ -9,16 +9,21 @@ from functools import partial
 from pathlib import Path
 
 from medrcube.errors import RowError
-from medrcube.facts import BAD_ROW, Case, ImageRef, Scope, Skip, State
+from medrcube.facts import BAD_ROW, Case, ImageRef, LabelState, Scope, Skip
 from medrcube.sources._formats.chexpert_labels import (
     COLUMNS,
-    Reading,
-    agreed,
-    labels_of,
+    StudyLabels,
+    case_labels,
+    consensus,
     read_states,
 )
-from medrcube.sources._formats.tables.rows import by_name, unless_bad, unnamed
-from medrcube.sources._formats.tables.tables import Row, find_table, iter_csv, seek_table
+from medrcube.sources._formats.tables.rows import cases_or_skip, group_by_name, skip_if_unnamed
+from medrcube.sources._formats.tables.tables import (
+    TableRow,
+    find_optional_table,
+    find_table,
+    iter_csv,
+)
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 _FRONTAL, _LATERAL = {"AP", "PA"}, {"LATERAL", "LL"}
@@ -51,7 +56,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     yield from (*lost, *more, *nameless)
     columns = ("dicom_id", "subject_id", "study_id", "ViewPosition", *_PROCEDURE, _POSITION)
     for row in iter_csv(table, columns=columns):
-        if skip := unnamed(row, "dicom_id"):
+        if skip := skip_if_unnamed(row, "dicom_id"):
             yield skip
             continue
         name = row["dicom_id"]
@@ -73,11 +78,11 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
                 f"{nameless[0].reason}; it may be that of this film, whose study has no row there"
             )
         make = partial(_film, row, path, reading, split)
-        yield from unless_bad(make, key=name, paths=(path,))
+        yield from cases_or_skip(make, key=name, paths=(path,))
 
 
 def _film(
-    row: Row, path: Path, reading: Reading | RowError | None, split: str | None
+    row: TableRow, path: Path, reading: StudyLabels | RowError | None, split: str | None
 ) -> Iterator[Case | Skip]:
     reason = _unsuited(row)
     if reason:
@@ -92,13 +97,13 @@ def _film(
         key=row["dicom_id"],
         images=(ImageRef(paths=(path,)),),
         patient=row.name("subject_id"),
-        labels=(*labels, *(labels_of(_settled(reading)) if reading else ())),
+        labels=(*labels, *(case_labels(_settled(reading)) if reading else ())),
         split=split,
         shows=Scope.STUDY if row["ViewPosition"] in _FRONTAL else Scope.IMAGE,
     )
 
 
-def _unsuited(row: Row) -> str:
+def _unsuited(row: TableRow) -> str:
     """Why a film is set aside: not every film of the collection shows a chest."""
     view, text = row["ViewPosition"], " / ".join(row[column] for column in _PROCEDURE).upper()
     if view in _OTHER:
@@ -110,33 +115,33 @@ def _unsuited(row: Row) -> str:
 
 def _splits(root: RawTree) -> tuple[dict[str, str | RowError | None], list[Skip]]:
     """Split of each film, or why its row cannot be used; and rows that name no film."""
-    named, lost = by_name(_rows(root, "splits", "dicom_id", "split"), "dicom_id")
+    named, lost = group_by_name(_rows(root, "splits", "dicom_id", "split"), "dicom_id")
     return {name: _split(rows[-1]) for name, rows in named.items()}, lost
 
 
-def _split(row: Row) -> str | RowError | None:
+def _split(row: TableRow) -> str | RowError | None:
     try:
         return row["split"] or None
     except RowError as error:
         return error
 
 
-def _readings(root: RawTree) -> tuple[Mapping[str, Reading | RowError], list[Skip]]:
+def _readings(root: RawTree) -> tuple[Mapping[str, StudyLabels | RowError], list[Skip]]:
     """Labels by study: of both labelers where they agree."""
     one, lost = _table(root, "chexpert")
     other, more = _table(root, "negbio")
-    empty = Reading(place="no row", states={})
+    empty = StudyLabels(place="no row", states={})
     studies = dict.fromkeys((*one, *other))
     found = {study: _both(one.get(study, empty), other.get(study, empty)) for study in studies}
     return found, [*lost, *more]
 
 
-def _table(root: RawTree, part: str) -> tuple[dict[str, Reading | RowError], list[Skip]]:
+def _table(root: RawTree, part: str) -> tuple[dict[str, StudyLabels | RowError], list[Skip]]:
     """Labels by study, or why its row cannot be used; and rows that name no study."""
-    found: dict[str, Reading | RowError] = {}
+    found: dict[str, StudyLabels | RowError] = {}
     lost: list[Skip] = []
     for row in _rows(root, part, "study_id", *COLUMNS):
-        if skip := unnamed(row, "study_id", "study"):
+        if skip := skip_if_unnamed(row, "study_id", "study"):
             lost.append(skip)
             continue
         study = row["study_id"]
@@ -147,7 +152,9 @@ def _table(root: RawTree, part: str) -> tuple[dict[str, Reading | RowError], lis
     return found, lost
 
 
-def _same(row: Row, before: Reading | RowError | None, reading: Reading) -> Reading:
+def _same(
+    row: TableRow, before: StudyLabels | RowError | None, reading: StudyLabels
+) -> StudyLabels:
     """The reading of a row, if another row of its study says the same.
 
     Raises:
@@ -163,23 +170,23 @@ def _same(row: Row, before: Reading | RowError | None, reading: Reading) -> Read
     return reading
 
 
-def _both(one: Reading | RowError, other: Reading | RowError) -> Reading | RowError:
+def _both(one: StudyLabels | RowError, other: StudyLabels | RowError) -> StudyLabels | RowError:
     if isinstance(one, RowError):
         return one
-    return other if isinstance(other, RowError) else agreed(one, other)
+    return other if isinstance(other, RowError) else consensus(one, other)
 
 
-def _settled(reading: Reading) -> Reading:
+def _settled(reading: StudyLabels) -> StudyLabels:
     """A finding whose parent or child is uncertain is uncertain too."""
     states = {
-        name: State.UNKNOWN
-        if any(reading.states.get(kin) is State.UNKNOWN for kin in _RELATED.get(name, ()))
+        name: LabelState.UNKNOWN
+        if any(reading.states.get(kin) is LabelState.UNKNOWN for kin in _RELATED.get(name, ()))
         else state
         for name, state in reading.states.items()
     }
     return replace(reading, states=states)
 
 
-def _rows(root: RawTree, part: str, *columns: str) -> Iterator[Row]:
-    table = seek_table(root, part)
+def _rows(root: RawTree, part: str, *columns: str) -> Iterator[TableRow]:
+    table = find_optional_table(root, part)
     return iter(()) if table is None else iter_csv(table, columns=columns)

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import ReadError, RowError
-from medrcube.facts import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip, State, Words
+from medrcube.facts import BAD_ROW, Case, ImageRef, Label, LabelState, MaskFile, Region, Skip, Words
 from medrcube.sources._formats.dicom_patients import ADULT_YEARS
 from medrcube.sources._formats.tables.contents import read_text_of_case
-from medrcube.sources._formats.tables.redaction import shape_of
-from medrcube.sources._formats.tables.rows import by_name
-from medrcube.sources._formats.tables.tables import Row, find_table, read_csv
+from medrcube.sources._formats.tables.redaction import cell_shape
+from medrcube.sources._formats.tables.rows import group_by_name
+from medrcube.sources._formats.tables.tables import TableRow, find_table, read_csv
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
@@ -39,7 +39,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     stated, nameless = _rows(root) if layout == "raddar" else ({}, [])
     yield from nameless
     texts, faults = _texts(root, films)
-    rows = {stem: row for stem, row in stated.items() if isinstance(row, Row)}
+    rows = {stem: row for stem, row in stated.items() if isinstance(row, TableRow)}
     faults |= {stem: row for stem, row in stated.items() if isinstance(row, RowError)}
     texts |= {stem: _as_reading(row) for stem, row in rows.items()}
     sidecars = root.index("readings")
@@ -53,7 +53,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             yield Skip(key=path.stem, reason=fault, paths=(path, *masks.values()), code=BAD_ROW)
             continue
         if name is None or (reading is None and (layout != "mixed" or path.stem in texts)):
-            found = f"{shape_of(texts[path.stem])}" if path.stem in texts else "none"
+            found = f"{cell_shape(texts[path.stem])}" if path.stem in texts else "none"
             row = rows.get(path.stem)
             place = f"reading of {path.stem}"
             if row:
@@ -122,11 +122,11 @@ def _texts(root: RawTree, films: Sequence[Path]) -> tuple[dict[str, str], dict[s
     return texts, faults
 
 
-def _rows(root: RawTree) -> tuple[dict[str, Row | RowError], list[Skip]]:
+def _rows(root: RawTree) -> tuple[dict[str, TableRow | RowError], list[Skip]]:
     """The row of each film in one table, and what is said of rows without a name."""
     table = read_csv(find_table(root, "table"), columns=_COLUMNS)
-    named, nameless = by_name(table, "study_id")
-    found: dict[str, Row | RowError] = {}
+    named, nameless = group_by_name(table, "study_id")
+    found: dict[str, TableRow | RowError] = {}
     for name, rows in named.items():
         try:
             texts = {*map(_as_reading, rows)}
@@ -138,7 +138,7 @@ def _rows(root: RawTree) -> tuple[dict[str, Row | RowError], list[Skip]]:
     return found, nameless
 
 
-def _as_reading(row: Row) -> str:
+def _as_reading(row: TableRow) -> str:
     """A row in the form of the files."""
     sex, age = row["gender"][:1].upper(), row["age"].rstrip("Yy")
     return f"Patient's Sex: {sex} Patient's Age: {age}Y {row['findings']}"
@@ -160,14 +160,14 @@ def _beside(film: Path, folder: str) -> Path:
 
 
 def _labels(path: Path, label: str, reading: re.Match[str] | None) -> tuple[Label, ...]:
-    state, evidence = State.PRESENT, path.name
+    state, evidence = LabelState.PRESENT, path.name
     if reading is not None:
         if int(reading["age"]) < ADULT_YEARS:
             return ()
         evidence = f"{path.stem}.txt"
         normal = reading["text"].strip().casefold() == "normal"
         if normal != (label == "0"):
-            state = State.UNKNOWN
+            state = LabelState.UNKNOWN
     return (Label(field="tuberculosis", value=label, state=state, evidence=evidence),)
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import RefusedError, SourceError
-from medrcube.facts import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip, State
+from medrcube.facts import BAD_ROW, Case, ImageRef, Label, LabelState, MaskFile, Region, Skip
 from medrcube.sources._formats.nifti_masks import load_labels, slice_at
-from medrcube.sources._formats.tables.redaction import quoted
+from medrcube.sources._formats.tables.redaction import redact_cell
 from medrcube.sources._formats.tables.spreadsheets import read_cells
-from medrcube.sources._formats.tables.tables import seek_table
+from medrcube.sources._formats.tables.tables import find_optional_table
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
@@ -39,7 +39,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             "grades are merged; expected COVID19_1110 with the folders CT-0 to CT-4"
         )
     masks = {path.name[:10]: path for path in root.part("masks")}
-    registry = seek_table(root, "registry")
+    registry = find_optional_table(root, "registry")
     grades = None if registry is None else _registry(registry)
     seen: set[str] = set()
     # An unpacked .nii goes before its .nii.gz; the volumes are the same.
@@ -93,7 +93,7 @@ def _graded(study: str, path: Path, grade: str, *, marked: bool) -> Case:
     if grade == "CT-0":
         labels.append(Label(field="opacity", value="CT-0", evidence=evidence))
     if not marked:  # where lesions are marked, their slice is asked
-        state = State.UNKNOWN if grade in SPARING else State.PRESENT
+        state = LabelState.UNKNOWN if grade in SPARING else LabelState.PRESENT
         labels.append(Label(field="diagnosis", value=grade, state=state, evidence=evidence))
     image = ImageRef(paths=(path,))
     return Case(key=study, images=(image,), patient=study, labels=tuple(labels))
@@ -130,7 +130,7 @@ def _registry(path: Path) -> dict[str, str]:
         grade = row[1].strip() if len(row) > 1 else ""
         for study in studies:
             sound = len(studies) == 1 and grade in GRADES and study not in grades
-            cell = quoted(grade, GRADES)
+            cell = redact_cell(grade, GRADES)
             told = f"{path.name}:{line} second column={cell} for {', '.join(sorted(studies))}"
             grades[study] = grade if sound else told
     return grades

@@ -9,9 +9,14 @@ from pathlib import Path
 
 from medrcube.facts import Case, ImageRef, Label, Rectangle, Region, Skip
 from medrcube.sources._formats.tables.contents import read_text
-from medrcube.sources._formats.tables.rows import by_name, check_no_finding, unless_bad, unnamed
-from medrcube.sources._formats.tables.tables import Row, read_csv, seek_table
-from medrcube.sources._framework.raw_tree.raw_tree import RawTree, newest
+from medrcube.sources._formats.tables.rows import (
+    cases_or_skip,
+    check_no_finding,
+    group_by_name,
+    skip_if_unnamed,
+)
+from medrcube.sources._formats.tables.tables import TableRow, find_optional_table, read_csv
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree, newest_edition
 
 _COLUMNS = ("Image Index", "Finding Labels", "Patient ID", "View Position")
 _NONE = "No Finding"
@@ -23,7 +28,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every row of the label table."""
     del layout
     tables = root.part("table")
-    table = newest(tables)
+    table = newest_edition(tables)
     for other in sorted(set(tables) - {table}):
         reason = f"labels are read from {table.name} alone, the newest of {len(tables)} tables"
         yield Skip(key=other.name, reason=reason, code="other-table")
@@ -32,16 +37,18 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     yield from skips
     splits = _split(root, "train_val") | _split(root, "test")
     for row in read_csv(table, columns=_COLUMNS):
-        if skip := unnamed(row, "Image Index"):
+        if skip := skip_if_unnamed(row, "Image Index"):
             yield skip
             continue
         name = row["Image Index"]
         path = found.get(name.removesuffix(".png"), root.path / "images" / name)
         make = partial(_film, row, path, boxes.get(name, ()), splits.get(name))
-        yield from unless_bad(make, key=name.removesuffix(".png"), paths=(path,))
+        yield from cases_or_skip(make, key=name.removesuffix(".png"), paths=(path,))
 
 
-def _film(row: Row, path: Path, boxes: Sequence[Row], split: str | None) -> Iterator[Case]:
+def _film(
+    row: TableRow, path: Path, boxes: Sequence[TableRow], split: str | None
+) -> Iterator[Case]:
     name = row["Image Index"]
     findings, view = row.cite("Finding Labels"), row.cite("View Position")
     values = row["Finding Labels"].split("|")
@@ -61,17 +68,17 @@ def _film(row: Row, path: Path, boxes: Sequence[Row], split: str | None) -> Iter
     )
 
 
-def _boxes(root: RawTree) -> tuple[dict[str, list[Row]], list[Skip]]:
+def _boxes(root: RawTree) -> tuple[dict[str, list[TableRow]], list[Skip]]:
     """Rows of boxes by file name, and those without one."""
-    path = seek_table(root, "boxes")
+    path = find_optional_table(root, "boxes")
     if path is None:
         return {}, []
     columns = ("Image Index", "Finding Label", *_BOX)
     rows = read_csv(path, columns=columns)
-    return by_name(rows, "Image Index", opens=("finding",), about="Finding Label")
+    return group_by_name(rows, "Image Index", opens=("finding",), about="Finding Label")
 
 
-def _region(row: Row) -> Region:
+def _region(row: TableRow) -> Region:
     """A box as ``x, y, width, height``."""
     x, y, width, height = (row.number(column) for column in _BOX)
     shape = Rectangle(xyxy=(x, y, x + width, y + height))

@@ -15,9 +15,9 @@ from medrcube.sources._formats.dicom_headers import (
     segments_of,
     series_in,
 )
-from medrcube.sources._formats.dicom_patients import files_by_patient, no_slices
-from medrcube.sources._formats.tables.rows import by_name
-from medrcube.sources._formats.tables.tables import Row, read_csv
+from medrcube.sources._formats.dicom_patients import files_by_patient, skip_unreadable_slices
+from medrcube.sources._formats.tables.rows import group_by_name
+from medrcube.sources._formats.tables.tables import TableRow, read_csv
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
@@ -41,7 +41,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     clinical, skips = _clinical(root)
     yield from skips
     for patient, files in files_by_patient(root, _PATIENT):
-        yield from no_slices(patient, files)
+        yield from skip_unreadable_slices(patient, files)
         try:
             yield from list(_patient(patient, files, clinical.get(patient)))
         except RowError as error:
@@ -50,7 +50,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             yield Skip(key=patient, reason=str(error), paths=tuple(files))
 
 
-def _patient(patient: str, paths: Sequence[Path], row: Row | None) -> Iterator[Case | Skip]:
+def _patient(patient: str, paths: Sequence[Path], row: TableRow | None) -> Iterator[Case | Skip]:
     kinds: dict[str, dict[str, tuple[Path, ...]]] = {}
     for uid, files in series_in(paths).items():
         header = read_header(files[0], ("Modality", "PatientID"))
@@ -87,7 +87,7 @@ def _chosen(scans: Series, drawings: list[Path]) -> str:
 
 
 def _pictures(
-    patient: str, scan: tuple[Path, ...], uid: str, drawings: list[Path], row: Row | None
+    patient: str, scan: tuple[Path, ...], uid: str, drawings: list[Path], row: TableRow | None
 ) -> Iterator[Case | Skip]:
     found: dict[str, list[Region]] = {}
     for path in drawings:
@@ -151,15 +151,15 @@ def _labels(name: str, evidence: str) -> Iterator[Label]:
         yield Label(field="diagnosis", value="NSCLC", evidence="description of the collection")
 
 
-def _clinical(root: RawTree) -> tuple[dict[str, Row], list[Skip]]:
+def _clinical(root: RawTree) -> tuple[dict[str, TableRow], list[Skip]]:
     paths = root.part("clinic")
     if not paths:
         return {}, []
     rows = read_csv(paths[0], columns=("PatientID", *_FACTS.values()))
-    named, skips = by_name(rows, "PatientID")
+    named, skips = group_by_name(rows, "PatientID")
     return {name: own[-1] for name, own in named.items()}, skips
 
 
-def _facts(row: Row | None) -> tuple[tuple[str, str], ...]:
+def _facts(row: TableRow | None) -> tuple[tuple[str, str], ...]:
     found = row.facts(**_FACTS) if row is not None else ()
     return tuple((name, value) for name, value in found if value != "NA")

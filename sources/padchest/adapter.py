@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 
 from medrcube.errors import RowError
-from medrcube.facts import Case, ImageRef, Label, Scope, Skip, State
+from medrcube.facts import Case, ImageRef, Label, LabelState, Scope, Skip
 from medrcube.sources._formats.dicom_patients import ADULT_YEARS
-from medrcube.sources._formats.tables.rows import unless_bad, unnamed
-from medrcube.sources._formats.tables.tables import Row, find_table, iter_csv
+from medrcube.sources._formats.tables.rows import cases_or_skip, skip_if_unnamed
+from medrcube.sources._formats.tables.tables import TableRow, find_table, iter_csv
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
@@ -29,16 +29,16 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:  # noqa: ARG001
     """Yield a case or a reason for every row of the label table, in its order."""
     files = root.index("films")
     for row in iter_csv(find_table(root, "table"), columns=_COLUMNS):
-        if skip := unnamed(row, "ImageID"):
+        if skip := skip_if_unnamed(row, "ImageID"):
             yield skip
             continue
         name = row["ImageID"]
         path = files.get(name) or _place(root, row)
         key = name.removesuffix(".png")
-        yield from unless_bad(partial(_film, row, key, path), key=key, paths=(path,))
+        yield from cases_or_skip(partial(_film, row, key, path), key=key, paths=(path,))
 
 
-def _place(root: RawTree, row: Row) -> Path:
+def _place(root: RawTree, row: TableRow) -> Path:
     """Where a film that this copy lacks would lie."""
     try:
         return root / row["ImageDir"] / row["ImageID"]
@@ -46,13 +46,13 @@ def _place(root: RawTree, row: Row) -> Path:
         return root / row["ImageID"]
 
 
-def _film(row: Row, key: str, path: Path) -> tuple[Case | Skip]:
+def _film(row: TableRow, key: str, path: Path) -> tuple[Case | Skip]:
     names = _names(row)
     reason = _unsuited(row, names)
     if reason:
         return (Skip(key=key, reason=reason, paths=(path,)),)
     manual = row["MethodProjection"] == "Manual review of DICOM fields"
-    state = State.PRESENT if manual else State.UNKNOWN
+    state = LabelState.PRESENT if manual else LabelState.UNKNOWN
     case = Case(
         key=key,
         images=(ImageRef(paths=(path,)),),
@@ -64,7 +64,7 @@ def _film(row: Row, key: str, path: Path) -> tuple[Case | Skip]:
     return (case,)
 
 
-def _names(row: Row) -> list[str]:
+def _names(row: TableRow) -> list[str]:
     """Items of a list such as ``['normal', ' pneumonia', '']``, cleaned and each once."""
     text = row["Labels"]
     if not text:
@@ -76,7 +76,7 @@ def _names(row: Row) -> list[str]:
         raise RowError(f"{row.quote('Labels')}: expected a list of texts in brackets") from None
 
 
-def _unsuited(row: Row, names: list[str]) -> str:
+def _unsuited(row: TableRow, names: list[str]) -> str:
     """Why a film is set aside, or nothing."""
     year, birth = row["StudyDate_DICOM"][:4], row["PatientBirth"].partition(".")[0]
     young = year.isdigit() and birth.isdigit() and int(year) - int(birth) < ADULT_YEARS
@@ -91,12 +91,12 @@ def _unsuited(row: Row, names: list[str]) -> str:
     return ""
 
 
-def _labels(row: Row, names: list[str]) -> Iterator[Label]:
+def _labels(row: TableRow, names: list[str]) -> Iterator[Label]:
     """Statements of the report; what a network predicted from its text stays unknown."""
     read = row["MethodLabel"] == "Physician"
     for name in names:
         if name == "normal" and len(names) > 1:
             continue
-        state = State.PRESENT if read and name not in _HINTS else State.UNKNOWN
+        state = LabelState.PRESENT if read and name not in _HINTS else LabelState.UNKNOWN
         field = "disease" if name in _DISEASES else "finding"
         yield row.label("Labels", field=field, value=name, state=state)

@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 
 from medrcube.errors import RowError
-from medrcube.facts import BAD_ROW, Case, ImageRef, Scope, Skip, State
-from medrcube.sources._formats.tables.redaction import quoted
-from medrcube.sources._formats.tables.rows import unless_bad, unnamed
-from medrcube.sources._formats.tables.tables import Row, find_table, may_redistribute, read_csv
+from medrcube.facts import BAD_ROW, Case, ImageRef, LabelState, Scope, Skip
+from medrcube.sources._formats.tables.redaction import redact_cell
+from medrcube.sources._formats.tables.rows import cases_or_skip, skip_if_unnamed
+from medrcube.sources._formats.tables.tables import TableRow, find_table, may_redistribute, read_csv
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
@@ -33,7 +33,7 @@ SIGNS = (
     "Air bronchogram",
 )
 _LICENCES = ("CC BY-NC-ND 4.0", "Creative Commons Attribution", "not specified", "no licence")
-STATES = {"1": State.PRESENT, "0": State.ABSENT, "": State.UNKNOWN}
+STATES = {"1": LabelState.PRESENT, "0": LabelState.ABSENT, "": LabelState.UNKNOWN}
 COMMENTS = ("Comments first medical doctor (MD1)", "MD2", "MD3")
 WORDS = {
     "website": "Comments from web site",
@@ -54,8 +54,8 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     for path in root.part("files"):
         if not {"convex", "linear"}.isdisjoint(part.lower() for part in path.parts):
             files.setdefault(path.stem.lower(), path)
-    named = [row for row in rows if unnamed(row, "Filename") is None]
-    yield from filter(None, (unnamed(row, "Filename") for row in rows))
+    named = [row for row in rows if skip_if_unnamed(row, "Filename") is None]
+    yield from filter(None, (skip_if_unnamed(row, "Filename") for row in rows))
     rows_of = Counter(row["Filename"].lower() for row in named)
     for row in named:
         stem = row["Filename"]
@@ -71,29 +71,29 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         if reason:
             yield Skip(key=key, reason=f"{row.place}: {reason}", paths=(path,))
         else:
-            yield from unless_bad(partial(_case, row, path), key=key, paths=(path,))
+            yield from cases_or_skip(partial(_case, row, path), key=key, paths=(path,))
 
 
-def _place(root: RawTree, row: Row) -> Path:
+def _place(root: RawTree, row: TableRow) -> Path:
     """Where a file that this copy lacks would lie; the table does not know its suffix."""
     kind = "pocus_videos" if row["Type"].lower() == "video" else "pocus_images"
     return root / "data" / kind / row["Probe"] / row["Filename"]
 
 
-def _objection(row: Row, file: Path | None) -> str:
+def _objection(row: TableRow, file: Path | None) -> str:
     """Why a row must not be used, or nothing."""
     prefix = _NAME.fullmatch(row["Filename"].lower())
     comments = " ".join(row[column].lower() for column in COMMENTS)
     sick = row["Label"].lower() != "regular"
     if not may_redistribute(row["License"]) and "emergency" not in row["License"].lower():
-        licence = quoted(row["License"], _LICENCES)
+        licence = redact_cell(row["License"], _LICENCES)
         return f"the licence {licence!r} does not allow a picture made from it"
     if file is not None and "label_uncertain" in file.parts:
         return "the dataset calls its label uncertain"
     if prefix is None:
         return "the name lacks the prefix of a class"
     if PREFIXES[prefix["prefix"]] != row["Label"].lower():
-        label = quoted(row["Label"], PREFIXES.values())
+        label = redact_cell(row["Label"], PREFIXES.values())
         return f"the name says {prefix['prefix']!r} but the table {label!r}"
     if "do not use" in comments or "no lung" in comments or {"liver", "95%"} <= _words(comments):
         return "a doctor's comment advises against its use"
@@ -102,20 +102,22 @@ def _objection(row: Row, file: Path | None) -> str:
     return ""
 
 
-def _case(row: Row, file: Path) -> Iterator[Case]:
+def _case(row: TableRow, file: Path) -> Iterator[Case]:
     states = {sign: row.state(sign, STATES) for sign in SIGNS}
-    clean = row.state("Healthy", STATES) is State.PRESENT
+    clean = row.state("Healthy", STATES) is LabelState.PRESENT
     # A row of zeros means "not mentioned" unless something in it is stated.
-    stated = clean or State.PRESENT in states.values()
+    stated = clean or LabelState.PRESENT in states.values()
     labels = [
         row.label(sign, field="sign", value=sign, state=state)
         for sign, state in states.items()
-        if stated or state is State.PRESENT
+        if stated or state is LabelState.PRESENT
     ]
     # A clean clip of a sick person shows nothing of the disease.
     unseen = clean and row["Label"].lower() != "regular"
     labels.append(
-        row.label("Label", field="class", state=State.UNKNOWN if unseen else State.PRESENT)
+        row.label(
+            "Label", field="class", state=LabelState.UNKNOWN if unseen else LabelState.PRESENT
+        )
     )
     labels.append(row.label("Probe", field="probe"))
     if row.get("Lung Severity Score"):

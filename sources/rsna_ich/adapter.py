@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from medrcube.errors import ReadError, RefusedError, RowError
-from medrcube.facts import BAD_ROW, Case, ImageRef, Label, Skip, State
+from medrcube.facts import BAD_ROW, Case, ImageRef, Label, LabelState, Skip
 from medrcube.sources._formats.dicom_headers import distance_along_normal, read_header
-from medrcube.sources._formats.tables.rows import unnamed
+from medrcube.sources._formats.tables.rows import skip_if_unnamed
 from medrcube.sources._formats.tables.tables import find_table, iter_csv
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
@@ -102,7 +102,7 @@ def _labels(table: Path) -> tuple[dict[str, Types | RowError | str], list[Skip]]
     faults: dict[str, RowError] = {}
     skips: list[Skip] = []
     for row in iter_csv(table, columns=("ID", "Label")):
-        if skip := unnamed(row, "ID"):
+        if skip := skip_if_unnamed(row, "ID"):
             skips.append(skip)
             continue
         image, _, name = row["ID"].rpartition("_")
@@ -174,7 +174,7 @@ def _case(chosen: _Slice, patient: str, types: Types, table: str) -> Case:
         Label(
             field="subtype",
             value=value,
-            state=State.PRESENT if value in types else State.ABSENT,
+            state=LabelState.PRESENT if value in types else LabelState.ABSENT,
             evidence=f"{table} {name}_{value}={int(value in types)}",
         )
         for value in _TYPES

@@ -8,14 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import ReadError, RowError, TableError
-from medrcube.facts import BAD_ROW, Case, ImageRef, Label, Rectangle, Region, Skip, State
+from medrcube.facts import BAD_ROW, Case, ImageRef, Label, LabelState, Rectangle, Region, Skip
 from medrcube.sources._formats.dicom_headers import read_header
 from medrcube.sources._formats.tables.contents import read_json
-from medrcube.sources._formats.tables.redaction import quoted, told_by_code
-from medrcube.sources._formats.tables.rows import by_name
-from medrcube.sources._formats.tables.tables import Row, find_table, read_csv, seek_table
+from medrcube.sources._formats.tables.redaction import redact_cell, redact_exception
+from medrcube.sources._formats.tables.rows import group_by_name
+from medrcube.sources._formats.tables.tables import (
+    TableRow,
+    find_optional_table,
+    find_table,
+    read_csv,
+)
 from medrcube.sources._framework.own_card import own_card
-from medrcube.sources._framework.raw_tree.raw_tree import RawTree, newest
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree, newest_edition
 
 Box = tuple[float, float, float, float]
 
@@ -92,7 +97,7 @@ def _labels(film: _Film, header: dict[str, str]) -> Iterator[Label]:
     for name in ("film", "suspicion") if film.label else ():
         yield Label(field=name, value=film.label, evidence=film.evidence)
         if film.label not in (_OPACITY, "Normal"):
-            state = State.ABSENT
+            state = LabelState.ABSENT
             yield Label(field=name, value=_OPACITY, state=state, evidence=film.evidence)
 
 
@@ -111,11 +116,11 @@ def _from_tables(root: RawTree) -> dict[str, _Film]:
 
     Without the table of classes a film without a box may be normal or not, so it has no class.
     """
-    table = newest(root.part("boxes"))  # the later stage
+    table = newest_edition(root.part("boxes"))  # the later stage
     told = _of_stage(root.part("classes"), table.name[: len("stage_N")])
     rows = read_csv(told, columns=("patientId", "class")) if told else []
-    classes, nameless = by_name(rows, "patientId", opens=_FIELDS)
-    boxes, more = by_name(
+    classes, nameless = group_by_name(rows, "patientId", opens=_FIELDS)
+    boxes, more = group_by_name(
         read_csv(table, columns=("patientId", *_BOX, "Target")), "patientId", opens=_FIELDS
     )
     films = {it.key: _nobodys(it) for it in (*nameless, *more)}
@@ -133,7 +138,7 @@ def _of_stage(tables: Sequence[Path], stage: str) -> Path | None:
     return next((path for path in tables if path.name.startswith(stage)), None)
 
 
-def _agreed(classes: Sequence[Row], boxes: Sequence[Row]) -> _Film:
+def _agreed(classes: Sequence[TableRow], boxes: Sequence[TableRow]) -> _Film:
     """One film, as both tables say the same of it.
 
     Raises:
@@ -148,7 +153,7 @@ def _agreed(classes: Sequence[Row], boxes: Sequence[Row]) -> _Film:
     film = _Film(first.name("class"), first.cite("class"))
     for row, box in zip(classes, boxes, strict=True):
         if row["class"] != film.label:
-            label = quoted(film.label, _CLASSES)
+            label = redact_cell(film.label, _CLASSES)
             raise RowError(
                 f"{row.quote('class', _CLASSES)}: another row says {label!r} of this film"
             )
@@ -162,7 +167,7 @@ def _agreed(classes: Sequence[Row], boxes: Sequence[Row]) -> _Film:
     return film
 
 
-def _boxed(boxes: Sequence[Row]) -> _Film:
+def _boxed(boxes: Sequence[TableRow]) -> _Film:
     """One film by its boxes alone.
 
     Raises:
@@ -178,7 +183,7 @@ def _boxed(boxes: Sequence[Row]) -> _Film:
 def _from_metadata(root: RawTree) -> dict[str, _Film]:
     """The table of the PNG copy; its boxes are not verified and stay out."""
     table = find_table(root, "table")
-    rows, nameless = by_name(
+    rows, nameless = group_by_name(
         read_csv(table, columns=("patientId", "class")), "patientId", opens=_FIELDS
     )
     films = {it.key: _nobodys(it) for it in nameless}
@@ -208,7 +213,7 @@ def _from_annotations(root: RawTree) -> dict[str, _Film]:
         raise TableError(
             path,
             f"expected labelGroups with labels, and datasets with annotations that "
-            f"name one of them ({told_by_code(error)}); the card assumes this form of "
+            f"name one of them ({redact_exception(error)}); the card assumes this form of "
             "the MD.ai export (unverified)",
         ) from error
     # Folders are named after study and series, files after the image.
@@ -239,7 +244,7 @@ def _drawn(data: Any) -> Box:
     return (x, y, width, height)
 
 
-def _box(row: Row) -> Box:
+def _box(row: TableRow) -> Box:
     x, y, width, height = (row.number(name) for name in _BOX)
     return (x, y, width, height)
 
@@ -250,7 +255,7 @@ def _people(root: RawTree) -> tuple[dict[str, str], dict[str, str], list[Skip]]:
     Returns:
         The patients; why the entry of a film cannot be used; entries that name no film.
     """
-    path = seek_table(root, "mapping")
+    path = find_optional_table(root, "mapping")
     if path is None:
         return {}, {}, []
     return _mapped(path)
@@ -278,7 +283,7 @@ def _mapped(path: Path) -> tuple[dict[str, str], dict[str, str], list[Skip]]:
             path,
             f"no entry has an NIH file name; the card assumes (unverified) that "
             "it stands under 'img_id' (found: "
-            f"{', '.join(quoted(it, ('img_id', *_NAMES)) for it in entries[0])})",
+            f"{', '.join(redact_cell(it, ('img_id', *_NAMES)) for it in entries[0])})",
         )
     return people, faults, lost
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from medrcube.errors import RowError
-from medrcube.facts import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip, State, Words
+from medrcube.facts import BAD_ROW, Case, ImageRef, Label, LabelState, MaskFile, Region, Skip, Words
 from medrcube.sources._formats.dicom_patients import ADULT_YEARS
 from medrcube.sources._formats.tables.contents import read_text_of_case
-from medrcube.sources._formats.tables.rows import unnamed
-from medrcube.sources._formats.tables.tables import Row, find_table, read_csv
+from medrcube.sources._formats.tables.rows import skip_if_unnamed
+from medrcube.sources._formats.tables.tables import TableRow, find_table, read_csv
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
@@ -94,7 +94,7 @@ def _labels(name: str, label: str, reading: _Reading | None) -> tuple[Label, ...
         return ()
     # Some readings are said to stand in the file of another film.
     agree = (reading.text.casefold() == "normal") == (label == "0")
-    state = State.PRESENT if agree else State.UNKNOWN
+    state = LabelState.PRESENT if agree else LabelState.UNKNOWN
     return (Label(field="tuberculosis", value=label, state=state, evidence=reading.evidence),)
 
 
@@ -125,7 +125,7 @@ def _table(root: RawTree) -> dict[str, _Reading | RowError]:
     table = find_table(root, "table")
     readings: dict[str, _Reading | RowError] = {}
     for row in read_csv(table, columns=("study_id", "sex", "age", "findings")):
-        if skip := unnamed(row, "study_id"):
+        if skip := skip_if_unnamed(row, "study_id"):
             readings[row.place] = RowError(skip.reason)
             continue
         try:
@@ -135,7 +135,7 @@ def _table(root: RawTree) -> dict[str, _Reading | RowError]:
     return readings
 
 
-def _row(row: Row) -> _Reading:
+def _row(row: TableRow) -> _Reading:
     person = _PERSON.fullmatch(f"{row['sex']} {row['age']}")
     if person is None:
         column = "sex" if row["age"][:1].isdigit() else "age"

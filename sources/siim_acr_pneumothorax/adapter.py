@@ -9,9 +9,9 @@ from pathlib import Path
 from medrcube.errors import ReadError, RowError, SourceError
 from medrcube.facts import Case, ImageRef, Label, MaskFile, Region, Runs, Skip
 from medrcube.sources._formats.dicom_headers import read_header
-from medrcube.sources._formats.run_length import connected, joined, relative_runs
-from medrcube.sources._formats.tables.rows import by_name, unless_bad
-from medrcube.sources._formats.tables.tables import Row, find_table, natural, read_csv
+from medrcube.sources._formats.run_length import connected_pieces, merge_runs, relative_runs
+from medrcube.sources._formats.tables.rows import cases_or_skip, group_by_name
+from medrcube.sources._formats.tables.tables import TableRow, find_table, natural_key, read_csv
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
@@ -30,21 +30,21 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     files = root.stems("films")
     table = find_table(root, "table")
     coded = read_csv(table, columns=("ImageId", "EncodedPixels"))
-    films, nameless = by_name(coded, "ImageId", opens=("film",))
+    films, nameless = group_by_name(coded, "ImageId", opens=("film",))
     yield from nameless
     for name, rows in films.items():
         held = files.pop(name, None)
         path = held or root.path / "dicom-images-train" / f"{name}.dcm"
         make = partial(_film, name, path, rows, held=held is not None)
         try:
-            yield from unless_bad(make, key=name, paths=(path,))
+            yield from cases_or_skip(make, key=name, paths=(path,))
         except ReadError as error:
             yield Skip(key=name, reason=str(error), paths=(path,))
     for name, path in files.items():
         yield Skip(key=name, reason=f"{table.name} has no row for it", paths=(path,))
 
 
-def _film(name: str, path: Path, rows: list[Row], *, held: bool) -> Iterator[Case | Skip]:
+def _film(name: str, path: Path, rows: list[TableRow], *, held: bool) -> Iterator[Case | Skip]:
     codes = [row["EncodedPixels"] for row in rows]
     if _NONE in codes and len(rows) > 1:
         reason = f"{rows[0].table}:{rows[0].line} says both that nothing is marked and what is"
@@ -70,10 +70,10 @@ def _film(name: str, path: Path, rows: list[Row], *, held: bool) -> Iterator[Cas
     )
 
 
-def _regions(rows: Sequence[Row]) -> tuple[Region, ...]:
+def _regions(rows: Sequence[TableRow]) -> tuple[Region, ...]:
     """Several rows mark one film together, readers over each other; pieces stand apart."""
     rows_of_film = ", ".join(str(row.line) for row in rows)
-    marked = joined(map(_runs, rows))
+    marked = merge_runs(map(_runs, rows))
     return tuple(
         Region(
             field="film",
@@ -81,11 +81,11 @@ def _regions(rows: Sequence[Row]) -> tuple[Region, ...]:
             shape=Runs(runs=piece, size=(_SIDE, _SIDE), down=True),
             evidence=f"{rows[0].table}:{rows_of_film}",
         )
-        for piece in connected(marked, _SIDE)
+        for piece in connected_pieces(marked, _SIDE)
     )
 
 
-def _runs(row: Row) -> tuple[tuple[int, int], ...]:
+def _runs(row: TableRow) -> tuple[tuple[int, int], ...]:
     """The runs of a row; a code that breaks off between two numbers reads as a whole one."""
     if not row.ended:
         raise RowError(
@@ -100,7 +100,7 @@ def _runs(row: Row) -> tuple[tuple[int, int], ...]:
 
 def _pictures(root: RawTree) -> Iterator[Case]:
     """The PNG edition: the last digit of the name is the class."""
-    for path in sorted(root.part("films"), key=natural):
+    for path in sorted(root.part("films"), key=natural_key):
         name = _PNG.fullmatch(path.name)
         if name is None:
             continue

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from medrcube.errors import RowError
-from medrcube.facts import BAD_ROW, Case, ImageRef, Label, Rectangle, Region, Skip, State
-from medrcube.sources._formats.tables.redaction import quoted
-from medrcube.sources._formats.tables.rows import by_name
-from medrcube.sources._formats.tables.tables import Row, find_table, read_csv
+from medrcube.facts import BAD_ROW, Case, ImageRef, Label, LabelState, Rectangle, Region, Skip
+from medrcube.sources._formats.tables.redaction import redact_cell
+from medrcube.sources._formats.tables.rows import group_by_name
+from medrcube.sources._formats.tables.tables import TableRow, find_table, read_csv
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
@@ -62,7 +62,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         columns = ("image_id", "rad_id", "class_name", *_CORNERS)
         rows = read_csv(find_table(root, "tables"), columns=columns)
         stated = dict.fromkeys(_COMMON, True) | dict.fromkeys((*_RARE, *_DISEASES), False)
-        named, nameless = by_name(rows, "image_id", opens=_FIELDS)
+        named, nameless = group_by_name(rows, "image_id", opens=_FIELDS)
         yield from nameless
         yield from _cases(root, "train", films, _kaggle(named), stated)
         return
@@ -72,9 +72,9 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             continue  # a copy may hold one part alone
         rows = read_csv(table, columns=("image_id", *_COMMON, *_RARE, *_DISEASES))
         stated = {name: True for name in next(iter(rows), ()) if name not in _IDS}
-        labels, nameless = by_name(rows, "image_id", opens=_FIELDS)
+        labels, nameless = group_by_name(rows, "image_id", opens=_FIELDS)
         rows = read_csv(drawn, columns=("image_id", "class_name", *_CORNERS)) if drawn else []
-        boxes, more = by_name(rows, "image_id", opens=_FIELDS)
+        boxes, more = group_by_name(rows, "image_id", opens=_FIELDS)
         yield from (*nameless, *more)
         yield from _cases(root, split, films, _physionet(labels, boxes, stated), stated)
 
@@ -109,7 +109,9 @@ def agreed_boxes(boxes: Iterable[tuple[str, Box]], needed: int) -> list[Box]:
 
 
 def _physionet(
-    labels: Mapping[str, Sequence[Row]], boxes: Mapping[str, Sequence[Row]], stated: Iterable[str]
+    labels: Mapping[str, Sequence[TableRow]],
+    boxes: Mapping[str, Sequence[TableRow]],
+    stated: Iterable[str],
 ) -> dict[str, _Reading]:
     readings: dict[str, _Reading] = {}
     known = {name: name for name in (*stated, *_OTHER_DISEASES)}
@@ -128,27 +130,27 @@ def _physionet(
     return readings
 
 
-def _check_reader(reading: _Reading, row: Row) -> None:
+def _check_reader(reading: _Reading, row: TableRow) -> None:
     """Of three readers nobody is the fourth.
 
     Raises:
         RowError: a row is of another one.
     """
     if len(reading.readers) == _PANEL["train"] and row["rad_id"] not in reading.readers:
-        known = ", ".join(quoted(it) for it in sorted(reading.readers))
+        known = ", ".join(redact_cell(it) for it in sorted(reading.readers))
         raise RowError(f"{row.quote('rad_id')}: expected one of the readers of this film ({known})")
 
 
-def _add_labels(reading: _Reading, row: Row, stated: Iterable[str]) -> None:
+def _add_labels(reading: _Reading, row: TableRow, stated: Iterable[str]) -> None:
     reader = row.name("rad_id") if "rad_id" in row else "consensus"
     reading.readers.add(reader)
     reading.lines.append(row.line)
     for name in stated:
-        if row.state(name, {"1": State.PRESENT, "0": State.ABSENT}) is State.PRESENT:
+        if row.state(name, {"1": LabelState.PRESENT, "0": LabelState.ABSENT}) is LabelState.PRESENT:
             reading.marked.setdefault(name, set()).add(reader)
 
 
-def _kaggle(pictures: Mapping[str, Sequence[Row]]) -> dict[str, _Reading]:
+def _kaggle(pictures: Mapping[str, Sequence[TableRow]]) -> dict[str, _Reading]:
     readings: dict[str, _Reading] = {}
     for image, rows in pictures.items():
         readings[image] = reading = _Reading(table=rows[0].table)
@@ -164,7 +166,7 @@ def _kaggle(pictures: Mapping[str, Sequence[Row]]) -> dict[str, _Reading]:
     return readings
 
 
-def _add_box(reading: _Reading, row: Row) -> None:
+def _add_box(reading: _Reading, row: TableRow) -> None:
     if row["class_name"] != _NONE:
         try:
             x0, y0, x1, y1 = (row.number(corner) for corner in _CORNERS)
@@ -192,16 +194,16 @@ def _cases(
             yield Skip(key=image, reason=short, paths=(path,), code=BAD_ROW)
             continue
         states = {
-            name: _state(reading, name, split) if stated.get(name, True) else State.UNKNOWN
+            name: _state(reading, name, split) if stated.get(name, True) else LabelState.UNKNOWN
             for name in dict.fromkeys((*stated, *reading.marked))
         }
-        if states[_OTHER_LESION] is State.ABSENT:
+        if states[_OTHER_LESION] is LabelState.ABSENT:
             # What is folded into a label that no reader gave was given by none.
             folded = (name for name in _RARE if not stated.get(name, True))
-            states |= dict.fromkeys(folded, State.ABSENT)
-        if State.PRESENT in {states[name] for name in _OPACITIES}:
-            doubtful = (name for name in _OPACITIES if states[name] is State.ABSENT)
-            states |= dict.fromkeys(doubtful, State.UNKNOWN)
+            states |= dict.fromkeys(folded, LabelState.ABSENT)
+        if LabelState.PRESENT in {states[name] for name in _OPACITIES}:
+            doubtful = (name for name in _OPACITIES if states[name] is LabelState.ABSENT)
+            states |= dict.fromkeys(doubtful, LabelState.UNKNOWN)
         yield Case(
             key=image,
             images=(ImageRef(paths=(path,)),),
@@ -227,15 +229,15 @@ def _short(reading: _Reading, split: str) -> str:
     )
 
 
-def _state(reading: _Reading, name: str, split: str) -> State:
+def _state(reading: _Reading, name: str, split: str) -> LabelState:
     """Present when two of three readers say so, all three for `No finding`; absent when none."""
     panel, votes = _PANEL[split], len(reading.marked.get(name, ()))
     if votes >= (panel if name == _NONE else min(panel, 2)):
-        return State.PRESENT
-    return State.UNKNOWN if votes else State.ABSENT
+        return LabelState.PRESENT
+    return LabelState.UNKNOWN if votes else LabelState.ABSENT
 
 
-def _label(reading: _Reading, name: str, state: State) -> Label:
+def _label(reading: _Reading, name: str, state: LabelState) -> Label:
     votes, readers = len(reading.marked.get(name, ())), len(reading.readers)
     lines = ",".join(map(str, reading.lines))
     return Label(
@@ -246,11 +248,15 @@ def _label(reading: _Reading, name: str, state: State) -> Label:
     )
 
 
-def _regions(reading: _Reading, states: dict[str, State], split: str) -> Iterator[Region]:
+def _regions(reading: _Reading, states: dict[str, LabelState], split: str) -> Iterator[Region]:
     """Agreed boxes of findings that are present, where each reader who marked one drew it."""
     for name, boxes in reading.boxes.items():
         drew = {reader for reader, _ in boxes}
-        if states[name] is State.PRESENT and name != _OTHER_LESION and reading.marked[name] <= drew:
+        if (
+            states[name] is LabelState.PRESENT
+            and name != _OTHER_LESION
+            and reading.marked[name] <= drew
+        ):
             evidence = f"boxes of {name} by {', '.join(sorted(drew))}"
             for box in agreed_boxes(boxes, min(_PANEL[split], 2)):
                 shape = Rectangle(xyxy=box)

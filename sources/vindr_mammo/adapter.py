@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import RefusedError, RowError
-from medrcube.facts import Case, ImageRef, Label, Rectangle, Region, Skip, State
+from medrcube.facts import Case, ImageRef, Label, LabelState, Rectangle, Region, Skip
 from medrcube.regions import is_resized
 from medrcube.sources._formats.dicom_headers import read_header
-from medrcube.sources._formats.tables.rows import by_name, unless_bad
-from medrcube.sources._formats.tables.tables import Row, find_table, read_csv
-from medrcube.sources._framework.card_parts.fields import unsaved
+from medrcube.sources._formats.tables.rows import cases_or_skip, group_by_name
+from medrcube.sources._formats.tables.tables import TableRow, find_table, read_csv
+from medrcube.sources._framework.card_parts.fields import strip_float_suffix
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 TABLE = "finding_annotations"
@@ -41,14 +41,14 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     del layout
     films = root.stems("films")
     rows_of_all = read_csv(find_table(root, "table"), columns=COLUMNS)
-    pictures, nameless = by_name(rows_of_all, "image_id", opens=("lesion", "sign"))
+    pictures, nameless = group_by_name(rows_of_all, "image_id", opens=("lesion", "sign"))
     yield from nameless
     for image, rows in pictures.items():
         path = films.get(image) or _place(root, image, rows[0])
-        yield from unless_bad(partial(_picture, image, path, rows), key=image, paths=(path,))
+        yield from cases_or_skip(partial(_picture, image, path, rows), key=image, paths=(path,))
 
 
-def _place(root: RawTree, image: str, row: Row) -> Path:
+def _place(root: RawTree, image: str, row: TableRow) -> Path:
     """Where a film that this copy lacks would lie."""
     try:
         return root.path / "images" / row["study_id"] / f"{image}.dicom"
@@ -56,7 +56,7 @@ def _place(root: RawTree, image: str, row: Row) -> Path:
         return root.path / "images" / f"{image}.dicom"
 
 
-def _picture(image: str, path: Path, rows: Sequence[Row]) -> Iterator[Case]:
+def _picture(image: str, path: Path, rows: Sequence[TableRow]) -> Iterator[Case]:
     first = rows[0]
     yield Case(
         key=image,
@@ -89,7 +89,7 @@ def frames(case: Case, volume: Any) -> list[int]:
     contradicted = [
         (name, facts[name], header[element])
         for name, element in STATED.items()
-        if name in facts and header.get(element, facts[name]) != unsaved(facts[name])
+        if name in facts and header.get(element, facts[name]) != strip_float_suffix(facts[name])
     ]
     told, said = _size(facts, SIZE.keys()), _size(header, SIZE.values())
     if told and said and told != said and not is_resized(told, said):
@@ -110,41 +110,43 @@ def frames(case: Case, volume: Any) -> list[int]:
 
 def _size(told: Mapping[str, str], names: Iterable[str]) -> tuple[int, int] | None:
     """Width and height under two names, where both are there as whole numbers."""
-    sides = [unsaved(told.get(name, "")) for name in names]
+    sides = [strip_float_suffix(told.get(name, "")) for name in names]
     if not all(side.isdecimal() for side in sides):
         return None
     width, height = map(int, sides)
     return width, height
 
 
-def _grades(rows: Sequence[Row]) -> Iterator[Label]:
+def _grades(rows: Sequence[TableRow]) -> Iterator[Label]:
     """Open where no finding that made the grade is boxed: it may be benign, or on another view.
 
     Benign findings are never boxed, so nothing shows a breast of BI-RADS 1 not to be of BI-RADS 2.
     """
     first, grade = rows[0], rows[0]["breast_birads"]
     shown = grade == NEGATIVE or grade in {row["finding_birads"] for row in rows}
-    state = State.PRESENT if shown else State.UNKNOWN
+    state = LabelState.PRESENT if shown else LabelState.UNKNOWN
     yield first.label("breast_birads", field="birads", state=state)
     if grade == NEGATIVE:
-        yield first.label("breast_birads", field="birads", value=BENIGN, state=State.UNKNOWN)
+        yield first.label("breast_birads", field="birads", value=BENIGN, state=LabelState.UNKNOWN)
 
 
-def _findings(rows: Sequence[Row]) -> Iterator[Label]:
+def _findings(rows: Sequence[TableRow]) -> Iterator[Label]:
     """What is boxed; in a breast of BI-RADS 1 nothing is there, in others it may be unmarked."""
     normal = rows[0]["breast_birads"] == NEGATIVE
     for row in rows:
         for name in _categories(row):
             clear = name == NONE and not normal
             ungraded = name in LESIONS and not row["finding_birads"]
-            state = State.UNKNOWN if clear or ungraded else State.PRESENT
+            state = LabelState.UNKNOWN if clear or ungraded else LabelState.PRESENT
             yield row.label("finding_categories", field=_field(name), value=name, state=state)
     if normal:
         for name in (*LESIONS, *SIGNS):
-            yield rows[0].label("breast_birads", field=_field(name), value=name, state=State.ABSENT)
+            yield rows[0].label(
+                "breast_birads", field=_field(name), value=name, state=LabelState.ABSENT
+            )
 
 
-def _regions(row: Row) -> Iterator[Region]:
+def _regions(row: TableRow) -> Iterator[Region]:
     if _categories(row) == [NONE]:
         return
     width, height = row.integer("width"), row.integer("height")
@@ -159,7 +161,7 @@ def _regions(row: Row) -> Iterator[Region]:
         )
 
 
-def _categories(row: Row) -> list[str]:
+def _categories(row: TableRow) -> list[str]:
     """The names in a cell such as ``['Mass', 'Asymmetry']``."""
     try:
         names = ast.literal_eval(row["finding_categories"])

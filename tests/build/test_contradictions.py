@@ -15,7 +15,7 @@ from medrcube.build.stages.contradictions import (
     describe_words,
 )
 from medrcube.errors import CardError
-from medrcube.facts import Case, ImageRef, Label, Rectangle, Region, State, Words
+from medrcube.facts import Case, ImageRef, Label, LabelState, Rectangle, Region, Words
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.card import load_card
 
@@ -124,7 +124,7 @@ def case(tmp_path):
     return make
 
 
-PRESENT, ABSENT, UNKNOWN = State.PRESENT, State.ABSENT, State.UNKNOWN
+PRESENT, ABSENT, UNKNOWN = LabelState.PRESENT, LabelState.ABSENT, LabelState.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_marked_region_that_the_words_deny_is_unknown(card, case):
     assert len(found.problems) == 1
 
 
-STATES = st.sampled_from(State)
+STATES = st.sampled_from(LabelState)
 
 
 @given(STATES, st.text(max_size=40))

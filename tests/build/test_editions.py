@@ -10,7 +10,7 @@ from medrcube.build.stages.ontology_editions import editions_used
 from medrcube.errors import MedrcubeError, WorkspaceError
 from medrcube.ontologies.concept_records import Concept, Edition, Ontology
 from medrcube.ontologies.index.compile import compile_index
-from medrcube.ontologies.knowledge_protocol import CHECKED
+from medrcube.ontologies.knowledge_protocol import CHECKED_EDITIONS
 from medrcube.ontologies.licences import LICENCES
 
 
@@ -55,8 +55,10 @@ def card(toy, workspace, quiet, tmp_path):
 def test_without_an_index_the_checked_editions_and_their_statements_are_carried(card):
     text, audit = card()
     assert audit["ontologies"]["digest"] is None
-    assert {it["ontology"]: it["version"] for it in audit["ontologies"]["editions"]} == CHECKED
-    for ontology, version in CHECKED.items():
+    assert {
+        it["ontology"]: it["version"] for it in audit["ontologies"]["editions"]
+    } == CHECKED_EDITIONS
+    for ontology, version in CHECKED_EDITIONS.items():
         assert version in text
         assert LICENCES[ontology].statement(version) in text
 
@@ -68,8 +70,8 @@ def test_with_an_index_its_editions_are_named_and_only_the_others_as_checked(car
     assert audit["ontologies"]["editions"][0]["sha256"] == "ab" * 32
     assert "Say this, word for word." in text
     assert "| RadLex | 9.9 | its licence |" in text
-    assert LICENCES["radlex"].statement(CHECKED["radlex"]) not in text
-    assert LICENCES["hpo"].statement(CHECKED["hpo"]) in text
+    assert LICENCES["radlex"].statement(CHECKED_EDITIONS["radlex"]) not in text
+    assert LICENCES["hpo"].statement(CHECKED_EDITIONS["hpo"]) in text
 
 
 def test_another_index_in_its_place_makes_the_next_build_go_through(

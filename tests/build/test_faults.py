@@ -40,7 +40,7 @@ from medrcube.build.pixels.pixel_hash import pixel_hash
 from medrcube.build.stages.plan import Artefact, RenderJob
 from medrcube.build.stages.render import render_job
 from medrcube.errors import WorkspaceError
-from medrcube.facts import Case, ImageRef, MaskFile, RawLayout, Region
+from medrcube.facts import Case, ImageRef, MaskFile, PixelLayout, Region
 from medrcube.sources._framework.card import PixelPolicy
 from medrcube.sources._synthetic import images as phantoms
 from medrcube.sources._synthetic.dicom_stacks import Stack, write_rtstruct, write_seg, write_stack
@@ -53,7 +53,7 @@ STACK = Stack(name="a", count=5, spacing=(3.0, 1.0, 1.5), origin=(-20.0, 35.0, -
 BODY = np.stack([phantoms.picture(40, 56, seed=k, maximum=4095) for k in range(5)])
 LESION = np.stack([phantoms.lesion(40, 56, seed=k) for k in range(5)])
 BYTES = (BODY[0] >> 4).astype(np.uint8)
-LAYOUT = RawLayout(rows=40, columns=56, dtype=">u2", bits=12)
+LAYOUT = PixelLayout(rows=40, columns=56, dtype=">u2", bits=12)
 
 
 def _picture(suffix):

@@ -17,8 +17,8 @@ from medrcube.build.pipeline import build
 from medrcube.build.reconstruction.needed_files import needed_files
 from medrcube.build.reconstruction.reconstruct import reconstruct
 from medrcube.build.release.write import release
-from medrcube.facts import Grade, Visible
-from medrcube.names import name_of
+from medrcube.facts import Grade, Visibility
+from medrcube.names import text_to_name
 from medrcube.sources._framework.contract import Source
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import BuildSettings, Workspace
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.untraced
 
 ONE = LocalEngine(1)
 SETTINGS = BuildSettings(
-    evidence=Grade.C, items_per_cell=0, least_visible=Visible.NO, even_keys=False
+    evidence=Grade.C, items_per_cell=0, least_visible=Visibility.NO, even_keys=False
 )
 
 
@@ -56,7 +56,7 @@ def barred(source):
 
 def only_needed(raw, public, copy, quiet):
     (wanted,) = needed_files(public, find_sources(), quiet)
-    for line in name_of(wanted.text()).splitlines():
+    for line in text_to_name(wanted.text()).splitlines():
         target = copy / line
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(raw / line, target)
@@ -103,7 +103,7 @@ def test_odd_names_of_a_source_travel_from_raw_tree_to_reconstruction(
     odd = [file for it in recipes for file in it["files"] if "\\xe9" in file]
     assert bool(odd) == bool(renamed)
     for file in odd:
-        assert (raw / name_of(file)).is_file()
+        assert (raw / text_to_name(file)).is_file()
     copy = only_needed(raw, trees["public"], tmp_path / "copy", quiet)
     done = reconstruct(trees["public"], {name: copy}, {name: source}, ONE, quiet)
     assert done.short == 0, list(done.reasons(3))

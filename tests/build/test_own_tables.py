@@ -10,7 +10,7 @@ from medrcube.build.pipeline import build
 from medrcube.build.stages.source_check import check_source
 from medrcube.build.stages.vocabulary_check import missing_words
 from medrcube.errors import MedrcubeError
-from medrcube.files.outside_tables import hold, vocabulary_of
+from medrcube.files.outside_tables import activate_vocabulary, using_vocabulary
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.contract import load_source
@@ -39,7 +39,7 @@ ONE_PART = "".join(
 @pytest.fixture(autouse=True)
 def shipped_tables_after():
     yield
-    hold([])
+    activate_vocabulary([])
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def test_threads_and_what_ended_see_no_words_of_another_workspace(outside):
         assert pool.submit(lambda: "fetal head" in load_terms()).result() is False
         pool.submit(find_sources).result()
     assert "fetal head" in load_terms()
-    with vocabulary_of([]):
+    with using_vocabulary([]):
         assert "fetal head" not in load_terms()
     assert "fetal head" in load_terms()
 
@@ -132,10 +132,10 @@ def test_two_sources_may_say_the_same_of_a_word_but_not_otherwise(outside, tmp_p
     other = tmp_path / "other"
     other.mkdir()
     (other / "terms.csv").write_text(TERMS + HEAD)
-    hold([folder, other])
+    activate_vocabulary([folder, other])
     assert "fetal head" in load_terms()
     (other / "terms.csv").write_text(TERMS + HEAD.replace("organ", "part"))
-    hold([folder, other])
+    activate_vocabulary([folder, other])
     with pytest.raises(MedrcubeError, match="stands in two rows"):
         load_terms()
 

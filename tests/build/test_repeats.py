@@ -7,10 +7,10 @@ from medrcube.build.questions.fact_rules import UNDIAGNOSED, QuestionCandidate
 from medrcube.build.stages.deduplicate import CONTRADICTION, REPEAT, bar_repeats
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import Scope
-from medrcube.ontologies.distractor_safety import Ground
+from medrcube.ontologies.distractor_safety import CaseFacts
 from medrcube.taxonomy import Anatomy, Level, Modality, Task
 
-GROUND = Ground(
+GROUND = CaseFacts(
     present={},
     absent={},
     unknown=frozenset(),

@@ -8,7 +8,7 @@ import pytest
 from medrcube.build.stages.scan import inspect_tree, scan
 from medrcube.errors import SourceError
 from medrcube.facts import BAD_ROW
-from medrcube.sources._framework.contract import opened_beside
+from medrcube.sources._framework.contract import undeclared_files
 
 KEY = b"k" * 32
 
@@ -172,10 +172,10 @@ def test_a_case_that_names_a_file_of_no_glob_is_set_aside_alone(toy, raw, name, 
 
 def test_a_file_beside_the_layout_that_an_adapter_opens_is_named(toy, raw):
     layout = toy.card.layouts[0].name
-    assert opened_beside(toy, raw, layout) == []
+    assert undeclared_files(toy, raw, layout) == []
     (raw / "notes.dat").touch()
     _add(toy, '(root.path / "notes.dat").read_bytes()')
-    assert opened_beside(toy, raw, layout) == ["notes.dat"]
+    assert undeclared_files(toy, raw, layout) == ["notes.dat"]
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,14 @@ import pytest
 
 from medrcube.ontologies.concept_records import (
     Concept,
+    ConceptMapping,
     Edge,
     Edition,
-    Mapping,
     Ontology,
-    Scope,
     Synonym,
+    SynonymScope,
 )
-from medrcube.ontologies.index import Index
+from medrcube.ontologies.index import OntologyIndex
 from medrcube.ontologies.index.compile import compile_index
 
 
@@ -19,7 +19,7 @@ from medrcube.ontologies.index.compile import compile_index
 def concept():
     """``concept("HP:1", "name", "HP:2", also=("other name",))``: parents follow the label."""
 
-    def make(identity, label, *parents, also=(), scope=Scope.EXACT, related=(), **values):
+    def make(identity, label, *parents, also=(), scope=SynonymScope.EXACT, related=(), **values):
         edges = [Edge(target=parent) for parent in parents]
         edges += [Edge(target=target, relation=relation) for relation, target in related]
         synonyms = tuple(Synonym(text=text, scope=scope) for text in also)
@@ -37,7 +37,7 @@ def ontology():
         edition = Edition(
             ontology=name, licence=f"licence of {name}", statement=f"say {name}", **stated
         )
-        rows = tuple(Mapping(subject=a, predicate=p, object=b) for a, p, b in mappings)
+        rows = tuple(ConceptMapping(subject=a, predicate=p, object=b) for a, p, b in mappings)
         return Ontology(edition=edition, concepts=tuple(concepts), mappings=rows)
 
     return make
@@ -53,7 +53,7 @@ def compiled(tmp_path, ontology):
         given = [ontology(name, found) for name, found in concepts.items()]
         given += [ontology("sssom", mappings=sssom)] if sssom else []
         compile_index(path, given)
-        opened.append(Index(path))
+        opened.append(OntologyIndex(path))
         return opened[-1]
 
     yield make

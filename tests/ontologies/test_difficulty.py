@@ -3,17 +3,28 @@ from dataclasses import dataclass, field
 import pytest
 
 from medrcube.facts import Grade, Scope
-from medrcube.ontologies.difficulty import Difficulty, distance, hardest, is_scale, rate
-from medrcube.ontologies.distractor_safety import Ground, Mark, Request, Rules
-from medrcube.ontologies.knowledge_protocol import Silent
+from medrcube.ontologies.difficulty import (
+    Difficulty,
+    hardest,
+    is_scale,
+    level_distance,
+    rate_difficulty,
+)
+from medrcube.ontologies.distractor_safety import (
+    CaseFacts,
+    DistractorRequest,
+    Evidence,
+    SafetyRules,
+)
+from medrcube.ontologies.knowledge_protocol import NoKnowledge
 from medrcube.taxonomy import Anatomy, Modality, Task
 
-MARK = Mark(field="f", scope=Scope.IMAGE, grade=Grade.A)
+MARK = Evidence(field="f", scope=Scope.IMAGE, grade=Grade.A)
 CHEST = ("Cardiomegaly", "Pneumothorax", "Hernia", "Fracture", "Lung cyst", "Edema", "Emphysema")
 
 
 @dataclass(frozen=True)
-class Likeness(Silent):
+class Likeness(NoKnowledge):
     """An index that knows similarities and siblings of the key, by label."""
 
     alike: dict = field(default_factory=dict)
@@ -27,9 +38,9 @@ class Likeness(Silent):
 
 
 def rated(key, labels, *, grade=Grade.A, knowledge=None, group=None, task=None, apart=None):
-    request = Request(
+    request = DistractorRequest(
         key=key,
-        ground=Ground(
+        ground=CaseFacts(
             present={key: MARK},
             absent={},
             unknown=frozenset(),
@@ -41,8 +52,8 @@ def rated(key, labels, *, grade=Grade.A, knowledge=None, group=None, task=None, 
         task=task,
         apart=apart or {},
     )
-    rules = Rules(knowledge=knowledge or Silent())
-    return rate(request, dict.fromkeys(labels, grade), rules)
+    rules = SafetyRules(knowledge=knowledge or NoKnowledge())
+    return rate_difficulty(request, dict.fromkeys(labels, grade), rules)
 
 
 def levels(*arguments, **changes):
@@ -137,9 +148,9 @@ def test_on_a_scale_distance_is_similarity_and_the_next_step_is_hard():
 
 def test_grades_of_severity_are_a_scale_whatever_their_group_says():
     def scale(task, group):
-        request = Request(
+        request = DistractorRequest(
             key="LVEF 40-54",
-            ground=Ground(
+            ground=CaseFacts(
                 present={},
                 absent={},
                 unknown=frozenset(),
@@ -150,7 +161,7 @@ def test_grades_of_severity_are_a_scale_whatever_their_group_says():
             group=group,
             task=task,
         )
-        return is_scale(request, Rules().relations)
+        return is_scale(request, SafetyRules().relations)
 
     assert scale(Task.SEVERITY_GRADING, "LVEF band")
     assert scale(None, "BI-RADS")
@@ -167,4 +178,4 @@ def test_without_an_index_likeness_is_what_the_tables_say_of_both():
 def test_an_item_is_as_hard_as_its_hardest_option():
     assert hardest([Difficulty.EASY, Difficulty.HARD, Difficulty.MEDIUM]) is Difficulty.HARD
     assert hardest([]) is None
-    assert distance(Difficulty.EASY, Difficulty.HARD) == 2
+    assert level_distance(Difficulty.EASY, Difficulty.HARD) == 2

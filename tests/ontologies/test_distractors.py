@@ -5,29 +5,34 @@ import pytest
 
 from medrcube.facts import Grade, Scope
 from medrcube.ontologies.difficulty import Difficulty
-from medrcube.ontologies.distractor_safety import Ground, Mark, Request, Rules
+from medrcube.ontologies.distractor_safety import (
+    CaseFacts,
+    DistractorRequest,
+    Evidence,
+    SafetyRules,
+)
 from medrcube.ontologies.distractor_selection import (
     ExclusiveGroup,
     LabelTable,
-    Prior,
-    allowed,
-    choose,
-    lots,
+    LabelUsage,
+    choose_distractors,
+    judge_candidates,
+    seeded_order,
 )
 from medrcube.ontologies.terms import TermError
 from medrcube.taxonomy import Anatomy, Modality
 
-RULES = Rules()
+RULES = SafetyRules()
 POOL = ("Cardiomegaly", "Pneumothorax", "Hernia", "Fracture", "scoliosis", "osteopenia")
 
 
 def request(key, absent=(), *, group=None, pool=()):
     def mark(scope):
-        return Mark(field="finding", scope=scope, grade=Grade.A)
+        return Evidence(field="finding", scope=scope, grade=Grade.A)
 
-    return Request(
+    return DistractorRequest(
         key=key,
-        ground=Ground(
+        ground=CaseFacts(
             present={key: mark(Scope.IMAGE)},
             absent={label: mark(Scope.IMAGE) for label in absent},
             unknown=frozenset(),
@@ -41,7 +46,9 @@ def request(key, absent=(), *, group=None, pool=()):
 
 
 def pick(asked, *, seed="0", options=4, prior=None):
-    return choose(asked, RULES, options=options, seed=seed, prior=prior or Prior(keyed={}))
+    return choose_distractors(
+        asked, RULES, options=options, seed=seed, prior=prior or LabelUsage(keyed={})
+    )
 
 
 def test_a_group_gives_its_other_members():
@@ -87,7 +94,7 @@ def test_labels_are_used_in_proportion_to_how_often_they_are_keys():
     keyed = Counter(
         {"Cardiomegaly": 60, "Pneumothorax": 60, "Hernia": 60, "Fracture": 60, "osteopenia": 6}
     )
-    prior = Prior(keyed=keyed)
+    prior = LabelUsage(keyed=keyed)
     for key, count in keyed.items():
         for number in range(count):
             pick(request(key, POOL, pool=POOL), seed=f"{key}{number}", prior=prior)
@@ -105,26 +112,38 @@ def test_the_sources_are_asked_in_their_order_of_trust():
 
     asked = request("Fracture", POOL, pool=("Hernia", "Pneumothorax"))
     sources = (LabelTable(), More())
-    found = choose(
-        asked, RULES, options=4, seed="0", prior=Prior(keyed={"osteopenia": 99}), sources=sources
+    found = choose_distractors(
+        asked,
+        RULES,
+        options=4,
+        seed="0",
+        prior=LabelUsage(keyed={"osteopenia": 99}),
+        sources=sources,
     )
     strategies = {it.label: it.strategy for it in found.distractors}
     assert strategies == {"Hernia": "knowledge", "Pneumothorax": "knowledge", "osteopenia": "llm"}
-    fewer = choose(
-        asked, RULES, options=3, seed="0", prior=Prior(keyed={"osteopenia": 99}), sources=sources
+    fewer = choose_distractors(
+        asked,
+        RULES,
+        options=3,
+        seed="0",
+        prior=LabelUsage(keyed={"osteopenia": 99}),
+        sources=sources,
     )
     assert {it.strategy for it in fewer.distractors} == {"knowledge"}
 
 
 def test_the_wanted_difficulty_comes_before_use():
     asked = request("BI-RADS 3", group="BI-RADS")
-    easy_to_balance = Prior(keyed={"BI-RADS 0": 99})
-    found = choose(asked, RULES, options=3, seed="0", prior=easy_to_balance, wanted=Difficulty.HARD)
+    easy_to_balance = LabelUsage(keyed={"BI-RADS 0": 99})
+    found = choose_distractors(
+        asked, RULES, options=3, seed="0", prior=easy_to_balance, wanted=Difficulty.HARD
+    )
     assert {it.label for it in found.distractors} == {"BI-RADS 2", "BI-RADS 4"}
 
 
 def test_a_pool_holds_every_safe_candidate_and_a_reason_for_the_others():
-    pool = allowed(request("Fracture", ["Hernia"], pool=("Hernia", "Pneumothorax")), RULES)
+    pool = judge_candidates(request("Fracture", ["Hernia"], pool=("Hernia", "Pneumothorax")), RULES)
     assert set(pool.allowed) == {"Hernia"}
     assert pool.refused == {"Pneumothorax": "no-evidence"}
     assert {1, 10, 12} <= set(pool.allowed["Hernia"].passed)
@@ -132,14 +151,16 @@ def test_a_pool_holds_every_safe_candidate_and_a_reason_for_the_others():
 
 def test_lots_put_no_label_before_another():
     labels = [f"label {number}" for number in range(5)]
-    first = Counter(min(labels, key=lots(f"seed {number}")) for number in range(2000))
+    first = Counter(min(labels, key=seeded_order(f"seed {number}")) for number in range(2000))
     assert min(first.values()) > 300
-    assert [lots("a")(label) for label in labels] == [lots("a")(label) for label in labels]
+    assert [seeded_order("a")(label) for label in labels] == [
+        seeded_order("a")(label) for label in labels
+    ]
 
 
 def test_ten_thousand_sets_take_seconds():
     keys = [(key, number) for number in range(100) for key in POOL]
-    prior = Prior(keyed=Counter(key for key, _ in keys))
+    prior = LabelUsage(keyed=Counter(key for key, _ in keys))
     started = time.process_time()
     for key, number in keys:
         pick(request(key, POOL, pool=POOL), seed=f"{key}{number}", prior=prior)

@@ -3,15 +3,22 @@ from dataclasses import dataclass
 import pytest
 
 from medrcube.facts import Grade, Scope
-from medrcube.ontologies.distractor_safety import Ground, Mark, Request, Rules, clash, judge
-from medrcube.ontologies.knowledge_protocol import Name, Silent
+from medrcube.ontologies.distractor_safety import (
+    CaseFacts,
+    DistractorRequest,
+    Evidence,
+    SafetyRules,
+    judge_distractor,
+    option_conflict,
+)
+from medrcube.ontologies.knowledge_protocol import ConceptName, NoKnowledge
 from medrcube.taxonomy import Anatomy, Modality
 
-MARK = Mark(field="f", scope=Scope.IMAGE, grade=Grade.A)
+MARK = Evidence(field="f", scope=Scope.IMAGE, grade=Grade.A)
 
 
 @dataclass(frozen=True)
-class Ontology(Silent):
+class Ontology(NoKnowledge):
     """A small index: parents by label, pairs that are one concept, preferred names."""
 
     parents: tuple = ()
@@ -29,20 +36,20 @@ class Ontology(Silent):
 
     def preferred(self, term):
         text = dict(self.names).get(term.label)
-        return Name(text=text, id="X:1", ontology="hpo", version="2031-01") if text else None
+        return ConceptName(text=text, id="X:1", ontology="hpo", version="2031-01") if text else None
 
 
 def verdict(candidate, key, knowledge, *, grade=Grade.A, group=None, unknown=()):
-    mark = Mark(field="g", scope=Scope.IMAGE, grade=grade)
-    ground = Ground(
+    mark = Evidence(field="g", scope=Scope.IMAGE, grade=grade)
+    ground = CaseFacts(
         present={key: MARK},
         absent={} if group else {candidate: mark},
         unknown=frozenset(unknown),
         anatomy=Anatomy.CHEST,
         modality=Modality.XRAY,
     )
-    request = Request(key=key, ground=ground, scope=Scope.IMAGE, group=group)
-    return judge(candidate, request, Rules(knowledge=knowledge))
+    request = DistractorRequest(key=key, ground=ground, scope=Scope.IMAGE, group=group)
+    return judge_distractor(candidate, request, SafetyRules(knowledge=knowledge))
 
 
 KINDS_OF = Ontology(parents=(("Fracture", "Hernia"),))
@@ -51,7 +58,7 @@ KINDS_OF = Ontology(parents=(("Fracture", "Hernia"),))
 def test_one_concept_of_an_ontology_is_refused_under_another_label():
     one = Ontology(one=frozenset({frozenset({"Hernia", "Fracture"})}))
     assert verdict("Hernia", "Fracture", one).reason == "identity"
-    assert verdict("Hernia", "Fracture", Silent()).allowed
+    assert verdict("Hernia", "Fracture", NoKnowledge()).allowed
 
 
 def test_what_an_ontology_makes_true_is_refused_even_when_read_as_absent():
@@ -65,14 +72,14 @@ def test_what_an_uncertain_label_would_make_true_is_refused():
 def test_the_special_is_refused_beside_its_general_even_when_read_as_absent():
     assert verdict("Fracture", "Hernia", KINDS_OF, grade=Grade.B).reason == "implies-true"
     assert verdict("Fracture", "Hernia", KINDS_OF).reason == "implies-true"
-    assert verdict("Fracture", "Hernia", Silent()).allowed
+    assert verdict("Fracture", "Hernia", NoKnowledge()).allowed
 
 
 def test_entailments_of_table_and_ontology_join():
     """Ontology: fracture is an edema; table: edema is an opacity. So a fracture is an opacity."""
     joined = Ontology(parents=(("Fracture", "Edema"),))
     assert verdict("Lung Opacity", "Fracture", joined).reason == "implied"
-    assert verdict("Lung Opacity", "Fracture", Silent()).allowed
+    assert verdict("Lung Opacity", "Fracture", NoKnowledge()).allowed
     twice = Ontology(parents=(("Lung Opacity", "Hernia"),))
     assert verdict("Hernia", "Edema", twice).reason == "implied"
 
@@ -90,7 +97,7 @@ def test_preferred_names_that_hold_each_other_are_refused():
 def test_an_entailment_refuses_a_member_of_the_group_of_the_key():
     between = Ontology(parents=(("AP", "PA"),))
     assert verdict("PA", "AP", between, group="chest view").reason == "implied"
-    assert verdict("PA", "AP", Silent(), group="chest view").allowed
+    assert verdict("PA", "AP", NoKnowledge(), group="chest view").allowed
 
 
 @pytest.mark.parametrize(
@@ -99,23 +106,25 @@ def test_an_entailment_refuses_a_member_of_the_group_of_the_key():
         (KINDS_OF, "implied"),
         (Ontology(one=frozenset({frozenset({"Hernia", "Fracture"})})), "same"),
         (Ontology(names=(("Hernia", "Gap"), ("Fracture", "Gap of bone"))), "words"),
-        (Silent(), ""),
+        (NoKnowledge(), ""),
     ],
 )
 def test_two_wrong_options_must_not_be_one_for_an_ontology(knowledge, reason):
-    ground = Ground(
+    ground = CaseFacts(
         present={"Pneumothorax": MARK},
         absent={},
         unknown=frozenset(),
         anatomy=Anatomy.CHEST,
         modality=Modality.XRAY,
     )
-    request = Request(key="Pneumothorax", ground=ground, scope=Scope.IMAGE)
-    assert clash("Fracture", "Hernia", request, Rules(knowledge=knowledge)) == reason
+    request = DistractorRequest(key="Pneumothorax", ground=ground, scope=Scope.IMAGE)
+    assert (
+        option_conflict("Fracture", "Hernia", request, SafetyRules(knowledge=knowledge)) == reason
+    )
 
 
 @pytest.mark.parametrize("candidate", ["Pleural Effusion", "Lung Opacity", "Infiltration"])
 def test_an_index_allows_nothing_that_the_tables_refuse(candidate):
     for key in ("Effusion", "Consolidation", "Edema"):
-        if not verdict(candidate, key, Silent()).allowed:
+        if not verdict(candidate, key, NoKnowledge()).allowed:
             assert not verdict(candidate, key, KINDS_OF).allowed

@@ -7,9 +7,14 @@ import pytest
 
 from medrcube.errors import WorkspaceError
 from medrcube.files.atomic import sha256_of
-from medrcube.ontologies.concept_records import Edge, Scope
-from medrcube.ontologies.index import Index
-from medrcube.ontologies.index.compile import EPOCH_MODULES, Given, compile_index, up_to_date
+from medrcube.ontologies.concept_records import Edge, SynonymScope
+from medrcube.ontologies.index import OntologyIndex
+from medrcube.ontologies.index.compile import (
+    EPOCH_MODULES,
+    OntologyInput,
+    compile_index,
+    up_to_date,
+)
 from medrcube.ontologies.index.schema import APPLICATION, SCHEMA, IndexFileError, NoIndexError
 
 
@@ -159,7 +164,7 @@ def test_a_concept_comes_back_as_it_was_given(compiled, concept):
         "b",
         "RID2",
         also=("c",),
-        scope=Scope.NARROW,
+        scope=SynonymScope.NARROW,
         related=[("Part_Of", "RID3")],
         code="X1",
         residual=True,
@@ -231,7 +236,7 @@ def test_spellings_hold_labels_and_exact_synonyms_but_no_abbreviation(compiled, 
     index = compiled(
         hpo=[
             concept("HP:0000001", "Oedemas of the Sjögren-type", also=("OST", "β-oedema")),
-            concept("HP:0000002", "b", also=("wider",), scope=Scope.BROAD),
+            concept("HP:0000002", "b", also=("wider",), scope=SynonymScope.BROAD),
         ]
     )
     assert index.spellings("HP:0000001") == {"edema of the sjogren type", "beta edema"}
@@ -242,7 +247,7 @@ def test_the_digest_tells_editions_apart_and_nothing_else(tmp_path, ontology, co
     def digest(name, **values):
         path = tmp_path / name
         compile_index(path, [ontology("hpo", [concept("HP:0000001", "a")], **values)])
-        with Index(path) as index:
+        with OntologyIndex(path) as index:
             return index.digest
 
     assert digest("a") == digest("b")
@@ -275,7 +280,7 @@ def test_reading_leaves_nothing_beside_the_file_whatever_its_name(tmp_path, onto
     path = tmp_path / "a b?c#d%41.sqlite3"
     compile_index(path, [ontology("hpo", [concept("HP:0000001", "a")])])
     path.chmod(0o444)
-    with Index(path) as index:
+    with OntologyIndex(path) as index:
         assert index.resolve("HP:0000001") == "HP:0000001"
         assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
@@ -284,8 +289,8 @@ class TestRebuild:
     @pytest.fixture
     def named(self, tmp_path):
         named = [
-            Given(ontology="hpo", path=tmp_path / "hp.obo"),
-            Given(ontology="sssom", path=tmp_path / "map.tsv"),
+            OntologyInput(ontology="hpo", path=tmp_path / "hp.obo"),
+            OntologyInput(ontology="sssom", path=tmp_path / "map.tsv"),
         ]
         for file in named:
             file.path.write_text(file.ontology)
@@ -313,14 +318,16 @@ class TestRebuild:
     def test_a_changed_renamed_or_missing_file_does(self, index, named, tmp_path):
         assert not up_to_date(index, named[:1])
         renamed = named[0].path.rename(tmp_path / "hp2.obo")
-        assert not up_to_date(index, [Given(ontology="hpo", path=renamed), named[1]])
+        assert not up_to_date(index, [OntologyInput(ontology="hpo", path=renamed), named[1]])
         renamed.rename(named[0].path).write_text("changed")
         assert not up_to_date(index, named)
 
     def test_another_stated_version_does(self, index, named):
         hpo = named[0].path
-        assert up_to_date(index, [Given(ontology="hpo", path=hpo, version="1"), named[1]])
-        assert not up_to_date(index, [Given(ontology="hpo", path=hpo, version="2"), named[1]])
+        assert up_to_date(index, [OntologyInput(ontology="hpo", path=hpo, version="1"), named[1]])
+        assert not up_to_date(
+            index, [OntologyInput(ontology="hpo", path=hpo, version="2"), named[1]]
+        )
 
     def test_another_reader_or_schema_does(self, index, named, monkeypatch):
         monkeypatch.setattr("medrcube.ontologies.index.compile.epoch", lambda: "another")
@@ -342,7 +349,7 @@ class TestRebuild:
         index.write_bytes(index.read_bytes()[:-5000])
         assert not up_to_date(index, named)
         compile_index(index, [ontology("hpo")])
-        Index(index).close()
+        OntologyIndex(index).close()
 
 
 class TestWrongFile:
@@ -356,45 +363,45 @@ class TestWrongFile:
 
     def test_a_missing_file_names_the_command(self, tmp_path):
         with pytest.raises(IndexFileError, match=r"no ontology index.*medrcube ontologies index"):
-            Index(tmp_path / "none")
+            OntologyIndex(tmp_path / "none")
 
     @pytest.mark.parametrize("content", [b"", b"id,label\n" * 100, b"SQLite format 3\0"])
     def test_another_file_is_named_as_such(self, tmp_path, content):
         (tmp_path / "x").write_bytes(content)
         with pytest.raises(NoIndexError, match="is no ontology index"):
-            Index(tmp_path / "x")
+            OntologyIndex(tmp_path / "x")
 
     def test_another_database_is_named_as_such(self, tmp_path):
         _set(tmp_path / "x", "CREATE TABLE concept (key)")
         with pytest.raises(NoIndexError, match="is no ontology index"):
-            Index(tmp_path / "x")
+            OntologyIndex(tmp_path / "x")
 
     def test_a_folder_is_an_error(self, tmp_path):
         with pytest.raises(IndexFileError, match="cannot be read"):
-            Index(tmp_path)
+            OntologyIndex(tmp_path)
 
     def test_an_older_schema_is_named(self, path):
         _set(path, "PRAGMA user_version = 0")
         with pytest.raises(IndexFileError, match=f"schema 0, expected {SCHEMA}; make it again"):
-            Index(path)
+            OntologyIndex(path)
 
     def test_a_shortened_file_is_damaged(self, path):
         path.write_bytes(path.read_bytes()[:-4096])
         with pytest.raises(IndexFileError, match=r"damaged .*delete it and make it again"):
-            Index(path)
+            OntologyIndex(path)
 
     def test_a_destroyed_head_is_damaged(self, path):
         data = bytearray(path.read_bytes())
         data[100:4096] = b"\xff" * 3996
         path.write_bytes(data)
         with pytest.raises(IndexFileError, match="damaged"):
-            Index(path)
+            OntologyIndex(path)
 
     def test_damage_inside_is_met_by_the_query(self, path):
         data = bytearray(path.read_bytes())
         data[8192:] = b"\xff" * (len(data) - 8192)
         path.write_bytes(data)
-        with pytest.raises(IndexFileError, match="damaged"), Index(path) as index:
+        with pytest.raises(IndexFileError, match="damaged"), OntologyIndex(path) as index:
             index.concept("HP:0000007")
 
 

@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from medrcube.ontologies.index import Index
-from medrcube.ontologies.index.compile import Given, compile_index, up_to_date
-from medrcube.ontologies.index_knowledge import Indexed
+from medrcube.ontologies.index import OntologyIndex
+from medrcube.ontologies.index.compile import OntologyInput, compile_index, up_to_date
+from medrcube.ontologies.index_knowledge import IndexKnowledge
 from medrcube.ontologies.terms import load_terms
 
 pytestmark = pytest.mark.real
@@ -58,16 +58,16 @@ def path(real_ontologies, tmp_path_factory):
 
 @pytest.fixture
 def index(path):
-    with Index(path) as opened:
+    with OntologyIndex(path) as opened:
         yield opened
 
 
 def _files(folder):
     return [
-        Given(ontology="hpo", path=folder / "hp_2025-01-16.obo.gz"),
-        Given(ontology="radlex", path=folder / "radlex_2017-01_term_rid_parent.csv.gz"),
-        Given(ontology="icd11", path=folder / "SimpleTabulation-ICD-11-MMS-en_2024-01.zip"),
-        Given(
+        OntologyInput(ontology="hpo", path=folder / "hp_2025-01-16.obo.gz"),
+        OntologyInput(ontology="radlex", path=folder / "radlex_2017-01_term_rid_parent.csv.gz"),
+        OntologyInput(ontology="icd11", path=folder / "SimpleTabulation-ICD-11-MMS-en_2024-01.zip"),
+        OntologyInput(
             ontology="sssom",
             path=folder / "mondo_exactmatch_icd11_foundation_2026-08-04.sssom.tsv.gz",
         ),
@@ -110,7 +110,7 @@ def test_british_spelling_plural_and_synonyms_lead_to_the_concept(index):
 
 
 def test_siblings_of_hpo_are_not_made_implications(index):
-    knowledge, terms = Indexed(index), load_terms()
+    knowledge, terms = IndexKnowledge(index), load_terms()
     malignant, effusion = terms["malignant pleural effusion"], terms["Pleural Effusion"]
     assert not knowledge.implies(malignant, effusion)
     assert knowledge.implies(terms["empyema"], effusion)
@@ -118,7 +118,7 @@ def test_siblings_of_hpo_are_not_made_implications(index):
 
 
 def test_terms_are_named_by_the_ontology_of_their_kind(index):
-    knowledge, terms = Indexed(index), load_terms()
+    knowledge, terms = IndexKnowledge(index), load_terms()
     named = {
         label: knowledge.preferred(terms[label])
         for label in ("Pneumonia", "Cardiomegaly", "FLAIR", "PA", "Nodule/Mass")
@@ -140,7 +140,7 @@ def test_150_labels_with_all_ancestors_take_less_than_50_ms(path):
     best = float("inf")
     for _ in range(5):
         started = time.process_time()
-        with Index(path) as index:
+        with OntologyIndex(path) as index:
             found = [index.ancestors(identity) for identity in ids[:150]]
         best = min(best, time.process_time() - started)
     assert sum(map(len, found)) > 500

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from medrcube.ontologies.concept_records import Scope
+from medrcube.ontologies.concept_records import SynonymScope
 
 
 @pytest.fixture
@@ -16,7 +16,10 @@ def index(compiled, concept):
                 "HP:0000004", "obsolete Swamp mist", obsolete=True, replaced_by=("HP:0000001",)
             ),
             concept(
-                "HP:0000005", "Haematoma of the moon", also=("Moonbleed",), scope=Scope.RELATED
+                "HP:0000005",
+                "Haematoma of the moon",
+                also=("Moonbleed",),
+                scope=SynonymScope.RELATED,
             ),
         ],
         radlex=[

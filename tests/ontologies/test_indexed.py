@@ -1,13 +1,13 @@
 import pytest
 
-from medrcube.ontologies.index_knowledge import Indexed
-from medrcube.ontologies.knowledge_protocol import Name
+from medrcube.ontologies.index_knowledge import IndexKnowledge
+from medrcube.ontologies.knowledge_protocol import ConceptName
 from medrcube.ontologies.terms import Term
 
 
 @pytest.fixture
 def knowledge(compiled, concept):
-    return Indexed(
+    return IndexKnowledge(
         compiled(
             hpo=[
                 concept("HP:0000001", "All"),
@@ -155,12 +155,12 @@ class TestPreferred:
     @pytest.mark.parametrize(
         ("kind", "name"),
         [
-            ("finding", Name(text="Marsh", id="HP:0000003", ontology="hpo", version="1")),
+            ("finding", ConceptName(text="Marsh", id="HP:0000003", ontology="hpo", version="1")),
             (
                 "disease",
-                Name(text="Drowning in a marsh", id="DR10", ontology="icd11", version="1"),
+                ConceptName(text="Drowning in a marsh", id="DR10", ontology="icd11", version="1"),
             ),
-            ("view", Name(text="oasis", id="RID5", ontology="radlex", version="1")),
+            ("view", ConceptName(text="oasis", id="RID5", ontology="radlex", version="1")),
         ],
     )
     def test_the_ontology_of_the_kind_names_the_term(self, knowledge, kind, name):

@@ -4,9 +4,9 @@ from dataclasses import fields, replace
 
 import pytest
 
-from medrcube.ontologies.item_rules import ERROR, RULES, WARNING, Draft, lint
+from medrcube.ontologies.item_rules import ERROR, RULES, WARNING, ItemText, lint
 
-SOUND = Draft(
+SOUND = ItemText(
     question="Which finding is present in this chest X-ray?",
     options=("pneumothorax", "cardiomegaly", "consolidation", "atelectasis"),
     key=0,
@@ -210,6 +210,6 @@ def test_a_draft_without_a_key_has_that_error_alone():
 
 
 def test_facts_that_are_not_known_break_nothing():
-    optional = {f.name for f in fields(Draft)} - {"question", "options", "key", "kinds"}
+    optional = {f.name for f in fields(ItemText)} - {"question", "options", "key", "kinds"}
     assert optional == {"grouped", "concepts", "content", "ranks", "above", "target", "file"}
     assert lint(SOUND) == ()

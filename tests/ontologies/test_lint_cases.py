@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from medrcube.ontologies.item_rules import Draft, lint
+from medrcube.ontologies.item_rules import ItemText, lint
 
-SOUND = Draft(
+SOUND = ItemText(
     question="Which finding is present in this chest X-ray?",
     options=("pneumothorax", "cardiomegaly", "consolidation", "atelectasis"),
     key=0,

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from medrcube.ontologies.concept_records import Edge, OntologyError, Scope, Synonym
+from medrcube.ontologies.concept_records import Edge, OntologyError, Synonym, SynonymScope
 from medrcube.ontologies.readers import open_ontology
 
 ENTITY = "http://id.who.int/icd/entity/"
@@ -254,7 +254,7 @@ def test_only_english_synonyms_are_read_and_inclusions_are_narrow(read_bytes):
     concept = api_by_id(read_bytes(FORMS["list"].encode()))["2"]
     assert concept.synonyms == (
         Synonym(text="Lilac gloop"),
-        Synonym(text="Violet gloop", scope=Scope.NARROW, type="inclusion"),
+        Synonym(text="Violet gloop", scope=SynonymScope.NARROW, type="inclusion"),
     )
 
 

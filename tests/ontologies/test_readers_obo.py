@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from medrcube.ontologies.concept_records import Edge, OntologyError, Scope, Synonym
+from medrcube.ontologies.concept_records import Edge, OntologyError, Synonym, SynonymScope
 from medrcube.ontologies.readers import open_ontology
 from medrcube.ontologies.readers.hpo_obo import read
 
@@ -84,8 +84,8 @@ def test_a_comment_after_a_parent_is_no_part_of_its_id(obo):
 
 def test_synonyms_keep_scope_and_type(obo):
     term = by_id(obo(HEADER + BODY))["HP:9900002"]
-    assert Synonym(text="Mauve", scope=Scope.BROAD, type="layperson") in term.synonyms
-    assert {synonym.scope for synonym in term.synonyms} == set(Scope)
+    assert Synonym(text="Mauve", scope=SynonymScope.BROAD, type="layperson") in term.synonyms
+    assert {synonym.scope for synonym in term.synonyms} == set(SynonymScope)
 
 
 def test_ids_that_were_merged_are_kept(obo):

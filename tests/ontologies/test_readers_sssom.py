@@ -1,6 +1,6 @@
 import pytest
 
-from medrcube.ontologies.concept_records import Mapping, OntologyError
+from medrcube.ontologies.concept_records import ConceptMapping, OntologyError
 from medrcube.ontologies.readers import open_ontology
 
 HEADER = """\
@@ -29,12 +29,12 @@ def read_text(tmp_path):
 def test_ids_are_those_that_concepts_carry(read_text):
     rows = ROW + "RADLEX:RID9901\t\tHP:9900001\tskos:broadMatch\n"
     assert read_text(HEADER + COLUMNS + rows).mappings == (
-        Mapping(
+        ConceptMapping(
             subject="XY:1",
             predicate="skos:exactMatch",
             object="http://id.who.int/icd/entity/777",
         ),
-        Mapping(subject="HP:9900001", predicate="skos:broadMatch", object="RID9901"),
+        ConceptMapping(subject="HP:9900001", predicate="skos:broadMatch", object="RID9901"),
     )
 
 

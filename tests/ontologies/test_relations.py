@@ -5,7 +5,7 @@ import pytest
 
 from medrcube.ontologies.relations import Relation, Relations, load_relations
 from medrcube.ontologies.terms import Term, TermError, Terms, load_terms
-from medrcube.ontologies.visibility import Visible
+from medrcube.ontologies.visibility import VisibilityTable
 
 _SHARED = "an abnormal right ventricle goes with other groups as well: it is no option beside them"
 DIFFERENCES = {
@@ -283,7 +283,7 @@ def test_a_review_of_a_row_needs_a_name_and_a_day():
 def test_a_review_of_what_a_picture_shows_needs_a_name_and_a_day():
     row = {"concept": "lung", "anatomy": "Chest", "modality": "*", "shown": "yes", "reviewed": "me"}
     with pytest.raises(TermError, match="visible: 'lung': reviewed is 'me'"):
-        Visible([row], load_terms())
+        VisibilityTable([row], load_terms())
 
 
 def test_every_scale_with_a_wording_is_an_exclusive_group(relations):

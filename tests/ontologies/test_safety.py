@@ -4,15 +4,15 @@ from hypothesis import strategies as st
 
 from medrcube.facts import Grade, Scope
 from medrcube.ontologies.distractor_safety import (
-    Ground,
-    Mark,
-    Request,
-    Rules,
-    clash,
-    judge,
+    CaseFacts,
+    DistractorRequest,
+    Evidence,
+    SafetyRules,
+    judge_distractor,
     judge_key,
+    option_conflict,
 )
-from medrcube.ontologies.distractor_selection import Prior, choose
+from medrcube.ontologies.distractor_selection import LabelUsage, choose_distractors
 from medrcube.ontologies.terms import TermError
 from medrcube.taxonomy import Anatomy, Modality
 
@@ -22,15 +22,15 @@ CHEST = (
     *("Pleural Other", "Fracture", "Support Devices", "Infiltration", "Mass", "Nodule"),
     *("Emphysema", "Fibrosis", "Pleural_Thickening", "Hernia", "Nodule/Mass", "Effusion"),
 )
-RULES = Rules()
+RULES = SafetyRules()
 
 
 def mark(grade=Grade.A, scope=Scope.IMAGE, field="finding"):
-    return Mark(field=field, scope=scope, grade=grade)
+    return Evidence(field=field, scope=scope, grade=grade)
 
 
 def ground(present, absent=(), unknown=(), *, grade=Grade.A, region=False, **place):
-    return Ground(
+    return CaseFacts(
         present={label: mark() for label in present},
         absent={label: mark(grade) for label in absent},
         unknown=frozenset(unknown),
@@ -41,7 +41,9 @@ def ground(present, absent=(), unknown=(), *, grade=Grade.A, region=False, **pla
 
 
 def ask(candidate, key, facts, *, scope=Scope.IMAGE, group=None, rules=RULES):
-    return judge(candidate, Request(key=key, ground=facts, scope=scope, group=group), rules)
+    return judge_distractor(
+        candidate, DistractorRequest(key=key, ground=facts, scope=scope, group=group), rules
+    )
 
 
 def test_a_label_read_as_absent_is_allowed_with_grade_a():
@@ -62,7 +64,7 @@ def test_blank_is_not_zero():
 
 def test_silence_counts_only_when_asked_for():
     facts = ground(["Pneumothorax"], ["Cardiomegaly"], grade=Grade.C)
-    assert ask("Cardiomegaly", "Pneumothorax", facts, rules=Rules(evidence=Grade.C)).allowed
+    assert ask("Cardiomegaly", "Pneumothorax", facts, rules=SafetyRules(evidence=Grade.C)).allowed
 
 
 @pytest.mark.parametrize(
@@ -70,7 +72,7 @@ def test_silence_counts_only_when_asked_for():
     [("Atelectasis", "Mass"), ("Edema", "Cardiomegaly"), ("Pneumothorax", "Rib fracture")],
 )
 def test_silence_about_what_often_accompanies_the_key_is_no_evidence(candidate, key):
-    lenient = Rules(evidence=Grade.C)
+    lenient = SafetyRules(evidence=Grade.C)
     silent = ask(candidate, key, ground([key], [candidate], grade=Grade.C), rules=lenient)
     assert (silent.allowed, silent.reason) == (False, "accompanies")
     assert ask(candidate, key, ground([key], [candidate], grade=Grade.B), rules=lenient).allowed
@@ -138,7 +140,7 @@ def test_infiltration_is_no_wrong_option_for_consolidation():
 
 def test_a_look_alike_is_allowed_when_the_same_reader_read_it_as_absent():
     facts = ground(["Consolidation"], ["Infiltration"])
-    other = Ground(
+    other = CaseFacts(
         present=facts.present,
         absent={"Infiltration": mark(field="another")},
         unknown=frozenset(),
@@ -150,7 +152,7 @@ def test_a_look_alike_is_allowed_when_the_same_reader_read_it_as_absent():
 
 
 def test_a_slice_level_absence_does_not_answer_a_question_about_the_scan():
-    facts = Ground(
+    facts = CaseFacts(
         present={"subdural": mark(scope=Scope.SLICE)},
         absent={"intraventricular": mark(scope=Scope.SLICE)},
         unknown=frozenset(),
@@ -215,7 +217,7 @@ def test_an_outlined_structure_may_be_asked_beside_one_that_is_also_shown():
 
 def test_what_a_picture_cannot_show_is_neither_option_nor_key():
     facts = ground(["Alzheimer disease", "glioma"], anatomy=Anatomy.BRAIN, modality=Modality.MRI)
-    request = Request(key="Alzheimer disease", ground=facts, scope=Scope.PATIENT)
+    request = DistractorRequest(key="Alzheimer disease", ground=facts, scope=Scope.PATIENT)
     assert judge_key(request, RULES).reason == "key-not-visible"
     facts = ground(["glioma"], ["Parkinson disease"], anatomy=Anatomy.BRAIN, modality=Modality.MRI)
     assert ask("Parkinson disease", "glioma", facts).reason == "not-visible"
@@ -223,7 +225,7 @@ def test_what_a_picture_cannot_show_is_neither_option_nor_key():
 
 def test_no_finding_stands_beside_a_positive_that_was_read():
     read = ground(["Pneumothorax"])
-    mined = Ground(
+    mined = CaseFacts(
         present={"Pneumothorax": mark(Grade.C)},
         absent={},
         unknown=frozenset(),
@@ -239,14 +241,14 @@ def test_no_finding_is_key_only_when_the_whole_list_is_absent():
     whole = ground(["No Finding", "Support Devices"], ["Edema", "Pneumothorax"], grade=Grade.B)
     part = ground(["No Finding"], ["Edema"])
     ask_key = lambda facts: judge_key(  # noqa: E731
-        Request(key="No Finding", ground=facts, scope=Scope.IMAGE, pool=pool), RULES
+        DistractorRequest(key="No Finding", ground=facts, scope=Scope.IMAGE, pool=pool), RULES
     )
     assert ask_key(whole).allowed
     assert ask_key(part).reason == "no-finding-not-exhaustive"
 
 
 def test_a_key_that_is_not_true_is_refused():
-    request = Request(key="Edema", ground=ground(["Nodule"]), scope=Scope.IMAGE)
+    request = DistractorRequest(key="Edema", ground=ground(["Nodule"]), scope=Scope.IMAGE)
     assert judge_key(request, RULES).reason == "key-not-true"
 
 
@@ -262,8 +264,8 @@ def test_a_key_that_is_not_true_is_refused():
     ],
 )
 def test_two_options_must_not_be_true_of_one_thing(one, other, reason):
-    request = Request(key="Fracture", ground=ground(["Fracture"]), scope=Scope.IMAGE)
-    assert clash(one, other, request, RULES) == reason
+    request = DistractorRequest(key="Fracture", ground=ground(["Fracture"]), scope=Scope.IMAGE)
+    assert option_conflict(one, other, request, RULES) == reason
 
 
 def test_an_unknown_candidate_is_an_error():
@@ -280,18 +282,20 @@ STATES = st.sampled_from(["present", "unknown", "A", "B", "C", "nothing"])
     seed=st.integers(0, 5),
 )
 def test_whatever_the_facts_chosen_options_are_false_and_safe_together(states, evidence, seed):
-    facts = Ground(
+    facts = CaseFacts(
         present={label: mark() for label, state in states.items() if state == "present"},
         absent={label: mark(Grade(s)) for label, s in states.items() if s in tuple("ABC")},
         unknown=frozenset(label for label, state in states.items() if state == "unknown"),
         anatomy=Anatomy.CHEST,
         modality=Modality.XRAY,
     )
-    rules = Rules(evidence=evidence)
+    rules = SafetyRules(evidence=evidence)
     relations = rules.relations
     for key in facts.present:
-        request = Request(key=key, ground=facts, scope=Scope.IMAGE, pool=CHEST)
-        choice = choose(request, rules, options=4, seed=str(seed), prior=Prior(keyed={}))
+        request = DistractorRequest(key=key, ground=facts, scope=Scope.IMAGE, pool=CHEST)
+        choice = choose_distractors(
+            request, rules, options=4, seed=str(seed), prior=LabelUsage(keyed={})
+        )
         chosen = [distractor.label for distractor in choice.distractors]
         assert len(chosen) <= 3
         assert key not in chosen

@@ -2,7 +2,7 @@
 
 import pytest
 
-from medrcube.ontologies.target_phrases import target
+from medrcube.ontologies.target_phrases import target_phrase
 from medrcube.ontologies.terms import load_terms
 
 
@@ -18,8 +18,8 @@ from medrcube.ontologies.terms import load_terms
     ],
 )
 def test_a_target_is_what_can_be_pointed_at(label, text):
-    assert target(load_terms()[label]) == text
+    assert target_phrase(load_terms()[label]) == text
 
 
 def test_no_target_holds_a_category_in_brackets():
-    assert not [term.label for term in load_terms().values() if "(" in target(term)]
+    assert not [term.label for term in load_terms().values() if "(" in target_phrase(term)]

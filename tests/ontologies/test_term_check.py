@@ -4,12 +4,12 @@ import pytest
 from typer.testing import CliRunner
 
 from medrcube.cli.ontologies import ontologies_app
-from medrcube.ontologies.concept_records import Scope
-from medrcube.ontologies.index import Index
+from medrcube.ontologies.concept_records import SynonymScope
+from medrcube.ontologies.index import OntologyIndex
 from medrcube.ontologies.index.compile import compile_index
 from medrcube.ontologies.readers import open_ontology
 from medrcube.ontologies.relations import Relation, Relations
-from medrcube.ontologies.term_validation import BROKEN, Kind, check_terms
+from medrcube.ontologies.term_validation import BROKEN, IssueKind, check_terms
 from medrcube.ontologies.terms import Term, Terms, load_terms
 
 HELD = {"hpo": "HP:9000000", "radlex": "RID990000", "icd11": "http://id.who.int/icd/entity/900"}
@@ -45,7 +45,7 @@ def test_an_id_that_means_the_term_is_no_finding(check, concept):
 
 def test_an_unknown_id_is_missing(check):
     (found,) = check([term("knot", "HP:9000001")])
-    assert found == (Kind.MISSING, "knot", False, "not in this edition of HPO")
+    assert found == (IssueKind.MISSING, "knot", False, "not in this edition of HPO")
 
 
 def test_an_id_of_another_ontology_is_missing(check, concept):
@@ -61,7 +61,7 @@ def test_an_id_of_another_ontology_is_missing(check, concept):
         ],
         hpo=[concept("HP:9000001", "Knot")],
     )
-    assert found[0] is Kind.MISSING
+    assert found[0] is IssueKind.MISSING
 
 
 def test_a_withdrawn_id_names_its_successor(check, concept):
@@ -72,7 +72,7 @@ def test_a_withdrawn_id_names_its_successor(check, concept):
             concept("HP:9000002", "Knot"),
         ],
     )
-    assert found == (Kind.OBSOLETE, "knot", False, "replaced by HP:9000002 'Knot'")
+    assert found == (IssueKind.OBSOLETE, "knot", False, "replaced by HP:9000002 'Knot'")
 
 
 def test_a_merged_id_names_what_it_was_merged_into(check, concept):
@@ -80,7 +80,7 @@ def test_a_merged_id_names_what_it_was_merged_into(check, concept):
         [term("knot", "HP:9000001")],
         hpo=[concept("HP:9000002", "Knot", alt_ids=("HP:9000001",))],
     )
-    assert found == (Kind.OBSOLETE, "knot", False, "replaced by HP:9000002 'Knot'")
+    assert found == (IssueKind.OBSOLETE, "knot", False, "replaced by HP:9000002 'Knot'")
 
 
 def test_an_id_withdrawn_without_successor_says_so(check, concept):
@@ -88,7 +88,7 @@ def test_an_id_withdrawn_without_successor_says_so(check, concept):
         [term("knot", "HP:9000001")],
         hpo=[concept("HP:9000001", "Knot", obsolete=True, consider=("HP:9000002",))],
     )
-    assert found[0] is Kind.OBSOLETE
+    assert found[0] is IssueKind.OBSOLETE
     assert found[3] == "withdrawn without a successor, was 'Knot'; consider HP:9000002"
 
 
@@ -111,14 +111,14 @@ def test_a_rest_class_is_known_when_a_note_says_so_of_an_id_that_is_not_exact(
         [term("knot", "HP:9000001", match, note=note)],
         hpo=[concept("HP:9000001", "Knot", residual=True)],
     )
-    assert found[0] is Kind.RESIDUAL
+    assert found[0] is IssueKind.RESIDUAL
     assert found[2] is known
 
 
 def test_another_wording_of_an_exact_id_is_shown_with_both(check, concept):
     (found,) = check([term("knot", "HP:9000001")], hpo=[concept("HP:9000001", "Tangle")])
     assert found == (
-        Kind.WORDING,
+        IssueKind.WORDING,
         "knot",
         False,
         "'knot' here, HP:9000001 'Tangle' there",
@@ -133,9 +133,9 @@ def test_other_wording_of_an_id_that_is_not_exact_is_expected(check, concept):
 def test_an_exact_synonym_reads_the_same_and_a_broad_one_does_not(check, concept):
     names = {"also": ("Knot",)}
     exact = [concept("HP:9000001", "Tangle", **names)]
-    broad = [concept("HP:9000001", "Tangle", scope=Scope.BROAD, **names)]
+    broad = [concept("HP:9000001", "Tangle", scope=SynonymScope.BROAD, **names)]
     assert check([term("knot", "HP:9000001")], hpo=exact) == []
-    assert [it[0] for it in check([term("knot", "HP:9000001")], hpo=broad)] == [Kind.WORDING]
+    assert [it[0] for it in check([term("knot", "HP:9000001")], hpo=broad)] == [IssueKind.WORDING]
 
 
 @pytest.mark.parametrize("name", ["knots (KN)", "knot", "Oedema"])
@@ -161,7 +161,9 @@ def test_a_wording_is_known_for_the_ontologies_that_the_note_names(check, concep
     assert found[2] is known
 
 
-@pytest.mark.parametrize(("rows", "kinds"), [([], [Kind.SHARED]), ([("b", "same as", "a")], [])])
+@pytest.mark.parametrize(
+    ("rows", "kinds"), [([], [IssueKind.SHARED]), ([("b", "same as", "a")], [])]
+)
 def test_two_labels_that_share_an_exact_id_are_the_same_only_when_the_table_says_so(
     check, concept, rows, kinds
 ):
@@ -179,10 +181,10 @@ def test_labels_of_which_one_is_not_exact_share_nothing(check, concept):
     ("row", "kinds"),
     [
         (("bow", "implies", "knot"), []),
-        (("knot", "implies", "bow"), [Kind.TURNED]),
-        (("bow", "excludes", "knot"), [Kind.EXCLUDED]),
-        (("bow", "overlaps", "knot"), [Kind.PROPOSED]),
-        (("bow", "overlaps", "rope"), [Kind.PROPOSED]),
+        (("knot", "implies", "bow"), [IssueKind.TURNED]),
+        (("bow", "excludes", "knot"), [IssueKind.EXCLUDED]),
+        (("bow", "overlaps", "knot"), [IssueKind.PROPOSED]),
+        (("bow", "overlaps", "rope"), [IssueKind.PROPOSED]),
     ],
 )
 def test_a_kind_of_in_the_ontology_is_held_against_the_table(check, concept, row, kinds):
@@ -205,8 +207,8 @@ def test_an_ontology_that_the_index_lacks_is_reported_once(compiled, concept):
     table = Terms([term("knot", "HP:9000001", radlex_id="RID99", radlex_match="exact")])
     found = check_terms(table, index, Relations((), table))
     assert [(it.kind, it.ontology) for it in found] == [
-        (Kind.UNCHECKED, "icd11"),
-        (Kind.UNCHECKED, "radlex"),
+        (IssueKind.UNCHECKED, "icd11"),
+        (IssueKind.UNCHECKED, "radlex"),
     ]
 
 
@@ -238,14 +240,14 @@ def test_the_shipped_tables_hold_against_the_real_editions(real_ontologies, tmp_
     )
     path = tmp_path / "index.sqlite3"
     compile_index(path, (open_ontology(real_ontologies / file) for file in files))
-    with Index(path) as index:
+    with OntologyIndex(path) as index:
         findings = check_terms(load_terms(), index)
     assert [it for it in findings if it.kind in BROKEN] == []
     assert {(it.kind, it.label) for it in findings if not it.known} == {
-        (Kind.PROPOSED, "honeycombing"),
-        (Kind.PROPOSED, "tracheostomy tube"),
+        (IssueKind.PROPOSED, "honeycombing"),
+        (IssueKind.PROPOSED, "tracheostomy tube"),
     }
     judged = [it for it in findings if it.known]
-    assert {it.kind for it in judged} == {Kind.WORDING, Kind.RESIDUAL}
+    assert {it.kind for it in judged} == {IssueKind.WORDING, IssueKind.RESIDUAL}
     stale = {label for label in load_terms() if "other wording" in load_terms()[label].note}
-    assert stale == {it.label for it in judged if it.kind is Kind.WORDING}
+    assert stale == {it.label for it in judged if it.kind is IssueKind.WORDING}

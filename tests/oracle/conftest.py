@@ -19,7 +19,7 @@ from medrcube.console.progress import Reporter
 from medrcube.sources._framework.contract import load_source
 from medrcube.sources._synthetic import images
 from medrcube.sources.registry import find_sources
-from medrcube.workspace import BuildSettings, Wanted, Workspace
+from medrcube.workspace import BuildSettings, PreferredDifficulty, Workspace
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -28,8 +28,8 @@ from truth.oracle import Oracle  # beside this file, which no package holds
 QUIET = Reporter(quiet=True)
 VARIANTS = {
     "demo": BuildSettings(),
-    "hard": BuildSettings(seed=1, difficulty=Wanted.HARD),
-    "easy": BuildSettings(seed=2, difficulty=Wanted.EASY, options=3),
+    "hard": BuildSettings(seed=1, difficulty=PreferredDifficulty.HARD),
+    "easy": BuildSettings(seed=2, difficulty=PreferredDifficulty.EASY, options=3),
     "whole": BuildSettings(even_keys=False),
 }
 """The demo as it is, other draws of options from the same facts, and all that is safe to ask."""
@@ -160,7 +160,7 @@ expect = {{ "*.png" = {pictures}, "labels.json" = 1 }}
 ADAPTER = """\
 import json
 
-from medrcube.facts import Case, ImageRef, Label, State
+from medrcube.facts import Case, ImageRef, Label, LabelState
 
 def cases(root, layout):
     for key, labels in json.loads((root / "labels.json").read_text()).items():
@@ -168,7 +168,9 @@ def cases(root, layout):
             key=key,
             images=(ImageRef(paths=(root / f"{key}.png",)),),
             labels=tuple(
-                Label(field=field, value=value, state=State(state), evidence=f"labels.json:{key}")
+                Label(
+                    field=field, value=value, state=LabelState(state), evidence=f"labels.json:{key}"
+                )
                 for field, value, state in labels
             ),
         )

@@ -5,7 +5,7 @@ from itertools import permutations
 
 import pytest
 
-from medrcube.facts import FactKind, Scope, State
+from medrcube.facts import FactKind, LabelState, Scope
 from medrcube.sources._framework.card import Quirk
 
 pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
@@ -61,14 +61,16 @@ def medical(picture, *states):
 
 def test_an_option_that_is_true_as_well_is_found(oracle, items):
     changed, concept = first_swap(
-        oracle, items, lambda picture, _: [it.concept for it in medical(picture, State.PRESENT)]
+        oracle,
+        items,
+        lambda picture, _: [it.concept for it in medical(picture, LabelState.PRESENT)],
     )
     assert "true" in rules(oracle, changed), concept
 
 
 def test_an_option_that_the_key_implies_is_found(oracle, items):
     def implied(picture, item):
-        stated = {it.concept for it in picture.having(State.PRESENT)}
+        stated = {it.concept for it in picture.having(LabelState.PRESENT)}
         return sorted(oracle.tables.above(item.concept) - stated)
 
     changed, concept = first_swap(oracle, items, implied)
@@ -77,8 +79,8 @@ def test_an_option_that_the_key_implies_is_found(oracle, items):
 
 def test_an_option_that_another_true_finding_implies_is_found(oracle, items):
     def implied(picture, item):
-        stated = {it.concept for it in picture.having(State.PRESENT)}
-        others = [it for it in medical(picture, State.PRESENT) if it.concept != item.concept]
+        stated = {it.concept for it in picture.having(LabelState.PRESENT)}
+        others = [it for it in medical(picture, LabelState.PRESENT) if it.concept != item.concept]
         higher = {name for it in others for name in oracle.tables.above(it.concept)}
         return sorted(higher - stated - oracle.tables.above(item.concept))
 
@@ -89,9 +91,11 @@ def test_an_option_that_another_true_finding_implies_is_found(oracle, items):
 def test_an_option_that_is_left_open_is_found(oracle, items):
     def unknown(picture, _):
         true = {
-            name for it in picture.having(State.PRESENT) for name in oracle.tables.above(it.concept)
+            name
+            for it in picture.having(LabelState.PRESENT)
+            for name in oracle.tables.above(it.concept)
         }
-        return [it.concept for it in medical(picture, State.UNKNOWN) if it.concept not in true]
+        return [it.concept for it in medical(picture, LabelState.UNKNOWN) if it.concept not in true]
 
     changed, concept = first_swap(oracle, items, unknown)
     assert "unknown" in rules(oracle, changed), concept
@@ -120,7 +124,7 @@ def test_an_option_that_implies_something_true_is_found(oracle, items):
 def test_a_look_alike_of_something_true_is_found(oracle, items):
     def alike(picture, item):
         said = {it.concept for it in picture.said}
-        true = {it.concept for it in medical(picture, State.PRESENT)}
+        true = {it.concept for it in medical(picture, LabelState.PRESENT)}
         near = {name for pair in oracle.tables.alike if pair & true for name in pair}
         near = {name for name in near - said if not oracle.tables.above(name) & true}
         return sorted(near) * (not picture.card.fields[item.field].group)
@@ -288,12 +292,12 @@ def change_case(oracle, item, **changes):
     return case
 
 
-@pytest.mark.parametrize("state", [State.UNKNOWN, State.ABSENT])
+@pytest.mark.parametrize("state", [LabelState.UNKNOWN, LabelState.ABSENT])
 def test_an_item_from_a_label_that_is_not_present_is_found(oracle, items, state):
     item = next(it for it in items if it.field == "subtype" and not rules(oracle, it))
     case = change_case(oracle, item)
     labels = tuple(
-        replace(it, state=state) if it.state is State.PRESENT else it for it in case.labels
+        replace(it, state=state) if it.state is LabelState.PRESENT else it for it in case.labels
     )
     change_case(oracle, item, labels=labels)
     assert "key" in rules(oracle, item)
@@ -302,7 +306,7 @@ def test_an_item_from_a_label_that_is_not_present_is_found(oracle, items, state)
 def test_an_option_whose_denial_is_taken_back_is_found(oracle, items):
     item = next(it for it in items if it.source == "mimic-cxr-jpg" and it.field == "finding")
     case = change_case(oracle, item)
-    labels = tuple(it for it in case.labels if it.state is not State.ABSENT)
+    labels = tuple(it for it in case.labels if it.state is not LabelState.ABSENT)
     change_case(oracle, item, labels=labels)
     assert rules(oracle, item) & {"silent", "downward", "look-alike"}
 
@@ -357,7 +361,8 @@ def test_a_finding_that_no_finding_contradicts_is_found(oracle, items):
     )
     case = change_case(oracle, item)
     labels = tuple(
-        replace(it, state=State.PRESENT) if it.value == "No Finding" else it for it in case.labels
+        replace(it, state=LabelState.PRESENT) if it.value == "No Finding" else it
+        for it in case.labels
     )
     change_case(oracle, item, labels=labels)
     assert "key" in rules(oracle, item)

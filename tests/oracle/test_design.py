@@ -15,7 +15,7 @@ from truth.silence import (
     silence_faults,
 )
 
-from medrcube.facts import FactKind, Grade, Scope, State
+from medrcube.facts import FactKind, Grade, LabelState, Scope
 from medrcube.sources.registry import find_sources
 
 pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
@@ -127,7 +127,7 @@ def test_an_option_that_rests_on_a_mined_normal_is_found(demo, cards):
     assert not silence(demo, "whole", item, cards)
     tables, card = built.oracle.tables, cards["mimic-cxr-jpg"]
     picture = built.oracle.picture(built.oracle.samples[item.sample])
-    mined = Said(NORMAL, State.PRESENT, "finding", Scope.STUDY, Grade.B, "chexpert.csv:2")
+    mined = Said(NORMAL, LabelState.PRESENT, "finding", Scope.STUDY, Grade.B, "chexpert.csv:2")
     only = replace(picture, said=(mined,))
     assert any("rests on a mined" in it for it in silence_faults(tables, only, item, card))
     # The same words of somebody who looked at the film are a proof.

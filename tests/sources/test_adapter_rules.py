@@ -7,7 +7,7 @@ import pytest
 from medrcube.build import readers
 from medrcube.build.regions.rasterize import rasterise
 from medrcube.errors import ReadError
-from medrcube.facts import Case, Skip, State
+from medrcube.facts import Case, LabelState, Skip
 from medrcube.sources.registry import find_sources
 
 SOURCES = find_sources()
@@ -43,7 +43,7 @@ def test_the_middle_of_the_longest_run_with_one_type_stands_for_a_patient(tree):
     root = tree("rsna-ich", "stage-2")
     shown = {}
     for case in _cases("rsna-ich", "stage-2", root):
-        present = {label.value for label in case.labels if label.state is State.PRESENT}
+        present = {label.value for label in case.labels if label.state is LabelState.PRESENT}
         height = readers.read(case.images[0]).affine[2, 3]
         shown[case.patient[-1]] = (round(height / 5), present)
     assert shown == {
@@ -96,10 +96,10 @@ def test_two_films_of_one_person_share_the_patient(tree):
 @pytest.mark.parametrize(
     ("film", "states"),
     [
-        ("CHNCXR_0001_0", [State.PRESENT]),
+        ("CHNCXR_0001_0", [LabelState.PRESENT]),
         ("CHNCXR_0003_0", []),  # 64 days old
-        ("CHNCXR_0004_0", [State.UNKNOWN]),  # the reading names a disease
-        ("CHNCXR_0328_1", [State.PRESENT]),
+        ("CHNCXR_0004_0", [LabelState.UNKNOWN]),  # the reading names a disease
+        ("CHNCXR_0328_1", [LabelState.PRESENT]),
         ("CHNCXR_0329_1", []),  # 16 months old
     ],
 )

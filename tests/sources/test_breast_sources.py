@@ -8,11 +8,11 @@ import openpyxl
 import pytest
 
 from medrcube.errors import SourceError
-from medrcube.facts import Case, Skip, State
+from medrcube.facts import Case, LabelState, Skip
 from medrcube.sources.registry import find_sources
 
 SOURCES = find_sources()
-UNKNOWN, PRESENT, ABSENT = State.UNKNOWN, State.PRESENT, State.ABSENT
+UNKNOWN, PRESENT, ABSENT = LabelState.UNKNOWN, LabelState.PRESENT, LabelState.ABSENT
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import pytest
 
-from medrcube.facts import Case, State
+from medrcube.facts import Case, LabelState
 from medrcube.sources.registry import find_sources
 
 pytestmark = pytest.mark.real
@@ -27,12 +27,12 @@ def test_a_score_counts_where_senior_and_junior_lie_within_two(films):
         for key in ("16724_1_1.jpg", "kjr-21-e24-g001-l-a.jpg")
     }
     assert states == {
-        "16724_1_1.jpg": State.PRESENT,  # 10 and 10
-        "kjr-21-e24-g001-l-a.jpg": State.UNKNOWN,  # 11 and 8
+        "16724_1_1.jpg": LabelState.PRESENT,  # 10 and 10
+        "kjr-21-e24-g001-l-a.jpg": LabelState.UNKNOWN,  # 11 and 8
     }
 
 
 def test_a_zone_that_the_readers_grade_apart_is_unknown(films):
     labels = films["public-16724_1_1.jpg"].labels
     grades = {label.state for label in labels if label.field == "zone_f"}  # 1 and 3
-    assert grades == {State.UNKNOWN}
+    assert grades == {LabelState.UNKNOWN}

@@ -1,7 +1,7 @@
 import pytest
 
 from medrcube.errors import CardError
-from medrcube.facts import Absence, Basis, FactKind, Grade, Scope, Visible
+from medrcube.facts import Absence, Basis, FactKind, Grade, Scope, Visibility
 from medrcube.sources._framework.card import load_card
 
 FIELD = """
@@ -55,7 +55,7 @@ basis = { reason = "A swab decided.", evidence = "https://example.org/swab" }
 visible = { reason = "Some films are normal.", evidence = "Radiology 2020;295:715" }
 """
     field = load_card(card_file(toy_card + FIELD + reasons)).fields["finding"]
-    assert (field.basis, field.visible) == (Basis.LABORATORY, Visible.PARTLY)
+    assert (field.basis, field.visible) == (Basis.LABORATORY, Visibility.PARTLY)
     assert field.reasons["basis"].reason == "A swab decided."
     assert field.reasons["visible"].evidence == "Radiology 2020;295:715"
 

@@ -1,38 +1,40 @@
 import pytest
 
 from medrcube.errors import SourceError
-from medrcube.facts import State
+from medrcube.facts import LabelState
 from medrcube.sources._formats.chexpert_labels import (
     COLUMNS,
-    Reading,
-    agreed,
-    labels_of,
+    StudyLabels,
+    case_labels,
+    consensus,
     read_states,
 )
-from medrcube.sources._formats.tables.tables import Row
+from medrcube.sources._formats.tables.tables import TableRow
 
 
 def row(opacity="Lung Opacity", **cells):
     values = dict.fromkeys((*COLUMNS, opacity), "")
-    return Row(values | {name.replace("_", " "): cell for name, cell in cells.items()}, "t.csv", 7)
+    return TableRow(
+        values | {name.replace("_", " "): cell for name, cell in cells.items()}, "t.csv", 7
+    )
 
 
 def reading(**states):
-    return Reading(place="t.csv:7", states=states)
+    return StudyLabels(place="t.csv:7", states=states)
 
 
 def test_a_zero_is_absent_a_minus_one_unknown_and_a_blank_says_nothing():
     states = read_states(row(Edema="1.0", Fracture="0.0", Pneumonia="-1.0", Cardiomegaly="")).states
     assert states == {
-        "Edema": State.PRESENT,
-        "Fracture": State.ABSENT,
-        "Pneumonia": State.UNKNOWN,
+        "Edema": LabelState.PRESENT,
+        "Fracture": LabelState.ABSENT,
+        "Pneumonia": LabelState.UNKNOWN,
     }
 
 
 def test_airspace_opacity_is_lung_opacity_under_another_name():
     found = read_states(row(opacity="Airspace Opacity", Airspace_Opacity="1"))
-    assert found.states == {"Lung Opacity": State.PRESENT}
+    assert found.states == {"Lung Opacity": LabelState.PRESENT}
 
 
 def test_a_table_with_neither_name_of_lung_opacity_is_refused():
@@ -46,23 +48,31 @@ def test_any_other_cell_is_refused():
 
 
 def test_labelers_count_only_where_they_agree():
-    one = reading(Edema=State.PRESENT, Fracture=State.ABSENT, Pneumothorax=State.PRESENT)
-    other = reading(Edema=State.PRESENT, Fracture=State.ABSENT, Pneumothorax=State.ABSENT)
-    assert agreed(one, other).states == {
-        "Edema": State.PRESENT,
-        "Fracture": State.ABSENT,
-        "Pneumothorax": State.UNKNOWN,
+    one = reading(
+        Edema=LabelState.PRESENT, Fracture=LabelState.ABSENT, Pneumothorax=LabelState.PRESENT
+    )
+    other = reading(
+        Edema=LabelState.PRESENT, Fracture=LabelState.ABSENT, Pneumothorax=LabelState.ABSENT
+    )
+    assert consensus(one, other).states == {
+        "Edema": LabelState.PRESENT,
+        "Fracture": LabelState.ABSENT,
+        "Pneumothorax": LabelState.UNKNOWN,
     }
 
 
 def test_what_one_labeler_alone_says_is_unknown():
-    assert agreed(reading(Edema=State.ABSENT), reading()).states == {"Edema": State.UNKNOWN}
+    assert consensus(reading(Edema=LabelState.ABSENT), reading()).states == {
+        "Edema": LabelState.UNKNOWN
+    }
 
 
 def test_no_finding_answers_both_questions_and_pneumonia_that_of_diseases():
-    labels = labels_of(reading(**{"No Finding": State.PRESENT, "Pneumonia": State.ABSENT}))
+    labels = case_labels(
+        reading(**{"No Finding": LabelState.PRESENT, "Pneumonia": LabelState.ABSENT})
+    )
     assert [(label.field, label.value, label.state) for label in labels] == [
-        ("finding", "No Finding", State.PRESENT),
-        ("disease", "No Finding", State.PRESENT),
-        ("disease", "Pneumonia", State.ABSENT),
+        ("finding", "No Finding", LabelState.PRESENT),
+        ("disease", "No Finding", LabelState.PRESENT),
+        ("disease", "Pneumonia", LabelState.ABSENT),
     ]

@@ -3,8 +3,11 @@
 import pytest
 
 from medrcube.sources._framework.card import load_card
-from medrcube.sources._framework.card_parts.claims import admitted, too_wide
-from medrcube.sources._framework.card_parts.fields import gaps
+from medrcube.sources._framework.card_parts.claims import (
+    overclaimed_slices,
+    visibility_contradictions,
+)
+from medrcube.sources._framework.card_parts.fields import missing_lines
 
 FIELD = """
 [[field]]
@@ -31,12 +34,12 @@ PARTLY = 'visible = "partly"\nabsence'
 
 @pytest.fixture
 def faults(tmp_path, toy_card, reasoned):
-    def find(*parts, modality="MRI", check=admitted):
+    def find(*parts, modality="MRI", check=visibility_contradictions):
         path = tmp_path / "card.toml"
         text = reasoned(toy_card.replace('"MRI"', f'"{modality}"') + "".join(parts))
         path.write_text(text)
         card = load_card(path)
-        return list(check(card) if check is too_wide else check(card, text))
+        return list(check(card) if check is overclaimed_slices else check(card, text))
 
     return find
 
@@ -123,7 +126,7 @@ def test_one_slice_never_shows_a_study_whatever_the_card_says(
     faults, modality, scope, visible, fails
 ):
     field = FIELD.replace("absence", f'scope = "{scope}"\nvisible = "{visible}"\nabsence')
-    assert bool(faults(field, modality=modality, check=too_wide)) is fails
+    assert bool(faults(field, modality=modality, check=overclaimed_slices)) is fails
 
 
 def reasons(*keys):
@@ -151,4 +154,4 @@ WHOLE = {"basis": "image", "visible": "yes", "absence": "silent"}
     ],
 )
 def test_what_a_field_lacks_is_named_as_it_is_to_be_written(entry, missing):
-    assert [line.partition(" = ")[0] for line in gaps(entry)] == missing
+    assert [line.partition(" = ")[0] for line in missing_lines(entry)] == missing

@@ -8,7 +8,7 @@ import pytest
 
 from medrcube.errors import RowError, TableError
 from medrcube.sources._formats.tables.contents import read_text
-from medrcube.sources._formats.tables.notices import noticed
+from medrcube.sources._formats.tables.notices import collect_notices
 from medrcube.sources._formats.tables.tables import read_csv
 
 BLANKS = b"id,label\n" + b" " * (48 << 20)
@@ -42,7 +42,7 @@ def test_packed_table_that_would_exhaust_the_memory_is_refused_before_it_is_unpa
 def _rows(tmp_path, text):
     path = tmp_path / "train.csv"
     path.write_text(text)
-    with noticed() as notices:
+    with collect_notices() as notices:
         rows = read_csv(path, columns=("id", "label"))
     return rows, [it.reason for it in notices]
 

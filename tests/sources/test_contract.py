@@ -19,10 +19,13 @@ from medrcube.console.progress import Reporter
 from medrcube.facts import BAD_ROW, Case, Grade, MaskFile, Skip
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._formats.report_text.phrases import FILE_NAME
-from medrcube.sources._framework.card_parts.claims import admitted, too_wide
-from medrcube.sources._framework.contract import concept_of, opened_beside
-from medrcube.sources._framework.layout import verify
-from medrcube.sources._framework.raw_tree.raw_tree import compile_glob, walk
+from medrcube.sources._framework.card_parts.claims import (
+    overclaimed_slices,
+    visibility_contradictions,
+)
+from medrcube.sources._framework.contract import concept_of, undeclared_files
+from medrcube.sources._framework.layout import inspect_copy
+from medrcube.sources._framework.raw_tree.raw_tree import compile_glob, walk_files
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 from medrcube.workspace import BuildSettings, Workspace
@@ -98,7 +101,7 @@ def _build(root, source_id, raw, engine=ONE):
 
 @each_layout
 def test_its_fixture_has_the_layout_that_it_claims(source, layout, fixture_tree):
-    report = verify(source.card, fixture_tree(source.id, layout))
+    report = inspect_copy(source.card, fixture_tree(source.id, layout))
     assert report.fits
     assert report.layout == layout
     assert report.seconds < 5
@@ -117,7 +120,7 @@ def test_an_adapter_finds_files_through_the_tree_alone(name):
 
 @each_layout
 def test_an_adapter_opens_no_file_that_its_card_does_not_name(source, layout, fixture_tree):
-    assert opened_beside(source, fixture_tree(source.id, layout), layout) == []
+    assert undeclared_files(source, fixture_tree(source.id, layout), layout) == []
 
 
 @each_layout
@@ -132,10 +135,10 @@ def test_verify_names_what_is_missing(source, layout, fixture_tree, tmp_path):
     shutil.copytree(fixture_tree(source.id, layout), root)
     glob = next(iter(source.card.layout(layout).expect))
     pattern = compile_glob(glob)
-    for name in list(walk(root)):
+    for name in list(walk_files(root)):
         if pattern.fullmatch(name):
             (root / name).unlink()
-    report = verify(source.card, root)
+    report = inspect_copy(source.card, root)
     assert glob in report.describe() or report.layout != layout
 
 
@@ -221,7 +224,7 @@ def test_every_concept_of_the_card_is_in_the_term_table(source):
 @each_source
 def test_what_a_picture_does_not_show_is_not_asked(source):
     text = (source.folder / "card.toml").read_text(encoding="utf-8")
-    assert [*admitted(source.card, text), *too_wide(source.card)] == []
+    assert [*visibility_contradictions(source.card, text), *overclaimed_slices(source.card)] == []
 
 
 @each_source

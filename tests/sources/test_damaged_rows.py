@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from medrcube.build.questions.case_facts import facts_of_case
-from medrcube.facts import BAD_ROW, Case, State
+from medrcube.facts import BAD_ROW, Case, LabelState
 from medrcube.ontologies.terms import load_terms
-from medrcube.sources._formats.tables.tables import Row
+from medrcube.sources._formats.tables.tables import TableRow
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 from medrcube.sources.registry import find_sources
 
@@ -57,7 +57,7 @@ class Cells:
 @contextmanager
 def reading(change=None, seen=None):
     """Let ``change(table, line, values)`` give the cells of each row, and note what is read."""
-    begin, read = Row.__init__, Row.__getitem__
+    begin, read = TableRow.__init__, TableRow.__getitem__
 
     def start(self, values, table, line, lines=None, **rest):
         begin(self, change(table, line, values) if change else values, table, line, lines, **rest)
@@ -70,8 +70,8 @@ def reading(change=None, seen=None):
         return value
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Row, "__init__", start)
-        patch.setattr(Row, "__getitem__", get)
+        patch.setattr(TableRow, "__init__", start)
+        patch.setattr(TableRow, "__getitem__", get)
         yield
 
 
@@ -225,7 +225,7 @@ def test_a_box_of_nih_without_a_name_takes_the_boxes_of_its_finding_alone(intact
     }
     assert any(kept.values()) == bool(lost)
     assert {key: after[key].regions for key in kept} == kept
-    unknown = {it.value for it in after["00000001_000"].labels if it.state is State.UNKNOWN}
+    unknown = {it.value for it in after["00000001_000"].labels if it.state is LabelState.UNKNOWN}
     assert unknown == (
         {"Infiltration"} if finding == "Infiltrate" else lost or unknown - {"Cardiomegaly"}
     )
@@ -279,8 +279,8 @@ def _statements(case):
     """What a case states; of an open statement nothing is known."""
     labels = {(it.field, it.value, it.state) for it in case.labels}
     marked = {(it.field, it.value, it.shape) for it in case.regions}
-    marked |= {(it.field, it.value, State.PRESENT) for it in case.regions}
-    return {it for it in labels if it[2] is not State.UNKNOWN} | marked
+    marked |= {(it.field, it.value, LabelState.PRESENT) for it in case.regions}
+    return {it for it in labels if it[2] is not LabelState.UNKNOWN} | marked
 
 
 @each_source

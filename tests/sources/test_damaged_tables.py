@@ -6,7 +6,7 @@ import random
 import pytest
 
 from medrcube.errors import SourceError
-from medrcube.facts import BAD_ROW, Case, State
+from medrcube.facts import BAD_ROW, Case, LabelState
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 from medrcube.sources.registry import find_sources
 
@@ -113,8 +113,8 @@ def _states_nothing_new(before, after, place):
     for key, case in after.items():
         if key not in before:
             continue
-        denied = {(it.field, it.value) for it in case.labels if it.state is State.ABSENT}
-        known = {(it.field, it.value) for it in before[key].labels if it.state is State.ABSENT}
+        denied = {(it.field, it.value) for it in case.labels if it.state is LabelState.ABSENT}
+        known = {(it.field, it.value) for it in before[key].labels if it.state is LabelState.ABSENT}
         assert denied <= known, f"{place}: {key} denies {denied - known}"
 
 

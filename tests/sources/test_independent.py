@@ -38,7 +38,7 @@ from medrcube.build.stages.plan import plan_jobs
 from medrcube.build.stages.scan import scan
 from medrcube.console.progress import Reporter
 from medrcube.errors import SourceError
-from medrcube.facts import Grade, State
+from medrcube.facts import Grade, LabelState
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.contract import concept_of
 from medrcube.sources.registry import find_sources
@@ -114,7 +114,7 @@ class Reading:
         marks = [pair for ground in grounds for pair in ground.absent.items()]
         labels = [label for case in cases for label in case.labels]
         return _names(c for c, mark in marks if mark.grade <= Grade.B) | _names(
-            concept_of(card, label) for label in labels if label.state is State.ABSENT
+            concept_of(card, label) for label in labels if label.state is LabelState.ABSENT
         )
 
     def clean(self, case):

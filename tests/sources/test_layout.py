@@ -2,8 +2,8 @@ import pytest
 
 from medrcube.errors import SourceError
 from medrcube.sources._framework.card import load_card
-from medrcube.sources._framework.layout import compare, verify
-from medrcube.sources._framework.raw_tree.raw_tree import RawTree, compile_glob, walk
+from medrcube.sources._framework.layout import compare_layouts, inspect_copy
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree, compile_glob, walk_files
 
 LAYOUTS = """
 [[layout]]
@@ -33,12 +33,12 @@ def tree(tmp_path):
 
 
 def test_a_complete_copy_fits_its_layout(card, tree):
-    report = verify(card, tree("images/a (1).png", "images/a (2).png", "table.csv"))
+    report = inspect_copy(card, tree("images/a (1).png", "images/a (2).png", "table.csv"))
     assert (report.layout, report.fits, report.complete) == ("nested", True, True)
 
 
 def test_a_partial_copy_fits_and_says_what_is_short(card, tree):
-    report = verify(card, tree("images/a (1).png", "table.csv"))
+    report = inspect_copy(card, tree("images/a (1).png", "table.csv"))
     assert report.fits
     assert not report.complete
     assert "1 of 2 images/* (*).png" in report.describe()
@@ -49,7 +49,7 @@ def test_an_optional_part_is_counted_and_not_demanded(tmp_path, toy_card, tree):
     path.write_text(
         toy_card.replace("[case]", f'{LAYOUTS}optional = {{ "table.csv" = "no labels" }}\n\n[case]')
     )
-    report = verify(load_card(path), tree("images/a (1).png", "images/a (2).png"))
+    report = inspect_copy(load_card(path), tree("images/a (1).png", "images/a (2).png"))
     assert (report.layout, report.fits, report.complete) == ("nested", True, False)
     assert "0 of 1 table.csv" in report.describe()
     assert "table.csv is optional and absent: no labels" in report.describe()
@@ -63,11 +63,11 @@ def test_of_layouts_that_fit_alike_the_one_with_the_very_extensions_counts(
         f'[[layout]]\nname = "{it}"\nexpect = {{ "*.{it}" = 2 }}\n\n' for it in ("nii.gz", "nii")
     )
     (tmp_path / "card.toml").write_text(toy_card.replace("[case]", f"{layouts}[case]"))
-    assert verify(load_card(tmp_path / "card.toml"), tree(f"a.{suffix}")).layout == suffix
+    assert inspect_copy(load_card(tmp_path / "card.toml"), tree(f"a.{suffix}")).layout == suffix
 
 
 def test_a_wrong_tree_names_the_nearest_layout_and_what_is_missing(card, tree):
-    report = compare(card, RawTree(tree("images/a (1).png", "images/a (2).png")))
+    report = compare_layouts(card, RawTree(tree("images/a (1).png", "images/a (2).png")))
     assert not report.fits
     assert (report.layout, report.missing) == ("nested", ("table.csv",))
 
@@ -75,12 +75,12 @@ def test_a_wrong_tree_names_the_nearest_layout_and_what_is_missing(card, tree):
 def test_a_file_as_root_is_refused_with_what_was_expected(card, tree):
     root = tree("archive.zip")
     with pytest.raises(SourceError, match="is a file; expected the folder"):
-        verify(card, root / "archive.zip")
+        inspect_copy(card, root / "archive.zip")
 
 
 def test_a_missing_root_is_refused(card, tmp_path):
     with pytest.raises(SourceError, match="does not exist"):
-        verify(card, tmp_path / "nowhere")
+        inspect_copy(card, tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_walk_follows_linked_folders_once_and_ends(tree, tmp_path):
     (elsewhere / "b.png").touch()
     (root / "linked").symlink_to(elsewhere)
     (elsewhere / "back").symlink_to(root)
-    assert list(walk(root)) == ["a.png", "linked/b.png"]
+    assert list(walk_files(root)) == ["a.png", "linked/b.png"]
 
 
 def test_braces_stand_for_either_text(tree):
@@ -124,6 +124,6 @@ def test_a_copy_in_a_form_that_the_card_knows_is_refused_with_the_reason(tmp_pat
     path = tmp_path / "card.toml"
     unfit = '[unfit]\n"slices/*.npy" = "slices without their grey scale: get the volumes"\n'
     path.write_text(toy_card.replace("[case]", f"{LAYOUTS}\n{unfit}\n[case]"))
-    report = verify(load_card(path), tree("slices/1.npy"))
+    report = inspect_copy(load_card(path), tree("slices/1.npy"))
     assert not report.fits
     assert "it holds slices/1.npy: slices without their grey scale" in report.describe()

@@ -8,8 +8,8 @@ import pytest
 
 from medrcube.build.pixels.volume import Volume
 from medrcube.errors import ReadError, SourceError
-from medrcube.facts import Case, Consensus, Scope, Skip, State
-from medrcube.sources._formats.lidc_xml import largest_slice, match, read_reading
+from medrcube.facts import Case, Consensus, LabelState, Scope, Skip
+from medrcube.sources._formats.lidc_xml import largest_slice, match_marks, read_reading
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 from medrcube.sources._synthetic.spreadsheets import write_spreadsheet
 from medrcube.sources.registry import find_sources
@@ -61,7 +61,7 @@ def test_lidc_shows_the_slice_on_which_the_readers_agree_most(made):
     case = next(case for key, case in found.items() if key.startswith("LIDC-IDRI-0001"))
     (folder,) = {path.parent for path in case.files()}
     reading = read_reading(folder / "001.xml")
-    (nodule,) = match(reading.marks, spacing=2, thickness=3)
+    (nodule,) = match_marks(reading.marks, spacing=2, thickness=3)
     region = case.regions[0].shape
     assert {o.slice for r in region.readings for o in r.outlines} == {largest_slice(nodule)}
 
@@ -69,8 +69,8 @@ def test_lidc_shows_the_slice_on_which_the_readers_agree_most(made):
 def test_lidc_leaves_open_what_a_single_reader_chose(made):
     found = scan("lidc-idri", made("lidc-idri", "classic"), "classic")
     case = next(case for key, case in found.items() if key.startswith("LIDC-IDRI-0001"))
-    assert ("malignancy", "5", State.PRESENT) in labels(case)
-    assert ("malignancy", "4", State.UNKNOWN) in labels(case)
+    assert ("malignancy", "5", LabelState.PRESENT) in labels(case)
+    assert ("malignancy", "4", LabelState.UNKNOWN) in labels(case)
 
 
 def test_lidc_shows_several_nodules_for_the_diagnosis_of_a_patient(made):

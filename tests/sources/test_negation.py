@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from medrcube.sources._formats.report_text.negation import (
     PHRASE,
     compile_phrase,
-    mentions,
+    find_mentions,
     words_of_name,
 )
 
@@ -18,7 +18,7 @@ NORMAL = compile_phrase("(x-?ray|radiograph) ... normal")
 
 
 def stances(text, phrase=B_LINES):
-    return [mention.stance.value for mention in mentions(text, phrase)]
+    return [mention.stance.value for mention in find_mentions(text, phrase)]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ WORDS = st.text(alphabet="abcdefghijklmnopqrstuvwxyz ,", max_size=60)
 @given(WORDS, WORDS)
 def test_what_is_kept_of_a_text_is_words_of_the_card(before, after):
     text = f"{before} x-ray {after} normal"
-    for mention in mentions(text, NORMAL):
+    for mention in find_mentions(text, NORMAL):
         assert re.fullmatch(r"(x-?ray|radiograph) \.\.\. normal", mention.words)
 
 

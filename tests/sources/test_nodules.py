@@ -5,12 +5,12 @@ import pytest
 
 from medrcube.sources._formats.lidc_xml import (
     Contour,
-    Mark,
+    NoduleMark,
     Unreadable,
-    is_sound,
+    has_one_mark_per_reader,
     largest_slice,
-    match,
-    rating,
+    match_marks,
+    median_rating,
     read_reading,
 )
 
@@ -52,7 +52,7 @@ def mark(reader, *places, ratings=None, side=10):
     contours = tuple(
         Contour(slice=name, z=z, points=square(x, y, side), hole=False) for name, z, x, y in places
     )
-    return Mark(reader=reader, ratings=ratings or {}, contours=contours)
+    return NoduleMark(reader=reader, ratings=ratings or {}, contours=contours)
 
 
 def test_a_reading_keeps_outlines_with_their_slice_and_place(tmp_path):
@@ -126,38 +126,40 @@ def test_a_cut_file_tells_the_series_where_its_header_is_left(tmp_path, share, s
 
 def test_marks_within_the_slice_thickness_are_one_nodule():
     marks = [mark(0, ("a", 0, 0, 0)), mark(1, ("b", 2.5, 0, 0)), mark(2, ("a", 0, 40, 0))]
-    groups = match(marks, spacing=1, thickness=2.5)
+    groups = match_marks(marks, spacing=1, thickness=2.5)
     assert [[entry.reader for entry in group] for group in groups] == [[0, 1], [2]]
 
 
 def test_distance_in_the_slice_is_measured_in_mm():
     marks = [mark(0, ("a", 0, 0, 0)), mark(1, ("a", 0, 13, 0))]
-    assert len(match(marks, spacing=0.5, thickness=2)) == 1
-    assert len(match(marks, spacing=1, thickness=2)) == 2
+    assert len(match_marks(marks, spacing=0.5, thickness=2)) == 1
+    assert len(match_marks(marks, spacing=1, thickness=2)) == 2
 
 
 def test_marks_are_joined_through_others():
     marks = [mark(0, ("a", 0, 0, 0)), mark(1, ("a", 0, 24, 0)), mark(2, ("a", 0, 12, 0))]
-    assert len(match(marks, spacing=1, thickness=2)) == 1
+    assert len(match_marks(marks, spacing=1, thickness=2)) == 1
 
 
 def test_a_group_of_more_marks_than_readers_is_parted_by_a_smaller_tolerance():
     two = [mark(reader, ("a", 0, x, 0)) for x in (0, 12) for reader in range(4)]
-    groups = match(two, spacing=1, thickness=2.5)
+    groups = match_marks(two, spacing=1, thickness=2.5)
     assert [len(group) for group in groups] == [4, 4]
-    assert all(is_sound(group) for group in groups)
+    assert all(has_one_mark_per_reader(group) for group in groups)
 
 
 def test_two_marks_of_one_reader_make_a_nodule_unsound():
-    (group,) = match([mark(0, ("a", 0, 0, 0)), mark(0, ("a", 0, 11, 0))], spacing=1, thickness=2)
-    assert not is_sound(group)
+    (group,) = match_marks(
+        [mark(0, ("a", 0, 0, 0)), mark(0, ("a", 0, 11, 0))], spacing=1, thickness=2
+    )
+    assert not has_one_mark_per_reader(group)
 
 
 def test_nodules_do_not_depend_on_the_order_of_marks():
     marks = [mark(0, ("a", 0, 0, 0)), mark(1, ("a", 0, 1, 0)), mark(1, ("a", 0, 50, 0))]
-    expected = match(marks, spacing=1, thickness=2)
+    expected = match_marks(marks, spacing=1, thickness=2)
     for order in permutations(marks):
-        assert match(order, spacing=1, thickness=2) == expected
+        assert match_marks(order, spacing=1, thickness=2) == expected
 
 
 def test_a_slice_that_one_reader_alone_marks_is_never_the_largest():
@@ -194,15 +196,15 @@ def test_a_rating_counts_only_where_all_readers_are_close(ratings, median):
         mark(reader, ("a", 0, 0, 0), ratings={} if value is None else {"texture": value})
         for reader, value in enumerate(ratings)
     ]
-    assert rating(marks, "texture") == median
+    assert median_rating(marks, "texture") == median
 
 
 @pytest.mark.real
 def test_a_real_reading_holds_one_nodule_that_all_four_readers_marked(real_raw):
     reading = read_reading(real_raw / "LIDC-IDRI/tcia-lidc-xml/185/069.xml")
-    (group,) = match(reading.marks, spacing=0.703125, thickness=2.5)
+    (group,) = match_marks(reading.marks, spacing=0.703125, thickness=2.5)
     assert [entry.reader for entry in group] == [0, 1, 2, 3]
-    assert rating(group, "malignancy") == 5
+    assert median_rating(group, "malignancy") == 5
 
 
 @pytest.mark.real

@@ -5,7 +5,7 @@ import plistlib
 import pytest
 
 from medrcube.errors import SourceError
-from medrcube.sources._formats.osirix_plist import read_marks
+from medrcube.sources._formats.osirix_plist import read_rois
 
 ROI = {"Name": " Mass ", "NumberOfPoints": 2, "Point_px": ["(10.5, 20)", "(30, 40.25)"]}
 
@@ -15,7 +15,7 @@ def marks_of(tmp_path):
     def read(content):
         path = tmp_path / "20586908.xml"
         path.write_bytes(content if isinstance(content, bytes) else plistlib.dumps(content))
-        return read_marks(path)
+        return read_rois(path)
 
     return read
 
@@ -51,4 +51,4 @@ def test_a_file_that_holds_no_readable_mark_is_named(marks_of, content):
 
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(SourceError, match="is missing"):
-        read_marks(tmp_path / "1.xml")
+        read_rois(tmp_path / "1.xml")

@@ -10,7 +10,7 @@ from medrcube.build.pipeline import build
 from medrcube.build.stages.source_check import check_source
 from medrcube.console.progress import Reporter
 from medrcube.facts import Grade
-from medrcube.files.outside_tables import hold
+from medrcube.files.outside_tables import activate_vocabulary
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import BuildSettings, Workspace
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.untraced
 @pytest.fixture
 def found():
     yield find_sources([OUTSIDE])
-    hold([])
+    activate_vocabulary([])
 
 
 @pytest.mark.parametrize("name", WORDS)

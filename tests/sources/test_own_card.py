@@ -8,8 +8,8 @@ from medrcube.build.stages.plan import plan_jobs
 from medrcube.errors import CardError
 from medrcube.facts import Case, ImageRef
 from medrcube.sources._framework.card import load_card
-from medrcube.sources._framework.card_parts.values import uncommented
-from medrcube.sources._framework.contract import load_source, unasked
+from medrcube.sources._framework.card_parts.values import uncommented_keys
+from medrcube.sources._framework.contract import load_source, unused_card_keys
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources.registry import find_sources
 
@@ -114,7 +114,7 @@ def test_a_mistake_in_what_an_adapter_may_ask_for_is_named(tmp_path, toy_card, o
 def test_a_number_without_a_comment_is_named(toy_card):
     text = ASKED.replace(" # counted", "").replace("[names]\n", "[names]\n# looked at\n")
     keys = {"numbers": ("side_px", "window_hu"), "names": ("stray",)}
-    assert list(uncommented(toy_card + text, keys)) == ["[numbers] side_px"]
+    assert list(uncommented_keys(toy_card + text, keys)) == ["[numbers] side_px"]
 
 
 def test_a_changed_number_reaches_the_adapter_and_its_pictures_at_once(toy_source, toy_card):
@@ -133,6 +133,6 @@ def test_a_changed_number_reaches_the_adapter_and_its_pictures_at_once(toy_sourc
 def test_a_shipped_adapter_asks_for_all_that_its_card_names_and_each_has_its_source(name):
     source = SOURCES[name]
     keys = {"numbers": tuple(source.card.numbers), "names": tuple(source.card.names)}
-    assert unasked(source) == []
+    assert unused_card_keys(source) == []
     text = (source.folder / "card.toml").read_text(encoding="utf-8")
-    assert list(uncommented(text, keys)) == []
+    assert list(uncommented_keys(text, keys)) == []

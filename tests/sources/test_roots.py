@@ -2,7 +2,7 @@ import pytest
 
 from medrcube.errors import SourceError
 from medrcube.sources._framework.card import load_card
-from medrcube.sources._framework.layout import verify
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources._framework.raw_tree.raw_tree import NameIndex, RawTree
 from medrcube.sources._framework.raw_tree.roots import describe_root
 
@@ -42,17 +42,17 @@ COPY = ("images/a.png", "tables/labels.csv")
 )
 def test_a_root_is_found_in_the_folder_given_and_three_levels_below(card, tree, folder):
     root = tree(*(f"{folder}/{name}" if folder else name for name in COPY))
-    assert verify(card, root).root == root / folder
+    assert inspect_copy(card, root).root == root / folder
 
 
 def test_a_root_four_levels_below_is_named_by_nothing(card, tree):
-    assert not verify(card, tree(*(f"a/b/c/d/{name}" for name in COPY))).fits
+    assert not inspect_copy(card, tree(*(f"a/b/c/d/{name}" for name in COPY))).fits
 
 
 @pytest.mark.parametrize("given", ["images", "tables"])
 def test_the_folder_above_is_taken_when_a_layout_names_the_one_given(card, tree, given):
     root = tree(*COPY)
-    report = verify(card, root / given)
+    report = inspect_copy(card, root / given)
     assert (report.fits, report.root) == (True, root)
 
 
@@ -63,23 +63,23 @@ def test_the_folder_above_is_taken_when_one_of_the_alternatives_names_the_one_gi
     layout = '[[layout]]\nname = "loose"\nexpect = { "**/{films/,}*.tif" = 1, "labels.csv" = 1 }\n'
     path.write_text(toy_card.replace("[case]", f"{layout}\n[case]"))
     root = tree("films/a.tif", "labels.csv")
-    assert verify(load_card(path), root / "films").root == root
+    assert inspect_copy(load_card(path), root / "films").root == root
 
 
 def test_the_folder_above_is_not_read_where_no_layout_names_the_one_given(card, tree):
     root = tree(*COPY, "elsewhere/c.png")
-    assert not verify(card, root / "elsewhere").fits
+    assert not inspect_copy(card, root / "elsewhere").fits
 
 
 def test_two_copies_below_are_not_chosen_between(card, tree):
     root = tree(*(f"{home}/{name}" for home in ("first", "second") for name in COPY))
     with pytest.raises(SourceError, match=r"holds 2 copies \(first, second\); expected one: name"):
-        verify(card, root)
+        inspect_copy(card, root)
 
 
 def test_a_copy_of_a_copy_inside_it_is_no_second_copy(card, tree):
     root = tree(*(f"{home}/{name}" for home in ("first", "first/first") for name in COPY))
-    assert verify(card, root).root == root / "first"
+    assert inspect_copy(card, root).root == root / "first"
 
 
 def test_what_was_taken_is_said(tmp_path):
@@ -90,7 +90,7 @@ def test_what_was_taken_is_said(tmp_path):
 
 def test_the_folder_that_comes_nearer_and_what_it_lacks_are_named(card, tree):
     root = tree("archive/images/a.png", "notes.txt")
-    told = verify(card, root).describe()
+    told = inspect_copy(card, root).describe()
     assert f"{root / 'archive'} comes nearer: it lacks tables/labels.csv of layout 'only'" in told
 
 
@@ -99,7 +99,7 @@ def test_the_parent_is_taken_where_the_missing_tables_lie_in_it(toy_card, tree, 
     text = toy_card.replace("[case]", layout).replace('"*.png"', '"flat/*.png"')
     (tmp_path / "card.toml").write_text(text)
     root = tree("films/a.png", "labels.csv")
-    assert verify(load_card(tmp_path / "card.toml"), root / "films").root == root
+    assert inspect_copy(load_card(tmp_path / "card.toml"), root / "films").root == root
 
 
 def test_the_parent_that_holds_what_is_missing_is_named(toy_card, tree, tmp_path):
@@ -109,7 +109,7 @@ def test_the_parent_that_holds_what_is_missing_is_named(toy_card, tree, tmp_path
     )
     (tmp_path / "card.toml").write_text(text.replace('"*.png"', '"flat/*.png"'))
     root = tree("films/a.png", "tables/labels.csv")
-    told = verify(load_card(tmp_path / "card.toml"), root / "films").describe()
+    told = inspect_copy(load_card(tmp_path / "card.toml"), root / "films").describe()
     assert f"what is missing lies in {root}: give that folder" in told
 
 
@@ -125,18 +125,19 @@ def test_a_packed_archive_is_named_with_the_command_that_unpacks_it(card, tree, 
     root = tree(archive, "tables/labels.csv")
     assert (
         f"is still packed: unpack with  {command.format(root=root)}"
-        in verify(card, root).describe()
+        in inspect_copy(card, root).describe()
     )
 
 
 def test_a_packed_table_is_no_archive(card, tree):
     assert (
-        "still packed" not in verify(card, tree("labels.csv.zip", "tables/labels.csv")).describe()
+        "still packed"
+        not in inspect_copy(card, tree("labels.csv.zip", "tables/labels.csv")).describe()
     )
 
 
 def test_an_unknown_tree_is_told_by_what_it_holds(card, tree):
-    told = verify(card, tree("a.xml", "b.xml", "c.pdf")).describe()
+    told = inspect_copy(card, tree("a.xml", "b.xml", "c.pdf")).describe()
     assert (
         "no file that a layout names (such as images/*.png); it holds 2 of .xml, 1 of .pdf" in told
     )
@@ -149,9 +150,9 @@ def test_one_of_several_parts_is_enough_and_none_is_named_whole(toy_card, tmp_pa
     )
     (tmp_path / "card.toml").write_text(text)
     card = load_card(tmp_path / "card.toml")
-    assert verify(card, tree("b/1.png")).fits
+    assert inspect_copy(card, tree("b/1.png")).fits
     (tmp_path / "data" / "b" / "1.png").unlink()
-    assert verify(card, tree("c.txt")).missing == ("a/*.png", "b/*.png")
+    assert inspect_copy(card, tree("c.txt")).missing == ("a/*.png", "b/*.png")
 
 
 LITTER = (

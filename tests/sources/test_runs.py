@@ -1,7 +1,12 @@
 import pytest
 
 from medrcube.errors import SourceError
-from medrcube.sources._formats.run_length import coco_runs, connected, joined, relative_runs
+from medrcube.sources._formats.run_length import (
+    coco_runs,
+    connected_pieces,
+    merge_runs,
+    relative_runs,
+)
 
 
 def test_each_start_counts_from_the_end_of_the_run_before():
@@ -52,20 +57,20 @@ def test_a_damaged_coco_code_is_refused(text):
 
 def test_runs_that_touch_across_columns_are_one_piece():
     """Columns of 5: a corner joins the first two, the third run stands apart."""
-    assert connected(((0, 2), (7, 2), (20, 1)), 5) == (((0, 2), (7, 2)), ((20, 1),))
+    assert connected_pieces(((0, 2), (7, 2), (20, 1)), 5) == (((0, 2), (7, 2)), ((20, 1),))
 
 
 def test_a_run_around_the_foot_of_a_column_is_parted_there():
     """Rows 4 of one column and 0 of the next are neighbours in the code, not in the picture."""
-    assert connected(((4, 2),), 5) == (((4, 1),), ((5, 1),))
+    assert connected_pieces(((4, 2),), 5) == (((4, 1),), ((5, 1),))
 
 
 def test_pieces_that_meet_later_become_one():
     """Two arms of a U, joined in the last column."""
-    assert len(connected(((0, 1), (4, 1), (5, 1), (9, 1), (10, 5)), 5)) == 1
+    assert len(connected_pieces(((0, 1), (4, 1), (5, 1), (9, 1), (10, 5)), 5)) == 1
 
 
 def test_joined_codes_mark_what_any_of_them_marks():
     codes = [((2, 3), (10, 2)), ((4, 4),), ((12, 1),)]
-    assert joined(codes) == ((2, 6), (10, 3))
-    assert joined([]) == ()
+    assert merge_runs(codes) == ((2, 6), (10, 3))
+    assert merge_runs([]) == ()

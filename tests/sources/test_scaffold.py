@@ -10,9 +10,9 @@ from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
 from medrcube.console.progress import Reporter
 from medrcube.errors import MedrcubeError, SourceError
-from medrcube.facts import Case, Skip, State
+from medrcube.facts import Case, LabelState, Skip
 from medrcube.sources._framework.contract import load_source
-from medrcube.sources._framework.layout import verify
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources._framework.raw_tree.survey import survey
 from medrcube.sources._framework.scaffold import new_source
 from medrcube.sources._synthetic.any_format import write_example, write_example_mask
@@ -67,7 +67,7 @@ def made(tmp_path, tree):
 @each_tree
 def test_the_layout_fits_the_tree_that_it_was_made_of(made):
     source, root = made
-    report = verify(source.card, root)
+    report = inspect_copy(source.card, root)
     assert report.complete
     assert source.folder.name == "my_source"
 
@@ -125,7 +125,7 @@ def test_a_zero_is_not_taken_for_absence(made):
     source, root = made
     cases = [entry for entry in source.scan(root, "files") if isinstance(entry, Case)]
     states = {label.state for case in cases for label in case.labels if label.field == "finding"}
-    assert states == {State.PRESENT, State.UNKNOWN}
+    assert states == {LabelState.PRESENT, LabelState.UNKNOWN}
 
 
 @pytest.mark.parametrize("tree", ["table"])

@@ -6,12 +6,12 @@ from zipfile import ZipFile
 import pytest
 
 from medrcube.errors import RowError, SourceError
-from medrcube.facts import BAD_ROW, Case, State
-from medrcube.sources._formats.tables.rows import by_name, unless_bad
+from medrcube.facts import BAD_ROW, Case, LabelState
+from medrcube.sources._formats.tables.rows import cases_or_skip, group_by_name
 from medrcube.sources._formats.tables.tables import (
-    Row,
+    TableRow,
     find_table,
-    natural,
+    natural_key,
     read_csv,
     read_key_values,
     read_text,
@@ -80,7 +80,7 @@ def test_key_values_keep_what_follows_the_first_colon(tmp_path):
 
 def test_natural_order_puts_two_before_ten():
     names = [Path(f"{n}.mat") for n in (10, 2, 1)]
-    assert sorted(names, key=natural) == [Path("1.mat"), Path("2.mat"), Path("10.mat")]
+    assert sorted(names, key=natural_key) == [Path("1.mat"), Path("2.mat"), Path("10.mat")]
 
 
 def test_a_gzip_table_reads_like_the_plain_one(table, tmp_path):
@@ -174,7 +174,7 @@ def test_a_cell_that_is_no_number_names_its_place(table):
 
 @pytest.mark.parametrize(("cell", "number"), [("4", 4), ("4.0", 4), ("-7.00", -7)])
 def test_a_whole_number_that_was_saved_again_is_the_same_number(cell, number):
-    assert Row({"n": cell}, "t.csv", 3).integer("n") == number
+    assert TableRow({"n": cell}, "t.csv", 3).integer("n") == number
 
 
 @pytest.mark.parametrize(
@@ -183,14 +183,14 @@ def test_a_whole_number_that_was_saved_again_is_the_same_number(cell, number):
 )
 def test_what_is_no_whole_number_names_table_row_and_column(cell, shown):
     with pytest.raises(RowError, match=rf"t\.csv:3 n={re.escape(shown)}: expected a whole number"):
-        Row({"n": cell}, "t.csv", 3).integer("n")
+        TableRow({"n": cell}, "t.csv", 3).integer("n")
 
 
 def test_a_flag_that_was_saved_again_is_the_same_flag_and_a_blank_is_none():
-    states = {"1": State.PRESENT, "0": State.ABSENT}
-    assert Row({"n": "1.0"}, "t.csv", 3).state("n", states) is State.PRESENT
+    states = {"1": LabelState.PRESENT, "0": LabelState.ABSENT}
+    assert TableRow({"n": "1.0"}, "t.csv", 3).state("n", states) is LabelState.PRESENT
     with pytest.raises(RowError, match="expected one of '1', '0'"):
-        Row({"n": ""}, "t.csv", 3).state("n", states)
+        TableRow({"n": ""}, "t.csv", 3).state("n", states)
 
 
 def test_a_bad_row_sets_aside_the_whole_case_that_it_speaks_of():
@@ -198,7 +198,7 @@ def test_a_bad_row_sets_aside_the_whole_case_that_it_speaks_of():
         yield Case(key="x", images=())
         raise RowError("t.csv:3 n=nan: expected a number")
 
-    (skip,) = unless_bad(make, key="x")
+    (skip,) = cases_or_skip(make, key="x")
     assert (skip.key, skip.code, skip.reason) == ("x", BAD_ROW, "t.csv:3 n=nan: expected a number")
 
 
@@ -207,7 +207,7 @@ def test_a_table_that_is_missing_is_more_than_a_bad_row():
         raise SourceError("t.csv: the table is missing")
 
     with pytest.raises(SourceError, match="missing"):
-        list(unless_bad(make, key="x"))
+        list(cases_or_skip(make, key="x"))
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
@@ -237,6 +237,6 @@ def test_name_with_a_byte_that_is_no_text_leaves_absences_open(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b"image,finding\nf\xe9,mass\nf2,mass\n")
     rows = read_csv(path, columns=("image", "finding"))
-    named, (skip,) = by_name(rows, "image", opens=("finding",), about="finding")
+    named, (skip,) = group_by_name(rows, "image", opens=("finding",), about="finding")
     assert list(named) == ["f2"]
     assert (skip.opens, skip.opens_value) == (("finding",), "mass")

@@ -9,8 +9,8 @@ import pytest
 
 from medrcube.errors import TableError
 from medrcube.facts import BAD_ROW, Case, Skip
-from medrcube.sources._formats.tables.redaction import quoted, told, told_by_code
-from medrcube.sources._formats.tables.tables import Row, read_csv
+from medrcube.sources._formats.tables.redaction import redact_cell, redact_exception, redact_reason
+from medrcube.sources._formats.tables.tables import TableRow, read_csv
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 from medrcube.sources.registry import find_sources
 
@@ -24,14 +24,14 @@ def test_identifier_in_a_shifted_cell_stands_in_no_reason(source, tmp_path, monk
     layout = source.card.layouts[0].name
     source.build_fixture(tmp_path, layout)
     tree, columns = RawTree(tmp_path), set()
-    begin, read = Row.__init__, Row.__getitem__
+    begin, read = TableRow.__init__, TableRow.__getitem__
 
     def note(self, column):
         columns.add((self.table, column))
         return read(self, column)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Row, "__getitem__", note)
+        patch.setattr(TableRow, "__getitem__", note)
         list(source.scan(tree, layout))
 
     def start(cell, words, self, values, table, line, lines=None, **rest):
@@ -42,7 +42,7 @@ def test_identifier_in_a_shifted_cell_stands_in_no_reason(source, tmp_path, monk
     for cell in sorted(columns):
         with monkeypatch.context() as patch:
             words = iter(WORDS)  # in a row each; a value that many people share is a label
-            patch.setattr(Row, "__init__", functools.partialmethod(_swap, start, cell, words))
+            patch.setattr(TableRow, "__init__", functools.partialmethod(_swap, start, cell, words))
             found = list(source.scan(tree, layout))
         for it in found:
             for word in () if isinstance(it, Case) else WORDS:
@@ -65,8 +65,8 @@ def _swap(self, start, cell, words, *values, **named):
 )
 def test_word_that_may_identify_somebody_is_told_by_its_shape(reason, shown):
     skip = Skip(key="x", reason=reason, code=BAD_ROW)
-    assert told(skip, ["files/p10/s50414267/a.jpg"]).reason.startswith(shown) or (
-        shown in told(skip, ["files/p10/s50414267/a.jpg"]).reason
+    assert redact_reason(skip, ["files/p10/s50414267/a.jpg"]).reason.startswith(shown) or (
+        shown in redact_reason(skip, ["files/p10/s50414267/a.jpg"]).reason
     )
 
 
@@ -89,13 +89,13 @@ def test_word_that_may_identify_somebody_is_told_by_its_shape(reason, shown):
     ],
 )
 def test_cell_is_shown_only_where_it_cannot_be_personal(cell, shown):
-    assert quoted(cell, ("Lateral", "AP erect")) == shown
+    assert redact_cell(cell, ("Lateral", "AP erect")) == shown
 
 
 def test_fault_of_code_shows_no_cell_that_python_quotes():
     with pytest.raises(ValueError, match="Muller") as fault:
         int("Muller Anna")
-    assert told_by_code(fault.value).endswith("base 10: (like Xxxxxx Xxxx)")
+    assert redact_exception(fault.value).endswith("base 10: (like Xxxxxx Xxxx)")
 
 
 @pytest.mark.parametrize(("patients", "shown"), [(2, "(like XXXXXXX)"), (3, "OBLIQUE")])

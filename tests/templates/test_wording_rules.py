@@ -8,10 +8,10 @@ from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.questions.question_wording import own_names, wording_values
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import FactKind, Scope
-from medrcube.ontologies.distractor_safety import Ground
-from medrcube.ontologies.item_rules import ERROR, Draft, lint
+from medrcube.ontologies.distractor_safety import CaseFacts
+from medrcube.ontologies.item_rules import ERROR, ItemText, lint
 from medrcube.ontologies.relations import load_relations
-from medrcube.ontologies.target_phrases import target
+from medrcube.ontologies.target_phrases import target_phrase
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Anatomy, Modality, Task
@@ -44,7 +44,9 @@ def asked(task, key, group, anatomy, modality, *, scope=Scope.IMAGE, artefact="c
     sample = replace(
         Sample(**BLANK), anatomy=anatomy, modality=modality, frames="0", artefact=artefact
     )
-    ground = Ground(present={}, absent={}, unknown=frozenset(), anatomy=anatomy, modality=modality)
+    ground = CaseFacts(
+        present={}, absent={}, unknown=frozenset(), anatomy=anatomy, modality=modality
+    )
     return QuestionCandidate(
         task=task, sample=sample, field="f", key=key, scope=scope, ground=ground, group=group
     )
@@ -53,7 +55,7 @@ def asked(task, key, group, anatomy, modality, *, scope=Scope.IMAGE, artefact="c
 def errors(query, labels, *, ranks=()):
     """Errors of every wording with each of the labels as the key."""
     shown = own_names(labels, TERMS)
-    draft = Draft(
+    draft = ItemText(
         question="",
         options=tuple(shown[label].text for label in labels),
         key=0,
@@ -123,7 +125,7 @@ NUMBERED = [
 def test_no_wording_breaks_a_rule_with_boxes_or_frames(task, artefact, word, label):
     query = asked(task, label, None, Anatomy.HEART, Modality.MRI, artefact=artefact)
     values = wording_values(query, TERMS, RELATIONS)
-    draft = Draft(
+    draft = ItemText(
         question="",
         options=(f"{word} 1", f"{word} 2"),
         key=0,
@@ -132,5 +134,5 @@ def test_no_wording_breaks_a_rule_with_boxes_or_frames(task, artefact, word, lab
     )
     for name in wording_names(query.task):
         question = render_question(query.task, name, **values)
-        assert target(TERMS[label]) in question
+        assert target_phrase(TERMS[label]) in question
         assert not [it for it in lint(replace(draft, question=question)) if it.level == ERROR]

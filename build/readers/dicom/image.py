@@ -48,7 +48,7 @@ from medrcube.build.readers.read_errors import (
     unsupported,
 )
 from medrcube.errors import ReadError
-from medrcube.sources._formats.quiet_pydicom import discreet
+from medrcube.sources._formats.quiet_pydicom import silent_pydicom
 
 GREY = ("MONOCHROME1", "MONOCHROME2")
 COLOUR = ("RGB", "YBR_FULL", "YBR_FULL_422", "YBR_ICT", "YBR_RCT")
@@ -71,7 +71,7 @@ _LOSSY_JPEG = (JPEGBaseline8Bit, JPEGExtended12Bit)
 AS_SHOWN = PixelSemantics(windows=((128.0, 256.0),))
 
 
-@discreet()
+@silent_pydicom()
 def read(path: Path, frame: int | None = None, member: str | None = None) -> Volume:  # noqa: ARG001
     """Read one file; frames of a multi-frame file are decoded when they are asked for.
 
@@ -132,7 +132,7 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
     )
 
 
-@discreet()
+@silent_pydicom()
 def modality_of(path: Path) -> str:
     """What kind of object a DICOM file is, such as ``CT``, ``SEG`` or ``RTSTRUCT``.
 
@@ -190,7 +190,7 @@ class _Frames(LazySlices):
         return (picture * slope + intercept).astype(np.float32)
 
 
-@discreet()
+@silent_pydicom()
 def open_header(path: Path, tags: tuple[str, ...] = TAGS) -> Dataset:
     """Named elements of a file with a picture, after a check that the pixel data are whole.
 
@@ -304,7 +304,7 @@ def _check_pixel_data(path: Path, file: BinaryIO, header: Dataset) -> None:
         raise truncated(path, "its pixel data end early")
 
 
-@discreet()
+@silent_pydicom()
 def decode_frame(path: Path, header: Dataset, k: int) -> Array:
     """Frame ``k`` as stored, or as RGB in uint8.
 

@@ -30,7 +30,7 @@ from medrcube.build.readers.read_errors import (
 )
 from medrcube.build.regions.region_mask import Mask
 from medrcube.errors import ReadError
-from medrcube.sources._formats.quiet_pydicom import discreet
+from medrcube.sources._formats.quiet_pydicom import silent_pydicom
 
 _TAGS = (
     "Modality",
@@ -74,7 +74,7 @@ class _Segmentation:
     frames: tuple[_Frame, ...]
 
 
-@discreet()
+@silent_pydicom()
 def read(path: Path, values: Collection[int], volume: Volume) -> Mask:
     """Pixels of some segments, on the stored grid of the image.
 

@@ -32,7 +32,7 @@ from medrcube.build.readers.dicom.image import (
 )
 from medrcube.build.readers.read_errors import check_frame, unreadable, unsupported
 from medrcube.errors import ReadError
-from medrcube.sources._formats.quiet_pydicom import discreet
+from medrcube.sources._formats.quiet_pydicom import silent_pydicom
 
 # Slices closer than this, in mm, are copies of one slice.
 _SAME_PLACE = 0.01
@@ -147,7 +147,7 @@ class _Stack(LazySlices):
         return picture
 
 
-@discreet()
+@silent_pydicom()
 def _open(path: Path) -> _Slice:
     header = open_header(path)
     if int(header.get("NumberOfFrames") or 1) > 1:

@@ -20,7 +20,7 @@ from medrcube.build.readers.read_errors import check_frame_of_reference, unsuppo
 from medrcube.build.regions import polygon_fill
 from medrcube.build.regions.region_mask import Mask
 from medrcube.errors import ReadError
-from medrcube.sources._formats.quiet_pydicom import discreet
+from medrcube.sources._formats.quiet_pydicom import silent_pydicom
 
 _TAGS = ["FrameOfReferenceUID", "StructureSetROISequence", "ROIContourSequence"]
 _CLOSED = ("CLOSED_PLANAR", "CLOSEDPLANAR_XOR")
@@ -48,7 +48,7 @@ class _Roi:
     loops: tuple[_Loop, ...]
 
 
-@discreet()
+@silent_pydicom()
 def read(path: Path, name: str | None, volume: Volume) -> Mask:
     """Pixels inside the lines of one ROI, on the stored grid of the image.
 

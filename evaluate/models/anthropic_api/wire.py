@@ -9,7 +9,7 @@ from typing import Any
 
 from medrcube.evaluate.models.openai_api.request_body import PLACE, Body, insert_images
 from medrcube.evaluate.models.protocol import Json, Reply, TransientError
-from medrcube.model_endpoint import one_line
+from medrcube.model_endpoint import printable_line
 
 __all__ = ["MessageTurn", "messages_body", "read_message"]
 
@@ -127,4 +127,4 @@ def _usage(found: object) -> dict[str, int]:
 
 
 def _malformed(data: str) -> TransientError:
-    return TransientError(f"reply is no message: {one_line(data[:2000])}", code="malformed")
+    return TransientError(f"reply is no message: {printable_line(data[:2000])}", code="malformed")

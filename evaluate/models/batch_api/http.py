@@ -12,7 +12,7 @@ from typing import Any
 from medrcube.errors import MissingExtraError, ModelError
 from medrcube.evaluate.models.endpoint_errors import Sender, read_problem
 from medrcube.evaluate.models.protocol import RejectedError, TransientError
-from medrcube.model_endpoint import one_line, retry_after
+from medrcube.model_endpoint import printable_line, retry_after
 
 try:
     import httpx2
@@ -108,7 +108,7 @@ class BatchHttp:
             raise self._error(response, data)
         found = _parsed(data)
         if not isinstance(found, dict):
-            text = self._sender.scrub(one_line(data[:2000].decode("utf-8", "replace")))
+            text = self._sender.scrub(printable_line(data[:2000].decode("utf-8", "replace")))
             raise TransientError(f"{path}: answer is no object: {text}", code="malformed")
         return found
 
@@ -126,7 +126,7 @@ class BatchHttp:
 
     def _lost(self, error: httpx2.HTTPError) -> TransientError:
         words = self._sender.scrub(str(error) or type(error).__name__)
-        return TransientError(f"connection failed: {one_line(words)}", code="connection")
+        return TransientError(f"connection failed: {printable_line(words)}", code="connection")
 
 
 async def file_parts(file: Path, head: bytes = b"", tail: bytes = b"") -> AsyncIterator[bytes]:
@@ -147,7 +147,7 @@ def safe_id(found: object) -> str:
         TransientError: it is none.
     """
     if not isinstance(found, str) or not re.fullmatch(r"[\w-][\w.-]{0,199}", found):
-        raise TransientError(f"an id is {one_line(repr(found), 80)}", code="malformed")
+        raise TransientError(f"an id is {printable_line(repr(found), 80)}", code="malformed")
     return found
 
 

@@ -10,7 +10,7 @@ from medrcube.errors import ModelError
 from medrcube.evaluate.models.endpoint_errors import Sender, read_problem
 from medrcube.evaluate.models.openai_api.reply import filtered_reply
 from medrcube.evaluate.models.protocol import AnswerError, RejectedError, Reply, TransientError
-from medrcube.model_endpoint import one_line
+from medrcube.model_endpoint import printable_line
 
 __all__ = ["line_of", "question_error", "reply_or_error", "unfinished"]
 
@@ -52,4 +52,4 @@ def question_error(
 def unfinished(code: str, words: object) -> TransientError:
     """The error of a question that the provider did not come to; it is asked again."""
     named = words if isinstance(words, str) and words else "the batch ended before this question"
-    return TransientError(one_line(f"{code}: {named}"), code=code)
+    return TransientError(printable_line(f"{code}: {named}"), code=code)

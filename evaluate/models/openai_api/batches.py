@@ -30,7 +30,7 @@ from medrcube.evaluate.models.batch_api.result_lines import (
 from medrcube.evaluate.models.openai_api.model import OpenAIModel
 from medrcube.evaluate.models.openai_api.providers import is_azure
 from medrcube.evaluate.models.protocol import AnswerError, ModelRequest, Reply
-from medrcube.model_endpoint import one_line
+from medrcube.model_endpoint import printable_line
 
 __all__ = ["OpenAIBatches"]
 
@@ -121,7 +121,7 @@ class OpenAIBatches:
             errors = found.get("errors")
             first = _objects(errors.get("data") if isinstance(errors, dict) else None)[:1]
             error: Mapping[str, Any] = first[0] if first else {}
-            void = one_line(str(error.get("message") or "the provider does not say why"), 500)
+            void = printable_line(str(error.get("message") or "the provider does not say why"), 500)
             crowded = error.get("code") == "token_limit_exceeded"
         return BatchState(
             status=status,

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from medrcube.evaluate.models.protocol import Reply, TransientError
-from medrcube.model_endpoint import one_line
+from medrcube.model_endpoint import printable_line
 
 _ENDS = {
     "length": "length",
@@ -164,5 +164,5 @@ def _log_sum(values: list[float]) -> float:
 
 
 def _malformed(data: str) -> TransientError:
-    found = one_line(data[:2000])
+    found = printable_line(data[:2000])
     return TransientError(f"reply is no chat completion: {found}", code="malformed")

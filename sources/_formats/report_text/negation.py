@@ -27,7 +27,7 @@ PHRASE = rf"\^?{_PART}(?: \.\.\. {_PART})*\$?"
 sentence. There is no wildcard, so that what matched holds nothing but words of the card."""
 
 
-class Stance(StrEnum):
+class Assertion(StrEnum):
     """What a text does with a phrase."""
 
     AFFIRMED = "affirmed"
@@ -36,11 +36,11 @@ class Stance(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class PhraseMention:
     """One place where a text uses a phrase: the words that matched, and what it does with them."""
 
     words: str
-    stance: Stance
+    stance: Assertion
 
 
 def _any(*cues: str) -> re.Pattern[str]:
@@ -108,7 +108,7 @@ def compile_phrase(phrase: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![A-Za-z0-9]){gap.join(parts)}(?![A-Za-z0-9])", re.IGNORECASE)
 
 
-def mentions(text: str, phrase: re.Pattern[str]) -> Iterator[Mention]:
+def find_mentions(text: str, phrase: re.Pattern[str]) -> Iterator[PhraseMention]:
     """Every place where a text uses a phrase of ``compile_phrase``; accents make no difference."""
     plain = "".join(
         it for it in unicodedata.normalize("NFKD", text) if not unicodedata.combining(it)
@@ -118,7 +118,7 @@ def mentions(text: str, phrase: re.Pattern[str]) -> Iterator[Mention]:
             ahead = _NO_CUE.sub(" ", _ahead(sentence, found))
             behind = _NO_CUE.sub(" ", sentence[found.end() :])
             words = " ... ".join(found.groups())
-            yield Mention(words.lower(), _stance(_last_clause(ahead), _first_clause(behind)))
+            yield PhraseMention(words.lower(), _stance(_last_clause(ahead), _first_clause(behind)))
 
 
 def words_of_name(stem: str) -> str:
@@ -127,16 +127,16 @@ def words_of_name(stem: str) -> str:
     return " ".join(re.sub(r"[_+.,()\[\]]+", " ", parted).split())
 
 
-def _stance(ahead: str, behind: str) -> Stance:
+def _stance(ahead: str, behind: str) -> Assertion:
     doubted = _distance(_DOUBTS_AHEAD, ahead) is not None or _near_behind(_DOUBTS_BEHIND, behind)
     if doubted or re.match(r"\W*\?", behind):
-        return Stance.OPEN
+        return Assertion.OPEN
     if _near_behind(_DENIES_BEHIND, behind):
-        return Stance.DENIED
+        return Assertion.DENIED
     distance = _distance(_DENIES_AHEAD, ahead)
     if distance is None:
-        return Stance.AFFIRMED
-    return Stance.DENIED if distance <= REACH else Stance.OPEN
+        return Assertion.AFFIRMED
+    return Assertion.DENIED if distance <= REACH else Assertion.OPEN
 
 
 def _ahead(sentence: str, found: re.Match[str]) -> str:

@@ -40,7 +40,7 @@ class FreeText:
     evidence: str
 
 
-def free_text(table: TomlTable, concepts: Mapping[str, tuple[str, ...]]) -> FreeText:
+def parse_free_text(table: TomlTable, concepts: Mapping[str, tuple[str, ...]]) -> FreeText:
     """Read one ``[[text]]``.
 
     Args:

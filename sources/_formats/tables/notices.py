@@ -8,13 +8,13 @@ from contextvars import ContextVar
 
 from medrcube.facts import Skip
 
-__all__ = ["notice", "noticed"]
+__all__ = ["add_notice", "collect_notices"]
 
 _noticed: ContextVar[list[Skip] | None] = ContextVar("noticed", default=None)
 
 
 @contextmanager
-def noticed() -> Iterator[list[Skip]]:
+def collect_notices() -> Iterator[list[Skip]]:
     """Gather every notice that is given meanwhile."""
     gathered: list[Skip] = []
     before = _noticed.set(gathered)
@@ -24,7 +24,7 @@ def noticed() -> Iterator[list[Skip]]:
         _noticed.reset(before)
 
 
-def notice(skip: Skip) -> None:
+def add_notice(skip: Skip) -> None:
     """Tell whoever gathers; a reader on its own tells nobody."""
     gathered = _noticed.get()
     if gathered is not None and skip not in gathered:

@@ -15,14 +15,14 @@ from dataclasses import replace
 from medrcube.facts import Case, Skip
 
 __all__ = [
-    "place_of",
-    "quoted",
-    "quoted_evidence",
-    "shape_of",
-    "told",
-    "told_by_code",
-    "told_name",
-    "words_of",
+    "cell_shape",
+    "evidence_place",
+    "redact_cell",
+    "redact_evidence",
+    "redact_exception",
+    "redact_name",
+    "redact_reason",
+    "words_in",
 ]
 
 _WORD = re.compile(r"[^\s=:,;'\"()\[\]{}|/<>]+")
@@ -45,17 +45,17 @@ _PAIR = re.compile(r"([^\W\d_]{2,})(?=,? +([^\W\d_]{2,}))")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
-def quoted(cell: str, known: Iterable[str] = ()) -> str:
+def redact_cell(cell: str, known: Iterable[str] = ()) -> str:
     """A cell as a reason may show it.
 
     Args:
         cell: as it stands in the table.
         known: values that its column may hold.
     """
-    return cell if _is_impersonal(cell, known) else shape_of(cell)
+    return cell if _is_impersonal(cell, known) else cell_shape(cell)
 
 
-def shape_of(cell: str) -> str:
+def cell_shape(cell: str) -> str:
     """What a cell looks like: letters are ``x``, digits ``9``, and signs stay."""
     shape = "".join(map(_sign, cell[:_LONGEST]))
     if len(cell) > _LONGEST:
@@ -63,13 +63,13 @@ def shape_of(cell: str) -> str:
     return f"(like {shape})"
 
 
-def quoted_evidence(evidence: str, known: Iterable[str] = ()) -> str:
-    """Where a label stands, and the cell there as ``quoted`` gives it."""
+def redact_evidence(evidence: str, known: Iterable[str] = ()) -> str:
+    """Where a label stands, and the cell there as ``redact_cell`` gives it."""
     place, sign, cell = evidence.partition("=")
-    return place + sign + quoted(cell, known)
+    return place + sign + redact_cell(cell, known)
 
 
-def told_name(name: str, familiar: Collection[str]) -> str:
+def redact_name(name: str, familiar: Collection[str]) -> str:
     """What a table calls a picture that no file of the copy bears, as a list may show it.
 
     Where the column of names holds a person's, each part of the path that reads like one is told
@@ -77,27 +77,27 @@ def told_name(name: str, familiar: Collection[str]) -> str:
 
     Args:
         name: key of a case, or the path that its file would have.
-        familiar: words of ``words_of`` that names of this source are made of.
+        familiar: words of ``words_in`` that names of this source are made of.
     """
     return "/".join(
-        shape_of(part) if _is_of_a_person(part, familiar) else part for part in name.split("/")
+        cell_shape(part) if _is_of_a_person(part, familiar) else part for part in name.split("/")
     )
 
 
-def words_of(texts: Iterable[str]) -> frozenset[str]:
+def words_in(texts: Iterable[str]) -> frozenset[str]:
     """Every word of some texts, in one case."""
     return frozenset(word.casefold() for text in texts for word in _LETTERS.findall(text))
 
 
-def place_of(evidence: str) -> str:
+def evidence_place(evidence: str) -> str:
     """Where a label stands, without the cell: ``train.csv:123 Edema`` of ``... Edema=-1``."""
     return evidence.partition("=")[0]
 
 
-def told(found: Case | Skip, names: Iterable[str]) -> Case | Skip:
+def redact_reason(found: Case | Skip, names: Iterable[str]) -> Case | Skip:
     """A ``Skip`` whose reason shows no word that may identify somebody.
 
-    A second gate behind ``quoted``, for what an adapter writes itself: a word of five or more
+    A second gate behind ``redact_cell``, for what an adapter writes itself: a word of five or more
     digits is replaced by its shape. Its own key, and the names of files of the copy, are no
     secret; see ``build/stages/privacy_check.py``.
 
@@ -113,14 +113,14 @@ def told(found: Case | Skip, names: Iterable[str]) -> Case | Skip:
     return replace(
         found,
         reason=_WORD.sub(
-            lambda it: shape_of(it[0]) if _is_suspect(it, reason, known) else it[0], reason
+            lambda it: cell_shape(it[0]) if _is_suspect(it, reason, known) else it[0], reason
         ),
     )
 
 
-def told_by_code(error: Exception) -> str:
+def redact_exception(error: Exception) -> str:
     """A fault of code, without the values that Python quotes in it."""
-    return f"{type(error).__name__}: {_QUOTED.sub(lambda it: quoted(it[0][1:-1]), str(error))}"
+    return f"{type(error).__name__}: {_QUOTED.sub(lambda it: redact_cell(it[0][1:-1]), str(error))}"
 
 
 def _sign(character: str) -> str:

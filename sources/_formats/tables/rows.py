@@ -8,10 +8,10 @@ from pathlib import Path
 
 from medrcube.errors import RowError, TableError
 from medrcube.facts import BAD_ROW, Case, Skip
-from medrcube.sources._formats.tables.tables import Row
+from medrcube.sources._formats.tables.tables import TableRow
 
 
-def unless_bad(
+def cases_or_skip(
     make: Callable[[], Iterable[Case | Skip]], *, key: str, paths: tuple[Path, ...] = ()
 ) -> Iterator[Case | Skip]:
     """What ``make`` gives; or, where a row cannot be used, a ``Skip`` that says which and why.
@@ -25,7 +25,7 @@ def unless_bad(
         yield Skip(key=key, reason=str(error), paths=paths, code=BAD_ROW)
 
 
-def unnamed(row: Row, column: str, what: str = "picture") -> Skip | None:
+def skip_if_unnamed(row: TableRow, column: str, what: str = "picture") -> Skip | None:
     """What is said of a row that names no picture, or ``None``; its files are nobody's.
 
     Its name is blank, no text, or lost in a row that breaks off.
@@ -43,7 +43,7 @@ OLDER_EDITION = "older-edition"
 """Code of a table that cannot be used, while an older edition of it beside it can."""
 
 
-def unread(error: TableError, older: Path | None = None) -> Skip:
+def skip_unusable_table(error: TableError, older: Path | None = None) -> Skip:
     """What is said of a table that cannot be used, where a copy could do without it as well.
 
     Args:
@@ -75,9 +75,9 @@ def check_no_finding(place: str, named: Collection[str]) -> None:
         )
 
 
-def by_name(
-    rows: Iterable[Row], column: str, *, opens: tuple[str, ...] = (), about: str = ""
-) -> tuple[dict[str, list[Row]], list[Skip]]:
+def group_by_name(
+    rows: Iterable[TableRow], column: str, *, opens: tuple[str, ...] = (), about: str = ""
+) -> tuple[dict[str, list[TableRow]], list[Skip]]:
     """Rows of a table in which several speak of one picture, by the name of the picture.
 
     Args:
@@ -90,10 +90,10 @@ def by_name(
     Returns:
         The rows of each name, in order of their first, and a ``Skip`` for each without a name.
     """
-    named: dict[str, list[Row]] = {}
+    named: dict[str, list[TableRow]] = {}
     skips: list[Skip] = []
     for row in rows:
-        skip = unnamed(row, column)
+        skip = skip_if_unnamed(row, column)
         if skip is None:
             named.setdefault(row[column], []).append(row)
             if row.fault and opens:  # rows of other pictures may be lost behind it
@@ -108,7 +108,7 @@ def by_name(
     return named, skips
 
 
-def _about(row: Row, about: str) -> str:
+def _about(row: TableRow, about: str) -> str:
     """The value that a row is about; empty where it may be any."""
     try:
         return row[about] if about else ""

@@ -17,7 +17,7 @@ from zipfile import BadZipFile, ZipFile
 
 from medrcube.errors import TableError
 from medrcube.sources._formats.tables.contents import check_archive, read_content
-from medrcube.sources._formats.tables.tables import Row, name_cells, read_rows, require_columns
+from medrcube.sources._formats.tables.tables import TableRow, name_cells, read_rows, require_columns
 
 Cells = tuple[str, ...]
 
@@ -29,7 +29,7 @@ def read_sheet(
     sheet: str | None = None,
     header: int = 1,
     data: int | None = None,
-) -> list[Row]:
+) -> list[TableRow]:
     """Read the rows of a sheet by column name; rows without any text are left out.
 
     Args:
@@ -48,7 +48,7 @@ def read_sheet(
     require_columns(path, names, columns)
     first = header + 1 if data is None else data
     return [
-        Row(name_cells(names, row), path.name, line)
+        TableRow(name_cells(names, row), path.name, line)
         for line, row in enumerate(cells[first - 1 :], first)
         if any(cell.strip() for cell in row)
     ]

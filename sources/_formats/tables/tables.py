@@ -15,19 +15,19 @@ from pathlib import Path
 from typing import TypeVar
 
 from medrcube.errors import RowError, SourceError, TableError
-from medrcube.facts import BAD_ROW, Label, MaskFile, Region, Skip, State, Words
-from medrcube.names import harmless, is_odd
+from medrcube.facts import BAD_ROW, Label, LabelState, MaskFile, Region, Skip, Words
+from medrcube.names import escape_controls, has_raw_bytes
 from medrcube.sources._formats.tables.contents import read_text, read_text_of_case
 from medrcube.sources._formats.tables.delimited import Record, delimiter_of, records_of
-from medrcube.sources._formats.tables.notices import notice
-from medrcube.sources._formats.tables.redaction import quoted
-from medrcube.sources._framework.card_parts.fields import unsaved
+from medrcube.sources._formats.tables.notices import add_notice
+from medrcube.sources._formats.tables.redaction import redact_cell
+from medrcube.sources._framework.card_parts.fields import strip_float_suffix
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 Meaning = TypeVar("Meaning")
 
 
-class Row(Mapping[str, str]):
+class TableRow(Mapping[str, str]):
     """One row of a table: values by column name, stripped, and the place where it stands."""
 
     __slots__ = ("_lines", "_lost", "_values", "ended", "fault", "line", "table")
@@ -72,7 +72,7 @@ class Row(Mapping[str, str]):
         if column in self._lost:
             raise RowError(f"{self.place} {column}: {self.fault}; get the table again")
         cell = self._values[column]
-        if is_odd(cell):
+        if has_raw_bytes(cell):
             raise RowError(
                 f"{self.quote(column)}: holds a byte that is not text in the encoding of the "
                 "table; get the table again, or save it as UTF-8"
@@ -97,7 +97,7 @@ class Row(Mapping[str, str]):
     def cite(self, column: str) -> str:
         """Evidence for a label, such as ``train.csv:123 Edema=-1``."""
         line = self._lines.get(column, self.line)
-        return f"{self.table}:{line} {column}={harmless(self._values[column])}"
+        return f"{self.table}:{line} {column}={escape_controls(self._values[column])}"
 
     def quote(self, column: str, known: Iterable[str] = ()) -> str:
         """Place and cell as a reason may show them: a cell that may be personal by its shape.
@@ -107,7 +107,8 @@ class Row(Mapping[str, str]):
             known: values that may stand there.
         """
         line = self._lines.get(column, self.line)
-        return f"{self.table}:{line} {column}={quoted(harmless(self._values[column]), known)}"
+        cell = redact_cell(escape_controls(self._values[column]), known)
+        return f"{self.table}:{line} {column}={cell}"
 
     def name(self, column: str) -> str:
         """What a column names: a picture, a patient, a series.
@@ -125,7 +126,7 @@ class Row(Mapping[str, str]):
         *,
         field: str,
         value: str | None = None,
-        state: State = State.PRESENT,
+        state: LabelState = LabelState.PRESENT,
     ) -> Label:
         """The statement of a column; ``value`` replaces the cell where that holds several."""
         stated = self[column] if value is None else value
@@ -156,7 +157,7 @@ class Row(Mapping[str, str]):
             raise RowError(f"{self.quote(column)}: expected a number")
         return number
 
-    def state(self, column: str, states: Mapping[str, State]) -> State:
+    def state(self, column: str, states: Mapping[str, LabelState]) -> LabelState:
         """What the source says of the label that a column stands for.
 
         Args:
@@ -203,7 +204,7 @@ def read_csv(
     columns: Iterable[str],
     encoding: str = "utf-8-sig",
     comment: str = "",
-) -> list[Row]:
+) -> list[TableRow]:
     """Read a delimited table, quoted line breaks included; its header tells the delimiter.
 
     Args:
@@ -225,7 +226,7 @@ def iter_csv(
     columns: Iterable[str],
     encoding: str = "utf-8-sig",
     comment: str = "",
-) -> Iterator[Row]:
+) -> Iterator[TableRow]:
     """The rows of ``read_csv`` one at a time, for tables of hundreds of thousands of rows.
 
     Raises:
@@ -246,8 +247,8 @@ def iter_csv(
             continue
         empty, line = False, record.line + skipped
         if record.fault:
-            notice(_cut(path, line, record))
-        yield Row(
+            add_notice(_cut(path, line, record))
+        yield TableRow(
             name_cells(header, record.cells),
             path.name,
             line,
@@ -275,18 +276,18 @@ def find_table(root: RawTree, part: str) -> Path:
     Raises:
         SourceError: there is none.
     """
-    found = seek_table(root, part)
+    found = find_optional_table(root, part)
     if found is None:
         raise SourceError(f"{root}: holds no table of the part {part!r}; the card expects it there")
     return found
 
 
-def seek_table(root: RawTree, part: str) -> Path | None:
+def find_optional_table(root: RawTree, part: str) -> Path | None:
     """A table as ``find_table`` finds it, which a copy may lack."""
     return next(iter(root.part(part)), None)
 
 
-def read_key_values(path: Path, *, keys: Iterable[str], encoding: str = "utf-8-sig") -> Row:
+def read_key_values(path: Path, *, keys: Iterable[str], encoding: str = "utf-8-sig") -> TableRow:
     """Read a file of ``Key: value`` lines without sections.
 
     Raises:
@@ -303,17 +304,17 @@ def read_key_values(path: Path, *, keys: Iterable[str], encoding: str = "utf-8-s
             continue
         if values.setdefault(name, value) != value:
             raise RowError(
-                f"{place}:{number} {quoted(name, keys)}={quoted(value)}: line {lines[name]} says "
-                f"{quoted(values[name])!r}; expected one value for each key"
+                f"{place}:{number} {redact_cell(name, keys)}={redact_cell(value)}: line "
+                f"{lines[name]} says {redact_cell(values[name])!r}; expected one value for each key"
             )
         lines.setdefault(name, number)
     missing = [key for key in keys if key not in values]
     if missing:
         raise RowError(
             f"{place}: {' and '.join(map(repr, missing))} is missing (keys: "
-            f"{', '.join(quoted(name, keys) for name in values)}); get the file again"
+            f"{', '.join(redact_cell(name, keys) for name in values)}); get the file again"
         )
-    return Row(values, place, 1, lines)
+    return TableRow(values, place, 1, lines)
 
 
 def name_cells(header: Sequence[str], cells: Sequence[str]) -> dict[str, str]:
@@ -347,12 +348,12 @@ def require_columns(path: Path, header: Sequence[str], columns: Iterable[str]) -
             )
 
 
-def parts_of(file: Path) -> tuple[Path, ...]:
+def companion_files(file: Path) -> tuple[Path, ...]:
     """Files that hold the pixels of a header file: the ``.raw`` beside an ``.mhd``."""
     return (file.with_suffix(".raw"),) if file.suffix == ".mhd" else ()
 
 
-def label_map(
+def label_map_regions(
     file: Path, values: Iterable[int], *, field: str, image: int = 0
 ) -> tuple[Region, ...]:
     """One region for every value of a mask file in which each pixel names its structure."""
@@ -360,7 +361,7 @@ def label_map(
         Region(
             field=field,
             value=str(value),
-            shape=MaskFile(paths=(file,), values=(value,), parts=parts_of(file)),
+            shape=MaskFile(paths=(file,), values=(value,), parts=companion_files(file)),
             evidence=f"{file.name}={value}",
             image=image,
         )
@@ -379,7 +380,7 @@ def may_redistribute(licence: str) -> bool:
     return free and "ND" not in words
 
 
-def natural(path: Path) -> tuple[object, ...]:
+def natural_key(path: Path) -> tuple[object, ...]:
     """Sort key that puts ``2.mat`` before ``10.mat`` and is the same on every platform."""
     parts = re.split(r"(\d+)", path.as_posix())
     return tuple((int(part), "") if part.isdigit() else (-1, part) for part in parts)
@@ -388,7 +389,7 @@ def natural(path: Path) -> tuple[object, ...]:
 def _told_header(header: Sequence[str], columns: Sequence[str]) -> str:
     """Names of columns; or, where none is as expected, shapes: it may be a row of a person."""
     named = _is_header(header, columns)
-    return ", ".join(harmless(it) if named else quoted(it, columns) for it in header)
+    return ", ".join(escape_controls(it) if named else redact_cell(it, columns) for it in header)
 
 
 def _is_header(header: Sequence[str], columns: Sequence[str]) -> bool:
@@ -407,4 +408,4 @@ def _as_published(cell: str) -> str:
     """A cell before a program saved the table again: ``nan`` stands for blank, ``4.0`` for 4."""
     if len(cell) == 3 and cell.lower() == "nan":
         return ""
-    return unsaved(cell) if cell.endswith("0") else cell
+    return strip_float_suffix(cell) if cell.endswith("0") else cell

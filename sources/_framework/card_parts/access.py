@@ -74,7 +74,7 @@ class Access:
         return " ".join(told)
 
 
-def access(table: TomlTable) -> Access:
+def parse_access(table: TomlTable) -> Access:
     """Read ``[access]``.
 
     Raises:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from medrcube.facts import Scope, Visible
+from medrcube.facts import Scope, Visibility
 from medrcube.sources._framework.card import Card
-from medrcube.sources._framework.card_parts.fields import Field
+from medrcube.sources._framework.card_parts.fields import CardField
 from medrcube.taxonomy import Modality
 
 _UNSEEN = re.compile(
@@ -26,7 +26,7 @@ _UNSEEN = re.compile(
 _QUOTED = re.compile(r"'''.*?'''|\"(?:\\.|[^\"\\])*\"|'[^']*'")
 
 
-def admitted(card: Card, text: str) -> Iterator[str]:
+def visibility_contradictions(card: Card, text: str) -> Iterator[str]:
     """Where notes admit that something cannot be seen, while all that they speak of is asked.
 
     A comment in a ``[[field]]`` speaks of that field, a quirk of its ``fields``; anything else of
@@ -48,7 +48,7 @@ def admitted(card: Card, text: str) -> Iterator[str]:
             yield from _asked_all_the_same(card, (field.name,), f"the reason {why.reason!r}")
 
 
-def too_wide(card: Card) -> Iterator[str]:
+def overclaimed_slices(card: Card) -> Iterator[str]:
     """Fields about more than a slice that the slice is said to show all the same.
 
     ``shows`` says that a statement about a study may be asked of its picture; it does not say
@@ -58,7 +58,7 @@ def too_wide(card: Card) -> Iterator[str]:
         return
     for field in card.fields.values():
         wide = field.scope > Scope.IMAGE and field.scope is not Scope.BREAST
-        if wide and field.visible is Visible.YES:
+        if wide and field.visible is Visibility.YES:
             yield (
                 f"field {field.name!r} is about a {field.scope.name.lower()}, of which one slice "
                 'is shown: set visible = "partly" or "no"'
@@ -68,7 +68,7 @@ def too_wide(card: Card) -> Iterator[str]:
 def _asked_all_the_same(card: Card, names: tuple[str, ...], words: str) -> Iterator[str]:
     about = [card.fields[name] for name in names] or _stated(card)
     hidden = {name for quirk in card.quirks if quirk.action == "unseen" for name in quirk.fields}
-    marked = [it.visible is not Visible.YES or it.name in hidden for it in about]
+    marked = [it.visible is not Visibility.YES or it.name in hidden for it in about]
     if about and not (all(marked) if names else any(marked)):
         subject = ", ".join(it.name for it in about)
         yield (
@@ -77,7 +77,7 @@ def _asked_all_the_same(card: Card, names: tuple[str, ...], words: str) -> Itera
         )
 
 
-def _stated(card: Card) -> list[Field]:
+def _stated(card: Card) -> list[CardField]:
     return [field for field in card.fields.values() if field.concepts()]
 
 

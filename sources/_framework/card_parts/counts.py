@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from medrcube.files.toml_reader import TomlTable
 
-SHOWN = ("clean", "outline", "boxes", "numbered")
+IMAGE_KINDS = ("clean", "outline", "boxes", "numbered")
 """Kinds of picture that answers are counted on, as in ``build.samples``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Count:
+class AnswerCount:
     """Pictures of the complete data set by what a field says of them.
 
     Attributes:
@@ -34,7 +34,7 @@ class Count:
     evidence: str
 
 
-def count(table: TomlTable, concepts: Mapping[str, tuple[str, ...]]) -> Count:
+def parse_count(table: TomlTable, concepts: Mapping[str, tuple[str, ...]]) -> AnswerCount:
     """Read one ``[[count]]``.
 
     Args:
@@ -50,9 +50,9 @@ def count(table: TomlTable, concepts: Mapping[str, tuple[str, ...]]) -> Count:
     for concept in {*pictures, *beside, *(it for names in beside.values() for it in names)}:
         if concept not in concepts[field]:
             table.fail("pictures", f"concepts of {field!r}: {', '.join(concepts[field])}", concept)
-    return Count(
+    return AnswerCount(
         field=field,
-        shown=table.text("shown", default="clean", choices=SHOWN),
+        shown=table.text("shown", default="clean", choices=IMAGE_KINDS),
         pictures=pictures,
         beside=beside,
         reason=table.text("reason"),

@@ -9,7 +9,7 @@ from medrcube.facts import Case
 from medrcube.files.toml_reader import TomlTable
 from medrcube.regions import Consensus, Polygons, Rectangle, Shape
 
-__all__ = ["DrawnIn", "framed", "parse_drawn_in"]
+__all__ = ["DrawnIn", "parse_drawn_in", "with_frame"]
 
 
 Kind = TypeVar("Kind", bound=Shape)
@@ -45,7 +45,7 @@ def parse_drawn_in(table: TomlTable) -> DrawnIn:
     )
 
 
-def framed(drawn_in: DrawnIn, case: Case) -> Case:
+def with_frame(drawn_in: DrawnIn, case: Case) -> Case:
     """A case whose boxes and outlines know the frame of the card, unless they have another."""
     return replace(
         case,

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from medrcube.facts import Absence, Basis, FactKind, Grade, Scope, Visible
+from medrcube.facts import Absence, Basis, FactKind, Grade, Scope, Visibility
 from medrcube.files.toml_reader import TomlTable
 
-REASONED = ("basis", "visible", "absence", "stated")
+REASON_KEYS = ("basis", "visible", "absence", "stated")
 """Keys of a field that a reason with its source can stand behind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
+class CitedReason:
     """Why something is as the card says.
 
     Attributes:
@@ -49,7 +49,7 @@ class Larger:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Band:
+class ValueBand:
     """A range ``[low, high)`` of a numeric raw value and its concept; empty when not used."""
 
     low: float
@@ -58,7 +58,7 @@ class Band:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
+class CardField:
     """One kind of statement that a source makes.
 
     Attributes:
@@ -92,11 +92,11 @@ class Field:
     whole: bool
     group: str | None
     values: Mapping[str, str]
-    bands: tuple[Band, ...]
+    bands: tuple[ValueBand, ...]
     constant: str | None
     basis: Basis
-    visible: Visible
-    reasons: Mapping[str, Reason]
+    visible: Visibility
+    reasons: Mapping[str, CitedReason]
     larger: Larger | None
     rests_on: str
 
@@ -112,7 +112,7 @@ class Field:
                 if band.low <= number < band.high:
                     return band.concept or None
             raise KeyError(raw)
-        return self.values[raw if raw in self.values else unsaved(raw)] or None
+        return self.values[raw if raw in self.values else strip_float_suffix(raw)] or None
 
     def concepts(self) -> tuple[str, ...]:
         """All concepts that the field can state, in card order, without repeats."""
@@ -122,17 +122,17 @@ class Field:
         return tuple(dict.fromkeys(name for name in named if name))
 
 
-def unsaved(value: str) -> str:
+def strip_float_suffix(value: str) -> str:
     """A whole number as it stood before a program saved it again as ``4.0``; other values as is."""
     return re.sub(r"(?<=\d)\.0+$", "", value) if re.fullmatch(r"-?\d+\.0+", value) else value
 
 
-def gaps(entry: Mapping[str, Any]) -> Iterator[str]:
+def missing_lines(entry: Mapping[str, Any]) -> Iterator[str]:
     """Lines that a ``[[field]]`` lacks before it may be asked about, as they stand in TOML."""
     if "basis" not in entry:
         yield f"basis = {_one_of(it.value for it in Basis)}"
     if "visible" not in entry:
-        yield f"visible = {_one_of(it.name.lower() for it in reversed(Visible))}"
+        yield f"visible = {_one_of(it.name.lower() for it in reversed(Visibility))}"
     needed = ["basis", "visible"]
     if entry.get("absence") in (Absence.READER, Absence.IMPLIED):
         needed.append("absence")
@@ -147,10 +147,10 @@ def _one_of(names: Iterable[str]) -> str:
     return " | ".join(f'"{name}"' for name in names)
 
 
-def parse_field(table: TomlTable) -> Field:
+def parse_field(table: TomlTable) -> CardField:
     """Read one ``[[field]]``; errors name the key and what was expected there."""
     bands = tuple(
-        Band(
+        ValueBand(
             low=entry.number("from"),
             high=entry.number("to"),
             concept=entry.text("concept", empty=True),
@@ -164,7 +164,7 @@ def parse_field(table: TomlTable) -> Field:
         expected = "exactly one of values (or same), bands or constant"
         table.fail("values", expected, "none or several")
     absence = table.choice("absence", Absence)
-    return Field(
+    return CardField(
         name=table.text("name", pattern=r"[a-z][a-z0-9_]*"),
         columns=table.texts("columns", default=()),
         kind=table.choice("kind", FactKind),
@@ -177,7 +177,7 @@ def parse_field(table: TomlTable) -> Field:
         bands=bands,
         constant=constant,
         basis=table.choice("basis", Basis),
-        visible=table.choice("visible", Visible),
+        visible=table.choice("visible", Visibility),
         reasons=_reasons(table.table("reasons")),
         larger=_larger(table.table("larger"), values) if table.has("larger") else None,
         rests_on=table.text("rests_on", default=""),
@@ -194,11 +194,11 @@ def _larger(table: TomlTable, values: Mapping[str, str]) -> Larger:
     )
 
 
-def _reasons(table: TomlTable) -> Mapping[str, Reason]:
-    given = {key: table.table(key) for key in REASONED if table.has(key)}
+def _reasons(table: TomlTable) -> Mapping[str, CitedReason]:
+    given = {key: table.table(key) for key in REASON_KEYS if table.has(key)}
     return {key: parse_reason(entry) for key, entry in given.items()}
 
 
-def parse_reason(table: TomlTable) -> Reason:
+def parse_reason(table: TomlTable) -> CitedReason:
     """Read why something holds, and what shows it."""
-    return Reason(reason=table.text("reason"), evidence=table.text("evidence"))
+    return CitedReason(reason=table.text("reason"), evidence=table.text("evidence"))

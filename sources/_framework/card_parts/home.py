@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from medrcube.files.toml_reader import TomlTable
-from medrcube.release_format.tree import leaves
+from medrcube.release_format.tree import leaves_folder
 
 IDS = {
     "zenodo": r"[0-9]+",
@@ -92,7 +92,7 @@ def _file(table: TomlTable, kind: str) -> HomeFile:
         into=table.text("into", default="", empty=True),
     )
     for key, path in (("name", file.name), ("into", file.into or ".")):
-        if leaves(path):
+        if leaves_folder(path):
             table.fail(key, "a path below the folder of the copy", path)
     if bool(file.url) != (kind == "https"):
         table.fail("url", "an address, with a home of kind 'https' alone", file.url)

@@ -27,7 +27,7 @@ __all__ = [
     "parse_numbers",
     "parse_pattern",
     "parse_patterns",
-    "uncommented",
+    "uncommented_keys",
 ]
 
 TABLES = ("numbers", "names", "patterns")
@@ -76,7 +76,7 @@ def parse_pattern(table: TomlTable, key: str) -> re.Pattern[str]:
     return pattern
 
 
-def uncommented(text: str, keys: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def uncommented_keys(text: str, keys: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """Keys of tables that no comment, on their line or the one above, says the source of.
 
     Args:

@@ -49,7 +49,7 @@ class RawTree:
 
         Args:
             path: the raw root.
-            names: what ``walk(path)`` gives, where it is known already.
+            names: what ``walk_files(path)`` gives, where it is known already.
         """
         self.path = path
         self.names: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class RawTree:
         self._matched: dict[str, _Lazily[str]] = {}
         self._inner: dict[str, RawTree] = {}
         self._parts: dict[str, tuple[str, ...]] = {}
-        self._see(walk(path) if names is None else names)
+        self._see(walk_files(path) if names is None else names)
 
     def __fspath__(self) -> str:
         return os.fspath(self.path)
@@ -184,7 +184,7 @@ class RawTree:
         self.names, self._litter = tuple(kept), tuple(litter)
 
     def _match(self, glob: str) -> Iterator[str]:
-        for one in (glob, *resaved(glob)):
+        for one in (glob, *other_format(glob)):
             found = self._fitting(one)
             first = next(found, None)
             if first is not None:
@@ -203,7 +203,7 @@ class RawTree:
 
     def _likely(self, glob: str) -> Iterable[str]:
         """Names that hold the longest plain text of a glob: the only ones that it can fit."""
-        texts = [_longest_text(one) for one in alternatives(glob)]
+        texts = [_longest_text(one) for one in expand_braces(glob)]
         if not all(texts):
             return self.names
         if len(texts) == 1:
@@ -218,7 +218,7 @@ class RawTree:
 
     def _resaved(self, plain: str) -> str | None:
         """The file that holds what ``plain`` held, in a folder where no file has its extension."""
-        others = [it for it in resaved(plain) if extension(it) in self._formats]
+        others = [it for it in other_format(plain) if extension(it) in self._formats]
         if not others or (plain.rpartition("/")[0], extension(plain)) in self._kinds:
             return None
         return next((it for other in others if (it := self._find(other))), None)
@@ -268,7 +268,7 @@ class RawTree:
         return found
 
 
-def newest(editions: Sequence[Path]) -> Path:
+def newest_edition(editions: Sequence[Path]) -> Path:
     """Of several editions of one table the newest: the last name in order."""
     return max(editions, key=lambda path: path.name)
 
@@ -308,7 +308,7 @@ class NameIndex(Mapping[str, Path]):
             return self._files[asked]
         plain = _plain(asked)
         if plain not in self._plain and extension(plain) not in self._kinds:
-            plain = next((it for it in resaved(plain) if it in self._plain), plain)
+            plain = next((it for it in other_format(plain) if it in self._plain), plain)
         return self._files[self._plain[plain]]
 
     def __iter__(self) -> Iterator[str]:
@@ -326,7 +326,7 @@ class NameIndex(Mapping[str, Path]):
         return frozenset(map(extension, self._plain))
 
 
-def walk(root: Path) -> Iterator[str]:
+def walk_files(root: Path) -> Iterator[str]:
     """Paths of all files below ``root``, relative, with forward slashes, in a fixed order.
 
     Linked folders are followed, each real folder once.
@@ -351,20 +351,20 @@ def compile_glob(glob: str) -> re.Pattern[str]:
     ``{a,b}`` is either of two or more texts. Brackets are letters, not classes: real file names
     hold them. An extension fits in any case, and so does one that stands for the same content.
     """
-    return re.compile("|".join(map(_pattern, alternatives(glob))))
+    return re.compile("|".join(map(_pattern, expand_braces(glob))))
 
 
-def alternatives(glob: str) -> list[str]:
+def expand_braces(glob: str) -> list[str]:
     """The globs without braces that a glob with braces stands for, in order."""
     found = _BRACES.search(glob)
     if found is None:
         return [glob]
     start, end = found.span()
     texts = found[1].split(",")
-    return [it for text in texts for it in alternatives(f"{glob[:start]}{text}{glob[end:]}")]
+    return [it for text in texts for it in expand_braces(f"{glob[:start]}{text}{glob[end:]}")]
 
 
-def resaved(glob: str) -> tuple[str, ...]:
+def other_format(glob: str) -> tuple[str, ...]:
     """The glob or name under which a copy in another format has its files; none where none is."""
     own = extension(glob)
     other = _RESAVED.get(_SAME.get(own, own))

@@ -18,10 +18,10 @@ from medrcube.errors import SourceError
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.raw_tree.raw_tree import (
     RawTree,
-    alternatives,
     compile_glob,
-    resaved,
-    walk,
+    expand_braces,
+    other_format,
+    walk_files,
 )
 
 LEVELS = 3
@@ -34,18 +34,18 @@ _MOST_ABOVE = 500_000
 """A folder above with more files than this beside the one given holds more than one dataset."""
 
 
-Around = Callable[[Path, RawTree, int], RawTree | None]
+ParentLister = Callable[[Path, RawTree, int], RawTree | None]
 """Sees a folder above a tree: the folder, the tree, and the most files that may lie beside it."""
 
 
-def see_around(folder: Path, tree: RawTree, most: int) -> RawTree | None:
+def list_parent(folder: Path, tree: RawTree, most: int) -> RawTree | None:
     """See a folder above a tree; ``None`` where more files lie beside the tree than ``most``."""
     most += len(tree.names) + tree.litter
-    names = list(islice(walk(folder), most + 1))
+    names = list(islice(walk_files(folder), most + 1))
     return RawTree(folder, names) if len(names) <= most else None
 
 
-def find_root(card: Card, tree: RawTree, around: Around = see_around) -> RawTree:
+def find_root(card: Card, tree: RawTree, around: ParentLister = list_parent) -> RawTree:
     """The part of a tree, or the tree around it, that a layout of the card fits.
 
     Args:
@@ -59,9 +59,11 @@ def find_root(card: Card, tree: RawTree, around: Around = see_around) -> RawTree
     Raises:
         SourceError: the layouts fit several folders below the one given.
     """
-    if fits(card, tree):
+    if fits_layout(card, tree):
         return tree
-    below = [folder for folder in folders_below(card, tree) if fits(card, tree.inside(folder))]
+    below = [
+        folder for folder in folders_below(card, tree) if fits_layout(card, tree.inside(folder))
+    ]
     outer = [it for it in below if not any(it.startswith(f"{other}/") for other in below)]
     if len(outer) > 1:
         raise SourceError(
@@ -73,7 +75,7 @@ def find_root(card: Card, tree: RawTree, around: Around = see_around) -> RawTree
     return next(_above(card, tree, around), tree)
 
 
-def fits(card: Card, tree: RawTree) -> bool:
+def fits_layout(card: Card, tree: RawTree) -> bool:
     """Whether the tree has every file that a layout needs."""
     return any(
         not layout.missing([glob for glob in layout.expect if tree.holds(glob)])
@@ -86,7 +88,7 @@ def folders_below(card: Card, tree: RawTree) -> list[str]:
     globs = {glob for layout in card.layouts for glob in layout.expect if glob[:3] != "**/"}
     if not globs:
         return []
-    shapes = sorted(it for glob in globs for it in (glob, *resaved(glob)))
+    shapes = sorted(it for glob in globs for it in (glob, *other_format(glob)))
     pattern = re.compile("|".join(compile_glob(glob).pattern for glob in shapes))
     found: set[str] = set()
     for name in tree.names:
@@ -105,7 +107,7 @@ def describe_root(given: Path, root: Path) -> str:
     return f"read from {root}, {where} the folder given ({given})"
 
 
-def _above(card: Card, tree: RawTree, around: Around) -> Iterator[RawTree]:
+def _above(card: Card, tree: RawTree, around: ParentLister) -> Iterator[RawTree]:
     for parent in tree.path.parents[:_ABOVE]:
         if parent in (Path(parent.anchor), Path.home()):
             return
@@ -113,7 +115,7 @@ def _above(card: Card, tree: RawTree, around: Around) -> Iterator[RawTree]:
         if not _names_folder(card, tree, prefix) and not _holds_rest(card, tree, parent):
             continue
         outer = around(parent, tree, _MOST_ABOVE)
-        if outer is not None and fits(card, outer):
+        if outer is not None and fits_layout(card, outer):
             yield outer
 
 
@@ -139,7 +141,7 @@ def _is_named(glob: str) -> bool:
 
 def _names_folder(card: Card, tree: RawTree, prefix: Sequence[str]) -> bool:
     """Whether a glob fits files of the tree only with the names of the folders above them."""
-    globs = {it for layout in card.layouts for glob in layout.expect for it in alternatives(glob)}
+    globs = {it for layout in card.layouts for glob in layout.expect for it in expand_braces(glob)}
     for glob in sorted(globs):
         for rest in sorted(_rests(glob, prefix)):
             alone = set(tree.match(glob))

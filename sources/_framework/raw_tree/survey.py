@@ -16,7 +16,7 @@ from typing import Any
 from medrcube.errors import MedrcubeError, SourceError
 from medrcube.sources._formats.dicom_headers import read_header
 from medrcube.sources._formats.tables.delimited import delimiter_of
-from medrcube.sources._formats.tables.tables import Row, read_csv
+from medrcube.sources._formats.tables.tables import TableRow, read_csv
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree, compile_glob
 
 TAGS = (
@@ -54,7 +54,7 @@ _FLAGS = frozenset({"", "0", "1", "0.0", "1.0", "-1", "-1.0"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class SurveyColumn:
     """One column of a table.
 
     Attributes:
@@ -71,7 +71,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class SurveyTable:
     """A delimited table.
 
     Attributes:
@@ -88,7 +88,7 @@ class Table:
     delimiter: str
     encoding: str
     rows: int
-    columns: tuple[Column, ...]
+    columns: tuple[SurveyColumn, ...]
     key: str | None
     suffix: str
 
@@ -116,7 +116,7 @@ class Survey:
     masks: tuple[str, ...]
     classes: tuple[str, ...]
     series: bool
-    tables: tuple[Table, ...]
+    tables: tuple[SurveyTable, ...]
     notes: tuple[str, ...]
     modalities: tuple[str, ...]
 
@@ -240,7 +240,7 @@ def _series(path: Path) -> str | None:
         return None
 
 
-def _tables(root: Path, names: Iterable[str], pictures: Sequence[str]) -> Iterable[Table]:
+def _tables(root: Path, names: Iterable[str], pictures: Sequence[str]) -> Iterable[SurveyTable]:
     for name in names:
         if suffix_of(name) in {".csv", ".tsv"}:
             try:
@@ -249,7 +249,7 @@ def _tables(root: Path, names: Iterable[str], pictures: Sequence[str]) -> Iterab
                 continue  # a file that is no table is counted by its suffix all the same
 
 
-def _table(path: Path, name: str, pictures: Sequence[str]) -> Table:
+def _table(path: Path, name: str, pictures: Sequence[str]) -> SurveyTable:
     encoding = _encoding(path)
     with path.open(encoding=encoding, newline="") as file:
         delimiter = delimiter_of(file.readline())
@@ -257,7 +257,7 @@ def _table(path: Path, name: str, pictures: Sequence[str]) -> Table:
     header = [column for column in (rows[0] if rows else ()) if column]
     columns = tuple(_column(column, rows) for column in header)
     key, suffix = _key(header, rows, pictures)
-    return Table(
+    return SurveyTable(
         path=name,
         delimiter=delimiter,
         encoding=encoding,
@@ -276,11 +276,11 @@ def _encoding(path: Path) -> str:
     return "utf-8-sig"
 
 
-def _column(name: str, rows: Sequence[Row]) -> Column:
+def _column(name: str, rows: Sequence[TableRow]) -> SurveyColumn:
     counts = Counter(row[name] for row in rows)
     person = _PERSON.search(name) is not None
     listed = not person and len(counts) <= _MANY and 2 * len(counts) <= len(rows)
-    return Column(
+    return SurveyColumn(
         name=name,
         values=dict(sorted(counts.items())) if listed else {},
         flags=listed and set(counts) <= _FLAGS and any(counts[one] for one in ("1", "1.0")),
@@ -289,7 +289,7 @@ def _column(name: str, rows: Sequence[Row]) -> Column:
 
 
 def _key(
-    columns: Iterable[str], rows: Sequence[Row], pictures: Sequence[str]
+    columns: Iterable[str], rows: Sequence[TableRow], pictures: Sequence[str]
 ) -> tuple[str | None, str]:
     """The column whose values name pictures, with or without the suffix.
 

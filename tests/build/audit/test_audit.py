@@ -7,7 +7,7 @@ from medrcube.build.audit.batch_audit import audit_batch, describe_rules
 from medrcube.build.audit.batch_rules import BATCH_RULES
 from medrcube.build.questions.item_table import Item, Option
 from medrcube.build.stages.samples import Sample
-from medrcube.facts import Problem
+from medrcube.facts import QuarantineRow
 from medrcube.ontologies.item_rules import RULES
 
 BLANK = dict.fromkeys(Sample.__dataclass_fields__, "")
@@ -178,7 +178,7 @@ def test_equal_pictures_of_two_cases_are_listed_once():
 def test_counts_are_ready_for_json_in_any_order_of_the_input():
     samples = [sample(n) for n in range(9)]
     items = [item(n, key=n % 2) for n in range(9)]
-    problem = Problem(source="toy", case="c", stage="render", code="blank", message="m")
+    problem = QuarantineRow(source="toy", case="c", stage="render", code="blank", message="m")
     first = audit_batch(samples, items, [problem], {"toy": 3})
     items.reverse()
     again = audit_batch(samples[::-1], items, [problem], {"toy": 3})

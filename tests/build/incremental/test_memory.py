@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from medrcube.build.incremental import result_cache
 from medrcube.build.incremental.cache_database import BuildCache
 from medrcube.build.stages.scan import scan
-from medrcube.facts import Grade, Scope, Skip, State, Visible
+from medrcube.facts import Grade, LabelState, Scope, Skip, Visibility
 from medrcube.sources._framework.contract import load_source
 from medrcube.taxonomy import Modality
 
@@ -130,7 +130,7 @@ def test_a_record_of_a_scan_is_read_back_as_it_was(toy, raw):
 @given(place=st.floats(0, 1, exclude_max=True), byte=st.integers(0, 255), cut=st.booleans())
 def test_a_damaged_record_is_read_or_refused_but_never_ends_a_build(place, byte, cut):
     whole = result_cache.dump_record(
-        (Skip(key="a", reason="b" * 40), State.ABSENT, Scope.STUDY, Path("c"))
+        (Skip(key="a", reason="b" * 40), LabelState.ABSENT, Scope.STUDY, Path("c"))
     )
     at = int(place * len(whole))
     with contextlib.suppress(pickle.UnpicklingError):
@@ -141,7 +141,7 @@ def test_a_damaged_record_is_read_or_refused_but_never_ends_a_build(place, byte,
 
 def test_a_record_holds_no_call_but_of_its_own_kinds():
     """Python 3.11.2 keeps a member of an enumeration as a call of getattr, if it is let."""
-    kinds = (State.ABSENT, Scope.STUDY, Grade.A, Visible.PARTLY, Modality.CT)
+    kinds = (LabelState.ABSENT, Scope.STUDY, Grade.A, Visibility.PARTLY, Modality.CT)
     record = result_cache.dump_record(kinds)
     assert b"getattr" not in record
     assert result_cache.parse_record(record) == kinds

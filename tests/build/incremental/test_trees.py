@@ -7,7 +7,7 @@ import pytest
 
 from medrcube.build.incremental import file_states
 from medrcube.build.incremental.file_states import file_state, snapshot, snapshot_parent
-from medrcube.sources._framework.raw_tree.raw_tree import walk
+from medrcube.sources._framework.raw_tree.raw_tree import walk_files
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def tree(tmp_path):
 
 def test_the_files_come_in_the_order_of_a_walk(tree):
     (tree / "again").symlink_to("b")
-    assert list(snapshot(tree).states) == list(walk(tree))
+    assert list(snapshot(tree).states) == list(walk_files(tree))
 
 
 def test_a_tree_in_which_nothing_happens_keeps_its_digest(tree):

@@ -26,7 +26,7 @@ from medrcube.build.questions.quotas import (
 )
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import Grade, Scope
-from medrcube.ontologies.distractor_safety import Ground, Mark
+from medrcube.ontologies.distractor_safety import CaseFacts, Evidence
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources.registry import find_sources
@@ -41,8 +41,8 @@ ANSWERS = ("edema", "nodule", "hernia")
 
 
 def ground(cell, key="edema"):
-    mark = Mark(field="f", scope=Scope.IMAGE, grade=Grade.A)
-    return Ground(
+    mark = Evidence(field="f", scope=Scope.IMAGE, grade=Grade.A)
+    return CaseFacts(
         present={key: mark},
         absent={},
         unknown=frozenset(),
@@ -396,11 +396,11 @@ def test_out_of_100_000_questions_the_keys_come_out_even(hundred_thousand):
 
 def test_real_composing_holds_under_a_profile():
     findings = ("Cardiomegaly", "Pneumothorax", "Hernia", "Fracture", "Lung cyst")
-    mark = Mark(field="f", scope=Scope.PATIENT, grade=Grade.A)
+    mark = Evidence(field="f", scope=Scope.PATIENT, grade=Grade.A)
 
     def query(n):
         key = findings[n % 7 % 5]
-        found = Ground(
+        found = CaseFacts(
             present={key: mark},
             absent={label: mark for label in findings if label != key},
             unknown=frozenset(),

@@ -7,8 +7,8 @@ import pytest
 from medrcube.build.profile.raw_counts import as_counts, as_toml, count_answers
 from medrcube.build.profile.yields import expected_items, expected_together, two_option_room
 from medrcube.build.reference.yields import yield_cell, yields_of
-from medrcube.facts import Absence, Visible
-from medrcube.sources._framework.card_parts.counts import Count
+from medrcube.facts import Absence, Visibility
+from medrcube.sources._framework.card_parts.counts import AnswerCount
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Task
 
@@ -18,7 +18,7 @@ CARDS = {name: source.card for name, source in SOURCES.items()}
 
 def counted(card, *entries):
     counts = tuple(
-        Count(
+        AnswerCount(
             field=field, shown=shown, pictures=pictures, beside={}, reason="test", evidence="test"
         )
         for field, shown, pictures in entries
@@ -55,7 +55,9 @@ def test_what_no_card_counts_is_not_known_and_counts_nothing():
 
 
 def test_what_a_picture_cannot_show_gives_nothing_and_says_why():
-    found = expected_items(changed(BUSI, "diagnosis", visible=Visible.NO))[Task.DISEASE_DIAGNOSIS]
+    found = expected_items(changed(BUSI, "diagnosis", visible=Visibility.NO))[
+        Task.DISEASE_DIAGNOSIS
+    ]
     assert found.items == found.two == 0
     assert found.nothing == (("diagnosis", "not-visible"),)
 

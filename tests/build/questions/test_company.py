@@ -8,7 +8,7 @@ from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.questions.label_cooccurrence import LEAST, LabelCooccurrence
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import Grade, Scope
-from medrcube.ontologies.distractor_safety import Ground, Mark
+from medrcube.ontologies.distractor_safety import CaseFacts, Evidence
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 BLANK = {field.name: "" for field in fields(Sample)}
@@ -16,11 +16,11 @@ POOL = ("Edema", "Pneumothorax", "Fracture")
 
 
 def marks(labels, grade=Grade.A):
-    return {label: Mark(field="f", scope=Scope.IMAGE, grade=grade) for label in labels}
+    return {label: Evidence(field="f", scope=Scope.IMAGE, grade=grade) for label in labels}
 
 
 def ground(present, absent=(), grade=Grade.A, **changes):
-    return Ground(
+    return CaseFacts(
         present=marks(present),
         absent=marks(absent, grade),
         unknown=frozenset(),

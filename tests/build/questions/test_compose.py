@@ -18,11 +18,11 @@ from medrcube.build.questions.item_table import Item, items_from_frame, items_to
 from medrcube.build.questions.question_wording import own_words
 from medrcube.build.stages.samples import Sample, samples_from_frame, samples_to_frame
 from medrcube.errors import WorkspaceError
-from medrcube.facts import Grade, Scope, Visible
+from medrcube.facts import Grade, Scope, Visibility
 from medrcube.ontologies.difficulty import Difficulty
-from medrcube.ontologies.distractor_safety import Ground, Mark, Rules
+from medrcube.ontologies.distractor_safety import CaseFacts, Evidence, SafetyRules
 from medrcube.ontologies.distractor_selection import SOURCES
-from medrcube.ontologies.knowledge_protocol import Name, Silent
+from medrcube.ontologies.knowledge_protocol import ConceptName, NoKnowledge
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import TermError, Terms, load_terms
 from medrcube.sources.registry import find_sources, get_source
@@ -64,7 +64,7 @@ def sample(number=0, **changes):
 
 def query(key, number=0, *, task=Task.ABNORMALITY_DIAGNOSIS, absent=(), grade=Grade.A, **changes):
     def mark(of):
-        return Mark(field="f", scope=Scope.PATIENT, grade=of)
+        return Evidence(field="f", scope=Scope.PATIENT, grade=of)
 
     values = {
         "task": task,
@@ -72,7 +72,7 @@ def query(key, number=0, *, task=Task.ABNORMALITY_DIAGNOSIS, absent=(), grade=Gr
         "field": "f",
         "key": key,
         "scope": Scope.IMAGE,
-        "ground": Ground(
+        "ground": CaseFacts(
             present={key: mark(Grade.A)},
             absent={label: mark(grade) for label in absent if label != key},
             unknown=frozenset(),
@@ -92,10 +92,10 @@ def company(*asked, copies=6):
 
     A question stands alone nowhere: its options are the keys of others.
     """
-    rules = Rules(terms=load_terms(), relations=load_relations(), evidence=Grade.C)
+    rules = SafetyRules(terms=load_terms(), relations=load_relations(), evidence=Grade.C)
     made, number = [], 1000
     for one in asked:
-        ready = prepare_questions([one], rules, SOURCES, 0, least_visible=Visible.NO).ready
+        ready = prepare_questions([one], rules, SOURCES, 0, least_visible=Visibility.NO).ready
         labels = [it for found in ready for it in found.against.labels.values()]
         for label in (one.key, *labels):
             mark = one.ground.present[one.key]
@@ -146,10 +146,10 @@ def test_an_item_carries_its_key_its_options_and_why_they_are_safe():
 @pytest.mark.parametrize(
     ("least", "seen", "asked"),
     [
-        ({}, Visible.PARTLY, True),
-        ({}, Visible.NO, False),
-        ({"least_visible": Visible.NO}, Visible.NO, True),
-        ({"least_visible": Visible.YES}, Visible.PARTLY, False),
+        ({}, Visibility.PARTLY, True),
+        ({}, Visibility.NO, False),
+        ({"least_visible": Visibility.NO}, Visibility.NO, True),
+        ({"least_visible": Visibility.YES}, Visibility.PARTLY, False),
     ],
 )
 @pytest.mark.parametrize("marked", [False, True])
@@ -164,7 +164,7 @@ def test_what_a_reader_could_not_know_is_counted_and_not_asked(least, seen, aske
 def test_the_grade_of_an_item_is_that_of_its_weakest_option():
     pool = ("Pneumothorax", "Hernia", "Fracture")
     facts = query("Pneumothorax", absent=["Hernia"], pool=pool)
-    weak = Mark(field="f", scope=Scope.IMAGE, grade=Grade.B)
+    weak = Evidence(field="f", scope=Scope.IMAGE, grade=Grade.B)
     facts.ground.absent["Fracture"] = weak
     assert among(facts).grade == "B"
 
@@ -522,7 +522,7 @@ def test_the_words_of_a_data_set_come_from_its_card():
 
 
 @dataclass(frozen=True)
-class Names(Silent):
+class Names(NoKnowledge):
     """An index that knows preferred names and nothing else."""
 
     known: dict
@@ -532,7 +532,9 @@ class Names(Silent):
 
     def names(self, term):
         text = self.known.get(term.label)
-        return (Name(text=text, id="X:1", ontology="hpo", version="2031-01"),) if text else ()
+        return (
+            (ConceptName(text=text, id="X:1", ontology="hpo", version="2031-01"),) if text else ()
+        )
 
 
 def texts(names, **changes):
@@ -585,7 +587,7 @@ def test_a_name_that_gives_itself_away_puts_the_whole_item_in_our_words(name):
 
 
 @dataclass(frozen=True)
-class Depths(Silent):
+class Depths(NoKnowledge):
     """An index in which the key alone is deep."""
 
     def contents(self, terms):

@@ -6,7 +6,17 @@ import pytest
 from medrcube.build.questions.case_facts import facts_of_case, facts_of_region
 from medrcube.build.questions.fact_rules import derive_questions
 from medrcube.build.stages.samples import Sample
-from medrcube.facts import Case, Grade, ImageRef, Label, Rectangle, Region, Scope, State, Visible
+from medrcube.facts import (
+    Case,
+    Grade,
+    ImageRef,
+    Label,
+    LabelState,
+    Rectangle,
+    Region,
+    Scope,
+    Visibility,
+)
 from medrcube.ontologies.terms import load_terms
 from medrcube.taxonomy import Task
 
@@ -99,7 +109,7 @@ OUTLINE = {
     "regions": 1,
 }
 BOXES = {**OUTLINE, "artefact": "boxes", "truth": "2", "choices": 4}
-PRESENT, ABSENT, UNKNOWN = State.PRESENT, State.ABSENT, State.UNKNOWN
+PRESENT, ABSENT, UNKNOWN = LabelState.PRESENT, LabelState.ABSENT, LabelState.UNKNOWN
 
 
 def asked(queries, task):
@@ -360,12 +370,12 @@ def test_a_query_carries_how_far_its_picture_shows_the_fact(card):
     queries = derive_questions(source, case(("finding", "edema", PRESENT)), [sample()])
     seen = {query.task: query.visible for query in queries}
     assert seen == {
-        Task.MODALITY_RECOGNITION: Visible.YES,
-        Task.ABNORMALITY_DIAGNOSIS: Visible.PARTLY,
+        Task.MODALITY_RECOGNITION: Visibility.YES,
+        Task.ABNORMALITY_DIAGNOSIS: Visibility.PARTLY,
     }
 
 
-@pytest.mark.parametrize(("key", "seen"), [("c1", Visible.NO), ("c2", Visible.YES)])
+@pytest.mark.parametrize(("key", "seen"), [("c1", Visibility.NO), ("c2", Visibility.YES)])
 def test_a_quirk_hides_its_fields_on_the_pictures_that_it_names(card, key, seen):
     quirk = """
 [[quirk]]
@@ -379,7 +389,7 @@ evidence = "t"
     facts = case(("finding", "edema", PRESENT), regions=REGIONS)
     queries = derive_questions(source, replace(facts, key=key), [sample(), sample(**BOXES)])
     assert {query.visible for query in queries if query.field == "structure"} == {seen}
-    assert {query.visible for query in queries if query.field == "finding"} == {Visible.YES}
+    assert {query.visible for query in queries if query.field == "finding"} == {Visibility.YES}
 
 
 PHASE = """
@@ -396,7 +406,7 @@ def test_a_numbered_picture_is_asked_which_number_shows_the_fact(card):
     pair = sample(artefact="numbered", field="phase", marked="end-systole", truth="2", choices=2)
     (query,) = derive_questions(card(PHASE), case(), [pair])
     assert (query.task, query.key) == (Task.IMAGING_PROTOCOLS_RECOGNITION, "end-systole")
-    assert (query.grade, query.barred, query.visible) == (Grade.A, "", Visible.YES)
+    assert (query.grade, query.barred, query.visible) == (Grade.A, "", Visibility.YES)
     assert set(query.ground.present) == {"end-systole"}
 
 
@@ -418,7 +428,7 @@ def test_modality_is_asked_of_single_pictures_alone(card):
 def test_a_question_of_images_side_by_side_knows_what_each_shows(card):
     panels = tuple(Label(field="phase", value=value, evidence="t") for value in ("ES", "ED"))
     images = (ImageRef(paths=(Path("a.png"),)),) * 2
-    facts = case(("disease", "g", State.PRESENT))
+    facts = case(("disease", "g", LabelState.PRESENT))
     pair = replace(facts, panels=panels, images=images, shows=Scope.PATIENT)
     asked = {
         query.task: query for query in derive_questions(card(PHASE + DISEASE), pair, [sample()])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from medrcube.build.questions.case_facts import facts_of_case
-from medrcube.facts import Case, Grade, ImageRef, Label, Rectangle, Region, State
+from medrcube.facts import Case, Grade, ImageRef, Label, LabelState, Rectangle, Region
 from medrcube.ontologies.terms import load_terms
 
 FIELDS = """
@@ -29,7 +29,7 @@ scope = "patient"
 absence = "silent"
 values = { p = "Pneumonia" }
 """
-PRESENT, ABSENT, UNKNOWN = State.PRESENT, State.ABSENT, State.UNKNOWN
+PRESENT, ABSENT, UNKNOWN = LabelState.PRESENT, LabelState.ABSENT, LabelState.UNKNOWN
 NORMAL = ("finding", "none", PRESENT)
 
 

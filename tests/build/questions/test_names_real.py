@@ -5,10 +5,10 @@ from itertools import combinations
 import pytest
 
 from medrcube.build.questions.question_wording import own_names, preferred_names
-from medrcube.ontologies.index import Index
+from medrcube.ontologies.index import OntologyIndex
 from medrcube.ontologies.index.compile import compile_index
-from medrcube.ontologies.index_knowledge import Indexed
-from medrcube.ontologies.item_rules import Draft
+from medrcube.ontologies.index_knowledge import IndexKnowledge
+from medrcube.ontologies.item_rules import ItemText
 from medrcube.ontologies.item_rules.forms import FORM_RULES
 from medrcube.ontologies.name_grammar import is_fragment
 from medrcube.ontologies.readers import open_ontology
@@ -35,8 +35,8 @@ ASKED = {
 def knowledge(tmp_path_factory, real_ontologies):
     path = tmp_path_factory.mktemp("index") / "index.sqlite3"
     compile_index(path, (open_ontology(real_ontologies / file) for file in FILES))
-    with Index(path) as index:
-        yield Indexed(index)
+    with OntologyIndex(path) as index:
+        yield IndexKnowledge(index)
 
 
 def broken(labels, knowledge, *, ranks=()):
@@ -44,7 +44,7 @@ def broken(labels, knowledge, *, ranks=()):
     styles = (preferred_names(labels, TERMS, knowledge), own_names(labels, TERMS))
     found = []
     for shown in filter(None, styles):
-        draft = Draft(
+        draft = ItemText(
             question="",
             options=tuple(shown[label].text for label in labels),
             key=0,

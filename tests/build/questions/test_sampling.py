@@ -7,12 +7,12 @@ from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.questions.quotas import select_questions
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import Scope
-from medrcube.ontologies.distractor_safety import Ground
+from medrcube.ontologies.distractor_safety import CaseFacts
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 BLANK = dict.fromkeys(Sample.__dataclass_fields__, "")
 NUMBERS = {"choices": 0, "area": 0.0, "regions": 0, "width": 1, "height": 1, "redistribute": True}
-GROUND = Ground(
+GROUND = CaseFacts(
     present={}, absent={}, unknown=frozenset(), anatomy=Anatomy.CHEST, modality=Modality.XRAY
 )
 

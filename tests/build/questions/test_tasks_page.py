@@ -6,7 +6,7 @@ import pytest
 
 from medrcube.build.reference.tasks import linked_reason, tasks_page
 from medrcube.facts import Absence
-from medrcube.sources._framework.card_parts.fields import Reason
+from medrcube.sources._framework.card_parts.fields import CitedReason
 from medrcube.sources.registry import find_sources
 
 PAGE = Path(__file__).parents[3] / "docs/reference/tasks.md"
@@ -58,4 +58,4 @@ def test_every_claim_of_absence_has_a_row_with_its_reason():
     ],
 )
 def test_a_reason_links_its_source_where_that_has_an_address(evidence, shown):
-    assert linked_reason(Reason(reason="it is so.", evidence=evidence)) == shown
+    assert linked_reason(CitedReason(reason="it is so.", evidence=evidence)) == shown

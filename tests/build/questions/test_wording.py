@@ -9,7 +9,7 @@ from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.questions.question_wording import wording_context, wording_values
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import Scope
-from medrcube.ontologies.distractor_safety import Ground
+from medrcube.ontologies.distractor_safety import CaseFacts
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
 from medrcube.taxonomy import Anatomy, Modality, Task
@@ -29,7 +29,7 @@ def query(task, anatomy, modality, frames, artefact, scope, *, group=None, panel
         field="f",
         key="X-ray",
         scope=scope,
-        ground=Ground(
+        ground=CaseFacts(
             present={}, absent={}, unknown=frozenset(), anatomy=anatomy, modality=modality
         ),
         group=group or GROUPS.get(task),

@@ -6,11 +6,11 @@ import pytest
 from medrcube.build.pixels.windowing import display_transform
 from medrcube.build.readers import read
 from medrcube.errors import ReadError
-from medrcube.facts import ImageRef, RawLayout
+from medrcube.facts import ImageRef, PixelLayout
 from medrcube.sources._synthetic import images
 
 FILM = images.picture(40, 50, seed=3, maximum=4095)
-LAYOUT = RawLayout(rows=40, columns=50, dtype=">u2", bits=12, inverted=True, spacing=(0.2, 0.4))
+LAYOUT = PixelLayout(rows=40, columns=50, dtype=">u2", bits=12, inverted=True, spacing=(0.2, 0.4))
 
 
 def load(path, layout=LAYOUT, frame=None):
@@ -50,7 +50,7 @@ def test_file_of_another_size_is_refused(film, change):
 
 
 def test_wrong_byte_order_is_refused(film):
-    little = RawLayout(rows=40, columns=50, dtype="<u2", bits=12)
+    little = PixelLayout(rows=40, columns=50, dtype="<u2", bits=12)
     assert refused(film, little) == "wrong-layout"
 
 
@@ -62,7 +62,7 @@ def test_file_without_header_is_one_picture_and_must_exist(film):
 
 
 def test_signed_values_keep_to_their_bits(tmp_path):
-    layout = RawLayout(rows=1, columns=4, dtype="<i2", bits=12)
+    layout = PixelLayout(rows=1, columns=4, dtype="<i2", bits=12)
     for values, fits in (([-2048, 0, 1, 2047], True), ([-2049, 0, 0, 0], False)):
         (tmp_path / "a.raw").write_bytes(np.asarray(values, "<i2").tobytes())
         if fits:

@@ -23,7 +23,7 @@ from medrcube.build.similarity.thresholds import (
 )
 from medrcube.build.stages.samples import Sample
 from medrcube.errors import ReleaseError
-from medrcube.perceptual_hash import DISTANCE, hash_of, look_of
+from medrcube.perceptual_hash import MAX_DISTANCE, dct_hashes, perceptual_hash
 
 BLANK = dict.fromkeys(Sample.__dataclass_fields__, "")
 DRAWN = ("mask", "annotation", "2hc")
@@ -79,7 +79,7 @@ def picture(tmp_path):
             "artefact": "clean",
             "image": f"{name}.png",
             "pixel_sha256": pixel_hash(grey),
-            "look": look_of(grey),
+            "look": perceptual_hash(grey),
             "redistribute": True,
         }
         return Sample(**{**values, **changes})
@@ -137,11 +137,11 @@ def test_a_hundred_thousand_hashes_take_seconds_and_no_planted_pair_is_lost():
     hashes = [lots.getrandbits(64) for _ in range(100_000)]
     planted = set()
     for place in range(0, 2000, 2):
-        bits = lots.sample(range(64), DISTANCE)
+        bits = lots.sample(range(64), MAX_DISTANCE)
         hashes[place + 1] = hashes[place] ^ sum(1 << bit for bit in bits)
-        planted.add((place, place + 1, DISTANCE))
+        planted.add((place, place + 1, MAX_DISTANCE))
     started = time.process_time()
-    found = set(found_in(hashes, DISTANCE))
+    found = set(found_in(hashes, MAX_DISTANCE))
     assert time.process_time() - started < 40  # about two
     assert planted <= found
 
@@ -153,7 +153,7 @@ def test_a_changed_copy_under_another_patient_is_found(change, picture, tmp_path
     pictures = [picture("a", grey), picture("b", copy)]
     (pair,) = find_duplicates(pictures, tmp_path).near
     assert pair.relation == "other patient"
-    assert pair.distance <= DISTANCE
+    assert pair.distance <= MAX_DISTANCE
     assert pair.likeness >= LIKENESS
 
 
@@ -187,7 +187,7 @@ def test_the_hash_does_not_know_size_or_brightness(picture, tmp_path):
             read_small(tmp_path / picture("c", (grey // 2 + 60).astype(np.uint8)).image),
         ]
     )
-    hashes = [int(value) for value in hash_of(small)]
+    hashes = [int(value) for value in dct_hashes(small)]
     assert hashes[0] == hashes[1]
     assert (hashes[0] ^ hashes[2]).bit_count() <= 2
     assert 24 <= hashes[0].bit_count() <= 32
@@ -351,15 +351,15 @@ def test_real_pictures_of_different_patients_are_not_paired_and_their_copies_are
         and not any(word in path.as_posix().lower() for word in DRAWN)
     ]
     small = np.stack([read_small(path) for path in files])
-    hashes = hash_of(small)
+    hashes = dct_hashes(small)
     assert len(files) > 30
-    pairs = list(pairs_within(hashes, DISTANCE))
+    pairs = list(pairs_within(hashes, MAX_DISTANCE))
     assert not pairs
     for path, hashed in zip(files, hashes, strict=True):
         copy = tmp_path / "copy.jpg"
         grey = cropped(brighter(np.asarray(Image.open(path).convert("L"))))
         Image.fromarray(grey).save(copy, quality=60)
         again = read_small(copy)
-        assert int(np.bitwise_count(hash_of(again[None])[0] ^ hashed)) <= DISTANCE + 2
+        assert int(np.bitwise_count(dct_hashes(again[None])[0] ^ hashed)) <= MAX_DISTANCE + 2
         both = np.stack([read_small(path), again])
         assert likeness(both, np.array([[0, 1]]))[0] >= LIKENESS - 0.01

@@ -14,7 +14,7 @@ from medrcube.build.reconstruction.reconstruct import reconstruct
 from medrcube.build.reconstruction.safe_writes import stored_hash
 from medrcube.build.release.write import release
 from medrcube.console.progress import Reporter
-from medrcube.facts import Grade, Visible
+from medrcube.facts import Grade, Visibility
 from medrcube.files.atomic import sha256_of
 from medrcube.sources._framework.contract import Source, load_source
 from medrcube.sources.registry import find_sources
@@ -58,7 +58,7 @@ def pressed(tmp_path_factory):
         raw = root / "raw"
         source.build_fixture(raw, source.card.layouts[0].name)
         settings = BuildSettings(
-            evidence=Grade.C, items_per_cell=0, least_visible=Visible.NO, even_keys=False
+            evidence=Grade.C, items_per_cell=0, least_visible=Visibility.NO, even_keys=False
         )
         workspace = Workspace(root=root / "w", settings=settings, sources={source.id: raw})
         build(workspace, SOURCES, LocalEngine(1), Reporter(quiet=True))

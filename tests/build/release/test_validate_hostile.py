@@ -14,7 +14,7 @@ import pytest
 from medrcube.build.validation.bounded_parquet import read_batches, read_table
 from medrcube.errors import ReleaseError
 from medrcube.release_format.strict_json import BadJsonError, read_document, read_lines, read_list
-from medrcube.release_format.tree import leaves, opened
+from medrcube.release_format.tree import leaves_folder, open_file
 
 PICTURE = "TOY/pictures/g_0.png"
 
@@ -218,7 +218,7 @@ def test_a_file_that_is_larger_than_allowed_is_not_read(tmp_path):
     (tmp_path / "file").write_bytes(b"12345")
     with (
         pytest.raises(ReleaseError, match="has 5 bytes; expected at most 4"),
-        opened(tmp_path, tmp_path / "file", largest=4),
+        open_file(tmp_path, tmp_path / "file", largest=4),
     ):
         pass
 
@@ -227,9 +227,9 @@ def test_a_file_that_is_larger_than_allowed_is_not_read(tmp_path):
     "value", ["", "/a", "../a", "a/../../b", "a\\b", "C:/a", "a\0b", "a\nb", "\ud800", "a/.."]
 )
 def test_paths_that_could_lead_out_are_known(value):
-    assert leaves(value)
+    assert leaves_folder(value)
 
 
 @pytest.mark.parametrize("value", ["a", "a/b.png", "a b/ü (1).png", "..a", "a..b/c", "./a"])
 def test_other_paths_are_left_alone(value):
-    assert not leaves(value)
+    assert not leaves_folder(value)

@@ -26,7 +26,7 @@ from medrcube.evaluate.questions.question_setup import QuestionSetup
 from medrcube.evaluate.questions.selection import ItemFilter
 from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.evaluate.runner.run_folder import read_asked
-from medrcube.perceptual_hash import DISTANCE, look_of
+from medrcube.perceptual_hash import MAX_DISTANCE, perceptual_hash
 from medrcube.release_format.errata import Erratum
 from medrcube.release_format.item_facts import ItemFacts, write_item_facts
 
@@ -69,7 +69,7 @@ def cohort(tmp_path, row, write_release):
 def looks_of(root):
     return {
         f"ALPHA/{path.relative_to(root / 'ALPHA').as_posix()}": int(
-            look_of(np.asarray(Image.open(path))), 16
+            perceptual_hash(np.asarray(Image.open(path))), 16
         )
         for path in (root / "ALPHA/pictures").iterdir()
     }
@@ -104,7 +104,7 @@ def test_no_example_is_of_the_patient_or_the_picture_that_is_asked_about(
                 apart = (
                     perceptual_hashes[example.image] ^ perceptual_hashes[other.image]
                 ).bit_count()
-                assert apart > DISTANCE, (one.item.name, example.name)
+                assert apart > MAX_DISTANCE, (one.item.name, example.name)
     assert read_asked(tmp_path / "run") == asked
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from medrcube.ontologies.distractor_safety import Rules
-from medrcube.ontologies.index_knowledge import Indexed
+from medrcube.ontologies.distractor_safety import SafetyRules
+from medrcube.ontologies.index_knowledge import IndexKnowledge
 from medrcube.ontologies.relations import Relation, Relations
 from medrcube.ontologies.terms import Term, Terms
 
@@ -81,7 +81,9 @@ def rules(compiled, concept):
         radlex=[concept("RID9", "left windpipe")],
     )
     terms = Terms(TERMS)
-    return Rules(terms=terms, relations=Relations(RELATIONS, terms), knowledge=Indexed(index))
+    return SafetyRules(
+        terms=terms, relations=Relations(RELATIONS, terms), knowledge=IndexKnowledge(index)
+    )
 
 
 @dataclass(slots=True)

@@ -11,13 +11,13 @@ from medrcube.ontologies.llm.chat_client import (
     CONNECTIONS,
     MOST_BYTES,
     STOP_AFTER,
-    Patience,
+    RetryTimes,
     ask_all,
 )
 from medrcube.workspace import LlmSettings
 
 SECRET = "sk-test-0123456789"  # noqa: S105 -- opens nothing
-FAST = Patience(tries=3, first_wait=0.01, longest_wait=0.3)
+FAST = RetryTimes(tries=3, first_wait=0.01, longest_wait=0.3)
 
 
 @pytest.fixture
@@ -116,13 +116,13 @@ def test_a_second_try_can_answer(endpoint, ask):
 
 def test_a_server_that_takes_too_long_is_cut_off(endpoint, ask):
     always(endpoint, endpoint.behaviour(body={}, delay=2.0))
-    _, kept = ask(timeout=0.2, patience=Patience(tries=1))
+    _, kept = ask(timeout=0.2, patience=RetryTimes(tries=1))
     assert kept["p"].outcome == "timeout"
 
 
 def test_a_server_that_drips_is_cut_off_by_the_same_clock(endpoint, ask):
     always(endpoint, endpoint.behaviour(parts=[b" "] * 40, delay=0.1))
-    _, kept = ask(timeout=0.3, patience=Patience(tries=1))
+    _, kept = ask(timeout=0.3, patience=RetryTimes(tries=1))
     assert kept["p"].outcome == "timeout"
 
 
@@ -228,7 +228,7 @@ def test_repeated_requests_count(endpoint, ask):
 
 def test_nobody_there_ends_the_asking(endpoint, ask):
     always(endpoint, endpoint.problem(503, "closed"))
-    bill, _ = ask(*map(str, range(50)), patience=Patience(tries=1))
+    bill, _ = ask(*map(str, range(50)), patience=RetryTimes(tries=1))
     assert bill.requests <= STOP_AFTER + CONNECTIONS
     assert bill.stopped.startswith("no answer 4 times in a row: 503: closed")
 

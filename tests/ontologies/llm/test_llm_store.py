@@ -4,7 +4,7 @@ import os
 import pytest
 
 from medrcube.errors import WorkspaceError
-from medrcube.ontologies.llm.proposal_log import key_of, open_store
+from medrcube.ontologies.llm.proposal_log import open_proposal_log, request_key
 
 
 def record(key, outcome="reply", reply="r"):
@@ -17,13 +17,13 @@ def path(tmp_path):
 
 
 def keep(path, *records):
-    with open_store(path) as store:
+    with open_proposal_log(path) as store:
         for one in records:
             store.keep(one)
 
 
 def read(path):
-    with open_store(path) as store:
+    with open_proposal_log(path) as store:
         return dict(store.answers)
 
 
@@ -49,7 +49,7 @@ def test_what_a_key_took_is_summed_over_its_records(path):
     failed = {**record("a", "timeout"), "requests": 4}
     good = {**record("a"), "requests": 2, "usage": {"prompt_tokens": 7}}
     keep(path, failed, good)
-    with open_store(path) as store:
+    with open_proposal_log(path) as store:
         assert store.spent == {"a": {"requests": 6, "prompt_tokens": 7}}
 
 
@@ -96,14 +96,14 @@ def test_the_key_depends_on_everything_that_may_change_the_reply(index):
     given = ["m", "http://h/v1", "p", {"max_tokens": 1}]
     other = ["n", "http://g/v1", "q", {"max_tokens": 2}]
     changed = [*given[:index], other[index], *given[index + 1 :]]
-    assert key_of(*given) == key_of(*given)
-    assert key_of(*given) != key_of(*changed)
+    assert request_key(*given) == request_key(*given)
+    assert request_key(*given) != request_key(*changed)
 
 
 def test_the_store_is_for_its_owner_alone_whatever_the_umask(tmp_path):
     before = os.umask(0)
     try:
-        with open_store(tmp_path / "proposals.jsonl"):
+        with open_proposal_log(tmp_path / "proposals.jsonl"):
             pass
     finally:
         os.umask(before)

@@ -11,8 +11,8 @@ from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.stages.samples import Sample
 from medrcube.errors import WorkspaceError
 from medrcube.facts import Grade, Scope
-from medrcube.ontologies.distractor_safety import Ground, Mark
-from medrcube.ontologies.knowledge_protocol import Silent
+from medrcube.ontologies.distractor_safety import CaseFacts, Evidence
+from medrcube.ontologies.knowledge_protocol import NoKnowledge
 from medrcube.ontologies.terms import Terms
 from medrcube.taxonomy import Anatomy, Modality, Task
 from medrcube.workspace import BuildSettings, LlmSettings
@@ -50,7 +50,7 @@ def sample(number=0):
 
 def query(key="grey", number=0, *, present=(), absent=(), unknown=(), grade=Grade.A, **changes):
     def mark(of):
-        return Mark(field="f", scope=Scope.PATIENT, grade=of)
+        return Evidence(field="f", scope=Scope.PATIENT, grade=of)
 
     values = {
         "task": Task.DISEASE_DIAGNOSIS,
@@ -58,7 +58,7 @@ def query(key="grey", number=0, *, present=(), absent=(), unknown=(), grade=Grad
         "field": "f",
         "key": key,
         "scope": Scope.IMAGE,
-        "ground": Ground(
+        "ground": CaseFacts(
             present={label: mark(Grade.A) for label in (key, *present)},
             absent={label: mark(grade) for label in absent},
             unknown=frozenset(unknown),
@@ -271,7 +271,7 @@ def test_the_same_replies_give_the_same_items_without_a_request(run, endpoint):
 
 def test_without_an_index_nothing_is_asked(run, endpoint):
     with pytest.raises(WorkspaceError, match="medrcube ontologies index"):
-        run([query()], "red flush", knowledge=Silent())
+        run([query()], "red flush", knowledge=NoKnowledge())
     assert endpoint.requests == []
 
 

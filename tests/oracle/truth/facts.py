@@ -8,7 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from medrcube.facts import Absence, Case, Grade, Scope, State
+from medrcube.facts import Absence, Case, Grade, LabelState, Scope
 
 MODALITIES = {"X-ray": "X-ray", "CT": "CT", "MRI": "MRI", "Ultrasound": "ultrasound"}
 """Modality of a case -> its label in the table of terms."""
@@ -23,7 +23,7 @@ class Said:
     """
 
     concept: str
-    state: State
+    state: LabelState
     field: str
     scope: Scope
     grade: Grade
@@ -60,7 +60,7 @@ class Picture:
     def names_nothing_else(self, field):
         """Whether no statement of the field is one that the card cannot name."""
         return not any(
-            it.field == field and not it.concept and it.state is not State.ABSENT
+            it.field == field and not it.concept and it.state is not LabelState.ABSENT
             for it in self.said
         )
 
@@ -106,9 +106,9 @@ class Witness:
         for field in self.card.fields.values():
             if field.constant:
                 place = "constant of the card"
-                said.append(self._say(field, field.constant, State.PRESENT, place))
+                said.append(self._say(field, field.constant, LabelState.PRESENT, place))
         for concept, name in sorted(marked):
-            stated = self._say(self.card.fields[name], concept, State.PRESENT, "marked here")
+            stated = self._say(self.card.fields[name], concept, LabelState.PRESENT, "marked here")
             said.append(replace(stated, scope=Scope.IMAGE))  # of all that is shown
         shown = MODALITIES[case.modality or self.card.modality]
         return Picture(
@@ -119,7 +119,7 @@ class Witness:
             modality=str(case.modality or self.card.modality),
             said=(
                 *said,
-                Said(shown, State.PRESENT, "", Scope.PATIENT, Grade.A, "modality of the case"),
+                Said(shown, LabelState.PRESENT, "", Scope.PATIENT, Grade.A, "modality of the case"),
             ),
             marked=marked,
         )

@@ -11,7 +11,7 @@ from truth.numbers import pixels_of, reading_faults
 from truth.tables import ONE_LABEL_A_PIXEL, read_tables
 from truth.verdict import judge, judge_part
 
-from medrcube.facts import FactKind, Scope, State
+from medrcube.facts import FactKind, LabelState, Scope
 from medrcube.sources._framework.contract import Source
 
 KINDS = {
@@ -200,9 +200,9 @@ class Oracle:
         """The key must be stated for this picture, and nothing may speak against it."""
         name = field.name if field else ""
         stated = [it for it in picture.said if it.field == name and it.concept == concept]
-        if State.PRESENT not in {it.state for it in stated}:
+        if LabelState.PRESENT not in {it.state for it in stated}:
             yield "key", f"{concept!r} is not stated as present: {[str(it) for it in stated]}"
-        for it in picture.having(State.ABSENT, State.UNKNOWN):
+        for it in picture.having(LabelState.ABSENT, LabelState.UNKNOWN):
             # A breast can hold what one of its slices does not.
             if self.tables.same(it.concept, concept) and it.scope >= level:
                 yield "key", f"against {concept!r}: {it}"
@@ -210,7 +210,7 @@ class Oracle:
             return
         clashes = [
             f"{it} and {concept!r} in {sorted(groups)}"
-            for it in picture.having(State.PRESENT)
+            for it in picture.having(LabelState.PRESENT)
             if it.scope <= level and (groups := self._clash(picture, field, concept, it))
         ]
         yield from (("key", clash) for clash in clashes)
@@ -241,7 +241,7 @@ class Oracle:
 
     def _normal(self, picture):
         """Nothing else may be true or open; what is not named is then denied by implication."""
-        for it in picture.having(State.PRESENT, State.UNKNOWN):
+        for it in picture.having(LabelState.PRESENT, LabelState.UNKNOWN):
             kind = picture.card.fields[it.field].kind if it.field else None
             if kind in {FactKind.FINDING, FactKind.DISEASE} and not (
                 {NORMAL, DEVICES} & self.tables.above(it.concept) or "no " in it.concept[:3]
@@ -297,7 +297,7 @@ class Oracle:
         if not (is_exhaustive(field) or field.whole):
             yield "silent", f"field {field.name!r} may leave a second {item.concept!r} unmarked"
         picture = self.picture(sample)
-        for it in picture.having(State.ABSENT, State.UNKNOWN):
+        for it in picture.having(LabelState.ABSENT, LabelState.UNKNOWN):
             if it.concept == item.concept and it.scope >= field.scope:
                 yield "key", f"against {item.concept!r}: {it}"
         faults = [

@@ -8,7 +8,7 @@ import tomllib
 
 from truth.facts import Said, is_exhaustive
 
-from medrcube.facts import FactKind, State
+from medrcube.facts import FactKind, LabelState
 
 NORMAL = "No Finding"
 MINED = {
@@ -69,7 +69,7 @@ def silence_faults(tables, picture, item, card):
             continue
         proofs = [
             it
-            for it in picture.having(State.PRESENT)
+            for it in picture.having(LabelState.PRESENT)
             if _excludes(tables, picture, it, option.concept)
         ]
         if proofs and all(_is_mined_normal(picture, item.source, it) for it in proofs):
@@ -80,7 +80,7 @@ def silence_faults(tables, picture, item, card):
 
 def _denied(tables, picture, fields, concept):
     """Whether the option is stated as absent, by somebody whom the card trusts with reasons."""
-    for it in picture.having(State.ABSENT):
+    for it in picture.having(LabelState.ABSENT):
         if it.field and tables.same(it.concept, concept):
             field = fields[it.field]
             if field.get("stated", "C") in TRUSTED and "stated" in field.get("reasons", {}):

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from truth.facts import Said, is_exhaustive
 from truth.tables import ONE_LABEL_A_PIXEL
 
-from medrcube.facts import Absence, FactKind, Grade, State
+from medrcube.facts import Absence, FactKind, Grade, LabelState
 
 SAFE = ("absent", "excluded", "exhaustive", "another part")
 
@@ -103,12 +103,12 @@ def judge_part(tables, marked, concept, drawn, card):
 
 def _true_or_open(tables, picture, concept):
     """Why the option is or may be true by what is said; or nothing."""
-    for truth in picture.having(State.PRESENT):
+    for truth in picture.having(LabelState.PRESENT):
         if tables.same(concept, truth.concept):
             return Verdict("true", f"stated: {truth}")
         if concept in tables.above(truth.concept):
             return Verdict("implied", f"{truth} implies {concept!r}")
-    for left in picture.having(State.UNKNOWN):
+    for left in picture.having(LabelState.UNKNOWN):
         if concept in tables.above(left.concept):
             return Verdict("unknown", f"left open: {left}")
     return None
@@ -126,7 +126,7 @@ def _excluded(tables, picture, field, level, concept):
     """A statement, the group and the concept through which the option is excluded; or nothing."""
     named = {it.group for it in picture.card.fields.values() if it.group} | {"modality"}
     found = None
-    for truth in picture.having(State.PRESENT):
+    for truth in picture.having(LabelState.PRESENT):
         if truth.scope < level:
             continue
         for higher in tables.above(truth.concept):
@@ -154,19 +154,25 @@ def _denied(tables, picture, level, concept):
     """Statements that the option is absent; where a reader fills a list, silence is one."""
     said = [
         it
-        for it in picture.having(State.ABSENT)
+        for it in picture.having(LabelState.ABSENT)
         if tables.same(it.concept, concept) and it.scope >= level
     ]
     for field in picture.card.fields.values():
         if field.absence is Absence.READER and _passes_over(tables, picture, field, concept):
-            silent = (State.ABSENT, field.name, field.scope, Grade.A, "the list does not name it")
+            silent = (
+                LabelState.ABSENT,
+                field.name,
+                field.scope,
+                Grade.A,
+                "the list does not name it",
+            )
             said += [Said(concept, *silent)] if field.scope >= level else []
     return said
 
 
 def _near(tables, picture, concept, denied):
     """A reason why the option is too near to something true, whatever is silent about it."""
-    for truth in picture.having(State.PRESENT):
+    for truth in picture.having(LabelState.PRESENT):
         if not truth.field:
             continue
         if truth.concept in tables.above(concept) and not denied:

@@ -12,7 +12,7 @@ from stage.looks import NARROW, SMALL, assert_accessible
 from stage.world import PASSWORD
 
 from medrcube.review.models import SecondFactor
-from medrcube.review_settings import ReviewSite, SingleSignOn
+from medrcube.review_settings import ReviewSettings, SingleSignOn
 
 pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 
@@ -23,7 +23,7 @@ def provider(monkeypatch):
     with subprocess.Popen([sys.executable, program], stdout=subprocess.PIPE, text=True) as process:
         issuer = process.stdout.readline().strip()
         single = SingleSignOn(issuer=issuer, client_id="medrcube", name="Hospital account")
-        monkeypatch.setattr(settings, "SITE", ReviewSite(single_sign_on=single))
+        monkeypatch.setattr(settings, "SITE", ReviewSettings(single_sign_on=single))
         monkeypatch.setenv("MEDRCUBE_REVIEW_OIDC_SECRET", "s3cret-of-the-client")
         yield issuer
         process.kill()

@@ -16,7 +16,7 @@ from medrcube.build.questions.item_table import Item, Option, items_to_frame
 from medrcube.build.release.write import release
 from medrcube.build.stages.samples import Sample, samples_to_frame
 from medrcube.console.progress import Reporter
-from medrcube.perceptual_hash import look_of
+from medrcube.perceptual_hash import perceptual_hash
 from medrcube.review.exchange.import_items import import_workspace
 from medrcube.review.models import Item as Row
 from medrcube.review.models import ItemVersion, User
@@ -90,7 +90,7 @@ class Bench:
                 "regions": 0,
                 "image": f"images/toy/{name}.png",
                 "pixel_sha256": pixel_hash(pixels),
-                "look": look_of(pixels) if artefact == "clean" else "",
+                "look": perceptual_hash(pixels) if artefact == "clean" else "",
                 "width": 16,
                 "height": 12,
                 "anatomy": "Brain",

@@ -15,7 +15,7 @@ from medrcube.review.accounts import second_factor
 from medrcube.review.accounts.sessions import SessionStore
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.models import Event, RecoveryCode, SecondFactor, User
-from medrcube.review_settings import ReviewSite
+from medrcube.review_settings import ReviewSettings
 
 PASSWORD = "correct horse battery staple"  # noqa: S105
 EMAIL = "reader@example.org"
@@ -215,7 +215,7 @@ def test_the_person_makes_new_codes_or_removes_it_with_a_code(signed_in):
 
 
 def test_a_role_that_needs_one_sees_nothing_else_until_it_is_on(signed_in, monkeypatch):
-    monkeypatch.setattr(settings, "SITE", ReviewSite(second_factor=("manager",)))
+    monkeypatch.setattr(settings, "SITE", ReviewSettings(second_factor=("manager",)))
     client, _ = signed_in("manager")
     assert client.get("/dashboard/")["Location"] == "/me/second-factor/"
     assert client.get("/me/").status_code == 200

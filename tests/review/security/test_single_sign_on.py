@@ -13,7 +13,7 @@ from django.test import Client
 
 from medrcube.errors import WorkspaceError
 from medrcube.review.models import Event, Identity, SecondFactor, User
-from medrcube.review_settings import ReviewSite, SingleSignOn
+from medrcube.review_settings import ReviewSettings, SingleSignOn
 
 SECRET = "s3cret-of-the-client"  # noqa: S105
 EMAIL = "reader@example.org"
@@ -39,7 +39,7 @@ def site(issuer, monkeypatch):
 
     def use(second_factor=(), **changes):
         single = SingleSignOn(**{"issuer": issuer, "client_id": "medrcube", **changes})
-        made = ReviewSite(second_factor=second_factor, single_sign_on=single)
+        made = ReviewSettings(second_factor=second_factor, single_sign_on=single)
         monkeypatch.setattr(settings, "SITE", made)
 
     use()
@@ -261,7 +261,7 @@ def test_an_administrator_unlinks_an_account(site, reviewer, come_back, signed_i
 def test_the_button_stands_only_where_it_leads_somewhere(site, reviewer, monkeypatch):
     client = Client(SERVER_NAME="localhost")
     assert "Sign in by single sign-on" in client.get("/sign-in/").content.decode()
-    monkeypatch.setattr(settings, "SITE", ReviewSite())
+    monkeypatch.setattr(settings, "SITE", ReviewSettings())
     assert "single sign-on" not in client.get("/sign-in/").content.decode()
     assert client.get("/sign-in/provider/").status_code == 404
 

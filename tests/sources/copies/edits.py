@@ -10,7 +10,7 @@ from PIL import Image
 from pydicom import dcmread
 
 from medrcube.sources._formats.tables.spreadsheets import read_cells
-from medrcube.sources._framework.raw_tree.raw_tree import compile_glob, walk
+from medrcube.sources._framework.raw_tree.raw_tree import compile_glob, walk_files
 
 
 def edit(root, line):
@@ -21,7 +21,7 @@ def edit(root, line):
 
 def _match(root, glob):
     pattern = compile_glob(glob)
-    found = [name for name in walk(root) if pattern.fullmatch(name)]
+    found = [name for name in walk_files(root) if pattern.fullmatch(name)]
     assert found, f"no file of the fixture fits {glob}"
     return found
 
@@ -37,7 +37,7 @@ def _move(root, glob, target):
 
 def _rename(root, pattern, name):
     """Rename the files whose whole path fits a regular expression; ``name`` may hold its groups."""
-    found = [(it, re.fullmatch(pattern, it)) for it in list(walk(root))]
+    found = [(it, re.fullmatch(pattern, it)) for it in list(walk_files(root))]
     assert any(match for _, match in found), f"no file of the fixture fits {pattern}"
     for old, match in found:
         if match:
@@ -53,7 +53,7 @@ def _put(path, place):
 
 def _header(root, pattern, keyword, value):
     """Write a header element of the DICOM files whose whole path fits; ``value`` has its groups."""
-    for name in list(walk(root)):
+    for name in list(walk_files(root)):
         if match := re.fullmatch(pattern, name):
             data = dcmread(root / name)
             setattr(data, keyword, match.expand(value))
@@ -156,7 +156,7 @@ def _capitals(root, glob):
 
 
 def _litter(root):
-    for name in list(walk(root)):
+    for name in list(walk_files(root)):
         path = root / name
         (path.parent / f"._{path.name}").write_bytes(b"\0\5\x16\7")
         twin = root / "__MACOSX" / path.relative_to(root)

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from medrcube.sources._homes import downloads
-from medrcube.sources._homes.https import Web
+from medrcube.sources._homes.https import HomeClient
 from medrcube.sources._homes.listings import LISTINGS
 
 
@@ -115,7 +115,7 @@ def web(server, waits, monkeypatch):
 
     def client(*hosts, login=None):
         transport = Loopback(server.server_address[1])
-        return Web(hosts, login=login, transport=transport, wait=waits.append)
+        return HomeClient(hosts, login=login, transport=transport, wait=waits.append)
 
     def of_home(home):
         kind = LISTINGS[home.kind]

@@ -12,10 +12,10 @@ import pytest
 from medrcube.console.progress import Reporter
 from medrcube.errors import HomeError
 from medrcube.sources._framework.card_parts.home import HomeFacts, HomeFile
-from medrcube.sources._homes.downloads import choose
-from medrcube.sources._homes.get import commands, get
+from medrcube.sources._homes.downloads import choose_files
+from medrcube.sources._homes.get import download, unpack_commands
 from medrcube.sources._homes.listings import RemoteFile
-from medrcube.sources._homes.protocol import Brought, Order
+from medrcube.sources._homes.protocol import DownloadedFile, DownloadRequest
 from medrcube.sources.registry import find_sources
 
 
@@ -34,8 +34,8 @@ def fetch(web, tmp_path):
     card = find_sources()["bus-bra"].card
 
     def run(home, wanted=None, folder=tmp_path / "copy"):
-        order = Order(folder=folder, wanted=wanted)
-        return {it.name: it.status for it in get(card, home, order, Reporter(quiet=True))}
+        order = DownloadRequest(folder=folder, wanted=wanted)
+        return {it.name: it.status for it in download(card, home, order, Reporter(quiet=True))}
 
     return run
 
@@ -155,7 +155,7 @@ def test_a_list_of_unpacked_files_does_not_fit_a_home_of_archives(fetch, zenodo)
 
 def test_the_longest_fitting_name_is_taken():
     offered = [RemoteFile(name=it, url="", bytes=1, digest=None) for it in ("c.jpg", "b/c.jpg")]
-    chosen, unknown = choose(offered, {"a/b/c.jpg"})
+    chosen, unknown = choose_files(offered, {"a/b/c.jpg"})
     assert [file.name for file in chosen] == ["b/c.jpg"]
     assert unknown == ()
 
@@ -189,12 +189,12 @@ def test_the_folder_of_another_source_is_refused(fetch, zenodo, tmp_path):
 
 def test_archives_are_named_with_the_command_that_unpacks_them(fetch, zenodo, tmp_path):
     zenodo({"a b.zip": b"aa", "t.tar.gz": b"t", "c.csv": b"c"})
-    order = Order(folder=tmp_path / "copy")
+    order = DownloadRequest(folder=tmp_path / "copy")
     home = home_of("zenodo", "8231412")
     card = find_sources()["bus-bra"].card
-    brought = get(card, home, order, Reporter(quiet=True))
+    brought = download(card, home, order, Reporter(quiet=True))
     folder = tmp_path / "copy"
-    assert commands(home, folder, brought) == [
+    assert unpack_commands(home, folder, brought) == [
         f"unzip -q -n '{folder}/a b.zip' -d {folder}",
         f"tar -xkf {folder}/t.tar.gz -C {folder}",
     ]
@@ -202,8 +202,8 @@ def test_archives_are_named_with_the_command_that_unpacks_them(fetch, zenodo, tm
 
 def test_every_archive_of_a_card_goes_where_the_card_says(tmp_path):
     home = find_sources()["ixi"].card.home
-    brought = [Brought(name=file.name, status="there") for file in home.files]
-    told = commands(home, tmp_path, brought)
+    brought = [DownloadedFile(name=file.name, status="there") for file in home.files]
+    told = unpack_commands(home, tmp_path, brought)
     assert told[0] == (
         f"mkdir -p {tmp_path}/IXI-T1 && tar -xkf {tmp_path}/IXI-T1.tar -C {tmp_path}/IXI-T1"
     )

@@ -11,7 +11,7 @@ import pytest
 from medrcube.sources._framework.card_parts.home import HomeFacts
 from medrcube.sources._homes.listings import RemoteFile
 from medrcube.sources._homes.manifest import open_manifest
-from medrcube.sources._homes.transfer import bring
+from medrcube.sources._homes.transfer import transfer_file
 
 URL = "https://zenodo.org/api/records/1/files/a.zip/content"
 PATH = URL.removeprefix("https://zenodo.org")
@@ -29,7 +29,9 @@ def fetch(server, web, tmp_path):
         facts = {"name": "a.zip", "url": URL, "bytes": len(BODY), "digest": ("md5", MD5)}
         manifest = open_manifest(folder, "toy", "CC-BY-4.0", HOME)
         with web("zenodo.org") as client:
-            return bring(client, RemoteFile(**{**facts, **changed}), folder, manifest, _nobody)
+            return transfer_file(
+                client, RemoteFile(**{**facts, **changed}), folder, manifest, _nobody
+            )
 
     return run
 
@@ -203,8 +205,8 @@ from conftest import Loopback
 from medrcube.sources._framework.card_parts.home import HomeFacts
 from medrcube.sources._homes.listings import RemoteFile
 from medrcube.sources._homes.manifest import open_manifest
-from medrcube.sources._homes.transfer import bring
-from medrcube.sources._homes.https import Web
+from medrcube.sources._homes.transfer import transfer_file
+from medrcube.sources._homes.https import HomeClient
 import os, signal
 
 seen = 0
@@ -218,8 +220,8 @@ home = HomeFacts(kind="zenodo", id="1", files=(), hosts=(), then=(), evidence="x
 url, size, md5 = sys.argv[5:]
 file = RemoteFile(name="a.zip", url=url, bytes=int(size), digest=("md5", md5))
 folder = Path(sys.argv[3])
-with Web(("zenodo.org",), transport=Loopback(int(sys.argv[2]))) as web:
-    bring(web, file, folder, open_manifest(folder, "toy", "x", home), told)
+with HomeClient(("zenodo.org",), transport=Loopback(int(sys.argv[2]))) as web:
+    transfer_file(web, file, folder, open_manifest(folder, "toy", "x", home), told)
 """
 
 

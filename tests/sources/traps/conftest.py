@@ -19,7 +19,7 @@ from medrcube.build.stages.samples import samples_from_frame
 from medrcube.build.stages.scan import scan
 from medrcube.console.progress import Reporter
 from medrcube.facts import BAD_ROW, Case, Grade, ImageRef, Label, Skip
-from medrcube.ontologies.distractor_safety import Request, Rules, judge
+from medrcube.ontologies.distractor_safety import DistractorRequest, SafetyRules, judge_distractor
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import BuildSettings, Workspace
@@ -168,15 +168,17 @@ def rivals():
         field = card.fields[name]
         labels = (Label(field=name, value=raw, evidence="made up"),)
         case = Case(key="made up", images=(ImageRef(paths=(Path("x.png"),)),), labels=labels)
-        request = Request(
+        request = DistractorRequest(
             key=field.concept(raw),
             ground=facts_of_case(card, case, load_terms()),
             scope=field.scope,
             group=field.group,
             pool=field.concepts(),
         )
-        rules = Rules(evidence=Grade.C)
-        return {other for other in field.concepts() if judge(other, request, rules).allowed}
+        rules = SafetyRules(evidence=Grade.C)
+        return {
+            other for other in field.concepts() if judge_distractor(other, request, rules).allowed
+        }
 
     return make
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from medrcube.facts import Scope
-from medrcube.sources._framework.layout import verify
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {
@@ -243,7 +243,7 @@ def test_kaggle_folder_with_several_files_sets_its_patient_aside(changed, scan_t
 def test_derived_editions_fit_no_layout(tmp_path, name):
     (tmp_path / name).parent.mkdir(parents=True)
     (tmp_path / name).touch()
-    assert not verify(CARD, tmp_path).fits
+    assert not inspect_copy(CARD, tmp_path).fits
 
 
 def test_whole_cine_series_is_no_case(build_fixture):

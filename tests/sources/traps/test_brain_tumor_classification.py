@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from medrcube.sources._framework.contract import quirk_of
-from medrcube.sources._framework.layout import verify
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {
@@ -98,7 +98,7 @@ def test_merge_of_other_folders_fits_no_layout(tmp_path):
     for folder in ("Training/glioma", "Training/notumor"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "glioma-1.jpg").touch()
-    assert not verify(CARD, tmp_path).fits
+    assert not inspect_copy(CARD, tmp_path).fits
 
 
 def test_equal_files_on_both_sides_of_the_split_are_named_by_the_audit(changed, build_tree):

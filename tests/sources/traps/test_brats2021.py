@@ -6,9 +6,9 @@ import pytest
 
 from medrcube.build import readers
 from medrcube.build.pixels.geometry import reorient
-from medrcube.facts import State
+from medrcube.facts import LabelState
 from medrcube.sources._formats.nifti_masks import load_labels
-from medrcube.sources._framework.layout import verify
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Task
 
@@ -69,7 +69,7 @@ def test_other_edition_fits_no_layout(tmp_path, names):
     for name in names:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    assert not verify(CARD, tmp_path).fits
+    assert not inspect_copy(CARD, tmp_path).fits
 
 
 def test_sample_patient_of_the_kaggle_copy_is_not_read_twice(scan_fixture):
@@ -199,7 +199,7 @@ def test_patient_without_a_part_of_the_core_keeps_the_other(changed, build_tree,
 
 def test_missing_part_may_be_missing_annotation_so_it_is_never_denied(scan_fixture):
     for case in scan_fixture(SOURCE, LAYOUT).cases.values():
-        assert {label.state for label in case.labels} == {State.PRESENT}
+        assert {label.state for label in case.labels} == {LabelState.PRESENT}
     assert Task.ABNORMALITY_DIAGNOSIS not in CARD.tasks
 
 

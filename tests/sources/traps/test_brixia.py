@@ -5,7 +5,7 @@ import shutil
 import numpy as np
 import pytest
 
-from medrcube.facts import State
+from medrcube.facts import LabelState
 from medrcube.ontologies.relations import load_relations
 from medrcube.sources._synthetic.images import picture, write_dicom
 from medrcube.sources.registry import find_sources
@@ -135,8 +135,8 @@ def test_disease_that_all_films_share_is_not_asked(build_fixture):
 
 def test_panel_of_five_stands_before_the_reader_on_duty(scan_fixture):
     found = scan_fixture(SOURCE, "v2")
-    assert found.states(_name(5), "score") == {"9": State.PRESENT}  # the table says 6
-    assert found.states(_name(5), "zone_d") == {"2": State.PRESENT}  # the table says 1
+    assert found.states(_name(5), "score") == {"9": LabelState.PRESENT}  # the table says 6
+    assert found.states(_name(5), "zone_d") == {"2": LabelState.PRESENT}  # the table says 1
 
 
 def test_mode_of_the_panel_need_not_be_the_sum_of_its_zones(scan_fixture):
@@ -144,7 +144,7 @@ def test_mode_of_the_panel_need_not_be_the_sum_of_its_zones(scan_fixture):
 
 
 def test_panel_whose_mean_is_far_from_its_mode_has_no_score(scan_fixture):
-    assert _state(scan_fixture(SOURCE, "v2"), _name(6), "score") is State.UNKNOWN
+    assert _state(scan_fixture(SOURCE, "v2"), _name(6), "score") is LabelState.UNKNOWN
 
 
 def test_films_of_the_panel_are_the_test_part(scan_fixture):
@@ -157,15 +157,15 @@ def test_release_without_the_panel_is_read_from_the_reader_on_duty(changed, scan
         (root / "metadata_consensus_v1.csv").unlink()
 
     found = scan_tree(SOURCE, "v2", changed(SOURCE, "v2", remove))
-    assert found.states(_name(5), "score") == {"6": State.PRESENT}
+    assert found.states(_name(5), "score") == {"6": LabelState.PRESENT}
 
 
 @pytest.mark.parametrize(
     ("key", "state"),
     [
-        ("16724_1_1.jpg", State.PRESENT),  # 10 and 10
-        ("immagine 2.png", State.PRESENT),  # 0 and 0
-        ("kjr-21-e24-g001-l-a.jpg", State.UNKNOWN),  # 11 and 8
+        ("16724_1_1.jpg", LabelState.PRESENT),  # 10 and 10
+        ("immagine 2.png", LabelState.PRESENT),  # 0 and 0
+        ("kjr-21-e24-g001-l-a.jpg", LabelState.UNKNOWN),  # 11 and 8
     ],
 )
 def test_score_of_senior_and_junior_counts_where_they_lie_near(scan_fixture, key, state):
@@ -175,8 +175,8 @@ def test_score_of_senior_and_junior_counts_where_they_lie_near(scan_fixture, key
 def test_zone_that_senior_and_junior_grade_apart_is_unknown(scan_fixture):
     found = scan_fixture(SOURCE, "public")
     assert found.states("public-16724_1_1.jpg", "zone_a") == {
-        "2": State.UNKNOWN,
-        "1": State.UNKNOWN,
+        "2": LabelState.UNKNOWN,
+        "1": LabelState.UNKNOWN,
     }
 
 
@@ -189,10 +189,10 @@ def test_public_row_that_does_not_add_up_is_set_aside(changed, scan_tree, replac
 @pytest.mark.parametrize(
     ("zones", "total", "interstitial", "alveolar"),
     [
-        ("0", "0", State.ABSENT, State.ABSENT),
-        ("111111", "6", State.PRESENT, State.ABSENT),
-        ("222000", "6", State.PRESENT, State.UNKNOWN),
-        ("300000", "3", State.PRESENT, State.PRESENT),
+        ("0", "0", LabelState.ABSENT, LabelState.ABSENT),
+        ("111111", "6", LabelState.PRESENT, LabelState.ABSENT),
+        ("222000", "6", LabelState.PRESENT, LabelState.UNKNOWN),
+        ("300000", "3", LabelState.PRESENT, LabelState.PRESENT),
     ],
 )
 def test_pattern_follows_from_the_grades(
@@ -218,7 +218,7 @@ def test_window_of_the_header_is_not_used(build_fixture):
 
 def test_view_is_that_of_the_header_and_only_if_it_is_frontal(scan_fixture):
     found = scan_fixture(SOURCE, "v2")
-    assert found.states(_name(0), "view") == {"AP": State.PRESENT}
+    assert found.states(_name(0), "view") == {"AP": LabelState.PRESENT}
     assert found.states(_name(2), "view") == found.states(_name(4), "view") == {}
 
 

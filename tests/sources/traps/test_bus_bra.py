@@ -9,7 +9,7 @@ from PIL import Image
 
 from medrcube.build import readers
 from medrcube.build.regions.rasterize import rasterise
-from medrcube.facts import State
+from medrcube.facts import LabelState
 from medrcube.sources._synthetic.images import lesion
 from medrcube.sources.registry import find_sources
 
@@ -116,8 +116,8 @@ def test_patient_is_the_case_and_not_the_picture(scan_fixture):
 
 def test_halves_with_two_grades_leave_the_grade_open(scan_fixture, build_fixture):
     found = scan_fixture(SOURCE, LAYOUT)
-    assert found.states(LEFT, "birads") == {"3": State.UNKNOWN}
-    assert found.states(RIGHT, "birads") == {"5": State.UNKNOWN}
+    assert found.states(LEFT, "birads") == {"3": LabelState.UNKNOWN}
+    assert found.states(RIGHT, "birads") == {"5": LabelState.UNKNOWN}
     for key in (LEFT, RIGHT):
         assert build_fixture(SOURCE, LAYOUT).items_of(key, "Severity Grading") == []
 
@@ -135,8 +135,8 @@ def test_phyllodes_tumor_is_benign_or_malignant_by_its_row(
 ):
     edit = replacing("bus_data.csv", "phyllodes tumor,benign", f"phyllodes tumor,{pathology}")
     found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
-    assert found.states(PHYLLODES, "pathology") == {pathology: State.PRESENT}
-    assert found.states(PHYLLODES, "histology") == {"phyllodes tumor": State.PRESENT}
+    assert found.states(PHYLLODES, "pathology") == {pathology: LabelState.PRESENT}
+    assert found.states(PHYLLODES, "histology") == {"phyllodes tumor": LabelState.PRESENT}
 
 
 @pytest.mark.parametrize("histology", RARE)

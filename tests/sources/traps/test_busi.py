@@ -8,9 +8,9 @@ from PIL import Image
 
 from medrcube.build import readers
 from medrcube.build.regions.rasterize import rasterise
-from medrcube.facts import Label, State
+from medrcube.facts import Label, LabelState
 from medrcube.sources._framework.contract import quirk_of
-from medrcube.sources._framework.layout import verify
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources._synthetic.images import lesion
 from medrcube.sources.registry import find_sources
 
@@ -214,8 +214,10 @@ def test_nobody_knows_whose_pictures_these_are(scan_fixture):
 
 def test_normal_denies_a_lesion_and_nothing_else(scan_fixture):
     labels = scan_fixture(SOURCE, LAYOUT).cases["normal (2)"].labels
-    denied = [label for label in labels if label.state is State.ABSENT]
-    expected = Label(field="lesion", value="lesion", state=State.ABSENT, evidence="folder normal")
+    denied = [label for label in labels if label.state is LabelState.ABSENT]
+    expected = Label(
+        field="lesion", value="lesion", state=LabelState.ABSENT, evidence="folder normal"
+    )
     assert denied == [expected]
 
 
@@ -224,7 +226,7 @@ def test_edition_in_folders_of_images_and_masks_fits_no_layout(tmp_path):
         path = tmp_path / folder / "benign (1).png"
         path.parent.mkdir()
         path.touch()
-    assert not verify(CARD, tmp_path).fits
+    assert not inspect_copy(CARD, tmp_path).fits
 
 
 @pytest.mark.parametrize("side", [256, 416])

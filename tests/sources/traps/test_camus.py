@@ -9,9 +9,9 @@ import pytest
 from medrcube.build import readers
 from medrcube.build.questions.case_facts import facts_of_case
 from medrcube.build.regions.rasterize import rasterise
-from medrcube.facts import Scope, State
+from medrcube.facts import LabelState, Scope
 from medrcube.ontologies.terms import load_terms
-from medrcube.sources._framework.layout import verify
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources._synthetic.images import chambers, picture
 from medrcube.sources.registry import find_sources
 
@@ -237,9 +237,9 @@ def test_ejection_that_its_own_volumes_contradict_is_unknown(changed, scan_tree,
         case = found.cases["training-patient0001-4CH-ED-ES"]
         return next(it for it in case.labels if it.field == "ejection_fraction")
 
-    assert label(scan_fixture(SOURCE, "mhd")).state is State.PRESENT
+    assert label(scan_fixture(SOURCE, "mhd")).state is LabelState.PRESENT
     contradicted = label(scan_tree(SOURCE, "mhd", changed(SOURCE, "mhd", edit)))
-    assert contradicted.state is State.UNKNOWN
+    assert contradicted.state is LabelState.UNKNOWN
     assert "patient0001/Info_4CH.cfg" in contradicted.evidence
     assert "LVedv=94.7" in contradicted.evidence
 
@@ -289,7 +289,7 @@ def test_split_is_read_from_its_files(changed, scan_tree):
 
 def test_editions_are_told_apart(fixture_tree):
     for layout in ("nifti", "mhd"):
-        assert verify(CARD, fixture_tree(SOURCE, layout)).layout == layout
+        assert inspect_copy(CARD, fixture_tree(SOURCE, layout)).layout == layout
 
 
 def test_pictures_are_not_passed_on_while_the_licence_is_unconfirmed(build_fixture):

@@ -10,7 +10,7 @@ from medrcube.build import readers
 from medrcube.build.questions.case_facts import facts_of_case
 from medrcube.build.regions.rasterize import rasterise
 from medrcube.errors import SourceError
-from medrcube.facts import Grade, State
+from medrcube.facts import Grade, LabelState
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._synthetic.images import lesion, write_dicom
 from medrcube.sources.registry import find_sources
@@ -43,8 +43,8 @@ def _masks(found):
 @each_layout
 def test_column_of_density_has_another_name_in_each_table(scan_fixture, layout):
     found = scan_fixture(SOURCE, layout)
-    assert found.states(PLAIN, "density") == {"3": State.PRESENT}
-    assert found.states(CALC, "density") == {"3": State.PRESENT}
+    assert found.states(PLAIN, "density") == {"3": LabelState.PRESENT}
+    assert found.states(CALC, "density") == {"3": LabelState.PRESENT}
 
 
 def test_path_that_ends_with_a_line_break_inside_quotes_is_found(fixture_tree, scan_fixture):
@@ -146,7 +146,7 @@ def test_assessment_0_is_incomplete_and_no_grade(build_fixture):
 
 def test_assessment_1_contradicts_its_outline_and_is_no_grade(scan_fixture, build_fixture):
     key = "Mass-Test_P_00016_LEFT_CC"
-    assert scan_fixture(SOURCE, "tcia").states(key, "assessment") == {"1": State.PRESENT}
+    assert scan_fixture(SOURCE, "tcia").states(key, "assessment") == {"1": LabelState.PRESENT}
     built = build_fixture(SOURCE, "tcia")
     assert built.items_of(key, "Severity Grading") == []
     graded = [item for item in built.items if item.field == "assessment"]
@@ -158,8 +158,8 @@ def test_assessment_1_contradicts_its_outline_and_is_no_grade(scan_fixture, buil
 def test_views_of_one_breast_that_differ_leave_the_grade_of_both_open(scan_fixture, build_fixture):
     found, built = scan_fixture(SOURCE, "tcia"), build_fixture(SOURCE, "tcia")
     for key in (PLAIN, SPLIT_STUDIES):
-        assert found.states(key, "assessment") == {"4": State.UNKNOWN, "5": State.UNKNOWN}
-        assert found.states(key, "pathology") == {"MALIGNANT": State.PRESENT}
+        assert found.states(key, "assessment") == {"4": LabelState.UNKNOWN, "5": LabelState.UNKNOWN}
+        assert found.states(key, "pathology") == {"MALIGNANT": LabelState.PRESENT}
         assert built.items_of(key, "Severity Grading") == []
 
 
@@ -167,7 +167,7 @@ def test_views_of_one_breast_that_agree_are_graded(scan_fixture):
     found = scan_fixture(SOURCE, "tcia")
     for view in ("CC", "MLO"):
         key = f"Mass-Training_P_00008_LEFT_{view}"
-        assert found.states(key, "assessment") == {"3": State.PRESENT}
+        assert found.states(key, "assessment") == {"3": LabelState.PRESENT}
 
 
 @pytest.mark.parametrize(
@@ -198,9 +198,9 @@ def test_distortion_alone_is_no_mass_and_beside_the_shape_of_a_mass_is_one(
     table = "mass_case_description_train_set.csv"
     edit = replacing(table, "IRREGULAR-ARCHITECTURAL_DISTORTION", "ARCHITECTURAL_DISTORTION")
     alone = scan_tree(SOURCE, "tcia", changed(SOURCE, "tcia", edit))
-    assert alone.states(PLAIN, "abnormality") == {"mass": State.UNKNOWN}
+    assert alone.states(PLAIN, "abnormality") == {"mass": LabelState.UNKNOWN}
     beside = scan_fixture(SOURCE, "tcia")
-    assert beside.states(PLAIN, "abnormality") == {"mass": State.PRESENT}
+    assert beside.states(PLAIN, "abnormality") == {"mass": LabelState.PRESENT}
 
 
 def test_mass_beside_an_outline_that_may_be_none_is_left_open(changed, scan_tree, replacing):
@@ -208,14 +208,14 @@ def test_mass_beside_an_outline_that_may_be_none_is_left_open(changed, scan_tree
         "mass_case_description_train_set.csv", "ROUND,OBSCURED,3,MAL", ",OBSCURED,3,MAL"
     )
     found = scan_tree(SOURCE, "tcia", changed(SOURCE, "tcia", edit))
-    assert found.states(TWO, "abnormality") == {"mass": State.UNKNOWN}
+    assert found.states(TWO, "abnormality") == {"mass": LabelState.UNKNOWN}
 
 
 def test_node_has_no_shape_and_no_margin_of_a_mass(scan_fixture):
     found, key = scan_fixture(SOURCE, "tcia"), "Mass-Training_P_00008_LEFT_MLO"
-    assert found.states(key, "shape") == {"OVAL": State.UNKNOWN}
-    assert found.states(key, "margin") == {"CIRCUMSCRIBED": State.UNKNOWN}
-    assert found.states(key, "special") == {"LYMPH_NODE": State.PRESENT}
+    assert found.states(key, "shape") == {"OVAL": LabelState.UNKNOWN}
+    assert found.states(key, "margin") == {"CIRCUMSCRIBED": LabelState.UNKNOWN}
+    assert found.states(key, "special") == {"LYMPH_NODE": LabelState.PRESENT}
 
 
 def test_density_0_is_missing():
@@ -235,7 +235,7 @@ def test_both_spellings_of_lucent_centres_are_one_type(scan_fixture):
 
 def test_descriptors_joined_by_a_hyphen_are_all_true(scan_fixture):
     found = scan_fixture(SOURCE, "tcia")
-    assert found.states(PLAIN, "special") == {"ARCHITECTURAL_DISTORTION": State.PRESENT}
+    assert found.states(PLAIN, "special") == {"ARCHITECTURAL_DISTORTION": LabelState.PRESENT}
     assert set(found.states(CALC, "calc_type")) == {"AMORPHOUS", "COARSE", "PLEOMORPHIC"}
 
 
@@ -244,7 +244,7 @@ def test_blank_descriptor_states_nothing(scan_fixture):
 
 
 def test_architectural_distortion_of_the_shape_column_is_no_shape(scan_fixture, build_fixture):
-    assert scan_fixture(SOURCE, "tcia").states(PLAIN, "shape") == {"IRREGULAR": State.PRESENT}
+    assert scan_fixture(SOURCE, "tcia").states(PLAIN, "shape") == {"IRREGULAR": LabelState.PRESENT}
     wrong = build_fixture(SOURCE, "tcia").wrong_of(PLAIN)
     assert "architectural distortion" not in wrong
 
@@ -255,8 +255,8 @@ def test_abnormalities_of_one_film_that_differ_leave_its_grade_open(
 ):
     found = scan_fixture(SOURCE, layout)
     assert found.states(TWO, "pathology") == {
-        "BENIGN_WITHOUT_CALLBACK": State.UNKNOWN,
-        "MALIGNANT": State.UNKNOWN,
+        "BENIGN_WITHOUT_CALLBACK": LabelState.UNKNOWN,
+        "MALIGNANT": LabelState.UNKNOWN,
     }
     items = build_fixture(SOURCE, layout).items_of(TWO)
     assert {item.field for item in items}.isdisjoint({"pathology", "assessment"})
@@ -277,7 +277,7 @@ def test_film_with_several_abnormalities_is_not_described_as_if_it_had_one(scan_
 def test_view_under_mass_and_under_calc_knows_of_both(scan_fixture, key):
     found = scan_fixture(SOURCE, "tcia")
     assert set(found.states(key, "abnormality")) == {"mass", "calcification"}
-    assert set(found.states(key, "pathology").values()) == {State.UNKNOWN}
+    assert set(found.states(key, "pathology").values()) == {LabelState.UNKNOWN}
 
 
 @pytest.mark.parametrize(("key", "other"), [(PLAIN, "breast calcification"), (CALC, "breast mass")])
@@ -288,7 +288,7 @@ def test_a_row_for_one_type_does_not_deny_the_other(scan_fixture, key, other):
 
 def test_no_film_is_called_normal(scan_fixture):
     for case in scan_fixture(SOURCE, "tcia").cases.values():
-        assert State.ABSENT not in {label.state for label in case.labels}
+        assert LabelState.ABSENT not in {label.state for label in case.labels}
     assert "No Finding" not in {c for field in CARD.fields.values() for c in field.concepts()}
 
 

@@ -9,7 +9,7 @@ from PIL import Image
 
 from medrcube.build import readers
 from medrcube.build.regions.rasterize import rasterise
-from medrcube.facts import State
+from medrcube.facts import LabelState
 from medrcube.sources._synthetic.images import lesion
 from medrcube.sources.registry import find_sources
 
@@ -87,10 +87,10 @@ def test_no_finding_is_no_wrong_option_beside_support_devices(changed, build_tre
 def test_uncertain_is_unknown_zero_is_absent_and_blank_says_nothing(scan_fixture):
     found = scan_fixture(SOURCE, "full")
     states = found.states("train/patient00002/study1/view1_frontal", "finding")
-    assert states["Cardiomegaly"] is State.ABSENT
+    assert states["Cardiomegaly"] is LabelState.ABSENT
     assert "Lung Lesion" not in states
     other = found.states("train/patient43018/study2/view1_frontal", "finding")
-    assert other["Atelectasis"] is State.UNKNOWN
+    assert other["Atelectasis"] is LabelState.UNKNOWN
 
 
 def test_labels_mined_from_reports_are_not_asked(build_fixture):
@@ -173,7 +173,7 @@ def test_both_names_of_lung_opacity_are_accepted_in_a_table(changed, scan_tree, 
     root = changed(SOURCE, LAYOUT, replacing(TABLE, "Lung Opacity", name))
     found = scan_tree(SOURCE, LAYOUT, root)
     states = found.states("valid/patient64543/study1/view1_frontal", "finding")
-    assert states["Lung Opacity"] is State.PRESENT
+    assert states["Lung Opacity"] is LabelState.PRESENT
 
 
 def test_mask_of_zeros_is_an_absent_finding_and_no_region(scan_fixture, fixture_tree):
@@ -197,7 +197,7 @@ def test_mask_in_two_pieces_is_not_asked_for_one_place(build_fixture, scan_fixtu
 def test_thin_lines_of_support_devices_are_not_grounded(scan_fixture):
     found = scan_fixture(SOURCE, LAYOUT)
     key = "test/patient64742/study1/view1_frontal"
-    assert found.states(key, "finding")["Support Devices"] is State.PRESENT
+    assert found.states(key, "finding")["Support Devices"] is LabelState.PRESENT
     assert "Support Devices" not in {region.value for region in found.cases[key].regions}
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medrcube.facts import Scope, State
-from medrcube.sources._framework.layout import verify
+from medrcube.facts import LabelState, Scope
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources._synthetic.images import picture, write_picture
 from medrcube.sources._synthetic.spreadsheets import write_spreadsheet
 from medrcube.sources.registry import find_sources
@@ -42,7 +42,7 @@ def test_classes_are_rivals_only_within_one_collection(scan_fixture, build_fixtu
 
 def test_result_of_a_swab_is_not_asked_of_a_film(build_fixture, scan_fixture):
     found, built = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
-    assert found.states("COVID-1", "infection") == {"COVID": State.PRESENT}
+    assert found.states("COVID-1", "infection") == {"COVID": LabelState.PRESENT}
     assert built.tasks_of("COVID-1") == {"Modality Recognition"}
     assert CARD.fields["infection"].scope is Scope.PATIENT
 
@@ -99,7 +99,7 @@ def test_top_folder_once_or_twice_gives_the_same(changed, scan_tree, scan_fixtur
         shutil.rmtree(root / "COVID-19_Radiography_Dataset")
 
     root = changed(SOURCE, LAYOUT, flatten)
-    assert verify(CARD, root).fits
+    assert inspect_copy(CARD, root).fits
     assert list(scan_tree(SOURCE, LAYOUT, root).cases) == list(scan_fixture(SOURCE, LAYOUT).cases)
 
 
@@ -115,9 +115,9 @@ def test_underscore_in_place_of_the_blank_is_the_same_class(changed, scan_tree):
         write_spreadsheet(root / TOP / "Viral_Pneumonia.metadata.xlsx", {"Sheet1": rows})
 
     root = changed(SOURCE, LAYOUT, respell)
-    assert verify(CARD, root).fits
+    assert inspect_copy(CARD, root).fits
     states = scan_tree(SOURCE, LAYOUT, root).states("Viral_Pneumonia-1", "pneumonia")
-    assert states == {"Viral Pneumonia": State.PRESENT}
+    assert states == {"Viral Pneumonia": LabelState.PRESENT}
 
 
 def test_numbers_sort_as_numbers(changed, scan_tree):
@@ -137,7 +137,7 @@ def test_numbers_sort_as_numbers(changed, scan_tree):
 def test_editions_before_the_masks_are_refused(tmp_path, folder):
     for name in (f"{folder}/COVID (1).png", "NORMAL/NORMAL (1).png"):
         write_picture(tmp_path / "COVID-19 Radiography Database" / name, picture(60, 60, seed=1))
-    assert not verify(CARD, tmp_path).fits
+    assert not inspect_copy(CARD, tmp_path).fits
 
 
 def test_grey_film_in_three_channels_becomes_grey(build_fixture, scan_fixture):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medrcube.facts import Scope, State
+from medrcube.facts import LabelState, Scope
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Modality
 
@@ -64,7 +64,7 @@ def _stated(case, *fields):
     return {
         label.value
         for label in case.labels
-        if label.field in fields and label.state is State.PRESENT
+        if label.field in fields and label.state is LabelState.PRESENT
     }
 
 

@@ -9,7 +9,7 @@ from PIL import Image
 from medrcube.errors import SourceError
 from medrcube.facts import Scope
 from medrcube.sources._framework.contract import concept_of
-from medrcube.sources._framework.layout import verify
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources._synthetic.images import picture, write_picture
 from medrcube.sources._synthetic.spreadsheets import write_spreadsheet
 from medrcube.sources.registry import find_sources
@@ -125,7 +125,7 @@ def test_zips_that_were_not_unpacked_fit_no_layout(changed):
             shutil.make_archive(str(root / IMAGES / name), "zip", root / IMAGES / name)
             shutil.rmtree(root / IMAGES / name)
 
-    assert not verify(CARD, changed(SOURCE, "repository", pack)).fits
+    assert not inspect_copy(CARD, changed(SOURCE, "repository", pack)).fits
 
 
 def test_old_tree_with_derived_tables_is_refused_by_their_columns(changed, scan_tree):

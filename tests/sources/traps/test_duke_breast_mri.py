@@ -7,7 +7,7 @@ from medrcube.build import readers
 from medrcube.build.pixels.geometry import orientation_of
 from medrcube.build.pixels.volume import stack_slices
 from medrcube.build.regions.rasterize import rasterise
-from medrcube.facts import State
+from medrcube.facts import LabelState
 from medrcube.sources._synthetic.images import bounds, lesion
 from medrcube.sources.registry import find_sources
 
@@ -66,8 +66,8 @@ def test_names_of_columns_stand_in_the_second_of_three_header_rows(fixture_tree,
     assert page["A1"].value == "Patient Information"
     assert page["A3"].value is None
     found = scan_fixture(SOURCE, LAYOUT)
-    assert found.states(GE, "histology") == {"1": State.PRESENT}
-    assert found.states(GE, "nottingham") == {"2": State.PRESENT}
+    assert found.states(GE, "histology") == {"1": LabelState.PRESENT}
+    assert found.states(GE, "nottingham") == {"2": LabelState.PRESENT}
 
 
 def test_names_of_columns_that_stand_twice_do_no_harm(fixture_tree, scan_fixture):
@@ -95,7 +95,7 @@ def test_code_of_a_histology_that_the_card_does_not_know_sets_its_case_aside(cha
 @pytest.mark.parametrize(("number", "code"), [(4, "0"), (5, "3")])
 def test_rare_histology_names_no_concept(scan_fixture, number, code):
     states = scan_fixture(SOURCE, LAYOUT).states(f"Breast_MRI_00{number}-post_1", "histology")
-    assert states == {code: State.PRESENT}
+    assert states == {code: LabelState.PRESENT}
     assert CARD.fields["histology"].concept(code) is None
 
 
@@ -239,8 +239,8 @@ def test_only_the_box_of_a_single_focus_denies_others(scan_fixture):
 
 def test_cancer_on_both_sides_leaves_histology_and_grade_open(scan_fixture):
     found = scan_fixture(SOURCE, LAYOUT)
-    assert found.states(BOTH_SIDES, "histology") == {"5": State.UNKNOWN}
-    assert found.states(BOTH_SIDES, "nottingham") == {"1": State.UNKNOWN}
+    assert found.states(BOTH_SIDES, "histology") == {"5": LabelState.UNKNOWN}
+    assert found.states(BOTH_SIDES, "nottingham") == {"1": LabelState.UNKNOWN}
 
 
 def test_what_only_a_microscope_shows_is_asked_of_no_picture(build_fixture):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from medrcube.errors import SourceError
-from medrcube.facts import Scope, State
-from medrcube.sources._framework.layout import verify
+from medrcube.facts import LabelState, Scope
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources._synthetic.images import picture
 from medrcube.sources.registry import find_sources
 
@@ -111,7 +111,7 @@ def test_copy_that_was_compressed_again_fits_no_layout(changed):
         for path in (root / TOP / "Videos").iterdir():
             path.rename(path.with_suffix(".mp4"))
 
-    assert not verify(CARD, changed(SOURCE, LAYOUT, convert)).fits
+    assert not inspect_copy(CARD, changed(SOURCE, LAYOUT, convert)).fits
 
 
 @pytest.mark.parametrize("name", ["X1,FileName,Y1,X2,Y2,Frame", "FileName,X,Y,Frame,Calc"])
@@ -309,7 +309,7 @@ def test_fraction_that_its_own_volumes_contradict_is_unknown_and_not_asked(
 ):
     """35 by the table, 61 by the volumes beside it."""
     labels = scan_fixture(SOURCE, LAYOUT).cases["0XAD-ED-ES"].labels
-    assert [(label.value, label.state) for label in labels] == [("35", State.UNKNOWN)]
+    assert [(label.value, label.state) for label in labels] == [("35", LabelState.UNKNOWN)]
     assert labels[0].evidence == "FileList.csv:8 EF=35.0 against EDV=82, ESV=32"
     built = build_fixture(SOURCE, LAYOUT)
     assert built.items_of("0XAD-ED-ES", "Severity Grading") == []

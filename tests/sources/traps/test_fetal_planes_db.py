@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medrcube.facts import State
-from medrcube.sources._framework.layout import verify
+from medrcube.facts import LabelState
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {
@@ -110,7 +110,7 @@ def test_mixed_bag_is_set_aside_and_denies_no_organ(scan_fixture):
     found = scan_fixture(SOURCE, LAYOUT)
     assert "outside the five anatomies" in found.skips[MIXED_BAG]
     states = {label.state for case in found.cases.values() for label in case.labels}
-    assert states == {State.PRESENT}
+    assert states == {LabelState.PRESENT}
 
 
 def test_other_is_never_an_option(build_fixture):
@@ -177,4 +177,4 @@ def test_african_set_fits_no_layout(tmp_path):
     for name in ("Images/patient001_DZA_plane0.png", TABLE):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
-    assert not verify(CARD, tmp_path).fits
+    assert not inspect_copy(CARD, tmp_path).fits

@@ -10,7 +10,7 @@ from medrcube.build import readers
 from medrcube.build.regions.rasterize import rasterise
 from medrcube.facts import Absence
 from medrcube.sources._framework.contract import quirk_of
-from medrcube.sources._framework.layout import verify
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources._synthetic.images import CANARY, lesion, picture
 from medrcube.sources.registry import find_sources
 
@@ -187,4 +187,4 @@ def test_copy_as_pictures_fits_no_layout(tmp_path):
         path = tmp_path / label / "1.png"
         path.parent.mkdir()
         path.touch()
-    assert not verify(CARD, tmp_path).fits
+    assert not inspect_copy(CARD, tmp_path).fits

@@ -11,10 +11,10 @@ from medrcube.build import readers
 from medrcube.build.questions.case_facts import facts_of_case
 from medrcube.build.regions.rasterize import rasterise
 from medrcube.build.stages.contradictions import check_labels
-from medrcube.facts import Grade, Scope, State, Words
+from medrcube.facts import Grade, LabelState, Scope, Words
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._formats.tables.spreadsheets import read_cells
-from medrcube.sources._framework.layout import verify
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources._synthetic.images import bounds, lesion
 from medrcube.sources.registry import find_sources
 
@@ -48,7 +48,7 @@ def test_mlo_is_written_ml_in_file_names(scan_fixture, layout):
     found = scan_fixture(SOURCE, layout)
     case = found.cases[MASS]
     assert "_MG_R_ML_ANON" in case.images[0].paths[0].name
-    assert found.states(MASS, "view") == {"MLO": State.PRESENT}
+    assert found.states(MASS, "view") == {"MLO": LabelState.PRESENT}
 
 
 @each_layout
@@ -88,7 +88,7 @@ def test_edition_with_png_pictures_fits_no_layout(changed):
         for path in root.rglob("*.dcm"):
             path.rename(path.with_suffix(".png"))
 
-    assert not verify(CARD, changed(SOURCE, "csv", convert)).fits
+    assert not inspect_copy(CARD, changed(SOURCE, "csv", convert)).fits
 
 
 def test_csv_is_parted_by_semicolons_and_ends_its_lines_as_windows_does(fixture_tree, scan_fixture):
@@ -142,7 +142,7 @@ def test_mass_that_the_notes_name_is_not_denied(scan_fixture, note, denied):
 def test_second_sheet_in_another_row_order_is_not_used(fixture_tree, scan_fixture):
     path = fixture_tree(SOURCE, "release") / "INbreast.xls"
     assert read_cells(path, sheet="Sheet2")[1][1] == "2"
-    assert scan_fixture(SOURCE, "release").states(NORMAL_CC, "birads") == {"1": State.PRESENT}
+    assert scan_fixture(SOURCE, "release").states(NORMAL_CC, "birads") == {"1": LabelState.PRESENT}
 
 
 @each_layout
@@ -168,7 +168,7 @@ def test_grades_are_numbers_and_text_in_one_column(scan_fixture, layout):
     ],
 )
 def test_marks_of_many_spellings_are_few_findings(scan_fixture, key, spelling, concept):
-    assert scan_fixture(SOURCE, "release").states(key, "finding")[spelling] is State.PRESENT
+    assert scan_fixture(SOURCE, "release").states(key, "finding")[spelling] is LabelState.PRESENT
     assert CARD.fields["finding"].concept(spelling) == concept
 
 
@@ -262,7 +262,7 @@ def test_subdivided_category_4_is_kept(build_fixture, layout):
 def test_picture_of_category_4c_without_a_flag_is_not_called_normal(scan_fixture):
     found = scan_fixture(SOURCE, "release")
     assert "normal" not in found.states(BARE, "finding")
-    assert State.ABSENT not in found.states(BARE, "finding").values()
+    assert LabelState.ABSENT not in found.states(BARE, "finding").values()
 
 
 @pytest.mark.parametrize("key", [NORMAL_CC, NORMAL_MLO])
@@ -282,7 +282,7 @@ def test_other_categories_deny_nothing(scan_fixture):
 def test_copy_without_the_marks_of_a_picture_does_not_deny_a_mass(changed, scan_tree):
     root = changed(SOURCE, "csv", lambda r: (r / f"AllXML/{MICROS}.xml").unlink())
     found = scan_tree(SOURCE, "csv", root)
-    assert found.states(MICROS, "mass") == {"mass": State.UNKNOWN}
+    assert found.states(MICROS, "mass") == {"mass": LabelState.UNKNOWN}
     ground = facts_of_case(CARD, found.cases[MICROS], load_terms())
     assert "breast mass" not in ground.absent
 
@@ -293,11 +293,11 @@ def test_views_of_one_breast_that_differ_leave_its_classes_open(changed, scan_tr
         other.rename(other.with_name(one.name.replace(NORMAL_CC, MIXED)))
 
     apart = scan_fixture(SOURCE, "release")
-    assert apart.states(MIXED, "birads") == {"4b": State.PRESENT}
+    assert apart.states(MIXED, "birads") == {"4b": LabelState.PRESENT}
     found = scan_tree(SOURCE, "release", changed(SOURCE, "release", same_woman))
     for key in (NORMAL_CC, MIXED):
         for field in ("birads", "density"):
-            assert set(found.states(key, field).values()) == {State.UNKNOWN}, (key, field)
+            assert set(found.states(key, field).values()) == {LabelState.UNKNOWN}, (key, field)
 
 
 def test_bi_rads_is_that_of_the_picture_and_density_that_of_the_breast():

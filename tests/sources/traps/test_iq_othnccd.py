@@ -6,8 +6,8 @@ import shutil
 import pytest
 
 from medrcube.errors import SourceError
-from medrcube.facts import Scope, Visible
-from medrcube.sources._framework.layout import verify
+from medrcube.facts import Scope, Visibility
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources._synthetic.images import picture, write_picture
 from medrcube.sources.registry import find_sources
 
@@ -54,7 +54,7 @@ def test_complete_copy_has_1097_files_and_not_1190():
 
 
 def test_copy_with_fewer_files_is_called_partial(fixture_tree):
-    text = verify(CARD, fixture_tree(SOURCE, "original")).describe()
+    text = inspect_copy(CARD, fixture_tree(SOURCE, "original")).describe()
     assert "partial copy" in text
     assert "120" in text
 
@@ -118,7 +118,7 @@ def test_rgb_of_equal_channels_is_grey(build_fixture):
 
 def test_label_is_of_the_study_and_no_slice_is_known_to_show_it():
     field = CARD.fields["diagnosis"]
-    assert (field.scope, field.visible) == (Scope.STUDY, Visible.NO)
+    assert (field.scope, field.visible) == (Scope.STUDY, Visibility.NO)
     assert CARD.shows is Scope.IMAGE
 
 

@@ -7,9 +7,9 @@ import pytest
 from medrcube.build import readers
 from medrcube.build.pixels.geometry import reorient
 from medrcube.build.regions.rasterize import rasterise
-from medrcube.facts import State
+from medrcube.facts import LabelState
 from medrcube.sources._formats.nifti_masks import load_labels
-from medrcube.sources._framework.layout import verify
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {
@@ -51,7 +51,7 @@ def test_images_are_found_from_the_mask_in_either_layout_and_spelling(scan_fixtu
 
 @each_layout
 def test_edition_is_told_by_its_folders(fixture_tree, layout):
-    assert verify(CARD, fixture_tree(SOURCE, layout)).layout == layout
+    assert inspect_copy(CARD, fixture_tree(SOURCE, layout)).layout == layout
 
 
 @each_layout
@@ -244,4 +244,4 @@ def test_four_pictures_of_a_patient_share_the_patient(scan_fixture):
 
 def test_lesion_and_its_absence_are_never_stated_as_denied(scan_fixture):
     for case in scan_fixture(SOURCE, "zenodo").cases.values():
-        assert {label.state for label in case.labels} == {State.PRESENT}
+        assert {label.state for label in case.labels} == {LabelState.PRESENT}

@@ -8,7 +8,7 @@ import pytest
 
 from medrcube.facts import FactKind
 from medrcube.sources._formats.tables.spreadsheets import read_cells
-from medrcube.sources._framework.layout import verify
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {
@@ -213,4 +213,4 @@ def test_other_edition_fits_no_layout(tmp_path, names):
     for name in names:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    assert not verify(CARD, tmp_path).fits
+    assert not inspect_copy(CARD, tmp_path).fits

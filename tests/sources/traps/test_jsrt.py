@@ -8,9 +8,9 @@ from PIL import Image
 
 from medrcube.build import readers
 from medrcube.build.regions.rasterize import rasterise
-from medrcube.facts import State
+from medrcube.facts import LabelState
 from medrcube.sources._framework.contract import quirk_of
-from medrcube.sources._framework.layout import verify
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {
@@ -219,7 +219,7 @@ def test_masks_under_scratch_and_films_of_the_split_archives_are_found(changed, 
                 shutil.move(path, root / folder / path.name)
 
     root = changed(SOURCE, "raw", move)
-    assert verify(CARD, root).fits
+    assert inspect_copy(CARD, root).fits
     assert scan_tree(SOURCE, "raw", root).cases[PLAIN].split == "fold1"
 
 
@@ -233,7 +233,7 @@ def test_letter_case_of_names_does_not_matter(changed, scan_tree, scan_fixture):
 
 
 def test_nodule_close_to_invisible_is_neither_asked_nor_denied(scan_fixture, build_fixture):
-    assert scan_fixture(SOURCE, "raw").states(FAINT, "nodule") == {"nodule": State.UNKNOWN}
+    assert scan_fixture(SOURCE, "raw").states(FAINT, "nodule") == {"nodule": LabelState.UNKNOWN}
     assert build_fixture(SOURCE, "raw").tasks_of(FAINT).isdisjoint({FINDINGS, PLACES})
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from medrcube.build import readers
 from medrcube.build.regions.rasterize import rasterise
-from medrcube.facts import State
+from medrcube.facts import LabelState
 from medrcube.sources._synthetic.chest_ct import tumour
 from medrcube.sources._synthetic.images import bounds
 from medrcube.sources._synthetic.spreadsheets import write_spreadsheet
@@ -279,12 +279,12 @@ def test_disease_comes_from_the_spreadsheet_alone(changed, scan_tree):
 @pytest.mark.parametrize(
     ("code", "method", "state"),
     [
-        (1, 1, State.PRESENT),
-        (2, 2, State.PRESENT),
-        (3, 3, State.PRESENT),
-        (2, 0, State.UNKNOWN),
-        (1, None, State.UNKNOWN),
-        (2, 1, State.UNKNOWN),
+        (1, 1, LabelState.PRESENT),
+        (2, 2, LabelState.PRESENT),
+        (3, 3, LabelState.PRESENT),
+        (2, 0, LabelState.UNKNOWN),
+        (1, None, LabelState.UNKNOWN),
+        (2, 1, LabelState.UNKNOWN),
     ],
 )
 def test_code_of_the_diagnosis_counts_with_its_method(changed, scan_tree, code, method, state):

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medrcube.facts import Case, State
+from medrcube.facts import Case, LabelState
 from medrcube.sources._framework.contract import quirk_of
-from medrcube.sources._framework.layout import verify
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {
@@ -102,30 +102,30 @@ def _has_same_labels(found, one, other):
 def test_finding_counts_only_where_both_labelers_agree(scan_fixture):
     found = scan_fixture(SOURCE, "2.0.0")
     states = found.states(_key(found, UNSURE), "finding")
-    assert states["Lung Opacity"] is State.UNKNOWN  # one says it, one is silent
-    assert states["Pneumothorax"] is State.PRESENT
+    assert states["Lung Opacity"] is LabelState.UNKNOWN  # one says it, one is silent
+    assert states["Pneumothorax"] is LabelState.PRESENT
     other = found.states(_key(found, READ), "finding")
-    assert other["Lung Lesion"] is State.UNKNOWN
+    assert other["Lung Lesion"] is LabelState.UNKNOWN
 
 
 def test_finding_whose_parent_is_uncertain_is_uncertain(scan_fixture):
     found = scan_fixture(SOURCE, "2.0.0")
     states = found.states(_key(found, UNSURE), "finding")
-    assert states["Edema"] is State.UNKNOWN  # both say it, but not the opacity
+    assert states["Edema"] is LabelState.UNKNOWN  # both say it, but not the opacity
 
 
 def test_finding_whose_child_is_uncertain_is_uncertain(changed, scan_tree, replacing):
     table = f"{HOME}/mimic-cxr-2.1.0-test-set-labeled.csv"
     edit = replacing(table, "51178377,0.0,1.0,0.0,1.0,0.0", "51178377,0.0,1.0,0.0,1.0,-1.0")
     found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
-    assert found.states(_key(found, READ), "finding")["Cardiomegaly"] is State.UNKNOWN
+    assert found.states(_key(found, READ), "finding")["Cardiomegaly"] is LabelState.UNKNOWN
 
 
 def test_zero_of_both_labelers_is_absent(scan_fixture):
     found = scan_fixture(SOURCE, LAYOUT)
     key = _key(found, RECUMBENT)
-    assert found.states(key, "finding")["Cardiomegaly"] is State.ABSENT
-    assert found.states(key, "disease")["Pneumonia"] is State.PRESENT
+    assert found.states(key, "finding")["Cardiomegaly"] is LabelState.ABSENT
+    assert found.states(key, "disease")["Pneumonia"] is LabelState.PRESENT
 
 
 def test_row_without_any_label_is_not_normal(changed, scan_tree):
@@ -148,20 +148,20 @@ def test_study_without_a_row_has_no_labels(scan_fixture):
 
 def test_labels_of_the_radiologist_stand_before_those_of_the_labelers(scan_fixture):
     newer, older = scan_fixture(SOURCE, LAYOUT), scan_fixture(SOURCE, "2.0.0")
-    assert older.states(_key(older, READ), "finding")["Support Devices"] is State.PRESENT
-    assert newer.states(_key(newer, READ), "finding")["Support Devices"] is State.ABSENT
+    assert older.states(_key(older, READ), "finding")["Support Devices"] is LabelState.PRESENT
+    assert newer.states(_key(newer, READ), "finding")["Support Devices"] is LabelState.ABSENT
 
 
 def test_airspace_opacity_of_the_radiologist_is_lung_opacity(scan_fixture):
     found = scan_fixture(SOURCE, LAYOUT)
-    assert found.states(_key(found, READ), "finding")["Lung Opacity"] is State.PRESENT
+    assert found.states(_key(found, READ), "finding")["Lung Opacity"] is LabelState.PRESENT
 
 
 def test_unclear_report_is_unknown(changed, scan_tree, replacing):
     table = f"{HOME}/mimic-cxr-2.1.0-test-set-labeled.csv"
     edit = replacing(table, "52821744,0.0,1.0", "52821744,0.0,-1.0")
     found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
-    assert found.states(_key(found, TEST), "finding")["Cardiomegaly"] is State.UNKNOWN
+    assert found.states(_key(found, TEST), "finding")["Cardiomegaly"] is LabelState.UNKNOWN
 
 
 def test_split_is_called_validate(scan_fixture):
@@ -171,9 +171,9 @@ def test_split_is_called_validate(scan_fixture):
 
 
 def test_tables_keep_the_older_number_in_the_newer_version(fixture_tree):
-    report = verify(CARD, fixture_tree(SOURCE, LAYOUT))
+    report = inspect_copy(CARD, fixture_tree(SOURCE, LAYOUT))
     assert (report.layout, report.missing) == ("2.1.0", ())
-    assert verify(CARD, fixture_tree(SOURCE, "2.0.0")).layout == "2.0.0"
+    assert inspect_copy(CARD, fixture_tree(SOURCE, "2.0.0")).layout == "2.0.0"
 
 
 def test_unpacked_tables_and_the_folders_of_wget_are_found(scan_fixture):

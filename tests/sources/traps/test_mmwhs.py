@@ -8,7 +8,7 @@ import pytest
 
 from medrcube.facts import Absence
 from medrcube.sources._framework.contract import quirk_of
-from medrcube.sources._framework.layout import verify
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Modality, Task
 
@@ -93,7 +93,7 @@ def test_unpacked_volumes_are_read(build_fixture):
 )
 def test_sets_with_names_that_look_alike_fit_no_layout(tmp_path, name):
     (tmp_path / name).touch()
-    assert not verify(CARD, tmp_path).fits
+    assert not inspect_copy(CARD, tmp_path).fits
 
 
 def test_test_volumes_without_truth_make_no_picture(build_fixture):

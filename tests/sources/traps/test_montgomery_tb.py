@@ -8,8 +8,8 @@ from PIL import Image
 
 from medrcube.build import readers
 from medrcube.build.regions.rasterize import rasterise
-from medrcube.facts import Absence, State
-from medrcube.sources._framework.layout import verify
+from medrcube.facts import Absence, LabelState
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {
@@ -47,23 +47,23 @@ def test_number_after_the_name_is_the_label(build_fixture):
 
 def test_reading_that_contradicts_the_name_makes_it_unknown(scan_fixture, build_fixture):
     states = scan_fixture(SOURCE, LAYOUT).states(CONTRADICTED, "tuberculosis")
-    assert states == {"0": State.UNKNOWN}
+    assert states == {"0": LabelState.UNKNOWN}
     assert DISEASES not in build_fixture(SOURCE, LAYOUT).tasks_of(CONTRADICTED)
 
 
 def test_film_called_ill_with_a_normal_reading_is_unknown(changed, scan_tree):
     edit = _reading(ILL, "Patient's Sex: F\nPatient's Age: 061Y\nnormal \n")
-    assert _after(changed, scan_tree, edit).states(ILL, "tuberculosis") == {"1": State.UNKNOWN}
+    assert _after(changed, scan_tree, edit).states(ILL, "tuberculosis") == {"1": LabelState.UNKNOWN}
 
 
 @pytest.mark.parametrize(
     ("reading", "state"),
     [
-        ("apical scars, no active TB", State.UNKNOWN),
-        ("cavity, possible tuberculosis", State.UNKNOWN),
-        ("infiltrates;\ncultures\nnegative", State.UNKNOWN),
-        ("cavity, active TB", State.PRESENT),
-        ("cavity", State.PRESENT),
+        ("apical scars, no active TB", LabelState.UNKNOWN),
+        ("cavity, possible tuberculosis", LabelState.UNKNOWN),
+        ("infiltrates;\ncultures\nnegative", LabelState.UNKNOWN),
+        ("cavity, active TB", LabelState.PRESENT),
+        ("cavity", LabelState.PRESENT),
     ],
 )
 def test_reading_that_denies_or_doubts_tuberculosis_makes_it_unknown(
@@ -94,7 +94,7 @@ def test_reading_over_several_lines_with_trailing_blanks_is_read(scan_fixture, f
     assert path.read_bytes().count(b"\r\n") == 3
     assert b"F \r\n" in path.read_bytes()
     found = scan_fixture(SOURCE, LAYOUT)
-    assert found.states(ILL, "tuberculosis") == {"1": State.PRESENT}
+    assert found.states(ILL, "tuberculosis") == {"1": LabelState.PRESENT}
 
 
 def test_sex_o_is_unknown(scan_fixture):
@@ -125,7 +125,7 @@ def test_readings_beside_the_mixed_copy_are_used(changed, scan_tree, fixture_tre
 
     found = scan_tree(SOURCE, "mixed", changed(SOURCE, "mixed", add))
     assert found.cases[CHILD].labels == ()
-    assert found.states(CONTRADICTED, "tuberculosis") == {"0": State.UNKNOWN}
+    assert found.states(CONTRADICTED, "tuberculosis") == {"0": LabelState.UNKNOWN}
     assert found.cases[ILL].patient == found.cases[AGAIN].patient
     assert ("age", "61") in found.cases[ILL].facts
 
@@ -133,7 +133,7 @@ def test_readings_beside_the_mixed_copy_are_used(changed, scan_tree, fixture_tre
 def test_byte_order_mark_of_a_reading_is_none_of_its_words(changed, scan_tree):
     text = "\ufeffPatient's Sex: F\r\nPatient's Age: 061Y\r\nnormal\r\n"
     found = _after(changed, scan_tree, _reading(NORMAL, text))
-    assert found.states(NORMAL, "tuberculosis") == {"0": State.PRESENT}
+    assert found.states(NORMAL, "tuberculosis") == {"0": LabelState.PRESENT}
 
 
 def test_mask_folders_show_the_other_lung_of_the_patient(scan_fixture):
@@ -198,7 +198,7 @@ def test_folder_wrapped_once_more_is_found(changed, scan_tree, scan_fixture):
         shutil.move(root / "MontgomerySet", root / "NLM-MontgomeryCXRSet/MontgomerySet")
 
     root = changed(SOURCE, LAYOUT, wrap)
-    assert verify(CARD, root).layout == LAYOUT
+    assert inspect_copy(CARD, root).layout == LAYOUT
     assert list(scan_tree(SOURCE, LAYOUT, root).cases) == list(scan_fixture(SOURCE, LAYOUT).cases)
 
 

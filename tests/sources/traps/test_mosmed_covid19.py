@@ -10,8 +10,8 @@ from medrcube.build import readers
 from medrcube.build.pixels.volume import stack_slices
 from medrcube.build.regions.rasterize import rasterise
 from medrcube.errors import SourceError
-from medrcube.facts import Scope, State, Visible
-from medrcube.sources._framework.layout import verify
+from medrcube.facts import LabelState, Scope, Visibility
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources._synthetic.chest_ct import WIDEST
 from medrcube.sources._synthetic.spreadsheets import write_spreadsheet
 from medrcube.sources.registry import find_sources
@@ -74,7 +74,7 @@ def test_slices_exported_as_pictures_fit_no_layout(tmp_path):
     for grade in range(5):
         (tmp_path / f"CT-{grade}").mkdir()
         (tmp_path / f"CT-{grade}/study_0001_10.png").touch()
-    assert not verify(CARD, tmp_path).fits
+    assert not inspect_copy(CARD, tmp_path).fits
 
 
 def test_study_in_another_folder_than_its_registry_says_is_set_aside(changed, scan_tree):
@@ -167,7 +167,7 @@ def test_padding_below_air_is_black(changed, build_tree):
 
 def test_grade_of_the_study_is_not_asked_of_a_slice(build_fixture):
     field, built = CARD.fields["grade"], build_fixture(SOURCE, LAYOUT)
-    assert (field.scope, field.visible) == (Scope.STUDY, Visible.NO)
+    assert (field.scope, field.visible) == (Scope.STUDY, Visibility.NO)
     assert built.items
     assert all(item.task != "Severity Grading" for item in built.items)
 
@@ -203,7 +203,7 @@ def test_study_without_a_mask_is_asked_for_no_opacity(build_fixture):
 def test_disease_that_may_spare_the_slice_is_not_asked_without_a_mask(scan_fixture, build_fixture):
     found, built = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
     for study in ("study_0400", "study_0939"):
-        assert set(found.states(study, "diagnosis").values()) == {State.UNKNOWN}
+        assert set(found.states(study, "diagnosis").values()) == {LabelState.UNKNOWN}
     for study in (MASKED, "study_0400", "study_0939"):
         assert built.items_of(study, "Disease Diagnosis") == []
     for study in (f"{MASKED}-lesion", "study_1074"):

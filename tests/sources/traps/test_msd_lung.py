@@ -12,7 +12,7 @@ from medrcube.build.pixels.volume import stack_slices
 from medrcube.build.regions.rasterize import rasterise
 from medrcube.errors import SourceError
 from medrcube.facts import Absence
-from medrcube.sources._framework.layout import verify
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {
@@ -54,7 +54,7 @@ def test_metadata_twins_of_macos_are_no_images(scan_fixture, build_fixture):
 
 
 def test_metadata_twins_do_not_count_as_volumes(fixture_tree):
-    report = verify(CARD, fixture_tree(SOURCE, "original"))
+    report = inspect_copy(CARD, fixture_tree(SOURCE, "original"))
     assert report.found["**/imagesTr/lung_???.nii.gz"] == 3
 
 

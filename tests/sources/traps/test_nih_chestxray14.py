@@ -9,9 +9,9 @@ from PIL import Image
 from medrcube.build import readers
 from medrcube.build.questions.case_facts import facts_of_case
 from medrcube.build.regions.rasterize import rasterise
-from medrcube.facts import Absence, Grade, State
+from medrcube.facts import Absence, Grade, LabelState
 from medrcube.ontologies.terms import load_terms
-from medrcube.sources._framework.layout import verify
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {
@@ -95,7 +95,7 @@ def test_copy_of_small_pictures_in_a_folder_of_that_size_is_taken(tmp_path, fixt
         next(fixture_tree(SOURCE, "official").glob("images/*.png")), tmp_path / "images-224"
     )
     shutil.copy(_table(fixture_tree(SOURCE, "official")), tmp_path)
-    assert verify(CARD, tmp_path).layout == "official"
+    assert inspect_copy(CARD, tmp_path).layout == "official"
 
 
 def test_file_with_four_channels_is_grey(build_fixture, fixture_tree):
@@ -156,7 +156,7 @@ def test_infiltrate_of_the_boxes_is_the_infiltration_of_the_labels(build_fixture
 
 def test_no_finding_states_nothing_and_denies_nothing(build_fixture, scan_fixture):
     case = scan_fixture(SOURCE, "official").cases["00000002_000"]
-    assert not [label for label in case.labels if label.state is State.ABSENT]
+    assert not [label for label in case.labels if label.state is LabelState.ABSENT]
     tasks = {item.task for item in build_fixture(SOURCE, "official").items_of(case.key)}
     assert tasks == {"Modality Recognition", "View Recognition"}
 

@@ -15,7 +15,7 @@ from medrcube.build.stages.plan import plan_jobs
 from medrcube.errors import ReadError
 from medrcube.facts import Absence
 from medrcube.sources._framework.contract import quirk_of
-from medrcube.sources._framework.layout import verify
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources._synthetic.chest_ct import chest, organ, tumour
 from medrcube.sources._synthetic.dicom import (
     Series,
@@ -190,7 +190,7 @@ def test_names_that_a_drawing_holds_are_told_where_the_tumour_is_not_among_them(
 def test_copy_as_nifti_fits_no_layout(tmp_path):
     (tmp_path / "LUNG1-001").mkdir()
     (tmp_path / "LUNG1-001/seg-GTV-1.nii.gz").touch()
-    assert not verify(CARD, tmp_path).fits
+    assert not inspect_copy(CARD, tmp_path).fits
 
 
 def test_segment_is_named_by_its_description_and_not_its_label(fixture_tree, scan_fixture):

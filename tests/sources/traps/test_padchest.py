@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medrcube.facts import Scope, State
+from medrcube.facts import LabelState, Scope
 from medrcube.ontologies.relations import load_relations
 from medrcube.sources._framework.contract import quirk_of
 from medrcube.sources.registry import find_sources
@@ -95,7 +95,7 @@ def test_view_that_a_network_could_not_tell_is_known_and_not_asked(changed, scan
     """Eight rows of the real table say UNK."""
     cells = {"Projection": "UNK", "MethodProjection": "resnet-50.t7"}
     found = _after(changed, scan_tree, NORMAL, **cells)
-    assert found.states(_key(found, NORMAL), "view") == {"UNK": State.UNKNOWN}
+    assert found.states(_key(found, NORMAL), "view") == {"UNK": LabelState.UNKNOWN}
     assert CARD.fields["view"].concept("UNK") is None
 
 
@@ -106,7 +106,7 @@ def test_word_for_a_stable_finding_is_no_finding_of_its_own(label):
 
 def test_normal_beside_another_label_does_not_make_the_film_normal(changed, scan_tree):
     found = _after(changed, scan_tree, NORMAL, Labels="['normal', 'unchanged']")
-    assert found.states(_key(found, NORMAL), "finding") == {"unchanged": State.PRESENT}
+    assert found.states(_key(found, NORMAL), "finding") == {"unchanged": LabelState.PRESENT}
 
 
 def test_normal_sentence_does_not_make_the_film_normal(changed, scan_tree):
@@ -119,7 +119,7 @@ def test_normal_sentence_does_not_make_the_film_normal(changed, scan_tree):
 def test_what_is_not_mentioned_is_never_called_absent(scan_fixture):
     found = scan_fixture(SOURCE, LAYOUT)
     states = {label.state for case in found.cases.values() for label in case.labels}
-    assert State.ABSENT not in states
+    assert LabelState.ABSENT not in states
     assert {CARD.fields[name].absence for name in ("finding", "disease")} == {"silent"}
 
 
@@ -204,19 +204,19 @@ def test_missing_year_of_birth_is_no_child(changed, scan_tree, birth):
 def test_predicted_projection_is_unknown(scan_fixture, build_fixture):
     found = scan_fixture(SOURCE, LAYOUT)
     key = _key(found, PREDICTED)
-    assert found.states(key, "view") == {"PA": State.UNKNOWN}
+    assert found.states(key, "view") == {"PA": LabelState.UNKNOWN}
     assert VIEW not in build_fixture(SOURCE, LAYOUT).tasks_of(key)
 
 
 @pytest.mark.parametrize("method", ["RNN_model", "another"])
 def test_label_that_a_network_gave_is_unknown(changed, scan_tree, method):
     found = _after(changed, scan_tree, FIBROSIS, MethodLabel=method)
-    assert set(found.states(_key(found, FIBROSIS), "finding").values()) == {State.UNKNOWN}
+    assert set(found.states(_key(found, FIBROSIS), "finding").values()) == {LabelState.UNKNOWN}
 
 
 def test_view_of_the_header_is_not_used(changed, scan_tree):
     found = _after(changed, scan_tree, NORMAL, ViewPosition_DICOM="LATERAL")
-    assert found.states(_key(found, NORMAL), "view") == {"PA": State.PRESENT}
+    assert found.states(_key(found, NORMAL), "view") == {"PA": LabelState.PRESENT}
 
 
 def test_supine_film_is_an_ap_film(build_fixture, scan_fixture):

@@ -6,9 +6,9 @@ import shutil
 import pytest
 
 from medrcube.build.questions.case_facts import facts_of_case
-from medrcube.facts import Scope, State
+from medrcube.facts import LabelState, Scope
 from medrcube.ontologies.terms import load_terms
-from medrcube.sources._framework.layout import verify
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources._synthetic.images import picture, write_picture
 from medrcube.sources.registry import find_sources
 
@@ -90,7 +90,7 @@ def test_row_said_to_be_here_without_a_file_is_absent(survey, fixture_tree):
 def test_quoted_line_breaks_and_the_column_without_a_name_shift_nothing(scan_fixture):
     for layout in ("current", "capital"):
         states = _states(scan_fixture(SOURCE, layout).cases["Pneu_northumbria_0409_set6_vid8"])
-        present = {sign for sign, state in states.items() if state is State.PRESENT}
+        present = {sign for sign, state in states.items() if state is LabelState.PRESENT}
         assert present == {"Effusion", "Consolidations"}
 
 
@@ -115,7 +115,7 @@ def test_pictures_with_arrows_are_no_cases(build_fixture):
 
 
 def test_folders_with_capitals_are_the_older_commits(fixture_tree, scan_fixture):
-    assert verify(CARD, fixture_tree(SOURCE, "capital")).layout == "capital"
+    assert inspect_copy(CARD, fixture_tree(SOURCE, "capital")).layout == "capital"
     assert scan_fixture(SOURCE, "capital").cases.keys() == scan_fixture(SOURCE, LAYOUT).cases.keys()
 
 
@@ -129,7 +129,7 @@ def test_export_of_folds_fits_no_layout(tmp_path):
     write_picture(
         tmp_path / "cross_validation/split0/covid/Cov_1_frame0.jpg", picture(8, 8, seed=0)
     )
-    assert not verify(CARD, tmp_path).fits
+    assert not inspect_copy(CARD, tmp_path).fits
 
 
 def test_covid_without_a_test_result_is_asked_as_a_pneumonia(build_fixture):
@@ -162,8 +162,8 @@ def test_sign_that_the_file_name_names_is_open(changed, survey):
     (path / f"{EFFUSION}.JPG").rename(path / "Pneu_Avi_small-effusionA-line.JPG")
     _set(EFFUSION, Filename="Pneu_Avi_small-effusionA-line")(root)
     (case,) = (it for it in survey(SOURCE, root).cases if "small-effusion" in it.key)
-    assert _states(case)["A-lines"] is State.UNKNOWN
-    assert _states(case)["Effusion"] is State.PRESENT
+    assert _states(case)["A-lines"] is LabelState.UNKNOWN
+    assert _states(case)["Effusion"] is LabelState.PRESENT
 
 
 def test_lung_called_regular_whose_comment_names_an_effusion_is_not_asked(changed, build_tree):
@@ -194,7 +194,7 @@ def test_row_of_blanks_says_nothing(scan_fixture):
 
 @pytest.mark.parametrize("name", [CLIP, "Reg_pat4Image_140705"])
 def test_zero_is_an_absence_beside_a_one_or_a_healthy_lung(scan_fixture, name):
-    assert _states(scan_fixture(SOURCE, LAYOUT).cases[name])["Effusion"] is State.ABSENT
+    assert _states(scan_fixture(SOURCE, LAYOUT).cases[name])["Effusion"] is LabelState.ABSENT
 
 
 def test_zero_is_never_read_as_proven():
@@ -203,7 +203,7 @@ def test_zero_is_never_read_as_proven():
 
 def test_clean_clip_of_a_sick_person_is_not_asked_the_disease(scan_fixture, build_fixture):
     case = scan_fixture(SOURCE, LAYOUT).cases["Cov_smooth_linear"]
-    assert _class(case) == ("COVID-19", State.UNKNOWN)
+    assert _class(case) == ("COVID-19", LabelState.UNKNOWN)
     assert build_fixture(SOURCE, LAYOUT).items_of(case.key, "Disease Diagnosis") == []
 
 
@@ -213,8 +213,8 @@ def test_pneumonia_with_effusion_that_is_called_healthy_is_set_aside(scan_fixtur
 
 def test_healthy_lung_with_a_few_b_lines_is_kept(changed, scan_tree):
     case = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _set(STILL, lines="1"))).cases[STILL]
-    assert _class(case) == ("regular", State.PRESENT)
-    assert _states(case)["B-lines"] is State.PRESENT
+    assert _class(case) == ("regular", LabelState.PRESENT)
+    assert _states(case)["B-lines"] is LabelState.PRESENT
 
 
 @pytest.mark.parametrize("licence", ["None", "", "CC BY-NC-ND 4.0", "all rights reserved"])
@@ -258,7 +258,7 @@ def test_prefix_that_contradicts_the_label_drops_the_file(scan_fixture):
 @pytest.mark.parametrize("name", ["pneu-radiopaeda", "Pneu_radiopaeda"])
 def test_prefix_counts_in_any_case_and_with_either_mark(changed, scan_tree, name):
     root = changed(SOURCE, LAYOUT, _set("Pneu_Avi_effusion", Filename=name))
-    assert _class(scan_tree(SOURCE, LAYOUT, root).cases[name])[1] is State.PRESENT
+    assert _class(scan_tree(SOURCE, LAYOUT, root).cases[name])[1] is LabelState.PRESENT
 
 
 def test_patient_numbers_hold_within_their_source_only(changed, scan_tree):

@@ -8,9 +8,9 @@ import pytest
 from pydicom import dcmread
 from pydicom.config import disable_value_validation
 
-from medrcube.facts import State
+from medrcube.facts import LabelState
 from medrcube.sources._framework.contract import quirk_of
-from medrcube.sources._framework.layout import verify
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources._synthetic.images import picture, write_picture
 from medrcube.sources.registry import find_sources
 
@@ -182,7 +182,7 @@ def test_slice_with_several_types_is_not_chosen(scan_fixture):
     found = scan_fixture(SOURCE, LAYOUT)
     for key in found.cases:
         states = list(found.states(key, "subtype").values())
-        assert states.count(State.PRESENT) <= 1
+        assert states.count(LabelState.PRESENT) <= 1
     assert any("several types" in reason for reason in found.skips.values())
 
 
@@ -191,8 +191,8 @@ def test_other_four_types_of_a_slice_are_absent_and_may_be_wrong_options(
 ):
     name = _name(0, 2)
     states = scan_fixture(SOURCE, LAYOUT).states(name, "subtype")
-    assert states.pop("subdural") is State.PRESENT
-    assert set(states.values()) == {State.ABSENT}
+    assert states.pop("subdural") is LabelState.PRESENT
+    assert set(states.values()) == {LabelState.ABSENT}
     built = build_fixture(SOURCE, LAYOUT)
     assert built.right_of(name, FINDINGS) == {"subdural", "any"}
     assert built.wrong_of(name, FINDINGS) <= {*states, "no intracranial hemorrhage"}
@@ -246,7 +246,7 @@ def test_both_names_of_the_folder_and_no_top_folder_are_found(
         shutil.rmtree(root / TOP)
 
     root = changed(SOURCE, LAYOUT, move)
-    assert verify(CARD, root).fits
+    assert inspect_copy(CARD, root).fits
     assert list(scan_tree(SOURCE, LAYOUT, root).cases) == list(scan_fixture(SOURCE, LAYOUT).cases)
 
 
@@ -266,7 +266,7 @@ def test_file_without_rows_is_set_aside(changed, scan_tree):
 def test_resized_pictures_without_units_fit_no_layout(tmp_path):
     write_picture(tmp_path / "train_images/ID_000012eaf.png", picture(128, 128, seed=1))
     (tmp_path / "stage_2_train.csv").write_text("ID,Label\n")
-    assert not verify(CARD, tmp_path).fits
+    assert not inspect_copy(CARD, tmp_path).fits
 
 
 def test_patient_lies_at_the_side_that_radiologists_expect(build_fixture):

@@ -12,7 +12,7 @@ from pydicom.encaps import encapsulate
 from pydicom.uid import JPEGBaseline8Bit
 
 from medrcube.errors import SourceError
-from medrcube.facts import State
+from medrcube.facts import LabelState
 from medrcube.sources._synthetic.images import bounds, lesion
 from medrcube.sources.registry import find_sources
 
@@ -41,7 +41,7 @@ def test_film_without_opacity_that_is_not_normal_is_never_called_normal(
 ):
     states = scan_fixture(SOURCE, LAYOUT).states(OTHER, "film")
     assert "Normal" not in states
-    assert states["Lung Opacity"] is State.ABSENT
+    assert states["Lung Opacity"] is LabelState.ABSENT
     built = build_fixture(SOURCE, LAYOUT)
     assert built.tasks_of(OTHER).isdisjoint({FINDINGS, DISEASES})
     assert built.right_of(NORMAL, FINDINGS) == {"No Finding"}
@@ -244,8 +244,8 @@ def test_films_without_labels_of_this_stage_are_ignored_by_name(changed, survey,
 def test_first_export_knows_labels_of_films_and_of_studies(scan_fixture):
     cases = scan_fixture(SOURCE, "mdai").cases
     states = [scan_fixture(SOURCE, "mdai").states(key, "film") for key in cases]
-    assert states.count({"Lung Opacity": State.PRESENT}) == 2
-    assert states.count({"Normal": State.PRESENT}) == 2
+    assert states.count({"Lung Opacity": LabelState.PRESENT}) == 2
+    assert states.count({"Normal": LabelState.PRESENT}) == 2
     assert sorted(len(case.regions) for case in cases.values()) == [0, 0, 1, 2]
 
 

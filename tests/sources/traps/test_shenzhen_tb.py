@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medrcube.facts import State
-from medrcube.sources._framework.layout import verify
+from medrcube.facts import LabelState
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {
@@ -77,7 +77,7 @@ def test_child_in_a_table_without_units_is_not_diagnosed(changed, scan_tree, rep
 @pytest.mark.parametrize(("key", "text"), [(NORMAL, "STB"), (ILL, "normal")])
 def test_reading_that_contradicts_the_name_makes_it_unknown(changed, scan_tree, key, text):
     found = _after(changed, scan_tree, _write(key, f"male 45yrs\n{text}\n"))
-    assert set(found.states(key, "tuberculosis").values()) == {State.UNKNOWN}
+    assert set(found.states(key, "tuberculosis").values()) == {LabelState.UNKNOWN}
 
 
 def test_contradicted_film_of_the_fixture_is_not_asked(build_fixture):
@@ -87,7 +87,7 @@ def test_contradicted_film_of_the_fixture_is_not_asked(build_fixture):
 def test_reading_in_latin_1_over_several_lines_is_read(changed, scan_tree):
     text = "male , 29yrs\t\r\n1.ATB of the right upper field\r\n2.pleuritis \xb1\r\n"
     found = _after(changed, scan_tree, _write(ILL, text))
-    assert found.states(ILL, "tuberculosis") == {"1": State.PRESENT}
+    assert found.states(ILL, "tuberculosis") == {"1": LabelState.PRESENT}
 
 
 def test_film_without_a_reading_is_set_aside(changed, scan_tree):
@@ -117,7 +117,7 @@ def test_folder_that_lies_once_is_found_too(changed, scan_tree, scan_fixture):
         shutil.move(root / "held", root / "ChinaSet_AllFiles")
 
     root = changed(SOURCE, LAYOUT, flatten)
-    assert verify(CARD, root).layout == LAYOUT
+    assert inspect_copy(CARD, root).layout == LAYOUT
     assert list(scan_tree(SOURCE, LAYOUT, root).cases) == list(scan_fixture(SOURCE, LAYOUT).cases)
 
 

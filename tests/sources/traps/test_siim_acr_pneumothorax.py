@@ -9,7 +9,7 @@ from pydicom import dcmread
 
 from medrcube.build import readers
 from medrcube.build.regions.rasterize import rasterise
-from medrcube.sources._framework.layout import verify
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources._synthetic.images import lesion, picture, write_dicom
 from medrcube.sources.registry import find_sources
 
@@ -108,14 +108,14 @@ def test_films_of_the_second_test_part_are_ignored_by_name(build_fixture):
 
 def test_stage_2_alone_without_the_films_of_stage_1_fits_no_layout(changed):
     root = changed(SOURCE, LAYOUT, lambda root: shutil.rmtree(root / "siim"))
-    assert not verify(CARD, root).fits
+    assert not inspect_copy(CARD, root).fits
 
 
 def test_contest_of_2021_fits_no_layout(tmp_path):
     pixels = picture(40, 40, seed=1)
     write_dicom(tmp_path / "train/00086460a852/9e8302230c91/65761e66de9f.dcm", pixels)
     (tmp_path / "train_study_level.csv").write_text("id,Negative for Pneumonia\n")
-    assert not verify(CARD, tmp_path).fits
+    assert not inspect_copy(CARD, tmp_path).fits
 
 
 def test_number_before_the_suffix_is_the_class_of_the_png_copy(scan_fixture):

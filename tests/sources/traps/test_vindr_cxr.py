@@ -6,8 +6,8 @@ import shutil
 import pydicom
 import pytest
 
-from medrcube.facts import State
-from medrcube.sources._framework.layout import verify
+from medrcube.facts import LabelState
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {
@@ -56,13 +56,13 @@ def _edit(name, change):
 @pytest.mark.parametrize("layout", ["physionet", "kaggle"])
 def test_what_one_reader_of_three_marks_is_unknown(scan_fixture, layout):
     states = _states(_case(scan_fixture(SOURCE, layout), ALONE))
-    assert states["Nodule/Mass"] is states["Calcification"] is State.UNKNOWN
-    assert states["Cardiomegaly"] is State.ABSENT
+    assert states["Nodule/Mass"] is states["Calcification"] is LabelState.UNKNOWN
+    assert states["Cardiomegaly"] is LabelState.ABSENT
 
 
 def test_what_two_readers_of_three_mark_is_present(scan_fixture):
     states = _states(_case(scan_fixture(SOURCE, "physionet"), SPLIT))
-    assert states["Pleural effusion"] is states["COPD"] is State.PRESENT
+    assert states["Pleural effusion"] is states["COPD"] is LabelState.PRESENT
 
 
 def test_disputed_finding_is_neither_key_nor_option(build_fixture, scan_fixture):
@@ -73,8 +73,8 @@ def test_disputed_finding_is_neither_key_nor_option(build_fixture, scan_fixture)
 
 def test_no_finding_needs_all_three_readers(scan_fixture):
     found = scan_fixture(SOURCE, "physionet")
-    assert _states(_case(found, CLEAR))["No finding"] is State.PRESENT
-    assert _states(_case(found, ALONE))["No finding"] is State.UNKNOWN
+    assert _states(_case(found, CLEAR))["No finding"] is LabelState.PRESENT
+    assert _states(_case(found, ALONE))["No finding"] is LabelState.UNKNOWN
 
 
 def test_two_votes_for_no_finding_are_not_enough(changed, scan_tree):
@@ -84,7 +84,7 @@ def test_two_votes_for_no_finding_are_not_enough(changed, scan_tree):
 
     root = changed(SOURCE, "physionet", _edit("image_labels_train.csv", doubt))
     states = _states(_case(scan_tree(SOURCE, "physionet", root), CLEAR))
-    assert states["No finding"] is State.UNKNOWN
+    assert states["No finding"] is LabelState.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -119,8 +119,8 @@ def test_film_that_has_boxes_and_no_row_of_labels_is_set_aside(changed, scan_tre
 def test_test_part_is_one_consensus(scan_fixture):
     case = next(c for c in scan_fixture(SOURCE, "physionet").cases.values() if c.split == "test")
     states = _states(case)
-    assert states["Clavicle fracture"] is State.PRESENT
-    assert states["Cardiomegaly"] is State.ABSENT
+    assert states["Clavicle fracture"] is LabelState.PRESENT
+    assert states["Cardiomegaly"] is LabelState.ABSENT
     assert len(case.regions) == 1
 
 
@@ -159,7 +159,7 @@ def test_mark_that_is_neither_zero_nor_one_sets_its_case_aside(changed, scan_tre
     assert found.bad_rows("expected one of '1', '0'")
 
 
-@pytest.mark.parametrize(("film", "state"), [(HEART, State.ABSENT), (AIR, State.UNKNOWN)])
+@pytest.mark.parametrize(("film", "state"), [(HEART, LabelState.ABSENT), (AIR, LabelState.UNKNOWN)])
 def test_rare_labels_that_kaggle_folds_are_absent_only_where_nobody_gave_the_fold(
     scan_fixture, film, state
 ):
@@ -169,7 +169,7 @@ def test_rare_labels_that_kaggle_folds_are_absent_only_where_nobody_gave_the_fol
 
 def test_diseases_that_kaggle_leaves_out_are_unknown(scan_fixture):
     states = _states(_case(scan_fixture(SOURCE, "kaggle"), HEART))
-    assert {states[name] for name in ("COPD", "Tuberculosis")} == {State.UNKNOWN}
+    assert {states[name] for name in ("COPD", "Tuberculosis")} == {LabelState.UNKNOWN}
 
 
 def test_hidden_test_part_of_kaggle_makes_no_case(scan_fixture, build_fixture):
@@ -180,7 +180,7 @@ def test_hidden_test_part_of_kaggle_makes_no_case(scan_fixture, build_fixture):
 
 def test_editions_are_told_apart_by_their_tables(fixture_tree):
     for layout in ("physionet", "kaggle"):
-        assert verify(CARD, fixture_tree(SOURCE, layout)).layout == layout
+        assert inspect_copy(CARD, fixture_tree(SOURCE, layout)).layout == layout
 
 
 def test_films_stored_inverted_look_like_the_others(build_fixture, scan_fixture):
@@ -222,7 +222,7 @@ def test_box_of_one_reader_elsewhere_leaves_the_finding_without_a_place(changed,
     root = changed(SOURCE, "physionet", _edit("annotations_train.csv", move))
     case = _case(scan_tree(SOURCE, "physionet", root), HEART)
     assert case.regions == ()
-    assert _states(case)["Cardiomegaly"] is State.PRESENT
+    assert _states(case)["Cardiomegaly"] is LabelState.PRESENT
 
 
 def test_two_boxes_of_one_reader_do_not_make_an_agreement(changed, scan_tree):
@@ -262,7 +262,7 @@ def test_copy_as_png_fits_no_layout(tmp_path):
     (tmp_path / "train").mkdir()
     (tmp_path / "train/000434271f63a053c4128a0ba6352c7f.png").touch()
     (tmp_path / "train.csv").touch()
-    assert not verify(CARD, tmp_path).fits
+    assert not inspect_copy(CARD, tmp_path).fits
 
 
 @pytest.mark.parametrize("name", sorted(OPACITIES))
@@ -281,14 +281,16 @@ def test_opacity_leaves_open_whether_another_word_for_it_is_true(changed, scan_t
 
     root = changed(SOURCE, "physionet", both)
     states = _states(_case(scan_tree(SOURCE, "physionet", root), HEART))
-    assert {other for other in OPACITIES if states[other] is State.UNKNOWN} == OPACITIES - {name}
-    assert states[name] is State.PRESENT
-    assert states["Clavicle fracture"] is State.ABSENT
+    assert {other for other in OPACITIES if states[other] is LabelState.UNKNOWN} == OPACITIES - {
+        name
+    }
+    assert states[name] is LabelState.PRESENT
+    assert states["Clavicle fracture"] is LabelState.ABSENT
 
 
 def test_opacities_are_absent_where_readers_saw_none(scan_fixture):
     states = _states(_case(scan_fixture(SOURCE, "physionet"), HEART))
-    assert {states[name] for name in OPACITIES} == {State.ABSENT}
+    assert {states[name] for name in OPACITIES} == {LabelState.ABSENT}
 
 
 def test_view_is_not_asked_since_no_file_says_it(build_fixture):

@@ -8,9 +8,9 @@ import pydicom
 import pytest
 
 from medrcube.build.questions.case_facts import facts_of_case
-from medrcube.facts import Scope, State
+from medrcube.facts import LabelState, Scope
 from medrcube.ontologies.terms import load_terms
-from medrcube.sources._framework.layout import verify
+from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {
@@ -101,7 +101,7 @@ def test_no_finding_means_normal_in_a_breast_of_bi_rads_1_only(
 ):
     found, key = scan_fixture(SOURCE, LAYOUT), image(study, side, view)
     said = found.states(key, "lesion")
-    assert said["No Finding"] is (State.PRESENT if clear else State.UNKNOWN)
+    assert said["No Finding"] is (LabelState.PRESENT if clear else LabelState.UNKNOWN)
     assert ("Mass" in said) == clear
 
 
@@ -116,7 +116,7 @@ def test_benign_findings_are_not_boxed_so_a_mass_is_not_denied_in_bi_rads_2(scan
 
 def test_breast_of_bi_rads_1_denies_every_finding(scan_fixture, image):
     states = scan_fixture(SOURCE, LAYOUT).states(image(0, "L", "MLO"), "sign")
-    assert set(states.values()) == {State.ABSENT}
+    assert set(states.values()) == {LabelState.ABSENT}
     assert len(states) == 4
 
 
@@ -125,15 +125,17 @@ def test_grade_of_the_breast_is_open_on_a_view_without_its_finding(
 ):
     seen, unseen = image(1, "R", "CC"), image(1, "R", "MLO")
     found = scan_fixture(SOURCE, LAYOUT)
-    assert found.states(seen, "birads") == {"BI-RADS 3": State.PRESENT}
-    assert found.states(unseen, "birads") == {"BI-RADS 3": State.UNKNOWN}
+    assert found.states(seen, "birads") == {"BI-RADS 3": LabelState.PRESENT}
+    assert found.states(unseen, "birads") == {"BI-RADS 3": LabelState.UNKNOWN}
     assert build_fixture(SOURCE, LAYOUT).items_of(unseen, "Severity Grading") == []
 
 
 def test_grade_of_the_breast_is_open_where_all_boxes_have_a_lower_one(changed, scan_tree, image):
     key = image(1, "L", "CC")
     root = changed(SOURCE, LAYOUT, _set(key, finding_birads="BI-RADS 3"))
-    assert scan_tree(SOURCE, LAYOUT, root).states(key, "birads") == {"BI-RADS 4": State.UNKNOWN}
+    assert scan_tree(SOURCE, LAYOUT, root).states(key, "birads") == {
+        "BI-RADS 4": LabelState.UNKNOWN
+    }
 
 
 def test_bi_rads_2_is_not_asked_nor_held_against_1_since_no_benign_finding_is_marked(
@@ -141,10 +143,10 @@ def test_bi_rads_2_is_not_asked_nor_held_against_1_since_no_benign_finding_is_ma
 ):
     benign, normal = image(0, "R", "CC"), image(0, "L", "CC")
     found = scan_fixture(SOURCE, LAYOUT)
-    assert found.states(benign, "birads") == {"BI-RADS 2": State.UNKNOWN}
+    assert found.states(benign, "birads") == {"BI-RADS 2": LabelState.UNKNOWN}
     assert found.states(normal, "birads") == {
-        "BI-RADS 1": State.PRESENT,
-        "BI-RADS 2": State.UNKNOWN,
+        "BI-RADS 1": LabelState.PRESENT,
+        "BI-RADS 2": LabelState.UNKNOWN,
     }
     graded = [it for it in build_fixture(SOURCE, LAYOUT).items if it.field == "birads"]
     keys = {item.concept for item in graded}
@@ -163,12 +165,14 @@ def test_grade_belongs_to_the_breast():
 def test_lesion_in_a_box_without_a_grade_is_left_open(changed, scan_tree, image):
     key = image(1, "L", "CC")
     root = changed(SOURCE, LAYOUT, _set(key, finding_birads=""))
-    assert scan_tree(SOURCE, LAYOUT, root).states(key, "lesion") == {"Mass": State.UNKNOWN}
+    assert scan_tree(SOURCE, LAYOUT, root).states(key, "lesion") == {"Mass": LabelState.UNKNOWN}
 
 
 def test_sign_in_a_box_without_a_grade_is_present(scan_fixture, image):
     found = scan_fixture(SOURCE, LAYOUT)
-    assert found.states(image(5, "L", "CC"), "sign") == {"Suspicious Lymph Node": State.PRESENT}
+    assert found.states(image(5, "L", "CC"), "sign") == {
+        "Suspicious Lymph Node": LabelState.PRESENT
+    }
 
 
 def test_box_that_sticks_out_is_clipped_at_the_border(scan_fixture, build_fixture, image):
@@ -271,7 +275,7 @@ def test_edition_of_png_pictures_fits_no_layout(changed):
         for path in root.rglob("*.dicom"):
             path.rename(path.with_suffix(".png"))
 
-    assert not verify(CARD, changed(SOURCE, LAYOUT, convert)).fits
+    assert not inspect_copy(CARD, changed(SOURCE, LAYOUT, convert)).fits
 
 
 def test_box_below_two_thousandths_of_the_frame_is_not_asked():
