@@ -23,7 +23,7 @@ from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.questions.conditions import OF_ONE_EDITION, Condition
 from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.sources.registry import find_sources, get_source
-from medrcube.workspace import CONFIG, init_workspace, open_workspace, remember_sources
+from medrcube.workspace import CONFIG, add_sources, init_workspace, open_workspace
 
 BASELINES = {
     "baseline/random": OF_ONE_EDITION,
@@ -64,7 +64,7 @@ def run_demo(
             advance()
     if not (directory / CONFIG).exists():
         init_workspace(directory)
-    remember_sources(directory, {name: Path("raw") / name for name in names})
+    add_sources(directory, {name: Path("raw") / name for name in names})
     workspace = replace(open_workspace(directory), sources=roots)
     built = build(workspace, found, LocalEngine(workers or usable_cores()), reporter)
     if built.failures:

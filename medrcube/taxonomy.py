@@ -8,6 +8,7 @@ counts it silently as a low-level task.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import Self
 
@@ -34,9 +35,12 @@ class _Axis(StrEnum):
         for member in cls:
             if word == _fold(member.value) or word in _ALIASES.get(member.value, ()):
                 return member
-        known = ", ".join(member.value for member in cls)
+        names = {_fold(member.value): member.value for member in cls}
+        near = get_close_matches(word[:200], names, n=1)
+        hint = f"; did you mean {names[near[0]]!r}?" if near else ""
         raise UnknownNameError(
-            f"{text!r} is no {cls.__name__.lower()} of the taxonomy; expected one of: {known}"
+            f"{text!r} is no {cls.__name__.lower()} of the taxonomy; expected one of: "
+            f"{', '.join(names.values())}{hint}"
         )
 
 

@@ -249,7 +249,7 @@ def add_source_folders(root: Path, folders: Iterable[Path]) -> None:
     write_text(config, text, mode=PRIVATE)
 
 
-def remember_sources(root: Path, sources: Mapping[str, Path]) -> None:
+def add_sources(root: Path, sources: Mapping[str, Path]) -> None:
     """Write raw roots into the configuration, for the sources that it does not name yet.
 
     Args:

@@ -1,13 +1,16 @@
 import json
 import os
+import re
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
+from typer.main import get_command
 
 from medrcube.cli import app
 from medrcube.cli.endings import Interrupted
@@ -56,6 +59,78 @@ def test_help_needs_no_heavy_package():
         [sys.executable, "-c", code], capture_output=True, text=True, check=False
     )
     assert result.returncode == 0, result.stderr
+
+
+def test_the_version_is_that_of_the_package(run):
+    assert run("--version") == (0, f"medrcube {metadata.version('medrcube')}\n", "")
+
+
+def test_every_command_says_in_one_short_line_what_it_does():
+    def commands(group, *names):
+        for name, command in group.commands.items():
+            yield (*names, name), command
+            if hasattr(command, "commands"):
+                yield from commands(command, *names, name)
+
+    for names, command in commands(get_command(app.app)):
+        line = command.get_short_help_str(limit=200)
+        assert 0 < len(line) <= 45, (names, line)
+        assert line.endswith("."), (names, line)
+        bare = [one.name for one in command.params if not one.help]
+        assert not bare, (names, bare)
+
+
+def test_quiet_keeps_results_alone_and_verbose_adds_times(run, busi, tmp_path):
+    build = ("build", "--source", f"busi={busi}", "--workers", 1)
+    _, out, err = run("-q", *build, tmp_path / "q")
+    assert ("cases rendered" in out, err) == (True, "")
+    _, out, err = run("-v", *build, tmp_path / "v")
+    assert re.search(r"^render: \d+\.\d s$", err, re.MULTILINE)
+    status, _, err = run("-q", "-v", "sources", "list")
+    assert (status, "exclude each other" in err) == (2, True)
+
+
+def test_a_shell_completes_commands_and_ids_of_sources():
+    def completed(*words):
+        environment = {
+            **os.environ,
+            "_MEDRCUBE_COMPLETE": "complete_bash",
+            "COMP_WORDS": " ".join(("medrcube", *words)),
+            "COMP_CWORD": str(len(words)),
+        }
+        command = [Path(sys.executable).with_name("medrcube")]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        return done.stdout.split()
+
+    assert completed("sou") == ["sources"]
+    assert "busi" in completed("sources", "show", "bu")
+
+
+def test_sources_are_listed_by_region_modality_task_and_access(run):
+    def ids(*filters):
+        return {entry["id"] for entry in json.loads(run("sources", "list", *filters, "--json")[1])}
+
+    chest, films = ids("--anatomy", "chest"), ids("--modality", "x-ray", "--access", "open")
+    assert films & chest
+    assert ids("--anatomy", "Chest", "--modality", "X-ray", "--access", "open") == films & chest
+    assert ids("--anatomy", "Chest", "--anatomy", "Heart") == chest | ids("--anatomy", "Heart")
+    assert "acdc" in ids("--task", "Disease Diagnosis", "--anatomy", "Heart")
+    status, out, _ = run("sources", "list", "--anatomy", "Breast", "--modality", "CT")
+    assert (status, "no source fits" in out) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "near"),
+    [
+        ("--anatomy", "Brian", "Brain"),
+        ("--modality", "ultrasond", "Ultrasound"),
+        ("--task", "Disease Diagnsis", "Disease Diagnosis"),
+        ("--access", "opne", "open"),
+    ],
+)
+def test_a_misspelt_filter_is_refused_with_the_nearest_name(run, option, text, near):
+    status, out, err = run("sources", "list", option, text)
+    assert (status, out, f"did you mean {near!r}?" in err) == (2, "", True)
 
 
 def test_sources_are_listed_for_people_and_programs(run):
@@ -219,7 +294,7 @@ def test_validate_with_the_extra_of_evaluate_alone_works(tmp_path, busi, run):
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
     )
     assert (result.returncode, result.stderr) == (0, "")
-    assert "4 pictures" in result.stdout
+    assert "4 images" in result.stdout
     assert "VALID" in result.stdout
 
 

@@ -5,6 +5,7 @@ from rich.console import Console
 
 from medrcube.console import progress
 from medrcube.console.progress import Reporter
+from medrcube.console.verbosity import Verbosity, at_verbosity, verbosity
 
 
 @pytest.fixture
@@ -98,8 +99,8 @@ def test_a_stage_of_unknown_length_is_shown_on_a_terminal_alone(monkeypatch, cap
 CARDS = [("mimic-cxr-jpg", 377_110, "PhysioNet Credentialed Health Data License 1.5.0", "DD AD")]
 
 
-def columns_of(width):
-    reporter = Reporter()
+def columns_of(width, *, wide=False):
+    reporter = Reporter(wide=wide)
     reporter._out = Console(force_terminal=True, width=width, record=True, soft_wrap=True)
     return reporter
 
@@ -107,7 +108,7 @@ def columns_of(width):
 @pytest.mark.parametrize("width", [30, 44, 60, 80, 200])
 def test_an_id_stays_whole_and_a_row_on_one_line_however_narrow_the_terminal(width, capsys):
     reporter = columns_of(width)
-    reporter.table(("id", "images", "licence", "tasks"), CARDS, clip=True)
+    reporter.table(("id", "images", "licence", "tasks"), CARDS)
     _, row = reporter._out.export_text().rstrip().splitlines()
     assert "mimic-cxr-jpg" in row
     assert len(row.rstrip()) <= width
@@ -117,18 +118,78 @@ def test_an_id_stays_whole_and_a_row_on_one_line_however_narrow_the_terminal(wid
 def test_a_number_is_whole_or_its_column_is_left_out():
     for width in range(20, 80):
         reporter = columns_of(width)
-        reporter.table(("id", "images", "licence", "tasks"), CARDS, clip=True)
+        reporter.table(("id", "images", "licence", "tasks"), CARDS)
         row = reporter._out.export_text().splitlines()[1]
         assert "377" not in row or "377,110" in row
 
 
-def test_an_id_is_never_broken_where_other_text_is_folded():
-    reporter = columns_of(40)
+def test_an_id_is_never_broken_where_wide_text_is_folded():
+    reporter = columns_of(40, wide=True)
     reporter.table(("kind", "id", "why"), [("a" * 12, "BUSI/busi-000123", "long " * 20)])
-    assert "BUSI/busi-000123" in reporter._out.export_text()
+    shown = reporter._out.export_text()
+    assert "BUSI/busi-000123" in shown
+    assert shown.split().count("long") == 20
+
+
+def test_a_figure_in_words_is_whole_or_its_column_is_left_out(capsys):
+    rows = [
+        ("all the items of the run", "61.2", "55.0 to 63.2"),
+        ("Disease Diagnosis", "3.1", "\u2013"),
+    ]
+    for width in range(24, 50):
+        reporter = columns_of(width, wide=None)
+        reporter.table(("task", "A %", "95 % interval"), rows)
+        shown = reporter._out.export_text()
+        assert "55.0" not in shown or "55.0 to 63.2" in shown
+        assert ("95 % interval" in capsys.readouterr().err) == ("55.0" not in shown)
+
+
+def test_a_hint_names_only_an_option_that_the_command_has(capsys):
+    for wide, words in ((None, "a pipe shows all"), (False, "--wide shows all")):
+        columns_of(20, wide=wide).table(("id", "why"), [("a", "word " * 20)])
+        assert capsys.readouterr().err == f"cut to 20 columns: why; {words}\n"
+
+
+@pytest.mark.parametrize(
+    ("level", "shown"),
+    [
+        (Verbosity.QUIET, ""),
+        (Verbosity.NORMAL, "a note\n"),
+        (Verbosity.VERBOSE, "a note\nrender: 0.0 s\n"),
+    ],
+)
+def test_verbosity_decides_on_notes_and_times_and_never_on_results(level, shown, capsys):
+    with at_verbosity(level):
+        reporter = Reporter()
+        reporter.note("a note")
+        with reporter.stage("render", 4) as advance:
+            advance(4)
+        reporter.result("a result")
+    assert capsys.readouterr() == ("a result\n", shown)
+    assert verbosity() is Verbosity.NORMAL
+
+
+def test_lists_are_whole_when_the_command_is_verbose():
+    assert Reporter().limit(3) == 3
+    with at_verbosity(Verbosity.VERBOSE):
+        assert Reporter().limit(3) is None
+
+
+def test_forced_colour_makes_no_terminal_of_a_pipe(monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    Reporter().table(("id", "why"), [("BUSI/busi-000123", "word " * 60 + "end")])
+    out = capsys.readouterr().out
+    assert "\x1b[1m" in out
+    assert "end" in out
+
+
+def test_no_colour_is_written_where_none_is_wanted(monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    console = Reporter()._out
+    assert console.no_color
 
 
 def test_without_a_terminal_every_cell_is_whole(capsys):
-    Reporter().table(("id", "why"), [("BUSI/busi-000123", "word " * 60 + "end")], clip=True)
+    Reporter().table(("id", "why"), [("BUSI/busi-000123", "word " * 60 + "end")])
     _, row = capsys.readouterr().out.rstrip().splitlines()
     assert row.endswith("end")

@@ -1,4 +1,4 @@
-"""The command that sets runs against each other."""
+"""``medrcube compare``."""
 
 from __future__ import annotations
 
@@ -8,34 +8,37 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from medrcube.cli.evaluation.run_arguments import each_once, look_at_errata
-from medrcube.cli.options.shared import Json
+from medrcube.cli.options.runs import each_once, look_at_errata
+from medrcube.cli.options.shared import Json, Wide
 from medrcube.console.counts import counted
 
 if TYPE_CHECKING:
     from medrcube.console.progress import Reporter
+
+__all__ = ["compare"]
 
 By = Literal["task", "modality", "parts", "voxel"]
 
 
 def compare(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN RUN...", help="Folders of two or more scored runs.")
+        list[Path], typer.Argument(metavar="RUN RUN...", help="Two or more scored runs.")
     ],
-    by: Annotated[By, typer.Option(help="How to slice.")] = "task",
+    by: Annotated[By, typer.Option(help="Groups of the table.")] = "task",
     common: Annotated[
         bool,
-        typer.Option("--common", help="Runs of different items, on those that all have alike."),
+        typer.Option("--common", help="Compare runs of different releases on their shared items."),
     ] = False,
     release: Annotated[
-        Path | None, typer.Option(help="Release that they were asked, for its errata.")
+        Path | None, typer.Option(metavar="RELEASE", help="Release that was asked, for its errata.")
     ] = None,
+    wide: Wide = False,
     json_output: Json = False,
 ) -> None:
-    """Compare runs item by item: what differs, and what cannot be said.
+    """Compare runs item by item, with statistics.
 
-    Two runs are set against each other. Of more, groups that cannot be told apart share a letter;
-    all tests of a table are adjusted together (Holm).
+    Two runs are compared by exact McNemar tests. Of more, runs that cannot be told apart share a
+    letter. All tests of a table are adjusted together (Holm).
     """
     from medrcube.console.progress import Reporter
     from medrcube.evaluate.statistics.compare_many_runs import compare_many
@@ -43,35 +46,35 @@ def compare(
 
     if len(runs) < 2:
         raise typer.BadParameter("one run; expected two or more to compare")
-    reporter = Reporter(json_output=json_output)
+    reporter = Reporter(json_output=json_output, wide=wide)
     runs = each_once(runs, reporter)
     if len(runs) < 2:
         raise typer.BadParameter(f"{runs[0]} and copies of it are one run; expected two or more")
     look_at_errata(runs, release, reporter)
     if len(runs) == 2:
-        found = compare_two(runs[0], runs[1], by=by, common=common)
-        _show_two(reporter, found, by)
+        comparison = compare_two(runs[0], runs[1], by=by, common=common)
+        _show_two(reporter, comparison, by)
     else:
-        found = compare_many(runs, by=by, common=common)
-        _show_many(reporter, found)
-    if found["settings"]:
-        marks = "AB" if len(runs) == 2 else [run["label"] for run in found["runs"]]
+        comparison = compare_many(runs, by=by, common=common)
+        _show_many(reporter, comparison)
+    if comparison["settings"]:
+        marks = "AB" if len(runs) == 2 else [run["label"] for run in comparison["runs"]]
         reporter.result("")
-        reporter.table(("set differently", *marks), found["settings"])
-    for line in found["conclusions"]:
+        reporter.table(("setting", *marks), comparison["settings"])
+    for line in comparison["conclusions"]:
         reporter.result(f"\n{line}")
-    reporter.data(found)
+    reporter.data(comparison)
 
 
-def _show_two(reporter: Reporter, found: Mapping[str, Any], by: By) -> None:
+def _show_two(reporter: Reporter, comparison: Mapping[str, Any], by: By) -> None:
     from medrcube.evaluate.statistics.verdict_text import p_text, points, points_span, short_name
 
-    labels = [run["label"] for run in found["runs"]]
+    labels = [run["label"] for run in comparison["runs"]]
     reporter.result(f"A  {labels[0]}\nB  {labels[1]}")
-    _head(reporter, found)
-    _left_out(reporter, found["items"], "only_one", "in one run only")
-    rows = [("all", found["overall"], "mcnemar_p")]
-    rows += [(short_name(by, row), row, "mcnemar_p_holm") for row in found["families"][by]]
+    _head(reporter, comparison)
+    _left_out(reporter, comparison["items"], "only_one", "in one run only")
+    rows = [("all", comparison["overall"], "mcnemar_p")]
+    rows += [(short_name(by, row), row, "mcnemar_p_holm") for row in comparison["families"][by]]
     reporter.table(
         (by, "n", "A %", "B %", "A - B", "95 % interval", "p"),
         [
@@ -90,12 +93,12 @@ def _show_two(reporter: Reporter, found: Mapping[str, Any], by: By) -> None:
     reporter.result("p: exact McNemar of whole units; of the slices adjusted together (Holm)")
 
 
-def _show_many(reporter: Reporter, found: Mapping[str, Any]) -> None:
+def _show_many(reporter: Reporter, comparison: Mapping[str, Any]) -> None:
     from medrcube.evaluate.statistics.verdict_text import points, short_name
 
-    _head(reporter, found)
-    _left_out(reporter, found["items"], "only_some", "not in all runs")
-    shown = len(found["overall"]["runs"])
+    _head(reporter, comparison)
+    _left_out(reporter, comparison["items"], "only_some", "not in all runs")
+    shown = len(comparison["overall"]["runs"])
     marks = [chr(ord("A") + n) if n < 26 else f"A{n}" for n in range(shown)]
     reporter.table(
         ("", "run", "n", "%", "95 % interval", "group"),
@@ -103,51 +106,51 @@ def _show_many(reporter: Reporter, found: Mapping[str, Any]) -> None:
             (
                 mark,
                 run["label"],
-                found["overall"]["n"],
+                comparison["overall"]["n"],
                 points(run["accuracy"]),
                 _reach(run["interval"]),
                 run["letters"],
             )
-            for mark, run in zip(marks, found["overall"]["runs"], strict=True)
+            for mark, run in zip(marks, comparison["overall"]["runs"], strict=True)
         ]
         + [
             ("", run["label"], run["items"], _bounds(run["bounds"]), "\u2013", "INCOMPLETE")
-            for run in found["runs"]
+            for run in comparison["runs"]
             if run["incomplete"]
         ],
     )
     reporter.result("")
     reporter.table(
-        (found["axis"], "n", *(f"{mark} %" for mark in marks)),
+        (comparison["axis"], "n", *(f"{mark} %" for mark in marks)),
         [
             (
-                short_name(found["axis"], group),
+                short_name(comparison["axis"], group),
                 group["n"],
                 *(f"{points(run['accuracy'])} {run['letters']}".strip() for run in group["runs"]),
             )
-            for group in found["groups"]
+            for group in comparison["groups"]
         ],
     )
-    tests = found["correction"]
+    tests = comparison["correction"]
     reporter.result(
         "runs that share a letter are not told apart: exact McNemar test of whole units; Holm "
         f"over {counted(tests['overall_tests'], 'pair')} of all questions, and over "
-        f"{tests['group_tests']:,} pairs by {found['axis']}; no letters where fewer than 10 "
+        f"{tests['group_tests']:,} pairs by {comparison['axis']}; no letters where fewer than 10 "
         "questions are tested"
     )
 
 
-def _head(reporter: Reporter, found: Mapping[str, Any]) -> None:
+def _head(reporter: Reporter, comparison: Mapping[str, Any]) -> None:
     """Say which condition the figures are of, where that is not plain, and what else differs."""
     left = [
         f"{', '.join(names)} of {run['label']}"
-        for run, names in zip(found["runs"], found["conditions_left"], strict=True)
+        for run, names in zip(comparison["runs"], comparison["conditions_left"], strict=True)
         if names
     ]
-    if left or found["condition"] != "full":
+    if left or comparison["condition"] != "full":
         more = f"; not compared: {'; '.join(left)}" if left else ""
-        reporter.result(f"all figures are of the condition {found['condition']}{more}")
-    for note in found["notes"]:
+        reporter.result(f"all figures are of the condition {comparison['condition']}{more}")
+    for note in comparison["notes"]:
         reporter.result(note)
 
 

@@ -1,44 +1,44 @@
-"""The commands that withdraw items of a release after it was published."""
+"""``medrcube errata``: withdraw items of a release after it was published."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from medrcube.cli.options.shared import Json, Wide
+from medrcube.cli.options.shared import Json, ReleaseDir, Wide
 from medrcube.console.counts import counted
 from medrcube.errors import ReleaseError
 
 __all__ = ["errata_app"]
 
 errata_app = typer.Typer(
-    help="Items of a release that were found to be wrong: withdraw them, and list them.",
+    help="Withdraw items from a published release.",
     no_args_is_help=True,
 )
-
-Release = Annotated[Path, typer.Argument(metavar="RELEASE")]
 
 
 @errata_app.command()
 def add(
-    release: Release,
-    items: Annotated[list[str], typer.Argument(metavar="ITEM...", help="SOURCE/ID, or ID.")],
-    why: Annotated[str, typer.Option(metavar="TEXT", help="What is wrong, in one line.")],
+    release: ReleaseDir,
+    items: Annotated[
+        list[str], typer.Argument(metavar="ITEM...", help="Items, as SOURCE/ID or ID.")
+    ],
+    why: Annotated[str, typer.Option(metavar="TEXT", help="Reason, in one line.")],
     by: Annotated[
-        str, typer.Option(metavar="ROLE", help="Role that withdraws it; never a name or address.")
+        str, typer.Option(metavar="ROLE", help="Role of who withdraws; never a name or address.")
     ] = "maintainer",
     reference: Annotated[
-        str, typer.Option(metavar="TEXT", help="Where more is said, such as an issue.")
+        str, typer.Option(metavar="TEXT", help="Where to read more, such as an issue.")
     ] = "",
     json_output: Json = False,
 ) -> None:
-    """Withdraw items: numbers and exports made from now on leave them out.
+    """Withdraw items from figures and exports.
 
-    Writes errata.csv into the release, which no digest covers; the release itself is not changed.
-    Give earlier runs the list with  medrcube score RUN --release RELEASE.
+    Writes errata.csv into the release, which no digest covers; all else stays as it is. Figures
+    and exports made from now on leave the items out; for earlier runs say
+    medrcube score RUN --release RELEASE.
     """
     from dataclasses import asdict
 
@@ -56,8 +56,8 @@ def add(
     for given in dict.fromkeys(items):
         fitting = [given] if given in names else by_id.get(given, [])
         if len(fitting) != 1:
-            told = f"is in {', '.join(fitting)}" if fitting else "is not in this release"
-            raise ReleaseError(f"{given} {told}; expected SOURCE/ID; nothing was written")
+            place = f"is in {', '.join(fitting)}" if fitting else "is not in this release"
+            raise ReleaseError(f"{given} {place}; expected SOURCE/ID; nothing was written")
         dataset, _, name = fitting[0].partition("/")
         rows.append(
             Erratum(dataset=dataset, id=name, by=by, on=today, why=why, reference=reference)
@@ -82,20 +82,19 @@ def add(
 
 
 @errata_app.command("list")
-def list_errata(release: Release, wide: Wide = False, json_output: Json = False) -> None:
-    """Show what was withdrawn: which item, by what role, when and why."""
+def list_errata(release: ReleaseDir, wide: Wide = False, json_output: Json = False) -> None:
+    """List withdrawn items, with reasons."""
     from dataclasses import asdict
 
     from medrcube.console.progress import Reporter
     from medrcube.release_format.errata import read_errata
 
     errata = read_errata(release)
-    reporter = Reporter(json_output=json_output)
+    reporter = Reporter(json_output=json_output, wide=wide)
     if errata:
         reporter.table(
             ("item", "by", "on", "why", "reference"),
             [(row.name, row.by, row.on, row.why, row.reference) for row in errata],
-            clip=not wide,
         )
     reporter.result(f"{counted(len(errata), 'item')} withdrawn")
     reporter.data({"withdrawn": [asdict(row) for row in errata]})

@@ -1,27 +1,13 @@
-"""The command that runs models."""
+"""``medrcube evaluate``."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
-import typer
-
-from medrcube.cli.endings import Interrupted
-from medrcube.cli.evaluation.dry_run import (
-    DOCUMENTED,
-    DryRun,
-    Estimated,
-    check_alone,
-    tell_estimate,
-    tell_forecast,
-    tell_price_of_batches,
-    tell_too_large,
-)
 from medrcube.cli.evaluation.each_model import each_model
-from medrcube.cli.evaluation.run_end import tell, tell_so_far
-from medrcube.cli.evaluation.selfcheck import selfchecked
 from medrcube.cli.options.batch import Batch
+from medrcube.cli.options.before_run import DryRun, Estimate, check_alone
 from medrcube.cli.options.endpoint import (
     ApiKeyEnv,
     BaseUrl,
@@ -68,6 +54,7 @@ from medrcube.cli.options.models import (
     RereadImages,
 )
 from medrcube.cli.options.pacing import (
+    BATCH_PRICE,
     MaxConnections,
     MaxCost,
     MaxRetries,
@@ -85,7 +72,7 @@ from medrcube.cli.options.prompting import (
     ShotSeed,
     asking_of,
 )
-from medrcube.cli.options.shared import Json
+from medrcube.cli.options.shared import Json, ReleaseDir
 from medrcube.cli.options.values import (
     again_of,
     conditions_of,
@@ -96,12 +83,13 @@ from medrcube.cli.options.values import (
 )
 
 if TYPE_CHECKING:
-    from medrcube.evaluate.runner.plan import RunPlan
-    from medrcube.evaluate.runner.run_state import RunSummary
+    from medrcube.cli.evaluation.asking import EvaluationJob
+
+__all__ = ["evaluate"]
 
 
 def evaluate(
-    directory: Annotated[Path, typer.Argument(metavar="RELEASE")],
+    directory: ReleaseDir,
     model: Models,
     out: Out,
     condition: Conditions = None,
@@ -126,7 +114,7 @@ def evaluate(
     max_cost: MaxCost = None,
     price_in: PriceIn = None,
     price_out: PriceOut = None,
-    price_batch: PriceBatch = DOCUMENTED,
+    price_batch: PriceBatch = BATCH_PRICE,
     task: Tasks = None,
     anatomy: Anatomies = None,
     modality: Modalities = None,
@@ -151,36 +139,27 @@ def evaluate(
     image_size: ImageSize = None,
     image_detail: ImageDetail = None,
     dry_run: DryRun = False,
-    estimate: Estimated = False,
+    estimate: Estimate = False,
     json_output: Json = False,
 ) -> None:
-    """Run a model over a release; the same command again resumes.
+    """Evaluate models on a release.
 
-    Every reply is kept the moment it comes, so nothing but what was under way is ever lost, and
-    "medrcube score" scores the replies again without a model. A picture that has the size, time
-    and inode that it had when it was last read is not read again on resuming; --reread-images does.
+    Safe to run again: it resumes. Every reply is stored the moment it arrives, and "medrcube score"
+    scores the replies again without a model. On resuming, an image file with the size, time and
+    inode that it had is not read again; --reread-images does.
 
     Exit status: 0 done; 2 wrong use, or the model cannot be used; 3 incomplete, because more than
     5 % of the questions have no reply or one that was cut before its answer, or --max-cost was
-    reached; 130 stopped by hand. Of several models each is asked, and the worst status is given.
+    reached; 130 stopped by Ctrl-C. Of several models each is asked, and the worst status is given.
     """
-    from dataclasses import asdict
-    from functools import partial
-
+    from medrcube.cli.evaluation.asking import EvaluationJob, Pacing, ask_model, foresee_model
     from medrcube.console.progress import Reporter
-    from medrcube.evaluate.cost.estimate import estimate as cost_of
-    from medrcube.evaluate.cost.forecast import forecast
     from medrcube.evaluate.dataset import load_benchmark
     from medrcube.evaluate.models.registry import DEFAULT_TIMEOUT, ModelSettings, open_model
     from medrcube.evaluate.questions.data_agreements import withhold_agreement_sources
-    from medrcube.evaluate.runner.plan import plan_run
-    from medrcube.evaluate.runner.progress_line import report_progress
-    from medrcube.evaluate.runner.run import Polling, RetryPolicy, run_evaluation
 
     check_alone(dry_run=dry_run, estimate=estimate, again=again)
     reporter = Reporter(json_output=json_output)
-    conditions = conditions_of(condition or ["full"])
-    prices = prices_of(price_in, price_out, price_batch)
     limit_of_reply = number_of("--max-tokens", max_tokens)
     settings = ModelSettings(
         base_url=base_url,
@@ -207,103 +186,49 @@ def evaluate(
             max_pixels=max_pixels,
         ),
     )
+    pacing = Pacing(
+        max_connections=max_connections,
+        adaptive=not no_adaptive_concurrency,
+        max_retries=max_retries,
+        timeout=timeout,
+        prices=prices_of(price_in, price_out, price_batch),
+        price_batch=price_batch,
+        max_cost=max_cost,
+        batch=batch,
+    )
+    conditions = conditions_of(condition or ["full"])
     asking = asking_of(prompt, shots, shots_seed, image_size)
     folders = run_folders(model, out)
     benchmark = load_benchmark(directory)
     other = None if edition is None else load_benchmark(edition)
-    choice = choice_of(task, anatomy, modality, source, where, ids, present_only=present_only)
-    # All of them first: a wrong name must not show only after another model was asked.
-    models = {name: open_model(name, settings) for name in folders}
-    leave = {name: leave_of(i_may_send, benchmark, models[name], reporter) for name in folders}
-    choices = {
-        name: withhold_agreement_sources(choice, benchmark.items, models[name], leave[name])
-        for name in folders
-    }
+    chosen = choice_of(task, anatomy, modality, source, where, ids, present_only=present_only)
 
-    def plan(name: str) -> RunPlan:
-        return plan_run(
-            folders[name],
-            benchmark,
-            models[name],
-            limit=limit,
+    def job_of(name: str) -> EvaluationJob:
+        opened = open_model(name, settings)
+        leave = leave_of(i_may_send, benchmark, opened, reporter)
+        return EvaluationJob(
+            release=directory,
+            out=folders[name],
+            name=name,
+            benchmark=benchmark,
+            edition=other,
+            model=opened,
+            chosen=chosen,
+            sendable=withhold_agreement_sources(chosen, benchmark.items, opened, leave),
+            leave=leave,
+            asking=asking,
             conditions=conditions,
             epochs=epochs,
-            recheck=reread_images,
-            edition=other,
-            choice=choices[name],
-            may_send=leave[name],
-            asking=asking,
+            limit=limit,
+            reread_images=reread_images,
+            again=again_of(again),
+            limit_of_reply=limit_of_reply,
+            selfcheck=check,
+            pacing=pacing,
         )
 
-    def ask(name: str, first: int | None = None) -> RunSummary:
-        opened, sent = models[name], leave[name]
-        suggested: int | None = getattr(opened, "suggested_connections", None)
-        checked = (
-            selfchecked(benchmark, opened, reporter, choices[name], asking, conditions)
-            if check
-            else None
-        )
-        try:
-            with report_progress(reporter, timed=not batch) as on_progress:
-                return run_evaluation(
-                    benchmark,
-                    opened,
-                    folders[name],
-                    max_connections=max_connections or suggested or 32,
-                    fixed_connections=no_adaptive_concurrency or suggested is not None,
-                    limit=limit,
-                    conditions=conditions,
-                    epochs=epochs,
-                    retry=RetryPolicy(attempts=max_retries + 1),
-                    timeout=timeout,
-                    prices=prices,
-                    max_cost=max_cost,
-                    recheck=reread_images,
-                    edition=other,
-                    again=again_of(again),
-                    first=first,
-                    choice=choice,
-                    may_send=sent,
-                    asking=asking,
-                    selfcheck=checked,
-                    batches=Polling() if batch else None,
-                    on_progress=on_progress,
-                )
-        except KeyboardInterrupt:
-            so_far = tell_so_far(folders[name], reporter)
-            raise Interrupted({"model": name, **so_far, "out": str(folders[name])}) from None
-
-    def foresee(name: str) -> tuple[dict[str, Any], int]:
-        tell_too_large(
-            benchmark,
-            choices[name],
-            models[name],
-            asking,
-            conditions,
-            partial(plan, name),
-            reporter,
-        )
-        known = (folders[name], plan(name), models[name], asking)
-        if batch and prices is not None:
-            tell_price_of_batches(price_batch, reporter)
-        if dry_run:
-            of_run = prices.of_batches if batch and prices is not None else prices
-            return tell_forecast(forecast(*known, of_run), reporter), 0
-        measured = cost_of(*known, prices=prices, ask=partial(ask, name), batches=batch)
-        return tell_estimate(measured, reporter), 0
-
-    def ask_and_tell(name: str) -> tuple[dict[str, Any], int]:
-        tell_too_large(
-            benchmark,
-            choices[name],
-            models[name],
-            asking,
-            conditions,
-            partial(plan, name),
-            reporter,
-        )
-        summary = ask(name)
-        tell(summary, reporter, directory, limit_of_reply)
-        return {"model": name, **asdict(summary), "out": str(summary.out)}, summary.exit_code
-
-    each_model(folders, foresee if dry_run or estimate else ask_and_tell, reporter)
+    # All of them first: a wrong name must not show only after another model was asked.
+    jobs = {name: job_of(name) for name in folders}
+    foresee = partial(foresee_model, reporter=reporter, dry_run=dry_run)
+    handle = foresee if dry_run or estimate else partial(ask_model, reporter=reporter)
+    each_model(folders, lambda name: handle(jobs[name]), reporter)

@@ -1,4 +1,4 @@
-"""The command that hands a release or runs to other programs."""
+"""``medrcube export``."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from medrcube.cli.evaluation.run_arguments import each_once, look_at_errata
+from medrcube.cli.options.runs import each_once, look_at_errata
 from medrcube.console.counts import counted
 from medrcube.errors import WorkspaceError
 
 if TYPE_CHECKING:
     from medrcube.console.progress import Reporter
     from medrcube.evaluate.questions.conditions import Condition
+
+__all__ = ["export"]
 
 Form = Literal["vlmevalkit", "lmms-eval", "lm-eval", "inspect", "csv", "latex", "hub"]
 
@@ -24,37 +26,40 @@ def export(
         list[Path],
         typer.Argument(
             metavar="RELEASE|RUN...",
-            help="Folder of a release, or of a scored run; csv and latex take several runs.",
+            help="A release, or a scored run; csv and latex take several runs.",
         ),
     ],
     to: Annotated[
         Form,
         typer.Option(
-            help="A release: vlmevalkit, lmms-eval, lm-eval, inspect (a task), csv (its items), "
-            "hub (its private edition). "
-            "Runs: inspect (the log of one), csv (every table), latex (leaderboard and cube)."
+            help="Of a release: vlmevalkit, lmms-eval, lm-eval, inspect (task), csv (items), hub "
+            "(private edition). Of runs: inspect (log of one), csv (all tables), latex (tables)."
         ),
     ],
     out: Annotated[
         Path,
         typer.Option(
-            help="Folder to write; a file for the items of a release (.csv) and for the log of a "
-            "run (.json, .eval)."
+            metavar="PATH",
+            help="Folder to write; a file for items of a release (.csv) and the log of a run "
+            "(.json, .eval).",
         ),
     ],
     private: Annotated[
         bool,
-        typer.Option("--private", help="Take restricted pictures too; never share the folder."),
+        typer.Option("--private", help="Include restricted images; never share the folder."),
     ] = False,
     condition: Annotated[
         str | None,
-        typer.Option(help="Of a run: full, blind, circular, image-swap or reworded."),
+        typer.Option(
+            metavar="NAME", help="Of a run: full, blind, circular, image-swap or reworded."
+        ),
     ] = None,
     release: Annotated[
-        Path | None, typer.Option(help="Of runs: release that they were asked, for its errata.")
+        Path | None,
+        typer.Option(metavar="RELEASE", help="Of runs: release that was asked, for its errata."),
     ] = None,
 ) -> None:
-    """Write a release as a benchmark of another harness, or runs as a log or as tables."""
+    """Export a release or runs to other tools."""
     from medrcube.console.progress import Reporter
     from medrcube.evaluate.runner.run_folder import MANIFEST
 
@@ -62,7 +67,7 @@ def export(
     runs = [place for place in places if (place / MANIFEST).exists()]
     if runs and len(runs) < len(places):
         other = next(place for place in places if place not in runs)
-        raise WorkspaceError(f"{other}: is no run; expected runs alone, or one release")
+        raise WorkspaceError(f"{other}: is no run; expected scored runs alone, or one release")
     if release is not None and not runs:
         raise WorkspaceError("--release is for runs; a release has its own errata")
     if runs:
@@ -141,7 +146,7 @@ def _export_release(
     path = write_export(chosen, out, to)
     reporter.result(f"wrote {path}: {counted(len(chosen.items), 'item')}")
     if chosen.private:
-        reporter.result(f"{out} holds restricted pictures; never share it")
+        reporter.result(f"{out} holds restricted images; never share it")
 
 
 def _export_hub(release: Path, out: Path, reporter: Reporter, *, private: bool) -> None:
@@ -150,14 +155,14 @@ def _export_hub(release: Path, out: Path, reporter: Reporter, *, private: bool) 
 
     if not private and (release / PRIVATE).exists():
         raise WorkspaceError(
-            f"{release}: holds restricted pictures, as {PRIVATE} says, and must not be uploaded; "
+            f"{release}: holds restricted images, as {PRIVATE} says, and must not be uploaded; "
             f"a copy without {PRIVATE} and what {RESTRICTED_SUMS} lists is the public edition, "
-            "and  --private  makes the one with restricted pictures"
+            "and  --private  makes the one with restricted images"
         )
     if not private:
         raise WorkspaceError(
             f"{release}: a release is its own public edition for the hub, to upload as it stands; "
-            "--private  makes the one with restricted pictures"
+            "--private  makes the one with restricted images"
         )
     made = write_private_hub(release, out)
     if made.withdrawn:
@@ -166,10 +171,10 @@ def _export_hub(release: Path, out: Path, reporter: Reporter, *, private: bool) 
         )
     if made.absent:
         reporter.result(
-            f"{counted(made.absent, 'item')} without the restricted picture; medrcube reconstruct  "
+            f"{counted(made.absent, 'item')} without the restricted image; medrcube reconstruct  "
             "makes it from your own copy of the data"
         )
-    reporter.result(f"wrote {out}: {counted(made.restricted, 'item')} with a restricted picture")
+    reporter.result(f"wrote {out}: {counted(made.restricted, 'item')} with a restricted image")
     reporter.result(f"{out} is private; never share it, and keep its repository private")
 
 
@@ -179,5 +184,5 @@ def _condition(name: str | None) -> Condition | None:
     try:
         return Condition(name) if name else None
     except ValueError as error:
-        known = ", ".join(one.value for one in Condition)
+        known = ", ".join(condition.value for condition in Condition)
         raise WorkspaceError(f"no condition {name!r}; expected one of: {known}") from error

@@ -1,4 +1,4 @@
-"""The command that brings in a run of another harness."""
+"""``medrcube import-run``."""
 
 from __future__ import annotations
 
@@ -9,65 +9,71 @@ import typer
 
 from medrcube.console.counts import counted
 
+__all__ = ["import_run"]
+
 
 def import_run(
     file: Annotated[
         Path,
         typer.Argument(
+            metavar="FILE",
             help="Log of Inspect (.eval, .json), result of VLMEvalKit (.xlsx, .tsv, .json), or "
-            "samples of lmms-eval or lm-evaluation-harness (.jsonl)."
+            "samples of lmms-eval or lm-evaluation-harness (.jsonl).",
         ),
     ],
-    release: Annotated[Path, typer.Option(help="The release that was asked there.")],
-    out: Annotated[Path, typer.Option(help="Folder of the new run.")],
+    release: Annotated[Path, typer.Option(metavar="RELEASE", help="Release that was asked there.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the new run.")],
     model: Annotated[
         str | None,
         typer.Option(
-            help="Name of the model, where the file tells none or another; of several models in "
-            "the file, the one to take."
+            metavar="NAME",
+            help="Name of the model, in place of that in the file; of several in the file, the one "
+            "to take.",
         ),
     ] = None,
     edition: Annotated[
         Path | None,
         typer.Option(
             metavar="RELEASE",
-            help="The edition whose words were asked, for a log of the condition reworded.",
+            help="Edition whose wording was asked, for a log of the condition reworded.",
         ),
     ] = None,
 ) -> None:
-    """Score, compare and report replies that another harness got, as if they were asked here.
+    """Import a run of another harness.
 
-    Exit status: 0 brought in; 2 wrong use, or a file that is not of this release; 3 incomplete:
+    It is scored, compared and reported like a run of medrcube.
+
+    Exit status: 0 imported; 2 wrong use, or a file that is not of this release; 3 incomplete:
     more than 5 % of the questions have no reply or one that was cut, or some were asked there in
     another way.
     """
     from medrcube.console.progress import Reporter
     from medrcube.evaluate.dataset import load_benchmark
-    from medrcube.evaluate.imports.import_run import import_run as bring_in
+    from medrcube.evaluate.imports.import_run import import_run as import_file
     from medrcube.evaluate.imports.shown_options import SHOWN
     from medrcube.evaluate.reporting.interval_text import accuracy_text
 
     other = None if edition is None else load_benchmark(edition)
-    found = bring_in(file, load_benchmark(release), out, model=model, edition=other)
+    imported = import_file(file, load_benchmark(release), out, model=model, edition=other)
     reporter = Reporter()
-    if found.unanswered:
-        named = ", ".join(found.unanswered[:SHOWN])
-        count = len(found.unanswered)
+    if imported.unanswered:
+        named = ", ".join(imported.unanswered[:SHOWN])
+        count = len(imported.unanswered)
         reporter.result(
             f"{counted(count, 'item')} without a reply there, counted as failed: {named}"
         )
-    if differing := found.matched.differing:
+    if differing := imported.matched.differing:
         reporter.result(
             f"{counted(len(differing), 'item')} with another question or other options there, "
             f"left out: {', '.join(differing[:SHOWN])}"
         )
-    total = found.metrics["global"]
+    total = imported.metrics["global"]
     between = "between " if total["accuracy"] is None else ""
     reporter.result(
-        f"wrote {out}: {counted(found.replies, 'reply')} of {found.model}, accuracy "
+        f"wrote {out}: {counted(imported.replies, 'reply')} of {imported.model}, accuracy "
         f"{between}{accuracy_text(total, 2)} %"
     )
     left_out = "not all of the file is in these numbers" if differing else None
-    if why := left_out or found.standing.incomplete:
+    if why := left_out or imported.standing.incomplete:
         reporter.result(f"INCOMPLETE {why}")
         raise typer.Exit(3)

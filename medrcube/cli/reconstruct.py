@@ -1,4 +1,4 @@
-"""The command ``medrcube reconstruct``."""
+"""``medrcube reconstruct``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from medrcube.cli.options.shared import Extra, Json, Roots, Workers, pairs
+from medrcube.cli.options.shared import (
+    Json,
+    ReleaseDir,
+    Roots,
+    SourcePath,
+    Wide,
+    Workers,
+    raw_roots,
+    source_ids,
+)
 from medrcube.console.counts import counted
 from medrcube.errors import MedrcubeError
 
@@ -16,42 +25,55 @@ if TYPE_CHECKING:
     from medrcube.build.reconstruction.outcomes import Reconstruction
     from medrcube.console.progress import Reporter
 
+__all__ = ["reconstruct"]
+
 _SHOWN = 5
-"""Reasons of each source and status that people are shown; programs get all."""
+"""Reasons shown for each source and status; ``--json`` gives all."""
+
 _FEW = 2
-"""So many sources that were not named are told how to get; of more, only where that stands."""
+"""Most sources without raw data for which the way to obtain them is shown."""
 
 
 def reconstruct(
-    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="Folder of the release.")],
+    release: ReleaseDir,
     source: Roots = None,
     workers: Workers = 0,
-    extra: Extra = None,
+    source_path: SourcePath = None,
+    wide: Wide = False,
     json_output: Json = False,
     report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the whole report there, as JSON.")
+        Path | None, typer.Option(metavar="FILE", help="Write the full report to this JSON file.")
     ] = None,
     adopt: Annotated[
-        bool, typer.Option("--adopt", help="The release is upstream's own, without recipes.")
+        bool, typer.Option("--adopt", help="The release is the published one, without recipes.")
     ] = False,
     needed: Annotated[
         bool,
-        typer.Option("--needed", help="Make nothing: list the raw files that are needed for it."),
+        typer.Option("--needed", help="List the raw files that are needed; rebuild nothing."),
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="With --needed: write the lists there, as ID.txt."),
+        typer.Option(metavar="DIR", help="With --needed: write the lists here, as ID.txt."),
     ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", metavar="ID", help="With --needed: this source; may be repeated."),
+        typer.Option(
+            "--only",
+            metavar="ID",
+            help="With --needed: only this source; repeatable.",
+            autocompletion=source_ids,
+        ),
     ] = None,
     by_name: Annotated[
         bool,
-        typer.Option("--by-name", help="With --adopt: place pictures that only a name proves."),
+        typer.Option("--by-name", help="With --adopt: take images that only their name proves."),
     ] = False,
 ) -> None:
-    """Make the pictures that a release lacks from your own raw data, each proved by its hash."""
+    """Rebuild withheld images from your own data.
+
+    Every image is proved by its pixel hash before it is written. The status is 1 while images are
+    missing.
+    """
     from medrcube.build.execution.local import LocalEngine
     from medrcube.build.execution.progress import usable_cores
     from medrcube.cli.reconstruct_needed import list_needed
@@ -61,21 +83,19 @@ def reconstruct(
 
     if needed:
         if source or adopt:
-            raise MedrcubeError("--needed: looks at the release alone; leave out the other options")
-        list_needed(release, extra, only, out, Reporter(json_output=json_output))
+            raise MedrcubeError("--needed: reads the release alone; leave out --source and --adopt")
+        list_needed(release, source_path, only, out, Reporter(json_output=json_output, wide=wide))
         return
     if out is not None or only:
         raise MedrcubeError("--out and --only: belong to  --needed")
     if by_name and not adopt:
-        raise MedrcubeError(
-            "--by-name: a release with recipes proves its pictures; it needs --adopt"
-        )
+        raise MedrcubeError("--by-name: is for a release without recipes; give it with --adopt")
     if report is not None and report.resolve().is_relative_to(release.resolve()):
-        raise MedrcubeError(f"--report {report}: lies in the release, where only pictures are put")
-    reporter = Reporter(json_output=json_output)
-    roots = {name: Path(root).absolute() for name, root in pairs(source).items()}
+        raise MedrcubeError(f"--report {report}: lies in the release, which takes only images")
+    reporter = Reporter(json_output=json_output, wide=wide)
+    roots = raw_roots(source)
     engine = LocalEngine(workers or usable_cores())
-    sources = find_sources(extra or ())
+    sources = find_sources(source_path or ())
     if adopt:
         from medrcube.build.reconstruction.published_release import adopt as adopt_pictures
 
@@ -84,11 +104,11 @@ def reconstruct(
         from medrcube.build.reconstruction.reconstruct import reconstruct as reconstruct_pictures
 
         done = reconstruct_pictures(release, roots, sources, engine, reporter)
-    stated = {"release": str(release), **done.stated()}
+    content = {"release": str(release), **done.stated()}
     if report is not None:
-        write_text(report, json.dumps(stated, indent=2, ensure_ascii=False) + "\n")
+        write_text(report, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     _show(done, reporter)
-    reporter.data(stated)
+    reporter.data(content)
     raise typer.Exit(1 if done.short else 0)
 
 
@@ -98,7 +118,7 @@ def _show(done: Reconstruction, reporter: Reporter) -> None:
         for note in source.notes if source not in silent else ():
             reporter.result(note)
     reporter.table(
-        ("source", "status", "pictures"),
+        ("source", "status", "images"),
         [
             (source.source, str(status), count)
             for source in done.sources
@@ -108,4 +128,4 @@ def _show(done: Reconstruction, reporter: Reporter) -> None:
     for reason in done.reasons(_SHOWN):
         reporter.result(reason)
     total = sum(len(source.pictures) for source in done.sources)
-    reporter.result(f"there now: {total - done.short:,} of {counted(total, 'picture')}")
+    reporter.result(f"there now: {total - done.short:,} of {counted(total, 'image')}")

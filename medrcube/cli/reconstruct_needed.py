@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from medrcube.build.reconstruction.needed_files import NeededFiles
     from medrcube.console.progress import Reporter
 
+__all__ = ["list_needed"]
+
 
 def list_needed(
     release: Path,
-    extra: Sequence[Path] | None,
+    source_path: Sequence[Path] | None,
     only: Sequence[str] | None,
     out: Path | None,
     reporter: Reporter,
@@ -27,10 +29,10 @@ def list_needed(
 
     Args:
         release: the release.
-        extra: folders with further source folders.
+        source_path: folders with further source folders.
         only: ids of the sources that are asked for; all where none is named.
         out: folder to write the lists into, or ``None`` to print.
-        reporter: where things are said.
+        reporter: takes the lists.
 
     Raises:
         MedrcubeError: an option is wrong, or the release breaks its rules.
@@ -40,36 +42,42 @@ def list_needed(
     from medrcube.sources.registry import find_sources, get_source
 
     if out is not None and out.resolve().is_relative_to(release.resolve()):
-        raise MedrcubeError(f"--out {out}: lies in the release, where only pictures are put")
-    sources = find_sources(extra or ())
+        raise MedrcubeError(f"--out {out}: lies in the release, which takes only images")
+    sources = find_sources(source_path or ())
     for name in only or ():
         get_source(sources, name)
-    lists = [it for it in needed_files(release, sources, reporter) if not only or it.source in only]
+    lists = [
+        files
+        for files in needed_files(release, sources, reporter)
+        if not only or files.source in only
+    ]
     _show(lists, reporter, bare=out is None)
     if out is not None:
-        for it in lists:
-            path = out / f"{it.source}.txt"
-            write_bytes(path, os.fsencode(text_to_name(it.text())))
+        for files in lists:
+            path = out / f"{files.source}.txt"
+            write_bytes(path, os.fsencode(text_to_name(files.text())))
             reporter.result(f"wrote {path}")
-    reporter.data({"release": str(release), "sources": {it.source: it.stated() for it in lists}})
+    reporter.data(
+        {"release": str(release), "sources": {files.source: files.stated() for files in lists}}
+    )
 
 
 def _show(lists: Sequence[NeededFiles], reporter: Reporter, *, bare: bool) -> None:
     if not lists:
-        reporter.note("no picture is lacking, so no raw file is needed")
+        reporter.note("no image is missing, so no raw file is needed")
     elif bare and len(lists) == 1:
         for path in lists[0].text().splitlines():
             reporter.result(path)
     else:
-        rows = [(it.source, it.pictures, len(it.files), _size(it)) for it in lists]
-        reporter.table(("source", "pictures", "raw files", "size"), rows)
+        rows = [(entry.source, entry.pictures, len(entry.files), _size(entry)) for entry in lists]
+        reporter.table(("source", "images", "raw files", "size"), rows)
         if bare:
             reporter.note("write the lists with  --out DIR,  or print one with  --only ID")
-    for it in lists:
-        if not it.whole:
+    for entry in lists:
+        if not entry.whole:
             reporter.note(
-                f"{it.source}: an older version made this release, which names no tables: add "
-                f"those of its layout ( medrcube sources show {it.source} )"
+                f"{entry.source}: an older version made this release, which names no tables: add "
+                f"those of its layout ( medrcube sources show {entry.source} )"
             )
 
 

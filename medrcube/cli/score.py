@@ -1,4 +1,4 @@
-"""The commands that show what came out of runs."""
+"""``medrcube score``."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ from typing import Annotated
 
 import typer
 
-from medrcube.cli.evaluation.run_arguments import each_once, look_at_errata
 from medrcube.cli.evaluation.score_replies import Model, Out, Release, Replies, score_file
 from medrcube.cli.options.shared import Json
 from medrcube.console.counts import counted
 from medrcube.errors import WorkspaceError
 
-__all__ = ["report", "score"]
+__all__ = ["score"]
 
 
 def score(
-    run: Annotated[
-        Path | None, typer.Argument(metavar="[RUN]", help="Folder of a run, to score again.")
-    ] = None,
+    run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help="Run to score again.")] = None,
     replies: Replies = None,
     release: Release = None,
     out: Out = None,
@@ -28,18 +25,25 @@ def score(
         str | None,
         typer.Option(
             metavar="PROVIDER/NAME",
-            help="Model that reads what the rules cannot; it sees no question, picture or key.",
+            help="Model that reads replies that the rules cannot; sees no question, image or key.",
         ),
     ] = None,
-    base_url: Annotated[str | None, typer.Option(help="Endpoint of the judge.")] = None,
+    base_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Endpoint of the judge.")
+    ] = None,
     api_key_env: Annotated[
         str | None,
-        typer.Option(help="Environment variable that holds the key. Default: the provider's."),
+        typer.Option(
+            metavar="NAME", help="Environment variable with the key; default: that of the provider."
+        ),
     ] = None,
-    max_connections: Annotated[int, typer.Option(min=1, max=1024)] = 8,
+    max_connections: Annotated[
+        int,
+        typer.Option(metavar="N", min=1, max=1024, help="Most concurrent requests to the judge."),
+    ] = 8,
     json_output: Json = False,
 ) -> None:
-    """Score the replies of a run again, or a file of replies that were given elsewhere.
+    """Score a run, or replies from elsewhere.
 
     No model is asked unless a judge is named. Of a file, unknown, repeated and missing items are
     counted and named; an item without a reply counts as failed, never as wrong. With --release a
@@ -82,12 +86,14 @@ def score(
     if judge is not None:
         opened = open_model(judge, ModelSettings(base_url=base_url, api_key_env=api_key_env))
         judged = ask_judge(run, opened, read_by_rules(run), max_connections=max_connections)
-    found = score_run(run, judged)
-    if found["withdrawn"]:
-        reporter.result(f"left out: {counted(len(found['withdrawn']), 'item')} withdrawn by errata")
+    metrics = score_run(run, judged)
+    if metrics["withdrawn"]:
+        reporter.result(
+            f"left out: {counted(len(metrics['withdrawn']), 'item')} withdrawn by errata"
+        )
     standing = states_of(read_results(run))
     reporter.result(f"{counted(sum(standing.ends.values()), 'question')}: {standing}")
-    reporter.result(accuracy_line(found["global"]))
+    reporter.result(accuracy_line(metrics["global"]))
     reporter.result(f"wrote {run / METRICS}")
     if standing.incomplete:
         reporter.result(f"INCOMPLETE {standing.incomplete}")
@@ -97,50 +103,10 @@ def score(
     reporter.data(
         {
             "metrics": str(run / METRICS),
-            **found,
+            **metrics,
             "ends": standing.ends,
             "incomplete": standing.incomplete,
             "gaps": lacking,
         }
     )
     raise typer.Exit(3 if standing.incomplete or lacking else 0)
-
-
-def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...")],
-    out: Annotated[Path, typer.Option(help="HTML file to write.")],
-    benchmark: Annotated[
-        Path | None, typer.Option("--release", help="Release, for pictures of what went wrong.")
-    ] = None,
-    data: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Every table as CSV, JSON and Parquet.")
-    ] = None,
-    json_output: Json = False,
-) -> None:
-    """Write one self-contained HTML page about one or several runs.
-
-    Page and tables follow from the benchmark, the replies and the settings alone. What asking
-    took, such as tries, cost and time, is printed instead.
-    """
-    from medrcube.console.progress import Reporter
-    from medrcube.evaluate.html_report import write_report
-    from medrcube.evaluate.reporting.usage_table import run_usage, usage_table
-
-    reporter = Reporter(json_output=json_output)
-    runs = each_once(runs, reporter)
-    look_at_errata(runs, benchmark, reporter)
-    tables = write_report(runs, out, benchmark, data)
-    efforts = [run_usage(run) for run in runs]
-    reporter.table(*usage_table(efforts))
-    reporter.result(f"wrote {out}")
-    if data is not None:
-        reporter.result(f"wrote {len(tables)} files of tables to {data}")
-    if tables and not any(table.suffix == ".parquet" for table in tables):
-        reporter.note("no Parquet: pyarrow is not installed; run  pip install 'medrcube[evaluate]'")
-    reporter.data(
-        {
-            "page": str(out),
-            "tables": list(map(str, tables)),
-            "effort": [one.to_json() for one in efforts],
-        }
-    )

@@ -7,13 +7,13 @@ On a terminal one or two lines move; without one a plain line appears now and th
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, Protocol, TextIO
 
-from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
@@ -22,17 +22,16 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
-from rich.table import Table
 from rich.text import Text
 
-from medrcube.console.table_widths import GAP, fitted
+from medrcube.console.tables import GAP, layout_of, rich_table
+from medrcube.console.verbosity import Verbosity, verbosity
 from medrcube.names import escape_controls
+
+__all__ = ["PLAIN_INTERVAL", "Advance", "Reporter", "ignored"]
 
 PLAIN_INTERVAL = 10.0
 """Seconds between two plain progress lines."""
-
-_IDS = frozenset({"id", "item", "source"})
-"""Titles of columns whose cells are copied into a command."""
 
 
 class Advance(Protocol):
@@ -46,11 +45,27 @@ class Advance(Protocol):
 class Reporter:
     """Progress and summaries of one command; everything goes to standard error but results."""
 
-    def __init__(self, *, json_output: bool = False, quiet: bool = False) -> None:
+    def __init__(
+        self, *, json_output: bool = False, quiet: bool = False, wide: bool | None = None
+    ) -> None:
+        """Write to the standard streams.
+
+        Args:
+            json_output: one object for programs in place of text.
+            quiet: no progress and no notes; also where the command runs with ``-q``.
+            wide: whether tables are shown whole; ``None`` where the command has no ``--wide``.
+        """
         self.json_output = json_output
-        self._quiet = quiet or json_output
-        self._err = Console(stderr=True, highlight=False, soft_wrap=True)
-        self._out = Console(highlight=False, soft_wrap=True)
+        self._quiet = quiet or json_output or verbosity() is Verbosity.QUIET
+        self._verbose = not self._quiet and verbosity() is Verbosity.VERBOSE
+        self._wide = wide
+        # FORCE_COLOR colours what is piped, but makes no terminal of it.
+        self._err = Console(
+            stderr=True, highlight=False, soft_wrap=True, force_interactive=_interactive(sys.stderr)
+        )
+        self._out = Console(
+            highlight=False, soft_wrap=True, force_interactive=_interactive(sys.stdout)
+        )
 
     @contextmanager
     def stage(
@@ -71,12 +86,13 @@ class Reporter:
             timed: whether what is done tells how long the rest takes.
         """
         told = detail or _nothing_to_tell
+        started = time.monotonic()
         if self._quiet or total == 0:
             yield ignored
         elif total is None:
             with _Count(name, self._err) as advance:
                 yield advance
-        elif self._err.is_terminal:
+        elif self._err.is_interactive:
             columns = (
                 TextColumn(f"{name:<10}"),
                 BarColumn(bar_width=30),
@@ -88,6 +104,8 @@ class Reporter:
                 yield lambda done=1, /: progress.update(task, advance=done, detail=told())
         else:
             yield _PlainLines(name, total, self._err, told, timed=timed)
+        if self._verbose:
+            self.note(f"{name}: {time.monotonic() - started:.1f} s")
 
     def note(self, text: str) -> None:
         """A line for people, not part of the result."""
@@ -99,58 +117,34 @@ class Reporter:
         if not self.json_output:
             self._out.print(escape_controls(text), markup=False)
 
-    def table(
-        self, columns: Sequence[str], rows: Sequence[Sequence[object]], *, clip: bool = False
-    ) -> None:
-        """A table of the result; numbers stand to the right.
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        """A table of the result; numbers are aligned to the right.
 
-        Where no terminal is, every cell is whole. On a terminal the first column and ids are never
-        broken; other text that does not fit is folded.
+        Off a terminal every cell is whole. On one every row has one line: text is cut with an
+        ellipsis, ids and figures are whole, columns without room are left out, and a note names
+        them. With ``wide`` nothing is cut or left out, and long text is folded between words.
 
         Args:
             columns: their titles.
             rows: cells of each row.
-            clip: on a terminal give every row one line: text is cut with an ellipsis, or its
-                column is left out, and a note says so.
         """
         if self.json_output:
             return
-        cells = [
-            [f"{v:,}" if isinstance(v, int) else escape_controls(str(v)) for v in row]
-            for row in rows
-        ]
-        natural = [
-            max(cell_len(line) for text in column for line in text.splitlines() or [""])
-            for column in zip(columns, *cells, strict=True)
-        ]
-        numeric = {
-            place
-            for place in range(len(columns))
-            if rows and all(isinstance(row[place], (int, float)) for row in rows)
-        }
-        ids = {place for place, name in enumerate(columns) if not place or name in _IDS}
-        line = sum(natural) + GAP * (len(columns) - 1)
-        room = self._out.width if self._out.is_terminal else line
-        widths = fitted(natural, ids | numeric, room) if clip else natural
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for place, name in enumerate(columns):
-            if widths[place]:
-                table.add_column(
-                    name,
-                    justify="right" if place in numeric else "left",
-                    overflow="ellipsis" if clip else "fold",
-                    no_wrap=clip or place in ids,
-                    min_width=natural[place] if place in ids else None,
-                    width=widths[place] if clip else None,
-                )
-        for row in cells:
-            table.add_row(*(text for text, width in zip(row, widths, strict=True) if width))
+        terminal = self._out.is_interactive
+        cut = terminal and not self._wide
+        layout = layout_of(columns, rows, self._out.width if cut else None)
         out = self._out
-        if not out.is_terminal:
-            out = Console(file=out.file, highlight=False, soft_wrap=True, width=line)
-        out.print(table, markup=False)
-        if widths != natural:
-            self.note("cut to the width of the terminal; --wide shows everything")
+        if not terminal:
+            width = sum(layout.natural) + GAP * (len(columns) - 1)
+            out = Console(file=out.file, highlight=False, soft_wrap=True, width=width)
+        out.print(rich_table(layout, folded=terminal and not cut), markup=False)
+        if layout.cut:
+            whole = "a pipe shows" if self._wide is None else "--wide shows"
+            self.note(f"cut to {self._out.width} columns: {', '.join(layout.cut)}; {whole} all")
+
+    def limit(self, count: int) -> int | None:
+        """How many entries of a list people are shown: ``count``, or all with ``-v``."""
+        return None if self._verbose else count
 
     def data(self, value: Mapping[str, Any] | Sequence[Any]) -> None:
         """The result for programs, when they asked for it."""
@@ -176,7 +170,7 @@ class _Count:
 
     def __init__(self, name: str, console: Console) -> None:
         self._name, self._done, self._shown = name, 0, 0.0
-        self._status = console.status(name) if console.is_terminal else None
+        self._status = console.status(name) if console.is_interactive else None
 
     def __enter__(self) -> Advance:
         if self._status is not None:
@@ -220,6 +214,10 @@ class _PlainLines:
             return ""
         left = (now - self._started) / self._done * (self._total - self._done)
         return f"about {left:.0f} s left"
+
+
+def _interactive(stream: TextIO) -> bool:
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def _nothing_to_tell() -> str:

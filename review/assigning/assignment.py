@@ -231,8 +231,7 @@ def _member(axis: type[Anatomy | Modality | Task], text: str) -> str:
     try:
         return axis.parse(text).value
     except UnknownNameError as error:
-        known = (member.value for member in axis)
-        raise InvalidAnswerError(f"{error}{nearest(text, known)}") from error
+        raise InvalidAnswerError(str(error)) from error
 
 
 def _entry(actor: User, what: str, made: Assignment, body: Mapping[str, object]) -> Entry:

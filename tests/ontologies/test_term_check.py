@@ -3,7 +3,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from medrcube.cli.ontologies import ontologies_app
+from medrcube.cli.ontologies.app import ontologies_app
 from medrcube.ontologies.concept_records import SynonymScope
 from medrcube.ontologies.index import OntologyIndex
 from medrcube.ontologies.index.compile import compile_index

@@ -1,15 +1,13 @@
-"""What a run would ask and cost, in words."""
+"""Text of ``--dry-run`` and ``--estimate``: what a run would ask, send and cost."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from medrcube.cli.evaluation.run_end import LEFT_OUT
+from medrcube.cli.options.pacing import BATCH_PRICE
 from medrcube.console.counts import counted, dollars, in_bytes
-from medrcube.errors import WorkspaceError
 
 if TYPE_CHECKING:
     from medrcube.console.progress import Reporter
@@ -23,57 +21,13 @@ if TYPE_CHECKING:
     from medrcube.evaluate.runner.plan import RunPlan
 
 __all__ = [
-    "DOCUMENTED",
-    "DryRun",
-    "Estimated",
-    "check_alone",
     "tell_estimate",
     "tell_forecast",
     "tell_price_of_batches",
     "tell_too_large",
 ]
 
-_PANEL = "Before a run"
 _NAMED = 5
-
-DOCUMENTED = 0.5
-"""Part of the price that OpenAI and Anthropic charge for a reply in a batch:
-https://platform.openai.com/docs/guides/batch and
-https://platform.claude.com/docs/en/build-with-claude/batch-processing."""
-
-DryRun = Annotated[
-    bool,
-    typer.Option(
-        "--dry-run",
-        help="Say what would be asked, sent and left out, and what it may cost; send nothing.",
-        rich_help_panel=_PANEL,
-    ),
-]
-Estimated = Annotated[
-    bool,
-    typer.Option(
-        "--estimate",
-        help="Ask 32 items or more, a fair draw that the run keeps, and say what all will cost.",
-        rich_help_panel=_PANEL,
-    ),
-]
-
-
-def check_alone(*, dry_run: bool, estimate: bool, again: str | None) -> None:
-    """Refuse what does not go together.
-
-    Raises:
-        WorkspaceError: two of these options are given.
-    """
-    if dry_run and estimate:
-        raise WorkspaceError(
-            "--dry-run sends nothing and --estimate asks a part of the run; give one of them"
-        )
-    if again is not None and (dry_run or estimate):
-        raise WorkspaceError(
-            "--again asks questions that a run is known to have lost; give it without --dry-run "
-            "and --estimate"
-        )
 
 
 def tell_too_large(
@@ -130,7 +84,7 @@ def _tell_heavy(plan: RunPlan, model: Model, reporter: Reporter) -> None:
 def tell_price_of_batches(part: float, reporter: Reporter) -> None:
     """Say what a reply in a batch is taken to cost, and who says so."""
     documented = (
-        " (half, as OpenAI's and Anthropic's pages on batches say)" if part == DOCUMENTED else ""
+        " (half, as OpenAI's and Anthropic's pages on batches say)" if part == BATCH_PRICE else ""
     )
     reporter.result(
         f"price of a reply in a batch: {part:g} of --price-in and --price-out{documented}; the "

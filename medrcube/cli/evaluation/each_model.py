@@ -19,7 +19,7 @@ __all__ = ["each_model"]
 
 def each_model(
     folders: Mapping[str, Path],
-    handle: Callable[[str], tuple[dict[str, Any], int]],
+    handle: Callable[[str], tuple[Mapping[str, Any], int]],
     reporter: Reporter,
 ) -> None:
     """Handle every model, tell how each ended, and exit with the worst status.
@@ -38,7 +38,7 @@ def each_model(
         row, status = handle(next(iter(folders)))
         reporter.data(row)
         raise typer.Exit(status)
-    rows, worst, ends = list[dict[str, Any]](), 0, list[str]()
+    rows, worst, ends = list[Mapping[str, Any]](), 0, list[str]()
     for name, folder in folders.items():
         reporter.result(f"{name}:")
         try:

@@ -1,4 +1,4 @@
-"""Score a file of replies that were given elsewhere: what was taken, and what of it was not."""
+"""Score a file of replies that were given elsewhere."""
 
 from __future__ import annotations
 
@@ -24,27 +24,30 @@ Replies = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Rows of id and text (.jsonl, .csv, .tsv, .xlsx, .json), the published "
-        "evaluator's results.json, or a result of VLMEvalKit, Inspect, lmms-eval or lm-eval.",
+        help="Replies: rows of id and text (.jsonl, .csv, .tsv, .xlsx, .json), results.json of "
+        "the published evaluator, or a result of VLMEvalKit, Inspect, lmms-eval or lm-eval.",
         rich_help_panel=_PANEL,
     ),
 ]
 Release = Annotated[
     Path | None,
-    typer.Option(help="Release that was asked; its errata are taken too.", rich_help_panel=_PANEL),
+    typer.Option(
+        metavar="RELEASE", help="Release that was asked, and its errata.", rich_help_panel=_PANEL
+    ),
 ]
 Out = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="Keep the replies as a run, for report, compare and site.",
+        help="Store the replies as a run, for report, compare and site.",
         rich_help_panel=_PANEL,
     ),
 ]
 Model = Annotated[
     str | None,
     typer.Option(
-        help="Name of the model, instead of the file's; of several in the file, the one to take.",
+        metavar="NAME",
+        help="Name of the model, in place of that in the file; of several, the one to take.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -101,7 +104,7 @@ def _tell(imported: ImportedRun, items: int, out: Path | None, reporter: Reporte
             reporter.result(f"{counted(len(names), 'item')} {words}: {_first(names)}")
     if matched.bad:
         reporter.result(f"{counted(len(matched.bad), 'row')} cannot be read: {_first(matched.bad)}")
-    outcomes = [(one.words, total["outcomes"][one]) for one in AnswerOutcome]
+    outcomes = [(outcome.words, total["outcomes"][outcome]) for outcome in AnswerOutcome]
     reporter.result(", ".join(f"{count:,} {words}" for words, count in outcomes if count))
     reporter.result(accuracy_line(total))
     if matched.missing and total["accuracy_without_failures"] is not None:

@@ -12,7 +12,7 @@ Batch = Annotated[
     bool,
     typer.Option(
         "--batch",
-        help="Ask in batches, at half the price and within a day: openai/... and anthropic/... "
-        "Stop it at will; the same command fetches what has come.",
+        help="Ask openai/... and anthropic/... in batches, at half the price and within a day; run "
+        "again to fetch replies.",
     ),
 ]

@@ -1,4 +1,4 @@
-"""Options of the command line for what a model is asked with."""
+"""Options of ``medrcube evaluate`` for requests to an endpoint."""
 
 from __future__ import annotations
 
@@ -17,32 +17,36 @@ __all__ = [
     "Temperature",
 ]
 
-_NONE = "none leaves it to the server."
+_NONE = "none: the default of the server."
 
-Temperature = Annotated[str, typer.Option(metavar="NUMBER|none", help=_NONE)]
+Temperature = Annotated[
+    str, typer.Option(metavar="NUMBER|none", help=f"Sampling temperature; {_NONE}")
+]
 MaxTokens = Annotated[
     str,
-    typer.Option(metavar="NUMBER|none", help=f"Longest reply; {_NONE}"),
+    typer.Option(metavar="NUMBER|none", help=f"Most tokens of a reply; {_NONE}"),
 ]
-Seed = Annotated[int | None, typer.Option(metavar="N", help="Of the sampling, where it has one.")]
+Seed = Annotated[
+    int | None, typer.Option(metavar="N", help="Sampling seed, if the provider supports one.")
+]
 BaseUrl = Annotated[
     str | None,
-    typer.Option(metavar="URL", help="Endpoint of the model, such as http://host:8000/v1."),
+    typer.Option(metavar="URL", help="Base URL of the endpoint, such as http://host:8000/v1."),
 ]
 ApiKeyEnv = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Environment variable that holds the key. Default: that of the provider.",
+        help="Environment variable with the key; default: that of the provider.",
     ),
 ]
 Logprobs = Annotated[
     bool,
-    typer.Option("--logprobs", help="Keep the log-probability of each letter."),
+    typer.Option("--logprobs", help="Store the log-probability of each letter."),
 ]
 ExtraBody = Annotated[
     str | None,
-    typer.Option(metavar="JSON", help="Further fields of the request, an object."),
+    typer.Option(metavar="JSON", help="Further fields of the request, as a JSON object."),
 ]
 System = Annotated[
     str | None,

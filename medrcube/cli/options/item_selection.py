@@ -1,4 +1,4 @@
-"""Options of ``medrcube evaluate`` that choose items, as the evaluation takes them."""
+"""Options of ``medrcube evaluate`` that choose items."""
 
 from __future__ import annotations
 
@@ -14,41 +14,66 @@ if TYPE_CHECKING:
     from medrcube.evaluate.models.protocol import Model
     from medrcube.evaluate.questions.selection import ItemFilter
 
+__all__ = [
+    "Anatomies",
+    "Ids",
+    "MaySend",
+    "Modalities",
+    "PresentOnly",
+    "Sources",
+    "Tasks",
+    "Where",
+    "choice_of",
+    "leave_of",
+]
+
 _PANEL = "Which items"
 
 Tasks = Annotated[
     list[str] | None,
-    typer.Option("--task", metavar="NAME", help="May be repeated.", rich_help_panel=_PANEL),
+    typer.Option(
+        "--task", metavar="NAME", help="Only this task; repeatable.", rich_help_panel=_PANEL
+    ),
 ]
 Anatomies = Annotated[
     list[str] | None,
-    typer.Option("--anatomy", metavar="NAME", help="May be repeated.", rich_help_panel=_PANEL),
+    typer.Option(
+        "--anatomy", metavar="NAME", help="Only this region; repeatable.", rich_help_panel=_PANEL
+    ),
 ]
 Modalities = Annotated[
     list[str] | None,
-    typer.Option("--modality", metavar="NAME", help="May be repeated.", rich_help_panel=_PANEL),
+    typer.Option(
+        "--modality", metavar="NAME", help="Only this modality; repeatable.", rich_help_panel=_PANEL
+    ),
 ]
 Sources = Annotated[
     list[str] | None,
-    typer.Option("--source", metavar="FOLDER", help="May be repeated.", rich_help_panel=_PANEL),
+    typer.Option(
+        "--source", metavar="FOLDER", help="Only this source; repeatable.", rich_help_panel=_PANEL
+    ),
 ]
 Where = Annotated[
     str | None,
     typer.Option(
         metavar="EXPRESSION",
-        help="Over the columns of an item, such as 'options > 2 and \"left\" in question'.",
+        help="Only items for which this holds, such as 'options > 2 and \"left\" in question'.",
         rich_help_panel=_PANEL,
     ),
 ]
 Ids = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="SOURCE/ID or ID on each line.", rich_help_panel=_PANEL),
+    typer.Option(
+        metavar="FILE",
+        help="Only these items: SOURCE/ID or ID on each line.",
+        rich_help_panel=_PANEL,
+    ),
 ]
 PresentOnly = Annotated[
     bool,
     typer.Option(
         "--present-only",
-        help="Only items whose picture is there; the report says how many are not.",
+        help="Only items whose image is present; the report counts the others.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -57,7 +82,7 @@ MaySend = Annotated[
     typer.Option(
         "--i-may-send",
         metavar="SOURCE,...",
-        help="Sources under an agreement whose owner lets you send their pictures elsewhere.",
+        help="Sources under an agreement that allows you to send their images.",
         rich_help_panel=_PANEL,
     ),
 ]

@@ -1,4 +1,4 @@
-"""Options of the command line for models that run on this machine."""
+"""Options of ``medrcube evaluate`` for models that run on this machine."""
 
 from __future__ import annotations
 
@@ -12,48 +12,74 @@ from medrcube.errors import ModelError
 if TYPE_CHECKING:
     from medrcube.evaluate.models.hf.settings import LocalSettings
 
+__all__ = [
+    "Attention",
+    "BatchSize",
+    "Device",
+    "Dtype",
+    "MaxPixels",
+    "MinPixels",
+    "Revision",
+    "ScoringName",
+    "SelfCheck",
+    "TrustRemoteCode",
+    "local_of",
+]
+
 _PANEL = "Local models (hf/...)"
 
 BatchSize = Annotated[
     int,
-    typer.Option(min=1, max=1024, help="Most questions computed together.", rich_help_panel=_PANEL),
+    typer.Option(
+        metavar="N", min=1, max=1024, help="Most questions in a batch.", rich_help_panel=_PANEL
+    ),
 ]
 Dtype = Annotated[
     str,
-    typer.Option(help="auto, bfloat16, float16 or float32.", rich_help_panel=_PANEL),
+    typer.Option(
+        metavar="TYPE", help="auto, bfloat16, float16 or float32.", rich_help_panel=_PANEL
+    ),
 ]
 Device = Annotated[
     str,
-    typer.Option(help="As torch names it, such as cuda:1, or auto.", rich_help_panel=_PANEL),
+    typer.Option(
+        metavar="NAME", help="Device of torch, such as cuda:1, or auto.", rich_help_panel=_PANEL
+    ),
 ]
 Attention = Annotated[
     str | None,
-    typer.Option(help="Such as sdpa or flash_attention_2.", rich_help_panel=_PANEL),
+    typer.Option(
+        metavar="NAME",
+        help="Attention kernel, such as sdpa or flash_attention_2.",
+        rich_help_panel=_PANEL,
+    ),
 ]
 ScoringName = Annotated[
     str,
     typer.Option(
         "--scoring",
-        help="generate a reply, or take the likelihood of the option's letter, or of its text.",
+        help="Generate a reply, or score options by the likelihood of their letter or text.",
         metavar="generate|likelihood|text",
         rich_help_panel=_PANEL,
     ),
 ]
 Revision = Annotated[
     str | None,
-    typer.Option(help="Branch, tag or commit on the hub.", rich_help_panel=_PANEL),
+    typer.Option(metavar="NAME", help="Branch, tag or commit on the hub.", rich_help_panel=_PANEL),
 ]
 TrustRemoteCode = Annotated[
     bool,
     typer.Option(
-        "--trust-remote-code", help="Run the code that comes with it.", rich_help_panel=_PANEL
+        "--trust-remote-code",
+        help="Execute Python code shipped with the model repository.",
+        rich_help_panel=_PANEL,
     ),
 ]
 SelfCheck = Annotated[
     bool,
     typer.Option(
         "--selfcheck",
-        help="First prove on some questions that a batch changes no answer; refuse otherwise.",
+        help="First check on some questions that batches change no answer; stop if they do.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -61,7 +87,7 @@ MinPixels = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        help="Pixels to which the model's processor enlarges smaller pictures.",
+        help="Least pixels of an image; the processor of the model enlarges smaller ones.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -69,7 +95,7 @@ MaxPixels = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        help="Pixels to which it makes larger pictures smaller; Qwen-VL and others have this.",
+        help="Most pixels of an image, for processors that know it, such as that of Qwen-VL.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -84,11 +110,11 @@ def local_of(models: Iterable[str], **settings: Any) -> LocalSettings:
     """
     from medrcube.evaluate.models.hf.settings import LocalSettings
 
-    made = LocalSettings(**settings)
+    chosen = LocalSettings(**settings)
     others = [name for name in models if not name.startswith("hf/")]
-    if others and (made.min_pixels or made.max_pixels):
+    if others and (chosen.min_pixels or chosen.max_pixels):
         raise ModelError(
             f"--min-pixels and --max-pixels are for hf/...; {others[0]} runs elsewhere: bound "
             "pixels where its server is started, or give --image-size"
         )
-    return made
+    return chosen

@@ -1,4 +1,4 @@
-"""Options of the command line for which models are asked, about what, and into which folder."""
+"""Options of ``medrcube evaluate`` for models, conditions and the run directory."""
 
 from __future__ import annotations
 
@@ -13,34 +13,35 @@ Models = Annotated[
     list[str],
     typer.Option(
         metavar="PROVIDER/NAME",
-        help="openai/NAME or anthropic/NAME behind an endpoint, hf/PATH on this machine, "
-        "baseline/RULE; each one more is a run of its own.",
+        help="openai/NAME, anthropic/NAME, hf/PATH (on this machine) or baseline/RULE; repeatable, "
+        "each a run of its own.",
     ),
 ]
 Out = Annotated[
     Path,
     typer.Option(
         metavar="DIR",
-        help="Folder of the run; one that is there goes on. Of several models: of the folders.",
+        help="Run directory; an existing run is resumed. Of several models: their parent.",
     ),
 ]
 Conditions = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME",
-        help="full, blind, circular, image-swap or reworded; may be repeated. Default: full.",
+        help="full, blind, circular, image-swap or reworded; repeatable; default: full.",
     ),
 ]
 Edition = Annotated[
     Path | None,
     typer.Option(
         metavar="RELEASE",
-        help="Another edition of the release (build --seed), for the condition reworded.",
+        help="Edition of the release with other wording (build --seed), for reworded.",
     ),
 ]
-Epochs = Annotated[int, typer.Option(metavar="N", min=1, help="How often each question is asked.")]
+Epochs = Annotated[int, typer.Option(metavar="N", min=1, help="Times that each question is asked.")]
 Limit = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Only so many items, a fair draw.")
+    int | None,
+    typer.Option(metavar="N", min=1, help="Evaluate a stratified random sample of N items."),
 ]
 RereadImages = Annotated[
     bool,
@@ -50,6 +51,6 @@ Again = Annotated[
     str | None,
     typer.Option(
         metavar="cut,failed",
-        help="Ask only questions that ended so; --max-tokens may then be larger.",
+        help="Ask again only questions that ended so; --max-tokens may be larger.",
     ),
 ]

@@ -1,4 +1,4 @@
-"""Options of the command line for how fast, how patiently and for how much a model is asked."""
+"""Options of ``medrcube evaluate`` for concurrency, retries and cost."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 __all__ = [
+    "BATCH_PRICE",
     "MaxConnections",
     "MaxCost",
     "MaxRetries",
@@ -17,13 +18,18 @@ __all__ = [
     "Timeout",
 ]
 
+BATCH_PRICE = 0.5
+"""Part of the price that OpenAI and Anthropic charge for a reply in a batch:
+https://platform.openai.com/docs/guides/batch and
+https://platform.claude.com/docs/en/build-with-claude/batch-processing."""
+
 MaxConnections = Annotated[
     int | None,
     typer.Option(
         metavar="N",
         min=1,
         max=1000,
-        help="Most questions under way at a time. Default: 32, or as a local model suggests.",
+        help="Most concurrent requests; default: 32, or as a local model suggests.",
     ),
 ]
 NoAdaptiveConcurrency = Annotated[
@@ -38,12 +44,14 @@ Timeout = Annotated[
     typer.Option(
         metavar="SECONDS",
         min=0.1,
-        help="Seconds for one whole request; an endpoint has 120 by default.",
+        help="Time limit of one request; default of an endpoint: 120.",
     ),
 ]
 MaxRetries = Annotated[
     int,
-    typer.Option(metavar="N", min=0, help="Of one question, rate limits apart."),
+    typer.Option(
+        metavar="N", min=0, help="Retries per question, not counting rate-limit responses."
+    ),
 ]
 MaxCost = Annotated[
     float | None,
@@ -51,19 +59,18 @@ MaxCost = Annotated[
 ]
 PriceIn = Annotated[
     float | None,
-    typer.Option(min=0.0, metavar="USD", help="Of a million tokens sent."),
+    typer.Option(min=0.0, metavar="USD", help="Price per million input tokens."),
 ]
 PriceOut = Annotated[
     float | None,
-    typer.Option(min=0.0, metavar="USD", help="Of a million tokens written."),
+    typer.Option(min=0.0, metavar="USD", help="Price per million output tokens."),
 ]
 PriceBatch = Annotated[
     float,
     typer.Option(
         min=0.0,
         max=1.0,
-        metavar="PART",
-        help="Part of both prices that a reply in a batch costs: half, as OpenAI and Anthropic "
-        "document.",
+        metavar="SHARE",
+        help="Price of a reply in a batch, as a share of both prices.",
     ),
 ]

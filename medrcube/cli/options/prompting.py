@@ -1,4 +1,4 @@
-"""Options of ``medrcube evaluate`` that say how a question is put, as the evaluation takes them."""
+"""Options of ``medrcube evaluate`` for prompt, few-shot examples and image size."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ __all__ = [
     "asking_of",
 ]
 
-_PANEL = "How it is asked"
+_PANEL = "Prompt and images"
 
 PromptFile = Annotated[
     Path | None,
     typer.Option(
         "--prompt",
         metavar="FILE",
-        help="Jinja template of the question, over question, options, letters, task, modality and "
-        "anatomy.",
+        help="Jinja template over question, options, letters, task, modality and anatomy.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -36,19 +35,21 @@ ShotCount = Annotated[
     typer.Option(
         "--shots",
         metavar="N",
-        help="Solved examples before each question, from other patients of the release.",
+        help="Solved examples before each question, of other patients of the release.",
         rich_help_panel=_PANEL,
     ),
 ]
 ShotSeed = Annotated[
     int,
-    typer.Option("--shots-seed", metavar="N", help="Which examples.", rich_help_panel=_PANEL),
+    typer.Option(
+        "--shots-seed", metavar="N", help="Seed of the choice of examples.", rich_help_panel=_PANEL
+    ),
 ]
 ImageSize = Annotated[
     int | None,
     typer.Option(
         metavar="PIXELS",
-        help="Longest side of a picture; larger ones are made smaller, none larger.",
+        help="Longest side of an image; larger images are scaled down.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -56,7 +57,7 @@ ImageDetail = Annotated[
     str | None,
     typer.Option(
         metavar="low|high|auto",
-        help="How closely an endpoint shall look at pictures, where it knows that field.",
+        help="Detail at which an endpoint reads images, where it knows that field.",
         rich_help_panel=_PANEL,
     ),
 ]

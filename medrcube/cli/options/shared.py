@@ -1,43 +1,72 @@
-"""Options that several commands share."""
+"""Options and arguments that several commands share."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from medrcube.errors import MedrcubeError
 
-Wide = Annotated[
-    bool, typer.Option("--wide", help="Everything, a row in several lines where it does not fit.")
+__all__ = [
+    "Directory",
+    "Here",
+    "Json",
+    "ReleaseDir",
+    "Roots",
+    "SourceId",
+    "SourcePath",
+    "Wide",
+    "Workers",
+    "raw_roots",
+    "source_ids",
 ]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object for programs.")]
-Extra = Annotated[
+
+
+def source_ids(incomplete: str) -> list[str]:
+    """Ids of sources that begin so, for the completion of shells."""
+    from medrcube.sources.registry import find_sources
+
+    return [name for name in find_sources() if name.startswith(incomplete)]
+
+
+Directory = Annotated[Path, typer.Argument(metavar="WORKSPACE", help="Folder of the workspace.")]
+Here = Annotated[
+    Path, typer.Argument(metavar="[WORKSPACE]", help="Folder of the workspace; default: this one.")
+]
+ReleaseDir = Annotated[Path, typer.Argument(metavar="RELEASE", help="Folder of the release.")]
+SourceId = Annotated[
+    str, typer.Argument(metavar="ID", help="Id of the source.", autocompletion=source_ids)
+]
+SourcePath = Annotated[
     list[Path] | None,
-    typer.Option("--source-path", help="Folder with further source folders; may be repeated."),
+    typer.Option(
+        "--source-path", metavar="DIR", help="Folder with further source folders; repeatable."
+    ),
 ]
 Roots = Annotated[
     list[str] | None,
-    typer.Option("--source", metavar="ID=ROOT", help="A raw root; may be repeated."),
+    typer.Option("--source", metavar="ID=ROOT", help="Source and its raw data; repeatable."),
 ]
-EngineName = Literal["local", "dask"]
-Workers = Annotated[int, typer.Option(help="Processes; 0 takes every core.", min=0)]
+Workers = Annotated[int, typer.Option(metavar="N", help="Processes; 0: one per core.", min=0)]
+Wide = Annotated[bool, typer.Option("--wide", help="Show every column whole, on several lines.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]
 
 
-def pairs(values: list[str] | None) -> Mapping[str, str]:
-    """What ``--source ID=ROOT`` names.
+def raw_roots(values: Sequence[str] | None) -> dict[str, Path]:
+    """Raw roots by id, as ``--source ID=ROOT`` names them; absolute.
 
     Raises:
         MedrcubeError: one has another form, or two name one source.
     """
-    named: dict[str, str] = {}
+    roots: dict[str, Path] = {}
     for value in values or ():
         name, equals, root = value.partition("=")
         if not (name and equals and root):
             raise MedrcubeError(f"--source {value}: expected ID=ROOT, such as busi=/data/BUSI")
-        if name in named:
+        if name in roots:
             raise MedrcubeError(f"--source {name} is given twice; name each source once")
-        named[name] = root
-    return named
+        roots[name] = Path(root).absolute()
+    return roots

@@ -1,4 +1,4 @@
-"""What the options of ``medrcube evaluate`` say, as the evaluation takes it."""
+"""Values of the options of ``medrcube evaluate``, parsed."""
 
 from __future__ import annotations
 
@@ -18,6 +18,16 @@ if TYPE_CHECKING:
     from medrcube.evaluate.questions.conditions import Condition
 
 
+__all__ = [
+    "again_of",
+    "conditions_of",
+    "number_of",
+    "object_of",
+    "prices_of",
+    "run_folders",
+]
+
+
 def number_of(option: str, value: str) -> float | None:
     """A number, or ``None`` for the word none.
 
@@ -27,14 +37,14 @@ def number_of(option: str, value: str) -> float | None:
     if value.casefold() == "none":
         return None
     try:
-        found = float(value)
+        number = float(value)
     except ValueError:
-        found = math.nan
+        number = math.nan
     whole = option == "--max-tokens"
-    if not (math.isfinite(found) and found >= whole and (not whole or found.is_integer())):
+    if not (math.isfinite(number) and number >= whole and (not whole or number.is_integer())):
         kind = "a whole number from 1" if whole else "a number from 0"
         raise ModelError(f"{option} {value}: expected {kind}, or none")
-    return found
+    return number
 
 
 def object_of(option: str, value: str | None) -> dict[str, Json]:
@@ -44,12 +54,12 @@ def object_of(option: str, value: str | None) -> dict[str, Json]:
         ModelError: it holds something else.
     """
     try:
-        found = json.loads(value or "{}")
+        content = json.loads(value or "{}")
     except ValueError as error:
         raise ModelError(f"{option}: is no JSON: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise ModelError(f'{option}: expected an object, such as {{"top_k": 1}}')
-    return found
+    return content
 
 
 def again_of(value: str | None) -> list[AnswerOutcome]:

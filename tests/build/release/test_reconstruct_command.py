@@ -172,7 +172,7 @@ def test_a_raw_file_that_leads_elsewhere_is_refused(run, public, path):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--needed", "--source", "camus=x"), "looks at the release alone"),
+        (("--needed", "--source", "camus=x"), "reads the release alone"),
         (("--out", "lists"), "belong to  --needed"),
         (("--needed", "--only", "camsu"), "did you mean 'camus'"),
     ],

@@ -52,7 +52,7 @@ def test_many_kinds_of_faults_fit_on_one_screen(public, edit):
         (public / name).write_bytes(b"\xff")
     lines = call(public).stdout.splitlines()
     assert len(lines) <= 40
-    assert any("more kinds of faults: --json names all" in line for line in lines)
+    assert any("more kinds of faults; medrcube -v shows all" in line for line in lines)
 
 
 def test_programs_get_everything(public):

@@ -168,7 +168,7 @@ def test_parameters_reach_the_server(evaluate, server):
 
 def test_the_help_names_every_exit_status():
     text = " ".join(CliRunner().invoke(app, ["evaluate", "--help"]).stdout.split())
-    for words in ("0 done", "2 wrong use", "3 incomplete", "130 stopped by hand", "--max-cost"):
+    for words in ("0 done", "2 wrong use", "3 incomplete", "130 stopped by Ctrl-C", "--max-cost"):
         assert words in text
 
 

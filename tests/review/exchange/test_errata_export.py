@@ -67,7 +67,7 @@ def test_an_item_that_the_release_words_otherwise_is_left_out(release, person):
 
 def test_nothing_is_written_on_a_dry_run(release, person, database, monkeypatch):
     withdraw("a", 1, person("manager"), "The key is wrong.")
-    monkeypatch.setattr("medrcube.cli.review_release.open_queue", lambda directory: directory)
+    monkeypatch.setattr("medrcube.cli.review.errata.open_queue", lambda directory: directory)
     words = ["review", "errata", ".", str(release)]
     told = CliRunner().invoke(app, [*words, "--dry-run", "--json"])
     assert told.exit_code == 0, told.output

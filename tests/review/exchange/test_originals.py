@@ -12,7 +12,7 @@ from medrcube.build.release.hugging_face_private import write_private_hub
 from medrcube.build.release.write import release
 from medrcube.build.viewer.case_copies import plane_path
 from medrcube.build.viewer.table import TABLE
-from medrcube.cli.review_exchange import _show_import
+from medrcube.cli.review.items import _show_import
 from medrcube.console.progress import Reporter
 from medrcube.review.exchange.export_decisions import export_decisions, flow_back
 from medrcube.review.exchange.import_items import ImportReport

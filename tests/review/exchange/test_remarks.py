@@ -114,9 +114,9 @@ def test_a_reader_sees_it_after_the_blind_answer_and_never_before(taken, file):
 
 
 def test_the_command_counts_and_ends_with_1_where_something_was_left(three, file, monkeypatch):
-    monkeypatch.setattr("medrcube.cli.review_release.open_queue", lambda directory: directory)
+    monkeypatch.setattr("medrcube.cli.review.remarks.open_queue", lambda directory: directory)
     path = file({"id": "a", "text": TEXT}, {"id": "z", "text": TEXT})
-    ran = CliRunner().invoke(app, ["review", "remarks", str(path)])
+    ran = CliRunner().invoke(app, ["review", "remarks", ".", str(path)])
     assert ran.exit_code == 1, ran.output
     assert "UNKNOWN z" in ran.output
-    assert "1 remark on 1 item taken in" in ran.output
+    assert "1 remark on 1 item imported" in ran.output

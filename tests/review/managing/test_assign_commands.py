@@ -13,7 +13,7 @@ from medrcube.review.models import Assignment, Event
 @pytest.fixture
 def run(project, monkeypatch):
     """Run ``medrcube review assign ...`` on the database of this test: gives what is printed."""
-    monkeypatch.setattr("medrcube.cli.review_assign.open_queue", lambda directory: directory)
+    monkeypatch.setattr("medrcube.cli.review.assign.open_queue", lambda directory: directory)
 
     def command(name, *words):
         ran = CliRunner().invoke(app, ["review", "assign", name, ".", *map(str, words)])

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from medrcube.cli.options.shared import Json
-from medrcube.cli.review_exchange import Directory, open_queue
+from medrcube.cli.options.shared import Directory, Here, Json, Wide
+from medrcube.cli.review.queue import open_queue
 from medrcube.console.counts import counted
 
 if TYPE_CHECKING:
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 __all__ = ["assign_app"]
 
-assign_app = typer.Typer(
-    help="Which items go to which reviewers, and who is a specialist in what.", no_args_is_help=True
-)
+assign_app = typer.Typer(help="Assign items to reviewers.", no_args_is_help=True)
 
 Reviewer = Annotated[
     list[str] | None,
-    typer.Option("--reviewer", metavar="WHO", help="E-mail address or name in exports; repeat."),
+    typer.Option(
+        "--reviewer", metavar="WHO", help="E-mail address or name in exports; repeatable."
+    ),
 ]
 
 
 @assign_app.command("list")
-def show(directory: Directory = Path(), json_output: Json = False) -> None:
-    """Assignments, specialties, and what waits for whom."""
+def show(directory: Here = Path(), wide: Wide = False, json_output: Json = False) -> None:
+    """List assignments and waiting items."""
     from medrcube.console.progress import Reporter
 
     open_queue(directory)
@@ -39,12 +39,15 @@ def show(directory: Directory = Path(), json_output: Json = False) -> None:
 
     rules, queued = current_policy(), outstanding.kinds()
     waiting, gaps = outstanding.waiting(queued), outstanding.gaps(queued, rules)
-    held, people = _assignments(), _people()
-    reporter = Reporter(json_output=json_output)
+    assignments, people = _assignments(), _people()
+    reporter = Reporter(json_output=json_output, wide=wide)
     reporter.result(f"{rules.specialists} of {rules.reviews} reviews come from specialists")
     reporter.table(
         ("no.", "items", "go", "to"),
-        [(row["assignment"], row["items"], row["mode"], ", ".join(row["to"])) for row in held],
+        [
+            (row["assignment"], row["items"], row["mode"], ", ".join(row["to"]))
+            for row in assignments
+        ],
     )
     reporter.table(
         ("reviewer", "specialties"), [(who, ", ".join(names)) for who, names in people.items()]
@@ -60,7 +63,7 @@ def show(directory: Directory = Path(), json_output: Json = False) -> None:
         {
             "reviews": rules.reviews,
             "specialists": rules.specialists,
-            "assignments": held,
+            "assignments": assignments,
             "readers": people,
             "specialties": sorted(known()),
             "waiting": [asdict(row) for row in waiting],
@@ -72,18 +75,23 @@ def show(directory: Directory = Path(), json_output: Json = False) -> None:
 @assign_app.command()
 def add(
     directory: Directory,
-    mode: Annotated[Literal["only", "first"], typer.Argument(help="To them only, or first.")],
+    mode: Annotated[
+        Literal["only", "first"],
+        typer.Argument(metavar="only|first", help="To them only, or first."),
+    ],
     reviewer: Reviewer = None,
     specialty: Annotated[
-        str, typer.Option(metavar="NAME", help="Everybody who has it, too, now and later.")
+        str, typer.Option(metavar="NAME", help="Also everybody with this specialty, now and later.")
     ] = "",
-    source: Annotated[str, typer.Option(help="Of the items; left out: all.")] = "",
-    task: Annotated[str, typer.Option(help="Of the items; left out: all.")] = "",
-    anatomy: Annotated[str, typer.Option(help="Of the items; left out: all.")] = "",
-    modality: Annotated[str, typer.Option(help="Of the items; left out: all.")] = "",
+    source: Annotated[str, typer.Option(metavar="ID", help="Only items of this source.")] = "",
+    task: Annotated[str, typer.Option(metavar="NAME", help="Only items of this task.")] = "",
+    anatomy: Annotated[str, typer.Option(metavar="NAME", help="Only items of this region.")] = "",
+    modality: Annotated[
+        str, typer.Option(metavar="NAME", help="Only items of this modality.")
+    ] = "",
     json_output: Json = False,
 ) -> None:
-    """Give items to some reviewers only, or to them first."""
+    """Assign items to reviewers, only or first."""
     from medrcube.console.progress import Reporter
 
     open_queue(directory)
@@ -107,10 +115,12 @@ def add(
 @assign_app.command()
 def end(
     directory: Directory,
-    number: Annotated[int, typer.Argument(help="As list shows it.")],
+    number: Annotated[
+        int, typer.Argument(metavar="NUMBER", help="Assignment, as list numbers it.")
+    ],
     json_output: Json = False,
 ) -> None:
-    """Let an assignment hold no longer."""
+    """End an assignment."""
     from medrcube.console.progress import Reporter
 
     open_queue(directory)
@@ -126,13 +136,19 @@ def end(
 @assign_app.command()
 def specialist(
     directory: Directory,
-    who: Annotated[str, typer.Argument(help="E-mail address or name in exports.")],
+    who: Annotated[str, typer.Argument(metavar="WHO", help="E-mail address or name in exports.")],
     specialty: Annotated[
-        list[str] | None, typer.Argument(metavar="[SPECIALTY]...", help="All of them; none: none.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[SPECIALTY]...", help="All specialties of the person; default: none."
+        ),
     ] = None,
     json_output: Json = False,
 ) -> None:
-    """Say in what a reviewer is a specialist, in place of what was said before."""
+    """Set the specialties of a reviewer.
+
+    They replace those that the reviewer had.
+    """
     from medrcube.console.progress import Reporter
 
     open_queue(directory)
@@ -148,12 +164,16 @@ def specialist(
 @assign_app.command("specialty")
 def new_specialty(
     directory: Directory,
-    name: Annotated[str, typer.Argument(help="Such as radiology:abdomen.")],
-    anatomy: Annotated[list[str] | None, typer.Option(help="That it covers; repeat.")] = None,
-    modality: Annotated[list[str] | None, typer.Option(help="That it covers; repeat.")] = None,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name, such as radiology:abdomen.")],
+    anatomy: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Region that it covers; repeatable.")
+    ] = None,
+    modality: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Modality that it covers; repeatable.")
+    ] = None,
     json_output: Json = False,
 ) -> None:
-    """Add a specialty to the vocabulary of this project."""
+    """Add a specialty to the project."""
     from medrcube.console.progress import Reporter
 
     open_queue(directory)

@@ -1,4 +1,4 @@
-"""The command ``medrcube sources get``."""
+"""``medrcube sources get``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from medrcube.cli.options.shared import Extra, Json
+from medrcube.cli.options.shared import Json, SourceId, SourcePath
 from medrcube.errors import MedrcubeError
 
 if TYPE_CHECKING:
@@ -20,56 +20,59 @@ if TYPE_CHECKING:
     from medrcube.sources._framework.contract import Source
     from medrcube.sources._homes.protocol import DownloadedFile
 
+__all__ = ["get"]
+
 _SHOWN = 10
-"""Files that are not there of which people are told; programs get all."""
+"""Missing files shown without ``-v``."""
 
 
 def get(
-    name: Annotated[str, typer.Argument(metavar="ID")],
-    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Folder of the copy.")],
+    name: SourceId,
+    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Folder to download into.")],
     licence: Annotated[
         str | None,
-        typer.Option("--accept-licence", metavar="LICENCE", help="Accept it without a question."),
+        typer.Option(
+            "--accept-licence", metavar="LICENCE", help="Accept this licence without being asked."
+        ),
     ] = None,
     needed: Annotated[
         Path | None,
-        typer.Option(metavar="RELEASE", help="Only what the pictures need that it lacks."),
+        typer.Option(metavar="RELEASE", help="Only files that its missing images need."),
     ] = None,
     listed: Annotated[
         Path | None,
-        typer.Option("--list", metavar="FILE", help="Only the files of a list, a path a line."),
+        typer.Option("--list", metavar="FILE", help="Only the files of a list, one path a line."),
     ] = None,
-    extra: Extra = None,
+    source_path: SourcePath = None,
     json_output: Json = False,
 ) -> None:
-    """Get the raw data of a source from its home; the same command again goes on.
+    """Download the raw data of an open source.
 
-    Archives are left as they are, with the command that unpacks them. Where a home gives its data
-    to people alone, the steps are shown. Status 0: all is there; 1: something is not; 2: wrong use.
+    Safe to run again: it resumes. Archives are kept, with the command that unpacks them. Where
+    only people may obtain the data, the steps are shown. The status is 1 while files are missing.
     """
     from medrcube.console.progress import Reporter
-    from medrcube.sources._homes.get import download as bring
-    from medrcube.sources._homes.get import unpack_commands
+    from medrcube.sources._homes.get import download, unpack_commands
     from medrcube.sources._homes.protocol import DownloadRequest
     from medrcube.sources.registry import find_sources, get_source
 
     if needed is not None and listed is not None:
         raise MedrcubeError("--needed and --list: give one of them")
     reporter = Reporter(json_output=json_output)
-    sources = find_sources(extra or ())
+    sources = find_sources(source_path or ())
     card = get_source(sources, name).card
     if card.home is None:
         _show_steps(card, to, reporter)
         raise typer.Exit(1)
     wanted = _wanted(name, needed, listed, sources, reporter)
     if wanted is not None and not wanted:
-        reporter.note(f"{name}: nothing is wanted")
+        reporter.note(f"{name}: no file is needed")
         return
     _accept(card, licence, reporter)
-    done = bring(card, card.home, DownloadRequest(folder=to.absolute(), wanted=wanted), reporter)
+    done = download(card, card.home, DownloadRequest(folder=to.absolute(), wanted=wanted), reporter)
     left = unpack_commands(card.home, to, done)
     _show(done, reporter)
-    for number, step in enumerate((*(f"Run  {it}" for it in left), *card.home.then), 1):
+    for number, step in enumerate((*(f"Run  {line}" for line in left), *card.home.then), 1):
         reporter.result(f"  {number}. {step}")
     reporter.result(f"then:  medrcube sources validate {card.id} {to}")
     reporter.data(
@@ -95,8 +98,12 @@ def _wanted(
     if release is not None:
         from medrcube.build.reconstruction.needed_files import needed_files
 
-        lists = [it for it in needed_files(release, sources, reporter) if it.source == name]
-        return {file.path for it in lists for file in it.files}
+        return {
+            file.path
+            for entry in needed_files(release, sources, reporter)
+            if entry.source == name
+            for file in entry.files
+        }
     if listed is not None:
         try:
             lines = listed.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
@@ -115,7 +122,7 @@ def _accept(card: Card, licence: str | None, reporter: Reporter) -> None:
     access = card.access
     reporter.note(
         f"{card.title}\n{card.homepage}\nlicence: {access.licence}; access: {access.mode}; "
-        f"pictures may be passed on: {access.passed_on}\nrights: {access.known()}"
+        f"images may be passed on: {access.passed_on}\nrights: {access.known()}"
     )
     if licence is not None:
         if licence != access.licence:
@@ -129,7 +136,7 @@ def _accept(card: Card, licence: str | None, reporter: Reporter) -> None:
             f"{access.licence}"
         )
     if not typer.confirm("Do you accept it?", err=True):
-        raise MedrcubeError(f"{card.id}: the licence was not accepted; nothing was brought")
+        raise MedrcubeError(f"{card.id}: the licence was not accepted; nothing was downloaded")
 
 
 def _show_steps(card: Card, to: Path, reporter: Reporter) -> None:
@@ -143,17 +150,17 @@ def _show_steps(card: Card, to: Path, reporter: Reporter) -> None:
     for glob in card.layouts[0].expect:
         reporter.result(f"       {glob}")
     reporter.result(f"then:  medrcube sources validate {card.id} {to}")
-    told: dict[str, Any] = {"source": card.id, "folder": str(to), "licence": card.access.licence}
-    reporter.data({**told, "files": [], "commands": [], "then": list(card.access.steps)})
+    summary: dict[str, Any] = {"source": card.id, "folder": str(to), "licence": card.access.licence}
+    reporter.data({**summary, "files": [], "commands": [], "then": list(card.access.steps)})
 
 
 def _show(done: Sequence[DownloadedFile], reporter: Reporter) -> None:
     counts = Counter(file.status for file in done)
     reporter.result(", ".join(f"{count:,} {status}" for status, count in counts.items()))
     absent = [file for file in done if not file.there]
-    for file in absent[:_SHOWN]:
+    for file in absent[: reporter.limit(_SHOWN)]:
         reporter.result(
             f"{file.status}  {file.name}: {file.detail or 'the home does not offer it'}"
         )
-    if len(absent) > _SHOWN:
-        reporter.result(f"and {len(absent) - _SHOWN:,} more; --json names them all")
+    if more := len(absent) - len(absent[: reporter.limit(_SHOWN)]):
+        reporter.result(f"and {more:,} more; medrcube -v shows all")

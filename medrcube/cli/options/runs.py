@@ -1,4 +1,4 @@
-"""Runs that a command was given, each once."""
+"""The runs that a command was given: each once, and held against the errata of their release."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ def each_once(runs: Sequence[Path], reporter: Reporter) -> list[Path]:
     """The folders without those that were given before and without copies, which are named."""
     from medrcube.evaluate.reporting.scored_runs import same_runs
 
-    found = same_runs(runs)
-    kept = [run for run, same in found if same is None]
-    for run in kept:
-        again = [other for other, same in found if same == run]
+    pairs = same_runs(runs)
+    distinct = [run for run, same in pairs if same is None]
+    for run in distinct:
+        again = [other for other, same in pairs if same == run]
         times = sum(other.resolve() == run.resolve() for other in again)
         if times:
             reporter.note(f"{run}: was given {times + 1} times and is taken once")
         for other in again:
             if other.resolve() != run.resolve():
                 reporter.note(f"{other}: is a copy of {run}, and the run is taken once")
-    return kept
+    return distinct
 
 
 def look_at_errata(runs: Sequence[Path], release: Path | None, reporter: Reporter) -> None:

@@ -1,0 +1,1 @@
+"""The commands of ``medrcube ontologies``, one module each."""

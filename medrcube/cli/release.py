@@ -1,0 +1,102 @@
+"""``medrcube release``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from medrcube.cli.options.shared import Directory, Json, SourcePath
+from medrcube.console.counts import counted
+
+if TYPE_CHECKING:
+    from medrcube.build.release.changes import ReleaseChanges
+    from medrcube.console.progress import Reporter
+
+__all__ = ["release"]
+
+
+def release(
+    directory: Directory,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder to write; must be new.")],
+    name: Annotated[
+        str, typer.Option(metavar="VERSION", help="Version of the release, such as v1.")
+    ] = "unnamed",
+    allow_unreviewed: Annotated[
+        bool,
+        typer.Option("--allow-unreviewed", help="Include items that no clinician has accepted."),
+    ] = False,
+    require_agreement: Annotated[
+        bool,
+        typer.Option("--require-agreement", help="Refuse where reviewers agree too little."),
+    ] = False,
+    private: Annotated[
+        bool,
+        typer.Option("--private", help="Include restricted images; the tree must not be shared."),
+    ] = False,
+    since: Annotated[
+        Path | None,
+        typer.Option(metavar="RELEASE", help="Earlier release; CHANGES.md lists the changes."),
+    ] = None,
+    source_path: SourcePath = None,
+    json_output: Json = False,
+) -> None:
+    """Write a release of a workspace.
+
+    The published evaluator reads the tree unchanged. Images that may not be passed on are left
+    out; whoever has a licence rebuilds them with "medrcube reconstruct".
+    """
+    from dataclasses import asdict
+
+    from medrcube.build.release.write import release as write_release
+    from medrcube.build.workspace_sources import workspace_sources
+    from medrcube.console.progress import Reporter
+    from medrcube.workspace import open_workspace
+
+    reporter = Reporter(json_output=json_output)
+    workspace = open_workspace(directory)
+    report = write_release(
+        workspace,
+        workspace_sources(workspace, source_path or ()),
+        out,
+        name=name,
+        allow_unreviewed=allow_unreviewed,
+        private=private,
+        require_agreement=require_agreement,
+        since=since,
+    )
+    reporter.result(
+        f"{counted(report.items, 'item')}, {counted(report.pictures, 'image')}, "
+        f"{report.withheld:,} withheld, {report.unreviewed:,} unreviewed: {report.out}"
+    )
+    for stratum in report.failing_strata:
+        reporter.result(f"NOT AGREED {stratum}")
+    if report.held:
+        reporter.result(f"{counted(report.held, 'item')} left out: clinicians objected to them")
+    if report.changed:
+        reporter.result(
+            f"{counted(report.changed, 'item')} changed by a build since the review; run  medrcube "
+            "review import  again"
+        )
+    summary = {**asdict(report), "out": str(report.out)}
+    if report.since is not None:
+        summary["since"] = _changes(report.since, since, reporter)
+    reporter.data(summary)
+
+
+def _changes(changes: ReleaseChanges, since: Path | None, reporter: Reporter) -> dict[str, Any]:
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in changes.counts.items())
+    reporter.result(
+        f"since {since}: {counted(changes.same, 'item')} the same; {kinds or 'no change'}"
+    )
+    if changes.still_there:
+        reporter.result(
+            f"STILL THERE {counted(len(changes.still_there), 'item')} withdrawn from {since}, "
+            f"such as {changes.still_there[0]}"
+        )
+    return {
+        "same": changes.same,
+        "counts": dict(changes.counts),
+        "withdrawn_and_still_there": list(changes.still_there),
+    }

@@ -1,0 +1,105 @@
+"""``medrcube review adduser``, ``addusers`` and ``reset-second-factor``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from medrcube.cli.options.shared import Directory, Json, Wide
+from medrcube.cli.review.passwords import password_of
+from medrcube.cli.review.queue import open_queue
+from medrcube.console.counts import counted
+
+__all__ = ["add_user", "add_users", "reset_second_factor"]
+
+
+def add_user(
+    directory: Directory,
+    email: Annotated[
+        str, typer.Argument(metavar="EMAIL", help="Address with which the person signs in.")
+    ],
+    role: Annotated[
+        Literal["reviewer", "adjudicator", "manager", "administrator"],
+        typer.Option(help="What the person may do."),
+    ] = "reviewer",
+    specialty: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Specialty, such as radiology:chest; repeatable."),
+    ] = None,
+    json_output: Json = False,
+) -> None:
+    """Create an account.
+
+    Asks for the password, or takes it from MEDRCUBE_REVIEW_PASSWORD.
+    """
+    from medrcube.console.progress import Reporter
+
+    open_queue(directory)
+    from medrcube.review.accounts.accounts import add
+    from medrcube.review.server.serve import console
+    from medrcube.review.views.sent_text import email_of
+
+    reporter = Reporter(json_output=json_output)
+    email = email_of(email)
+    password = password_of(email)
+    user = add(console(), email=email, role=role, specialties=specialty or (), password=password)
+    reporter.result(f"{email} is {user.pseudonym} in exports, role {user.role}")
+    reporter.data({"pseudonym": user.pseudonym, "role": str(user.role)})
+
+
+def add_users(
+    directory: Directory,
+    table: Annotated[
+        Path, typer.Argument(metavar="FILE", help="CSV table: email, role, specialties.")
+    ],
+    passwords: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE", help="File to write the first passwords to; only you can read it."
+        ),
+    ],
+    wide: Wide = False,
+    json_output: Json = False,
+) -> None:
+    """Create accounts for a team.
+
+    Each person changes the password at the first sign-in. One bad row, and no account is created.
+    """
+    from medrcube.console.progress import Reporter
+
+    open_queue(directory)
+    from medrcube.review.accounts.bulk_accounts import enrol, read_applicants
+    from medrcube.review.server.serve import console
+
+    users = enrol(console(), read_applicants(table), passwords)
+    reporter = Reporter(json_output=json_output, wide=wide)
+    reporter.table(
+        ("e-mail address", "role", "name in exports"),
+        [(user.email, str(user.role), user.pseudonym) for user in users],
+    )
+    reporter.result(f"{counted(len(users), 'account')}; their first passwords are in {passwords}")
+    reporter.data([{"pseudonym": user.pseudonym, "role": str(user.role)} for user in users])
+
+
+def reset_second_factor(
+    directory: Directory,
+    email: Annotated[
+        str, typer.Argument(metavar="EMAIL", help="Person whose authenticator is lost.")
+    ],
+) -> None:
+    """Remove the second factor of an account.
+
+    The person signs in without a code until they set one up again.
+    """
+    from medrcube.console.progress import Reporter
+
+    open_queue(directory)
+    from medrcube.review.accounts.accounts import of_address
+    from medrcube.review.accounts.second_factor import remove
+    from medrcube.review.server.serve import console
+
+    user = of_address(email)
+    remove(console(), user)
+    Reporter().result(f"{user.email} is asked for no code until they set one up again")

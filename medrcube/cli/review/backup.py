@@ -1,0 +1,63 @@
+"""``medrcube review backup`` and ``restore``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from medrcube.cli.options.shared import Directory, Json
+from medrcube.console.counts import counted
+
+__all__ = ["backup", "restore"]
+
+
+def backup(
+    directory: Directory,
+    out: Annotated[Path, typer.Argument(metavar="FILE", help="File to write, such as queue.tar.")],
+    json_output: Json = False,
+) -> None:
+    """Back up database and images into one file.
+
+    People may go on working meanwhile.
+    """
+    from medrcube.console.progress import Reporter
+    from medrcube.review.server.backup import back_up
+    from medrcube.review.server.bootstrap import place_of
+
+    made = back_up(place_of(directory.resolve()), out)
+    reporter = Reporter(json_output=json_output)
+    reporter.result(
+        f"{made.path}: {counted(made.files, 'image')}, head {made.events}:{made.head_sha256}"
+    )
+    reporter.data(_summary(made))
+
+
+def restore(
+    directory: Directory,
+    archive: Annotated[Path, typer.Argument(metavar="FILE", help="Back-up to restore.")],
+    json_output: Json = False,
+) -> None:
+    """Restore a back-up into a workspace.
+
+    The workspace must have no queue; nothing is overwritten.
+    """
+    from medrcube.console.progress import Reporter
+    from medrcube.review.server.backup import restore as put_back
+    from medrcube.review.server.bootstrap import place_of
+    from medrcube.workspace import CONFIG
+
+    root = directory.resolve()
+    made = put_back(archive, place_of(root))
+    reporter = Reporter(json_output=json_output)
+    reporter.result(f"restored as of {made.made_at}, head {made.events}:{made.head_sha256}")
+    if not (root / CONFIG).is_file():
+        reporter.note(f"{root} has no {CONFIG}: copy the workspace there too before you serve it")
+    reporter.data(_summary(made))
+
+
+def _summary(made: Any) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {**asdict(made), "path": str(made.path)}

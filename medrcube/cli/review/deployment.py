@@ -1,0 +1,46 @@
+"""``medrcube review migrate`` and ``check``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import typer
+
+from medrcube.cli.options.shared import Here
+from medrcube.cli.review.origin import Origin
+from medrcube.cli.review.queue import prepare_queue
+
+__all__ = ["check", "migrate"]
+
+
+def migrate(directory: Here = Path()) -> None:
+    """Create or upgrade the tables of the queue."""
+    from medrcube.console.progress import Reporter
+    from medrcube.workspace import open_workspace
+
+    copy = prepare_queue(open_workspace(directory.resolve()).root, new=True)
+    Reporter().result("up to date" + (f"; the database as it was is {copy}" if copy else ""))
+
+
+def check(directory: Here = Path(), origin: Origin = "") -> None:
+    """Check the deployment of the server.
+
+    Looks at the settings and at the secret of single sign-on; the status is 1 when something has
+    to be mended.
+    """
+    from medrcube.review.server.bind_address import check_address
+
+    check_address("127.0.0.1", origin.rstrip("/"))
+    prepare_queue(directory.resolve(), new=False, origin=origin.rstrip("/"))
+    from django.conf import settings
+    from django.core.management import call_command
+    from django.core.management.base import SystemCheckError
+
+    if settings.SITE.single_sign_on:
+        settings.SITE.single_sign_on.secret()
+    try:
+        call_command("check", deploy=bool(origin), fail_level="WARNING")
+    except SystemCheckError as error:
+        sys.stderr.write(f"{error}\n")
+        raise typer.Exit(1) from None

@@ -1,0 +1,52 @@
+"""``medrcube review gold``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from medrcube.cli.options.shared import Here, Json, Wide
+from medrcube.cli.review.queue import open_queue
+from medrcube.console.counts import counted
+
+__all__ = ["gold"]
+
+
+def gold(
+    directory: Here = Path(),
+    from_defects: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Gold items to draw, each with a known defect.")
+    ] = 0,
+    sound: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Copies of accepted items without a defect.")
+    ] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Seed of the draw; default: that of the project."),
+    ] = None,
+    wide: Wide = False,
+    json_output: Json = False,
+) -> None:
+    """Draw gold items to test reviewers.
+
+    They are copies of sound items with a wrong key, a second right option or a wrong box.
+    """
+    from medrcube.console.progress import Reporter
+
+    open_queue(directory)
+    from medrcube.review.quality.gold_draw import draw
+    from medrcube.review.server.serve import console
+
+    reporter = Reporter(json_output=json_output, wide=wide)
+    gold_draw = draw(from_defects, console().pseudonym, seed=seed, clean=sound)
+    reporter.table(("kind", "gold items"), list(gold_draw.made.items()))
+    reporter.result(f"{counted(gold_draw.defective, 'gold item')} with a defect")
+    for wanted, made, words in (
+        (gold_draw.wanted, gold_draw.defective, "fit items: one of each case, not copied yet"),
+        (sound, gold_draw.made.get("sound", 0), "accepted items that were not copied yet"),
+    ):
+        if made < wanted:
+            reporter.note(f"{made} of {wanted}: there are no more {words}")
+    reporter.data({"made": dict(gold_draw.made), "wanted": gold_draw.wanted})

@@ -1,0 +1,89 @@
+"""``medrcube review labelstudio``: tasks for Label Studio, and annotations from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from medrcube.cli.options.shared import Directory, Json
+from medrcube.cli.review.queue import open_queue
+from medrcube.console.counts import counted
+from medrcube.errors import MedrcubeError
+
+__all__ = ["labelstudio_app"]
+
+
+labelstudio_app = typer.Typer(help="Exchange tasks with your Label Studio.", no_args_is_help=True)
+
+
+@labelstudio_app.command("export")
+def export_tasks(
+    directory: Directory,
+    out: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write.")],
+    prefix: Annotated[
+        str, typer.Option(metavar="PATH", help="Path of the folder below what Label Studio serves.")
+    ] = "medrcube",
+    limit: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Most items to export.")
+    ] = None,
+    json_output: Json = False,
+) -> None:
+    """Write tasks without keys, and images."""
+    from medrcube.console.progress import Reporter
+
+    open_queue(directory)
+    from medrcube.review.exchange.labelstudio import export_tasks as write
+
+    reporter = Reporter(json_output=json_output)
+    made = write(out, prefix=prefix, limit=limit)
+    reporter.result(f"{counted(made.tasks, 'task')}, {counted(made.pictures, 'image')}: {out}")
+    if made.told:
+        items = counted(made.told, "item")
+        reporter.note(
+            f"{items} left out: one task's question tells another's key; export again later"
+        )
+    reporter.data({**asdict(made), "out": str(out)})
+
+
+@labelstudio_app.command("import")
+def import_annotations(
+    directory: Directory,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON export of Label Studio.")],
+    reviewer: Annotated[
+        list[str],
+        typer.Option(metavar="WHO=PSEUDONYM", help="Annotator and their name here; repeatable."),
+    ],
+    json_output: Json = False,
+) -> None:
+    """Import annotations as reviews.
+
+    The status is 1 when annotations were refused; each comes with a reason.
+    """
+    from medrcube.console.progress import Reporter
+
+    open_queue(directory)
+    from medrcube.review.exchange.labelstudio import import_annotations as take_in
+
+    reporter = Reporter(json_output=json_output)
+    taken = take_in(file, _pseudonyms(reviewer))
+    for refusal in taken.refused:
+        reporter.result(f"REFUSED {refusal.annotation}: {refusal.reason}")
+    reporter.result(f"{taken.reviews:,} reviews imported, {len(taken.refused):,} refused")
+    reporter.data(asdict(taken))
+    raise typer.Exit(1 if taken.refused else 0)
+
+
+def _pseudonyms(values: Sequence[str]) -> dict[str, str]:
+    pseudonyms: dict[str, str] = {}
+    for value in values:
+        who, equals, pseudonym = value.partition("=")
+        if not (who and equals and pseudonym):
+            raise MedrcubeError(
+                f"--reviewer {value}: expected WHO=PSEUDONYM, such as 3=reader-0a1b"
+            )
+        pseudonyms[who] = pseudonym
+    return pseudonyms

@@ -1,0 +1,30 @@
+"""The review queue of a workspace, opened for a command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from medrcube.errors import MedrcubeError
+
+__all__ = ["open_queue", "prepare_queue"]
+
+
+def open_queue(directory: Path) -> Path:
+    """Open the queue of a workspace, which there must be; gives the folder of the workspace."""
+    root = directory.resolve()
+    prepare_queue(root, new=False)
+    return root
+
+
+def prepare_queue(root: Path, *, new: bool, origin: str = "") -> Path | None:
+    """Start Django for a workspace and upgrade its tables; gives the copy of an older database."""
+    from medrcube.review.server.bootstrap import configure, migrate, place_of
+
+    paths = place_of(root, origin=origin)
+    if not new and "://" not in paths.database and not Path(paths.database).is_file():
+        raise MedrcubeError(
+            f"{paths.database}: there is no review queue yet; begin with  medrcube review import "
+            f"{root}"
+        )
+    configure(paths)
+    return migrate()

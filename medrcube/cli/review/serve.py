@@ -1,0 +1,104 @@
+"""``medrcube review serve``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from medrcube.cli.options.shared import Here
+from medrcube.cli.review.origin import Origin
+from medrcube.cli.review.passwords import PASSWORD, ask, password_of
+from medrcube.cli.review.queue import prepare_queue
+from medrcube.errors import MedrcubeError
+
+if TYPE_CHECKING:
+    from medrcube.console.progress import Reporter
+
+__all__ = ["serve"]
+
+
+def serve(
+    directory: Here = Path(),
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Address to listen on.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(metavar="N", min=0, max=65535, help="Port; 0 takes a free one.")
+    ] = 8321,
+    origin: Origin = "",
+    proxy: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Address of the proxy, with --origin.")
+    ] = "127.0.0.1",
+    threads: Annotated[
+        int, typer.Option(metavar="N", min=1, max=256, help="Concurrent requests of a process.")
+    ] = 8,
+    processes: Annotated[
+        int,
+        typer.Option(metavar="N", min=0, max=64, help="Processes; 0: one per core, up to 4."),
+    ] = 0,
+    admin_email: Annotated[
+        str,
+        typer.Option(
+            metavar="EMAIL", help=f"First administrator, whose password is in {PASSWORD}."
+        ),
+    ] = "",
+) -> None:
+    """Serve the review queue to browsers.
+
+    Creates the database, and asks for the first administrator, where there is none.
+    """
+    from medrcube.console.progress import Reporter
+    from medrcube.review.server.bind_address import check_address
+    from medrcube.workspace import open_workspace
+
+    origin = origin.rstrip("/")
+    check_address(host, origin)
+    workspace = open_workspace(directory.resolve())
+    if workspace.review.single_sign_on:
+        workspace.review.single_sign_on.secret()
+    reporter = Reporter()
+    prepare_queue(workspace.root, new=True, origin=origin)
+    from medrcube.review.exchange.import_items import make_project
+    from medrcube.review.server.serve import PROCESSES, count_ahead, has_administrator, listening
+
+    make_project(workspace)
+    if not has_administrator():
+        _first_administrator(admin_email, reporter)
+    with listening(
+        host,
+        port,
+        threads=threads,
+        processes=processes or PROCESSES,
+        proxy=proxy if origin else "",
+    ) as (server, address):
+        count_ahead()
+        reporter.result(f"the review queue is at {origin or address}   (Ctrl-C ends it)")
+        server.run()
+    reporter.result("stopped; nothing was lost")
+
+
+def _first_administrator(email: str, reporter: Reporter) -> None:
+    from medrcube.review.accounts.accounts import add
+    from medrcube.review.server.serve import console
+    from medrcube.review.views.sent_text import email_of
+
+    if not email:
+        if not sys.stdin.isatty():
+            raise MedrcubeError(
+                f"there is no administrator yet; say  --admin-email ADDRESS  with {PASSWORD} set, "
+                "or run this in a terminal"
+            )
+        reporter.note("there is no account yet: this makes the first administrator")
+        email = ask("E-mail address", email_of)
+    add(
+        console(),
+        email=email,
+        role="administrator",
+        specialties=(),
+        password=password_of(email),
+        temporary=False,
+    )
+    reporter.note(f"{email} may now sign in and make accounts")

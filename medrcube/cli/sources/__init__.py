@@ -1,0 +1,1 @@
+"""The commands of ``medrcube sources``, one module each."""

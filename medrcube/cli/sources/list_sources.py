@@ -1,0 +1,114 @@
+"""``medrcube sources list``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from medrcube.cli.options.shared import Json, SourcePath, Wide
+from medrcube.errors import MedrcubeError
+
+if TYPE_CHECKING:
+    from medrcube.sources._framework.card import Card
+
+__all__ = ["list_sources"]
+
+_Name = TypeVar("_Name", bound=str)
+
+
+def list_sources(
+    anatomy: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this region, such as Chest; repeatable."),
+    ] = None,
+    modality: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this modality, such as MRI; repeatable."),
+    ] = None,
+    task: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only sources that give this task; repeatable."),
+    ] = None,
+    access: Annotated[
+        list[str] | None,
+        typer.Option(metavar="MODE", help="open, form, account or credentialed; repeatable."),
+    ] = None,
+    source_path: SourcePath = None,
+    wide: Wide = False,
+    json_output: Json = False,
+) -> None:
+    """List sources: access, licence, images, tasks.
+
+    "passed on" tells whether a release may hold the images; DD, AD and so on abbreviate tasks.
+    """
+    from medrcube.console.progress import Reporter
+    from medrcube.sources._framework.card_parts.access import ACCESS_MODES
+    from medrcube.sources.registry import find_sources
+    from medrcube.taxonomy import Anatomy, Modality, Task
+
+    reporter = Reporter(json_output=json_output, wide=wide)
+    anatomies = _parsed(anatomy, Anatomy.parse)
+    modalities = _parsed(modality, Modality.parse)
+    tasks = _parsed(task, Task.parse)
+    modes = _parsed(access, lambda text: _mode(text, ACCESS_MODES))
+    cards = [
+        card
+        for card in (source.card for source in find_sources(source_path or ()).values())
+        if (not anatomies or card.anatomy in anatomies)
+        and (not modalities or card.modality in modalities)
+        and (not tasks or not tasks.isdisjoint(card.tasks))
+        and (not modes or card.access.mode in modes)
+    ]
+    if cards:
+        reporter.table(
+            ("id", "anatomy", "modality", "images", "access", "passed on", "tasks", "licence"),
+            [
+                (
+                    card.id,
+                    card.anatomy,
+                    card.modality,
+                    card.images,
+                    card.access.mode,
+                    card.access.passed_on,
+                    " ".join(task.abbreviation for task in card.tasks),
+                    card.access.licence,
+                )
+                for card in cards
+            ],
+        )
+    else:
+        reporter.result("no source fits all of these; leave one of the options out")
+    reporter.data([_summary(card) for card in cards])
+
+
+def _parsed(names: Sequence[str] | None, parse: Callable[[str], _Name]) -> frozenset[_Name]:
+    return frozenset(map(parse, names or ()))
+
+
+def _mode(text: str, known: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    if text in known:
+        return text
+    near = get_close_matches(text.casefold(), known, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise MedrcubeError(f"--access {text}: expected one of: {', '.join(known)}{hint}")
+
+
+def _summary(card: Card) -> dict[str, Any]:
+    return {
+        "id": card.id,
+        "title": card.title,
+        "anatomy": card.anatomy,
+        "modality": card.modality,
+        "images": card.images,
+        "access": card.access.mode,
+        "licence": card.access.licence,
+        "redistribute": card.access.redistribute,
+        "passed_on": card.access.passed_on,
+        "rights": card.access.known(),
+        "layouts": [layout.name for layout in card.layouts],
+        "tasks": list(card.tasks),
+    }

@@ -1,0 +1,38 @@
+"""Verbosity of one command: quiet, normal or verbose, as ``medrcube -q`` and ``-v`` set it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from enum import IntEnum
+
+__all__ = ["Verbosity", "at_verbosity", "verbosity"]
+
+
+class Verbosity(IntEnum):
+    """How much a command writes for people."""
+
+    QUIET = 0
+    """Results and errors alone: no progress, no hints."""
+    NORMAL = 1
+    VERBOSE = 2
+    """Lists in full, and the time of each stage."""
+
+
+_CURRENT: ContextVar[Verbosity] = ContextVar("verbosity", default=Verbosity.NORMAL)
+
+
+def verbosity() -> Verbosity:
+    """The verbosity of the command that runs."""
+    return _CURRENT.get()
+
+
+@contextmanager
+def at_verbosity(level: Verbosity) -> Iterator[None]:
+    """Run what follows at this verbosity."""
+    token = _CURRENT.set(level)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
