@@ -5,12 +5,13 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 WORKERS ?= 2
 
-.PHONY: help setup demo test test-all lint lint-imports format typecheck wheel wheel-check dist pins reference check-terms bench local-families clean
+.PHONY: help setup demo docs test test-all lint lint-imports format typecheck wheel wheel-check dist pins reference check-terms bench local-families clean
 
 help:
 	@echo "make demo       build, release and evaluate a benchmark from generated raw data"
 	@echo "make test       run the fast tests (minutes)"
 	@echo "make test-all   run every test with coverage; the gate"
+	@echo "make docs       the documentation as a site with search, in docs/_build/html"
 	@echo "make lint       ruff, and which room may import which        make format     mend the format"
 	@echo "make typecheck  mypy, strict                  make wheel-check  the installed wheel"
 	@echo "make pins       the suite with the lowest and the newest versions that are allowed"
@@ -35,6 +36,15 @@ setup: $(VENV)/.dev
 
 demo: $(VENV)/.run
 	$(BIN)/medrcube demo demo
+
+$(VENV)/.docs: $(BIN)/python pyproject.toml constraints.txt
+	$(PIP) install --constraint constraints.txt --editable '.[docs]'
+	@touch $@
+
+# A warning, such as a link that leads nowhere, is an error. Nothing is fetched.
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
 
 # Compiled modules are kept, for the many processes that tests start. In the order of their names the
 # files with the longest tests do not come last, when other workers have nothing left to do.
@@ -135,4 +145,4 @@ pins: $(BIN)/python
 	done
 
 clean:
-	rm -rf .dev .venv .wheel .pins .setuptools dist demo *.egg-info
+	rm -rf .dev .venv .wheel .pins .setuptools dist demo docs/_build *.egg-info
