@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-PAGES = Path(__file__).parents[1] / "docs/how-to"
+PAGES = Path(__file__).parents[2] / "docs/how-to"
 BLOCK = re.compile(
     r"^```(?P<language>\w+)(?: (?P<path>\S+))?\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-PAGE = Path(__file__).parents[1] / "docs/how-to/add-a-source.md"
+PAGE = Path(__file__).parents[2] / "docs/how-to/add-a-source.md"
 BLOCK = re.compile(
     r"^```(?P<language>\w+)(?: (?P<path>\S+))?\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
