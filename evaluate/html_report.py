@@ -151,7 +151,7 @@ _PARTS = (
     ("cells", "Every cell", ""),
     ("radar", "Tasks", "radar"),
     ("axes", "By axis", ""),
-    ("conditions", "What the picture adds", "contrasts"),
+    ("conditions", "What the image adds", "contrasts"),
     ("repeats", "The same again", "repeated"),
     ("credibility", "Credibility", "credibility"),
     ("correlation", "Cells together", "correlation"),

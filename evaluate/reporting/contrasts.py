@@ -78,14 +78,14 @@ def _contrast(found: Row, title: str, lead: str, other: str, cells: Map) -> Cont
 
 
 _KEYS = ("image_gain", "image_swap", "reworded", "position")
-_HEADINGS = ("without the picture", "with another picture", "reworded")
+_HEADINGS = ("without the image", "with another image", "reworded")
 _PAIRED = (
     (
         "image_gain",
         "Image gain",
         (
-            "The same questions with the picture and without any. What is right without the "
-            "picture was not read off it."
+            "The same questions with the image and without any. What is right without the "
+            "image was not read off it."
         ),
         "without it",
     ),
@@ -93,8 +93,8 @@ _PAIRED = (
         "image_swap",
         "Image swap",
         (
-            "The same questions with their own picture and with another one of the same cell. A "
-            "model that looks should lose with the other picture; one that answers by habit does "
+            "The same questions with their own image and with another one of the same cell. A "
+            "model that looks should lose with the other image; one that answers by habit does "
             "not."
         ),
         "with another one",
@@ -103,8 +103,8 @@ _PAIRED = (
         "reworded",
         "Reworded",
         (
-            "The same facts about the same pictures as another edition of the release asks them: "
-            "other wording, order and wrong options, drawn from another seed. No edition is harder "
+            "The same facts about the same images as another edition of the release asks them: "
+            "other wording, order and distractors, drawn from another seed. No edition is harder "
             "by design, so that a model that knows the facts loses nothing; one that has learnt "
             "the items of this edition by heart does."
         ),

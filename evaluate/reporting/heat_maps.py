@@ -120,7 +120,7 @@ def _difference(row: Row, name: str, other: str) -> HeatMapCell:
         return HeatMapCell(text="\u2013", n=row["n"], few=False, shade=None, said=said)
     interval = row["interval"]
     said = (
-        f"{name}: {_percent(row['first'])} % with the picture, {_percent(row['second'])} % "
+        f"{name}: {_percent(row['first'])} % with the image, {_percent(row['second'])} % "
         f"{other}: {signed(row['difference'])} points"
         f"{f' (95 % interval {signed_span(interval)})' if interval else ''}, "
         f"{counted(row['n'], 'question')}{'; few' if row['small'] else ''}"
@@ -174,7 +174,7 @@ def _percent(value: float) -> str:
 
 _PUBLISHED = "as in the published table, without View and Imaging Protocols Recognition"
 _WITHIN = "items all of whose options are answers of their own source: its look does not help"
-_VISIBLE = "whether a reader of the picture could know the answer"
+_VISIBLE = "whether a reader of the image could know the answer"
 _AXES = (
     ("task", "Task", ""),
     ("level", "Tier of task", "low: what is seen; mid: where; high: what it means"),
@@ -183,6 +183,6 @@ _AXES = (
     ("modality_as_published", "Modality, published margins", _PUBLISHED),
     ("parts_as_published", "Region, published margins", _PUBLISHED),
     ("dataset", "Source", ""),
-    ("visible", "Shown by the picture", _VISIBLE),
+    ("visible", "Shown by the image", _VISIBLE),
     ("within_sources", "Within sources", _WITHIN),
 )

@@ -21,7 +21,7 @@ _FACTS = (
     ("strategy", "how options were chosen"),
     ("grade", "weakest evidence"),
     ("difficulty", "difficulty"),
-    ("visible", "shown by the picture"),
+    ("visible", "shown by the image"),
     ("state", "review"),
 )
 

@@ -22,10 +22,10 @@ _STEPS = ((448, 88), (384, 84), (320, 80), (256, 76), (192, 70), (160, 64), (128
 """Pixels of the longer side and quality; the last is small enough for any picture of 10,000."""
 _DIGEST = 20
 
-WITHHELD = "This picture may not be passed on."
-NONE_NAMED = "The question has no picture."
-ABSENT = "The release does not have this picture."
-ANOTHER = "The release has another picture here than the one that was asked."
+WITHHELD = "This image may not be passed on."
+NONE_NAMED = "The question has no image."
+ABSENT = "The release does not have this image."
+ANOTHER = "The release has another image here than the one that was asked."
 TOO_LARGE = "Left out to keep this site small."
 
 

@@ -54,11 +54,11 @@ class ImageEmbedder:
         opened.
         """
         if result.item.restricted:
-            return None, "This picture may not be passed on."
+            return None, "This image may not be passed on."
         digest = result.asked.image_sha256
         path = self.release.path(result.item)
         if digest is None or path is None:
-            return None, "No picture was shown."
+            return None, "No image was shown."
         if digest not in self._taken:
             self._taken[digest] = self._new(path, digest)
         return self._taken[digest]
@@ -67,9 +67,9 @@ class ImageEmbedder:
         try:
             picture = read_picture(path, root=self.release.root)
         except UnusablePictureError:
-            return None, "The release does not have this picture."
+            return None, "The release does not have this image."
         if picture.sha256 != digest:
-            return None, "The release has another picture here than the one that was asked."
+            return None, "The release has another image here than the one that was asked."
         shown = _reduced(picture)
         if shown is None or self._bytes + len(shown.data) > MOST_BYTES:
             return None, "Left out to keep this page small."

@@ -122,7 +122,7 @@ def test_a_picture_that_is_not_the_one_asked_is_not_shown(report, row, tmp_path)
     write_report([tmp_path / "baseline-first"], tmp_path / "two.html", tmp_path / "r")
     text = (tmp_path / "two.html").read_text()
     assert "data:image" not in text
-    assert "another picture here than the one that was asked" in text
+    assert "another image here than the one that was asked" in text
 
 
 def test_lost_questions_are_announced_and_kept_apart(report, row, write_release, tmp_path):

@@ -316,7 +316,7 @@ def test_pictures_are_shown_and_restricted_ones_are_not(open_page, pages):
     )
     assert images
     assert all(image.startswith('url("data:image/png;base64,') for image in images)
-    assert page.get_by_text("This picture may not be passed on.").count() > 0
+    assert page.get_by_text("This image may not be passed on.").count() > 0
 
 
 def test_a_policy_of_the_page_forbids_scripts_and_requests(browser, pages):

@@ -38,7 +38,7 @@ from medrcube.taxonomy import Task
 
 
 class Seer:
-    """Right with the picture but for every third question; ``A`` without."""
+    """Right with the image but for every third question; ``A`` without."""
 
     identity = {"adapter": "test/1", "name": "test/seer"}  # noqa: RUF012
 
@@ -173,14 +173,14 @@ def test_image_gain_is_what_the_picture_adds(seen):
     assert (name, numbers["first"], numbers["second"]) == ("All questions", 64 / 96, 0.25)
     cells = [c for _, rows in found["Image gain"].map for _, row in rows for c in row if c]
     assert {cell.text for cell in cells} <= {signed(n / 12, 0) for n in range(-12, 13)}
-    assert all("with the picture" in cell.said for cell in cells)
+    assert all("with the image" in cell.said for cell in cells)
 
 
 def test_a_condition_that_no_run_has_takes_no_columns(seen):
     asked_again = summary_columns(summaries(seen))
     assert [heading for _, heading in asked_again] == [
-        "without the picture",
-        "with another picture",
+        "without the image",
+        "with another image",
     ]
 
 

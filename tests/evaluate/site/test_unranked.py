@@ -156,7 +156,7 @@ def test_a_run_that_was_asked_otherwise_than_the_most_says_so(mixed):
     other = {"system": "You are a radiologist.", **runs[0].manifest["model"]}
     runs[0] = replace(runs[0], manifest={**runs[0].manifest, "model": other, "shots": {"count": 5}})
     entries = leaderboard_rows(runs, model_pages(run.label for run in runs))
-    told = {entry.run.label: entry.otherwise for entry in entries}
+    told = {entry.run.label: entry.differing_settings for entry in entries}
     assert told.pop(runs[0].label) == ["system prompt d41fb863", "5 examples"]
     assert set(map(tuple, told.values())) == {()}
 
