@@ -8,20 +8,20 @@ FOLDER = Path(__file__).parent
 HEAD = """\
 # Shapes of copies
 
-Copies of one dataset differ: archives unpack into folders of their own, systems leave files, parts
-are missing, loaders and mirrors rename and sort anew. This table says what becomes of each shape,
-and where the shape was seen; a test holds every row of it. It is made from the tables in
+Copies of one dataset differ: archives unpack into folders of their own, operating systems add
+files, parts are missing, loaders and mirrors rename and re-sort. This table says what happens to
+each shape, and where it was seen; a test checks every row. It is made from the tables in
 `tests/sources/copies` by `make reference`.
 
-The raw root is found: the folder given, or one up to three levels below it; or one above it where a
-layout names the folder given. `medrcube sources validate ID FOLDER` and the build say which was
-taken. `._*`, `__MACOSX`, `.DS_Store`, `Thumbs.db`, `desktop.ini`, checksums and licences are
-counted and passed over.
+The raw root is detected: the folder given, or one up to three levels below it; or one above it if
+a layout names the folder given. `medrcube sources validate ID FOLDER` and the build say which was
+used. `._*`, `__MACOSX`, `.DS_Store`, `Thumbs.db`, `desktop.ini`, checksums and licences are
+counted and skipped.
 
-Extensions fit in any case; `.jpeg` is `.jpg`, `.nii.gz` is `.nii`, `.csv.gz` is `.csv` and `.dicom`
-is `.dcm`. A copy without any file of the expected format is read in the one that it has: `.png` for
-`.jpg` and back, `.csv` for `.xlsx`. Columns of tables may be parted by `,`, `;`, `|` or tabs: the
-header tells.
+Extensions match in any case; `.jpeg` is `.jpg`, `.nii.gz` is `.nii`, `.csv.gz` is `.csv` and
+`.dicom` is `.dcm`. A copy without any file of the expected format is read in the format that it
+has: `.png` for `.jpg` and back, `.csv` for `.xlsx`. Columns of tables may be separated by `,`,
+`;`, `|` or tabs: the header decides.
 """
 SLIP = "a usual slip"
 """Where a shape was seen that follows from how people unpack, copy and name folders."""
