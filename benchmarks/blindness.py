@@ -20,13 +20,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from medrcube.review.server.bootstrap import Place, configure, migrate
+from medrcube.review.server.bootstrap import ReviewPaths, configure, migrate
 
 
 def main() -> None:
     root, readers = Path(sys.argv[1]).resolve(), int(sys.argv[2])
     with tempfile.TemporaryDirectory() as name:
-        configure(Place(folder=Path(name) / "review", database=str(Path(name) / "q.sqlite3")))
+        configure(ReviewPaths(folder=Path(name) / "review", database=str(Path(name) / "q.sqlite3")))
         migrate()
         print(json.dumps(_simulated(root, readers, sys.argv[3:])))
 
@@ -61,11 +61,11 @@ def _simulated(root: Path, readers: int, rules: list[str]) -> dict[str, Any]:
 def _reviewed(people: list[Any]) -> tuple[list[Any], float]:
     from medrcube.review.models import Claim
     from medrcube.review.reviewing.claims import claim_next
-    from medrcube.review.reviewing.steps import answer_blind, submit
-    from medrcube.review.reviewing.submissions import Answer, Ruling
+    from medrcube.review.reviewing.steps import answer_blind, submit_review
+    from medrcube.review.reviewing.submissions import BlindSubmission, ReviewSubmission
 
     draw, left, spent = random.Random(0), list(people), 0.0  # noqa: S311  (a simulation)
-    ruling = Ruling(decision="accept")
+    ruling = ReviewSubmission(decision="accept")
     while left:
         user = draw.choice(left)
         began = time.perf_counter()
@@ -75,9 +75,9 @@ def _reviewed(people: list[Any]) -> tuple[list[Any], float]:
             left.remove(user)
             continue
         key = claim.version.key
-        answer = Answer(option=key, confidence=3, needs_image="yes", image_adequate=True)
+        answer = BlindSubmission(option=key, confidence=3, needs_image="yes", image_adequate=True)
         answer_blind(claim.token, user, answer)
-        submit(claim.token, user, ruling)
+        submit_review(claim.token, user, ruling)
     rows = Claim.objects.select_related("version__item").order_by("pk")
     return list(rows), spent
 

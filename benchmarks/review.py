@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from medrcube.review.server.bootstrap import Place, configure, migrate
+from medrcube.review.server.bootstrap import ReviewPaths, configure, migrate
 
 _READERS = 8
 _CLAIMS = 500
@@ -28,7 +28,7 @@ def main() -> None:
     folder, items, processes = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     own = folder / "review.sqlite3"
     own.unlink(missing_ok=True)
-    place = Place(folder=folder / "review", database=[*sys.argv[4:], str(own)][0])
+    place = ReviewPaths(folder=folder / "review", database=[*sys.argv[4:], str(own)][0])
     configure(place)
     migrate()
     fill(items)
@@ -53,7 +53,7 @@ def fill(items: int) -> None:
     from django.utils import timezone
 
     from medrcube.review.models import Asset, Item, ItemVersion, Project, User
-    from medrcube.review.reviewing.policy import Policy, lot
+    from medrcube.review.reviewing.policy import Policy, queue_lot
 
     Project.objects.create(name="bench", policy=Policy().to_json(), questionnaire="1")
     User.objects.bulk_create(User(email=f"r{n}@example.org") for n in range(_READERS))
@@ -67,7 +67,7 @@ def fill(items: int) -> None:
             modality="X-ray",
             stratum=f"stratum {number % 12}",
             state="queued",
-            lot=lot(0, str(number)),
+            lot=queue_lot(0, str(number)),
         )
         for number in range(items)
     ]
@@ -107,7 +107,7 @@ def _claims_alone() -> float:
     return _CLAIMS / spent
 
 
-def _reviews(place: Place, processes: int) -> float:
+def _reviews(place: ReviewPaths, processes: int) -> float:
     """Seconds until every item has its reviews; starting Python is not counted."""
     workers = [_start(place, number, processes) for number in range(processes)]
     for worker in workers:
@@ -121,7 +121,7 @@ def _reviews(place: Place, processes: int) -> float:
     return time.perf_counter() - began
 
 
-def _start(place: Place, number: int, processes: int) -> subprocess.Popen[str]:
+def _start(place: ReviewPaths, number: int, processes: int) -> subprocess.Popen[str]:
     command = [sys.executable, __file__, "reader", place.folder, place.database, number, processes]
     return subprocess.Popen(  # noqa: S603
         [str(part) for part in command],
@@ -134,7 +134,7 @@ def _start(place: Place, number: int, processes: int) -> subprocess.Popen[str]:
 def reader() -> None:
     """One process: its readers take turns until nothing is left for any of them."""
     folder, database, number, processes = sys.argv[2:]
-    configure(Place(folder=Path(folder), database=database))
+    configure(ReviewPaths(folder=Path(folder), database=database))
     print("ready", flush=True)
     sys.stdin.readline()
     for _ in _rounds(int(number), int(processes)):
@@ -144,11 +144,11 @@ def reader() -> None:
 def _rounds(number: int, processes: int) -> Iterator[None]:
     from medrcube.review.models import User
     from medrcube.review.reviewing.claims import claim_next
-    from medrcube.review.reviewing.steps import answer_blind, submit
-    from medrcube.review.reviewing.submissions import Answer, Ruling
+    from medrcube.review.reviewing.steps import answer_blind, submit_review
+    from medrcube.review.reviewing.submissions import BlindSubmission, ReviewSubmission
 
-    answer = Answer(option=0, confidence=3, needs_image="yes", image_adequate=True)
-    ruling = Ruling(decision="accept", checklist={"key_correct": True})
+    answer = BlindSubmission(option=0, confidence=3, needs_image="yes", image_adequate=True)
+    ruling = ReviewSubmission(decision="accept", checklist={"key_correct": True})
     mine = list(User.objects.order_by("pk"))[number::processes]
     while mine:
         for user in list(mine):
@@ -157,7 +157,7 @@ def _rounds(number: int, processes: int) -> Iterator[None]:
                 mine.remove(user)
                 continue
             answer_blind(claim.token, user, answer)
-            submit(claim.token, user, ruling)
+            submit_review(claim.token, user, ruling)
             yield
 
 
@@ -183,7 +183,7 @@ def _fault() -> str:
     from medrcube.review.models import Item
 
     left = Item.objects.exclude(state="accepted").count()
-    return f"{left} items are not accepted" if left else event_chain.verify().fault
+    return f"{left} items are not accepted" if left else event_chain.verify_chain().fault
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from medrcube.review.server.bootstrap import Place, configure, migrate
+from medrcube.review.server.bootstrap import ReviewPaths, configure, migrate
 
 _TURNS = 9
 _CASES = {
@@ -35,7 +35,7 @@ def main() -> None:
     folder, *rest = sys.argv[2:] if is_fill else sys.argv[1:]
     database = rest[is_fill:] or [str(Path(folder) / "review.sqlite3")]
     Path(folder).mkdir(parents=True, exist_ok=True)
-    configure(Place(folder=Path(folder) / "review", database=database[0]))
+    configure(ReviewPaths(folder=Path(folder) / "review", database=database[0]))
     if is_fill:
         from review import fill
 

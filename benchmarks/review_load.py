@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from medrcube.review.server.bootstrap import configure, migrate, place_of
+from medrcube.review.server.bootstrap import configure, migrate, review_paths
 
 READERS = 50
 OFFERED = 30.0
@@ -65,7 +65,7 @@ def make(demo: Path, folder: Path, items: int, database: list[str]) -> None:
         repeat(demo, folder, items)
     command = [sys.executable, "-m", "medrcube", "review", "import", str(folder)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)  # noqa: S603
-    configure(place_of(folder))
+    configure(review_paths(folder))
     migrate()
     from medrcube.review.models import Role, User
 
@@ -82,7 +82,7 @@ def _name_database(database: list[str]) -> None:
 
 def _signed_in(folder: Path) -> list[str]:
     """The session cookie of each reader."""
-    configure(place_of(folder))
+    configure(review_paths(folder))
     from django.conf import settings
     from django.test import Client
 
@@ -261,7 +261,7 @@ def _databases() -> float:
 def _fault() -> str:
     from medrcube.review.audit_trail import event_chain
 
-    return event_chain.verify().fault
+    return event_chain.verify_chain().fault
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from django.apps import AppConfig
 
-from medrcube.review.server.request_log import quieten
+from medrcube.review.server.request_log import shorten_log
 
 
 class ReviewConfig(AppConfig):
@@ -14,4 +14,4 @@ class ReviewConfig(AppConfig):
 
     def ready(self) -> None:
         """Keep the log short, whatever server runs the application."""
-        quieten()
+        shorten_log()

@@ -7,7 +7,7 @@ class ReviewError(MedrcubeError):
     """Something about the review queue that a person can mend."""
 
 
-class IllegalStepError(ReviewError):
+class IllegalTransitionError(ReviewError):
     """A step that the table of states does not know (HTTP 409)."""
 
 

@@ -9,7 +9,7 @@ from django.contrib.auth import logout
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from medrcube.review.accounts.second_factor import proven
+from medrcube.review.accounts.second_factor import is_proven
 from medrcube.review.models import User
 from medrcube.review.views.error_pages import csrf_failure
 
@@ -67,7 +67,7 @@ class SessionEndMiddleware:
             seen = request.session.get("seen", now)
             idle, age = now - seen, now - began
             over = idle > settings.SESSION_IDLE_SECONDS or age > settings.SESSION_LONGEST_SECONDS
-            if over or not proven(request.session, request.user):
+            if over or not is_proven(request.session, request.user):
                 logout(request)
             elif now - seen >= 60 or "seen" not in request.session:
                 request.session["seen"] = now  # once a minute: every write is a transaction

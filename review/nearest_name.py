@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-__all__ = ["nearest"]
+__all__ = ["nearest_names"]
 
 
-def nearest(text: str, known: Iterable[str]) -> str:
+def nearest_names(text: str, known: Iterable[str]) -> str:
     """`` (nearest: 'a', 'b')`` for the end of a message, the best first; empty where none is."""
     spelled = {name.casefold(): name for name in known}
     near = get_close_matches(text[:200].casefold(), spelled, n=3)

@@ -384,7 +384,7 @@ def _port_of(process):
 
 
 def test_the_commands_of_the_page_work_as_written(imported, tmp_path):
-    """Those of docs/how-to/review-items.md that need no reader, on a workspace called bench."""
+    """Those of docs/how-to/review-items.md that need no reviewer, on a workspace called bench."""
     root, _ = imported
     shutil.copytree(root, tmp_path / "bench", ignore=shutil.ignore_patterns("review*"))
     (tmp_path / "team.csv").write_text("email,role\ndr.b@example.org,manager\n", encoding="utf-8")

@@ -15,8 +15,8 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from medrcube.review.assigning.specialties import check as check_specialties
-from medrcube.review.audit_trail.event_chain import Entry, record
+from medrcube.review.assigning.specialties import check_specialties
+from medrcube.review.audit_trail.event_chain import NewEvent, record_events
 from medrcube.review.errors import ConflictError, InvalidAnswerError
 from medrcube.review.models import Claim, Role, User
 from medrcube.review.views.sent_text import email_of
@@ -43,7 +43,7 @@ def check_password(password: str, user: User) -> None:
         raise InvalidAnswerError(" ".join(error.messages)) from error
 
 
-def add(
+def add_account(
     actor: User,
     *,
     email: str,
@@ -59,7 +59,7 @@ def add(
         actor: who makes it.
         email: sign-in address.
         role: what the person may do.
-        specialties: names of ``specialties.known``.
+        specialties: names of ``specialties.all_specialties``.
         password: the first one.
         temporary: whether the person has to change it, since somebody else chose it.
         now: for tests.
@@ -77,13 +77,13 @@ def add(
     try:
         with transaction.atomic():
             user.save()
-            record(now or timezone.now(), entry(actor, "added", user, **fields))
+            record_events(now or timezone.now(), account_event(actor, "added", user, **fields))
     except IntegrityError as error:
         raise InvalidAnswerError(f"{email} has an account already; look at the list") from error
     return user
 
 
-def of_address(email: str) -> User:
+def account_of(email: str) -> User:
     """The account of an address.
 
     Raises:
@@ -95,7 +95,7 @@ def of_address(email: str) -> User:
     return user
 
 
-def change(
+def change_account(
     actor: User,
     user_id: int,
     *,
@@ -129,7 +129,7 @@ def change(
         user.save(update_fields=["role", "specialties"])
         if user.role != Role.REVIEWER:
             _give_back(user, now)
-        record(now, entry(actor, "changed", user, before=before, after=fields))
+        record_events(now, account_event(actor, "changed", user, before=before, after=fields))
     return user
 
 
@@ -150,7 +150,7 @@ def set_active(actor: User, user_id: int, *, active: bool, now: datetime | None 
             _give_back(user, now)
         user.is_active = active
         user.save(update_fields=["is_active"])
-        record(now, entry(actor, "opened" if active else "closed", user))
+        record_events(now, account_event(actor, "opened" if active else "closed", user))
     return user
 
 
@@ -168,13 +168,13 @@ def reset_password(actor: User, user_id: int, password: str, now: datetime | Non
         user.password = hashed
         user.temporary_password = True
         user.save(update_fields=["password", "temporary_password"])
-        record(now or timezone.now(), entry(actor, "password_reset", user))
+        record_events(now or timezone.now(), account_event(actor, "password_reset", user))
     return user
 
 
-def entry(actor: User, what: str, user: User, **body: object) -> Entry:
+def account_event(actor: User, what: str, user: User, **body: object) -> NewEvent:
     """An event about a person."""
-    return Entry(
+    return NewEvent(
         actor=actor.pseudonym,
         kind=f"person.{what}",
         object=f"person:{user.pseudonym}",

@@ -36,9 +36,9 @@ def read_applicants(table: Path) -> list[Applicant]:
     """
     try:
         with table.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            names = tuple(reader.fieldnames or ())
-            rows = list(reader)
+            table_rows = csv.DictReader(file)
+            names = tuple(table_rows.fieldnames or ())
+            rows = list(table_rows)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ReviewError(f"{table}: cannot be read as CSV ({error})") from error
     unknown = sorted({str(name) for name in names} - {*_COLUMNS})
@@ -108,7 +108,7 @@ def _add_all(
 
 
 def _add(actor: User, applicant: Applicant, password: str) -> User:
-    return accounts.add(
+    return accounts.add_account(
         actor,
         email=applicant.email,
         role=applicant.role,

@@ -19,10 +19,10 @@ from django.utils.crypto import salted_hmac
 from medrcube.review.models import SignInAttempt
 
 
-def attempt(account: str, address: str, now: datetime | None = None) -> bool:
+def count_attempt(account: str, address: str, now: datetime | None = None) -> bool:
     """Count an attempt to sign in; false when there were too many and it must not be made."""
     now = now or timezone.now()
-    counted = dict(_counted(account, address))
+    counted = dict(_keyed_limits(account, address))
     since = now - timedelta(seconds=settings.SIGN_IN_WINDOW_SECONDS)
     with transaction.atomic():
         SignInAttempt.objects.filter(at__lte=since).delete()
@@ -33,13 +33,13 @@ def attempt(account: str, address: str, now: datetime | None = None) -> bool:
     return True
 
 
-def forget(account: str, address: str) -> None:
+def clear_attempts(account: str, address: str) -> None:
     """The password was right: this account at this address starts again from nothing.
 
     The other two counts lose this one attempt only, so nobody clears them with an account of
     their own.
     """
-    pair, *others = (who for who, _ in _counted(account, address))
+    pair, *others = (who for who, _ in _keyed_limits(account, address))
     with transaction.atomic():
         SignInAttempt.objects.filter(who=pair).delete()
         for who in others:
@@ -48,12 +48,12 @@ def forget(account: str, address: str) -> None:
                 latest.delete()
 
 
-def address_of(request: HttpRequest) -> str:
+def client_address(request: HttpRequest) -> str:
     """Where a request comes from, as the server saw it; a header from outside is not believed."""
     return str(request.META.get("REMOTE_ADDR", ""))
 
 
-def _counted(account: str, address: str) -> Iterator[tuple[str, int]]:
+def _keyed_limits(account: str, address: str) -> Iterator[tuple[str, int]]:
     """Keyed hash and limit of each count, that of the pair first."""
     limits = settings.SIGN_IN_LIMITS
     for name, value in (

@@ -7,8 +7,8 @@ from datetime import datetime
 from django.db import transaction
 from django.utils import timezone
 
-from medrcube.review.accounts.accounts import check_password, entry
-from medrcube.review.audit_trail.event_chain import record
+from medrcube.review.accounts.accounts import account_event, check_password
+from medrcube.review.audit_trail.event_chain import record_events
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.models import User
 
@@ -32,7 +32,7 @@ def change_password(
     user.temporary_password = False
     with transaction.atomic():
         user.save(update_fields=["password", "temporary_password"])
-        record(now or timezone.now(), entry(user, "password_changed", user))
+        record_events(now or timezone.now(), account_event(user, "password_changed", user))
 
 
 def switch_single_keys(user: User, *, on: bool) -> None:

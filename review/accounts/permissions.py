@@ -11,10 +11,10 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from medrcube.review.accounts.second_factor import at_provider, has_one
+from medrcube.review.accounts.second_factor import has_second_factor, proven_at_provider
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.models import Role, User
-from medrcube.review.views.error_pages import failure
+from medrcube.review.views.error_pages import error_page
 from medrcube.review.views.sent_text import check_sent
 
 View = Callable[..., HttpResponse]
@@ -41,14 +41,14 @@ def allow(*roles: Role, first: bool = False) -> Callable[[View], View]:
                 if request.headers.get("X-Requested-With") == "fetch":
                     return HttpResponse("sign in again", status=401, content_type="text/plain")
                 return redirect_to_login(request.get_full_path())
-            if reader(request).role not in allowed:
+            if signed_in_user(request).role not in allowed:
                 raise Http404
             if not first and (page := _due(request)):
                 return redirect(page)
             try:
                 check_sent(request.POST)
             except InvalidAnswerError as error:
-                return failure(request, 422, str(error), _typed(request))
+                return error_page(request, 422, str(error), _typed(request))
             return view(request, *args, **kwargs)
 
         guarded.allowed_roles = allowed  # type: ignore[attr-defined]  # read by the matrix test
@@ -59,11 +59,11 @@ def allow(*roles: Role, first: bool = False) -> Callable[[View], View]:
 
 def _due(request: HttpRequest) -> str:
     """The page on which this person has something to do before all others."""
-    user = reader(request)
+    user = signed_in_user(request)
     if user.temporary_password:
         return "me"
     needed = user.role in settings.SITE.second_factor
-    lacking = needed and not at_provider(request.session) and not has_one(user)
+    lacking = needed and not proven_at_provider(request.session) and not has_second_factor(user)
     return "second-factor" if lacking else ""
 
 
@@ -73,7 +73,7 @@ def _typed(request: HttpRequest) -> str:
     return longest.replace("\0", "").encode("utf-8", "replace").decode()
 
 
-def reader(request: HttpRequest) -> User:
+def signed_in_user(request: HttpRequest) -> User:
     """The person who signed in.
 
     Raises:

@@ -25,24 +25,24 @@ from django.utils.crypto import salted_hmac
 from django_otp.oath import TOTP
 
 from medrcube.review.accounts.accounts import random_password
-from medrcube.review.audit_trail.event_chain import Entry, record
+from medrcube.review.audit_trail.event_chain import NewEvent, record_events
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.models import RecoveryCode, Role, SecondFactor, User
-from medrcube.review.reviewing.sql.cursor import one
+from medrcube.review.reviewing.sql.cursor import fetch_one
 
 __all__ = [
     "AT_PROVIDER",
-    "SetUp",
-    "at_provider",
-    "begin",
-    "check",
-    "confirm",
-    "has_one",
-    "new_codes",
-    "proven",
-    "remember",
-    "remove",
-    "reset_reader",
+    "AuthenticatorSetup",
+    "begin_setup",
+    "confirm_setup",
+    "has_second_factor",
+    "is_proven",
+    "new_recovery_codes",
+    "proven_at_provider",
+    "remember_proof",
+    "remove_second_factor",
+    "reset_reviewer",
+    "spend_code",
 ]
 
 AT_PROVIDER = "second_factor_at_provider"
@@ -65,64 +65,66 @@ _UNREADABLE = (
 
 
 @dataclass(frozen=True, slots=True)
-class SetUp:
+class AuthenticatorSetup:
     """What an authenticator is told: an address for its camera, and the same secret to type."""
 
     address: str
     secret: str
 
 
-def has_one(user: User) -> bool:
+def has_second_factor(user: User) -> bool:
     """Whether this person's codes are asked for."""
     return SecondFactor.objects.filter(user=user, confirmed_at__isnull=False).exists()
 
 
-def at_provider(session: SessionBase) -> bool:
+def proven_at_provider(session: SessionBase) -> bool:
     """Whether a provider that the site trusts with it asked for a second factor."""
     single = settings.SITE.single_sign_on
     return bool(single and single.asks_second_factor and session.get(AT_PROVIDER))
 
 
-def proven(session: SessionBase, user: User) -> bool:
+def is_proven(session: SessionBase, user: User) -> bool:
     """Whether a code of the factor that the account has now was given in this session.
 
     So it is where the account has none, and where the provider asked for one.
     """
-    if at_provider(session):
+    if proven_at_provider(session):
         return True
-    row = one(_CONFIRMED, user.pk)
+    row = fetch_one(_CONFIRMED, user.pk)
     return row is None or session.get(_PROVEN) == row[0]
 
 
 _CONFIRMED = "SELECT id FROM review_secondfactor WHERE user_id = %s AND confirmed_at IS NOT NULL"
 
 
-def remember(session: SessionBase, user: User) -> None:
-    """Note that a code was given in this session, right after ``check``."""
+def remember_proof(session: SessionBase, user: User) -> None:
+    """Note that a code was given in this session, right after ``spend_code``."""
     session[_PROVEN] = SecondFactor.objects.get(user=user, confirmed_at__isnull=False).pk
 
 
-def begin(user: User, session: SessionBase) -> SetUp:
+def begin_setup(user: User, session: SessionBase) -> AuthenticatorSetup:
     """A secret for an authenticator; the same one in this session until it is confirmed.
 
     Raises:
         InvalidAnswerError: the account has a second factor already.
     """
-    if has_one(user):
+    if has_second_factor(user):
         raise InvalidAnswerError(_THERE)
     if _BEGUN not in session:
-        session[_BEGUN] = _sealed(secrets.token_bytes(_BYTES))
-    secret = base64.b32encode(_opened(session[_BEGUN])).decode()
+        session[_BEGUN] = _encrypted(secrets.token_bytes(_BYTES))
+    secret = base64.b32encode(_decrypted(session[_BEGUN])).decode()
     query = urlencode({"secret": secret, "issuer": "medrcube"}, quote_via=quote)
-    return SetUp(
+    return AuthenticatorSetup(
         address=f"otpauth://totp/{quote(f'medrcube:{user.email}', safe=':')}?{query}", secret=secret
     )
 
 
-def confirm(user: User, session: SessionBase, code: str, now: datetime | None = None) -> list[str]:
+def confirm_setup(
+    user: User, session: SessionBase, code: str, now: datetime | None = None
+) -> list[str]:
     """The authenticator works: from now on its codes are asked for. Gives the recovery codes.
 
-    The session goes on under another key; all others of the account are no longer ``proven``.
+    The session goes on under another key; all others of the account are no longer ``is_proven``.
 
     Raises:
         InvalidAnswerError: the code is wrong, nothing was begun in this session, or another
@@ -131,15 +133,15 @@ def confirm(user: User, session: SessionBase, code: str, now: datetime | None = 
     now = now or timezone.now()
     secret = session.get(_BEGUN)
     if secret is None:
-        raise InvalidAnswerError(_THERE if has_one(user) else _WRONG)
+        raise InvalidAnswerError(_THERE if has_second_factor(user) else _WRONG)
     try:
         with transaction.atomic():
             SecondFactor.objects.filter(user=user, confirmed_at=None).delete()
             factor = SecondFactor.objects.create(user=user, secret=secret, confirmed_at=now)
-            if not _spend_code(factor, code, now):
+            if not _spend_totp(factor, code, now):
                 raise InvalidAnswerError(_WRONG)
-            record(now, _entry(user, user, "set"))
-            codes = _fresh(factor)
+            record_events(now, _entry(user, user, "set"))
+            codes = _make_recovery_codes(factor)
     except IntegrityError:
         raise InvalidAnswerError(_THERE) from None
     del session[_BEGUN]
@@ -148,7 +150,7 @@ def confirm(user: User, session: SessionBase, code: str, now: datetime | None = 
     return codes
 
 
-def check(user: User, typed: str, now: datetime | None = None) -> bool:
+def spend_code(user: User, typed: str, now: datetime | None = None) -> bool:
     """Whether a code of the authenticator, or a recovery code, is right; it is spent by this.
 
     Raises:
@@ -158,32 +160,32 @@ def check(user: User, typed: str, now: datetime | None = None) -> bool:
     factor = SecondFactor.objects.filter(user=user, confirmed_at__isnull=False).first()
     if factor is None:
         return False
-    if _spend_code(factor, typed, now):
+    if _spend_totp(factor, typed, now):
         return True
     with transaction.atomic():
         spent, _ = RecoveryCode.objects.filter(factor=factor, digest=_digest(typed)).delete()
         if spent:
             left = RecoveryCode.objects.filter(factor=factor).count()
-            record(now, _entry(user, user, "recovery_code_used", left=left))
+            record_events(now, _entry(user, user, "recovery_code_used", left=left))
     return bool(spent)
 
 
-def new_codes(user: User, typed: str, now: datetime | None = None) -> list[str]:
+def new_recovery_codes(user: User, typed: str, now: datetime | None = None) -> list[str]:
     """Other recovery codes in place of the old ones.
 
     Raises:
         InvalidAnswerError: the code is wrong.
     """
-    if not check(user, typed, now):
+    if not spend_code(user, typed, now):
         raise InvalidAnswerError(_WRONG)
     factor = SecondFactor.objects.get(user=user)
     with transaction.atomic():
         RecoveryCode.objects.filter(factor=factor).delete()
-        record(now or timezone.now(), _entry(user, user, "recovery_codes_made"))
-        return _fresh(factor)
+        record_events(now or timezone.now(), _entry(user, user, "recovery_codes_made"))
+        return _make_recovery_codes(factor)
 
 
-def remove(
+def remove_second_factor(
     actor: User,
     user: User,
     typed: str | None = None,
@@ -203,21 +205,23 @@ def remove(
     Raises:
         InvalidAnswerError: the code is wrong, or there is no second factor.
     """
-    if typed is not None and not check(user, typed, now):
+    if typed is not None and not spend_code(user, typed, now):
         raise InvalidAnswerError(_WRONG)
     with transaction.atomic():
         gone, _ = SecondFactor.objects.filter(user=user).delete()
         if not gone:
             raise InvalidAnswerError("this account has no second factor")
         what = "removed" if actor == user else "reset"
-        record(now or timezone.now(), _entry(actor, user, what, **({"note": note} if note else {})))
+        record_events(
+            now or timezone.now(), _entry(actor, user, what, **({"note": note} if note else {}))
+        )
 
 
-def reset_reader(user_id: int, actor: User, note: str) -> None:
-    """What a manager does for a reader who lost the authenticator and the recovery codes.
+def reset_reviewer(user_id: int, actor: User, note: str) -> None:
+    """What a manager does for a reviewer who lost the authenticator and the recovery codes.
 
     Raises:
-        InvalidAnswerError: it is no reader's, there is none, or it is not said how the person was
+        InvalidAnswerError: it is no reviewer's, there is none, or it is not said how the person was
             known to be who they are.
     """
     user = User.objects.filter(pk=user_id, role=Role.REVIEWER).first()
@@ -225,15 +229,15 @@ def reset_reader(user_id: int, actor: User, note: str) -> None:
         raise InvalidAnswerError("a manager resets the second factor of reviewers alone")
     if not note.strip():
         raise InvalidAnswerError("say how you know that it is this person who asks")
-    remove(actor, user, note=note)
+    remove_second_factor(actor, user, note=note)
 
 
-def _spend_code(factor: SecondFactor, typed: str, now: datetime) -> bool:
+def _spend_totp(factor: SecondFactor, typed: str, now: datetime) -> bool:
     """Take a code of the authenticator; of two that come at once, one."""
     digits = "".join(typed.split())
     if not (digits.isascii() and digits.isdigit() and len(digits) == 6):
         return False
-    codes = TOTP(_opened(factor.secret))
+    codes = TOTP(_decrypted(factor.secret))
     codes.time = now.timestamp()
     if not codes.verify(int(digits), tolerance=_SKEW, min_t=factor.last_step + 1):
         return False
@@ -242,7 +246,7 @@ def _spend_code(factor: SecondFactor, typed: str, now: datetime) -> bool:
     return earlier.update(last_step=step) == 1
 
 
-def _fresh(factor: SecondFactor) -> list[str]:
+def _make_recovery_codes(factor: SecondFactor) -> list[str]:
     codes = [random_password() for _ in range(_CODES)]
     RecoveryCode.objects.bulk_create(
         RecoveryCode(factor=factor, digest=_digest(code)) for code in codes
@@ -262,19 +266,19 @@ def _key() -> Fernet:
     return Fernet(base64.urlsafe_b64encode(derived))
 
 
-def _sealed(secret: bytes) -> str:
+def _encrypted(secret: bytes) -> str:
     return _key().encrypt(secret).decode()
 
 
-def _opened(sealed: str) -> bytes:
+def _decrypted(sealed: str) -> bytes:
     try:
         return _key().decrypt(sealed.encode())
     except InvalidToken:
         raise InvalidAnswerError(_UNREADABLE) from None
 
 
-def _entry(actor: User, user: User, what: str, **body: object) -> Entry:
-    return Entry(
+def _entry(actor: User, user: User, what: str, **body: object) -> NewEvent:
+    return NewEvent(
         actor=actor.pseudonym,
         kind=f"person.second_factor_{what}",
         object=f"person:{user.pseudonym}",

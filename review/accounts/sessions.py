@@ -12,9 +12,9 @@ from django.contrib.sessions.backends import db
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from medrcube.review.reviewing.sql.cursor import at, one
+from medrcube.review.reviewing.sql.cursor import fetch_one, to_db_time
 
-__all__ = ["SessionStore", "digest"]
+__all__ = ["SessionStore", "session_digest"]
 
 _LENGTH = 40
 """Of the column ``session_key``: 160 bits of the digest."""
@@ -25,23 +25,23 @@ class SessionStore(db.SessionStore):
 
     def exists(self, session_key: str) -> bool:
         """Whether there is a session of that key."""
-        return super().exists(digest(session_key))
+        return super().exists(session_digest(session_key))
 
     def create_model_instance(self, data: dict[str, Any]) -> Any:
         """The row of this session."""
         row = super().create_model_instance(data)
-        row.session_key = digest(row.session_key)
+        row.session_key = session_digest(row.session_key)
         return row
 
     def delete(self, session_key: str | None = None) -> None:
         """End a session; this one unless told otherwise."""
         key = session_key or self.session_key
         if key is not None:
-            super().delete(digest(key))
+            super().delete(session_digest(key))
 
     def _get_session_from_db(self) -> Any:
-        name = digest(self.session_key or "")
-        row = one(_ROW, name, at(timezone.now()))
+        name = session_digest(self.session_key or "")
+        row = fetch_one(_ROW, name, to_db_time(timezone.now()))
         if row is None:
             self._session_key = None
             return None
@@ -51,7 +51,7 @@ class SessionStore(db.SessionStore):
 _ROW = "SELECT session_data FROM django_session WHERE session_key = %s AND expire_date > %s"
 
 
-def digest(key: str) -> str:
+def session_digest(key: str) -> str:
     """What stands in the database for a key; says nothing without the secret of the server."""
     found = salted_hmac("medrcube.review.accounts.sessions", key, algorithm="sha256")
     return found.hexdigest()[:_LENGTH]

@@ -20,13 +20,13 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from joserfc.errors import JoseError
 
-from medrcube.review.accounts.accounts import entry
-from medrcube.review.audit_trail.event_chain import record
+from medrcube.review.accounts.accounts import account_event
+from medrcube.review.audit_trail.event_chain import record_events
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.models import Identity, User
 from medrcube.review_settings import SingleSignOn
 
-__all__ = ["begin", "finish", "unlink"]
+__all__ = ["begin_sign_in", "finish_sign_in", "unlink_identity"]
 
 _PATIENCE = 10
 """Seconds for the provider."""
@@ -46,7 +46,7 @@ _LOG = logging.getLogger(__name__)
 logging.getLogger("authlib").setLevel(logging.INFO)
 
 
-def begin(request: HttpRequest, site: SingleSignOn, back: str) -> HttpResponse:
+def begin_sign_in(request: HttpRequest, site: SingleSignOn, back: str) -> HttpResponse:
     """Send the person to the provider.
 
     Args:
@@ -64,7 +64,7 @@ def begin(request: HttpRequest, site: SingleSignOn, back: str) -> HttpResponse:
     return reply
 
 
-def finish(request: HttpRequest, site: SingleSignOn) -> User:
+def finish_sign_in(request: HttpRequest, site: SingleSignOn) -> User:
     """Whose token the provider gave; a first one is linked to the account that its claim names.
 
     Raises:
@@ -89,7 +89,7 @@ def finish(request: HttpRequest, site: SingleSignOn) -> User:
     return user
 
 
-def unlink(actor: User, user: User) -> None:
+def unlink_identity(actor: User, user: User) -> None:
     """Forget who a person is at the provider; the next sign-in with their address links anew.
 
     Raises:
@@ -99,7 +99,7 @@ def unlink(actor: User, user: User) -> None:
         gone, _ = Identity.objects.filter(user=user).delete()
         if not gone:
             raise InvalidAnswerError("this account is not linked to single sign-on")
-        record(timezone.now(), entry(actor, "single_sign_on_unlinked", user))
+        record_events(timezone.now(), account_event(actor, "single_sign_on_unlinked", user))
 
 
 def _link(site: SingleSignOn, claims: Any) -> User:
@@ -123,7 +123,7 @@ def _link(site: SingleSignOn, claims: Any) -> User:
                 user.set_unusable_password()
                 user.temporary_password = False
                 user.save(update_fields=["password", "temporary_password"])
-            record(now, entry(user, "single_sign_on_linked", user))
+            record_events(now, account_event(user, "single_sign_on_linked", user))
     except IntegrityError:
         raise InvalidAnswerError(_STRANGER) from None
     return user

@@ -1,4 +1,4 @@
-"""Managers say which items go to which readers, and in what a reader is a specialist.
+"""Managers say which items go to which reviewers, and in what a reviewer is a specialist.
 
 Every change is in the trail. Whoever holds an item when an assignment is made may end the review.
 """
@@ -14,19 +14,19 @@ from django.db import transaction
 from django.utils import timezone
 
 from medrcube.review.assigning import specialties
-from medrcube.review.audit_trail.event_chain import Entry, record
+from medrcube.review.audit_trail.event_chain import NewEvent, record_events
 from medrcube.review.errors import ConflictError, InvalidAnswerError
 from medrcube.review.models import Assignment, Item, Role, Specialty, User
-from medrcube.review.nearest_name import nearest
+from medrcube.review.nearest_name import nearest_names
 from medrcube.taxonomy import Anatomy, Modality, Task, UnknownNameError
 
 __all__ = [
     "MODES",
-    "Scope",
+    "AssignmentScope",
+    "active_assignments",
     "add_specialty",
-    "assign",
-    "end",
-    "in_force",
+    "create_assignment",
+    "end_assignment",
     "scope_of",
     "set_specialties",
 ]
@@ -38,7 +38,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 :._-]{0,47}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class AssignmentScope:
     """The items of an assignment; a blank matches all."""
 
     source: str = ""
@@ -51,26 +51,26 @@ class Scope:
         return ", ".join(filter(None, told)) or "all items"
 
 
-def assign(
+def create_assignment(
     actor: User,
-    scope: Scope,
-    readers: Sequence[int] = (),
+    scope: AssignmentScope,
+    reviewers: Sequence[int] = (),
     *,
     mode: str,
     specialty: str = "",
     now: datetime | None = None,
 ) -> Assignment:
-    """Give items to some readers only, or to them first.
+    """Give items to some reviewers only, or to them first.
 
-    Where several assignments leave items to some readers only, whoever one of them names may have
+    Where several assignments leave items to some reviewers only, whoever one of them names may have
     them.
 
     Args:
         actor: who says so.
         scope: which items.
-        readers: accounts of reviewers.
+        reviewers: accounts of reviewers.
         mode: ``only`` or ``first``.
-        specialty: everybody who has it is a reader, too, now and later.
+        specialty: everybody who has it is a reviewer, too, now and later.
         now: when.
 
     Raises:
@@ -80,16 +80,16 @@ def assign(
     now = now or timezone.now()
     if mode not in MODES:
         raise InvalidAnswerError(f"mode {mode!r}; expected one of {', '.join(MODES)}")
-    scope = _checked(scope)
+    scope = _checked_scope(scope)
     if specialty:
-        specialties.check([specialty])
-    people = list(User.objects.filter(pk__in=list(readers)).order_by("pseudonym"))
+        specialties.check_specialties([specialty])
+    people = list(User.objects.filter(pk__in=list(reviewers)).order_by("pseudonym"))
     strange = [user for user in people if user.role != Role.REVIEWER or not user.is_active]
-    if len(people) < len(set(readers)) or strange:
+    if len(people) < len(set(reviewers)) or strange:
         who = strange[0].pseudonym if strange else "an account that does not exist"
         raise InvalidAnswerError(f"{who} is no active reviewer; name people who review")
     if not people and not specialty:
-        raise InvalidAnswerError("name at least one reader or a specialty")
+        raise InvalidAnswerError("name at least one reviewer or a specialty")
     with transaction.atomic():
         same = Assignment.objects.select_for_update().filter(ended_at=None)
         if same.count() >= _MOST:
@@ -108,11 +108,11 @@ def assign(
             "specialty": specialty,
             "readers": [user.pseudonym for user in people],
         }
-        record(now, _entry(actor, "made", made, body))
+        record_events(now, _assignment_event(actor, "made", made, body))
     return made
 
 
-def end(actor: User, assignment: int, now: datetime | None = None) -> Assignment:
+def end_assignment(actor: User, assignment: int, now: datetime | None = None) -> Assignment:
     """Let an assignment hold no longer; it stays on record.
 
     Raises:
@@ -125,19 +125,21 @@ def end(actor: User, assignment: int, now: datetime | None = None) -> Assignment
             raise ConflictError(f"no assignment {assignment} is in force; load the list again")
         found.ended_at = now
         found.save(update_fields=["ended_at"])
-        record(now, _entry(actor, "ended", found, {}))
+        record_events(now, _assignment_event(actor, "ended", found, {}))
     return found
 
 
-def in_force() -> list[tuple[Assignment, list[str]]]:
-    """Assignments that hold, the oldest first, each with the pseudonyms of its named readers."""
+def active_assignments() -> list[tuple[Assignment, list[str]]]:
+    """Assignments that hold, the oldest first, each with the pseudonyms of its named reviewers."""
     found = Assignment.objects.filter(ended_at=None).prefetch_related("readers").order_by("pk")
     return [(row, sorted(str(user) for user in row.readers.all())) for row in found]
 
 
-def scope_of(row: Assignment) -> Scope:
+def scope_of(row: Assignment) -> AssignmentScope:
     """The items of an assignment."""
-    return Scope(source=row.source, task=row.task, anatomy=row.anatomy, modality=row.modality)
+    return AssignmentScope(
+        source=row.source, task=row.task, anatomy=row.anatomy, modality=row.modality
+    )
 
 
 def set_specialties(
@@ -149,7 +151,7 @@ def set_specialties(
         InvalidAnswerError: a name is unknown, the person does not review, or nothing changes.
         ConflictError: there is no such account.
     """
-    wanted = specialties.check(names)
+    wanted = specialties.check_specialties(names)
     with transaction.atomic():
         user = User.objects.select_for_update(of=("self",)).filter(pk=user_id).first()
         if user is None:
@@ -164,13 +166,13 @@ def set_specialties(
         }
         user.specialties = wanted
         user.save(update_fields=["specialties"])
-        changed = Entry(
+        changed = NewEvent(
             actor=actor.pseudonym,
             kind="person.changed",
             object=f"person:{user.pseudonym}",
             body=body,
         )
-        record(now or timezone.now(), changed)
+        record_events(now or timezone.now(), changed)
     return user
 
 
@@ -194,7 +196,7 @@ def add_specialty(
             f"{name[:60]!r}: expected a name of up to 48 letters, digits, blanks, colons, dots and "
             "dashes, such as radiology:abdomen"
         )
-    if name.casefold() in map(str.casefold, specialties.known()):
+    if name.casefold() in map(str.casefold, specialties.all_specialties()):
         raise InvalidAnswerError(f"the specialty {name!r} is known already; take another name")
     parts = [_member(Anatomy, text) for text in anatomies]
     kinds = [_member(Modality, text) for text in modalities]
@@ -202,24 +204,24 @@ def add_specialty(
         raise InvalidAnswerError("name the anatomies or modalities that the specialty covers")
     with transaction.atomic():
         made = Specialty.objects.create(name=name, anatomies=parts, modalities=kinds)
-        entry = Entry(
+        entry = NewEvent(
             actor=actor.pseudonym,
             kind="specialty.added",
             object=f"specialty:{name}",
             body={"anatomies": parts, "modalities": kinds},
         )
-        record(now or timezone.now(), entry)
+        record_events(now or timezone.now(), entry)
     return made
 
 
-def _checked(scope: Scope) -> Scope:
+def _checked_scope(scope: AssignmentScope) -> AssignmentScope:
     if scope.source and not Item.objects.filter(source=scope.source).exists():
         sources = Item.objects.order_by("source").values_list("source", flat=True).distinct()
         raise InvalidAnswerError(
-            f"no item is of the source {scope.source!r}{nearest(scope.source, sources)}; "
+            f"no item is of the source {scope.source!r}{nearest_names(scope.source, sources)}; "
             "name it as the items do"
         )
-    return Scope(
+    return AssignmentScope(
         source=scope.source,
         task=scope.task and _member(Task, scope.task),
         anatomy=scope.anatomy and _member(Anatomy, scope.anatomy),
@@ -234,8 +236,10 @@ def _member(axis: type[Anatomy | Modality | Task], text: str) -> str:
         raise InvalidAnswerError(str(error)) from error
 
 
-def _entry(actor: User, what: str, made: Assignment, body: Mapping[str, object]) -> Entry:
-    return Entry(
+def _assignment_event(
+    actor: User, what: str, made: Assignment, body: Mapping[str, object]
+) -> NewEvent:
+    return NewEvent(
         actor=actor.pseudonym,
         kind=f"assignment.{what}",
         object=f"assignment:{made.pk}",

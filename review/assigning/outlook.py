@@ -15,7 +15,7 @@ from django.core.cache import cache
 from medrcube.review.models import Item, Review, Role, User
 from medrcube.review.reviewing.policy import current_policy
 
-__all__ = ["Outlook", "outlook"]
+__all__ = ["Workload", "workload_of"]
 
 _RECENT = 50
 """Reviews whose median time the forecast goes by."""
@@ -24,7 +24,7 @@ _FRESH = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class Workload:
     """The work of one reviewer.
 
     Attributes:
@@ -46,19 +46,19 @@ class Outlook:
         return f"{math.ceil(minutes)} min" if minutes < 90 else f"{minutes / 60:.0f} h"
 
 
-def outlook(user: User) -> Outlook:
+def workload_of(user: User) -> Workload:
     """Count for one reviewer."""
     mine = Review.objects.filter(claim__user=user, claim__released_at=None)
     recent = list(mine.order_by("-submitted_at").values_list("seconds", flat=True)[:_RECENT])
-    share: int = cache.get_or_set("share", _share, _FRESH)  # type: ignore[assignment]
-    return Outlook(
+    share: int = cache.get_or_set("share", _even_share, _FRESH)  # type: ignore[assignment]
+    return Workload(
         done=mine.count(),
         share=share,
         seconds=median(recent) if recent else None,
     )
 
 
-def _share() -> int:
+def _even_share() -> int:
     reviewers = User.objects.filter(role=Role.REVIEWER, is_active=True).count()
     items = Item.objects.count()
     return math.ceil(items * current_policy().reviews / max(1, reviewers))

@@ -1,4 +1,4 @@
-"""What waits for which readers, and why a reader gets nothing."""
+"""What waits for which reviewers, and why a reviewer gets nothing."""
 
 from __future__ import annotations
 
@@ -9,19 +9,29 @@ from dataclasses import dataclass
 from django.db.models import Count, F, Q, QuerySet
 
 from medrcube.console.counts import counted
-from medrcube.review.assigning.assignment import in_force
-from medrcube.review.assigning.routing import Rule, may_review
-from medrcube.review.assigning.specialties import Field, fields_of
+from medrcube.review.assigning.assignment import active_assignments
+from medrcube.review.assigning.routing import AssignmentRule, may_review
+from medrcube.review.assigning.specialties import SpecialtyCoverage, coverage_of
 from medrcube.review.models import Claim, Exposure, Item, Role, User
 from medrcube.review.reviewing.policy import Policy
 from medrcube.review.reviewing.sql import review_queries
-from medrcube.review.reviewing.state_machine import State
+from medrcube.review.reviewing.state_machine import ReviewState
 
-__all__ = ["Gap", "Kind", "Nothing", "Waiting", "gaps", "kinds", "left_for", "rule_of", "waiting"]
+__all__ = [
+    "EmptyQueueReasons",
+    "ItemGroup",
+    "SpecialistBacklog",
+    "StaffingGap",
+    "queued_groups",
+    "specialist_backlog",
+    "specialist_rule_status",
+    "staffing_gaps",
+    "why_queue_empty",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class ItemGroup:
     """Queued items of one source, task, anatomy and modality; gold items are left out.
 
     Attributes:
@@ -43,22 +53,22 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class SpecialistBacklog:
     """Items of one anatomy and modality that wait for a specialist and nothing else.
 
     Attributes:
-        readers: pseudonyms of the specialists who get new items.
+        reviewers: pseudonyms of the specialists who get new items.
     """
 
     anatomy: str
     modality: str
     items: int
-    readers: tuple[str, ...]
+    reviewers: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gap:
-    """Queued items that cannot get all their reviews with the readers that there are.
+class StaffingGap:
+    """Queued items that cannot get all their reviews with the reviewers that there are.
 
     Attributes:
         why: what is missing, in words.
@@ -71,14 +81,14 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Nothing:
-    """Why a reader gets no item.
+class EmptyQueueReasons:
+    """Why a reviewer gets no item.
 
     Attributes:
-        specialist: (anatomy, modality, items) that wait for a specialist, which the reader is not.
-        assigned: number of items that are assigned to others alone.
-        told: number of items of cases of which the reader has seen others that answer them. What
-            gold items told is left out, since it would tell of these.
+        specialist: (anatomy, modality, items) that wait for a specialist the reviewer is not.
+        assigned: number of items assigned to others alone.
+        told: number of items whose answer another item of the same case has shown the reviewer.
+            Gold items are left out of the count, since it would reveal them.
     """
 
     specialist: tuple[tuple[str, str, int], ...]
@@ -86,30 +96,30 @@ class Nothing:
     told: int
 
 
-_QUEUED = Item.objects.filter(state=State.QUEUED, gold_defect="")
+_QUEUED = Item.objects.filter(state=ReviewState.QUEUED, gold_defect="")
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _Reviewer:
     pseudonym: str
-    fields: Sequence[Field]
-    assignments: Sequence[Rule]
+    fields: Sequence[SpecialtyCoverage]
+    assignments: Sequence[AssignmentRule]
 
-    def covers(self, kind: Kind) -> bool:
+    def covers(self, kind: ItemGroup) -> bool:
         return any(field.covers(kind.anatomy, kind.modality) for field in self.fields)
 
-    def may_review(self, kind: Kind) -> bool:
+    def may_review(self, kind: ItemGroup) -> bool:
         return may_review(kind.columns, self.assignments)
 
 
-def kinds() -> list[Kind]:
+def queued_groups() -> list[ItemGroup]:
     """Every kind of queued items."""
     found: dict[tuple[str, ...], Counter[bool]] = {}
     rows = _QUEUED.values_list("source", "task", "anatomy", "modality", "for_specialist")
     for *columns, kept, items in rows.annotate(items=Count("pk")).order_by():
         found.setdefault(tuple(columns), Counter())[kept] += items
     return [
-        Kind(
+        ItemGroup(
             source=source,
             task=task,
             anatomy=anatomy,
@@ -121,53 +131,53 @@ def kinds() -> list[Kind]:
     ]
 
 
-def waiting(queued: Iterable[Kind]) -> list[Waiting]:
+def specialist_backlog(queued: Iterable[ItemGroup]) -> list[SpecialistBacklog]:
     """What waits for a specialist and nothing else, by anatomy and modality."""
     counts: Counter[tuple[str, str]] = Counter()
-    readers: dict[tuple[str, str], set[str]] = {}
-    people = _readers()
+    reviewers: dict[tuple[str, str], set[str]] = {}
+    people = _active_reviewers()
     for kind in queued:
         if kind.kept:
             field = kind.anatomy, kind.modality
             counts[field] += kind.kept
-            readers.setdefault(field, set()).update(
+            reviewers.setdefault(field, set()).update(
                 user.pseudonym for user in people if user.covers(kind) and user.may_review(kind)
             )
     return [
-        Waiting(
+        SpecialistBacklog(
             anatomy=field[0],
             modality=field[1],
             items=items,
-            readers=tuple(sorted(readers[field])),
+            reviewers=tuple(sorted(reviewers[field])),
         )
         for field, items in sorted(counts.items())
     ]
 
 
-def gaps(queued: Iterable[Kind], rules: Policy) -> list[Gap]:
+def staffing_gaps(queued: Iterable[ItemGroup], rules: Policy) -> list[StaffingGap]:
     """What cannot be finished by those who are enrolled, as specialties and assignments are now."""
-    people = _readers()
+    people = _active_reviewers()
     counts: Counter[tuple[str, str, str]] = Counter()
     for kind in queued:
         why = _missing(kind, people, rules)
         if why:
             counts[kind.anatomy, kind.modality, why] += kind.items
     return [
-        Gap(anatomy=anatomy, modality=modality, items=items, why=why)
+        StaffingGap(anatomy=anatomy, modality=modality, items=items, why=why)
         for (anatomy, modality, why), items in sorted(counts.items())
     ]
 
 
-def left_for(user: User, rules: Policy) -> Nothing:
-    """Why a reader gets nothing: specialty, assignments, or what they have been shown.
+def why_queue_empty(user: User, rules: Policy) -> EmptyQueueReasons:
+    """Why a reviewer gets nothing: specialty, assignments, or what they have been shown.
 
     Items that they have reviewed, or gave back for good, are counted nowhere.
     """
-    own = _reader(user, _assignments())
-    done, told = _counts(_done(user)), _counts(_told(user))
+    own = _reviewer(user, _assignments())
+    done, told = _counts(_finished_by(user)), _counts(_disclosed_to(user))
     assigned = answered = 0
     fields: Counter[tuple[str, str]] = Counter()
-    for kind in kinds():
+    for kind in queued_groups():
         kept = kind.kept - done[*kind.columns, True]
         items = kind.items - done[*kind.columns, True] - done[*kind.columns, False]
         if not own.may_review(kind):
@@ -180,10 +190,10 @@ def left_for(user: User, rules: Policy) -> Nothing:
         else:
             answered += told[*kind.columns, True] + told[*kind.columns, False]
     counted = tuple((*field, items) for field, items in sorted(fields.items()) if items)
-    return Nothing(specialist=counted, assigned=assigned, told=answered)
+    return EmptyQueueReasons(specialist=counted, assigned=assigned, told=answered)
 
 
-def _done(user: User) -> QuerySet[Item]:
+def _finished_by(user: User) -> QuerySet[Item]:
     """Real items of the queue that somebody has reviewed, or gave back as not their field."""
     ended = Claim.objects.filter(user=user, version__number=F("version__item__version"))
     ended = ended.filter(
@@ -192,7 +202,7 @@ def _done(user: User) -> QuerySet[Item]:
     return _QUEUED.filter(pk__in=ended.values("version__item"))
 
 
-def _told(user: User) -> QuerySet[Item]:
+def _disclosed_to(user: User) -> QuerySet[Item]:
     """Real items of the queue that others of their case have told somebody who has not begun."""
     telling = Exposure.objects.filter(user=user, by__gold_defect="").exclude(item=F("by"))
     begun = Claim.objects.filter(user=user, version__number=F("version__item__version"))
@@ -207,16 +217,16 @@ def _counts(found: QuerySet[Item]) -> Counter[tuple[str, str, str, str, bool]]:
     return Counter({tuple(columns): items for *columns, items in counted})
 
 
-def rule_of(item: Item, version: int, rules: Policy) -> str:
+def specialist_rule_status(item: Item, version: int, rules: Policy) -> str:
     """How far the rule about specialists is met for an item, in words; empty where none holds."""
     if not rules.specialists or item.gold_defect:
         return ""
-    have = review_queries.specialists(version)
+    have = review_queries.specialist_review_count(version)
     field = f"{item.anatomy} or {item.modality}"
     told = f"{have} of {rules.specialists} reviews by a specialist for {field}"
-    if item.state != State.QUEUED or have >= rules.specialists:
+    if item.state != ReviewState.QUEUED or have >= rules.specialists:
         return told
-    one = Kind(
+    one = ItemGroup(
         source=item.source,
         task=item.task,
         anatomy=item.anatomy,
@@ -224,30 +234,32 @@ def rule_of(item: Item, version: int, rules: Policy) -> str:
         items=1,
         kept=1,
     )
-    able = [user.pseudonym for user in _readers() if user.covers(one) and user.may_review(one)]
+    able = [
+        user.pseudonym for user in _active_reviewers() if user.covers(one) and user.may_review(one)
+    ]
     waits = "; it waits for nothing else" if item.for_specialist else ""
     return f"{told}{waits}; enrolled: {', '.join(able) or 'NOBODY'}"
 
 
-def _missing(kind: Kind, people: Sequence[_Reader], rules: Policy) -> str:
+def _missing(kind: ItemGroup, people: Sequence[_Reviewer], rules: Policy) -> str:
     able = [user for user in people if user.may_review(kind)]
     special = sum(user.covers(kind) for user in able)
     if special < rules.specialists:
         if not special and any(user.covers(kind) for user in people):
             return "they are assigned to others than the specialists who are enrolled"
         return _too_few(special, "specialist", rules.specialists)
-    return _too_few(len(able), "reader", rules.reviews) if len(able) < rules.reviews else ""
+    return _too_few(len(able), "reviewer", rules.reviews) if len(able) < rules.reviews else ""
 
 
 def _too_few(there: int, who: str, wanted: int) -> str:
     return f"{counted(there, who) if there else f'no {who}'} for them, {wanted} needed"
 
 
-def _readers() -> list[_Reader]:
+def _active_reviewers() -> list[_Reviewer]:
     """Everybody who gets new items."""
     people = User.objects.filter(role=Role.REVIEWER, is_active=True, paused=False)
     assignments = _assignments()
-    return [_reader(user, assignments) for user in people.order_by("pseudonym")]
+    return [_reviewer(user, assignments) for user in people.order_by("pseudonym")]
 
 
 _Assigned = Sequence[tuple[bool, tuple[str, str, str, str], str, frozenset[str]]]
@@ -259,18 +271,20 @@ def _assignments() -> _Assigned:
             row.mode == "only",
             (row.source, row.task, row.anatomy, row.modality),
             row.specialty,
-            frozenset(readers),
+            frozenset(reviewers),
         )
-        for row, readers in in_force()
+        for row, reviewers in active_assignments()
     ]
 
 
-def _reader(user: User, assignments: _Assigned) -> _Reader:
-    return _Reader(
+def _reviewer(user: User, assignments: _Assigned) -> _Reviewer:
+    return _Reviewer(
         user.pseudonym,
-        fields_of(user.specialties),
+        coverage_of(user.specialties),
         [
-            Rule(only, scope, user.pseudonym in readers or specialty in user.specialties)
-            for only, scope, specialty, readers in assignments
+            AssignmentRule(
+                only, scope, user.pseudonym in reviewers or specialty in user.specialties
+            )
+            for only, scope, specialty, reviewers in assignments
         ],
     )

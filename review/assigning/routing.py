@@ -1,6 +1,6 @@
-"""Which items a reader may be handed, and in which order of parts: specialty and assignments.
+"""Which items a reviewer may be handed, and in which order of parts: specialty and assignments.
 
-All of it is conditions on the index of the queue, so that what is not for a reader is passed
+All of it is conditions on the index of the queue, so that what is not for a reviewer is passed
 without looking at it.
 """
 
@@ -9,24 +9,37 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from medrcube.review.assigning.specialties import NOTHING, Condition, condition, fields_of
+from medrcube.review.assigning.specialties import (
+    NOTHING,
+    SqlCondition,
+    coverage_condition,
+    coverage_of,
+)
 from medrcube.review.reviewing.policy import Policy
-from medrcube.review.reviewing.sql.cursor import rows
+from medrcube.review.reviewing.sql.cursor import fetch_all
 
-__all__ = ["EVERYTHING", "Part", "Route", "Rule", "may_review", "route_of", "rules_in_force"]
+__all__ = [
+    "EVERYTHING",
+    "AssignmentRule",
+    "QueuePart",
+    "Route",
+    "assignment_rules",
+    "may_review",
+    "route_of",
+]
 
-EVERYTHING = Condition("1 = 1")
+EVERYTHING = SqlCondition("1 = 1")
 _SCOPE = ("source", "task", "anatomy", "modality")
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """An assignment as it concerns one reader.
+class AssignmentRule:
+    """An assignment as it concerns one reviewer.
 
     Attributes:
-        only: whether nobody else is handed its items; otherwise its readers get them first.
+        only: whether nobody else is handed its items; otherwise its reviewers get them first.
         scope: source, task, anatomy and modality; blank for any.
-        mine: whether the reader is among its readers.
+        mine: whether the reviewer is among its reviewers.
     """
 
     only: bool
@@ -41,16 +54,16 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class QueuePart:
     """A part of the queue that is looked through in its order; kept: where only specialists may."""
 
     kept: bool
-    where: Condition
+    where: SqlCondition
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """How the queue looks to one reader.
+    """How the queue looks to one reviewer.
 
     Attributes:
         specialist: holds for items of their field.
@@ -58,14 +71,14 @@ class Route:
         parts: of the queue, in the order in which they are looked through.
     """
 
-    specialist: Condition
-    allowed: Condition
-    parts: tuple[Part, ...]
+    specialist: SqlCondition
+    allowed: SqlCondition
+    parts: tuple[QueuePart, ...]
 
 
-def rules_in_force(user: int, specialties: Collection[str]) -> list[Rule]:
+def assignment_rules(user: int, specialties: Collection[str]) -> list[AssignmentRule]:
     """Every assignment that has not ended, the oldest first."""
-    found = rows(
+    found = fetch_all(
         """
         SELECT a.mode, a.source, a.task, a.anatomy, a.modality, a.specialty, EXISTS (
             SELECT 1 FROM review_assignment_readers r
@@ -75,58 +88,59 @@ def rules_in_force(user: int, specialties: Collection[str]) -> list[Rule]:
         user,
     )
     return [
-        Rule(row[0] == "only", row[1:5], bool(row[6]) or row[5] in specialties) for row in found
+        AssignmentRule(row[0] == "only", row[1:5], bool(row[6]) or row[5] in specialties)
+        for row in found
     ]
 
 
-def may_review(kind: Sequence[str], assignments: Sequence[Rule]) -> bool:
-    """Whether assignments leave items of a kind to a reader."""
+def may_review(kind: Sequence[str], assignments: Sequence[AssignmentRule]) -> bool:
+    """Whether assignments leave items of a kind to a reviewer."""
     matching = [rule for rule in assignments if rule.only and rule.matches(kind)]
     return not matching or any(rule.mine for rule in matching)
 
 
 def route_of(user: int, specialties: Collection[str], rules: Policy) -> Route:
-    """The way of a reader through the queue, as specialties and assignments are now.
+    """The way of a reviewer through the queue, as specialties and assignments are now.
 
-    What waits for a specialist comes before all else to one; then what is assigned to the reader
+    What waits for a specialist comes before all else to one; then what is assigned to the reviewer
     first; what is assigned to others first comes last.
     """
-    specialist = condition(fields_of(specialties))
-    found = rules_in_force(user, specialties)
+    specialist = coverage_condition(coverage_of(specialties))
+    found = assignment_rules(user, specialties)
     allowed = _allowed(found)
     if rules.specialists == rules.reviews:
-        allowed = _both(allowed, specialist)
-    parts = [Part(kept=False, where=where) for where in _turns(found, allowed)]
+        allowed = _conjunction(allowed, specialist)
+    parts = [QueuePart(kept=False, where=where) for where in _in_order(found, allowed)]
     if rules.specialists:
-        kept = _both(allowed, specialist)
+        kept = _conjunction(allowed, specialist)
         if specialist != NOTHING:
-            parts.insert(0, Part(kept=True, where=kept))
+            parts.insert(0, QueuePart(kept=True, where=kept))
     else:
         # Empty, but for what was marked by a review that overlapped with a change of the rules.
-        parts.append(Part(kept=True, where=allowed))
+        parts.append(QueuePart(kept=True, where=allowed))
     return Route(specialist=specialist, allowed=allowed, parts=tuple(parts))
 
 
-def _allowed(found: Sequence[Rule]) -> Condition:
-    every = _any(rule for rule in found if rule.only)
+def _allowed(found: Sequence[AssignmentRule]) -> SqlCondition:
+    every = _any_rule(rule for rule in found if rule.only)
     if every == NOTHING:
         return EVERYTHING
-    mine = _any(rule for rule in found if rule.only and rule.mine)
-    return Condition(f"(NOT {every.sql} OR {mine.sql})", (*every.values, *mine.values))
+    mine = _any_rule(rule for rule in found if rule.only and rule.mine)
+    return SqlCondition(f"(NOT {every.sql} OR {mine.sql})", (*every.values, *mine.values))
 
 
-def _turns(found: Sequence[Rule], allowed: Condition) -> list[Condition]:
-    mine = _any(rule for rule in found if not rule.only and rule.mine)
-    others = _any(rule for rule in found if not rule.only and not rule.mine)
+def _in_order(found: Sequence[AssignmentRule], allowed: SqlCondition) -> list[SqlCondition]:
+    mine = _any_rule(rule for rule in found if not rule.only and rule.mine)
+    others = _any_rule(rule for rule in found if not rule.only and not rule.mine)
     turns = []
     if mine != NOTHING:
-        turns.append(_both(mine, allowed))
+        turns.append(_conjunction(mine, allowed))
     if others != NOTHING:
-        turns.append(_both(Condition(f"NOT {others.sql}", others.values), allowed))
+        turns.append(_conjunction(SqlCondition(f"NOT {others.sql}", others.values), allowed))
     return [*turns, allowed]
 
 
-def _any(rules: Iterable[Rule]) -> Condition:
+def _any_rule(rules: Iterable[AssignmentRule]) -> SqlCondition:
     parts, values = [], []
     for rule in rules:
         named = [(column, text) for column, text in zip(_SCOPE, rule.scope, strict=True) if text]
@@ -134,10 +148,10 @@ def _any(rules: Iterable[Rule]) -> Condition:
         values += [text for _, text in named]
     if not parts:
         return NOTHING
-    return Condition("(" + " OR ".join(f"({part})" for part in parts) + ")", (*values,))
+    return SqlCondition("(" + " OR ".join(f"({part})" for part in parts) + ")", (*values,))
 
 
-def _both(one: Condition, other: Condition) -> Condition:
+def _conjunction(one: SqlCondition, other: SqlCondition) -> SqlCondition:
     if EVERYTHING in (one, other):
         return other if one == EVERYTHING else one
-    return Condition(f"({one.sql} AND {other.sql})", (*one.values, *other.values))
+    return SqlCondition(f"({one.sql} AND {other.sql})", (*one.values, *other.values))

@@ -7,18 +7,20 @@ from datetime import datetime
 
 from django.db.models import Count, F, Q
 
-from medrcube.review.audit_trail.event_chain import Entry
+from medrcube.review.audit_trail.event_chain import NewEvent
 from medrcube.review.models import Item, ItemVersion
-from medrcube.review.reviewing.consensus import settle, take
+from medrcube.review.reviewing.consensus import apply_consensus, apply_transition
 from medrcube.review.reviewing.policy import Policy
 from medrcube.review.reviewing.sql.batches import batches
-from medrcube.review.reviewing.sql.cursor import run
-from medrcube.review.reviewing.state_machine import State, Step
+from medrcube.review.reviewing.sql.cursor import execute
+from medrcube.review.reviewing.state_machine import ReviewState, Transition
 
-__all__ = ["follow", "short_of_specialists"]
+__all__ = ["apply_specialist_rule", "short_of_specialists"]
 
 
-def follow(before: Policy, after: Policy, actor: str, now: datetime) -> list[Entry]:
+def apply_specialist_rule(
+    before: Policy, after: Policy, actor: str, now: datetime
+) -> list[NewEvent]:
     """Bring every item in line with a new rule, in the transaction that changed it.
 
     Accepted items, and those in adjudication, that now miss a specialist's review go back to the
@@ -27,24 +29,24 @@ def follow(before: Policy, after: Policy, actor: str, now: datetime) -> list[Ent
     """
     if before.specialists == after.specialists:
         return []
-    decided = (State.ACCEPTED, State.ADJUDICATION)
+    decided = (ReviewState.ACCEPTED, ReviewState.ADJUDICATION)
     entries = [
-        take(now, version.item, Step.SPECIALIST_WANTED, actor)
-        for version in _few(short_of_specialists(after, *decided))
+        apply_transition(now, version.item, Transition.SPECIALIST_WANTED, actor)
+        for version in _versions_in_batches(short_of_specialists(after, *decided))
     ]
     _mark(after)
     complete = ItemVersion.objects.filter(
         number=F("item__version"),
-        item__state=State.QUEUED,
+        item__state=ReviewState.QUEUED,
         item__gold_defect="",
         item__reviews__gte=after.reviews,
     )
-    for version in _few(complete.values_list("pk", flat=True)):
-        entries += settle(now, version.item, version.pk, after)
+    for version in _versions_in_batches(complete.values_list("pk", flat=True)):
+        entries += apply_consensus(now, version.item, version.pk, after)
     return entries
 
 
-def short_of_specialists(rules: Policy, *states: State) -> list[int]:
+def short_of_specialists(rules: Policy, *states: ReviewState) -> list[int]:
     """Current versions in these states with fewer reviews by specialists than the rules want."""
     if not rules.specialists:
         return []
@@ -60,7 +62,7 @@ def _mark(rules: Policy) -> None:
     if not rules.specialists:
         Item.objects.filter(for_specialist=True).update(for_specialist=False)
         return
-    run(
+    execute(
         """
         UPDATE review_item SET for_specialist = (
             SELECT count(*) FILTER (WHERE NOT c.specialist) >= %s
@@ -73,7 +75,7 @@ def _mark(rules: Policy) -> None:
     )
 
 
-def _few(versions: Iterable[int]) -> Iterator[ItemVersion]:
+def _versions_in_batches(versions: Iterable[int]) -> Iterator[ItemVersion]:
     for part in batches(list(versions)):
         rows = ItemVersion.objects.filter(pk__in=part)
         yield from rows.select_related("item").order_by("item_id")

@@ -1,4 +1,4 @@
-"""Fields in which readers are specialists: which anatomies and modalities each covers.
+"""Fields in which reviewers are specialists: which anatomies and modalities each covers.
 
 The vocabulary stands in ``specialties.toml``; every anatomy and modality of the taxonomy belongs to
 it, and a project may add names of its own (``models.Specialty``).
@@ -15,14 +15,22 @@ from typing import NamedTuple
 
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.models import Specialty
-from medrcube.review.nearest_name import nearest
+from medrcube.review.nearest_name import nearest_names
 from medrcube.taxonomy import Anatomy, Modality
 
-__all__ = ["NOTHING", "Condition", "Field", "check", "condition", "fields_of", "known"]
+__all__ = [
+    "NOTHING",
+    "SpecialtyCoverage",
+    "SqlCondition",
+    "all_specialties",
+    "check_specialties",
+    "coverage_condition",
+    "coverage_of",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
+class SpecialtyCoverage:
     """Items that a specialty covers; an empty set stands for every anatomy, or every modality."""
 
     name: str
@@ -36,46 +44,46 @@ class Field:
         )
 
 
-class Condition(NamedTuple):
+class SqlCondition(NamedTuple):
     """A condition on a row ``i`` of the items, and the values of its places."""
 
     sql: str
     values: tuple[object, ...] = ()
 
 
-NOTHING = Condition("1 = 0")
+NOTHING = SqlCondition("1 = 0")
 
 
-def known() -> dict[str, Field]:
+def all_specialties() -> dict[str, SpecialtyCoverage]:
     """Every specialty of this project by its name: the declared ones, then the project's own."""
-    return {**_declared(), **_own()}
+    return {**_shipped_specialties(), **_project_specialties()}
 
 
-def fields_of(names: Iterable[str]) -> list[Field]:
-    """The fields of a reader; a name that was removed since covers nothing."""
+def coverage_of(names: Iterable[str]) -> list[SpecialtyCoverage]:
+    """The fields of a reviewer; a name that was removed since covers nothing."""
     names = sorted(names)
-    declared = _declared()
-    every = declared if all(name in declared for name in names) else known()
+    declared = _shipped_specialties()
+    every = declared if all(name in declared for name in names) else all_specialties()
     return [every[name] for name in names if name in every]
 
 
-def check(names: Sequence[str]) -> list[str]:
+def check_specialties(names: Sequence[str]) -> list[str]:
     """The same names once each, in the order of the vocabulary.
 
     Raises:
         InvalidAnswerError: one is not in it.
     """
-    every = known()
+    every = all_specialties()
     unknown = sorted(set(names) - set(every))
     if unknown:
         raise InvalidAnswerError(
-            f"{unknown[0]!r} is no specialty{nearest(unknown[0], every)}; "
+            f"{unknown[0]!r} is no specialty{nearest_names(unknown[0], every)}; "
             f"expected one of {', '.join(every)}"
         )
     return [name for name in every if name in names]
 
 
-def condition(fields: Sequence[Field]) -> Condition:
+def coverage_condition(fields: Sequence[SpecialtyCoverage]) -> SqlCondition:
     """What holds for the items that one of these fields covers."""
     parts, values = [], []
     for field in fields:
@@ -89,14 +97,16 @@ def condition(fields: Sequence[Field]) -> Condition:
         values += [name for _, names in both for name in names]
     if not parts:
         return NOTHING
-    return Condition("(" + " OR ".join(f"({part or '1 = 1'})" for part in parts) + ")", (*values,))
+    return SqlCondition(
+        "(" + " OR ".join(f"({part or '1 = 1'})" for part in parts) + ")", (*values,)
+    )
 
 
 @cache
-def _declared() -> Mapping[str, Field]:
+def _shipped_specialties() -> Mapping[str, SpecialtyCoverage]:
     text = files("medrcube.review").joinpath("specialties.toml").read_text(encoding="utf-8")
     table = {
-        name: Field(
+        name: SpecialtyCoverage(
             name=name,
             anatomies=frozenset(Anatomy(part).value for part in row["anatomies"]),
             modalities=frozenset(Modality(kind).value for kind in row["modalities"]),
@@ -107,15 +117,21 @@ def _declared() -> Mapping[str, Field]:
     kinds = {kind.value: frozenset({kind.value}) for kind in Modality}
     none: frozenset[str] = frozenset()
     return {
-        **{name: Field(name=name, anatomies=own, modalities=none) for name, own in parts.items()},
-        **{name: Field(name=name, anatomies=none, modalities=own) for name, own in kinds.items()},
+        **{
+            name: SpecialtyCoverage(name=name, anatomies=own, modalities=none)
+            for name, own in parts.items()
+        },
+        **{
+            name: SpecialtyCoverage(name=name, anatomies=none, modalities=own)
+            for name, own in kinds.items()
+        },
         **table,
     }
 
 
-def _own() -> dict[str, Field]:
+def _project_specialties() -> dict[str, SpecialtyCoverage]:
     return {
-        row.name: Field(
+        row.name: SpecialtyCoverage(
             name=row.name,
             anatomies=frozenset(row.anatomies),
             modalities=frozenset(row.modalities),

@@ -20,13 +20,13 @@ from medrcube.review.errors import ReviewError
 from medrcube.review.models import Chain, Event
 from medrcube.review.reviewing.sql import review_queries
 
-START = "0" * 64
+GENESIS_SHA256 = "0" * 64
 SYSTEM = "system"
 _AT_ONCE = 5000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class NewEvent:
     """An event that is to be recorded."""
 
     actor: str
@@ -36,7 +36,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Head:
+class ChainHead:
     """The last event: its number and hash; number 0 where nothing has happened."""
 
     number: int
@@ -44,15 +44,15 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class ChainCheck:
     """Whether the chain holds; ``fault`` says where it first breaks, empty when it holds."""
 
     events: int
-    head: Head
+    head: ChainHead
     fault: str
 
 
-def record(now: datetime, *entries: Entry) -> None:
+def record_events(now: datetime, *entries: NewEvent) -> None:
     """Append events, at the end of the transaction that made them happen.
 
     Called last, because the lock on the head is held until the commit.
@@ -62,7 +62,7 @@ def record(now: datetime, *entries: Entry) -> None:
     """
     if not entries:
         return
-    top = review_queries.lock_chain()
+    top = review_queries.lock_chain_head()
     if top is None:
         raise ReviewError("the chain of events has no head; bring the tables up to date (migrate)")
     number, previous = top
@@ -72,42 +72,46 @@ def record(now: datetime, *entries: Entry) -> None:
         number += 1
         body = json.dumps(entry.body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         said = (number, at, entry.actor, entry.kind, entry.object, body, previous)
-        previous = link(*said)
+        previous = event_sha256(*said)
         events.append((*said, previous))
     review_queries.append_events(events)
-    review_queries.move_chain(number, previous)
+    review_queries.set_chain_head(number, previous)
 
 
-def link(*parts: object) -> str:
+def event_sha256(*parts: object) -> str:
     """Hash of one event: its number, time, actor, kind, object, body and predecessor."""
     return sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
 
 
-def head() -> Head:
+def chain_head() -> ChainHead:
     """The last event of the chain."""
     chain = Chain.objects.filter(pk=1).first()
-    return Head(number=chain.number, sha256=chain.sha256) if chain else Head(number=0, sha256=START)
+    return (
+        ChainHead(number=chain.number, sha256=chain.sha256)
+        if chain
+        else ChainHead(number=0, sha256=GENESIS_SHA256)
+    )
 
 
-def verify(expected: Head | None = None) -> Verdict:
+def verify_chain(expected: ChainHead | None = None) -> ChainCheck:
     """Walk the whole chain; with ``expected``, also look for a head that was noted earlier.
 
     An event that is missing, out of place or changed breaks the chain there. A chain that was
     cut and written anew is whole in itself; only a head noted elsewhere shows it. Others may go
     on writing meanwhile: no lock is held.
     """
-    number, previous = 0, START
-    noted = START if expected is None or expected.number == 0 else ""
+    number, previous = 0, GENESIS_SHA256
+    noted = GENESIS_SHA256 if expected is None or expected.number == 0 else ""
     while True:
         part = list(_events(number))
         for event in part:
-            fault = _fault(event, number + 1, previous)
+            fault = _event_fault(event, number + 1, previous)
             if fault:
-                return Verdict(events=number, head=head(), fault=fault)
+                return ChainCheck(events=number, head=chain_head(), fault=fault)
             number, previous = number + 1, event.sha256
             if expected and number == expected.number:
                 noted = previous
-        last = head()  # read after the events, so it can only be ahead of them
+        last = chain_head()  # read after the events, so it can only be ahead of them
         if not part or number >= last.number:
             break
     fault = ""
@@ -115,19 +119,19 @@ def verify(expected: Head | None = None) -> Verdict:
         fault = f"the chain ends at event {number}, its head says {last.number}"
     elif expected and noted != expected.sha256:
         fault = f"event {expected.number} is not the one that was noted earlier"
-    return Verdict(events=number, head=last, fault=fault)
+    return ChainCheck(events=number, head=last, fault=fault)
 
 
 def _events(after: int) -> QuerySet[Event]:
     return Event.objects.filter(number__gt=after).order_by("number")[:_AT_ONCE]
 
 
-def _fault(event: Event, number: int, previous: str) -> str:
+def _event_fault(event: Event, number: int, previous: str) -> str:
     if event.number != number:
         return f"event {number} is missing"
     if event.previous_sha256 != previous:
         return f"event {number} does not follow the one before it"
-    digest = link(
+    digest = event_sha256(
         number, event.at, event.actor, event.kind, event.object, event.body, event.previous_sha256
     )
     return "" if digest == event.sha256 else f"event {number} was changed"

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from medrcube.review.audit_trail import event_chain
-from medrcube.review.audit_trail.event_chain import Head, Verdict
+from medrcube.review.audit_trail.event_chain import ChainCheck, ChainHead
 from medrcube.review.models import (
     Adjudication,
     BlindAnswer,
@@ -27,15 +27,15 @@ from medrcube.review.models import (
 from medrcube.review.reviewing.decisions import content_sha256
 from medrcube.review.reviewing.questionnaire import Decision
 from medrcube.review.reviewing.sql.batches import batches
-from medrcube.review.reviewing.sql.cursor import one_moment
-from medrcube.review.reviewing.state_machine import State, Step
+from medrcube.review.reviewing.sql.cursor import read_snapshot
+from medrcube.review.reviewing.state_machine import ReviewState, Transition
 
 _IMPORTED, _GOLD = "item.imported", "gold.made"
-_NEW_VERSION = f"item.{Step.NEW_VERSION.value}"
+_NEW_VERSION = f"item.{Transition.NEW_VERSION.value}"
 _RULINGS = {
-    f"item.{Step.ADJUDICATOR_ACCEPTS.value}": Decision.ACCEPT,
-    f"item.{Step.ADJUDICATOR_REJECTS.value}": Decision.REJECT,
-    f"item.{Step.ADJUDICATOR_SENDS_BACK.value}": Decision.REVISE,
+    f"item.{Transition.ADJUDICATOR_ACCEPTS.value}": Decision.ACCEPT,
+    f"item.{Transition.ADJUDICATOR_REJECTS.value}": Decision.REJECT,
+    f"item.{Transition.ADJUDICATOR_SENDS_BACK.value}": Decision.REVISE,
 }
 _ASKED = ("question", "options", "key", "picture__sha256")
 _ANSWERED = ("option", "confidence", "needs_image", "image_adequate", "milliseconds")
@@ -45,22 +45,22 @@ _PROPOSED = ("question", "options", "key", "flaws")
 _REVIEWED = ("decision", "checklist", "verdicts", "comment", "seconds")
 
 
-def verify(expected: Head | None = None) -> Verdict:
-    """Walk the chain, see ``audit.verify``, and then hold every item against it.
+def verify_trail(expected: ChainHead | None = None) -> ChainCheck:
+    """Walk the chain, see ``audit.verify_chain``, and then hold every item against it.
 
     All is read as it is at one moment, and nobody has to wait.
     """
-    with one_moment():
-        return verify_now(expected)
+    with read_snapshot():
+        return verify_in_snapshot(expected)
 
 
-def verify_now(expected: Head | None = None) -> Verdict:
+def verify_in_snapshot(expected: ChainHead | None = None) -> ChainCheck:
     """The same, where the caller has a moment open already."""
-    found = event_chain.verify(expected)
+    found = event_chain.verify_chain(expected)
     return found if found.fault else replace(found, fault=next(_differences(), ""))
 
 
-class _Fact(NamedTuple):
+class _Act(NamedTuple):
     """Something that a person did to a version; ``said`` is its content as JSON."""
 
     what: str
@@ -70,15 +70,15 @@ class _Fact(NamedTuple):
 
 
 @dataclass(slots=True, kw_only=True)
-class _Story:
+class _ItemHistory:
     """An item, as the trail or as the tables tell it."""
 
     state: str = ""
     version: int = 0
     wordings: dict[int, str] = field(default_factory=dict)
-    facts: Counter[_Fact] = field(default_factory=Counter)
+    facts: Counter[_Act] = field(default_factory=Counter)
 
-    def add(self, fact: _Fact) -> None:
+    def add(self, fact: _Act) -> None:
         """Take a fact in; a review may be made and taken back more than once.
 
         An answer is given once: whoever gets an item again brings it along.
@@ -89,16 +89,16 @@ class _Story:
 def _differences() -> Iterator[str]:
     names = list(Item.objects.order_by("pk").values_list("pk", flat=True))
     for part in batches(names):
-        told, stored = _told(part), _stored(part)
+        told, stored = _trail_histories(part), _table_histories(part)
         for name in part:
-            for difference in _between(told[name], stored[name]):
+            for difference in _compare(told[name], stored[name]):
                 yield f"item {name}: {difference}"
     begun = Event.objects.filter(kind__in=(_IMPORTED, _GOLD)).values("object").distinct().count()
     if begun > len(names):
         yield f"{begun - len(names)} items that the trail knows are in the table no more"
 
 
-def _between(told: _Story, stored: _Story) -> Iterator[str]:
+def _compare(told: _ItemHistory, stored: _ItemHistory) -> Iterator[str]:
     if not told.version:
         yield "the trail does not know it"
         return
@@ -115,72 +115,72 @@ def _between(told: _Story, stored: _Story) -> Iterator[str]:
         yield f"the {fact.what} of version {fact.version} by {fact.who} is in the table no more"
 
 
-def _told(names: Sequence[str]) -> dict[str, _Story]:
-    stories = {name: _Story() for name in names}
+def _trail_histories(names: Sequence[str]) -> dict[str, _ItemHistory]:
+    stories = {name: _ItemHistory() for name in names}
     found = Event.objects.filter(object__in=[f"item:{name}" for name in names]).order_by("number")
     for about, kind, who, body in found.values_list("object", "kind", "actor", "body"):
-        _tell(stories[about.partition(":")[2]], kind, who, json.loads(body))
+        _replay_event(stories[about.partition(":")[2]], kind, who, json.loads(body))
     return stories
 
 
-def _tell(story: _Story, kind: str, who: str, body: dict[str, Any]) -> None:
+def _replay_event(story: _ItemHistory, kind: str, who: str, body: dict[str, Any]) -> None:
     if kind == _GOLD:  # its body names the version that was copied
-        story.state, story.version = State.QUEUED.value, 1
+        story.state, story.version = ReviewState.QUEUED.value, 1
     elif "to" in body:
         story.state = body["to"]
         story.version = body["version"] + (kind == _NEW_VERSION)
     if "content_sha256" in body:
         story.wordings[story.version] = body["content_sha256"]
     if kind == "blind.answered":
-        fact = _fact("answer", body["version"], who, {name: body[name] for name in _ANSWERED})
+        fact = _act("answer", body["version"], who, {name: body[name] for name in _ANSWERED})
         if not body.get("blinded", True):
-            story.add(_fact(_NOT_BLIND, body["version"], who, {}))
+            story.add(_act(_NOT_BLIND, body["version"], who, {}))
     elif kind == "blind.flagged":
-        fact = _fact(_NOT_BLIND, body["version"], body["reader"], {})
+        fact = _act(_NOT_BLIND, body["version"], body["reader"], {})
     elif kind == "review.submitted":
         fact = _review(body, who)
         story.facts.update(_proposals(body, who))
     elif kind == "review.voided":
-        fact = _fact("void review", body["version"], body["reader"], {})
+        fact = _act("void review", body["version"], body["reader"], {})
     elif kind in _RULINGS:
         said = {"outcome": _RULINGS[kind].value, "rationale": body["rationale"]}
-        fact = _fact("adjudication", body["version"], who, said)
+        fact = _act("adjudication", body["version"], who, said)
     else:
         return
     story.add(fact)
 
 
-def _review(body: dict[str, Any], who: str) -> _Fact:
+def _review(body: dict[str, Any], who: str) -> _Act:
     said = {name: body[name] for name in _REVIEWED}
     said["specialist"] = body.get("specialist", False)
     reasons = [(code, option) for code, option in body["reasons"]]
-    return _fact("review", body["version"], who, {**said, "reasons": _sorted(reasons)})
+    return _act("review", body["version"], who, {**said, "reasons": _sorted(reasons)})
 
 
-def _proposals(body: dict[str, Any], who: str) -> list[_Fact]:
+def _proposals(body: dict[str, Any], who: str) -> list[_Act]:
     """The wording that came with a review, if there was one."""
     said = body.get("proposal")
-    return [] if said is None else [_fact("proposal", body["version"], who, said)]
+    return [] if said is None else [_act("proposal", body["version"], who, said)]
 
 
-def _stored(names: Sequence[str]) -> dict[str, _Story]:
+def _table_histories(names: Sequence[str]) -> dict[str, _ItemHistory]:
     rows = Item.objects.filter(pk__in=names).values_list("pk", "state", "version")
-    stories = {name: _Story(state=state, version=version) for name, state, version in rows}
+    stories = {name: _ItemHistory(state=state, version=version) for name, state, version in rows}
     versions = ItemVersion.objects.filter(item__in=names)
     for name, number, *asked in versions.values_list("item_id", "number", *_ASKED):
         stories[name].wordings[number] = content_sha256(*asked)
-    for name, fact in _rows(names):
+    for name, fact in _table_acts(names):
         stories[name].add(fact)
     return stories
 
 
-def _rows(names: Sequence[str]) -> Iterator[tuple[str, _Fact]]:
+def _table_acts(names: Sequence[str]) -> Iterator[tuple[str, _Act]]:
     of = ("claim__version__item", "claim__version__number", "claim__user__pseudonym")
     answers = BlindAnswer.objects.filter(claim__version__item__in=names)
     for name, number, who, blinded, *said in answers.values_list(*of, "claim__blinded", *_ANSWERED):
-        yield name, _fact("answer", number, who, dict(zip(_ANSWERED, said, strict=True)))
+        yield name, _act("answer", number, who, dict(zip(_ANSWERED, said, strict=True)))
         if not blinded:
-            yield name, _fact(_NOT_BLIND, number, who, {})
+            yield name, _act(_NOT_BLIND, number, who, {})
     for review in (
         Review.objects.filter(claim__version__item__in=names)
         .select_related("claim__version", "claim__user")
@@ -191,23 +191,23 @@ def _rows(names: Sequence[str]) -> Iterator[tuple[str, _Fact]]:
         said = {column: getattr(review, column) for column in _REVIEWED}
         said["specialist"] = claim.specialist
         reasons = _sorted([(reason.code, reason.option) for reason in review.reasons.all()])
-        yield claim.version.item_id, _fact("review", number, who, {**said, "reasons": reasons})
+        yield claim.version.item_id, _act("review", number, who, {**said, "reasons": reasons})
         if claim.released_at is not None:
-            yield claim.version.item_id, _fact("void review", number, who, {})
+            yield claim.version.item_id, _act("void review", number, who, {})
     proposals = Proposal.objects.filter(review__claim__version__item__in=names)
     whose = (f"review__{path}" for path in of)
     for name, number, who, *said in proposals.values_list(*whose, *_PROPOSED):
-        yield name, _fact("proposal", number, who, dict(zip(_PROPOSED, said, strict=True)))
+        yield name, _act("proposal", number, who, dict(zip(_PROPOSED, said, strict=True)))
     for row in Adjudication.objects.filter(version__item__in=names).values_list(
         "version__item", "version__number", "adjudicator__pseudonym", "outcome", "rationale"
     ):
         name, number, who, outcome, rationale = row
         said = {"outcome": outcome, "rationale": rationale}
-        yield name, _fact("adjudication", number, who, said)
+        yield name, _act("adjudication", number, who, said)
 
 
-def _fact(what: str, version: int, who: str, said: dict[str, Any]) -> _Fact:
-    return _Fact(what, version, who, json.dumps(said, sort_keys=True, ensure_ascii=False))
+def _act(what: str, version: int, who: str, said: dict[str, Any]) -> _Act:
+    return _Act(what, version, who, json.dumps(said, sort_keys=True, ensure_ascii=False))
 
 
 def _sorted(reasons: list[tuple[str, int | None]]) -> list[tuple[str, int | None]]:

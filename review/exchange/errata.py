@@ -6,21 +6,26 @@ import json
 
 from medrcube.evaluate.dataset import Benchmark
 from medrcube.release_format.errata import LONGEST_WHY, Erratum
-from medrcube.review.exchange.released_items import versions_of
+from medrcube.review.exchange.released_items import queue_versions
 from medrcube.review.models import Event, User
-from medrcube.review.reviewing.sql.cursor import one_moment
-from medrcube.review.reviewing.state_machine import State, Step
+from medrcube.review.reviewing.sql.cursor import read_snapshot
+from medrcube.review.reviewing.state_machine import ReviewState, Transition
 
 __all__ = ["errata_of"]
 
 _WHY = {
-    State.WITHDRAWN: "Withdrawn in review: the item has a defect.",
-    State.QUARANTINED: "In quarantine since its release.",
-    State.REJECTED: "Rejected in review since its release.",
+    ReviewState.WITHDRAWN: "Withdrawn in review: the item has a defect.",
+    ReviewState.QUARANTINED: "In quarantine since its release.",
+    ReviewState.REJECTED: "Rejected in review since its release.",
 }
 _KINDS = tuple(
     f"item.{step.value}"
-    for step in (Step.DEFECT_FOUND, Step.DANGER_SEEN, Step.MANAGER_REJECTS, Step.REVIEWERS_REJECT)
+    for step in (
+        Transition.DEFECT_FOUND,
+        Transition.DANGER_SEEN,
+        Transition.MANAGER_REJECTS,
+        Transition.REVIEWERS_REJECT,
+    )
 )
 
 
@@ -33,8 +38,8 @@ def errata_of(benchmark: Benchmark, *, notes: bool = False) -> list[Erratum]:
             somebody has to read it before it is published.
     """
     rows = []
-    with one_moment():
-        for name, version in versions_of(benchmark.standing).items():
+    with read_snapshot():
+        for name, version in queue_versions(benchmark.standing).items():
             item = version.item
             if item.state not in _WHY or item.version != version.number:
                 continue
@@ -50,7 +55,7 @@ def errata_of(benchmark: Benchmark, *, notes: bool = False) -> list[Erratum]:
                     id=name_there,
                     by=_role(event),
                     on=str(event.at)[:10] if event else "",
-                    why=(_note(event) if notes else "") or _WHY[State(item.state)],
+                    why=(_note(event) if notes else "") or _WHY[ReviewState(item.state)],
                 )
             )
     return sorted(rows, key=lambda row: row.name)
@@ -63,7 +68,7 @@ def _role(event: Event | None) -> str:
 
 
 def _note(event: Event | None) -> str:
-    if event is None or event.kind != f"item.{Step.DEFECT_FOUND.value}":
+    if event is None or event.kind != f"item.{Transition.DEFECT_FOUND.value}":
         return ""
     words = "".join(c if c.isprintable() else " " for c in str(json.loads(event.body)["note"]))
     return " ".join(words.split())[:LONGEST_WHY]

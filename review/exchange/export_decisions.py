@@ -34,23 +34,23 @@ from medrcube.review.models import (
     Review,
     ReviewReason,
 )
-from medrcube.review.quality.agreement_gate import Agreement, by_stratum
+from medrcube.review.quality.agreement_gate import StratumAgreement, agreement_by_stratum
 from medrcube.review.reviewing.policy import current_policy
 from medrcube.review.reviewing.questionnaire import Reason
 from medrcube.review.reviewing.sql.batches import batches
-from medrcube.review.reviewing.sql.cursor import one_moment
-from medrcube.review.reviewing.state_machine import State
+from medrcube.review.reviewing.sql.cursor import read_snapshot
+from medrcube.review.reviewing.state_machine import ReviewState
 
 Kind = Literal["csv", "jsonl"]
 Row = dict[str, Any]
 
 _RUNS_AS_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 _AT_ONCE = 2000
-_DEAD = (State.QUARANTINED, State.REJECTED, State.WITHDRAWN)
+_DEAD = (ReviewState.QUARANTINED, ReviewState.REJECTED, ReviewState.WITHDRAWN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FlowBack:
+class VerdictSummary:
     """What went back into the workspace.
 
     Attributes:
@@ -65,7 +65,7 @@ class FlowBack:
     accepted: int
     states: Mapping[str, int]
     strata: Mapping[str, int]
-    head: event_chain.Head
+    head: event_chain.ChainHead
 
 
 def export_decisions(out: Path, kind: Kind) -> dict[str, int]:
@@ -77,7 +77,7 @@ def export_decisions(out: Path, kind: Kind) -> dict[str, int]:
     Raises:
         WorkspaceError: the folder cannot be written.
     """
-    with one_moment():
+    with read_snapshot():
         tables = {name: list(_rows(name)) for name in _FIELDS}
     private_folder(out)
     for name, rows in tables.items():
@@ -86,7 +86,7 @@ def export_decisions(out: Path, kind: Kind) -> dict[str, int]:
     return {f"{name}.{kind}": len(rows) for name, rows in tables.items()}
 
 
-def flow_back(workspace: Path) -> FlowBack:
+def write_verdicts(workspace: Path) -> VerdictSummary:
     """Write what a release reads: the verdict on every item, and a summary that seals it.
 
     Raises:
@@ -94,15 +94,15 @@ def flow_back(workspace: Path) -> FlowBack:
             verdict can be trusted.
         WorkspaceError: the workspace cannot be written.
     """
-    with one_moment():
-        head = event_chain.head()
+    with read_snapshot():
+        head = event_chain.chain_head()
         rows = [*_verdicts()]
         held = _held_samples()
-        everything, parts = by_stratum()
+        everything, parts = agreement_by_stratum()
         project = Project.objects.earliest("pk")
         policy = current_policy().to_json()
-        fault = replay.verify_now(head).fault
-        short = specialist_rule.short_of_specialists(current_policy(), State.ACCEPTED)
+        fault = replay.verify_in_snapshot(head).fault
+        short = specialist_rule.short_of_specialists(current_policy(), ReviewState.ACCEPTED)
     if fault:
         raise ReviewError(
             f"the record is broken: {fault}; nothing was written. Compare it with a back-up, and "
@@ -135,15 +135,15 @@ def flow_back(workspace: Path) -> FlowBack:
             },
         },
         "agreement": {
-            "all": _agreement(everything),
-            "strata": [_agreement(found) for found in parts],
+            "all": _agreement_row(everything),
+            "strata": [_agreement_row(found) for found in parts],
         },
     }
     write_text(workspace / VERDICTS, data, mode=PRIVATE)
     # Last: as long as it names another digest, a release refuses both.
     text = json.dumps(summary, indent=2, ensure_ascii=False) + "\n"
     write_text(workspace / SUMMARY, text, mode=PRIVATE)
-    return FlowBack(
+    return VerdictSummary(
         items=len(rows),
         accepted=sum(states[state] for state in LET_THROUGH),
         states=dict(sorted(states.items())),
@@ -152,7 +152,7 @@ def flow_back(workspace: Path) -> FlowBack:
     )
 
 
-def cell(value: object) -> object:
+def spreadsheet_safe(value: object) -> object:
     """A value as a spreadsheet may hold it: text that it would run as a formula is quoted."""
     if isinstance(value, str) and value.startswith(_RUNS_AS_FORMULA):
         return f"'{value}"
@@ -169,11 +169,11 @@ def _as_csv(rows: Iterable[Row], columns: Sequence[str]) -> str:
     writer.writerow(columns)
     for row in rows:
         values = (row[column] for column in columns)
-        writer.writerow([cell(_flat(value)) for value in values])
+        writer.writerow([spreadsheet_safe(_csv_value(value)) for value in values])
     return text.getvalue()
 
 
-def _flat(value: Any) -> Any:
+def _csv_value(value: Any) -> Any:
     if isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=False, sort_keys=True)
     if isinstance(value, bool):
@@ -188,10 +188,10 @@ _OF_VERSION = {
     "stratum": "version__item__stratum",
     "gold_defect": "version__item__gold_defect",
 }
-_READER = {"claim": "claim_id", "reader": "claim__user__pseudonym"}
+_REVIEWER = {"claim": "claim_id", "reader": "claim__user__pseudonym"}
 _FIELDS: dict[str, dict[str, str]] = {
     "reviews": {
-        **_READER,
+        **_REVIEWER,
         **{name: f"claim__{path}" for name, path in _OF_VERSION.items()},
         "void_because": "claim__outcome",
         "blinded": "claim__blinded",
@@ -207,7 +207,7 @@ _FIELDS: dict[str, dict[str, str]] = {
         "submitted_at": "submitted_at",
     },
     "blind_answers": {
-        **_READER,
+        **_REVIEWER,
         **{name: f"claim__{path}" for name, path in _OF_VERSION.items()},
         "blinded": "claim__blinded",
         "answer": "option",
@@ -274,7 +274,7 @@ def _verdicts() -> Iterator[Row]:
         .order_by("number")
         .values_list("item_id", "provenance__fingerprint")
     )
-    readers = _readers()
+    reviewers = _reviewers_and_adjudicators()
     versions = ItemVersion.objects.filter(number=F("item__version"), item__gold_defect="")
     for version in versions.select_related("item").order_by("item_id").iterator(_AT_ONCE):
         item = version.item
@@ -291,11 +291,11 @@ def _verdicts() -> Iterator[Row]:
             "content_sha256": version.content_sha256,
             "fingerprint": imported.get(item.pk) or "",
             "reviews": item.reviews,
-            "readers": len(readers.get(version.pk, ())),
+            "readers": len(reviewers.get(version.pk, ())),
         }
 
 
-def _readers() -> dict[int, set[int]]:
+def _reviewers_and_adjudicators() -> dict[int, set[int]]:
     """Version -> those who reviewed or adjudicated it."""
     found: dict[int, set[int]] = {}
     reviewed = Review.objects.filter(claim__released_at=None)
@@ -327,7 +327,7 @@ def _held_samples() -> list[str]:
     return sorted(sample for sample in samples if sample)
 
 
-def _agreement(found: Agreement) -> Row:
+def _agreement_row(found: StratumAgreement) -> Row:
     return {
         "stratum": found.stratum,
         "readers": len(found.raters),

@@ -20,16 +20,16 @@ from medrcube.files.atomic import sha256_of
 from medrcube.review.audit_trail import event_chain, replay
 from medrcube.review.errors import ReviewError
 from medrcube.review.models import AgreementSnapshot, ItemVersion, Release, ReleaseItem
-from medrcube.review.quality.agreement_gate import by_stratum
-from medrcube.review.reviewing.decisions import freeze, refuse_old
+from medrcube.review.quality.agreement_gate import agreement_by_stratum
+from medrcube.review.reviewing.decisions import record_release, refuse_outdated
 from medrcube.review.reviewing.sql.batches import batches
-from medrcube.review.reviewing.state_machine import State
+from medrcube.review.reviewing.state_machine import ReviewState
 
 _AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Frozen:
+class FrozenRelease:
     """A release that is on record.
 
     Attributes:
@@ -45,8 +45,8 @@ class Frozen:
     known: bool
 
 
-def freeze_release(tree: Path) -> Frozen:
-    """Record which versions a release holds, and the agreement of its readers; once.
+def freeze_release(tree: Path) -> FrozenRelease:
+    """Record which versions a release holds, and the agreement of its reviewers; once.
 
     Raises:
         ReleaseError: the folder is no release, or a file of it was changed.
@@ -54,7 +54,7 @@ def freeze_release(tree: Path) -> Frozen:
         ConflictError: an item was edited, or another release has that name.
         IllegalStepError: an item was taken back since, such as into quarantine.
     """
-    manifest = _checked(tree)
+    manifest = _verified_sums(tree)
     told = json.loads((tree / "audit.json").read_text(encoding="utf-8"))
     name, summary = str(told.get("release", "")), told.get("review") or {}
     frame = pd.read_parquet(tree / "items.parquet")
@@ -64,34 +64,36 @@ def freeze_release(tree: Path) -> Frozen:
         for item, version in zip(items, frame.get("version", ()), strict=True)
         if item.state in LET_THROUGH
     }
-    result = Frozen(name=name, items=len(taken), unreviewed=len(items) - len(taken), known=False)
+    result = FrozenRelease(
+        name=name, items=len(taken), unreviewed=len(items) - len(taken), known=False
+    )
     before = Release.objects.filter(name=name, manifest_sha256=manifest).exists()
     if before:
         return replace(result, known=True)
     _check_head(tree, summary.get("head"))
     versions = _versions(taken)
     with transaction.atomic():
-        fresh = [row.pk for row in versions if row.item.state != State.RELEASED]
-        release = freeze(name, fresh, manifest)
-        again = [row for row in versions if row.item.state == State.RELEASED]
+        fresh = [row.pk for row in versions if row.item.state != ReviewState.RELEASED]
+        release = record_release(name, fresh, manifest)
+        again = [row for row in versions if row.item.state == ReviewState.RELEASED]
         for row in again:
-            refuse_old(row)
+            refuse_outdated(row)
         ReleaseItem.objects.bulk_create(
             [ReleaseItem(release=release, version=row) for row in again], batch_size=_AT_ONCE
         )
-        AgreementSnapshot.objects.bulk_create(_agreement(release), batch_size=_AT_ONCE)
+        AgreementSnapshot.objects.bulk_create(_agreement_rows(release), batch_size=_AT_ONCE)
         body = {"manifest_sha256": manifest, "items": len(versions), "again": len(again)}
-        entry = event_chain.Entry(
+        entry = event_chain.NewEvent(
             actor=event_chain.SYSTEM,
             kind="release.frozen",
             object=f"release:{name}"[:96],
             body=body,
         )
-        event_chain.record(timezone.now(), entry)
+        event_chain.record_events(timezone.now(), entry)
     return result
 
 
-def _checked(tree: Path) -> str:
+def _verified_sums(tree: Path) -> str:
     """Digest of the list of sums, once every file in the lists was found as they say."""
     try:
         _check_sums(tree, SUMS)
@@ -116,8 +118,8 @@ def _check_sums(tree: Path, sums: str) -> None:
 def _check_head(tree: Path, told: dict[str, Any] | None) -> None:
     if not told:
         raise ReviewError(f"{tree}: holds no reviewed item, so there is nothing to record")
-    expected = event_chain.Head(number=int(told["number"]), sha256=str(told["sha256"]))
-    fault = replay.verify(expected).fault
+    expected = event_chain.ChainHead(number=int(told["number"]), sha256=str(told["sha256"]))
+    fault = replay.verify_trail(expected).fault
     if fault:
         raise ReviewError(f"{tree}: was not made from this queue as it is now: {fault}")
 
@@ -140,8 +142,8 @@ def _versions(taken: dict[str, tuple[Built, int]]) -> list[ItemVersion]:
     return found
 
 
-def _agreement(release: Release) -> list[AgreementSnapshot]:
-    everything, strata = by_stratum()
+def _agreement_rows(release: Release) -> list[AgreementSnapshot]:
+    everything, strata = agreement_by_stratum()
     return [
         AgreementSnapshot(
             release=release,

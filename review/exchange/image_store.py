@@ -40,7 +40,7 @@ _COLOURS = {"L": "L", "RGB": "RGB", "1": "L", "P": "RGB"}
 """Mode of a picture as it was read -> as it is stored."""
 
 
-def store(picture: Path | bytes) -> Asset:
+def store_image(picture: Path | bytes) -> Asset:
     """Take in a PNG, JPEG or WebP picture; the same pixels twice give the same row.
 
     Args:
@@ -51,11 +51,11 @@ def store(picture: Path | bytes) -> Asset:
         ReviewError: it is no such picture, larger than ``MOST_BYTES`` or ``MOST_PIXELS``, in
             colours that cannot be kept (16 bits, CMYK, see-through), or moving.
     """
-    data = _bytes_of(picture)
-    pixels = _decoded(data, picture.name if isinstance(picture, Path) else "picture")
-    encoded = encode(pixels)
+    data = _read_bytes(picture)
+    pixels = _decode(data, picture.name if isinstance(picture, Path) else "picture")
+    encoded = encode_png(pixels)
     digest = sha256(encoded).hexdigest()
-    _write(path_of(digest), encoded)
+    _write(image_path(digest), encoded)
     height, width = pixels.shape[:2]
     row, _ = Asset.objects.get_or_create(
         sha256=digest,
@@ -64,7 +64,7 @@ def store(picture: Path | bytes) -> Asset:
     return row
 
 
-def path_of(digest: str) -> Path:
+def image_path(digest: str) -> Path:
     """Where a picture lies; follows from its digest and from nothing else.
 
     Raises:
@@ -75,13 +75,13 @@ def path_of(digest: str) -> Path:
     return Path(settings.FOLDER) / "assets" / digest[:2] / f"{digest}.png"
 
 
-def load(asset: Asset) -> bytes:
+def load_image(asset: Asset) -> bytes:
     """The stored PNG.
 
     Raises:
         ReviewError: it is missing, was changed, or lies elsewhere by way of a link.
     """
-    path = path_of(asset.sha256)
+    path = image_path(asset.sha256)
     root = os.path.realpath(path.parents[1])
     real = os.path.realpath(path)
     wanted = os.path.join(root, *path.parts[-2:])  # noqa: PTH118  (compared as text)
@@ -98,7 +98,7 @@ def load(asset: Asset) -> bytes:
     return data
 
 
-def encode(pixels: NDArray[np.uint8]) -> bytes:
+def encode_png(pixels: NDArray[np.uint8]) -> bytes:
     """PNG bytes of ``(rows, columns)`` or ``(rows, columns, 3)``; pixel chunks only."""
     buffer = io.BytesIO()
     # A fresh image has no profile, no resolution and no text to pass on.
@@ -106,7 +106,7 @@ def encode(pixels: NDArray[np.uint8]) -> bytes:
     return buffer.getvalue()
 
 
-def _bytes_of(picture: Path | bytes) -> bytes:
+def _read_bytes(picture: Path | bytes) -> bytes:
     if isinstance(picture, bytes):
         data = picture
     else:
@@ -117,10 +117,10 @@ def _bytes_of(picture: Path | bytes) -> bytes:
     return data
 
 
-def _decoded(data: bytes, name: str) -> NDArray[np.uint8]:
+def _decode(data: bytes, name: str) -> NDArray[np.uint8]:
     try:
         opened = Image.open(io.BytesIO(data), formats=KINDS)
-        _check(opened, data, name)
+        _check_header(opened, data, name)
         opened.load()
     except _UNREADABLE as error:
         raise ReviewError(f"{name}: not a readable PNG, JPEG or WebP picture ({error})") from error
@@ -133,7 +133,7 @@ def _decoded(data: bytes, name: str) -> NDArray[np.uint8]:
     return np.asarray(image if image.mode == mode else image.convert(mode))
 
 
-def _check(image: Image.Image, data: bytes, name: str) -> None:
+def _check_header(image: Image.Image, data: bytes, name: str) -> None:
     """What can be refused before a pixel is decoded."""
     if image.width * image.height > MOST_PIXELS:
         raise ReviewError(f"{name}: {image.width} x {image.height}, at most {MOST_PIXELS} pixels")

@@ -16,13 +16,13 @@ from medrcube.build.stages.samples import Sample
 from medrcube.review.errors import ReviewError
 from medrcube.review.exchange import image_store
 from medrcube.review.exchange.item_requirements import printable
-from medrcube.review.exchange.workspace_items import Incoming
+from medrcube.review.exchange.workspace_items import IncomingItem
 
-__all__ = ["Gallery", "Pictured", "Stored", "same_pixels"]
+__all__ = ["ImageTransfer", "ItemWithImages", "StoredImage", "same_pixels"]
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredImage:
     """A picture in the store.
 
     Attributes:
@@ -35,27 +35,27 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pictured:
+class ItemWithImages:
     """An item with its pictures in the store."""
 
-    row: Incoming
-    picture: Stored
-    overlay: Stored | None
+    row: IncomingItem
+    picture: StoredImage
+    overlay: StoredImage | None
 
 
-class Gallery:
+class ImageTransfer:
     """Takes pictures in, each once."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._stored: dict[str, Stored] = {}
+        self._stored: dict[str, StoredImage] = {}
 
     @property
     def taken(self) -> int:
         """How many there were."""
         return len(self._stored)
 
-    def pictured(self, row: Incoming) -> Pictured:
+    def pictured(self, row: IncomingItem) -> ItemWithImages:
         """The item with its pictures.
 
         Raises:
@@ -63,22 +63,22 @@ class Gallery:
                 not the one that was built.
         """
         overlay = None if row.overlay is None else self._store(row.overlay)
-        return Pictured(row=row, picture=self._store(row.picture), overlay=overlay)
+        return ItemWithImages(row=row, picture=self._store(row.picture), overlay=overlay)
 
-    def _store(self, sample: Sample) -> Stored:
+    def _store(self, sample: Sample) -> StoredImage:
         if sample.id not in self._stored:
-            data = _bytes_of(self._root, sample)
-            asset = image_store.store(data)
+            data = _read_workspace_image(self._root, sample)
+            asset = image_store.store_image(data)
             with Image.open(io.BytesIO(data), formats=image_store.KINDS) as image:
                 if not same_pixels(image, sample.pixel_sha256):
                     raise ReviewError(
                         f"picture {sample.image}: is not the one that was built; build again"
                     )
-            self._stored[sample.id] = Stored(asset.pk, asset.sha256)
+            self._stored[sample.id] = StoredImage(asset.pk, asset.sha256)
         return self._stored[sample.id]
 
 
-def _bytes_of(root: Path, sample: Sample) -> bytes:
+def _read_workspace_image(root: Path, sample: Sample) -> bytes:
     """The file of a picture, which lies in the workspace itself."""
     name = sample.image
     wanted = os.path.join(os.path.realpath(root), *Path(name).parts)  # noqa: PTH118 (as text)

@@ -17,28 +17,36 @@ from django.db.models import Q
 from django.utils import timezone
 
 from medrcube.console.progress import Reporter
-from medrcube.review.audit_trail.event_chain import Entry, record
+from medrcube.review.audit_trail.event_chain import NewEvent, record_events
 from medrcube.review.errors import ConflictError, ReviewError
-from medrcube.review.exchange.image_transfer import Gallery, Pictured
-from medrcube.review.exchange.provenance import options_of, provenance
-from medrcube.review.exchange.workspace_items import Incoming, Refused, WorkspaceItems
+from medrcube.review.exchange.image_transfer import ImageTransfer, ItemWithImages
+from medrcube.review.exchange.provenance import options_of, provenance_of
+from medrcube.review.exchange.workspace_items import IncomingItem, RefusedItem, WorkspaceItems
 from medrcube.review.models import Item, ItemVersion, Project, RawFile
-from medrcube.review.quality.gold_draw import top_up
-from medrcube.review.reviewing.consensus import take
-from medrcube.review.reviewing.decisions import content_sha256, current
-from medrcube.review.reviewing.policy import Policy, current_policy, lot
-from medrcube.review.reviewing.prioritization import Doubts, Glance, glance, kept, priorities
-from medrcube.review.reviewing.questionnaire import VERSION
+from medrcube.review.quality.gold_draw import top_up_gold
+from medrcube.review.reviewing.consensus import apply_transition
+from medrcube.review.reviewing.decisions import content_sha256, version_as_read
+from medrcube.review.reviewing.policy import Policy, current_policy, queue_lot
+from medrcube.review.reviewing.prioritization import (
+    ItemSummary,
+    ModelDoubts,
+    merged_priority,
+    priorities,
+    summarize,
+)
+from medrcube.review.reviewing.questionnaire import QUESTIONNAIRE_VERSION
 from medrcube.review.reviewing.sql.batches import batches
-from medrcube.review.reviewing.state_machine import State, Step, after
+from medrcube.review.reviewing.state_machine import ReviewState, Transition, next_state
 from medrcube.review.visibility import disclosure
-from medrcube.review.visibility.originals import take_in_originals
+from medrcube.review.visibility.originals import import_originals
 from medrcube.workspace import Workspace
 
 ACTOR = "import"
 """Who the trail names."""
 _AT_ONCE = 100
-_NEW_VERSION = frozenset({State.QUEUED, State.ADJUDICATION, State.ACCEPTED, State.NEEDS_REVISION})
+_NEW_VERSION = frozenset(
+    {ReviewState.QUEUED, ReviewState.ADJUDICATION, ReviewState.ACCEPTED, ReviewState.NEEDS_REVISION}
+)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -68,7 +76,7 @@ class ImportReport:
     edits_replaced: int = 0
     reordered: int = 0
     pictures: int = 0
-    refused: list[Refused] = field(default_factory=list)
+    refused: list[RefusedItem] = field(default_factory=list)
     settled: list[tuple[str, str]] = field(default_factory=list)
     vanished: list[str] = field(default_factory=list)
     gold: int = 0
@@ -76,10 +84,10 @@ class ImportReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Known:
+class _QueuedItem:
     """An item that is in the queue: its state, its priority, and what was last imported."""
 
-    state: State
+    state: ReviewState
     priority: int
     fingerprint: str
     imported: int
@@ -91,14 +99,14 @@ def import_workspace(
     reporter: Reporter,
     *,
     titles: Mapping[str, str] | None = None,
-    doubts: Doubts | None = None,
+    doubts: ModelDoubts | None = None,
 ) -> ImportReport:
     """Bring the queue up to the items of a workspace.
 
     Args:
         workspace: a built workspace.
         reporter: for the progress.
-        titles: source -> its title, for readers.
+        titles: source -> its title, for reviewers.
         doubts: what runs of models say; without them, priorities keep what was known before.
 
     Raises:
@@ -106,34 +114,34 @@ def import_workspace(
         ConflictError: another import runs at the same time.
     """
     rows = WorkspaceItems(workspace)
-    rules = make_project(workspace)
+    rules = ensure_project(workspace)
     report = ImportReport(items=len(rows))
-    glances = _glances(rows, report, reporter)
-    ranks = priorities(glances.values(), doubts or Doubts())
-    known = _known()
+    glances = _summaries(rows, report, reporter)
+    ranks = priorities(glances.values(), doubts or ModelDoubts())
+    known = _queued_items()
     wanted = {
         name
         for name, glance in glances.items()
         if name not in known or known[name].fingerprint != glance.fingerprint
     }
     report.unchanged = len(glances) - len(wanted)
-    gallery = Gallery(workspace.root)
+    gallery = ImageTransfer(workspace.root)
     context = _Context(titles=titles or {}, ranks=ranks, seed=rules.seed)
     with reporter.stage("import", len(wanted)) as advance:
         for part in batches(rows.named(wanted), _AT_ONCE):
             fresh = _with_pictures(
                 (row for row in part if row.item.id not in known), gallery, report
             )
-            report.added += _add(fresh, context) if fresh else 0
+            report.added += _add_items(fresh, context) if fresh else 0
             for row in part:
                 if row.item.id in known:
-                    _change(row, known[row.item.id], gallery, context, report)
+                    _change_item(row, known[row.item.id], gallery, context, report)
             advance(len(part))
-    _recase(rows, glances)
-    report.copies_damaged = take_in_originals(
+    _update_cases(rows, glances)
+    report.copies_damaged = import_originals(
         workspace, {name: it.fingerprint for name, it in glances.items()}
     )
-    report.gold = top_up(ACTOR).defective
+    report.gold = top_up_gold(ACTOR).defective
     again = known.keys() & glances.keys()
     report.reordered = _reorder(known, again, ranks, with_runs=doubts is not None)
     report.pictures = gallery.taken
@@ -142,16 +150,20 @@ def import_workspace(
     return report
 
 
-def make_project(workspace: Workspace) -> Policy:
+def ensure_project(workspace: Workspace) -> Policy:
     """The rules of the project; a new one draws its lots by the seed of the workspace."""
     with transaction.atomic():
         if not Project.objects.exists():
             rules = Policy(seed=workspace.settings.seed)
             name = workspace.root.resolve().name
-            Project.objects.create(name=name, policy=rules.to_json(), questionnaire=VERSION)
-            body = {"policy": rules.to_json(), "questionnaire": VERSION}
-            made = Entry(actor=ACTOR, kind="project.made", object=f"project:{name}"[:96], body=body)
-            record(timezone.now(), made)
+            Project.objects.create(
+                name=name, policy=rules.to_json(), questionnaire=QUESTIONNAIRE_VERSION
+            )
+            body = {"policy": rules.to_json(), "questionnaire": QUESTIONNAIRE_VERSION}
+            made = NewEvent(
+                actor=ACTOR, kind="project.made", object=f"project:{name}"[:96], body=body
+            )
+            record_events(timezone.now(), made)
     return current_policy()
 
 
@@ -162,20 +174,22 @@ class _Context:
     seed: int
 
 
-def _glances(rows: WorkspaceItems, report: ImportReport, reporter: Reporter) -> dict[str, Glance]:
+def _summaries(
+    rows: WorkspaceItems, report: ImportReport, reporter: Reporter
+) -> dict[str, ItemSummary]:
     found = {}
     with reporter.stage("check", len(rows)) as advance:
         for row in rows.checked():
-            if isinstance(row, Refused):
+            if isinstance(row, RefusedItem):
                 report.refused.append(row)
             else:
-                found[row.item.id] = glance(row)
+                found[row.item.id] = summarize(row)
             advance()
     return found
 
 
-def _version(
-    row: Pictured, item: Item, number: int, now: datetime, titles: Mapping[str, str]
+def _version_row(
+    row: ItemWithImages, item: Item, number: int, now: datetime, titles: Mapping[str, str]
 ) -> ItemVersion:
     source, options = row.row.item, options_of(row.row.item)
     return ItemVersion(
@@ -187,14 +201,14 @@ def _version(
         picture_id=row.picture.key,
         overlay_id=None if row.overlay is None else row.overlay.key,
         asks_mark=row.row.asks_mark,
-        provenance=provenance(row.row, titles),
+        provenance=provenance_of(row.row, titles),
         warnings=list(source.warnings),
         content_sha256=content_sha256(source.question, options, source.key, row.picture.sha256),
         created_at=now,
     )
 
 
-def _known() -> dict[str, _Known]:
+def _queued_items() -> dict[str, _QueuedItem]:
     items = Item.objects.filter(gold_defect="").values_list("id", "state", "priority", "version")
     imported = (
         ItemVersion.objects.filter(author=None, item__gold_defect="")
@@ -203,8 +217,8 @@ def _known() -> dict[str, _Known]:
     )
     last = {item: (number, print_ or "") for item, number, print_ in imported.iterator()}
     return {
-        name: _Known(
-            state=State(state),
+        name: _QueuedItem(
+            state=ReviewState(state),
             priority=priority,
             fingerprint=last[name][1],
             imported=last[name][0],
@@ -215,38 +229,39 @@ def _known() -> dict[str, _Known]:
 
 
 def _with_pictures(
-    rows: Iterable[Incoming], gallery: Gallery, report: ImportReport
-) -> list[Pictured]:
+    rows: Iterable[IncomingItem], gallery: ImageTransfer, report: ImportReport
+) -> list[ItemWithImages]:
     found = []
     for row in rows:
         try:
             found.append(gallery.pictured(row))
         except ReviewError as error:
-            report.refused.append(Refused(item=row.item.id, reason=str(error)))
+            report.refused.append(RefusedItem(item=row.item.id, reason=str(error)))
     return found
 
 
-def _add(rows: Sequence[Pictured], context: _Context) -> int:
+def _add_items(rows: Sequence[ItemWithImages], context: _Context) -> int:
     now = timezone.now()
-    state = after(State.DRAFT, Step.CHECKS_PASSED)
+    state = next_state(ReviewState.DRAFT, Transition.CHECKS_PASSED)
     items = [
         Item(
             id=row.row.item.id,
             state=state,
-            lot=lot(context.seed, row.row.item.id),
-            **_about(row.row, context),
+            lot=queue_lot(context.seed, row.row.item.id),
+            **_item_columns(row.row, context),
         )
         for row in rows
     ]
     versions = [
-        _version(row, item, 1, now, context.titles) for row, item in zip(rows, items, strict=True)
+        _version_row(row, item, 1, now, context.titles)
+        for row, item in zip(rows, items, strict=True)
     ]
     try:
         with transaction.atomic():
             Item.objects.bulk_create(items)
             ItemVersion.objects.bulk_create(versions)
-            _keep_files((row.row for row in rows), now)
-            record(now, *(_imported(version, state) for version in versions))
+            _store_raw_files((row.row for row in rows), now)
+            record_events(now, *(_import_event(version, state) for version in versions))
     except IntegrityError as error:
         raise ConflictError(
             "another import has added the same items meanwhile; run this one again"
@@ -254,18 +269,22 @@ def _add(rows: Sequence[Pictured], context: _Context) -> int:
     return len(items)
 
 
-def _imported(version: ItemVersion, state: State) -> Entry:
+def _import_event(version: ItemVersion, state: ReviewState) -> NewEvent:
     body = {
         "version": 1,
-        "from": State.DRAFT.value,
+        "from": ReviewState.DRAFT.value,
         "to": state.value,
         "content_sha256": version.content_sha256,
     }
-    return Entry(actor=ACTOR, kind="item.imported", object=f"item:{version.item_id}", body=body)
+    return NewEvent(actor=ACTOR, kind="item.imported", object=f"item:{version.item_id}", body=body)
 
 
-def _change(
-    row: Incoming, known: _Known, gallery: Gallery, context: _Context, report: ImportReport
+def _change_item(
+    row: IncomingItem,
+    known: _QueuedItem,
+    gallery: ImageTransfer,
+    context: _Context,
+    report: ImportReport,
 ) -> None:
     name = row.item.id
     if known.state not in _NEW_VERSION:
@@ -274,38 +293,38 @@ def _change(
     try:
         _new_version(gallery.pictured(row), known, context)
     except ReviewError as error:
-        report.refused.append(Refused(item=name, reason=str(error)))
+        report.refused.append(RefusedItem(item=name, reason=str(error)))
         return
     report.changed += 1
     report.edits_replaced += known.version != known.imported
 
 
-def _new_version(row: Pictured, known: _Known, context: _Context) -> None:
+def _new_version(row: ItemWithImages, known: _QueuedItem, context: _Context) -> None:
     now = timezone.now()
     note = "changed in the workspace"
     with transaction.atomic():
-        old = current(row.row.item.id, known.version)
+        old = version_as_read(row.row.item.id, known.version)
         item = old.item
         entries = []
-        if item.state != State.NEEDS_REVISION:
-            entries.append(take(now, item, Step.EDIT_WANTED, ACTOR))
-        new = _version(row, item, old.number + 1, now, context.titles)
+        if item.state != ReviewState.NEEDS_REVISION:
+            entries.append(apply_transition(now, item, Transition.EDIT_WANTED, ACTOR))
+        new = _version_row(row, item, old.number + 1, now, context.titles)
         new.parent, new.note = old, note
         body = {"note": note, "content_sha256": new.content_sha256}
-        entries.append(take(now, item, Step.NEW_VERSION, ACTOR, **body))
+        entries.append(apply_transition(now, item, Transition.NEW_VERSION, ACTOR, **body))
         new.save(force_insert=True)
         Item.objects.filter(pk=item.pk).update(
             version=new.number,
             reviews=0,
             sole_reader=None,
             for_specialist=False,
-            **_about(row.row, context),
+            **_item_columns(row.row, context),
         )
-        _keep_files([row.row], now)
-        record(now, *entries)
+        _store_raw_files([row.row], now)
+        record_events(now, *entries)
 
 
-def _about(row: Incoming, context: _Context) -> dict[str, Any]:
+def _item_columns(row: IncomingItem, context: _Context) -> dict[str, Any]:
     """Columns of an item that follow from the workspace."""
     return {
         "source": row.item.source,
@@ -318,7 +337,7 @@ def _about(row: Incoming, context: _Context) -> dict[str, Any]:
     }
 
 
-def _keep_files(rows: Iterable[Incoming], now: datetime) -> None:
+def _store_raw_files(rows: Iterable[IncomingItem], now: datetime) -> None:
     """Raw files of items, and what their cases tell of each other; in a transaction."""
     rows = list(rows)
     names = [row.item.id for row in rows]
@@ -326,10 +345,10 @@ def _keep_files(rows: Iterable[Incoming], now: datetime) -> None:
     RawFile.objects.bulk_create(
         [RawFile(item_id=row.item.id, sha256=digest) for row in rows for digest in row.raw_files]
     )
-    disclosure.refresh(names, now)
+    disclosure.refresh_disclosures(names, now)
 
 
-def _recase(rows: WorkspaceItems, glances: Mapping[str, Glance]) -> None:
+def _update_cases(rows: WorkspaceItems, glances: Mapping[str, ItemSummary]) -> None:
     """Name the case and the raw files of items that an earlier version has taken in."""
     stored = Item.objects.filter(gold_defect="").values_list("pk", "case_key").iterator()
     other = {name for name, case in stored if name in glances and case != glances[name].case_key}
@@ -338,16 +357,20 @@ def _recase(rows: WorkspaceItems, glances: Mapping[str, Glance]) -> None:
             for row in part:
                 copies = Q(pk=row.item.id) | Q(copied_from=row.item.id)
                 Item.objects.filter(copies).update(case_key=row.case_key)
-            _keep_files(part, timezone.now())
+            _store_raw_files(part, timezone.now())
 
 
 def _reorder(
-    known: Mapping[str, _Known], again: Iterable[str], ranks: Mapping[str, int], *, with_runs: bool
+    known: Mapping[str, _QueuedItem],
+    again: Iterable[str],
+    ranks: Mapping[str, int],
+    *,
+    with_runs: bool,
 ) -> int:
     """Give known items the priority that they have by now; how many got another one."""
     moved: dict[int, list[str]] = {}
     for name in sorted(again):
-        wanted = kept(known[name].priority, ranks[name], with_runs=with_runs)
+        wanted = merged_priority(known[name].priority, ranks[name], with_runs=with_runs)
         if wanted != known[name].priority:
             moved.setdefault(wanted, []).append(name)
     for priority, names in moved.items():

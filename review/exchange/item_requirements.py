@@ -10,14 +10,14 @@ from collections.abc import Callable, Container, Iterator
 
 from medrcube.build.questions.item_table import Item
 from medrcube.review.errors import InvalidAnswerError
-from medrcube.review.reviewing.decisions import Edit, check
+from medrcube.review.reviewing.decisions import Edit, check_edit
 
-__all__ = ["LONGEST_TEXT", "UNFIT", "fault", "printable"]
+__all__ = ["LONGEST_TEXT", "UNFIT", "item_fault", "printable"]
 
 LONGEST_TEXT = 10_000
 """Characters of a question or an option."""
 
-# Control characters say nothing to a reader; NUL cannot be stored in PostgreSQL, and half of a
+# Control characters say nothing to a reviewer; NUL cannot be stored in PostgreSQL, and half of a
 # surrogate pair nowhere.
 UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _ID = re.compile(r"[0-9A-Za-z_.-]{1,64}")
@@ -25,7 +25,7 @@ _LENGTHS = {"source": 64, "task": 64, "anatomy": 32, "modality": 32}
 _LONGEST_STRATUM = 160
 
 
-def fault(item: Item, samples: Container[str]) -> str:
+def item_fault(item: Item, samples: Container[str]) -> str:
     """Why an item is not taken in; empty when it is.
 
     Args:
@@ -67,7 +67,7 @@ def _broken_rule(item: Item, _: Container[str]) -> str:
     texts = tuple(option.text for option in item.options)
     change = Edit(question=item.question, options=texts, key=item.key, note="")
     try:
-        check(change, [{} for _ in texts])
+        check_edit(change, [{} for _ in texts])
     except InvalidAnswerError as error:
         return f"breaks an item rule: {error}"
     return ""

@@ -1,7 +1,7 @@
 """Tasks and annotations in Label Studio's JSON, for groups that run it already.
 
 What Label Studio sends to a browser it sends whole, so a task never holds the key, the
-provenance, or anything that they could be computed from: readers there answer and judge without
+provenance, or anything that they could be computed from: reviewers there answer and judge without
 the key. An annotation becomes a review by the same way as one of the queue's own pages: a claim, a
 blind answer, a decision; and is refused for the same reasons.
 
@@ -25,10 +25,10 @@ from medrcube.files.atomic import private_folder, write_bytes, write_text
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.exchange import image_store
 from medrcube.review.models import Disclosure, ItemVersion, Role, User
-from medrcube.review.reviewing.external_reviews import review_once
+from medrcube.review.reviewing.external_reviews import import_review
 from medrcube.review.reviewing.questionnaire import CHECKLIST, Decision, NeedsImage, Reason
-from medrcube.review.reviewing.state_machine import State
-from medrcube.review.reviewing.submissions import Answer, Ruling
+from medrcube.review.reviewing.state_machine import ReviewState
+from medrcube.review.reviewing.submissions import BlindSubmission, ReviewSubmission
 
 TASKS, CONFIG, PICTURES = "tasks.json", "config.xml", "pictures"
 CANNOT_TELL = "Cannot tell"
@@ -44,7 +44,7 @@ _MOST_BYTES = 2**30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exported:
+class TaskExport:
     """How many tasks were written, and with how many pictures.
 
     Attributes:
@@ -57,7 +57,7 @@ class Exported:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rejected:
+class RejectedAnnotation:
     """An annotation that became no review, and why."""
 
     annotation: str
@@ -65,14 +65,16 @@ class Rejected:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class AnnotationImport:
     """What an import of annotations did."""
 
     reviews: int
-    refused: tuple[Rejected, ...]
+    refused: tuple[RejectedAnnotation, ...]
 
 
-def export_tasks(out: Path, *, prefix: str = "medrcube", limit: int | None = None) -> Exported:
+def export_labelstudio_tasks(
+    out: Path, *, prefix: str = "medrcube", limit: int | None = None
+) -> TaskExport:
     """Write ``tasks.json``, ``config.xml`` and the pictures of all items that wait for reviews.
 
     Gold items stay here: in Label Studio everybody sees all tasks, so that a copy beside its
@@ -88,23 +90,23 @@ def export_tasks(out: Path, *, prefix: str = "medrcube", limit: int | None = Non
         WorkspaceError: the folder cannot be written.
     """
     rows = ItemVersion.objects.filter(
-        number=F("item__version"), item__state=State.QUEUED, item__gold_defect=""
+        number=F("item__version"), item__state=ReviewState.QUEUED, item__gold_defect=""
     ).select_related("item", "picture", "overlay")
     ordered = rows.order_by("-item__reviews", "-item__priority", "item__lot")
-    chosen, told = _apart(ordered.values_list("pk", "item_id"), limit)
+    chosen, told = _independent_versions(ordered.values_list("pk", "item_id"), limit)
     if not out.exists():
         private_folder(out)
     tasks, pictures = [], set()
     for version in (version for version in ordered.iterator() if version.pk in chosen):
         shown = (version.asks_mark and version.overlay) or version.picture
         if shown.pk not in pictures:
-            write_bytes(out / PICTURES / f"{shown.pk}.png", image_store.load(shown))
+            write_bytes(out / PICTURES / f"{shown.pk}.png", image_store.load_image(shown))
             pictures.add(shown.pk)
         where = f"{LOCAL_FILES}{prefix.strip('/')}/{PICTURES}/{shown.pk}.png"
         tasks.append({"data": _task(version, where)})
     write_text(out / CONFIG, labelling_config())
     write_text(out / TASKS, json.dumps(tasks, indent=1, ensure_ascii=False) + "\n")
-    return Exported(tasks=len(tasks), pictures=len(pictures), told=told)
+    return TaskExport(tasks=len(tasks), pictures=len(pictures), told=told)
 
 
 def labelling_config() -> str:
@@ -141,31 +143,33 @@ def labelling_config() -> str:
     return ET.tostring(view, encoding="unicode") + "\n"
 
 
-def import_annotations(path: Path, readers: Mapping[str, str]) -> Taken:
+def import_labelstudio_annotations(path: Path, reviewers: Mapping[str, str]) -> AnnotationImport:
     """Take in annotations as reviews; the same file again changes nothing.
 
     Args:
         path: Label Studio's JSON export (not JSON-MIN).
-        readers: who annotated, as Label Studio names them (number or e-mail address) ->
+        reviewers: who annotated, as Label Studio names them (number or e-mail address) ->
             pseudonym of an account that reviews.
 
     Raises:
         WorkspaceError: the file cannot be read as such an export.
         InvalidAnswerError: a pseudonym is of nobody who reviews.
     """
-    people = {who: _reader(pseudonym) for who, pseudonym in readers.items()}
+    people = {who: _reviewer(pseudonym) for who, pseudonym in reviewers.items()}
     reviews, refused = 0, []
     for name, task, annotation in _annotations(path):
         try:
-            _take_in(task, annotation, people)
+            _import_annotation(task, annotation, people)
         except MedrcubeError as error:
-            refused.append(Rejected(annotation=name, reason=str(error)))
+            refused.append(RejectedAnnotation(annotation=name, reason=str(error)))
         else:
             reviews += 1
-    return Taken(reviews=reviews, refused=tuple(refused))
+    return AnnotationImport(reviews=reviews, refused=tuple(refused))
 
 
-def _apart(ordered: Iterable[tuple[int, str]], limit: int | None) -> tuple[set[int], int]:
+def _independent_versions(
+    ordered: Iterable[tuple[int, str]], limit: int | None
+) -> tuple[set[int], int]:
     """Versions of which none tells another at sight, and how many were passed for that."""
     tells: dict[str, set[str]] = {}
     for by, told in Disclosure.objects.filter(at_sight=True).values_list("by_id", "told_id"):
@@ -189,13 +193,13 @@ def _task(version: ItemVersion, where: str) -> dict[str, Any]:
     return {
         "image": where,
         "question": version.question,
-        "options": [*({"value": text} for text in _shown(version)), {"value": CANNOT_TELL}],
+        "options": [*({"value": text} for text in _option_labels(version)), {"value": CANNOT_TELL}],
         "item": version.item_id,
         "version": version.number,
     }
 
 
-def _shown(version: ItemVersion) -> list[str]:
+def _option_labels(version: ItemVersion) -> list[str]:
     texts = (str(option["text"]) for option in version.options)
     return [f"{letter}. {text}" for letter, text in zip(_LETTERS, texts, strict=False)]
 
@@ -222,7 +226,7 @@ def _choices(
         ET.SubElement(choices, "Choice", value=str(value))
 
 
-def _reader(pseudonym: str) -> User:
+def _reviewer(pseudonym: str) -> User:
     found = User.objects.filter(pseudonym=pseudonym, role=Role.REVIEWER, is_active=True).first()
     if found is None:
         raise InvalidAnswerError(
@@ -253,26 +257,32 @@ def _annotations(path: Path) -> Iterator[tuple[str, Mapping[str, Any], Mapping[s
             yield name, task["data"], annotation
 
 
-def _take_in(
+def _import_annotation(
     data: Mapping[str, Any], annotation: Mapping[str, Any], people: Mapping[str, User]
 ) -> None:
     if annotation.get("was_cancelled"):
         raise InvalidAnswerError("was skipped in Label Studio")
-    user = _who(annotation.get("completed_by"), people)
+    user = _annotator(annotation.get("completed_by"), people)
     item, number = data.get("item"), data.get("version")
     if not isinstance(item, str) or not isinstance(number, int) or not 0 < number < 2**31:
         raise InvalidAnswerError("its task does not say which item and version it shows")
     version = ItemVersion.objects.filter(item_id=item, number=number, item__gold_defect="").first()
     if version is None:
         raise InvalidAnswerError(f"item {item} has no version {number} in this queue")
-    said = _Said(annotation.get("result"))
+    said = _Results(annotation.get("result"))
     seconds = annotation.get("lead_time") or 0
     known = isinstance(seconds, int | float) and 0 <= seconds <= 24 * 60 * 60
     spent = float(seconds) if known else 0.0
-    review_once(version, user, _answer(said, version, spent), _ruling(said), seconds=spent)
+    import_review(
+        version,
+        user,
+        _blind_submission(said, version, spent),
+        _review_submission(said),
+        seconds=spent,
+    )
 
 
-def _who(completed_by: object, people: Mapping[str, User]) -> User:
+def _annotator(completed_by: object, people: Mapping[str, User]) -> User:
     """Label Studio names a person by number, or by an object with number and address."""
     person = completed_by if isinstance(completed_by, dict) else {"id": completed_by}
     for name in ("id", "email"):
@@ -284,12 +294,12 @@ def _who(completed_by: object, people: Mapping[str, User]) -> User:
     )
 
 
-def _answer(said: _Said, version: ItemVersion, seconds: float) -> Answer:
+def _blind_submission(said: _Results, version: ItemVersion, seconds: float) -> BlindSubmission:
     chosen = said.one("answer")
-    shown = _shown(version)
+    shown = _option_labels(version)
     if chosen != CANNOT_TELL and chosen not in shown:
         raise InvalidAnswerError(f"answer {chosen!r} is none of the options of that version")
-    return Answer(
+    return BlindSubmission(
         option=None if chosen == CANNOT_TELL else shown.index(chosen),
         confidence=said.among("confidence", {"1": 1, "2": 2, "3": 3}),
         needs_image=said.one("needs_image"),
@@ -298,9 +308,9 @@ def _answer(said: _Said, version: ItemVersion, seconds: float) -> Answer:
     )
 
 
-def _ruling(said: _Said) -> Ruling:
+def _review_submission(said: _Results) -> ReviewSubmission:
     lines = [line.name for line in _LINES if said.many(line.name)]
-    return Ruling(
+    return ReviewSubmission(
         decision=said.one("decision"),
         checklist={name: said.among(name, _SAYS) for name in lines},
         reasons=tuple((code, None) for code in said.many("reasons")),
@@ -308,7 +318,7 @@ def _ruling(said: _Said) -> Ruling:
     )
 
 
-class _Said:
+class _Results:
     """The results of an annotation by the name of their control."""
 
     def __init__(self, results: object) -> None:

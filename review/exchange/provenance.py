@@ -11,16 +11,16 @@ from typing import Any
 from medrcube.build.questions.item_table import Item
 from medrcube.build.stages.samples import Sample
 from medrcube.review.exchange.item_requirements import UNFIT
-from medrcube.review.exchange.workspace_items import Incoming
+from medrcube.review.exchange.workspace_items import IncomingItem
 
-__all__ = ["options_of", "provenance"]
+__all__ = ["options_of", "provenance_of"]
 
 # Unique identifiers of DICOM and dates may lead back to a patient.
 _TELLING = re.compile(r"\d+(?:\.\d+){4,}|(?<!\d)(?:19|20)\d\d-?(?:0[1-9]|1[0-2])-?[0-3]\d(?!\d)|@")
 
 
-def provenance(incoming: Incoming, titles: Mapping[str, str]) -> dict[str, str]:
-    """What a reader is shown of where an item comes from, once the key is shown.
+def provenance_of(incoming: IncomingItem, titles: Mapping[str, str]) -> dict[str, str]:
+    """What a reviewer is shown of where an item comes from, once the key is shown.
 
     The key of the case stands there only if nothing in it looks like a date or an identifier; the
     hash of the patient never does.

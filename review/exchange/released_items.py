@@ -8,10 +8,10 @@ from medrcube.evaluate.dataset import BenchmarkItem as Released
 from medrcube.review.models import ItemVersion
 from medrcube.review.reviewing.sql.batches import batches
 
-__all__ = ["versions_of"]
+__all__ = ["queue_versions"]
 
 
-def versions_of(items: Sequence[Released]) -> Mapping[str, ItemVersion]:
+def queue_versions(items: Sequence[Released]) -> Mapping[str, ItemVersion]:
     """Name of an item in a release -> its version in the queue; the newest, where two are alike.
 
     Items that the queue does not have, or words otherwise, are left out; so are gold items.
@@ -20,7 +20,7 @@ def versions_of(items: Sequence[Released]) -> Mapping[str, ItemVersion]:
     by_id = {item.id: item for item in items}
     for version in _versions(sorted(by_id)):
         item = by_id[version.item_id]
-        if _same(item, version):
+        if _same_wording(item, version):
             found[item.name] = version
     return found
 
@@ -31,7 +31,7 @@ def _versions(names: Sequence[str]) -> Iterator[ItemVersion]:
         yield from rows.select_related("item").order_by("number")
 
 
-def _same(item: Released, version: ItemVersion) -> bool:
+def _same_wording(item: Released, version: ItemVersion) -> bool:
     texts = [text for _, text in item.options]
     key = [letter for letter, _ in item.options].index(item.key)
     folder = item.dataset.casefold() == version.item.source.casefold()

@@ -21,13 +21,13 @@ from django.utils import timezone
 
 from medrcube.evaluate.imports.replies import json_rows
 from medrcube.evaluate.imports.table_rows import table_rows
-from medrcube.review.audit_trail.event_chain import Entry, record
+from medrcube.review.audit_trail.event_chain import NewEvent, record_events
 from medrcube.review.errors import ReviewError
 from medrcube.review.models import Item, Remark
 from medrcube.review.views.remark_form import IDS, TEXTS, RemarkForm
 from medrcube.review.visibility import disclosure
 
-__all__ = ["MOST_OF_AN_ITEM", "Refused", "Remarks", "import_remarks", "remarks_of"]
+__all__ = ["MOST_OF_AN_ITEM", "RefusedRow", "RemarkImport", "import_remarks", "remarks_of"]
 
 MOST_OF_AN_ITEM = 20
 """So many remarks on one item are taken in; a flood helps nobody."""
@@ -38,7 +38,7 @@ _AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedRow:
     """A row from which nothing was taken: its place, and why."""
 
     place: str
@@ -46,7 +46,7 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remarks:
+class RemarkImport:
     """What became of a file.
 
     Attributes:
@@ -60,11 +60,11 @@ class Remarks:
     added: int
     known: int
     unknown: tuple[str, ...]
-    refused: tuple[Refused, ...]
+    refused: tuple[RefusedRow, ...]
     items: Mapping[str, str]
 
 
-def import_remarks(path: Path, *, origin: str, now: datetime | None = None) -> Remarks:
+def import_remarks(path: Path, *, origin: str, now: datetime | None = None) -> RemarkImport:
     """Take in a file of rows with an item and a text; the same file again adds nothing.
 
     Args:
@@ -81,9 +81,9 @@ def import_remarks(path: Path, *, origin: str, now: datetime | None = None) -> R
             f"--origin {origin}: expected what collected the remarks, such as 'site form'"
         )
     now = now or timezone.now()
-    told, refused = _read(path)
+    told, refused = _read_rows(path)
     with transaction.atomic():
-        items = _items({_id(name) for _, name, _ in told})
+        items = _items({_item_id(name) for _, name, _ in told})
         counts = Counter(
             Remark.objects.filter(item__in=items).values_list("item_id", flat=True).iterator()
         )
@@ -92,15 +92,15 @@ def import_remarks(path: Path, *, origin: str, now: datetime | None = None) -> R
         new: list[Remark] = []
         known = 0
         for place, name, text in told:
-            item = items.get(_id(name))
-            if item is None or not _is_of(name, item):
+            item = items.get(_item_id(name))
+            if item is None or not _names_item(name, item):
                 unknown[name] = None
                 continue
             digest = sha256(text.encode()).hexdigest()
             if (item.pk, digest) in stored:
                 known += 1
             elif counts[item.pk] >= MOST_OF_AN_ITEM:
-                refused.append(Refused(place, f"{name} has {MOST_OF_AN_ITEM} remarks already"))
+                refused.append(RefusedRow(place, f"{name} has {MOST_OF_AN_ITEM} remarks already"))
             else:
                 counts[item.pk] += 1
                 stored.add((item.pk, digest))
@@ -108,9 +108,9 @@ def import_remarks(path: Path, *, origin: str, now: datetime | None = None) -> R
                     Remark(item=item, text=text, origin=origin, sha256=digest, imported_at=now)
                 )
         Remark.objects.bulk_create(new, batch_size=_AT_ONCE)
-        disclosure.refresh({remark.item_id for remark in new}, now)
-        record(now, *(_entry(remark) for remark in new))
-    return Remarks(
+        disclosure.refresh_disclosures({remark.item_id for remark in new}, now)
+        record_events(now, *(_remark_event(remark) for remark in new))
+    return RemarkImport(
         added=len(new),
         known=known,
         unknown=tuple(unknown),
@@ -124,17 +124,17 @@ def remarks_of(item_id: str) -> list[Remark]:
     return list(Remark.objects.filter(item_id=item_id).order_by("pk"))
 
 
-def _read(path: Path) -> tuple[list[tuple[str, str, str]], list[Refused]]:
+def _read_rows(path: Path) -> tuple[list[tuple[str, str, str]], list[RefusedRow]]:
     """(place, item, text) of each row that can be used, and the others."""
     told: list[tuple[str, str, str]] = []
-    refused: list[Refused] = []
-    for place, row in _rows(path):
+    refused: list[RefusedRow] = []
+    for place, row in _table_rows(path):
         name = next((str(row[key]).strip() for key in IDS if row.get(key)), "")
         value = next((row[key] for key in TEXTS if row.get(key)), None)
         text = " ".join(value.split()) if isinstance(value, str) else ""
         form = RemarkForm({"item": name, "text": text})
         if not form.is_valid():
-            refused.append(Refused(place, form.fault))
+            refused.append(RefusedRow(place, form.fault))
         else:
             dataset = row.get("dataset")
             named = isinstance(dataset, str) and dataset and "/" not in name
@@ -142,7 +142,7 @@ def _read(path: Path) -> tuple[list[tuple[str, str, str]], list[Refused]]:
     return told, refused
 
 
-def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _table_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     if path.suffix == ".jsonl":
         yield from ((f"line {number}", row) for number, row in json_rows(path))
     elif path.suffix in _SUFFIXES:
@@ -151,11 +151,11 @@ def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         raise ReviewError(f"{path}: expected .jsonl or one of {', '.join(_SUFFIXES)}")
 
 
-def _id(name: str) -> str:
+def _item_id(name: str) -> str:
     return name.rpartition("/")[2]
 
 
-def _is_of(name: str, item: Item) -> bool:
+def _names_item(name: str, item: Item) -> bool:
     source = name.rpartition("/")[0]
     return not item.gold_defect and (not source or source.casefold() == item.source.casefold())
 
@@ -168,8 +168,8 @@ def _items(names: set[str]) -> dict[str, Item]:
     return found
 
 
-def _entry(remark: Remark) -> Entry:
-    return Entry(
+def _remark_event(remark: Remark) -> NewEvent:
+    return NewEvent(
         actor="import",
         kind="remark.imported",
         object=f"item:{remark.item_id}",

@@ -10,14 +10,14 @@ import pandas as pd
 from medrcube.build.questions.item_table import Item
 from medrcube.build.stages.samples import COLUMNS, Sample, samples_from_frame
 
-__all__ = ["SampleTable", "Shown"]
+__all__ = ["ItemSamples", "SampleTable"]
 
 _VIEW = ["source", "case", "frames", "width", "height"]
 """Equal for pictures that differ only in what is drawn on them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class ItemSamples:
     """The pictures of an item.
 
     Attributes:
@@ -59,14 +59,14 @@ class SampleTable:
     def __contains__(self, name: object) -> bool:
         return name in self._rows
 
-    def shown(self, items: Sequence[Item]) -> list[Shown]:
+    def shown(self, items: Sequence[Item]) -> list[ItemSamples]:
         """The pictures of each item; every one names a sample of the table."""
         rows = [self._rows_of(item) for item in items]
         wanted = sorted({row for found in rows for row in found if row is not None})
         records = samples_from_frame(self._frame.iloc[wanted])
         made = dict(zip(wanted, records, strict=True))
         return [
-            Shown(
+            ItemSamples(
                 asked=made[asked],
                 picture=made[picture],
                 overlay=None if overlay is None else made[overlay],

@@ -21,11 +21,11 @@ from medrcube.build.questions.item_table import Item, items_from_frame
 from medrcube.build.release.review_verdicts import fingerprint
 from medrcube.build.stages.samples import COLUMNS, Sample
 from medrcube.errors import WorkspaceError
-from medrcube.review.exchange.item_requirements import fault, printable
+from medrcube.review.exchange.item_requirements import item_fault, printable
 from medrcube.review.exchange.sample_table import SampleTable
 from medrcube.workspace import Workspace
 
-__all__ = ["Incoming", "Refused", "WorkspaceItems"]
+__all__ = ["IncomingItem", "RefusedItem", "WorkspaceItems"]
 
 _ROWS = 1_000
 """Rows of a table in memory at a time."""
@@ -33,7 +33,7 @@ _MALFORMED = (ValueError, TypeError, KeyError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
+class RefusedItem:
     """An item that is not taken in, and why."""
 
     item: str
@@ -41,7 +41,7 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Incoming:
+class IncomingItem:
     """An item that may be taken in.
 
     Attributes:
@@ -82,46 +82,46 @@ class WorkspaceItems:
         ids = pd.Series(list(_ids(workspace)), dtype="str")
         self._count = len(ids)
         self._repeated = set(ids[ids.duplicated()])
-        self._pictures = _pictures(workspace)
+        self._pictures = _sample_table(workspace)
         self._files = _raw_files(workspace)
 
     def __len__(self) -> int:
         return self._count
 
-    def checked(self) -> Iterator[Incoming | Refused]:
+    def checked(self) -> Iterator[IncomingItem | RefusedItem]:
         """Every item, or why it is not fit; those that are not come first in a part."""
         for part in self._parts():
             fit = []
             for row in part:
-                if isinstance(row, Refused):
+                if isinstance(row, RefusedItem):
                     yield row
                 elif reason := self._fault(row):
-                    yield Refused(item=printable(row.id), reason=reason)
+                    yield RefusedItem(item=printable(row.id), reason=reason)
                 else:
                     fit.append(row)
             yield from self._incoming(fit)
 
-    def named(self, wanted: Container[str]) -> Iterator[Incoming]:
+    def named(self, wanted: Container[str]) -> Iterator[IncomingItem]:
         """The items of these ids, which ``checked`` has let pass."""
         for part in self._parts():
             rows = (row for row in part if isinstance(row, Item))
             yield from self._incoming([row for row in rows if row.id in wanted])
 
-    def _parts(self) -> Iterator[Sequence[Item | Refused]]:
+    def _parts(self) -> Iterator[Sequence[Item | RefusedItem]]:
         before = 0
-        for part in _columns(self._workspace.items, self._workspace):
+        for part in _table_parts(self._workspace.items, self._workspace):
             yield list(_items(part, before))
             before += len(part)
 
     def _fault(self, item: Item) -> str:
         if item.id in self._repeated:
             return "stands twice in the table"
-        return fault(item, self._pictures)
+        return item_fault(item, self._pictures)
 
-    def _incoming(self, items: Sequence[Item]) -> Iterator[Incoming]:
+    def _incoming(self, items: Sequence[Item]) -> Iterator[IncomingItem]:
         for item, shown in zip(items, self._pictures.shown(items), strict=True):
             sample, picture = shown.asked, shown.picture
-            yield Incoming(
+            yield IncomingItem(
                 item=item,
                 picture=picture,
                 overlay=shown.overlay,
@@ -162,20 +162,20 @@ def _raw_files(workspace: Workspace) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _columns(
+def _table_parts(
     path: Path, workspace: Workspace, columns: list[str] | None = None
 ) -> Iterator[pd.DataFrame]:
     """Parts of a table, in its order."""
-    with _readable(path, workspace), ParquetFile(path) as table:
+    with _reading(path, workspace), ParquetFile(path) as table:
         for part in table.iter_batches(_ROWS, columns=columns, use_threads=False):
             yield part.to_pandas()
 
 
-def _pictures(workspace: Workspace) -> SampleTable:
+def _sample_table(workspace: Workspace) -> SampleTable:
     """The table of samples; texts that repeat are stored once."""
     path = workspace.samples
     repeated = [name for name, kind in COLUMNS.items() if kind == "str" and name != "id"]
-    with _readable(path, workspace):
+    with _reading(path, workspace):
         table = read_table(path, read_dictionary=repeated, use_threads=False)
     pictures = SampleTable(table.to_pandas())
     del table
@@ -184,7 +184,7 @@ def _pictures(workspace: Workspace) -> SampleTable:
 
 
 @contextmanager
-def _readable(path: Path, workspace: Workspace) -> Iterator[None]:
+def _reading(path: Path, workspace: Workspace) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
@@ -196,13 +196,13 @@ def _readable(path: Path, workspace: Workspace) -> Iterator[None]:
 
 
 def _ids(workspace: Workspace) -> Iterator[str]:
-    for part in _columns(workspace.items, workspace, ["id"]):
+    for part in _table_parts(workspace.items, workspace, ["id"]):
         if "id" not in part:
             raise WorkspaceError("items table: column 'id' is missing; build the workspace again")
         yield from map(str, part["id"])
 
 
-def _items(frame: pd.DataFrame, before: int) -> Iterator[Item | Refused]:
+def _items(frame: pd.DataFrame, before: int) -> Iterator[Item | RefusedItem]:
     """Items of a part of a table that has ``before`` rows above it."""
     with suppress(*_MALFORMED):
         yield from items_from_frame(frame)
@@ -214,4 +214,4 @@ def _items(frame: pd.DataFrame, before: int) -> Iterator[Item | Refused]:
         except _MALFORMED as error:
             name = printable(str(frame["id"].iloc[number]))
             reason = f"row {before + number}: {printable(str(error))}"
-            yield Refused(item=name, reason=reason)
+            yield RefusedItem(item=name, reason=reason)

@@ -14,7 +14,7 @@ from django.db.models.deletion import CASCADE, PROTECT
 
 from medrcube.review.migrations._append_only import guard, guard_against_replacing
 from medrcube.review.models.users import Role, new_pseudonym
-from medrcube.review.reviewing.state_machine import State
+from medrcube.review.reviewing.state_machine import ReviewState
 
 _ID = (
     "id",
@@ -166,8 +166,8 @@ class Migration(migrations.Migration):
                 (
                     "state",
                     models.CharField(
-                        choices=[(state.value, state.value) for state in State],
-                        default=State.DRAFT,
+                        choices=[(state.value, state.value) for state in ReviewState],
+                        default=ReviewState.DRAFT,
                         max_length=16,
                     ),
                 ),

@@ -17,8 +17,8 @@ from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.operations.base import Operation
 from django.utils import timezone
 
-from medrcube.review.audit_trail.event_chain import link
-from medrcube.review.visibility.disclosure import Pair, asked_of, pairs_of
+from medrcube.review.audit_trail.event_chain import event_sha256
+from medrcube.review.visibility.disclosure import DisclosurePair, disclosure_pairs, item_content
 
 _AT_ONCE = 500
 _Told = dict[str, dict[str, bool]]
@@ -47,7 +47,7 @@ def _look_back(apps: Apps, _schema: BaseDatabaseSchemaEditor) -> None:
     )
 
 
-def _pairs(apps: Apps) -> list[Pair]:
+def _pairs(apps: Apps) -> list[DisclosurePair]:
     names: dict[tuple[str, str], str] = defaultdict(lambda: secrets.token_hex(16))
     cases: dict[str, list[Any]] = defaultdict(list)
     items = apps.get_model("review", "Item").objects
@@ -60,10 +60,12 @@ def _pairs(apps: Apps) -> list[Pair]:
         about = version.provenance if isinstance(version.provenance, dict) else {}
         unit = str(about.get("case") or version.picture_id)
         case = originals[item.pk] = names[item.source, unit]
-        cases[case].append(asked_of(item.pk, version.question, version.options, version.key, about))
+        cases[case].append(
+            item_content(item.pk, version.question, version.options, version.key, about)
+        )
     for pk, case in originals.items():
         items.filter(pk=pk).update(case_key=case)
-    return [pair for case in cases.values() for pair in pairs_of(case)]
+    return [pair for case in cases.values() for pair in disclosure_pairs(case)]
 
 
 class _Shown:
@@ -147,7 +149,7 @@ def _record(apps: Apps, flagged: list[dict[str, Any]]) -> None:
             "body": json.dumps(body, separators=(",", ":")),
             "previous_sha256": chain.sha256,
         }
-        chain.number, chain.sha256 = values["number"], link(*values.values())
+        chain.number, chain.sha256 = values["number"], event_sha256(*values.values())
         events.append(model(**values, sha256=chain.sha256))
     model.objects.bulk_create(events, batch_size=_AT_ONCE)
     chain.save()

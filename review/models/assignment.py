@@ -19,12 +19,12 @@ class Specialty(models.Model):
 
 
 class Assignment(models.Model):
-    """Items that go to some readers only, or to them first; ended ones stay on record.
+    """Items that go to some reviewers only, or to them first; ended ones stay on record.
 
     Attributes:
         mode: ``only`` or ``first``.
         source: of the items; a blank column matches all.
-        specialty: everybody who has it is a reader of the assignment, beside those named.
+        specialty: everybody who has it is a reviewer of the assignment, beside those named.
     """
 
     mode = models.CharField(max_length=8)

@@ -1,4 +1,4 @@
-"""What readers have been shown, and which items it answers."""
+"""What reviewers have been shown, and which items it answers."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Disclosure(models.Model):
 
 
 class Exposure(models.Model):
-    """A reader who is not blind to an item any more.
+    """A reviewer who is not blind to an item any more.
 
     Attributes:
-        item: what the reader has been told.
+        item: what the reviewer has been told.
         by: the item that told it; the item itself where its own key was shown.
     """
 

@@ -6,7 +6,7 @@ import uuid
 
 from django.db import models
 
-from medrcube.review.reviewing.state_machine import State
+from medrcube.review.reviewing.state_machine import ReviewState
 
 
 class Project(models.Model):
@@ -45,7 +45,7 @@ class Item(models.Model):
         reviews: valid reviews of the current version; kept beside the rows so that the queue
             and the lists need no join.
         sole_reader: whose the one review is, where there is one: in the index of the queue, so
-            that a reader who works ahead of the others passes what they have done at no cost.
+            that a reviewer who works ahead of the others passes what they have done at no cost.
         for_specialist: whether its next place is kept for a specialist, because the reviews that
             may come from others are there (``Policy.specialists``).
         priority: larger is sooner.
@@ -64,7 +64,9 @@ class Item(models.Model):
     case_key = models.CharField(max_length=32, blank=True, default="", db_index=True)
     stratum = models.CharField(max_length=160)
     state = models.CharField(
-        max_length=16, choices=[(state.value, state.value) for state in State], default=State.DRAFT
+        max_length=16,
+        choices=[(state.value, state.value) for state in ReviewState],
+        default=ReviewState.DRAFT,
     )
     version = models.PositiveIntegerField(default=1)
     reviews = models.PositiveSmallIntegerField(default=0)

@@ -16,15 +16,15 @@ class Claim(models.Model):
     A claim that ended in a review keeps its slot, one that expired or was given back frees it
     (``released_at``). So the partial unique index on (version, slot) is the guarantee that a
     version never has more than the wanted number of reviewers, whatever the processes do, and
-    the one on the reader that nobody holds two items at once.
+    the one on the reviewer that nobody holds two items at once.
 
     Attributes:
         token: what a submit must show; fences late submits.
-        outcome: why it was released: expired, skipped, given-back, paused (the reader),
+        outcome: why it was released: expired, skipped, given-back, paused (the reviewer),
             superseded (the item left the queue), voided (a review that counts no more), undone
-            (a review that its own reader took back).
-        blinded: whether nothing that its reader had been shown answers the item.
-        specialist: whether a specialty of its reader covered the item when it was handed out.
+            (a review that its own reviewer took back).
+        blinded: whether nothing that its reviewer had been shown answers the item.
+        specialist: whether a specialty of its reviewer covered the item when it was handed out.
     """
 
     version = models.ForeignKey(

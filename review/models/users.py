@@ -40,8 +40,8 @@ class User(AbstractBaseUser):
     Attributes:
         email: sign-in name; never exported.
         role: what the person may do.
-        specialties: names of ``specialties.known``; what they cover, the person is a specialist
-            for.
+        specialties: names of ``specialties.all_specialties``; the person is a specialist for what
+            they cover.
         pseudonym: the name that exports carry.
         paused: whether the person gets no new items until a manager has talked to them.
         temporary_password: whether somebody else chose the password, so that it must be changed.

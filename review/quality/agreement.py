@@ -1,6 +1,6 @@
-"""How far readers agree: a panel of coefficients, never one.
+"""How far reviewers agree: a panel of coefficients, never one.
 
-With mostly good items, kappa and alpha fall to 0 although readers hardly ever differ, and AC1
+With mostly good items, kappa and alpha fall to 0 although reviewers hardly ever differ, and AC1
 stays near 1 although they never agree on what is bad (BMC Med Res Methodol 2013, 13:61). Only
 side by side, and beside the table itself, do they say something.
 
@@ -26,7 +26,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from medrcube.review.quality.rating_counts import Counts, Floats, Ratings, pairs_table, ratings
+from medrcube.review.quality.rating_counts import (
+    Floats,
+    LabelCounts,
+    RatingTable,
+    pairs_table,
+    rating_table,
+)
 
 __all__ = [
     "NOT_TWO_RATERS",
@@ -34,20 +40,20 @@ __all__ = [
     "NO_PAIRS",
     "NO_VARIATION",
     "TOO_FEW",
-    "Estimate",
-    "Ratings",
-    "ac1",
-    "alpha",
+    "IntervalEstimate",
+    "RatingTable",
+    "agreement_panel",
     "brennan_prediger",
-    "cohen",
+    "cohen_kappa",
     "defect_bound",
-    "fleiss",
+    "fleiss_kappa",
+    "gwet_ac1",
+    "krippendorff_alpha",
     "pairs_table",
-    "panel",
-    "ratings",
-    "raw",
-    "share",
-    "specific",
+    "rating_table",
+    "raw_agreement",
+    "share_estimate",
+    "specific_agreement",
     "wilson",
 ]
 
@@ -66,11 +72,11 @@ _NOTHING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class IntervalEstimate:
     """One coefficient.
 
     Attributes:
-        name: such as ``ac1``.
+        name: such as ``gwet_ac1``.
         value: ``None`` where it is not defined.
         low: lower end of the 95 % interval; ``None`` where there is none.
         high: upper end.
@@ -88,40 +94,40 @@ class Estimate:
     reason: str = ""
 
 
-def panel(table: Ratings, critical: str) -> dict[str, Estimate]:
+def agreement_panel(table: RatingTable, critical: str) -> dict[str, IntervalEstimate]:
     """Every coefficient by its name; ``critical`` is the category looked at alone."""
     found = (
-        raw(table),
-        cohen(table),
-        fleiss(table),
-        alpha(table),
+        raw_agreement(table),
+        cohen_kappa(table),
+        fleiss_kappa(table),
+        krippendorff_alpha(table),
         brennan_prediger(table),
-        ac1(table),
-        specific(table, critical),
+        gwet_ac1(table),
+        specific_agreement(table, critical),
     )
     return {estimate.name: estimate for estimate in found}
 
 
-def raw(table: Ratings) -> Estimate:
+def raw_agreement(table: RatingTable) -> IntervalEstimate:
     """Share of pairs of ratings that are equal, as the mean over items."""
     counts = table.counts
     if not counts.paired:
-        return Estimate(name="raw", value=None, reason=NO_PAIRS)
-    value = float(_observed(counts, counts.weights[None, :])[0])
+        return IntervalEstimate(name="raw", value=None, reason=NO_PAIRS)
+    value = float(_observed_agreement(counts, counts.weights[None, :])[0])
     low, high = wilson(value, counts.paired)
-    return Estimate(name="raw", value=value, low=low, high=high, items=counts.paired)
+    return IntervalEstimate(name="raw", value=value, low=low, high=high, items=counts.paired)
 
 
-def cohen(table: Ratings) -> Estimate:
+def cohen_kappa(table: RatingTable) -> IntervalEstimate:
     """Cohen's kappa: chance by what each of two raters uses (Educ Psychol Meas 1960, 20:37)."""
     columns = (table.values >= 0).any(axis=0)
     if columns.sum() != 2:
         reason = NO_PAIRS if columns.sum() < 2 else NOT_TWO_RATERS
-        return Estimate(name="cohen", value=None, reason=reason)
+        return IntervalEstimate(name="cohen", value=None, reason=reason)
     pair = table.values[:, columns]
     pair = pair[(pair >= 0).all(axis=1)].astype(np.intp)
     if not len(pair):
-        return Estimate(name="cohen", value=None, reason=NO_PAIRS)
+        return IntervalEstimate(name="cohen", value=None, reason=NO_PAIRS)
     size = len(table.labels)
     cells = np.bincount(pair[:, 0] * size + pair[:, 1], minlength=size * size)
 
@@ -129,32 +135,32 @@ def cohen(table: Ratings) -> Estimate:
         share = weights.reshape(-1, size, size) / len(pair)
         agreed = np.einsum("bii->b", share)
         chance = (share.sum(axis=2) * share.sum(axis=1)).sum(axis=1)
-        return _corrected(agreed, chance)
+        return _chance_corrected(agreed, chance)
 
     return _bootstrapped("cohen", kappa, cells.astype(np.float64), len(pair))
 
 
-def fleiss(table: Ratings) -> Estimate:
+def fleiss_kappa(table: RatingTable) -> IntervalEstimate:
     """Fleiss' kappa: chance by what all raters use together (Psychol Bull 1971, 76:378).
 
     With ratings missing, as Gwet extends it: every item counts the same, whoever saw it.
     """
     counts = table.counts
     if not counts.paired:
-        return Estimate(name="fleiss", value=None, reason=NO_PAIRS)
+        return IntervalEstimate(name="fleiss", value=None, reason=NO_PAIRS)
 
     def kappa(weights: Floats) -> Floats:
-        chance = (_used(counts, weights) ** 2).sum(axis=1)
-        return _corrected(_observed(counts, weights), chance)
+        chance = (_label_shares(counts, weights) ** 2).sum(axis=1)
+        return _chance_corrected(_observed_agreement(counts, weights), chance)
 
     return _bootstrapped("fleiss", kappa, counts.weights, counts.paired)
 
 
-def alpha(table: Ratings) -> Estimate:
+def krippendorff_alpha(table: RatingTable) -> IntervalEstimate:
     """Krippendorff's alpha for names: 1 - seen over expected disagreement (Content Analysis)."""
     counts = table.counts.with_pairs()
     if not counts.paired:
-        return Estimate(name="alpha", value=None, reason=NO_PAIRS)
+        return IntervalEstimate(name="alpha", value=None, reason=NO_PAIRS)
     differing = counts.ratings - (counts.by_label**2).sum(axis=1) / counts.ratings
     differing *= counts.ratings / (counts.ratings - 1)
 
@@ -163,27 +169,31 @@ def alpha(table: Ratings) -> Estimate:
         every = totals.sum(axis=1)
         seen = weights @ differing / every
         expected = (every**2 - (totals**2).sum(axis=1)) / (every * (every - 1))
-        return _divided(expected - seen, expected)
+        return _quotient(expected - seen, expected)
 
     return _bootstrapped("alpha", one_minus, counts.weights, counts.paired)
 
 
-def brennan_prediger(table: Ratings) -> Estimate:
+def brennan_prediger(table: RatingTable) -> IntervalEstimate:
     """Brennan and Prediger's kappa: chance is one in the number of categories."""
-    counts, agreed = table.counts, raw(table)
+    counts, agreed = table.counts, raw_agreement(table)
     if agreed.value is None or counts.used < 2:
         reason = NO_PAIRS if agreed.value is None else NO_VARIATION
-        return Estimate(name="brennan_prediger", value=None, items=counts.paired, reason=reason)
+        return IntervalEstimate(
+            name="brennan_prediger", value=None, items=counts.paired, reason=reason
+        )
     chance = 1 / counts.used
     value, low, high = (
         (share - chance) / (1 - chance)
         for share in (agreed.value, agreed.low, agreed.high)
         if share is not None
     )
-    return Estimate(name="brennan_prediger", value=value, low=low, high=high, items=counts.paired)
+    return IntervalEstimate(
+        name="brennan_prediger", value=value, low=low, high=high, items=counts.paired
+    )
 
 
-def ac1(table: Ratings) -> Estimate:
+def gwet_ac1(table: RatingTable) -> IntervalEstimate:
     """Gwet's AC1: chance by how hard the categories are to tell apart, not by how often used.
 
     Where nobody ever differs the variance is 0, which says nothing of so few items; the lower end
@@ -192,17 +202,17 @@ def ac1(table: Ratings) -> Estimate:
     counts = table.counts
     if not counts.paired or counts.used < 2:
         reason = NO_VARIATION if counts.paired else NO_PAIRS
-        return Estimate(name="ac1", value=None, items=counts.paired, reason=reason)
+        return IntervalEstimate(name="ac1", value=None, items=counts.paired, reason=reason)
     weights = counts.weights[None, :]
-    use = _used(counts, weights)[0]
+    use = _label_shares(counts, weights)[0]
     chance = float((use * (1 - use)).sum() / (counts.used - 1))
-    agreed = float(_observed(counts, weights)[0])
+    agreed = float(_observed_agreement(counts, weights)[0])
     value = (agreed - chance) / (1 - chance)
     if counts.items < 2:
-        return Estimate(name="ac1", value=value, items=counts.paired, reason=TOO_FEW)
+        return IntervalEstimate(name="ac1", value=value, items=counts.paired, reason=TOO_FEW)
     if agreed == 1:
         least = (wilson(1.0, counts.paired)[0] - chance) / (1 - chance)
-        return Estimate(name="ac1", value=value, low=least, high=1.0, items=counts.paired)
+        return IntervalEstimate(name="ac1", value=value, low=least, high=1.0, items=counts.paired)
     paired = counts.ratings > 1
     scale = counts.items / counts.paired
     each = scale * paired * (counts.agreeing - chance) / (1 - chance)
@@ -210,7 +220,7 @@ def ac1(table: Ratings) -> Estimate:
     linear = each - 2 * (1 - value) * (expected - chance) / (1 - chance)
     variance = (counts.weights * (linear - value) ** 2).sum() / (counts.items * (counts.items - 1))
     half = _student(counts.items - 1) * math.sqrt(variance)
-    return Estimate(
+    return IntervalEstimate(
         name="ac1",
         value=value,
         low=max(-1.0, value - half),
@@ -219,7 +229,7 @@ def ac1(table: Ratings) -> Estimate:
     )
 
 
-def specific(table: Ratings, label: str) -> Estimate:
+def specific_agreement(table: RatingTable, label: str) -> IntervalEstimate:
     """When one says this, how often does another? For two raters 2a / (2a + b + c).
 
     From Fleiss, Statistical Methods for Rates and Proportions, ch. 18; every rating counts once,
@@ -228,23 +238,23 @@ def specific(table: Ratings, label: str) -> Estimate:
     """
     counts, name = table.counts.with_pairs(), f"specific_{label}"
     if not counts.paired:
-        return Estimate(name=name, value=None, reason=NO_PAIRS)
+        return IntervalEstimate(name=name, value=None, reason=NO_PAIRS)
     said = counts.by_label[:, table.labels.index(label)] if label in table.labels else 0.0
     every = float((counts.weights * said).sum())
     if not every:
-        return Estimate(name=name, value=None, reason=NOT_USED)
+        return IntervalEstimate(name=name, value=None, reason=NOT_USED)
     both = counts.weights * said * (said - 1) / (counts.ratings - 1)
     value, items = float(both.sum()) / every, int((counts.weights * (said > 0)).sum())
     low, high = (2 * end / (1 + end) for end in wilson(value / (2 - value), items))
-    return Estimate(name=name, value=value, low=low, high=high, items=items)
+    return IntervalEstimate(name=name, value=value, low=low, high=high, items=items)
 
 
-def share(name: str, count: int, total: int) -> Estimate:
+def share_estimate(name: str, count: int, total: int) -> IntervalEstimate:
     """A share of a total, with Wilson's interval; no value where the total is 0."""
     if not total:
-        return Estimate(name=name, value=None, reason=NO_PAIRS)
+        return IntervalEstimate(name=name, value=None, reason=NO_PAIRS)
     low, high = wilson(count / total, total)
-    return Estimate(name=name, value=count / total, low=low, high=high, items=total)
+    return IntervalEstimate(name=name, value=count / total, low=low, high=high, items=total)
 
 
 def wilson(value: float, total: int) -> tuple[float, float]:
@@ -267,21 +277,21 @@ def defect_bound(audited: int) -> float:
     return min(1.0, 3 / audited)
 
 
-def _observed(counts: Counts, weights: Floats) -> Floats:
+def _observed_agreement(counts: LabelCounts, weights: Floats) -> Floats:
     several = counts.ratings > 1
-    return _divided(weights @ (several * counts.agreeing), weights @ several.astype(np.float64))
+    return _quotient(weights @ (several * counts.agreeing), weights @ several.astype(np.float64))
 
 
-def _used(counts: Counts, weights: Floats) -> Floats:
+def _label_shares(counts: LabelCounts, weights: Floats) -> Floats:
     found: Floats = weights @ counts.shares / weights.sum(axis=1, keepdims=True)
     return found
 
 
-def _corrected(agreed: Floats, chance: Floats) -> Floats:
-    return _divided(agreed - chance, 1 - chance)
+def _chance_corrected(agreed: Floats, chance: Floats) -> Floats:
+    return _quotient(agreed - chance, 1 - chance)
 
 
-def _divided(above: Floats, below: Floats) -> Floats:
+def _quotient(above: Floats, below: Floats) -> Floats:
     """Quotients, not a number where there is nothing to divide by."""
     found = np.full_like(above, np.nan, dtype=np.float64)
     np.divide(above, below, out=found, where=np.abs(below) > _NOTHING)
@@ -290,18 +300,18 @@ def _divided(above: Floats, below: Floats) -> Floats:
 
 def _bootstrapped(
     name: str, statistic: Callable[[Floats], Floats], weights: Floats, items: int
-) -> Estimate:
+) -> IntervalEstimate:
     value = float(statistic(weights[None, :])[0])
     if math.isnan(value):
-        return Estimate(name=name, value=None, items=items, reason=NO_VARIATION)
+        return IntervalEstimate(name=name, value=None, items=items, reason=NO_VARIATION)
     total = int(weights.sum())
     drawn = np.random.default_rng(_SEED).multinomial(total, weights / total, size=_RESAMPLES)
     found = statistic(drawn.astype(np.float64))
     found = found[~np.isnan(found)]
     if len(found) < _LEAST_DEFINED * _RESAMPLES or np.ptp(found) < _NOTHING:
-        return Estimate(name=name, value=value, items=items, reason=TOO_FEW)
+        return IntervalEstimate(name=name, value=value, items=items, reason=TOO_FEW)
     low, high = np.percentile(found, (2.5, 97.5))
-    return Estimate(name=name, value=value, low=float(low), high=float(high), items=items)
+    return IntervalEstimate(name=name, value=value, low=float(low), high=float(high), items=items)
 
 
 def _student(freedom: int) -> float:

@@ -10,12 +10,18 @@ from django.db.models import F, QuerySet
 from numpy.typing import NDArray
 
 from medrcube.review.models import Review
-from medrcube.review.quality.agreement import Estimate, Ratings, pairs_table, panel, share
+from medrcube.review.quality.agreement import (
+    IntervalEstimate,
+    RatingTable,
+    agreement_panel,
+    pairs_table,
+    share_estimate,
+)
 from medrcube.review.reviewing.policy import Policy, current_policy
 from medrcube.review.reviewing.questionnaire import Decision
 
 LABELS = tuple(decision.value for decision in Decision)
-BLIND = "blind_accuracy"
+BLIND_ACCURACY = "blind_accuracy"
 _REJECTS = f"specific_{Decision.REJECT.value}"
 _AT_ONCE = 10_000
 _Row = tuple[str, str, str, bool | None]
@@ -23,7 +29,7 @@ _Row = tuple[str, str, str, bool | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
+class GateCondition:
     """One thing that a release needs; ``passed`` is ``None`` where the reviews cannot tell."""
 
     passed: bool | None
@@ -31,7 +37,7 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class GateDecision:
     """Whether a stratum may be released.
 
     Attributes:
@@ -41,7 +47,7 @@ class Verdict:
     """
 
     passed: bool | None
-    conditions: tuple[Condition, ...]
+    conditions: tuple[GateCondition, ...]
 
     @property
     def words(self) -> str:
@@ -52,7 +58,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Agreement:
+class StratumAgreement:
     """Everything that is said about the agreement of one stratum.
 
     Attributes:
@@ -65,39 +71,41 @@ class Agreement:
 
     stratum: str
     raters: tuple[str, ...]
-    estimates: Mapping[str, Estimate]
+    estimates: Mapping[str, IntervalEstimate]
     pairs: NDArray[np.int64]
-    verdict: Verdict
+    verdict: GateDecision
 
 
-def agreement_of(stratum: str) -> Agreement:
+def agreement_of(stratum: str) -> StratumAgreement:
     """Agreement of one stratum: valid reviews of current versions; gold items are left out."""
-    found = _valid().filter(claim__version__item__stratum=stratum).values_list(*_FIELDS)
-    return _agreement(stratum, [_row(*row[1:]) for row in found], current_policy())
+    found = _valid_reviews().filter(claim__version__item__stratum=stratum).values_list(*_FIELDS)
+    return _stratum_agreement(stratum, [_row(*row[1:]) for row in found], current_policy())
 
 
-def by_stratum() -> tuple[Agreement, list[Agreement]]:
+def agreement_by_stratum() -> tuple[StratumAgreement, list[StratumAgreement]]:
     """Agreement of all strata together, and of every one that has a review, by name."""
     rules = current_policy()
     parts: dict[str, list[_Row]] = {}
-    for row in _valid().values_list(*_FIELDS).iterator(chunk_size=_AT_ONCE):
+    for row in _valid_reviews().values_list(*_FIELDS).iterator(chunk_size=_AT_ONCE):
         parts.setdefault(row[0], []).append(_row(*row[1:]))
     everything = [row for rows in parts.values() for row in rows]
-    strata = [_agreement(name, parts[name], rules) for name in sorted(parts)]
-    return _agreement("", everything, rules), strata
+    strata = [_stratum_agreement(name, parts[name], rules) for name in sorted(parts)]
+    return _stratum_agreement("", everything, rules), strata
 
 
-def gate(estimates: Mapping[str, Estimate], rules: Policy) -> Verdict:
+def gate_decision(estimates: Mapping[str, IntervalEstimate], rules: Policy) -> GateDecision:
     """Judge the three figures of the policy; one number alone would pass the wrong pairs."""
-    ac1, rejects, blind = estimates["ac1"], estimates[_REJECTS], estimates[BLIND]
+    ac1, rejects, blind = estimates["ac1"], estimates[_REJECTS], estimates[BLIND_ACCURACY]
     conditions = (
-        _condition("Lower bound of AC1", ac1.low, rules.ac1_lower, ac1.reason),
-        _condition("Agreement on rejects", rejects.value, rules.reject_agreement, rejects.reason),
-        _condition("Blind answers that equal the key", blind.value, rules.blind_accuracy, ""),
+        _gate_condition("Lower bound of AC1", ac1.low, rules.ac1_lower, ac1.reason),
+        _gate_condition(
+            "Agreement on rejects", rejects.value, rules.reject_agreement, rejects.reason
+        ),
+        _gate_condition("Blind answers that equal the key", blind.value, rules.blind_accuracy, ""),
     )
     said = {condition.passed for condition in conditions}
     passed = False if False in said else None if None in said else True
-    return Verdict(passed=passed, conditions=conditions)
+    return GateDecision(passed=passed, conditions=conditions)
 
 
 REASONS = {
@@ -120,7 +128,7 @@ _FIELDS = (
 )
 
 
-def _valid() -> QuerySet[Review]:
+def _valid_reviews() -> QuerySet[Review]:
     return Review.objects.filter(
         claim__released_at=None,
         claim__version__number=F("claim__version__item__version"),
@@ -133,7 +141,7 @@ def _row(item: str, rater: str, decision: str, *answer: int | None) -> _Row:
     return item, rater, decision, option == key if blinded else None
 
 
-def _agreement(stratum: str, rows: list[_Row], rules: Policy) -> Agreement:
+def _stratum_agreement(stratum: str, rows: list[_Row], rules: Policy) -> StratumAgreement:
     raters = sorted({rater for _, rater, _, _ in rows})
     columns = {rater: at for at, rater in enumerate(raters)}
     places: dict[str, int] = {}
@@ -142,22 +150,24 @@ def _agreement(stratum: str, rows: list[_Row], rules: Policy) -> Agreement:
     values = np.full((len(places), len(raters)), -1, dtype=np.int8)
     for item, rater, decision, _ in rows:
         values[places[item], columns[rater]] = LABELS.index(decision)
-    table = Ratings(values=values, labels=LABELS)
-    estimates = panel(table, Decision.REJECT.value)
+    table = RatingTable(values=values, labels=LABELS)
+    estimates = agreement_panel(table, Decision.REJECT.value)
     blind = [right for *_, right in rows if right is not None]
-    estimates[BLIND] = share(BLIND, sum(blind), len(blind))
-    return Agreement(
+    estimates[BLIND_ACCURACY] = share_estimate(BLIND_ACCURACY, sum(blind), len(blind))
+    return StratumAgreement(
         stratum=stratum,
         raters=tuple(raters),
         estimates=estimates,
         pairs=pairs_table(table),
-        verdict=gate(estimates, rules),
+        verdict=gate_decision(estimates, rules),
     )
 
 
-def _condition(name: str, value: float | None, least: float, reason: str) -> Condition:
+def _gate_condition(name: str, value: float | None, least: float, reason: str) -> GateCondition:
     if value is None:
         why = REASONS.get(reason, "there is no review yet")
-        return Condition(passed=None, words=f"{name}: cannot be told, {why}; wanted {least:.2f}.")
+        return GateCondition(
+            passed=None, words=f"{name}: cannot be told, {why}; wanted {least:.2f}."
+        )
     words = f"{name}: {value:.2f}, wanted at least {least:.2f}."
-    return Condition(passed=value >= least, words=words)
+    return GateCondition(passed=value >= least, words=words)

@@ -23,10 +23,10 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 from medrcube import __version__
 from medrcube.errors import WorkspaceError
 from medrcube.files.atomic import PRIVATE, private_folder, replacing
-from medrcube.review.audit_trail.event_chain import Head, head
+from medrcube.review.audit_trail.event_chain import ChainHead, chain_head
 from medrcube.review.models import Event
 
-__all__ = ["LARGE", "STALE", "Counted", "Keeper"]
+__all__ = ["LARGE", "STALE", "CachedFigures", "FigureCache"]
 
 T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ STALE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counted(Generic[T]):
+class CachedFigures(Generic[T]):
     """Figures, and what they rest on.
 
     Attributes:
@@ -50,7 +50,7 @@ class Counted(Generic[T]):
 
     figures: T
     at: datetime
-    head: Head
+    head: ChainHead
     now: int
 
     @property
@@ -59,7 +59,7 @@ class Counted(Generic[T]):
         return self.now - self.head.number
 
 
-class Keeper(Generic[T]):
+class FigureCache(Generic[T]):
     """Keeps what one function counts; of threads that want figures at once, one counts.
 
     The last figures of a large queue lie in a file beside the pictures, so that they outlive the
@@ -74,11 +74,11 @@ class Keeper(Generic[T]):
         self._name = name
         self._count = count
         self._counting = Lock()
-        self._read: tuple[Path, int, Counted[T] | None] | None = None
+        self._read: tuple[Path, int, CachedFigures[T] | None] | None = None
 
-    def figures(self) -> Counted[T]:
+    def figures(self) -> CachedFigures[T]:
         """The figures as they are now; of a large queue perhaps the last ones."""
-        top = head()
+        top = chain_head()
         if top.number < LARGE:
             with self._counting:
                 return self._counted()
@@ -97,7 +97,7 @@ class Keeper(Generic[T]):
     def ahead(self) -> None:
         """Count in the background what the first page of a large queue would have to wait for."""
         if (
-            head().number >= LARGE
+            chain_head().number >= LARGE
             and self._last() is None
             and self._counting.acquire(blocking=False)
         ):
@@ -107,26 +107,26 @@ class Keeper(Generic[T]):
     def _path(self) -> Path:
         return Path(settings.FOLDER) / "figures" / self._name
 
-    def _last(self) -> Counted[T] | None:
+    def _last(self) -> CachedFigures[T] | None:
         """What was counted last, of this queue; ``None`` where there is nothing."""
         path = self._path
         try:
             written = path.stat().st_mtime_ns
             if self._read is None or self._read[:2] != (path, written):
-                self._read = path, written, _opened(path.read_bytes())
+                self._read = path, written, _verified(path.read_bytes())
         except OSError:
             return None
         kept = self._read[2]
-        return kept if kept is not None and _of_this_trail(kept.head) else None
+        return kept if kept is not None and _is_in_trail(kept.head) else None
 
-    def _counted(self) -> Counted[T]:
-        top, now = head(), timezone.now()
-        made = Counted(figures=self._count(), at=now, head=top, now=top.number)
+    def _counted(self) -> CachedFigures[T]:
+        top, now = chain_head(), timezone.now()
+        made = CachedFigures(figures=self._count(), at=now, head=top, now=top.number)
         if top.number >= LARGE:
             try:
                 private_folder(self._path.parent)
                 with replacing(self._path, sync=False, mode=PRIVATE) as file:
-                    file.write_bytes(_sealed(made))
+                    file.write_bytes(_sign(made))
             except WorkspaceError:
                 _LOG.exception("figures cannot be kept; every page counts them again")
         return made
@@ -134,7 +134,7 @@ class Keeper(Generic[T]):
     def _recount(self) -> None:
         try:
             kept = self._last()
-            if kept is None or _is_old(kept, head()):  # another thread may just have counted
+            if kept is None or _is_old(kept, chain_head()):  # another thread may just have counted
                 self._counted()
         except Exception:  # noqa: BLE001  (a page never ends for it)
             _LOG.exception("figures could not be counted again; pages show the last ones")
@@ -143,19 +143,19 @@ class Keeper(Generic[T]):
             self._counting.release()
 
 
-def _is_old(kept: Counted[Any], top: Head) -> bool:
+def _is_old(kept: CachedFigures[Any], top: ChainHead) -> bool:
     return top != kept.head or timezone.now() - kept.at > STALE
 
 
-def _sealed(made: Counted[Any]) -> bytes:
+def _sign(made: CachedFigures[Any]) -> bytes:
     data = pickle.dumps(made)
-    return _seal(data) + data
+    return _signature(data) + data
 
 
-def _opened(sealed: bytes) -> Any:
+def _verified(sealed: bytes) -> Any:
     """Figures that this version of medrcube has sealed; ``None`` for anything else."""
     seal, data = sealed[:_SEAL], sealed[_SEAL:]
-    if not constant_time_compare(seal, _seal(data)):
+    if not constant_time_compare(seal, _signature(data)):
         return None
     return pickle.loads(data)  # noqa: S301  (sealed with the key of the server)
 
@@ -163,11 +163,11 @@ def _opened(sealed: bytes) -> Any:
 _SEAL = 32
 
 
-def _seal(data: bytes) -> bytes:
+def _signature(data: bytes) -> bytes:
     name = f"medrcube.review.figures {__version__}"
     return salted_hmac(name, data, algorithm="sha256").digest()
 
 
-def _of_this_trail(seen: Head) -> bool:
+def _is_in_trail(seen: ChainHead) -> bool:
     """Whether that event is still in the trail; a restored queue has another one."""
     return Event.objects.filter(number=seen.number, sha256=seen.sha256).exists()

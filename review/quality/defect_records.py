@@ -1,6 +1,6 @@
 """What stands beside options and key of a gold item: what stands there elsewhere in the source.
 
-A reader sees how near each option is to the key, where it comes from and what the label rests on.
+A reviewer sees how near each option is to the key, where it comes from and what the label rests on.
 All of that is taken from a real item with the same options and key, but for what is known of the
 picture itself, which stays.
 """
@@ -16,7 +16,7 @@ from medrcube.review.models import ItemVersion
 from medrcube.review.quality.real_items import RealItems
 from medrcube.review.wording.proposals import concept_named
 
-__all__ = ["Made", "made_by_hand", "moved", "named_as"]
+__all__ = ["DefectRecord", "move_key", "option_naming", "record_of_edit"]
 
 _OF_KEY = ("strategy", "grade", "passed", "similarity", "difficulty")
 """What of an option says whether, or how far from, it is the key."""
@@ -25,13 +25,13 @@ _OF_NAME = ("text", "concept", "ids", "versions", "named_by", "word")
 _OF_LABEL = ("evidence", "concept", "group", "strategy", "difficulty", "marked")
 """What of the provenance follows from options and key; the rest is about the picture."""
 _HIDDEN = frozenset({"fingerprint", "licence", "sample", "wording"})
-"""What of the provenance tells a reader nothing about the picture."""
+"""What of the provenance tells a reviewer nothing about the picture."""
 _WORD = re.compile(r"[^\W_]{2,}")
-Made = tuple[list[dict[str, Any]], int, dict[str, Any]]
+DefectRecord = tuple[list[dict[str, Any]], int, dict[str, Any]]
 """Options, key and provenance of a version with a defect."""
 
 
-def moved(version: ItemVersion, key: int, seed: int, real: RealItems) -> Made | None:
+def move_key(version: ItemVersion, key: int, seed: int, real: RealItems) -> DefectRecord | None:
     """The key is another option, and what is shown is what a real item with that key shows.
 
     ``None`` where there is no such item, or where what is known of the picture names the old key.
@@ -47,8 +47,8 @@ def moved(version: ItemVersion, key: int, seed: int, real: RealItems) -> Made | 
     if not any(option.get("concept") for option in options):
         wrong = [option for place, option in enumerate(options) if place != version.key]
         alike = all(_of_key(option) == _of_key(wrong[0]) for option in wrong)
-        return _swapped(version, key) if alike else None
-    if _is_named(version, options[version.key], options[key]):
+        return _swap_keys(version, key) if alike else None
+    if _names_old_key(version, options[version.key], options[key]):
         return None
     like = real.asking(options, key, f"{seed}|{version.item_id}")
     if like is None or ("marked" in like.provenance) != ("marked" in version.provenance):
@@ -66,7 +66,9 @@ def moved(version: ItemVersion, key: int, seed: int, real: RealItems) -> Made | 
     return changed, key, {name: together[name] for name in order if name in together}
 
 
-def made_by_hand(version: ItemVersion, options: Sequence[Mapping[str, Any]], key: int) -> Made:
+def record_of_edit(
+    version: ItemVersion, options: Sequence[Mapping[str, Any]], key: int
+) -> DefectRecord:
     """What stands beside a wording with a defect that a manager has written.
 
     Where the key moves it is what a real item says; failing one, what the two options say changes
@@ -82,16 +84,18 @@ def made_by_hand(version: ItemVersion, options: Sequence[Mapping[str, Any]], key
     for option, old in zip(changed, version.options, strict=True):
         concept = concept_named(str(option["text"])) if option["text"] != old["text"] else ""
         if concept:
-            option.update(named_as(option, concept, real, anyhow=True) or {}, text=option["text"])
+            option.update(
+                option_naming(option, concept, real, anyhow=True) or {}, text=option["text"]
+            )
     if key == version.key:
         return changed, key, dict(version.provenance)
     reworded = ItemVersion(
         item=version.item, options=changed, key=version.key, provenance=version.provenance
     )
-    return moved(reworded, key, 0, real) or _swapped(reworded, key)
+    return move_key(reworded, key, 0, real) or _swap_keys(reworded, key)
 
 
-def _swapped(version: ItemVersion, key: int) -> Made:
+def _swap_keys(version: ItemVersion, key: int) -> DefectRecord:
     """What the old and the new key say of themselves changes places."""
     changed = [dict(option) for option in version.options]
     old, new = changed[version.key], changed[key]
@@ -103,7 +107,7 @@ def _swapped(version: ItemVersion, key: int) -> Made:
     ]
     words.append((f"box {version.key + 1} of", f"box {key + 1} of"))
     provenance = {
-        name: _said(str(value), words) if name in _OF_LABEL else value
+        name: _replace_first(str(value), words) if name in _OF_LABEL else value
         for name, value in version.provenance.items()
     }
     return changed, key, provenance
@@ -113,17 +117,17 @@ def _of_key(option: Mapping[str, Any]) -> dict[str, Any]:
     return {name: option[name] for name in _OF_KEY if name in option}
 
 
-def _is_named(version: ItemVersion, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+def _names_old_key(version: ItemVersion, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     """Whether what stays beside the picture names the old key: "axial" in the name of the case."""
     kept = (
         str(value)
         for name, value in version.provenance.items()
         if name not in _OF_LABEL and name not in _HIDDEN
     )
-    return bool(_words(*kept) & (_words_of(old) - _words_of(new)))
+    return bool(_words(*kept) & (_option_words(old) - _option_words(new)))
 
 
-def _words_of(option: Mapping[str, Any]) -> set[str]:
+def _option_words(option: Mapping[str, Any]) -> set[str]:
     return _words(*(str(option.get(name) or "") for name in ("text", "concept", "word")))
 
 
@@ -131,7 +135,7 @@ def _words(*texts: str) -> set[str]:
     return {word for text in texts for word in _WORD.findall(text.casefold())}
 
 
-def _said(value: str, words: Sequence[tuple[str, str]]) -> str:
+def _replace_first(value: str, words: Sequence[tuple[str, str]]) -> str:
     """A text with the first of the words that it holds replaced."""
     for old, new in words:
         if old and old in value:
@@ -139,7 +143,7 @@ def _said(value: str, words: Sequence[tuple[str, str]]) -> str:
     return value
 
 
-def named_as(
+def option_naming(
     option: Mapping[str, Any], label: str, real: RealItems, *, anyhow: bool = False
 ) -> dict[str, Any] | None:
     """What an option says of a concept that it is to name, as real items do.

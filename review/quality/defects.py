@@ -17,19 +17,28 @@ from medrcube.ontologies.label_words import normalise
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
 from medrcube.review.models import ItemVersion
-from medrcube.review.quality.defect_records import Made, moved, named_as
+from medrcube.review.quality.defect_records import DefectRecord, move_key, option_naming
 from medrcube.review.quality.real_items import RealItems
 from medrcube.review.reviewing.questionnaire import OptionVerdict, Reason
 from medrcube.review.wording.proposals import Wording, draft_as
 
-__all__ = ["FITTING", "KINDS", "SOUND", "Kind", "Trap", "kind_of", "sound", "traps"]
+__all__ = [
+    "DEFECT_KINDS",
+    "FITTING_CODES",
+    "SOUND",
+    "DefectKind",
+    "DefectiveCopy",
+    "defective_copies",
+    "kind_of",
+    "sound_copy",
+]
 
-Kind = Literal["wrong-key", "second-right", "wrong-box", "sound", "other"]
-KINDS: tuple[Kind, ...] = ("wrong-key", "second-right", "wrong-box")
+DefectKind = Literal["wrong-key", "second-right", "wrong-box", "sound", "other"]
+DEFECT_KINDS: tuple[DefectKind, ...] = ("wrong-key", "second-right", "wrong-box")
 """Defects that are made by themselves."""
 SOUND = "SOUND"
 """Stands for the defect of a gold item that has none: who refuses it raises a false alarm."""
-FITTING: Mapping[Kind, frozenset[str]] = {
+FITTING_CODES: Mapping[DefectKind, frozenset[str]] = {
     "wrong-key": frozenset({Reason.KEY_WRONG}),
     "second-right": frozenset(
         {
@@ -44,7 +53,7 @@ FITTING: Mapping[Kind, frozenset[str]] = {
     "wrong-box": frozenset({Reason.ROI_WRONG, Reason.KEY_WRONG}),
 }
 """Reasons, and verdicts on an option, that name a defect."""
-_DEFECTS: Mapping[Kind, Reason] = {
+_DEFECTS: Mapping[DefectKind, Reason] = {
     "wrong-key": Reason.KEY_WRONG,
     "second-right": Reason.MULTI_CORRECT,
     "wrong-box": Reason.ROI_WRONG,
@@ -52,7 +61,7 @@ _DEFECTS: Mapping[Kind, Reason] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trap:
+class DefectiveCopy:
     """A version with a defect.
 
     Attributes:
@@ -67,17 +76,17 @@ class Trap:
     warnings: list[str]
 
 
-def kind_of(defect: str) -> Kind:
+def kind_of(defect: str) -> DefectKind:
     """What kind of gold item a code stands for; ``other`` where a manager chose another one."""
     if defect == SOUND:
         return "sound"
-    found = (kind for kind, codes in FITTING.items() if defect in codes)
+    found = (kind for kind, codes in FITTING_CODES.items() if defect in codes)
     return "wrong-box" if defect == Reason.ROI_WRONG else next(found, "other")
 
 
-def traps(
-    version: ItemVersion, kind: Kind, seed: int, present: Sequence[str], real: RealItems
-) -> Iterator[Trap]:
+def defective_copies(
+    version: ItemVersion, kind: DefectKind, seed: int, present: Sequence[str], real: RealItems
+) -> Iterator[DefectiveCopy]:
     """Defective twins of a version, in an order drawn by lot; none where the kind does not fit.
 
     Args:
@@ -96,13 +105,13 @@ def traps(
         return  # what is marked beside the question would have to move
     elif boxes == (kind == "wrong-box"):
         sure = (place for place in wrong if _is_sure(version.options[place]))
-        made = filter(None, (moved(version, place, seed, real) for place in sure))
+        made = filter(None, (move_key(version, place, seed, real) for place in sure))
     else:
         return
     for changed, key, provenance in made:
-        warnings = _bent(version, changed, key, meant=kind == "second-right")
+        warnings = _rule_warnings(version, changed, key, meant=kind == "second-right")
         if warnings is not None:
-            yield Trap(
+            yield DefectiveCopy(
                 defect=_DEFECTS[kind],
                 options=changed,
                 key=key,
@@ -113,7 +122,7 @@ def traps(
 
 def _second_right(
     version: ItemVersion, wrong: Sequence[int], present: Sequence[str], real: RealItems
-) -> Iterator[Made]:
+) -> Iterator[DefectRecord]:
     """A wrong option says what is true as well: the key in other words, or what is there too."""
     options = version.options
     key = str(options[version.key].get("concept") or "")
@@ -123,7 +132,7 @@ def _second_right(
         if label not in terms:
             continue
         for place in wrong:
-            named = named_as(options[place], label, real)
+            named = option_naming(options[place], label, real)
             if named is None or normalise(str(named["text"])) in known:
                 continue
             changed = [dict(option) for option in options]
@@ -148,7 +157,7 @@ def _is_sure(option: Mapping[str, Any]) -> bool:
     return option.get("grade") in ("A", "B")
 
 
-def _bent(
+def _rule_warnings(
     version: ItemVersion, options: Sequence[Mapping[str, Any]], key: int, *, meant: bool
 ) -> list[str] | None:
     """Warnings of the item rules; ``None`` where one is broken that stops an item.
@@ -177,9 +186,9 @@ def _flaws(
     return lint(draft)
 
 
-def sound(version: ItemVersion) -> Trap:
+def sound_copy(version: ItemVersion) -> DefectiveCopy:
     """A copy without a defect."""
-    return Trap(
+    return DefectiveCopy(
         defect=SOUND,
         options=list(version.options),
         key=version.key,

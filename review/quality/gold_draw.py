@@ -1,8 +1,8 @@
 """Draws gold items by lot: sound items of the queue, each copied once with a defect of its own.
 
-A reader who has seen an item never gets its twin, nor the other way round (``claim_queries``), and
-twins of items that still wait leave enough readers for these. No item is copied twice, and of one
-case one item at most.
+A reviewer who has seen an item never gets its copy, nor the other way round (``claim_queries``),
+and copies of items that still wait leave enough reviewers for these. No item is copied twice, and
+at most one item of a case.
 """
 
 from __future__ import annotations
@@ -21,19 +21,26 @@ from django.utils import timezone
 from medrcube.review.errors import ConflictError, InvalidAnswerError
 from medrcube.review.models import Item, ItemVersion
 from medrcube.review.quality import gold_items
-from medrcube.review.quality.defects import KINDS, SOUND, Kind, Trap, sound, traps
+from medrcube.review.quality.defects import (
+    DEFECT_KINDS,
+    SOUND,
+    DefectiveCopy,
+    DefectKind,
+    defective_copies,
+    sound_copy,
+)
 from medrcube.review.quality.real_items import RealItems
 from medrcube.review.reviewing.policy import current_policy
-from medrcube.review.reviewing.state_machine import State
+from medrcube.review.reviewing.state_machine import ReviewState
 
-__all__ = ["Drawn", "draw", "top_up"]
+__all__ = ["GoldDraw", "draw_gold", "top_up_gold"]
 
-_DECIDED = frozenset({State.ACCEPTED, State.RELEASED})
-_FIT = (*_DECIDED, State.QUEUED)
+_DECIDED = frozenset({ReviewState.ACCEPTED, ReviewState.RELEASED})
+_FIT = (*_DECIDED, ReviewState.QUEUED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
+class GoldDraw:
     """What was made.
 
     Attributes:
@@ -41,18 +48,18 @@ class Drawn:
         wanted: how many with a defect were asked for.
     """
 
-    made: Mapping[Kind, int]
+    made: Mapping[DefectKind, int]
     wanted: int
 
     @property
     def defective(self) -> int:
         """Those that have a defect."""
-        return sum(self.made.get(kind, 0) for kind in KINDS)
+        return sum(self.made.get(kind, 0) for kind in DEFECT_KINDS)
 
 
-def draw(
+def draw_gold(
     count: int, actor: str, *, seed: int | None = None, clean: int = 0, now: datetime | None = None
-) -> Drawn:
+) -> GoldDraw:
     """Make gold items with defects, as evenly over the kinds as the items allow.
 
     Items that clinicians have accepted come first; then those that wait, in the order of the lot.
@@ -71,41 +78,45 @@ def draw(
         raise InvalidAnswerError(f"{min(count, clean)} gold items, expected 0 or more")
     now, seed = now or timezone.now(), current_policy().seed if seed is None else seed
     candidates = _candidates(seed) if count or clean else []
-    made = _defective(candidates, count, seed, actor, now)
+    made = _draw_defective(candidates, count, seed, actor, now)
     used = set(Item.objects.exclude(gold_defect="").values_list("copied_from", flat=True))
     for version in candidates:
         if made["sound"] >= clean:
             break
         decided = version.item.state in _DECIDED and version.item_id not in used
-        if decided and _copied(version, sound(version), actor, now):
+        if decided and _copy(version, sound_copy(version), actor, now):
             made["sound"] += 1
-    return Drawn(made=dict(made), wanted=count)
+    return GoldDraw(made=dict(made), wanted=count)
 
 
-def top_up(actor: str, now: datetime | None = None) -> Drawn:
+def top_up_gold(actor: str, now: datetime | None = None) -> GoldDraw:
     """Draw what the policy's share of gold items still lacks."""
     rules = current_policy()
     real = Item.objects.filter(gold_defect="").count()
     there = Item.objects.exclude(gold_defect__in=("", SOUND)).count()
-    return draw(max(0, round(rules.gold_share * real) - there), actor, now=now)
+    return draw_gold(max(0, round(rules.gold_share * real) - there), actor, now=now)
 
 
-def _defective(
+def _draw_defective(
     candidates: Sequence[ItemVersion], count: int, seed: int, actor: str, now: datetime
-) -> Counter[Kind]:
+) -> Counter[DefectKind]:
     """First an equal share of each kind; then whatever the items still allow."""
-    made: Counter[Kind] = Counter()
+    made: Counter[DefectKind] = Counter()
     taken: set[int] = set()
     real = cache(RealItems)
-    for most in (math.ceil(count / len(KINDS)), count):
+    for most in (math.ceil(count / len(DEFECT_KINDS)), count):
         for version in candidates:
             if made.total() >= count:
                 return made
-            wanted = [kind for kind in KINDS if made[kind] < most and version.pk not in taken]
+            wanted = [
+                kind for kind in DEFECT_KINDS if made[kind] < most and version.pk not in taken
+            ]
             for kind in sorted(wanted, key=lambda kind: (made[kind], kind)):
                 others = real(version.item.source, version.item.task)
-                trap = next(traps(version, kind, seed, _present(version), others), None)
-                if trap and _copied(version, trap, actor, now):
+                trap = next(
+                    defective_copies(version, kind, seed, _present_concepts(version), others), None
+                )
+                if trap and _copy(version, trap, actor, now):
                     made[kind] += 1
                     taken.add(version.pk)
                     break
@@ -129,10 +140,10 @@ def _candidates(seed: int) -> list[ItemVersion]:
         if (case or item) not in cases:
             cases.add(case or item)
             chosen.append(pk)
-    return list(_loaded(chosen))
+    return list(_load(chosen))
 
 
-def _loaded(keys: Sequence[int]) -> Iterator[ItemVersion]:
+def _load(keys: Sequence[int]) -> Iterator[ItemVersion]:
     related = ItemVersion.objects.select_related("item", "picture", "overlay")
     for start in range(0, len(keys), 500):
         part = keys[start : start + 500]
@@ -140,7 +151,7 @@ def _loaded(keys: Sequence[int]) -> Iterator[ItemVersion]:
         yield from (found[pk] for pk in part)
 
 
-def _present(version: ItemVersion) -> list[str]:
+def _present_concepts(version: ItemVersion) -> list[str]:
     """Concepts that are the key of other items of the same picture."""
     others = ItemVersion.objects.filter(
         number=F("item__version"),
@@ -153,10 +164,10 @@ def _present(version: ItemVersion) -> list[str]:
     return sorted(found - {""})
 
 
-def _copied(version: ItemVersion, trap: Trap, actor: str, now: datetime) -> bool:
+def _copy(version: ItemVersion, trap: DefectiveCopy, actor: str, now: datetime) -> bool:
     """Make the gold item; false where the item has changed meanwhile."""
     try:
-        gold_items.make_twin(version, trap, actor, now)
+        gold_items.copy_with_defect(version, trap, actor, now)
     except ConflictError:
         return False
     return True

@@ -1,6 +1,6 @@
-"""Gold items: copies with a known defect, which measure the readers who get them unannounced.
+"""Gold items: copies with a known defect, which measure the reviewers who get them unannounced.
 
-Nothing that a reader can see tells them apart: the id has the same form, the order is the queue's,
+Nothing that a reviewer sees tells them apart: the id has the same form, the order is the queue's,
 and the page shows the wording of a version like any other.
 """
 
@@ -17,22 +17,22 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from medrcube.review.audit_trail.event_chain import SYSTEM, Entry, record
+from medrcube.review.audit_trail.event_chain import SYSTEM, NewEvent, record_events
 from medrcube.review.errors import ConflictError, InvalidAnswerError
 from medrcube.review.models import Claim, Item, ItemVersion, User
-from medrcube.review.quality.defect_records import made_by_hand
-from medrcube.review.quality.defects import FITTING, Trap, kind_of
-from medrcube.review.reviewing.decisions import Edit, content_sha256, current, new_options
-from medrcube.review.reviewing.policy import Policy, current_policy, lot
+from medrcube.review.quality.defect_records import record_of_edit
+from medrcube.review.quality.defects import FITTING_CODES, DefectiveCopy, kind_of
+from medrcube.review.reviewing.decisions import Edit, content_sha256, new_options, version_as_read
+from medrcube.review.reviewing.policy import Policy, current_policy, queue_lot
 from medrcube.review.reviewing.questionnaire import Decision, Reason
 from medrcube.review.reviewing.sql import review_queries
-from medrcube.review.reviewing.state_machine import State
-from medrcube.review.reviewing.voiding import void
+from medrcube.review.reviewing.state_machine import ReviewState
+from medrcube.review.reviewing.voiding import void_claims
 from medrcube.review.visibility import disclosure
 
 
-def is_turn(user: User, rules: Policy) -> bool:
-    """Whether a reader gets a gold item now; lot decides, from what nobody knows beforehand."""
+def is_gold_turn(user: User, rules: Policy) -> bool:
+    """Whether a reviewer gets a gold item now; lot decides, from what nobody knows beforehand."""
     if not rules.gold_rate:
         return False
     drawn = sha256(f"{rules.seed}|{user.pk}|{review_queries.chain_number()}".encode()).digest()
@@ -54,7 +54,7 @@ def make_gold(
         item_id: the item to copy.
         version: the version that was read.
         user: the manager who makes it.
-        defect: the reason code that readers should find.
+        defect: the reason code that reviewers should find.
         change: the wording with the defect.
         now: when.
 
@@ -66,36 +66,36 @@ def make_gold(
     if defect not in tuple(Reason):
         raise InvalidAnswerError(f"{defect!r} is no reason code")
     with transaction.atomic():
-        old = current(item_id, version)
+        old = version_as_read(item_id, version)
         if old.item.gold_defect:
             raise InvalidAnswerError("this is a gold item already; copy an ordinary one")
         options = new_options(old, change)
         if (change.question, options, change.key) == (old.question, old.options, old.key):
             raise InvalidAnswerError("nothing was changed, so there is no defect to find")
-        told, key, provenance = made_by_hand(old, options, change.key)
-        trap = Trap(
+        told, key, provenance = record_of_edit(old, options, change.key)
+        trap = DefectiveCopy(
             defect=defect, options=told, key=key, provenance=provenance, warnings=old.warnings
         )
-        return _make(old, change.question, trap, (user.pseudonym, change.note), now)
+        return _store_gold(old, change.question, trap, (user.pseudonym, change.note), now)
 
 
-def make_twin(version: ItemVersion, trap: Trap, actor: str, now: datetime) -> Item:
+def copy_with_defect(version: ItemVersion, trap: DefectiveCopy, actor: str, now: datetime) -> Item:
     """Copy an item with a defect that was drawn.
 
     Raises:
         ConflictError: the item has changed since it was read.
     """
     with transaction.atomic():
-        old = current(version.item_id, version.number)
-        return _make(old, old.question, trap, (actor, ""), now)
+        old = version_as_read(version.item_id, version.number)
+        return _store_gold(old, old.question, trap, (actor, ""), now)
 
 
-def _make(
-    old: ItemVersion, question: str, trap: Trap, told: tuple[str, str], now: datetime
+def _store_gold(
+    old: ItemVersion, question: str, trap: DefectiveCopy, told: tuple[str, str], now: datetime
 ) -> Item:
     """The gold item; in a transaction. ``told``: actor and note."""
     actor, note = told
-    item = _copy(old.item, trap.defect)
+    item = _gold_row(old.item, trap.defect)
     digest = content_sha256(question, trap.options, trap.key, old.picture.sha256)
     ItemVersion.objects.create(
         item=item,
@@ -111,7 +111,7 @@ def _make(
         content_sha256=digest,
         created_at=old.created_at,
     )
-    disclosure.refresh([item.pk], now)
+    disclosure.refresh_disclosures([item.pk], now)
     body = {
         "defect": trap.defect,
         "copied_from": old.item_id,
@@ -119,11 +119,11 @@ def _make(
         "note": note,
         "content_sha256": digest,
     }
-    record(now, Entry(actor=actor, kind="gold.made", object=f"item:{item.pk}", body=body))
+    record_events(now, NewEvent(actor=actor, kind="gold.made", object=f"item:{item.pk}", body=body))
     return item
 
 
-def found_defect(claim: Claim) -> bool:
+def decides_rightly(claim: Claim) -> bool:
     """Whether the review of a gold item decides rightly.
 
     A defect is caught by who does not accept and names it, or who has answered what is right. An
@@ -139,27 +139,27 @@ def _is_right(defect: str, decision: str, named: AbstractSet[str], *, away: bool
     """``named``: codes of the review; ``away``: whether the blind answer is not the key."""
     kind = kind_of(defect)
     if kind == "sound":
-        alarms = frozenset[str]().union(*FITTING.values())
+        alarms = frozenset[str]().union(*FITTING_CODES.values())
         return decision != Decision.REJECT and not named & alarms
     if decision == Decision.ACCEPT:
         return False
-    if named & {defect, *FITTING.get(kind, ())}:
+    if named & {defect, *FITTING_CODES.get(kind, ())}:
         return True
     return kind in ("wrong-key", "wrong-box") and away
 
 
-def judge(user: User, now: datetime) -> bool:
-    """Pause a reader who misses too many known defects; whether that happened.
+def pause_if_inattentive(user: User, now: datetime) -> bool:
+    """Pause a reviewer who misses too many known defects; whether that happened.
 
     Asked after every review, and with one statement whatever was reviewed, so that neither the work
     nor the time of a review tells a gold item.
 
     The reviews that they made since the first of the gold items that were looked at count no
     more, as long as they were not released; with them the gold items themselves, so that a
-    reader who is let in again starts afresh.
+    reviewer who is let in again starts afresh.
     """
     rules = current_policy()
-    latest = _outcomes(user, rules.gold_window)
+    latest = _latest_outcomes(user, rules.gold_window)
     found = sum(right for _, right in latest)
     if len(latest) < rules.gold_window or found / len(latest) >= rules.gold_pass:
         return False
@@ -169,20 +169,20 @@ def judge(user: User, now: datetime) -> bool:
             return False
         claims = Claim.objects.filter(user=user, released_at=None, submitted_at__gte=since)
         ordered = claims.select_related("version__item", "user").order_by("version__item_id")
-        entries, voided = void(ordered, SYSTEM, now)
+        entries, voided = void_claims(ordered, SYSTEM, now)
         _end_live(user, now)
         body = {"found": found, "of": len(latest), "voided": voided}
-        record(now, *entries, _about(SYSTEM, "reader.paused", user, body))
+        record_events(now, *entries, _reviewer_event(SYSTEM, "reader.paused", user, body))
     return True
 
 
-def last_gold(user: User, count: int) -> list[Claim]:
-    """The latest valid reviews of gold items by a reader, the newest first."""
-    rows = _reviews(user, count).select_related("version__item", "blind", "review")
+def latest_gold_claims(user: User, count: int) -> list[Claim]:
+    """The latest valid reviews of gold items by a reviewer, the newest first."""
+    rows = _latest_gold_reviews(user, count).select_related("version__item", "blind", "review")
     return list(rows.prefetch_related("review__reasons"))
 
 
-def _reviews(user: User, count: int) -> QuerySet[Claim]:
+def _latest_gold_reviews(user: User, count: int) -> QuerySet[Claim]:
     done = Claim.objects.filter(
         user=user,
         released_at=None,
@@ -192,9 +192,9 @@ def _reviews(user: User, count: int) -> QuerySet[Claim]:
     return done.order_by("-submitted_at", "-pk")[:count]
 
 
-def _outcomes(user: User, count: int) -> list[tuple[datetime, bool]]:
+def _latest_outcomes(user: User, count: int) -> list[tuple[datetime, bool]]:
     """When each of the latest was sent, and whether it decides rightly; one statement."""
-    rows = Claim.objects.filter(pk__in=_reviews(user, count).values("pk")).values_list(
+    rows = Claim.objects.filter(pk__in=_latest_gold_reviews(user, count).values("pk")).values_list(
         "pk",
         "submitted_at",
         "version__item__gold_defect",
@@ -215,27 +215,27 @@ def _outcomes(user: User, count: int) -> list[tuple[datetime, bool]]:
     ]
 
 
-def pause(user_id: int, manager: User, note: str, now: datetime | None = None) -> None:
-    """Hand nothing new to a reader; their reviews stay valid.
+def pause_reviewer(user_id: int, manager: User, note: str, now: datetime | None = None) -> None:
+    """Hand nothing new to a reviewer; their reviews stay valid.
 
     Raises:
         InvalidAnswerError: no note.
-        ConflictError: the reader is paused already.
+        ConflictError: the reviewer is paused already.
     """
-    _switch(user_id, manager, note, now or timezone.now(), paused=True)
+    _set_paused(user_id, manager, note, now or timezone.now(), paused=True)
 
 
-def resume(user_id: int, manager: User, note: str, now: datetime | None = None) -> None:
-    """Let a paused reader in again.
+def resume_reviewer(user_id: int, manager: User, note: str, now: datetime | None = None) -> None:
+    """Let a paused reviewer in again.
 
     Raises:
         InvalidAnswerError: no note.
-        ConflictError: the reader is not paused.
+        ConflictError: the reviewer is not paused.
     """
-    _switch(user_id, manager, note, now or timezone.now(), paused=False)
+    _set_paused(user_id, manager, note, now or timezone.now(), paused=False)
 
 
-def _switch(user_id: int, manager: User, note: str, now: datetime, *, paused: bool) -> None:
+def _set_paused(user_id: int, manager: User, note: str, now: datetime, *, paused: bool) -> None:
     if not note.strip():
         raise InvalidAnswerError("say why: whoever looks at the trail later wants to know")
     with transaction.atomic():
@@ -243,11 +243,11 @@ def _switch(user_id: int, manager: User, note: str, now: datetime, *, paused: bo
         if user is None or not User.objects.filter(pk=user_id, paused=not paused).update(
             paused=paused
         ):
-            raise ConflictError(f"this reader is {'paused' if paused else 'not paused'} already")
+            raise ConflictError(f"this reviewer is {'paused' if paused else 'not paused'} already")
         if paused:
             _end_live(user, now)
         kind = "reader.paused" if paused else "reader.resumed"
-        record(now, _about(manager.pseudonym, kind, user, {"note": note}))
+        record_events(now, _reviewer_event(manager.pseudonym, kind, user, {"note": note}))
 
 
 def _end_live(user: User, now: datetime) -> None:
@@ -255,7 +255,7 @@ def _end_live(user: User, now: datetime) -> None:
     live.update(released_at=now, outcome="paused")
 
 
-def _copy(item: Item, defect: str) -> Item:
+def _gold_row(item: Item, defect: str) -> Item:
     """The row of a gold item, with an id of the same form."""
     name = secrets.token_hex(len(item.pk))[: len(item.pk)]
     return Item.objects.create(
@@ -266,13 +266,13 @@ def _copy(item: Item, defect: str) -> Item:
         modality=item.modality,
         case_key=item.case_key,
         stratum=item.stratum,
-        state=State.QUEUED,
+        state=ReviewState.QUEUED,
         priority=item.priority,
-        lot=lot(current_policy().seed, name),
+        lot=queue_lot(current_policy().seed, name),
         gold_defect=defect,
         copied_from=item,
     )
 
 
-def _about(actor: str, kind: str, user: User, body: Mapping[str, object]) -> Entry:
-    return Entry(actor=actor, kind=kind, object=f"reader:{user.pseudonym}", body=body)
+def _reviewer_event(actor: str, kind: str, user: User, body: Mapping[str, object]) -> NewEvent:
+    return NewEvent(actor=actor, kind=kind, object=f"reader:{user.pseudonym}", body=body)

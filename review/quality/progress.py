@@ -1,4 +1,4 @@
-"""How far the reviews are: per kind of item, per reader, by reason, by time, and until when."""
+"""How far the reviews are: per kind of item, per reviewer, by reason, by time, and until when."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from django.db.models import Count, F, Q, QuerySet, Sum
 from django.utils import timezone
 
 from medrcube.console.counts import counted
-from medrcube.review.assigning.outstanding import Kind, kinds
+from medrcube.review.assigning.outstanding import ItemGroup, queued_groups
 from medrcube.review.models import Claim, Item, ItemVersion, Review, ReviewReason, Role, User
-from medrcube.review.quality.agreement import Estimate, share
-from medrcube.review.quality.gold_items import found_defect, last_gold
+from medrcube.review.quality.agreement import IntervalEstimate, share_estimate
+from medrcube.review.quality.gold_items import decides_rightly, latest_gold_claims
 from medrcube.review.reviewing.policy import Policy, current_policy
 from medrcube.review.reviewing.questionnaire import Decision
-from medrcube.review.reviewing.state_machine import State
+from medrcube.review.reviewing.state_machine import ReviewState
 
 PACE_DAYS = 7
 """Days whose reviews the forecast goes by."""
-Taken = Mapping[int, Counter[int]]
+SecondsTaken = Mapping[int, Counter[int]]
 """Person -> seconds -> number of valid reviews that took so long."""
 _BINS = (15, 30, 60, 90, 120, 180, 300, 600)
 """Upper ends, in seconds, of the classes of time; what is longer comes last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Voxel:
+class VoxelProgress:
     """Items of one anatomy, modality and task, by state; gold items are left out.
 
     Attributes:
@@ -50,7 +50,7 @@ class Voxel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reader:
+class ReviewerProgress:
     """What one person has reviewed; valid reviews only, gold items apart.
 
     Attributes:
@@ -68,13 +68,13 @@ class Reader:
     done: int
     seconds: int | None
     decisions: Mapping[str, float]
-    blind: Estimate
+    blind: IntervalEstimate
     gold_found: int
     gold_seen: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Forecast:
+class QueueForecast:
     """When the queue would be empty at the pace of the last days.
 
     Attributes:
@@ -100,35 +100,35 @@ class Forecast:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class QueueProgress:
     """All that the page of progress shows; see the functions of these names.
 
     Attributes:
-        queued: see ``outstanding.kinds``.
+        queued: see ``outstanding.queued_groups``.
     """
 
-    voxels: Sequence[Voxel]
-    queued: Sequence[Kind]
-    readers: Sequence[Reader]
+    voxels: Sequence[VoxelProgress]
+    queued: Sequence[ItemGroup]
+    reviewers: Sequence[ReviewerProgress]
     reasons: Sequence[tuple[str, int]]
     times: Sequence[tuple[str, int]]
-    forecast: Forecast
+    forecast: QueueForecast
 
 
-def count() -> Progress:
+def count_progress() -> QueueProgress:
     """Count everything."""
     rules, now, taken = current_policy(), timezone.now(), seconds_taken()
-    return Progress(
-        voxels=voxels(now),
-        queued=kinds(),
-        readers=readers(rules, taken),
-        reasons=reasons(),
-        times=times(taken),
-        forecast=forecast(rules, now, taken),
+    return QueueProgress(
+        voxels=voxel_progress(now),
+        queued=queued_groups(),
+        reviewers=reviewer_progress(rules, taken),
+        reasons=reason_counts(),
+        times=time_histogram(taken),
+        forecast=queue_forecast(rules, now, taken),
     )
 
 
-def voxels(now: datetime) -> list[Voxel]:
+def voxel_progress(now: datetime) -> list[VoxelProgress]:
     """Every kind of item, by name."""
     real = Item.objects.filter(gold_defect="")
     axes = ("anatomy", "modality", "task")
@@ -138,14 +138,14 @@ def voxels(now: datetime) -> list[Voxel]:
     ):
         states.setdefault((anatomy, modality, task), {})[state] = items
     held = (
-        real.filter(state=State.QUEUED, pk__in=_live(now).values("version__item"))
+        real.filter(state=ReviewState.QUEUED, pk__in=_live_claims(now).values("version__item"))
         .values_list(*axes)
         .annotate(items=Count("pk"))
         .order_by()
     )
     in_review = {(anatomy, modality, task): items for anatomy, modality, task, items in held}
     return [
-        Voxel(
+        VoxelProgress(
             anatomy=kind[0],
             modality=kind[1],
             task=kind[2],
@@ -156,17 +156,20 @@ def voxels(now: datetime) -> list[Voxel]:
     ]
 
 
-def seconds_taken() -> Taken:
+def seconds_taken() -> SecondsTaken:
     """How long the reviews of each person took."""
     found: dict[int, Counter[int]] = {}
     for user, seconds, count in (
-        _real().values_list("claim__user", "seconds").annotate(count=Count("pk")).order_by()
+        _valid_reviews()
+        .values_list("claim__user", "seconds")
+        .annotate(count=Count("pk"))
+        .order_by()
     ):
         found.setdefault(user, Counter())[seconds] = count
     return found
 
 
-def readers(rules: Policy, taken: Taken | None = None) -> list[Reader]:
+def reviewer_progress(rules: Policy, taken: SecondsTaken | None = None) -> list[ReviewerProgress]:
     """Everybody who reviews or has reviewed, by pseudonym.
 
     Args:
@@ -180,7 +183,7 @@ def readers(rules: Policy, taken: Taken | None = None) -> list[Reader]:
     blinded = Q(claim__blinded=True)
     equal = blinded & Q(claim__blind__option=F("claim__version__key"))
     for user, decision, count, blind, hits in (
-        _real()
+        _valid_reviews()
         .values_list("claim__user", "decision")
         .annotate(
             count=Count("pk"),
@@ -194,10 +197,10 @@ def readers(rules: Policy, taken: Taken | None = None) -> list[Reader]:
         right[user] += hits
     people = User.objects.filter(Q(role=Role.REVIEWER) | Q(pk__in=list(decisions)))
     return [
-        _reader(
+        _one_reviewer(
             user,
             decisions.get(user.pk, {}),
-            share("blind_accuracy", right[user.pk], answers[user.pk]),
+            share_estimate("blind_accuracy", right[user.pk], answers[user.pk]),
             taken.get(user.pk),
             rules,
         )
@@ -205,7 +208,7 @@ def readers(rules: Policy, taken: Taken | None = None) -> list[Reader]:
     ]
 
 
-def reasons() -> list[tuple[str, int]]:
+def reason_counts() -> list[tuple[str, int]]:
     """How often each reason was given, the most frequent first."""
     counted = (
         ReviewReason.objects.filter(review__claim__released_at=None)
@@ -217,28 +220,28 @@ def reasons() -> list[tuple[str, int]]:
     return list(counted)
 
 
-def times(taken: Taken) -> list[tuple[str, int]]:
+def time_histogram(taken: SecondsTaken) -> list[tuple[str, int]]:
     """Reviews by the time that they took, in classes."""
     counts = [0] * (len(_BINS) + 1)
     for user in taken.values():
         for seconds, count in user.items():
             counts[sum(seconds > end for end in _BINS)] += count
-    names = [f"up to {_clock(end)}" for end in _BINS]
-    return list(zip([*names, f"over {_clock(_BINS[-1])}"], counts, strict=True))
+    names = [f"up to {_duration(end)}" for end in _BINS]
+    return list(zip([*names, f"over {_duration(_BINS[-1])}"], counts, strict=True))
 
 
-def forecast(rules: Policy, now: datetime, taken: Taken) -> Forecast:
+def queue_forecast(rules: Policy, now: datetime, taken: SecondsTaken) -> QueueForecast:
     """Look ahead; a sum of what is missing over the pace, no more."""
-    waiting = Item.objects.filter(state=State.QUEUED, gold_defect="")
+    waiting = Item.objects.filter(state=ReviewState.QUEUED, gold_defect="")
     summed = waiting.aggregate(items=Count("pk"), reviews=Sum("reviews"))
     missing = max(0, summed["items"] * rules.reviews - (summed["reviews"] or 0))
     since = now - timedelta(days=PACE_DAYS)
-    lately = _real().filter(submitted_at__gt=since).count()
+    lately = _valid_reviews().filter(submitted_at__gt=since).count()
     every: Counter[int] = Counter()
     for user in taken.values():
         every.update(user)
     median = _median(every)
-    return Forecast(
+    return QueueForecast(
         missing=missing,
         lately=lately,
         days=missing / (lately / PACE_DAYS) if lately else None,
@@ -246,16 +249,16 @@ def forecast(rules: Policy, now: datetime, taken: Taken) -> Forecast:
     )
 
 
-def _reader(
+def _one_reviewer(
     user: User,
     decisions: Mapping[str, int],
-    blind: Estimate,
+    blind: IntervalEstimate,
     seconds: Counter[int] | None,
     rules: Policy,
-) -> Reader:
+) -> ReviewerProgress:
     done = sum(decisions.values())
-    gold = last_gold(user, rules.gold_window)
-    return Reader(
+    gold = latest_gold_claims(user, rules.gold_window)
+    return ReviewerProgress(
         key=user.pk,
         pseudonym=user.pseudonym,
         paused=user.paused,
@@ -264,16 +267,16 @@ def _reader(
         seconds=_median(seconds or Counter()),
         decisions={name.value: decisions.get(name, 0) / done if done else 0 for name in Decision},
         blind=blind,
-        gold_found=sum(found_defect(claim) for claim in gold),
+        gold_found=sum(decides_rightly(claim) for claim in gold),
         gold_seen=len(gold),
     )
 
 
-def _live(now: datetime) -> QuerySet[Claim]:
+def _live_claims(now: datetime) -> QuerySet[Claim]:
     return Claim.objects.filter(released_at=None, submitted_at=None, expires_at__gt=now)
 
 
-def _real() -> QuerySet[Review]:
+def _valid_reviews() -> QuerySet[Review]:
     """Valid reviews of items that measure nobody; gold items are few, so they are taken away."""
     return Review.objects.filter(claim__released_at=None).exclude(
         claim__version__in=_gold_versions()
@@ -295,5 +298,5 @@ def _median(counts: Counter[int]) -> int | None:
     return None
 
 
-def _clock(seconds: int) -> str:
+def _duration(seconds: int) -> str:
     return f"{seconds} s" if seconds < 60 else f"{seconds / 60:g} min"

@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
+class LabelCounts:
     """Items that were rated alike, put together.
 
     Attributes:
@@ -24,7 +24,7 @@ class Counts:
     weights: Floats
 
     @classmethod
-    def of(cls, values: NDArray[np.int8], labels: int) -> Counts:
+    def of(cls, values: NDArray[np.int8], labels: int) -> LabelCounts:
         """Count the labels of every item that was rated at all."""
         counted = np.zeros((len(values), labels))
         for at in range(labels):
@@ -33,10 +33,10 @@ class Counts:
         rows, weights = np.unique(counted, axis=0, return_counts=True)
         return cls(by_label=rows.astype(np.float64), weights=weights.astype(np.float64))
 
-    def with_pairs(self) -> Counts:
+    def with_pairs(self) -> LabelCounts:
         """Only the items that have two ratings or more."""
         several = self.ratings > 1
-        return Counts(by_label=self.by_label[several], weights=self.weights[several])
+        return LabelCounts(by_label=self.by_label[several], weights=self.weights[several])
 
     @property
     def ratings(self) -> Floats:
@@ -72,7 +72,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ratings:
+class RatingTable:
     """Who said what of which item.
 
     Attributes:
@@ -83,13 +83,13 @@ class Ratings:
 
     values: NDArray[np.int8]
     labels: tuple[str, ...]
-    counts: Counts = field(init=False)
+    counts: LabelCounts = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "counts", Counts.of(self.values, len(self.labels)))
+        object.__setattr__(self, "counts", LabelCounts.of(self.values, len(self.labels)))
 
 
-def ratings(rows: Sequence[Sequence[str | None]], labels: Sequence[str] = ()) -> Ratings:
+def rating_table(rows: Sequence[Sequence[str | None]], labels: Sequence[str] = ()) -> RatingTable:
     """A table of labels, one row an item, one column a rater, ``None`` for not rated.
 
     Args:
@@ -101,10 +101,10 @@ def ratings(rows: Sequence[Sequence[str | None]], labels: Sequence[str] = ()) ->
     places: dict[str | None, int] = {None: -1, **{name: at for at, name in enumerate(names)}}
     values = [[places[value] for value in row] for row in rows]
     table = np.array(values, dtype=np.int8).reshape(len(rows), len(rows[0]) if rows else 0)
-    return Ratings(values=table, labels=names)
+    return RatingTable(values=table, labels=names)
 
 
-def pairs_table(table: Ratings) -> NDArray[np.int64]:
+def pairs_table(table: RatingTable) -> NDArray[np.int64]:
     """(labels, labels): how often one rater said the row and another the column, of one item.
 
     With two raters the rows are the first one's. With more, who is first means nothing, so

@@ -1,4 +1,4 @@
-"""How carefully each reader works: time, known defects, agreement and blind answers side by side.
+"""How carefully each reviewer works: time, known defects, agreement and blind answers side by side.
 
 Figures only: nobody is paused by them. The database counts in groups: a hundred thousand reviews
 take seconds.
@@ -16,21 +16,27 @@ from django.db.models import Q
 
 from medrcube.review.models import Claim, Item, ItemVersion, Role, User
 from medrcube.review.quality import gold_items
-from medrcube.review.quality.agreement import Estimate, Ratings, ac1, raw, share
+from medrcube.review.quality.agreement import (
+    IntervalEstimate,
+    RatingTable,
+    gwet_ac1,
+    raw_agreement,
+    share_estimate,
+)
 from medrcube.review.quality.agreement_gate import LABELS
-from medrcube.review.quality.defects import KINDS, kind_of
+from medrcube.review.quality.defects import DEFECT_KINDS, kind_of
 from medrcube.review.reviewing.policy import current_policy
-from medrcube.review.reviewing.sql.cursor import rows
+from medrcube.review.reviewing.sql.cursor import fetch_all
 
-__all__ = ["FEW", "Figures", "ReaderFigures", "figures"]
+__all__ = ["FEW", "FigureTable", "ReviewerFigures", "count_figures"]
 
 FEW = 20
 """Below this many observations a share is marked as one of few."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReaderFigures:
-    """One reader; valid reviews only, gold items counted apart.
+class ReviewerFigures:
+    """One reviewer; valid reviews only, gold items counted apart.
 
     Attributes:
         key: of the account.
@@ -41,7 +47,7 @@ class ReaderFigures:
         caught: kind of defect -> share that was caught; ``items`` is how many were seen.
         all_caught: the same of all kinds together.
         false_alarms: share of sound gold items that were refused.
-        agreement: share of pairs with another reader of the same version that are equal.
+        agreement: share of pairs with another reviewer of the same version that are equal.
         ac1: the same, corrected for chance.
         blind: share of blind answers that equal the key, over accepted items.
     """
@@ -54,37 +60,37 @@ class ReaderFigures:
     answer_seconds: int | None
     seconds: int | None
     fast: int
-    caught: Mapping[str, Estimate]
-    all_caught: Estimate
-    false_alarms: Estimate
-    agreement: Estimate
-    ac1: Estimate
-    blind: Estimate
+    caught: Mapping[str, IntervalEstimate]
+    all_caught: IntervalEstimate
+    false_alarms: IntervalEstimate
+    agreement: IntervalEstimate
+    ac1: IntervalEstimate
+    blind: IntervalEstimate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
-    """All readers, by pseudonym."""
+class FigureTable:
+    """All reviewers, by pseudonym."""
 
     fast_seconds: int
-    readers: Sequence[ReaderFigures]
+    reviewers: Sequence[ReviewerFigures]
 
 
-def figures() -> Figures:
-    """Count for every reader who reviews or has reviewed."""
+def count_figures() -> FigureTable:
+    """Count for every reviewer who reviews or has reviewed."""
     limit = current_policy().fast_seconds
     excluded = _gold_versions()
-    taken, answered = _times(_SECONDS, excluded), _times(_ANSWERS, excluded)
-    pairs, right = _pairs(excluded), _right(excluded)
+    taken, answered = _time_counts(_SECONDS, excluded), _time_counts(_ANSWERS, excluded)
+    pairs, right = _decision_pairs(excluded), _right_answers(excluded)
     tests = _gold_reviews()
     people = User.objects.filter(Q(role=Role.REVIEWER) | Q(pk__in=list(taken)))
     found = []
     for user in people.order_by("pseudonym"):
         times, seen = taken.get(user.pk, Counter[int]()), tests.get(user.pk, {})
-        table = _table(pairs.get(user.pk, {}))
+        table = _rating_table(pairs.get(user.pk, {}))
         hits, answers = right.get(user.pk, (0, 0))
         found.append(
-            ReaderFigures(
+            ReviewerFigures(
                 key=user.pk,
                 pseudonym=user.pseudonym,
                 paused=user.paused,
@@ -93,18 +99,20 @@ def figures() -> Figures:
                 answer_seconds=_median(answered.get(user.pk, Counter())),
                 seconds=_median(times),
                 fast=sum(count for seconds, count in times.items() if seconds < limit),
-                caught={kind: _share(kind, seen.get(kind, [])) for kind in (*KINDS, "other")},
+                caught={
+                    kind: _share(kind, seen.get(kind, [])) for kind in (*DEFECT_KINDS, "other")
+                },
                 all_caught=_share(
                     "caught",
                     [hit for kind, hits in seen.items() if kind != "sound" for hit in hits],
                 ),
                 false_alarms=_share("alarms", [not hit for hit in seen.get("sound", [])]),
-                agreement=raw(table),
-                ac1=ac1(table),
-                blind=share("blind_accuracy", hits, answers),
+                agreement=raw_agreement(table),
+                ac1=gwet_ac1(table),
+                blind=share_estimate("blind_accuracy", hits, answers),
             )
         )
-    return Figures(fast_seconds=limit, readers=found)
+    return FigureTable(fast_seconds=limit, reviewers=found)
 
 
 _SECONDS = """
@@ -141,32 +149,34 @@ def _gold_versions() -> list[int]:
     return list(found.values_list("pk", flat=True))
 
 
-def _grouped(statement: str, excluded: Sequence[int]) -> list[tuple[Any, ...]]:
+def _without_gold(statement: str, excluded: Sequence[int]) -> list[tuple[Any, ...]]:
     """Rows of a statement without the versions of gold items, which are few."""
     numbers = ", ".join(str(int(pk)) for pk in excluded)
-    return rows(statement.format(gold=f"AND c.version_id NOT IN ({numbers})" if numbers else ""))
+    return fetch_all(
+        statement.format(gold=f"AND c.version_id NOT IN ({numbers})" if numbers else "")
+    )
 
 
-def _times(statement: str, excluded: Sequence[int]) -> dict[int, Counter[int]]:
+def _time_counts(statement: str, excluded: Sequence[int]) -> dict[int, Counter[int]]:
     found: dict[int, Counter[int]] = {}
-    for user, seconds, count in _grouped(statement, excluded):
+    for user, seconds, count in _without_gold(statement, excluded):
         found.setdefault(user, Counter())[int(seconds)] = count
     return found
 
 
-def _pairs(excluded: Sequence[int]) -> dict[int, dict[tuple[str, str], int]]:
+def _decision_pairs(excluded: Sequence[int]) -> dict[int, dict[tuple[str, str], int]]:
     found: dict[int, dict[tuple[str, str], int]] = {}
-    for user, mine, other, count in _grouped(_PAIRS, excluded):
+    for user, mine, other, count in _without_gold(_PAIRS, excluded):
         found.setdefault(user, {})[mine, other] = count
     return found
 
 
-def _right(excluded: Sequence[int]) -> dict[int, tuple[int, int]]:
-    return {user: (int(hits), count) for user, hits, count in _grouped(_RIGHT, excluded)}
+def _right_answers(excluded: Sequence[int]) -> dict[int, tuple[int, int]]:
+    return {user: (int(hits), count) for user, hits, count in _without_gold(_RIGHT, excluded)}
 
 
 def _gold_reviews() -> dict[int, dict[str, list[bool]]]:
-    """Reader -> kind of gold item -> whether each review of one decided rightly."""
+    """Reviewer -> kind of gold item -> whether each review of one decided rightly."""
     done = Claim.objects.filter(
         released_at=None, submitted_at__isnull=False, version__item__gold_defect__gt=""
     )
@@ -175,20 +185,20 @@ def _gold_reviews() -> dict[int, dict[str, list[bool]]]:
     for claim in claims.prefetch_related("review__reasons"):
         kind = kind_of(claim.version.item.gold_defect)
         own = found.setdefault(claim.user_id, {})
-        own.setdefault(kind, []).append(gold_items.found_defect(claim))
+        own.setdefault(kind, []).append(gold_items.decides_rightly(claim))
     return found
 
 
-def _table(pairs: Mapping[tuple[str, str], int]) -> Ratings:
-    """What a reader and another one said of one version, a row a pair."""
+def _rating_table(pairs: Mapping[tuple[str, str], int]) -> RatingTable:
+    """What a reviewer and another one said of one version, a row a pair."""
     kinds = [[LABELS.index(label) for label in pair] for pair in pairs]
     values = np.array(kinds, dtype=np.int8).reshape(len(kinds), 2)
     counts = np.array(list(pairs.values()), dtype=np.int64)
-    return Ratings(values=np.repeat(values, counts, axis=0), labels=LABELS)
+    return RatingTable(values=np.repeat(values, counts, axis=0), labels=LABELS)
 
 
-def _share(name: str, hits: Sequence[bool]) -> Estimate:
-    return share(name, sum(hits), len(hits))
+def _share(name: str, hits: Sequence[bool]) -> IntervalEstimate:
+    return share_estimate(name, sum(hits), len(hits))
 
 
 def _median(counts: Counter[int]) -> int | None:

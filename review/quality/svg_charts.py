@@ -22,7 +22,7 @@ _LONGEST = 26
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class BarRow:
     """One row: its name, its length, and the figure as text."""
 
     label: str
@@ -31,7 +31,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class IntervalRow:
     """One row: a point and the interval around it; without a point, only the text."""
 
     label: str
@@ -41,7 +41,7 @@ class Interval:
     text: str
 
 
-def bars(name: str, title: str, rows: Sequence[Bar]) -> SafeString:
+def bar_chart(name: str, title: str, rows: Sequence[BarRow]) -> SafeString:
     """Horizontal bars from a common start, longest value to the full width.
 
     Args:
@@ -71,10 +71,10 @@ def bars(name: str, title: str, rows: Sequence[Bar]) -> SafeString:
         ),
     )
     said = "; ".join(f"{row.label} {row.text}" for row in rows)
-    return _figure(name, title, said, len(rows) * _ROW, drawn)
+    return _chart(name, title, said, len(rows) * _ROW, drawn)
 
 
-def intervals(name: str, title: str, rows: Sequence[Interval]) -> SafeString:
+def interval_chart(name: str, title: str, rows: Sequence[IntervalRow]) -> SafeString:
     """Points with their 95 % intervals on a scale from -1 to 1; what lies beyond is cut.
 
     Args:
@@ -88,21 +88,21 @@ def intervals(name: str, title: str, rows: Sequence[Interval]) -> SafeString:
         '<line class="{}" x1="{}" x2="{}" y1="0" y2="{}"></line>'
         '<text class="tick" x="{}" y="{}">{}</text>',
         (
-            ("grid" if tick else "zero", _at(tick), _at(tick), bottom, _at(tick), bottom + 16, text)
+            ("grid" if tick else "zero", _x(tick), _x(tick), bottom, _x(tick), bottom + 16, text)
             for tick, text in ((-1, "-1"), (-0.5, "-0.5"), (0, "0"), (0.5, "0.5"), (1, "1"))
         ),
     )
     marks = (mark for place, row in enumerate(rows) for mark in _interval(place, row))
     drawn = format_html("{}{}", scale, format_html_join("", "{}", ((mark,) for mark in marks)))
     said = "; ".join(f"{row.label} {row.text}" for row in rows)
-    return _figure(name, title, said, bottom + 24, drawn)
+    return _chart(name, title, said, bottom + 24, drawn)
 
 
-def _interval(place: int, row: Interval) -> Iterator[SafeString]:
+def _interval(place: int, row: IntervalRow) -> Iterator[SafeString]:
     middle = place * _ROW + _ROW // 2
     yield _label(place, row.label)
     if row.low is not None and row.high is not None:
-        ends = (_at(row.low), _at(row.high))
+        ends = (_x(row.low), _x(row.high))
         yield format_html(
             '<line class="range" x1="{}" x2="{}" y1="{}" y2="{}"></line>', *ends, middle, middle
         )
@@ -116,11 +116,11 @@ def _interval(place: int, row: Interval) -> Iterator[SafeString]:
             )
     if row.value is not None:
         yield format_html(
-            '<circle class="point" cx="{}" cy="{}" r="5"></circle>', _at(row.value), middle
+            '<circle class="point" cx="{}" cy="{}" r="5"></circle>', _x(row.value), middle
         )
 
 
-def _figure(name: str, title: str, said: str, height: int, drawn: SafeString) -> SafeString:
+def _chart(name: str, title: str, said: str, height: int, drawn: SafeString) -> SafeString:
     return format_html(
         '<svg class="chart" viewBox="0 0 {} {}" role="img" aria-labelledby="{}-title {}-said">'
         '<title id="{}-title">{}</title><desc id="{}-said">{}</desc>{}</svg>',
@@ -143,7 +143,7 @@ def _label(place: int, text: str) -> SafeString:
     )
 
 
-def _at(value: float) -> str:
+def _x(value: float) -> str:
     return _number(_LABELS + _ROOM * (min(max(value, -1.0), 1.0) + 1) / 2)
 
 

@@ -9,53 +9,62 @@ from typing import Any, TypeVar
 
 from django.db.models import Model
 
-from medrcube.review.audit_trail.event_chain import Entry
+from medrcube.review.audit_trail.event_chain import NewEvent
 from medrcube.review.errors import StaleClaimError
 from medrcube.review.models import User
 from medrcube.review.reviewing.sql import claim_queries
-from medrcube.review.reviewing.sql.claim_queries import Standing
-from medrcube.review.reviewing.state_machine import State
+from medrcube.review.reviewing.sql.claim_queries import ClaimContext
+from medrcube.review.reviewing.state_machine import ReviewState
 
-__all__ = ["entry", "keep", "live", "stale", "standing", "stored"]
+__all__ = [
+    "claim_context",
+    "item_event",
+    "keep_typed",
+    "live_claim",
+    "loaded_instance",
+    "stale_claim_error",
+]
 
 _Row = TypeVar("_Row", bound=Model)
 
 
-def live(
+def live_claim(
     token: uuid.UUID, user: User, now: datetime, typed: Mapping[str, object] | None
-) -> Standing:
+) -> ClaimContext:
     """A claim that is live as far as can be seen before the transaction.
 
     Raises:
         StaleClaimError: it is not; what was typed is kept.
     """
-    found = standing(token, user)
-    waiting = found.state == State.QUEUED and found.current
+    found = claim_context(token, user)
+    waiting = found.state == ReviewState.QUEUED and found.current
     if not found.live or found.expires_at <= now or not waiting:
-        keep(found, user, typed, now)
-        raise stale()
+        keep_typed(found, user, typed, now)
+        raise stale_claim_error()
     return found
 
 
-def standing(token: uuid.UUID, user: User) -> Standing:
-    """A claim of a reader, live or not.
+def claim_context(token: uuid.UUID, user: User) -> ClaimContext:
+    """A claim of a reviewer, live or not.
 
     Raises:
-        StaleClaimError: the reader has no such claim.
+        StaleClaimError: the reviewer has no such claim.
     """
-    found = claim_queries.standing(token, user.pk)
+    found = claim_queries.find_claim_context(token, user.pk)
     if found is None:
-        raise stale()
+        raise stale_claim_error()
     return found
 
 
-def keep(found: Standing, user: User, typed: Mapping[str, object] | None, now: datetime) -> None:
+def keep_typed(
+    found: ClaimContext, user: User, typed: Mapping[str, object] | None, now: datetime
+) -> None:
     """Store what was typed for a claim that was lost; what was sent already has it."""
     if typed is not None and not found.sent:
-        claim_queries.keep_draft(found.version, user.pk, typed, now)
+        claim_queries.save_draft(found.version, user.pk, typed, now)
 
 
-def stored(model: type[_Row], **values: Any) -> _Row:
+def loaded_instance(model: type[_Row], **values: Any) -> _Row:
     """A row as a model, without reading it again."""
     row = model(**values)
     row._state.adding = False  # noqa: SLF001  (what ``Model.from_db`` does)
@@ -63,7 +72,7 @@ def stored(model: type[_Row], **values: Any) -> _Row:
     return row
 
 
-def stale() -> StaleClaimError:
+def stale_claim_error() -> StaleClaimError:
     """The error for whoever comes too late."""
     return StaleClaimError(
         "this item is not yours any more: the time ran out, it was given back, it left the queue, "
@@ -72,6 +81,6 @@ def stale() -> StaleClaimError:
     )
 
 
-def entry(actor: str, kind: str, item: str, number: int, **body: object) -> Entry:
+def item_event(actor: str, kind: str, item: str, number: int, **body: object) -> NewEvent:
     """An event about a version of an item."""
-    return Entry(actor=actor, kind=kind, object=f"item:{item}", body={"version": number, **body})
+    return NewEvent(actor=actor, kind=kind, object=f"item:{item}", body={"version": number, **body})

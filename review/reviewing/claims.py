@@ -19,29 +19,34 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from medrcube.review.assigning.routing import Route, route_of
-from medrcube.review.audit_trail.event_chain import SYSTEM, record
+from medrcube.review.audit_trail.event_chain import SYSTEM, record_events
 from medrcube.review.errors import ConflictError
 from medrcube.review.models import Claim, User
 from medrcube.review.quality import gold_items
-from medrcube.review.reviewing.claim_tokens import entry, stale, standing, stored
+from medrcube.review.reviewing.claim_tokens import (
+    claim_context,
+    item_event,
+    loaded_instance,
+    stale_claim_error,
+)
 from medrcube.review.reviewing.policy import Policy, current_policy
-from medrcube.review.reviewing.review_slots import has_place
+from medrcube.review.reviewing.review_slots import has_free_slot
 from medrcube.review.reviewing.sql import candidate_queries, claim_queries
-from medrcube.review.reviewing.sql.candidate_queries import Candidate
-from medrcube.review.reviewing.sql.cursor import unhurried, when
+from medrcube.review.reviewing.sql.candidate_queries import ClaimCandidate
+from medrcube.review.reviewing.sql.cursor import async_commit, from_db_time
 from medrcube.review.visibility import disclosure
 
-__all__ = ["claim_next", "free_overdue", "give_back", "held", "renew"]
+__all__ = ["active_claim", "claim_next", "expire_claims", "give_back", "renew"]
 
 _TRIES = 50
 
 
 def claim_next(user: User, now: datetime | None = None) -> Claim | None:
-    """The item that this reader should look at: the one they hold, or the next of the queue.
+    """The item that this reviewer should look at: the one they hold, or the next of the queue.
 
     First comes what they lost by time with something typed, then what waits for a specialist such
     as them and what is assigned to them first (``routing``); then items that others have reviewed,
-    by priority and by the project's lot. ``None`` when nothing is left for them; a paused reader
+    by priority and by the project's lot. ``None`` when nothing is left for them; a paused reviewer
     gets nothing new. Who has seen the key of a version before does not answer it again: the first
     answer comes with the claim.
 
@@ -50,13 +55,13 @@ def claim_next(user: User, now: datetime | None = None) -> Claim | None:
     """
     now = now or timezone.now()
     rules = current_policy()
-    free_overdue(now)
-    mine = held(user, now)
+    expire_claims(now)
+    mine = active_claim(user, now)
     if mine is not None:
         return mine
     for _ in range(_TRIES):
         try:
-            with unhurried():
+            with async_commit():
                 return _claim(user, rules, now)
         except (IntegrityError, _TakenError) as error:
             # Another process took the slot between our look and our insert.
@@ -64,21 +69,21 @@ def claim_next(user: User, now: datetime | None = None) -> Claim | None:
     raise ConflictError("the queue is very busy; ask for an item again") from reason
 
 
-def held(user: User, now: datetime | None = None) -> Claim | None:
-    """The live claim of a reader on an item that is still in the queue, if there is one."""
-    row = claim_queries.in_hand(user.pk, now or timezone.now())
+def active_claim(user: User, now: datetime | None = None) -> Claim | None:
+    """The live claim of a reviewer on an item that is still in the queue, if there is one."""
+    row = claim_queries.active_claim_row(user.pk, now or timezone.now())
     if row is None:
         return None
     pk, version, slot, token, claimed_at, expires_at, blinded, specialist = row
-    return stored(
+    return loaded_instance(
         Claim,
         id=pk,
         version_id=version,
         user_id=user.pk,
         slot=slot,
         token=token if isinstance(token, uuid.UUID) else uuid.UUID(token),
-        claimed_at=when(claimed_at),
-        expires_at=when(expires_at),
+        claimed_at=from_db_time(claimed_at),
+        expires_at=from_db_time(expires_at),
         submitted_at=None,
         released_at=None,
         outcome="",
@@ -87,16 +92,16 @@ def held(user: User, now: datetime | None = None) -> Claim | None:
     )
 
 
-def free_overdue(now: datetime) -> int:
+def expire_claims(now: datetime) -> int:
     """Free the slots of claims whose lease is over; how many there were."""
-    if not claim_queries.overdue(now):
+    if not claim_queries.has_overdue_claim(now):
         return 0
     with transaction.atomic():
-        lost = claim_queries.free_overdue(now)
-        record(
+        lost = claim_queries.end_overdue_claims(now)
+        record_events(
             now,
             *(
-                entry(SYSTEM, "claim.expired", item, number, user=pseudonym)
+                item_event(SYSTEM, "claim.expired", item, number, user=pseudonym)
                 for item, number, pseudonym in lost
             ),
         )
@@ -115,33 +120,33 @@ def renew(
         StaleClaimError: the claim is not live any more.
     """
     now = now or timezone.now()
-    found = standing(token, user)
+    found = claim_context(token, user)
     expires = now + timedelta(minutes=current_policy().lease_minutes)
     if found.sent:
-        raise stale()
+        raise stale_claim_error()
     with transaction.atomic():
-        claim_queries.keep_draft(found.version, user.pk, body, now)
-        live = claim_queries.extend(found.claim, now, expires)
+        claim_queries.save_draft(found.version, user.pk, body, now)
+        live = claim_queries.extend_lease(found.claim, now, expires)
     if not live:
-        raise stale()
+        raise stale_claim_error()
     return Claim.objects.get(pk=found.claim)
 
 
 def give_back(
     token: uuid.UUID, user: User, *, not_my_field: bool, now: datetime | None = None
 ) -> None:
-    """Return an item without a review; "not my field" keeps it from coming back to this reader.
+    """Return an item without a review; "not my field" keeps it from coming back to this reviewer.
 
     Raises:
         StaleClaimError: the claim is not live any more.
     """
     now = now or timezone.now()
-    found = standing(token, user)
+    found = claim_context(token, user)
     outcome = "skipped" if not_my_field else "given-back"
     with transaction.atomic():
-        if not claim_queries.release(found.claim, outcome, now):
-            raise stale()
-        record(now, entry(user.pseudonym, f"claim.{outcome}", found.item, found.number))
+        if not claim_queries.release_claim(found.claim, outcome, now):
+            raise stale_claim_error()
+        record_events(now, item_event(user.pseudonym, f"claim.{outcome}", found.item, found.number))
 
 
 class _TakenError(Exception):
@@ -149,30 +154,32 @@ class _TakenError(Exception):
 
 
 def _claim(user: User, rules: Policy, now: datetime) -> Claim | None:
-    reader = claim_queries.reader(user.pk)
-    if reader.paused or not reader.active:
+    reviewer = claim_queries.reviewer_flags(user.pk)
+    if reviewer.paused or not reviewer.active:
         return None
-    chosen = _choose(user, rules, route_of(user.pk, reader.specialties, rules))
+    chosen = _choose(user, rules, route_of(user.pk, reviewer.specialties, rules))
     if chosen is None:
         return None
-    if not claim_queries.hold_item(chosen.item, chosen.number):
+    if not claim_queries.lock_queued_item(chosen.item, chosen.number):
         raise _TakenError
-    used = claim_queries.slots(chosen.version)
+    used = claim_queries.taken_slots(chosen.version)
     slot = next(slot for slot in range(len(used) + 1) if slot not in used)
     seeing = sum(not taken.blinded for taken in used.values())
     special = [taken.specialist for taken in used.values()]
     if not chosen.gold and (
-        not has_place(special, rules, specialist=chosen.specialist)
+        not has_free_slot(special, rules, specialist=chosen.specialist)
         or (not chosen.blinded and seeing >= rules.unblinded_reviews)
     ):
         raise _TakenError
     token, expires = uuid.uuid4(), now + timedelta(minutes=rules.lease_minutes)
     pk = claim_queries.insert_claim(chosen, user.pk, slot, token, now=now, expires=expires)
-    claim_queries.carry_answer(pk, chosen.version, user.pk)
-    disclosure.begun(user.pk, chosen.item, now)
+    claim_queries.copy_blind_answer(pk, chosen.version, user.pk)
+    disclosure.record_question_shown(user.pk, chosen.item, now)
     body = {"slot": slot, "blinded": chosen.blinded, "specialist": chosen.specialist}
-    record(now, entry(user.pseudonym, "claim.issued", chosen.item, chosen.number, **body))
-    return stored(
+    record_events(
+        now, item_event(user.pseudonym, "claim.issued", chosen.item, chosen.number, **body)
+    )
+    return loaded_instance(
         Claim,
         id=pk,
         version_id=chosen.version,
@@ -189,16 +196,20 @@ def _claim(user: User, rules: Policy, now: datetime) -> Claim | None:
     )
 
 
-def _choose(user: User, rules: Policy, route: Route) -> Candidate | None:
-    lost = candidate_queries.unfinished(user.pk, rules, route)
+def _choose(user: User, rules: Policy, route: Route) -> ClaimCandidate | None:
+    lost = candidate_queries.resumable_items(user.pk, rules, route)
     if lost:
         return lost[0]
-    turn = gold_items.is_turn(user, rules)
+    turn = gold_items.is_gold_turn(user, rules)
     # Both are looked up whatever the turn is, so that the time tells nothing.
-    known = candidate_queries.waiting(user.pk, rules, route, gold=True) if rules.gold_rate else []
-    found = candidate_queries.waiting(user.pk, rules, route, gold=False)
+    known = (
+        candidate_queries.queued_candidates(user.pk, rules, route, gold=True)
+        if rules.gold_rate
+        else []
+    )
+    found = candidate_queries.queued_candidates(user.pk, rules, route, gold=False)
     if turn and known:
-        return min(known, key=lambda item: _lot(user, item))
+        return min(known, key=lambda item: _reviewer_lot(user, item))
     if not found:
         return None
     first = (found[0].reviews, found[0].priority)
@@ -206,8 +217,10 @@ def _choose(user: User, rules: Policy, route: Route) -> Candidate | None:
     # Of one case the first alone: its items stand in the order in which they tell least.
     cases = {item.case_key or item.item: item for item in reversed(equal)}
     equal = list(cases.values())
-    return min(equal, key=lambda item: (item.returned, not item.specialist, _lot(user, item)))
+    return min(
+        equal, key=lambda item: (item.returned, not item.specialist, _reviewer_lot(user, item))
+    )
 
 
-def _lot(user: User, item: Candidate) -> str:
+def _reviewer_lot(user: User, item: ClaimCandidate) -> str:
     return sha256(f"{user.pk}|{item.item}".encode()).hexdigest()

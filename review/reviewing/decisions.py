@@ -16,7 +16,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from medrcube.ontologies.item_rules import ERROR, ItemText, lint
-from medrcube.review.audit_trail.event_chain import SYSTEM, Entry, head, record
+from medrcube.review.audit_trail.event_chain import SYSTEM, NewEvent, chain_head, record_events
 from medrcube.review.errors import ConflictError, InvalidAnswerError
 from medrcube.review.models import (
     Adjudication,
@@ -29,16 +29,16 @@ from medrcube.review.models import (
     Review,
     User,
 )
-from medrcube.review.reviewing.consensus import settle, take
+from medrcube.review.reviewing.consensus import apply_consensus, apply_transition
 from medrcube.review.reviewing.policy import current_policy
 from medrcube.review.reviewing.questionnaire import Decision, Reason
-from medrcube.review.reviewing.state_machine import State, Step
+from medrcube.review.reviewing.state_machine import ReviewState, Transition
 from medrcube.review.visibility import disclosure
 
-_VERDICTS = {
-    Decision.ACCEPT: Step.ADJUDICATOR_ACCEPTS,
-    Decision.REJECT: Step.ADJUDICATOR_REJECTS,
-    Decision.REVISE: Step.ADJUDICATOR_SENDS_BACK,
+_TRANSITIONS = {
+    Decision.ACCEPT: Transition.ADJUDICATOR_ACCEPTS,
+    Decision.REJECT: Transition.ADJUDICATOR_REJECTS,
+    Decision.REVISE: Transition.ADJUDICATOR_SENDS_BACK,
 }
 
 
@@ -78,9 +78,9 @@ def adjudicate(
     if outcome not in tuple(Decision):
         raise InvalidAnswerError("decide: accept, revise or reject")
     if not rationale.strip():
-        raise InvalidAnswerError("say why: the readers and later adjudicators learn from it")
+        raise InvalidAnswerError("say why: the reviewers and later adjudicators learn from it")
     with transaction.atomic():
-        found = current(item_id, version)
+        found = version_as_read(item_id, version)
         _refuse_involved(found, user)
         stored = Adjudication.objects.create(
             version=found,
@@ -89,8 +89,10 @@ def adjudicate(
             rationale=rationale,
             decided_at=now,
         )
-        step = _VERDICTS[Decision(outcome)]
-        record(now, take(now, found.item, step, user.pseudonym, rationale=rationale))
+        step = _TRANSITIONS[Decision(outcome)]
+        record_events(
+            now, apply_transition(now, found.item, step, user.pseudonym, rationale=rationale)
+        )
     return stored
 
 
@@ -120,21 +122,21 @@ def edit(
     """
     now = now or timezone.now()
     with transaction.atomic():
-        old = current(item_id, version)
+        old = version_as_read(item_id, version)
         item = old.item
         options = new_options(old, change)
         if (change.question, options, change.key) == (old.question, old.options, old.key):
             raise InvalidAnswerError("nothing was changed; edit the text, or leave the item")
-        warnings = check(change, options)
+        warnings = check_edit(change, options)
         adopted = None if proposal is None else _proposal(proposal, old)
         entries = []
-        if item.state != State.NEEDS_REVISION:
-            entries.append(take(now, item, Step.EDIT_WANTED, user.pseudonym))
+        if item.state != ReviewState.NEEDS_REVISION:
+            entries.append(apply_transition(now, item, Transition.EDIT_WANTED, user.pseudonym))
         digest = content_sha256(change.question, options, change.key, old.picture.sha256)
         body = {"note": change.note, "content_sha256": digest}
         if adopted is not None:
             body["proposed_by"] = adopted.review.claim.user.pseudonym
-        entries.append(take(now, item, Step.NEW_VERSION, user.pseudonym, **body))
+        entries.append(apply_transition(now, item, Transition.NEW_VERSION, user.pseudonym, **body))
         new = ItemVersion.objects.create(
             item=item,
             number=old.number + 1,
@@ -157,8 +159,8 @@ def edit(
         Item.objects.filter(pk=item.pk).update(
             version=new.number, reviews=0, sole_reader=None, for_specialist=False
         )
-        disclosure.refresh([item.pk], now)
-        record(now, *entries)
+        disclosure.refresh_disclosures([item.pk], now)
+        record_events(now, *entries)
     return new
 
 
@@ -176,20 +178,20 @@ def decide_quarantine(
     if not note.strip():
         raise InvalidAnswerError("say what you found and why the item may go on, or may not")
     with transaction.atomic():
-        found = current(item_id, version)
-        step = Step.MANAGER_CLEARS if clear else Step.MANAGER_REJECTS
-        entries = [take(now, found.item, step, user.pseudonym, note=note)]
+        found = version_as_read(item_id, version)
+        step = Transition.MANAGER_CLEARS if clear else Transition.MANAGER_REJECTS
+        entries = [apply_transition(now, found.item, step, user.pseudonym, note=note)]
         if clear:
-            entries += settle(now, found.item, found.pk, current_policy())
-        record(now, *entries)
+            entries += apply_consensus(now, found.item, found.pk, current_policy())
+        record_events(now, *entries)
 
 
-def report(
+def report_harm(
     item_id: str, version: int, user: User, *, reason: str, note: str, now: datetime | None = None
 ) -> None:
     """Quarantine an item from which somebody other than a reviewer sees harm coming.
 
-    Personal data is reported by ``incidents.report``.
+    Personal data is reported by ``incidents.report_harm``.
 
     Raises:
         InvalidAnswerError: the reason is another one, there is no note, or nobody is shown the item
@@ -202,14 +204,19 @@ def report(
     if not note.strip():
         raise InvalidAnswerError("say what you saw, without repeating what identifies somebody")
     with transaction.atomic():
-        found = current(item_id, version)
-        if found.item.state in (State.DRAFT, State.REJECTED, State.WITHDRAWN):
+        found = version_as_read(item_id, version)
+        if found.item.state in (ReviewState.DRAFT, ReviewState.REJECTED, ReviewState.WITHDRAWN):
             raise InvalidAnswerError(f"the item is {found.item.state}: nobody is shown it")
         who = user.pseudonym
-        record(now, take(now, found.item, Step.DANGER_SEEN, who, reasons=[reason], note=note))
+        record_events(
+            now,
+            apply_transition(
+                now, found.item, Transition.DANGER_SEEN, who, reasons=[reason], note=note
+            ),
+        )
 
 
-def freeze(
+def record_release(
     name: str, versions: Iterable[int], manifest_sha256: str, now: datetime | None = None
 ) -> Release:
     """Record a release of accepted versions, with the head of the chain before it.
@@ -224,7 +231,7 @@ def freeze(
     with transaction.atomic():
         if Release.objects.filter(name=name).exists():
             raise ConflictError(f"there is a release {name!r} already; give this one another name")
-        at = head()
+        at = chain_head()
         release = Release.objects.create(
             name=name,
             made_at=now,
@@ -236,15 +243,17 @@ def freeze(
         if len(found) < len(wanted):
             missing = min(wanted - set(found))
             raise ConflictError(f"there is no version {missing}; export the items again")
-        entries: list[Entry] = []
+        entries: list[NewEvent] = []
         for version in sorted(found.values(), key=lambda version: version.item_id):
-            refuse_old(version)
-            entries.append(take(now, version.item, Step.RELEASE, SYSTEM, release=name))
+            refuse_outdated(version)
+            entries.append(
+                apply_transition(now, version.item, Transition.RELEASE, SYSTEM, release=name)
+            )
         ReleaseItem.objects.bulk_create(
             [ReleaseItem(release=release, version=version) for version in found.values()],
             batch_size=500,
         )
-        record(now, *entries)
+        record_events(now, *entries)
     return release
 
 
@@ -262,11 +271,14 @@ def withdraw(
     if not note.strip():
         raise InvalidAnswerError("say what is wrong with the item")
     with transaction.atomic():
-        found = current(item_id, version)
-        record(now, take(now, found.item, Step.DEFECT_FOUND, user.pseudonym, note=note))
+        found = version_as_read(item_id, version)
+        record_events(
+            now,
+            apply_transition(now, found.item, Transition.DEFECT_FOUND, user.pseudonym, note=note),
+        )
 
 
-def current(item_id: str, version: int) -> ItemVersion:
+def version_as_read(item_id: str, version: int) -> ItemVersion:
     """The current version of an item, which must be the one that the person has read.
 
     Raises:
@@ -276,11 +288,11 @@ def current(item_id: str, version: int) -> ItemVersion:
     row = found.select_related("item", "picture", "overlay").first()
     if row is None:
         raise ConflictError(f"item {item_id} has no version {version}; load the list again")
-    refuse_old(row)
+    refuse_outdated(row)
     return row
 
 
-def refuse_old(version: ItemVersion) -> None:
+def refuse_outdated(version: ItemVersion) -> None:
     """Refuse a version that is not the current one of its item.
 
     Raises:
@@ -292,7 +304,7 @@ def refuse_old(version: ItemVersion) -> None:
         )
 
 
-def is_of(version: ItemVersion, user: User) -> bool:
+def wrote_or_proposed(version: ItemVersion, user: User) -> bool:
     """Whether somebody wrote a version, or proposed what it says."""
     proposed = Adoption.objects.filter(version=version, proposal__review__claim__user=user)
     return version.author_id == user.pk or proposed.exists()
@@ -307,7 +319,7 @@ def content_sha256(
     return sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
 
 
-def check(change: Edit, options: list[dict[str, Any]]) -> list[str]:
+def check_edit(change: Edit, options: list[dict[str, Any]]) -> list[str]:
     """Names of the item rules that a wording bends.
 
     Raises:
@@ -352,7 +364,7 @@ def _proposal(proposal: int, version: ItemVersion) -> Proposal:
 
 
 def _refuse_involved(version: ItemVersion, user: User) -> None:
-    if is_of(version, user):
+    if wrote_or_proposed(version, user):
         raise InvalidAnswerError("you wrote this version; somebody else has to decide over it")
     if Review.objects.filter(claim__version=version, claim__user=user).exists():
         raise InvalidAnswerError("you reviewed this version; somebody else has to decide over it")

@@ -8,56 +8,66 @@ from datetime import datetime, timedelta
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from medrcube.review.assigning.routing import may_review, rules_in_force
-from medrcube.review.assigning.specialties import fields_of
-from medrcube.review.audit_trail.event_chain import Entry, record
+from medrcube.review.assigning.routing import assignment_rules, may_review
+from medrcube.review.assigning.specialties import coverage_of
+from medrcube.review.audit_trail.event_chain import NewEvent, record_events
 from medrcube.review.errors import ConflictError
 from medrcube.review.models import Claim, Item, ItemVersion, Review, User
-from medrcube.review.reviewing.claims import free_overdue
-from medrcube.review.reviewing.decisions import is_of
+from medrcube.review.reviewing.claims import expire_claims
+from medrcube.review.reviewing.decisions import wrote_or_proposed
 from medrcube.review.reviewing.policy import Policy, current_policy
-from medrcube.review.reviewing.review_slots import has_place, is_kept
+from medrcube.review.reviewing.review_slots import has_free_slot, is_reserved
 from medrcube.review.reviewing.sql import claim_queries
-from medrcube.review.reviewing.state_machine import State
-from medrcube.review.reviewing.steps import answer_blind, submit
-from medrcube.review.reviewing.submissions import Answer, Ruling, check_answer, check_ruling
+from medrcube.review.reviewing.state_machine import ReviewState
+from medrcube.review.reviewing.steps import answer_blind, submit_review
+from medrcube.review.reviewing.submissions import (
+    BlindSubmission,
+    ReviewSubmission,
+    check_blind_submission,
+    check_review_submission,
+)
 from medrcube.review.visibility import disclosure
 
 
-def review_once(
-    version: ItemVersion, user: User, answer: Answer, ruling: Ruling, *, seconds: float
+def import_review(
+    version: ItemVersion,
+    user: User,
+    answer: BlindSubmission,
+    ruling: ReviewSubmission,
+    *,
+    seconds: float,
 ) -> Review:
-    """Claim, answer and judge one version on behalf of a reader.
+    """Claim, answer and judge one version on behalf of a reviewer.
 
     All of it or nothing: a review that is refused leaves no claim behind.
 
     Args:
-        version: what the reader was shown.
-        user: the reader.
+        version: what the reviewer was shown.
+        user: the reviewer.
         answer: step one.
         ruling: step two.
         seconds: how long they took.
 
     Raises:
         ConflictError: the version is not in the queue any more, has all its reviews, or the
-            reader has reviewed it, wrote it, or holds another item.
+            reviewer has reviewed it, wrote it, or holds another item.
         InvalidAnswerError: an answer or decision that the questionnaire does not allow.
     """
-    check_answer(answer, len(version.options))
-    check_ruling(ruling, len(version.options))
+    check_blind_submission(answer, len(version.options))
+    check_review_submission(ruling, len(version.options))
     now = timezone.now()
-    free_overdue(now)
+    expire_claims(now)
     with transaction.atomic():
         claim = _claim(version, user, now, seconds)
         answer_blind(claim.token, user, answer, now, reveals=False)
-        return submit(claim.token, user, ruling, now)
+        return submit_review(claim.token, user, ruling, now)
 
 
 def _claim(version: ItemVersion, user: User, now: datetime, seconds: float) -> Claim:
-    reader = claim_queries.reader(user.pk)
-    if reader.paused or not reader.active:
+    reviewer = claim_queries.reviewer_flags(user.pk)
+    if reviewer.paused or not reviewer.active:
         raise ConflictError(f"{user.pseudonym} is paused or has no open account")
-    if is_of(version, user):
+    if wrote_or_proposed(version, user):
         raise ConflictError(f"{user.pseudonym} wrote version {version.number} of {version.item_id}")
     mine = Claim.objects.filter(version=version, user=user)
     if mine.filter(submitted_at__isnull=False).exists():
@@ -71,21 +81,21 @@ def _claim(version: ItemVersion, user: User, now: datetime, seconds: float) -> C
         raise ConflictError(f"{user.pseudonym} has seen another wording of {version.item_id}")
     # SQLite knows no row locks, and needs none: nobody else writes since the transaction began.
     waiting = Item.objects.select_for_update(no_key=True).filter(
-        pk=version.item_id, state=State.QUEUED, version=version.number
+        pk=version.item_id, state=ReviewState.QUEUED, version=version.number
     )
     if waiting.first() is None:
         raise ConflictError(
             f"item {version.item_id} does not wait for reviews of version {version.number} any more"
         )
-    used, rules = claim_queries.slots(version.pk), current_policy()
-    specialist = _specialist(version.item, user, reader.specialties)
+    used, rules = claim_queries.taken_slots(version.pk), current_policy()
+    specialist = _specialist(version.item, user, reviewer.specialties)
     slot = next(slot for slot in range(len(used) + 1) if slot not in used)
     taken = [place.specialist for place in used.values()]
     _require_place(version.item, user, taken, rules, specialist=specialist)
     blinded = claim_queries.is_blind(version.pk, version.item_id, user.pk)
     if not blinded and sum(not place.blinded for place in used.values()) >= rules.unblinded_reviews:
         raise ConflictError(
-            f"{user.pseudonym} has been shown what answers {version.item_id}, so another reader "
+            f"{user.pseudonym} has been shown what answers {version.item_id}, so another reviewer "
             "has to see it"
         )
     try:
@@ -103,7 +113,7 @@ def _claim(version: ItemVersion, user: User, now: datetime, seconds: float) -> C
         raise ConflictError(
             f"{user.pseudonym} holds another item in the queue; it has to be sent or given back"
         ) from error
-    disclosure.begun(user.pk, version.item_id, now)
+    disclosure.record_question_shown(user.pk, version.item_id, now)
     body = {
         "version": version.number,
         "slot": slot,
@@ -111,29 +121,29 @@ def _claim(version: ItemVersion, user: User, now: datetime, seconds: float) -> C
         "blinded": blinded,
         "specialist": specialist,
     }
-    entry = Entry(
+    entry = NewEvent(
         actor=user.pseudonym, kind="claim.issued", object=f"item:{version.item_id}", body=body
     )
-    record(now, entry)
+    record_events(now, entry)
     return claim
 
 
 def _specialist(item: Item, user: User, specialties: Collection[str]) -> bool:
-    """Whether a specialty of the reader covers the item, which assignments leave to them."""
+    """Whether a specialty of the reviewer covers the item, which assignments leave to them."""
     kind = (item.source, item.task, item.anatomy, item.modality)
-    if not may_review(kind, rules_in_force(user.pk, specialties)):
-        raise ConflictError(f"item {item.pk} is assigned to other readers than {user.pseudonym}")
-    return any(field.covers(item.anatomy, item.modality) for field in fields_of(specialties))
+    if not may_review(kind, assignment_rules(user.pk, specialties)):
+        raise ConflictError(f"item {item.pk} is assigned to other reviewers than {user.pseudonym}")
+    return any(field.covers(item.anatomy, item.modality) for field in coverage_of(specialties))
 
 
 def _require_place(
     item: Item, user: User, taken: Collection[bool], rules: Policy, *, specialist: bool
 ) -> None:
-    if has_place(taken, rules, specialist=specialist):
+    if has_free_slot(taken, rules, specialist=specialist):
         return
-    if is_kept(taken, rules):
+    if is_reserved(taken, rules):
         raise ConflictError(
             f"the next review of {item.pk} has to come from a specialist in {item.anatomy} or "
             f"{item.modality}; {user.pseudonym} is none"
         )
-    raise ConflictError(f"item {item.pk} has its {rules.reviews} readers already")
+    raise ConflictError(f"item {item.pk} has its {rules.reviews} reviewers already")

@@ -21,10 +21,10 @@ class Policy:
 
     Attributes:
         reviews: independent reviews of every version.
-        unblinded_reviews: how many of them may come from readers who have been shown what answers
+        unblinded_reviews: how many of them may come from reviewers who have been shown what answers
             the item; their answers count nowhere, their decisions do.
         specialists: how many of them at least come from specialists for the anatomy or modality.
-        undo_minutes: how long a reader may take a review back, unless another has begun.
+        undo_minutes: how long a reviewer may take a review back, unless another has begun.
         lease_minutes: how long an unsaved claim holds an item.
         gold_rate: share of items with a known defect among those handed out.
         gold_share: gold items that import draws by itself, as a share of the items.
@@ -113,7 +113,7 @@ def current_policy(*, fixed: bool = False) -> Policy:
     return _parsed(text)
 
 
-def lot(seed: int, item: str) -> int:
+def queue_lot(seed: int, item: str) -> int:
     """Place of an item among those of one priority; says nothing about the item."""
     return int.from_bytes(sha256(f"{seed}|{item}".encode()).digest()[:8]) >> 1
 

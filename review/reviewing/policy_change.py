@@ -40,18 +40,18 @@ def change_policy(actor: str, changes: Mapping[str, Any]) -> Policy:
         if fixed and Claim.objects.exists():
             raise ReviewError(
                 f"policy: {fixed[0]} cannot change any more, since items have been handed out; "
-                "it is set before the first reader begins"
+                "it is set before the first reviewer begins"
             )
         if after != before:
             project.policy = after.to_json()
             project.save(update_fields=["policy"])
             body = {"before": before.to_json(), "after": after.to_json()}
-            entry = event_chain.Entry(
+            entry = event_chain.NewEvent(
                 actor=actor, kind="policy.changed", object=f"project:{project.name}"[:96], body=body
             )
             now = timezone.now()
-            moved = specialist_rule.follow(before, after, actor, now)
-            event_chain.record(now, entry, *moved)
+            moved = specialist_rule.apply_specialist_rule(before, after, actor, now)
+            event_chain.record_events(now, entry, *moved)
     return after
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.runner.run_folder import RESULTS, read_manifest
-from medrcube.review.exchange.workspace_items import Incoming
+from medrcube.review.exchange.workspace_items import IncomingItem
 
 CONFLICT, BLIND, WARNED, RARE = 8, 4, 2, 1
 """Each outweighs all that follow: models contradict the key; the key is found without looking at
@@ -22,7 +22,7 @@ _BASELINE = "baseline/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Doubts:
+class ModelDoubts:
     """Items in which the answers of models give a reason to doubt, by their ids."""
 
     conflict: frozenset[str] = frozenset()
@@ -30,15 +30,15 @@ class Doubts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Glance:
+class ItemSummary:
     """What the order of an import rests on.
 
     Attributes:
         item: its id.
-        stratum: see ``Incoming``.
+        stratum: see ``IncomingItem``.
         warnings: how many rules of item writing it bends.
-        fingerprint: see ``Incoming``.
-        case_key: see ``Incoming``.
+        fingerprint: see ``IncomingItem``.
+        case_key: see ``IncomingItem``.
     """
 
     item: str
@@ -48,7 +48,7 @@ class Glance:
     case_key: str
 
 
-def doubts_of(runs: Sequence[Path], blind_runs: Sequence[Path] = ()) -> Doubts:
+def doubts_from_runs(runs: Sequence[Path], blind_runs: Sequence[Path] = ()) -> ModelDoubts:
     """Read runs of ``medrcube evaluate``.
 
     An item is in conflict when more than half of the models that answered it chose another option
@@ -67,10 +67,10 @@ def doubts_of(runs: Sequence[Path], blind_runs: Sequence[Path] = ()) -> Doubts:
     for run in (*runs, *blind_runs):
         name = str(read_manifest(run).get("model", {}).get("name", ""))
         into = blind if run in blind_runs or name.startswith(_BASELINE) else seeing
-        for item, outcome in _outcomes(run):
+        for item, outcome in _run_outcomes(run):
             if outcome in _ANSWERED:
                 into.setdefault(item, Counter())[outcome] += 1
-    return Doubts(
+    return ModelDoubts(
         conflict=frozenset(
             item for item, said in seeing.items() if said["wrong"] > said["correct"]
         ),
@@ -78,9 +78,9 @@ def doubts_of(runs: Sequence[Path], blind_runs: Sequence[Path] = ()) -> Doubts:
     )
 
 
-def glance(row: Incoming) -> Glance:
+def summarize(row: IncomingItem) -> ItemSummary:
     """What of an item stays in memory while a workspace is imported."""
-    return Glance(
+    return ItemSummary(
         item=row.item.id,
         stratum=sys.intern(row.stratum),
         warnings=len(row.item.warnings),
@@ -89,7 +89,7 @@ def glance(row: Incoming) -> Glance:
     )
 
 
-def priorities(glances: Collection[Glance], doubts: Doubts) -> dict[str, int]:
+def priorities(glances: Collection[ItemSummary], doubts: ModelDoubts) -> dict[str, int]:
     """Item -> priority; larger is sooner."""
     strata = Counter(row.stratum for row in glances)
     even = len(glances) / len(strata) if strata else 0.0
@@ -102,12 +102,12 @@ def priorities(glances: Collection[Glance], doubts: Doubts) -> dict[str, int]:
     }
 
 
-def kept(old: int, new: int, *, with_runs: bool) -> int:
+def merged_priority(old: int, new: int, *, with_runs: bool) -> int:
     """A new priority; what an earlier import has learnt from runs stays when there are none."""
     return new if with_runs else new | old & FROM_RUNS
 
 
-def _outcomes(run: Path) -> Iterable[tuple[str, str]]:
+def _run_outcomes(run: Path) -> Iterable[tuple[str, str]]:
     path = run / RESULTS
     try:
         # Not splitlines(): a reply may hold U+2028, which JSON does not escape.

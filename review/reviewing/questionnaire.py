@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-VERSION = "1"
+QUESTIONNAIRE_VERSION = "1"
 
 
 class Decision(StrEnum):
@@ -74,19 +74,19 @@ class OptionVerdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ChecklistLine:
     """One line of the checklist: a name for programs, a text for people."""
 
     name: str
     text: str
 
 
-CHECKLIST: tuple[Question, ...] = (
-    Question("key_correct", "The key is correct."),
-    Question("one_best_answer", "Exactly one option is the best answer."),
-    Question("stem_clear", "The question is clear."),
-    Question("clinically_relevant", "The question is clinically relevant."),
-    Question("roi_correct", "The marked region is right (or nothing is marked)."),
-    Question("no_identifier", "No name, number or other identifying mark can be seen."),
-    Question("harmless", "Nobody would come to harm by learning from this item."),
+CHECKLIST: tuple[ChecklistLine, ...] = (
+    ChecklistLine("key_correct", "The key is correct."),
+    ChecklistLine("one_best_answer", "Exactly one option is the best answer."),
+    ChecklistLine("stem_clear", "The question is clear."),
+    ChecklistLine("clinically_relevant", "The question is clinically relevant."),
+    ChecklistLine("roi_correct", "The marked region is right (or nothing is marked)."),
+    ChecklistLine("no_identifier", "No name, number or other identifying mark can be seen."),
+    ChecklistLine("harmless", "Nobody would come to harm by learning from this item."),
 )

@@ -1,4 +1,4 @@
-"""Whether a version has a place for one more reader, by the rules of the project.
+"""Whether a version has a place for one more reviewer, by the rules of the project.
 
 Of N reviews at least K come from specialists: others get N - K places, so the last ones are kept
 until a specialist takes them. Where a version has N reviews and too few by specialists, because the
@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from medrcube.review.assigning.specialties import Condition
+from medrcube.review.assigning.specialties import SqlCondition
 from medrcube.review.reviewing.policy import Policy
 
-__all__ = ["has_place", "is_kept", "place_for"]
+__all__ = ["free_slot_condition", "has_free_slot", "is_reserved"]
 
 
-def has_place(taken: Collection[bool], rules: Policy, *, specialist: bool) -> bool:
-    """Whether a reader may take a place.
+def has_free_slot(taken: Collection[bool], rules: Policy, *, specialist: bool) -> bool:
+    """Whether a reviewer may take a place.
 
     Args:
         taken: for each place that has a claim or a review, whether it is a specialist's.
         rules: of the project.
-        specialist: whether the reader is one for this item.
+        specialist: whether the reviewer is one for this item.
     """
     special = sum(taken)
     if specialist and special < rules.specialists:
@@ -31,18 +31,18 @@ def has_place(taken: Collection[bool], rules: Policy, *, specialist: bool) -> bo
     return specialist or len(taken) - special < rules.reviews - rules.specialists
 
 
-def is_kept(taken: Collection[bool], rules: Policy) -> bool:
+def is_reserved(taken: Collection[bool], rules: Policy) -> bool:
     """Whether only specialists have a place."""
-    return has_place(taken, rules, specialist=True) and not has_place(
+    return has_free_slot(taken, rules, specialist=True) and not has_free_slot(
         taken, rules, specialist=False
     )
 
 
-def place_for(specialist: Condition, rules: Policy) -> Condition:
-    """``has_place`` as a condition on an item ``i`` with its version ``v``."""
+def free_slot_condition(specialist: SqlCondition, rules: Policy) -> SqlCondition:
+    """``has_free_slot`` as a condition on an item ``i`` with its version ``v``."""
     of = "FROM review_claim c WHERE c.version_id = v.id AND c.released_at IS NULL"
     if not rules.specialists:
-        return Condition(f"%s > (SELECT count(*) {of})", (rules.reviews,))
+        return SqlCondition(f"%s > (SELECT count(*) {of})", (rules.reviews,))
     special = "count(*) FILTER (WHERE c.specialist)"
     sql = f"""
         (SELECT CASE WHEN {specialist.sql} THEN count(*) < %s OR {special} < %s
@@ -50,4 +50,4 @@ def place_for(specialist: Condition, rules: Policy) -> Condition:
     """
     others = rules.reviews - rules.specialists
     values = (*specialist.values, rules.reviews, rules.specialists, rules.reviews, others)
-    return Condition(sql, values)
+    return SqlCondition(sql, values)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from medrcube.review.errors import IllegalStepError
+from medrcube.review.errors import IllegalTransitionError
 
 
-class State(StrEnum):
+class ReviewState(StrEnum):
     """Where an item stands."""
 
     DRAFT = "draft"
@@ -25,7 +25,7 @@ class State(StrEnum):
     WITHDRAWN = "withdrawn"
 
 
-class Step(StrEnum):
+class Transition(StrEnum):
     """What happens to an item."""
 
     CHECKS_PASSED = "checks_passed"
@@ -47,49 +47,49 @@ class Step(StrEnum):
     DEFECT_FOUND = "defect_found"
 
 
-TABLE: dict[tuple[State, Step], State] = {
-    (State.DRAFT, Step.CHECKS_PASSED): State.QUEUED,
-    (State.QUEUED, Step.REVIEWERS_ACCEPT): State.ACCEPTED,
-    (State.QUEUED, Step.REVIEWERS_REJECT): State.REJECTED,
-    (State.QUEUED, Step.REVIEWERS_DISAGREE): State.ADJUDICATION,
-    (State.ADJUDICATION, Step.ADJUDICATOR_ACCEPTS): State.ACCEPTED,
-    (State.ADJUDICATION, Step.ADJUDICATOR_REJECTS): State.REJECTED,
-    (State.ADJUDICATION, Step.ADJUDICATOR_SENDS_BACK): State.NEEDS_REVISION,
-    (State.QUEUED, Step.EDIT_WANTED): State.NEEDS_REVISION,
-    (State.ADJUDICATION, Step.EDIT_WANTED): State.NEEDS_REVISION,
-    (State.ACCEPTED, Step.EDIT_WANTED): State.NEEDS_REVISION,
-    (State.NEEDS_REVISION, Step.NEW_VERSION): State.QUEUED,
-    (State.QUARANTINED, Step.MANAGER_CLEARS): State.QUEUED,
-    (State.QUARANTINED, Step.MANAGER_REJECTS): State.REJECTED,
-    (State.ADJUDICATION, Step.REVIEW_VOIDED): State.QUEUED,
-    (State.ACCEPTED, Step.REVIEW_VOIDED): State.QUEUED,
-    (State.REJECTED, Step.REVIEW_VOIDED): State.QUEUED,
-    (State.ADJUDICATION, Step.REOPENED): State.QUEUED,
-    (State.ACCEPTED, Step.REOPENED): State.QUEUED,
-    (State.REJECTED, Step.REOPENED): State.QUEUED,
-    (State.NEEDS_REVISION, Step.REOPENED): State.QUEUED,
-    (State.ADJUDICATION, Step.SPECIALIST_WANTED): State.QUEUED,
-    (State.ACCEPTED, Step.SPECIALIST_WANTED): State.QUEUED,
-    (State.ACCEPTED, Step.RELEASE): State.RELEASED,
-    (State.RELEASED, Step.DEFECT_FOUND): State.WITHDRAWN,
+TRANSITIONS: dict[tuple[ReviewState, Transition], ReviewState] = {
+    (ReviewState.DRAFT, Transition.CHECKS_PASSED): ReviewState.QUEUED,
+    (ReviewState.QUEUED, Transition.REVIEWERS_ACCEPT): ReviewState.ACCEPTED,
+    (ReviewState.QUEUED, Transition.REVIEWERS_REJECT): ReviewState.REJECTED,
+    (ReviewState.QUEUED, Transition.REVIEWERS_DISAGREE): ReviewState.ADJUDICATION,
+    (ReviewState.ADJUDICATION, Transition.ADJUDICATOR_ACCEPTS): ReviewState.ACCEPTED,
+    (ReviewState.ADJUDICATION, Transition.ADJUDICATOR_REJECTS): ReviewState.REJECTED,
+    (ReviewState.ADJUDICATION, Transition.ADJUDICATOR_SENDS_BACK): ReviewState.NEEDS_REVISION,
+    (ReviewState.QUEUED, Transition.EDIT_WANTED): ReviewState.NEEDS_REVISION,
+    (ReviewState.ADJUDICATION, Transition.EDIT_WANTED): ReviewState.NEEDS_REVISION,
+    (ReviewState.ACCEPTED, Transition.EDIT_WANTED): ReviewState.NEEDS_REVISION,
+    (ReviewState.NEEDS_REVISION, Transition.NEW_VERSION): ReviewState.QUEUED,
+    (ReviewState.QUARANTINED, Transition.MANAGER_CLEARS): ReviewState.QUEUED,
+    (ReviewState.QUARANTINED, Transition.MANAGER_REJECTS): ReviewState.REJECTED,
+    (ReviewState.ADJUDICATION, Transition.REVIEW_VOIDED): ReviewState.QUEUED,
+    (ReviewState.ACCEPTED, Transition.REVIEW_VOIDED): ReviewState.QUEUED,
+    (ReviewState.REJECTED, Transition.REVIEW_VOIDED): ReviewState.QUEUED,
+    (ReviewState.ADJUDICATION, Transition.REOPENED): ReviewState.QUEUED,
+    (ReviewState.ACCEPTED, Transition.REOPENED): ReviewState.QUEUED,
+    (ReviewState.REJECTED, Transition.REOPENED): ReviewState.QUEUED,
+    (ReviewState.NEEDS_REVISION, Transition.REOPENED): ReviewState.QUEUED,
+    (ReviewState.ADJUDICATION, Transition.SPECIALIST_WANTED): ReviewState.QUEUED,
+    (ReviewState.ACCEPTED, Transition.SPECIALIST_WANTED): ReviewState.QUEUED,
+    (ReviewState.ACCEPTED, Transition.RELEASE): ReviewState.RELEASED,
+    (ReviewState.RELEASED, Transition.DEFECT_FOUND): ReviewState.WITHDRAWN,
     **{
-        (state, Step.DANGER_SEEN): State.QUARANTINED
-        for state in State
-        if state is not State.QUARANTINED
+        (state, Transition.DANGER_SEEN): ReviewState.QUARANTINED
+        for state in ReviewState
+        if state is not ReviewState.QUARANTINED
     },
 }
 
 
-def after(state: State, step: Step) -> State:
+def next_state(state: ReviewState, step: Transition) -> ReviewState:
     """The state that a step leads to.
 
     Raises:
         IllegalStepError: the step is not possible from that state.
     """
     try:
-        return TABLE[state, step]
+        return TRANSITIONS[state, step]
     except KeyError:
-        possible = ", ".join(known for origin, known in TABLE if origin is state)
-        raise IllegalStepError(
+        possible = ", ".join(known for origin, known in TRANSITIONS if origin is state)
+        raise IllegalTransitionError(
             f"an item that is {state.value} cannot take the step {step.value}; possible: {possible}"
         ) from None

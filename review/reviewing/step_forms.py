@@ -12,21 +12,26 @@ from django.http import QueryDict
 
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.reviewing.questionnaire import CHECKLIST, Decision, OptionVerdict
-from medrcube.review.reviewing.submissions import Answer, Ruling, check_answer, check_ruling
-from medrcube.review.views.forms import Text, Values
+from medrcube.review.reviewing.submissions import (
+    BlindSubmission,
+    ReviewSubmission,
+    check_blind_submission,
+    check_review_submission,
+)
+from medrcube.review.views.forms import FormValues, TextField
 from medrcube.review.wording.proposals import Wording
 
 __all__ = [
     "CANNOT_TELL",
     "BlindForm",
-    "Drafted",
+    "DraftValues",
     "GiveBackForm",
     "ProposalForm",
-    "RulingForm",
+    "ReviewForm",
     "StepForm",
 ]
 
-Drafted = Mapping[str, Sequence[str]]
+DraftValues = Mapping[str, Sequence[str]]
 """Field -> what is chosen or typed in it, as a stored draft has it."""
 CANNOT_TELL = "none"
 _DIGITS = "0123456789"
@@ -40,7 +45,7 @@ _LONGEST_WAIT = 86_400_000
 _MANY = 100
 
 
-class Question(forms.ChoiceField):
+class RequiredChoice(forms.ChoiceField):
     """A question that has to be answered; the sentence says so where the answer is none."""
 
     def __init__(self, answers: Iterable[str], sentence: str) -> None:
@@ -50,7 +55,7 @@ class Question(forms.ChoiceField):
         )
 
 
-class Digit(forms.Field):
+class DigitField(forms.Field):
     """Number of an option or of a scale; ``None`` where the text is none."""
 
     def __init__(self) -> None:
@@ -61,7 +66,7 @@ class Digit(forms.Field):
         return int(value) if value and len(value) == 1 and value in _DIGITS else None
 
 
-class Wait(forms.Field):
+class ElapsedField(forms.Field):
     """Milliseconds, counted by the browser; nonsense in it costs nobody their answer."""
 
     def __init__(self) -> None:
@@ -73,7 +78,7 @@ class Wait(forms.Field):
         return min(int(value[:10]), _LONGEST_WAIT) if counted else 0
 
 
-class Reasons(forms.Field):
+class ReasonsField(forms.Field):
     """``CODE`` is about the whole item, ``CODE:2`` about one option and stands in for the whole."""
 
     widget = forms.MultipleHiddenInput
@@ -97,7 +102,7 @@ class Reasons(forms.Field):
 
 
 class StepForm(forms.Form):
-    """What a reader sends in one step."""
+    """What a reviewer sends in one step."""
 
     @classmethod
     def drafted(cls, sent: QueryDict) -> dict[str, list[str]]:
@@ -109,7 +114,7 @@ class StepForm(forms.Form):
         """Names of the fields of which a draft is kept."""
         return frozenset(cls.base_fields)
 
-    def read(self) -> Values:
+    def read(self) -> FormValues:
         """What was sent, by the names of the fields.
 
         Raises:
@@ -123,11 +128,13 @@ class StepForm(forms.Form):
 class BlindForm(StepForm):
     """Step one; ``answer`` is the whole of it."""
 
-    option = Question([CANNOT_TELL, *_DIGITS], "choose an answer, or “cannot tell”")
-    image_adequate = Question(("yes", "no"), "say whether the picture is good enough: yes or no")
-    confidence = Digit()
-    needs_image = Text()
-    milliseconds = Wait()
+    option = RequiredChoice([CANNOT_TELL, *_DIGITS], "choose an answer, or “cannot tell”")
+    image_adequate = RequiredChoice(
+        ("yes", "no"), "say whether the picture is good enough: yes or no"
+    )
+    confidence = DigitField()
+    needs_image = TextField()
+    milliseconds = ElapsedField()
 
     def __init__(self, sent: QueryDict, options: int) -> None:
         super().__init__(sent)
@@ -143,7 +150,7 @@ class BlindForm(StepForm):
         sent = self.cleaned_data
         if self.errors:
             return sent
-        answer = Answer(
+        answer = BlindSubmission(
             option=None if sent["option"] == CANNOT_TELL else int(sent["option"]),
             confidence=sent["confidence"] or 0,
             needs_image=sent["needs_image"],
@@ -151,7 +158,7 @@ class BlindForm(StepForm):
             milliseconds=sent["milliseconds"],
         )
         with _refusals():
-            check_answer(answer, self._options)
+            check_blind_submission(answer, self._options)
         return {**sent, "answer": answer}
 
 
@@ -189,23 +196,23 @@ class ProposalForm(StepForm):
         return str(self.cleaned_data.get(name, "")) if name in self.data else before
 
 
-class RulingForm(ProposalForm):
-    """Step two; ``ruling`` is the whole of it, ``then`` says what the reader wants next."""
+class ReviewForm(ProposalForm):
+    """Step two; ``ruling`` is the whole of it, ``then`` says what the reviewer wants next."""
 
-    decision = Text()
-    reason = Reasons()
-    comment = Text()
-    then = Text()
+    decision = TextField()
+    reason = ReasonsField()
+    comment = TextField()
+    then = TextField()
 
     def __init__(self, sent: QueryDict, before: Wording) -> None:
         super().__init__(sent, before)
-        self.fields.update(_ruling_fields(len(before.options)))
+        self.fields.update(_review_fields(len(before.options)))
 
     @classmethod
     def kept(cls) -> frozenset[str]:
         """All but what comes next; an item has at most so many options as there are digits."""
         most = len(_DIGITS)
-        several = {*_wording_fields(most), *_ruling_fields(most)}
+        several = {*_wording_fields(most), *_review_fields(most)}
         return (super().kept() | several) - {"then"}
 
     def clean(self) -> dict[str, Any]:
@@ -223,7 +230,7 @@ class RulingForm(ProposalForm):
             checklist = {**{line.name: True for line in CHECKLIST}, **checklist}
             attested = OptionVerdict.PLAUSIBLE_AND_WRONG.value
             verdicts = dict.fromkeys(wrong, attested) | verdicts
-        ruling = Ruling(
+        ruling = ReviewSubmission(
             decision=sent["decision"],
             checklist=checklist,
             verdicts=verdicts,
@@ -232,7 +239,7 @@ class RulingForm(ProposalForm):
             proposal=sent["proposal"],
         )
         with _refusals():
-            check_ruling(ruling, len(self._before.options))
+            check_review_submission(ruling, len(self._before.options))
         return {**sent, "ruling": ruling}
 
 
@@ -243,13 +250,13 @@ class GiveBackForm(StepForm):
 
 
 def _wording_fields(options: int) -> dict[str, forms.Field]:
-    texts = {f"wording.option.{place}": Text() for place in range(options)}
-    return {"wording.question": Text(), **texts, "wording.key": Digit()}
+    texts = {f"wording.option.{place}": TextField() for place in range(options)}
+    return {"wording.question": TextField(), **texts, "wording.key": DigitField()}
 
 
-def _ruling_fields(options: int) -> dict[str, forms.Field]:
-    checks = {f"check.{line.name}": Text() for line in CHECKLIST}
-    return {**checks, **{f"verdict.{place}": Text() for place in range(options)}}
+def _review_fields(options: int) -> dict[str, forms.Field]:
+    checks = {f"check.{line.name}": TextField() for line in CHECKLIST}
+    return {**checks, **{f"verdict.{place}": TextField() for place in range(options)}}
 
 
 @contextmanager

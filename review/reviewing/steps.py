@@ -10,27 +10,38 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from medrcube.review.audit_trail.event_chain import record
+from medrcube.review.audit_trail.event_chain import record_events
 from medrcube.review.errors import InvalidAnswerError, StaleClaimError
 from medrcube.review.models import BlindAnswer, Item, ItemVersion, Proposal, Review, User
 from medrcube.review.quality import gold_items
-from medrcube.review.reviewing.claim_tokens import entry, keep, live, stale, stored
-from medrcube.review.reviewing.consensus import danger, settle
+from medrcube.review.reviewing.claim_tokens import (
+    item_event,
+    keep_typed,
+    live_claim,
+    loaded_instance,
+    stale_claim_error,
+)
+from medrcube.review.reviewing.consensus import apply_consensus, is_dangerous
 from medrcube.review.reviewing.policy import current_policy
 from medrcube.review.reviewing.questionnaire import Reason
 from medrcube.review.reviewing.sql import claim_queries, review_queries
-from medrcube.review.reviewing.sql.claim_queries import Standing
-from medrcube.review.reviewing.submissions import Answer, Ruling, check_answer, check_ruling
+from medrcube.review.reviewing.sql.claim_queries import ClaimContext
+from medrcube.review.reviewing.submissions import (
+    BlindSubmission,
+    ReviewSubmission,
+    check_blind_submission,
+    check_review_submission,
+)
 from medrcube.review.visibility import disclosure, privacy_incidents
 from medrcube.review.wording.proposals import flaws_of, flaws_to_json
 
-__all__ = ["answer_blind", "submit"]
+__all__ = ["answer_blind", "submit_review"]
 
 
 def answer_blind(
     token: uuid.UUID,
     user: User,
-    answer: Answer,
+    answer: BlindSubmission,
     now: datetime | None = None,
     *,
     typed: Mapping[str, object] | None = None,
@@ -44,17 +55,17 @@ def answer_blind(
         answer: step one.
         now: when.
         typed: the form as it was sent, kept as a draft should the claim be lost.
-        reveals: whether the reader is shown the key next.
+        reveals: whether the reviewer is shown the key next.
 
     Raises:
         StaleClaimError: the claim is not live any more, or was answered already.
         InvalidAnswerError: an answer that the questionnaire does not know.
     """
     now = now or timezone.now()
-    found = live(token, user, now, typed)
+    found = live_claim(token, user, now, typed)
     if found.answered:
-        raise stale()
-    check_answer(answer, found.options)
+        raise stale_claim_error()
+    check_blind_submission(answer, found.options)
     said: dict[str, Any] = {
         "option": answer.option,
         "confidence": answer.confidence,
@@ -63,28 +74,28 @@ def answer_blind(
         "milliseconds": answer.milliseconds,
     }
     told = {**said, "blinded": found.blinded}
-    event = entry(user.pseudonym, "blind.answered", found.item, found.number, **told)
+    event = item_event(user.pseudonym, "blind.answered", found.item, found.number, **told)
     expires = now + timedelta(minutes=current_policy().lease_minutes)
     try:
         with transaction.atomic():
-            if not claim_queries.extend(found.claim, now, expires):
-                raise stale()
-            pk = review_queries.insert_answer(found.claim, answer, now)
+            if not claim_queries.extend_lease(found.claim, now, expires):
+                raise stale_claim_error()
+            pk = review_queries.insert_blind_answer(found.claim, answer, now)
             if reveals:
-                disclosure.revealed(user.pk, found.item, now)
-            record(now, event)
+                disclosure.record_key_shown(user.pk, found.item, now)
+            record_events(now, event)
     except StaleClaimError:
-        keep(found, user, typed, now)
+        keep_typed(found, user, typed, now)
         raise
     except IntegrityError as error:  # the same answer was sent twice at once
-        raise stale() from error
-    return stored(BlindAnswer, id=pk, claim_id=found.claim, answered_at=now, **said)
+        raise stale_claim_error() from error
+    return loaded_instance(BlindAnswer, id=pk, claim_id=found.claim, answered_at=now, **said)
 
 
-def submit(
+def submit_review(
     token: uuid.UUID,
     user: User,
-    ruling: Ruling,
+    ruling: ReviewSubmission,
     now: datetime | None = None,
     *,
     typed: Mapping[str, object] | None = None,
@@ -104,14 +115,14 @@ def submit(
         InvalidAnswerError: the decision is incomplete, or step one is missing.
     """
     now = now or timezone.now()
-    found = live(token, user, now, typed)
+    found = live_claim(token, user, now, typed)
     if not found.answered:
         raise InvalidAnswerError("the first step is missing: answer the question before you judge")
-    check_ruling(ruling, found.options)
+    check_review_submission(ruling, found.options)
     checklist, verdicts = dict(ruling.checklist), dict(ruling.verdicts)
     seconds = max(0, int((now - found.claimed_at).total_seconds()))
-    proposed = _proposed(found, ruling)
-    event = entry(
+    proposed = _proposal_columns(found, ruling)
+    event = item_event(
         user.pseudonym,
         "review.submitted",
         found.item,
@@ -127,31 +138,31 @@ def submit(
     )
     item = _item(found)
     fresh = frozenset(code for code, _ in ruling.reasons)
-    named = Reason.PHI in fresh and danger(item, fresh)
+    named = Reason.PHI in fresh and is_dangerous(item, fresh)
     try:
         with transaction.atomic():
             rules = current_policy(fixed=True)
             others = privacy_incidents.lock_linked(Item.objects.get(pk=found.item)) if named else []
             # The item first: others who review, edit or end it wait here for the commit.
-            item.reviews = review_queries.count_review(found.item, found.number, user.pk)
+            item.reviews = review_queries.increment_reviews(found.item, found.number, user.pk)
             if not item.reviews or not review_queries.close_claim(found.claim, now):
-                raise stale()
+                raise stale_claim_error()
             pk = review_queries.insert_review(found.claim, ruling, seconds, now)
             if proposed is not None:
                 Proposal.objects.create(review_id=pk, **proposed)
-            review_queries.keep_places(found.item, found.version, rules)
-            claim_queries.drop_draft(found.version, user.pk)
+            review_queries.reserve_for_specialist(found.item, found.version, rules)
+            claim_queries.delete_draft(found.version, user.pk)
             if named:
                 others = [item, *(row for row in others if row.pk != item.pk)]
-                entries = privacy_incidents.quarantine(item, others, user, now)[1]
+                entries = privacy_incidents.quarantine_linked(item, others, user, now)[1]
             else:
-                entries = settle(now, item, found.version, rules, fresh)
-            record(now, event, *entries)
+                entries = apply_consensus(now, item, found.version, rules, fresh)
+            record_events(now, event, *entries)
     except StaleClaimError:
-        keep(found, user, typed, now)
+        keep_typed(found, user, typed, now)
         raise
-    gold_items.judge(user, now)
-    return stored(
+    gold_items.pause_if_inattentive(user, now)
+    return loaded_instance(
         Review,
         id=pk,
         claim_id=found.claim,
@@ -164,7 +175,7 @@ def submit(
     )
 
 
-def _proposed(found: Standing, ruling: Ruling) -> dict[str, Any] | None:
+def _proposal_columns(found: ClaimContext, ruling: ReviewSubmission) -> dict[str, Any] | None:
     """Columns of the proposal, with the rules that it breaks."""
     if ruling.proposal is None:
         return None
@@ -173,8 +184,8 @@ def _proposed(found: Standing, ruling: Ruling) -> dict[str, Any] | None:
     return {**ruling.proposal.to_json(), "flaws": flaws}
 
 
-def _item(found: Standing) -> Item:
-    return stored(
+def _item(found: ClaimContext) -> Item:
+    return loaded_instance(
         Item,
         id=found.item,
         version=found.number,

@@ -1,4 +1,4 @@
-"""What a reader sends in the two steps, and whether the questionnaire allows it."""
+"""What a reviewer sends in the two steps, and whether the questionnaire allows it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _LONGEST_WAIT = 24 * 60 * 60 * 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """Step one: what the reader says before the key is shown.
+class BlindSubmission:
+    """Step one: what the reviewer says before the key is shown.
 
     Attributes:
         option: index of an option; ``None`` for "cannot tell".
@@ -38,8 +38,8 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ruling:
-    """Step two: what the reader decides after the key is shown.
+class ReviewSubmission:
+    """Step two: what the reviewer decides after the key is shown.
 
     Attributes:
         checklist: name of the line -> yes, no, or ``None`` for cannot tell.
@@ -56,7 +56,7 @@ class Ruling:
     proposal: Wording | None = None
 
 
-def check_answer(answer: Answer, options: int) -> None:
+def check_blind_submission(answer: BlindSubmission, options: int) -> None:
     """Refuse an answer that the form does not offer.
 
     Raises:
@@ -72,7 +72,7 @@ def check_answer(answer: Answer, options: int) -> None:
         raise InvalidAnswerError(f"{answer.milliseconds} ms is no time to answer in")
 
 
-def check_ruling(ruling: Ruling, options: int) -> None:
+def check_review_submission(ruling: ReviewSubmission, options: int) -> None:
     """Refuse a ruling that is incomplete or that the form does not offer.
 
     Raises:
@@ -101,7 +101,7 @@ def check_ruling(ruling: Ruling, options: int) -> None:
             )
 
 
-def _check_reasons(ruling: Ruling, options: int) -> None:
+def _check_reasons(ruling: ReviewSubmission, options: int) -> None:
     if ruling.decision != Decision.ACCEPT and not ruling.reasons:
         raise InvalidAnswerError("give at least one reason for not accepting the item as it is")
     if len(set(ruling.reasons)) != len(ruling.reasons):

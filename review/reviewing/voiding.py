@@ -1,4 +1,4 @@
-"""Reviews that count no more: taken back by their reader, or voided by a manager or a rule.
+"""Reviews that count no more: taken back by their reviewer, or voided by a manager or a rule.
 
 A review is never changed or deleted. Its claim is released, so that its slot is free, and the item
 goes back to where the other reviews leave it, unless a person has decided over it.
@@ -14,27 +14,34 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from medrcube.review.audit_trail.event_chain import Entry, record
+from medrcube.review.audit_trail.event_chain import NewEvent, record_events
 from medrcube.review.errors import ConflictError, InvalidAnswerError
 from medrcube.review.models import Adjudication, Claim, Item, ItemVersion, User
-from medrcube.review.reviewing.consensus import is_short, outcome, settle, take
-from medrcube.review.reviewing.decisions import current
+from medrcube.review.reviewing.consensus import (
+    apply_consensus,
+    apply_transition,
+    consensus_transition,
+    lacks_specialist,
+)
+from medrcube.review.reviewing.decisions import version_as_read
 from medrcube.review.reviewing.policy import current_policy
 from medrcube.review.reviewing.questionnaire import DANGERS
 from medrcube.review.reviewing.sql import claim_queries, review_queries
-from medrcube.review.reviewing.state_machine import State, Step
+from medrcube.review.reviewing.state_machine import ReviewState, Transition
 
-__all__ = ["reopen", "take_back", "undo_until", "void", "void_review"]
+__all__ = ["reopen", "take_back", "undo_until", "void_claims", "void_review"]
 
-_SETTLED = frozenset({State.QUEUED, State.ADJUDICATION, State.ACCEPTED, State.REJECTED})
+_SETTLED = frozenset(
+    {ReviewState.QUEUED, ReviewState.ADJUDICATION, ReviewState.ACCEPTED, ReviewState.REJECTED}
+)
 
 
 def undo_until(claim: Claim, now: datetime) -> datetime | None:
-    """Until when its reader may take a review back; ``None`` where that time is over.
+    """Until when its reviewer may take a review back; ``None`` where that time is over.
 
-    What others have done meanwhile shows only when it is tried: no page tells a reader of them. Nor
-    is a review taken back that names a danger, since that goes to a manager at once; of gold items
-    too, which stay in the queue, so that nobody can tell them apart by trying.
+    What others have done meanwhile shows only on trying: no page tells a reviewer about them. A
+    review that names a danger is not taken back, since it goes to a manager at once; the same holds
+    for gold items, although they stay in the queue, so that trying does not tell them apart.
     """
     if claim.submitted_at is None or claim.released_at is not None or _names_danger(claim):
         return None
@@ -49,12 +56,12 @@ def take_back(
 
     Args:
         token: of the claim that ended in the review.
-        user: its reader.
+        user: its reviewer.
         typed: the review as its form has it, kept as a draft.
         now: when.
 
     Raises:
-        ConflictError: the review names a danger, the time is over, another reader has begun, or
+        ConflictError: the review names a danger, the time is over, another reviewer has begun, or
             the item was decided over.
     """
     now = now or timezone.now()
@@ -67,32 +74,32 @@ def take_back(
             )
         if claim is None or undo_until(claim, now) is None or _is_relied_on(claim):
             raise ConflictError(
-                "this review cannot be taken back any more: the time is over, another reader has "
+                "this review cannot be taken back any more: the time is over, another reviewer has "
                 "begun, or the item was decided over; a manager can void it"
             )
-        claim_queries.keep_draft(claim.version_id, user.pk, typed, now)
-        entries, _ = void([claim], user.pseudonym, now, end="undone")
-        record(now, *entries)
+        claim_queries.save_draft(claim.version_id, user.pk, typed, now)
+        entries, _ = void_claims([claim], user.pseudonym, now, end="undone")
+        record_events(now, *entries)
 
 
 def void_review(claim_id: int, manager: User, note: str, now: datetime | None = None) -> None:
-    """Let a review count no more; another reader will see the item.
+    """Let a review count no more; another reviewer will see the item.
 
     Raises:
         InvalidAnswerError: no note.
         ConflictError: there is no such valid review of a current version that is not released.
     """
     now = now or timezone.now()
-    _require(note)
+    _require_note(note)
     with transaction.atomic():
         valid = Claim.objects.filter(pk=claim_id, released_at=None, review__isnull=False)
         claim = _locked(valid)
-        entries, voided = void([claim] if claim else [], manager.pseudonym, now, note=note)
+        entries, voided = void_claims([claim] if claim else [], manager.pseudonym, now, note=note)
         if not voided:
             raise ConflictError(
                 "this review counts no more already, or its item was released or reworded since"
             )
-        record(now, *entries)
+        record_events(now, *entries)
 
 
 def reopen(
@@ -106,19 +113,21 @@ def reopen(
         ConflictError: the item has changed since it was read.
     """
     now = now or timezone.now()
-    _require(note)
+    _require_note(note)
     with transaction.atomic():
-        found = current(item_id, version)
-        entries = [take(now, found.item, Step.REOPENED, manager.pseudonym, note=note)]
+        found = version_as_read(item_id, version)
+        entries = [
+            apply_transition(now, found.item, Transition.REOPENED, manager.pseudonym, note=note)
+        ]
         valid = Claim.objects.filter(version=found, released_at=None, review__isnull=False)
         claims = list(valid.select_related("version__item", "user").order_by("pk"))
-        entries += void(claims, manager.pseudonym, now, note=note)[0]
-        record(now, *entries)
+        entries += void_claims(claims, manager.pseudonym, now, note=note)[0]
+        record_events(now, *entries)
 
 
-def void(
+def void_claims(
     claims: Iterable[Claim], actor: str, now: datetime, *, end: str = "voided", **body: object
-) -> tuple[list[Entry], int]:
+) -> tuple[list[NewEvent], int]:
     """Take reviews back, in a transaction: the events, and how many were taken back.
 
     Args:
@@ -128,42 +137,42 @@ def void(
         end: outcome of the claims; who has a ``voided`` one does not get the version again.
         body: what the trail is to say of each.
     """
-    entries: list[Entry] = []
+    entries: list[NewEvent] = []
     voided = 0
     rules = current_policy()
     for claim in claims:
         version, item = claim.version, claim.version.item
-        row = review_queries.discount_review(item.pk, version.number)
+        row = review_queries.decrement_reviews(item.pk, version.number)
         if row is None:  # released, or there is a newer version: nothing rests on it
             continue
         item.state, item.reviews = row
-        rests = item.state != State.QUEUED and _rests_on_reviews(item, version)
+        rests = item.state != ReviewState.QUEUED and _rests_on_reviews(item, version)
         Claim.objects.filter(pk=claim.pk).update(released_at=now, outcome=end)
-        review_queries.keep_places(item.pk, version.pk, rules)
+        review_queries.reserve_for_specialist(item.pk, version.pk, rules)
         # Whoever has decided over an accepted item had a specialist's review before them.
-        short = item.state == State.ACCEPTED and is_short(version.pk, rules)
+        short = item.state == ReviewState.ACCEPTED and lacks_specialist(version.pk, rules)
         voided += 1
         said = {"version": version.number, "reader": claim.user.pseudonym, **body}
         entries.append(
-            Entry(actor=actor, kind="review.voided", object=f"item:{item.pk}", body=said)
+            NewEvent(actor=actor, kind="review.voided", object=f"item:{item.pk}", body=said)
         )
         if rests or short:
-            entries.append(take(now, item, Step.REVIEW_VOIDED, actor))
-            entries += settle(now, item, version.pk, rules)
+            entries.append(apply_transition(now, item, Transition.REVIEW_VOIDED, actor))
+            entries += apply_consensus(now, item, version.pk, rules)
     return entries, voided
 
 
 def _rests_on_reviews(item: Item, version: ItemVersion) -> bool:
     """Whether the state follows from the reviews alone; what a person has decided stands."""
-    if item.state == State.ADJUDICATION:
+    if item.state == ReviewState.ADJUDICATION:
         return True
     if Adjudication.objects.filter(version=version).exists():
         return False
-    if item.state == State.REJECTED:
-        reviews = [vote.review for vote in review_queries.votes(version.pk)]
-        looked_at = review_queries.reasons_of(reviews) & DANGERS  # by a manager, who rejected it
-        return outcome(version.pk) is Step.REVIEWERS_REJECT and not looked_at
-    return item.state == State.ACCEPTED
+    if item.state == ReviewState.REJECTED:
+        reviews = [vote.review for vote in review_queries.valid_votes(version.pk)]
+        looked_at = review_queries.reason_codes(reviews) & DANGERS  # by a manager, who rejected it
+        return consensus_transition(version.pk) is Transition.REVIEWERS_REJECT and not looked_at
+    return item.state == ReviewState.ACCEPTED
 
 
 def _names_danger(claim: Claim) -> bool:
@@ -171,13 +180,13 @@ def _names_danger(claim: Claim) -> bool:
 
 
 def _is_relied_on(claim: Claim) -> bool:
-    """Whether somebody has decided since, or another reader has taken the version."""
+    """Whether somebody has decided since, or another reviewer has taken the version."""
     version, item = claim.version, claim.version.item
     later = Claim.objects.filter(version=version, claimed_at__gt=claim.submitted_at)
     return (
         item.version != version.number
         or item.state not in _SETTLED
-        or (item.state != State.QUEUED and not _rests_on_reviews(item, version))
+        or (item.state != ReviewState.QUEUED and not _rests_on_reviews(item, version))
         or later.exclude(user=claim.user_id).exists()
     )
 
@@ -192,6 +201,6 @@ def _locked(claims: QuerySet[Claim]) -> Claim | None:
     return claim
 
 
-def _require(note: str) -> None:
+def _require_note(note: str) -> None:
     if not note.strip():
         raise InvalidAnswerError("say why: whoever looks at the trail later wants to know")

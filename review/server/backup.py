@@ -21,7 +21,7 @@ from typing import Any
 
 from medrcube.files.atomic import PRIVATE, private_file, private_folder, replacing, sha256_of
 from medrcube.review.errors import ReviewError
-from medrcube.review.server.bootstrap import KEY_FILE, LOCK_FILE, Place
+from medrcube.review.server.bootstrap import KEY_FILE, LOCK_FILE, ReviewPaths
 
 _DATABASE = "review.sqlite3"
 _FOLDER = "review"
@@ -30,7 +30,7 @@ _OURS = frozenset({KEY_FILE, LOCK_FILE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BackUp:
+class Backup:
     """What a back-up holds.
 
     Attributes:
@@ -73,7 +73,7 @@ def copy_beside(database: Path, word: str, now: datetime) -> Path:
     return target
 
 
-def back_up(place: Place, target: Path, now: datetime | None = None) -> BackUp:
+def create_backup(place: ReviewPaths, target: Path, now: datetime | None = None) -> Backup:
     """Write a back-up; nobody has to stop working for it.
 
     Raises:
@@ -86,9 +86,11 @@ def back_up(place: Place, target: Path, now: datetime | None = None) -> BackUp:
         copy = Path(name) / _DATABASE
         # The database first: a picture is stored before the row that names it, never removed.
         copy_database(database, copy)
-        files = {f"{_FOLDER}/{path.relative_to(place.folder)}": path for path in _stored(place)}
+        files = {
+            f"{_FOLDER}/{path.relative_to(place.folder)}": path for path in _stored_files(place)
+        }
         files[_DATABASE] = copy
-        events, head = _head(copy)
+        events, head = _chain_head(copy)
         known = {
             "made_at": made_at,
             "events": events,
@@ -101,10 +103,10 @@ def back_up(place: Place, target: Path, now: datetime | None = None) -> BackUp:
             archive.add(listed, _LIST)
             for inside, path in sorted(files.items()):
                 archive.add(path, inside)
-    return _described(target, known)
+    return _backup_of(target, known)
 
 
-def restore(archive: Path, place: Place) -> BackUp:
+def restore_backup(archive: Path, place: ReviewPaths) -> Backup:
     """Put a back-up where there is no queue yet; nothing is ever overwritten.
 
     Everything is checked before the first file takes its place.
@@ -113,14 +115,14 @@ def restore(archive: Path, place: Place) -> BackUp:
         ReviewError: there is a queue, or the back-up is damaged or is none.
     """
     database = _sqlite(place)
-    if database.exists() or any(_stored(place)):
+    if database.exists() or any(_stored_files(place)):
         raise ReviewError(
             f"{database}: there is a queue already; move it and {place.folder} away first, "
             "nothing is overwritten"
         )
     database.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=database.parent) as name:
-        known = _unpacked(archive, Path(name))
+        known = _unpack(archive, Path(name))
         private_folder(place.folder)
         for inside in sorted(known["files"]):
             if inside != _DATABASE:
@@ -130,10 +132,10 @@ def restore(archive: Path, place: Place) -> BackUp:
         private_file(Path(name) / _DATABASE)
         # Last, so that a restore that was broken off is seen as none.
         (Path(name) / _DATABASE).replace(database)
-    return _described(archive, known)
+    return _backup_of(archive, known)
 
 
-def _unpacked(archive: Path, folder: Path) -> dict[str, Any]:
+def _unpack(archive: Path, folder: Path) -> dict[str, Any]:
     try:
         with tarfile.open(archive, "r:") as opened:
             _extract(opened, folder)
@@ -151,7 +153,7 @@ def _unpacked(archive: Path, folder: Path) -> dict[str, Any]:
             raise ReviewError(f"{archive}: {name} is missing, changed, or not in the list")
     if _DATABASE not in found:
         raise ReviewError(f"{archive}: holds no database")
-    if _head(folder / _DATABASE) != (known.get("events"), known.get("head_sha256")):
+    if _chain_head(folder / _DATABASE) != (known.get("events"), known.get("head_sha256")):
         raise ReviewError(f"{archive}: the database ends with another event than the list says")
     return known
 
@@ -173,13 +175,13 @@ def _extract(opened: tarfile.TarFile, folder: Path) -> None:
         private_file(target)
 
 
-def _stored(place: Place) -> Iterator[Path]:
+def _stored_files(place: ReviewPaths) -> Iterator[Path]:
     for path in sorted(place.folder.rglob("*")):
         if path.is_file() and not path.is_symlink() and path.name not in _OURS:
             yield path
 
 
-def _sqlite(place: Place) -> Path:
+def _sqlite(place: ReviewPaths) -> Path:
     if "://" in place.database:
         raise ReviewError(
             "this queue lies in PostgreSQL: take its database with pg_dump, back with pg_restore, "
@@ -188,7 +190,7 @@ def _sqlite(place: Place) -> Path:
     return Path(place.database)
 
 
-def _head(database: Path) -> tuple[int, str]:
+def _chain_head(database: Path) -> tuple[int, str]:
     try:
         with closing(sqlite3.connect(database)) as opened:
             row = opened.execute("SELECT number, sha256 FROM review_chain WHERE id = 1").fetchone()
@@ -197,8 +199,8 @@ def _head(database: Path) -> tuple[int, str]:
     return (row[0], row[1]) if row else (0, "")
 
 
-def _described(path: Path, known: dict[str, Any]) -> BackUp:
-    return BackUp(
+def _backup_of(path: Path, known: dict[str, Any]) -> Backup:
+    return Backup(
         path=path,
         made_at=known["made_at"],
         files=len(known["files"]) - 1,

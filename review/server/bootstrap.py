@@ -29,7 +29,7 @@ _NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "afs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ReviewPaths:
     """Where a queue keeps its things.
 
     Attributes:
@@ -43,17 +43,17 @@ class Place:
     origin: str = ""
 
 
-def place_of(workspace: Path, *, origin: str = "") -> Place:
+def review_paths(workspace: Path, *, origin: str = "") -> ReviewPaths:
     """The place of a workspace's queue; ``MEDRCUBE_REVIEW_DATABASE`` names another database."""
     database = os.environ.get("MEDRCUBE_REVIEW_DATABASE", "")
-    return Place(
+    return ReviewPaths(
         folder=workspace / "review",
         database=database or str(workspace / "review.sqlite3"),
         origin=origin,
     )
 
 
-def configure(place: Place) -> None:
+def configure(place: ReviewPaths) -> None:
     """Start Django for a place; once in a process. Tables are made by ``migrate``.
 
     Raises:
@@ -63,7 +63,7 @@ def configure(place: Place) -> None:
     if "://" not in place.database:
         _refuse_network(Path(place.database).absolute().parent)
     try:
-        _close_to_others(place)
+        _restrict_to_owner(place)
         _make_key(place.folder / KEY_FILE)
     except OSError as error:
         raise ReviewError(f"{place.folder}: cannot be written ({error.strerror})") from error
@@ -99,13 +99,13 @@ def migrate() -> Path | None:
         connection.ensure_connection()
     except DatabaseError as error:
         raise unreachable(connection.settings_dict, error) from None
-    with _alone():
+    with _update_lock():
         executor = MigrationExecutor(connection)
         loader = executor.loader
         _refuse_unknown(loader)
         if not executor.migration_plan(loader.graph.leaf_nodes()):
             return None
-        copy = _kept(name) if loader.applied_migrations else None
+        copy = _copy_before_update(name) if loader.applied_migrations else None
         try:
             call_command("migrate", verbosity=0, interactive=False)
         except DatabaseError as error:
@@ -114,7 +114,7 @@ def migrate() -> Path | None:
         if loader.applied_migrations:
             from medrcube.review.visibility import disclosure  # noqa: PLC0415  (needs Django to be ready)
 
-            disclosure.refresh_late(datetime.now(UTC))
+            disclosure.refresh_older_cases(datetime.now(UTC))
     return copy
 
 
@@ -139,7 +139,7 @@ def _refuse_unknown(loader: MigrationLoader) -> None:
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
+def _update_lock() -> Iterator[None]:
     """One process at a time; a lock that ends with its process."""
     from django.conf import settings  # noqa: PLC0415
     from django.db import connection  # noqa: PLC0415
@@ -158,7 +158,7 @@ def _alone() -> Iterator[None]:
         yield
 
 
-def _kept(name: str) -> Path | None:
+def _copy_before_update(name: str) -> Path | None:
     """A copy of a SQLite file; PostgreSQL has its own back-up, and so has nothing in memory."""
     from medrcube.review.server.backup import copy_beside  # noqa: PLC0415
 
@@ -166,7 +166,7 @@ def _kept(name: str) -> Path | None:
     return copy_beside(path, "before-update", datetime.now(UTC)) if path.is_file() else None
 
 
-def _close_to_others(place: Place) -> None:
+def _restrict_to_owner(place: ReviewPaths) -> None:
     """Let the owner alone read the queue, whatever the umask; also one that stood open before.
 
     SQLite gives its ``-wal`` and ``-shm`` files the mode of the database.

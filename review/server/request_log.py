@@ -12,19 +12,19 @@ from http import HTTPStatus
 
 from django.core.exceptions import SuspiciousOperation
 
-__all__ = ["quieten"]
+__all__ = ["shorten_log"]
 
 _REQUESTS = "django.request"
 
 
-def quieten() -> None:
+def shorten_log() -> None:
     """Shorten what Django logs; calling it again changes nothing."""
     logger = logging.getLogger(_REQUESTS)
     # Pages that are not there, or may not be seen, are no news to whoever keeps the server.
     logger.setLevel(logging.ERROR)
-    logger.addFilter(_shortened)
+    logger.addFilter(_without_traceback)
     for kind in _kinds(SuspiciousOperation):
-        logging.getLogger(f"django.security.{kind}").addFilter(_shortened)
+        logging.getLogger(f"django.security.{kind}").addFilter(_without_traceback)
 
 
 def _kinds(error: type[Exception]) -> Iterator[str]:
@@ -33,7 +33,7 @@ def _kinds(error: type[Exception]) -> Iterator[str]:
         yield from _kinds(kind)
 
 
-def _shortened(record: logging.LogRecord) -> bool:
+def _without_traceback(record: logging.LogRecord) -> bool:
     away = getattr(record, "status_code", 0) == HTTPStatus.SERVICE_UNAVAILABLE
     if away:
         record.msg, record.args = "%s: the database cannot be reached", (record.getMessage(),)

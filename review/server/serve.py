@@ -18,13 +18,13 @@ from typing import Any
 
 from django.utils import timezone
 
-from medrcube.review.audit_trail.event_chain import head
+from medrcube.review.audit_trail.event_chain import chain_head
 from medrcube.review.errors import ReviewError
 from medrcube.review.models import Role, User
 from medrcube.review.quality import progress
 from medrcube.review.reviewing.policy import current_policy
-from medrcube.review.reviewing.state_machine import State
-from medrcube.review.server.worker_processes import helpers, server_at
+from medrcube.review.reviewing.state_machine import ReviewState
+from medrcube.review.server.worker_processes import server_at, worker_processes
 
 THREADS = 8
 PROCESSES = min(4, os.cpu_count() or 1)
@@ -59,7 +59,7 @@ def listening(
         ) from error
     shown = f"[{host}]" if ":" in host else host
     before = signal.signal(signal.SIGTERM, _stop)
-    with door, helpers(door, options, processes - 1):
+    with door, worker_processes(door, options, processes - 1):
         server = server_at(door, **options)
         try:
             yield server, f"http://{shown}:{door.getsockname()[1]}/"
@@ -72,7 +72,7 @@ def count_ahead() -> None:
     """Count in the background what the first pages of a large queue show."""
     from medrcube.review.views.managing import dashboards, reviewer_figures  # noqa: PLC0415
 
-    for keeper in (dashboards.PROGRESS, dashboards.AGREEMENT, reviewer_figures.READERS):
+    for keeper in (dashboards.PROGRESS, dashboards.AGREEMENT, reviewer_figures.REVIEWERS):
         keeper.ahead()
 
 
@@ -81,21 +81,21 @@ def has_administrator() -> bool:
     return User.objects.filter(role=Role.ADMINISTRATOR, is_active=True).exists()
 
 
-def console() -> User:
+def console_user() -> User:
     """Whoever sits at the machine itself, as the trail names them; has no account."""
     return User(pseudonym="console")
 
 
-def standing() -> dict[str, Any]:
+def queue_status() -> dict[str, Any]:
     """How far the reviews are; people by pseudonym. Gold items are not counted."""
     now = timezone.now()
-    voxels = progress.voxels(now)
+    voxels = progress.voxel_progress(now)
     states: Counter[str] = Counter()
     for voxel in voxels:
         states.update(voxel.states)
     return {
         "items": states.total(),
-        "states": {state.value: states[state] for state in State if states[state]},
+        "states": {state.value: states[state] for state in ReviewState if states[state]},
         "in_hand": sum(voxel.in_review for voxel in voxels),
         "voxels": [
             {
@@ -106,17 +106,17 @@ def standing() -> dict[str, Any]:
             }
             for voxel in voxels
         ],
-        "readers": [
+        "reviewers": [
             {
-                "reader": reader.pseudonym,
-                "reviews": reader.done,
-                "median_seconds": reader.seconds,
-                "active": reader.active,
-                "paused": reader.paused,
+                "reviewer": reviewer.pseudonym,
+                "reviews": reviewer.done,
+                "median_seconds": reviewer.seconds,
+                "active": reviewer.active,
+                "paused": reviewer.paused,
             }
-            for reader in progress.readers(current_policy(), progress.seconds_taken())
+            for reviewer in progress.reviewer_progress(current_policy(), progress.seconds_taken())
         ],
-        "head": asdict(head()),
+        "head": asdict(chain_head()),
     }
 
 

@@ -23,7 +23,7 @@ import waitress  # type: ignore[import-untyped]
 
 from medrcube.review.errors import ReviewError
 
-__all__ = ["helpers", "server_at"]
+__all__ = ["server_at", "worker_processes"]
 
 _PATIENCE = 10
 """Seconds in which a process answers the requests that it has."""
@@ -57,7 +57,7 @@ def server_at(door: socket.socket, *, threads: int, proxy: str) -> Any:
 
 
 @contextmanager
-def helpers(door: socket.socket, options: dict[str, Any], count: int) -> Iterator[None]:
+def worker_processes(door: socket.socket, options: dict[str, Any], count: int) -> Iterator[None]:
     """Have further processes answer at a socket while the block runs.
 
     Args:
@@ -94,12 +94,12 @@ def helpers(door: socket.socket, options: dict[str, Any], count: int) -> Iterato
             if process.stdin:
                 process.stdin.close()
         for process in running:
-            _ended(process)
+            _end(process)
     if lost.is_set():
         raise ReviewError("a process of the server has ended by itself; start the server again")
 
 
-def _ended(process: subprocess.Popen[bytes]) -> None:
+def _end(process: subprocess.Popen[bytes]) -> None:
     try:
         process.wait(_PATIENCE)
     except subprocess.TimeoutExpired:
@@ -109,7 +109,7 @@ def _ended(process: subprocess.Popen[bytes]) -> None:
         process.stdout.close()
 
 
-def _help() -> None:
+def _run_worker() -> None:
     """What one of these processes does."""
     import django  # noqa: PLC0415  (the environment was set by the first process)
 
@@ -133,4 +133,4 @@ def _interrupt(_number: int, _frame: object) -> None:
 
 
 if __name__ == "__main__":
-    _help()
+    _run_worker()

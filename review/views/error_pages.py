@@ -32,7 +32,7 @@ _TITLES = {
 }
 
 
-def failure(
+def error_page(
     request: HttpRequest | None,
     status: int,
     reason: str = "",
@@ -61,34 +61,34 @@ def failure(
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """400: not even the host or the session can be trusted."""
-    return failure(None, 400)
+    return error_page(None, 400)
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     """403."""
-    return failure(request, 403)
+    return error_page(request, 403)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """403 for a form without our token; a comment that was typed in it is shown again."""
-    return failure(request, 403, typed=request.POST.get("comment", ""))
+    return error_page(request, 403, typed=request.POST.get("comment", ""))
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """404."""
-    return failure(request, 404)
+    return error_page(request, 404)
 
 
-def broken(request: HttpRequest) -> HttpResponse:
+def server_error(request: HttpRequest) -> HttpResponse:
     """500, or 503 while the database is away; nobody is looked up in it."""
     script = request if request.headers.get("X-Requested-With") == "fetch" else None
-    if isinstance(sys.exception(), OperationalError | InterfaceError) and _away():
-        reply = failure(script, 503, _AWAY)
+    if isinstance(sys.exception(), OperationalError | InterfaceError) and _database_is_away():
+        reply = error_page(script, 503, _AWAY)
         reply["Retry-After"] = "60"
         return reply
-    return failure(script, 500)
+    return error_page(script, 500)
 
 
-def _away() -> bool:
+def _database_is_away() -> bool:
     """Whether no connection could be made, or the one that was there is lost."""
     return connection.connection is None or not connection.is_usable()

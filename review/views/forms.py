@@ -13,7 +13,7 @@ from django import forms
 from django.core.validators import RegexValidator
 from django.http import QueryDict
 
-from medrcube.review.assigning.specialties import known
+from medrcube.review.assigning.specialties import all_specialties
 from medrcube.review.errors import InvalidAnswerError
 
 __all__ = [
@@ -22,17 +22,17 @@ __all__ = [
     "AccountForm",
     "AdjudicationForm",
     "AssigningForm",
-    "Code",
-    "Credentials",
+    "CodeForm",
+    "FormValues",
     "HeadForm",
     "ItemForm",
     "OwnAccountForm",
     "PersonalDataForm",
     "QuarantineForm",
     "SecondFactorForm",
+    "SignInForm",
     "SwitchForm",
-    "Text",
-    "Values",
+    "TextField",
     "WordingForm",
 ]
 
@@ -45,7 +45,7 @@ _LONGEST_PASSWORD = 1024
 """Hashing a longer one would only keep the server busy."""
 
 
-class Text(forms.CharField):
+class TextField(forms.CharField):
     """Text as it was typed, with line ends as everywhere; may be empty."""
 
     default_validators = [*forms.CharField.default_validators, WHOLE]  # noqa: RUF012  (Django's)
@@ -60,11 +60,11 @@ class Text(forms.CharField):
         return str(super().to_python(value)).replace("\r\n", "\n")
 
 
-Values = Mapping[str, Any]
+FormValues = Mapping[str, Any]
 """What was sent, by the names of the fields of a form."""
 
 
-class Number(forms.IntegerField):
+class NumberField(forms.IntegerField):
     """A number that a page of ours sends; -1, which names nothing, where it is none."""
 
     def __init__(self) -> None:
@@ -78,13 +78,13 @@ class Number(forms.IntegerField):
             return -1
 
 
-class Sent(forms.Form):
+class PageForm(forms.Form):
     """A form of a page; ``form`` says which, where a page has several."""
 
-    form = Text()
+    form = TextField()
 
     @classmethod
-    def read(cls, sent: QueryDict) -> Values:
+    def read(cls, sent: QueryDict) -> FormValues:
         """What was sent, by the names of the fields.
 
         Raises:
@@ -97,72 +97,72 @@ class Sent(forms.Form):
         raise InvalidAnswerError(f"{name!r}: {' '.join(map(str, faults))}")
 
 
-class AdjudicationForm(Sent):
+class AdjudicationForm(PageForm):
     """A decision over the reviews of a version."""
 
-    version = Number()
-    outcome = Text()
-    rationale = Text()
+    version = NumberField()
+    outcome = TextField()
+    rationale = TextField()
 
 
-class AssigningForm(Sent):
+class AssigningForm(PageForm):
     """The forms of the page of assignments; names of which several are sent are read apart."""
 
-    assignment = Number()
-    reader = Number()
-    specialists = Number()
-    source = Text()
-    task = Text()
-    anatomy = Text()
-    modality = Text()
-    mode = Text()
-    specialty = Text()
-    name = Text()
+    assignment = NumberField()
+    reviewer = NumberField()
+    specialists = NumberField()
+    source = TextField()
+    task = TextField()
+    anatomy = TextField()
+    modality = TextField()
+    mode = TextField()
+    specialty = TextField()
+    name = TextField()
 
 
-class QuarantineForm(Sent):
+class QuarantineForm(PageForm):
     """What becomes of items that one vote took out."""
 
-    version = Number()
-    decision = Text()
-    note = Text()
+    version = NumberField()
+    decision = TextField()
+    note = TextField()
 
 
-class SwitchForm(Sent):
-    """What a manager does with a reader."""
+class SwitchForm(PageForm):
+    """What a manager does with a reviewer."""
 
-    reader = Number()
-    note = Text()
+    reviewer = NumberField()
+    note = TextField()
 
 
-class PersonalDataForm(Sent):
+class PersonalDataForm(PageForm):
     """Takes pictures out of the queue; has no field in which what was seen could be repeated."""
 
 
-class ItemForm(Sent):
+class ItemForm(PageForm):
     """The small forms of an item's page."""
 
-    version = Number()
-    comment = Number()
-    claim = Number()
-    reason = Text()
-    text = Text()
+    version = NumberField()
+    comment = NumberField()
+    claim = NumberField()
+    reason = TextField()
+    text = TextField()
 
 
-class WordingForm(Sent):
+class WordingForm(PageForm):
     """A new wording of an item, or of a gold copy of it; as many options as were sent."""
 
-    version = Number()
-    proposal = Number()
-    question = Text(strip=True)
-    key = Number()
-    note = Text()
-    defect = Text()
+    version = NumberField()
+    proposal = NumberField()
+    question = TextField(strip=True)
+    key = NumberField()
+    note = TextField()
+    defect = TextField()
 
     def __init__(self, data: QueryDict) -> None:
         super().__init__(data)
         self._options = [name for place in range(26) if (name := f"option-{place}") in data]
-        self.fields.update({name: Text(strip=True) for name in self._options})
+        self.fields.update({name: TextField(strip=True) for name in self._options})
 
     def clean(self) -> dict[str, Any]:
         """The texts of the options in one tuple, in their order."""
@@ -170,54 +170,54 @@ class WordingForm(Sent):
         return {**self.cleaned_data, "options": options}
 
 
-class HeadForm(Sent):
+class HeadForm(PageForm):
     """A head of the trail that was noted earlier."""
 
-    number = Number()
-    sha256 = Text(strip=True)
+    number = NumberField()
+    sha256 = TextField(strip=True)
 
 
-class AccountForm(Sent):
+class AccountForm(PageForm):
     """An account: who, what they may do, and a password, which may be left empty."""
 
-    email = Text(strip=True)
-    role = Text()
+    email = TextField(strip=True)
+    role = TextField()
     specialties = forms.MultipleChoiceField(
         required=False,
-        choices=lambda: [(name, name) for name in known()],
+        choices=lambda: [(name, name) for name in all_specialties()],
         error_messages={"invalid_choice": "%(value)s is no specialty"},
     )
-    password = Text(max_length=_LONGEST_PASSWORD)
+    password = TextField(max_length=_LONGEST_PASSWORD)
 
 
-class OwnAccountForm(Sent):
+class OwnAccountForm(PageForm):
     """One's own password and keys."""
 
-    old = Text(max_length=_LONGEST_PASSWORD)
-    new = Text(max_length=_LONGEST_PASSWORD)
-    again = Text(max_length=_LONGEST_PASSWORD)
+    old = TextField(max_length=_LONGEST_PASSWORD)
+    new = TextField(max_length=_LONGEST_PASSWORD)
+    again = TextField(max_length=_LONGEST_PASSWORD)
     single_keys = forms.BooleanField(required=False)
 
 
-class Credentials(forms.Form):
+class SignInForm(forms.Form):
     """The sign-in; a code only where a script asks again in place."""
 
-    email = Text(max_length=254, strip=True)
-    password = Text(max_length=_LONGEST_PASSWORD)
-    code = Text(max_length=64, strip=True)
+    email = TextField(max_length=254, strip=True)
+    password = TextField(max_length=_LONGEST_PASSWORD)
+    code = TextField(max_length=64, strip=True)
 
     def clean_email(self) -> str:
         """Accounts have addresses in one form."""
         return str(self.cleaned_data["email"]).casefold()
 
 
-class Code(forms.Form):
+class CodeForm(forms.Form):
     """A code of an authenticator, or a recovery code."""
 
-    code = Text(max_length=64, strip=True)
+    code = TextField(max_length=64, strip=True)
 
 
-class SecondFactorForm(Code):
+class SecondFactorForm(CodeForm):
     """The page of one's own second factor; ``form`` is empty where it is set up."""
 
     form = forms.ChoiceField(choices=[("codes", ""), ("remove", "")], required=False)

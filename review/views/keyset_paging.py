@@ -14,7 +14,7 @@ SIZE = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ListPage:
     """Some rows of a list.
 
     Attributes:
@@ -30,7 +30,7 @@ class Page:
 
 def page_of(
     found: QuerySet[Any, Any], request: HttpRequest, key: str, *, newest_first: bool = False
-) -> Page:
+) -> ListPage:
     """The page that ``after`` or ``before`` of the address asks for.
 
     Args:
@@ -39,7 +39,7 @@ def page_of(
         key: unique column that the list is ordered by.
         newest_first: whether the largest key comes first.
     """
-    back, end = text_of(request, "before"), text_of(request, "after")
+    back, end = query_text(request, "before"), query_text(request, "after")
     backwards = bool(back)
     falling = newest_first != backwards
     if back or end:
@@ -51,14 +51,14 @@ def page_of(
         rows.reverse()
     earlier = more if backwards else bool(end)
     later = True if backwards else more
-    return Page(
+    return ListPage(
         rows,
         before=rows[0][key] if rows and earlier else None,
         after=rows[-1][key] if rows and later else None,
     )
 
 
-def text_of(request: HttpRequest, name: str) -> str:
+def query_text(request: HttpRequest, name: str) -> str:
     """A value of the address, without blanks around it.
 
     Raises:

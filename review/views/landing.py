@@ -7,22 +7,22 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
-from medrcube.review.accounts.permissions import EVERYONE, allow, reader
+from medrcube.review.accounts.permissions import EVERYONE, allow, signed_in_user
 from medrcube.review.models import Item, Role
-from medrcube.review.reviewing.state_machine import State
+from medrcube.review.reviewing.state_machine import ReviewState
 
 
 @allow(*EVERYONE)
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     """The first page: what there is to do for a role."""
-    user = reader(request)
+    user = signed_in_user(request)
     if user.role == Role.REVIEWER:
         return redirect("queue")
     context = {
-        "adjudication": _waiting(State.ADJUDICATION),
-        "quarantine": _waiting(State.QUARANTINED),
-        "revision": _waiting(State.NEEDS_REVISION),
+        "adjudication": _count_in(ReviewState.ADJUDICATION),
+        "quarantine": _count_in(ReviewState.QUARANTINED),
+        "revision": _count_in(ReviewState.NEEDS_REVISION),
     }
     return render(request, "review/home.html", context)
 
@@ -35,5 +35,5 @@ def health(_request: HttpRequest) -> HttpResponse:
     return HttpResponse("ok", content_type="text/plain")
 
 
-def _waiting(state: State) -> int:
+def _count_in(state: ReviewState) -> int:
     return Item.objects.filter(state=state).count()

@@ -7,11 +7,11 @@ from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
 from medrcube.review.errors import InvalidAnswerError
-from medrcube.review.views.forms import WHOLE, Text
+from medrcube.review.views.forms import WHOLE, TextField
 
 __all__ = ["check_sent", "email_of"]
 
-_TEXT = Text()
+_TEXT = TextField()
 _EMAIL = forms.EmailField(max_length=254, validators=[WHOLE])
 
 

@@ -1,8 +1,8 @@
-"""Which items of a case answer each other, and which readers are blind to an item no more.
+"""Which items of a case answer each other, and which reviewers are blind to an item no more.
 
 Step two shows a key, its concept, the evidence for it and the remarks of outsiders. What is known
 of a case from one of its items may answer another one, so the pairs are found beforehand: at
-import, with every new version and with every remark. A reader who has been shown one side is then
+import, with every new version and with every remark. A reviewer who has been shown one side is then
 kept from the other (``models.Exposure``); a claim only has to look that up.
 """
 
@@ -21,19 +21,19 @@ from django.db.models import F, Q
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import TermError
 from medrcube.review.models import Claim, Disclosure, Exposure, Item, ItemVersion, Remark
-from medrcube.review.reviewing.sql.cursor import at as stored
-from medrcube.review.reviewing.sql.cursor import run
+from medrcube.review.reviewing.sql.cursor import execute
+from medrcube.review.reviewing.sql.cursor import to_db_time as stored
 
 __all__ = [
-    "Asked",
-    "Pair",
-    "asked_of",
-    "begun",
-    "pairs_of",
-    "refresh",
-    "refresh_late",
-    "revealed",
-    "tells",
+    "DisclosurePair",
+    "ItemContent",
+    "disclosure_between",
+    "disclosure_pairs",
+    "item_content",
+    "record_key_shown",
+    "record_question_shown",
+    "refresh_disclosures",
+    "refresh_older_cases",
 ]
 
 _AT_ONCE = 500
@@ -45,7 +45,7 @@ _UNTELLING = frozenset({"fingerprint", "licence", "sample", "wording"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ItemContent:
     """What an item asks and what its second step shows.
 
     Attributes:
@@ -68,7 +68,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class DisclosurePair:
     """``by`` tells ``told``: at sight, or only once its key is shown."""
 
     by: str
@@ -76,17 +76,17 @@ class Pair:
     at_sight: bool
 
 
-def asked_of(
+def item_content(
     item: str,
     question: str,
     options: Sequence[Mapping[str, Any]],
     key: int,
     provenance: Mapping[str, Any],
-) -> Asked:
+) -> ItemContent:
     """The columns of a version, as they are compared."""
     concepts = [str(option.get("concept") or "") for option in options]
     about = str(provenance.get("concept") or "")
-    return Asked(
+    return ItemContent(
         item=item,
         question=question,
         texts=tuple(str(option.get("text", "")) for option in options),
@@ -98,28 +98,30 @@ def asked_of(
     )
 
 
-def tells(by: Asked, told: Asked) -> Pair | None:
+def disclosure_between(by: ItemContent, told: ItemContent) -> DisclosurePair | None:
     """Whether somebody who was shown one item of a case is not blind to another one.
 
     At sight, where its question holds the key of the other ("this axial MRI slice"). With its key,
     where the two share a concept, right or wrong, or an exclusive group; where one concept implies
     the other, or its key excludes an option; where key, provenance and remarks hold the other's.
     """
-    answer = _telling(told)
-    if _holds(by.question, answer, told.texts[told.key]):
-        return Pair(by.item, told.item, at_sight=True)
+    answer = _key_words(told)
+    if _contains_key(by.question, answer, told.texts[told.key]):
+        return DisclosurePair(by.item, told.item, at_sight=True)
     shown = f"{by.texts[by.key]}\n{by.known}"
     related = (
         bool(by.concepts & told.concepts)
         or bool(by.group and by.group == told.group)
-        or _holds(shown, answer, told.texts[told.key])
+        or _contains_key(shown, answer, told.texts[told.key])
         or any(_implied(mine, other) for mine in by.concepts for other in told.concepts)
         or any(_excludes(by.true, other) for other in told.concepts)
     )
-    return Pair(by.item, told.item, at_sight=False) if related else None
+    return DisclosurePair(by.item, told.item, at_sight=False) if related else None
 
 
-def pairs_of(case: Sequence[Asked], copies: Mapping[str, str] | None = None) -> list[Pair]:
+def disclosure_pairs(
+    case: Sequence[ItemContent], copies: Mapping[str, str] | None = None
+) -> list[DisclosurePair]:
     """All pairs within one case.
 
     Args:
@@ -138,23 +140,23 @@ def pairs_of(case: Sequence[Asked], copies: Mapping[str, str] | None = None) -> 
 
 
 def _pair(
-    by: str, told: str, faces: Mapping[str, Sequence[Asked]], copies: Mapping[str, str]
-) -> Pair | None:
+    by: str, told: str, faces: Mapping[str, Sequence[ItemContent]], copies: Mapping[str, str]
+) -> DisclosurePair | None:
     if copies.get(by, by) == copies.get(told, told):
-        return Pair(by, told, at_sight=False)
-    either = [tells(mine, other) for mine in faces[by] for other in faces[told]]
+        return DisclosurePair(by, told, at_sight=False)
+    either = [disclosure_between(mine, other) for mine in faces[by] for other in faces[told]]
     telling = [pair for pair in either if pair is not None]
     if not telling:
         return None
-    return Pair(by, told, at_sight=any(pair.at_sight for pair in telling))
+    return DisclosurePair(by, told, at_sight=any(pair.at_sight for pair in telling))
 
 
-def refresh(items: Iterable[str], now: datetime) -> None:
-    """Find the pairs of the cases of these items anew; in the transaction that changed them.
+def refresh_disclosures(items: Iterable[str], now: datetime) -> None:
+    """Recompute the disclosure pairs of the cases of these items, in the changing transaction.
 
-    Readers who have been shown one side already are blind to the other no more; who is not blind to
-    an item is not blind to its gold copies either. The places in the
-    queue of the items of one case are dealt among them so that what tells least comes first.
+    Reviewers who have been shown one side are no longer blind to the other, and whoever is not
+    blind to an item is not blind to its gold copies either. The queue places of the items of a case
+    are dealt among them so that what discloses least comes first.
     """
     found = Item.objects.filter(pk__in=list(items)).exclude(case_key="")
     cases = sorted(set(found.values_list("case_key", flat=True)))
@@ -162,7 +164,7 @@ def refresh(items: Iterable[str], now: datetime) -> None:
         _refresh(cases[start : start + _AT_ONCE], now)
 
 
-def refresh_late(now: datetime) -> int:
+def refresh_older_cases(now: datetime) -> int:
     """Find the pairs of all cases with copies or remarks anew; how many items they have.
 
     For a queue of an earlier version, which compared both only when their case was touched again.
@@ -171,20 +173,20 @@ def refresh_late(now: datetime) -> int:
     with transaction.atomic():
         items = list(late.exclude(case_key="").distinct().values_list("pk", flat=True))
         for start in range(0, len(items), _AT_ONCE):
-            refresh(items[start : start + _AT_ONCE], now)
+            refresh_disclosures(items[start : start + _AT_ONCE], now)
     return len(items)
 
 
-def begun(user: int, item: str, now: datetime) -> None:
-    """Record that a reader sees the question of an item."""
-    run(f"{_EXPOSE} AND d.at_sight {_ONCE}", user, stored(now), item)
+def record_question_shown(user: int, item: str, now: datetime) -> None:
+    """Record that a reviewer sees the question of an item."""
+    execute(f"{_EXPOSE} AND d.at_sight {_ONCE}", user, stored(now), item)
 
 
-def revealed(user: int, item: str, now: datetime) -> None:
-    """Record that a reader is shown the key of an item, and what is known of it."""
+def record_key_shown(user: int, item: str, now: datetime) -> None:
+    """Record that a reviewer is shown the key of an item, and what is known of it."""
     row = "INSERT INTO review_exposure (user_id, item_id, by_id, at) VALUES (%s, %s, %s, %s)"
-    run(f"{row} {_ONCE}", user, item, item, stored(now))
-    run(f"{_EXPOSE} {_ONCE}", user, stored(now), item)
+    execute(f"{row} {_ONCE}", user, item, item, stored(now))
+    execute(f"{_EXPOSE} {_ONCE}", user, stored(now), item)
 
 
 _ONCE = "ON CONFLICT (user_id, item_id, by_id) DO NOTHING"
@@ -202,25 +204,25 @@ def _refresh(cases: Sequence[str], now: datetime) -> None:
     told = Remark.objects.filter(item__case_key__in=cases).order_by("pk")
     for item, text in told.values_list("item_id", "text"):
         remarks.setdefault(item, []).append(text)
-    members: dict[str, list[Asked]] = {}
+    members: dict[str, list[ItemContent]] = {}
     for case, *columns in rows:
-        asked = asked_of(*columns)
+        asked = item_content(*columns)
         known = "\n".join([asked.known, *remarks.get(asked.item, ())])
         members.setdefault(case, []).append(replace(asked, known=known))
     copied = Item.objects.filter(case_key__in=cases, copied_from__isnull=False)
     copies = dict(copied.values_list("pk", "copied_from_id"))
-    pairs = [pair for case in members.values() for pair in pairs_of(case, copies)]
+    pairs = [pair for case in members.values() for pair in disclosure_pairs(case, copies)]
     Disclosure.objects.filter(by__case_key__in=cases).delete()
     Disclosure.objects.bulk_create(
         [Disclosure(by_id=pair.by, told_id=pair.told, at_sight=pair.at_sight) for pair in pairs],
         batch_size=_AT_ONCE,
     )
     _expose(pairs, now)
-    _take_over(copies)
-    _deal(members, pairs)
+    _extend_to_copies(copies)
+    _reorder_lots(members, pairs)
 
 
-def _expose(pairs: Sequence[Pair], now: datetime) -> None:
+def _expose(pairs: Sequence[DisclosurePair], now: datetime) -> None:
     tellers = sorted({pair.by for pair in pairs})
     shown: dict[str, set[int]] = {}
     seen: dict[str, set[int]] = {}
@@ -245,8 +247,8 @@ def _expose(pairs: Sequence[Pair], now: datetime) -> None:
     )
 
 
-def _take_over(copies: Mapping[str, str]) -> None:
-    """What told a reader of an item, by a wording since replaced as well, told of its copies."""
+def _extend_to_copies(copies: Mapping[str, str]) -> None:
+    """What told a reviewer of an item, by a wording since replaced as well, told of its copies."""
     names: dict[str, list[str]] = {}
     for copy, original in copies.items():
         names.setdefault(original, []).append(copy)
@@ -262,7 +264,9 @@ def _take_over(copies: Mapping[str, str]) -> None:
     )
 
 
-def _deal(members: Mapping[str, Sequence[Asked]], pairs: Sequence[Pair]) -> None:
+def _reorder_lots(
+    members: Mapping[str, Sequence[ItemContent]], pairs: Sequence[DisclosurePair]
+) -> None:
     """Within a case, the earliest places of the queue go to what answers the fewest others."""
     names = [asked.item for case in members.values() for asked in case if len(case) > 1]
     items = Item.objects.filter(pk__in=names, gold_defect="").in_bulk()
@@ -282,7 +286,7 @@ def _deal(members: Mapping[str, Sequence[Asked]], pairs: Sequence[Pair]) -> None
     Item.objects.bulk_update(moved, ["lot"], batch_size=_AT_ONCE)
 
 
-def _telling(asked: Asked) -> tuple[str, ...]:
+def _key_words(asked: ItemContent) -> tuple[str, ...]:
     """Words of the key that no other option has."""
     others = {
         word for at, text in enumerate(asked.texts) if at != asked.key for word in _words(text)
@@ -290,25 +294,27 @@ def _telling(asked: Asked) -> tuple[str, ...]:
     return tuple(word for word in _words(asked.texts[asked.key]) if word not in others)
 
 
-def _holds(text: str, answer: Sequence[str], whole: str) -> bool:
+def _contains_key(text: str, answer: Sequence[str], whole: str) -> bool:
     """Whether a text holds a key: its words, in any form, or all of it."""
     if _TOKEN.search(whole) and whole.casefold() in text.casefold():
         return True
-    return any(_alike(word, other) for word in answer for other in _words(text))
+    return any(_same_stem(word, other) for word in answer for other in _words(text))
 
 
 @lru_cache(maxsize=4096)
 def _words(text: str) -> tuple[str, ...]:
     """Words of four letters or more, and abbreviations in capitals."""
     found = _TOKEN.findall(text)
-    return tuple(word if word.isupper() else word.casefold() for word in found if _says(word))
+    return tuple(
+        word if word.isupper() else word.casefold() for word in found if _is_significant(word)
+    )
 
 
-def _says(word: str) -> bool:
+def _is_significant(word: str) -> bool:
     return word.isupper() or len(word) >= 4
 
 
-def _alike(one: str, other: str) -> bool:
+def _same_stem(one: str, other: str) -> bool:
     if one.isupper() and other.isupper():
         return one.startswith(other) or other.startswith(one)
     return one[:_STEM] == other[:_STEM]

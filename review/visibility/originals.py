@@ -1,4 +1,4 @@
-"""The original pixels of a picture: what a build kept of them, for the readers of this queue.
+"""The original pixels of a picture: what a build kept of them, for the reviewers of this queue.
 
 The slices stay where the build put them, in ``viewer/`` of the workspace, and are found by their
 digest alone; the queue keeps what they mean beside its picture. They are shown to whoever may see
@@ -30,13 +30,13 @@ from medrcube.review.models import Asset, ItemVersion
 from medrcube.taxonomy import Task
 from medrcube.workspace import Workspace
 
-__all__ = ["discloses", "drawn_layer", "read_plane", "take_in_originals"]
+__all__ = ["discloses", "import_originals", "mark_layer", "read_slice"]
 
 _DIGIT = 5 / 240
 """Width of a digit on a numbered box, as a share of the longer side (``pixels.tags``)."""
 
 
-def take_in_originals(workspace: Workspace, prints: Mapping[str, str]) -> int:
+def import_originals(workspace: Workspace, prints: Mapping[str, str]) -> int:
     """Keep beside each picture of the queue what its viewer copy means, as the last build says.
 
     Two cases may have the same picture and other slices beside it; then the slice alone is kept.
@@ -70,9 +70,9 @@ def take_in_originals(workspace: Workspace, prints: Mapping[str, str]) -> int:
             continue
         known = wanted.setdefault(picture, facts)
         if known["slices"] != facts["slices"]:
-            wanted[picture] = _alone(known)
+            wanted[picture] = _own_slice_only(known)
     for picture, (asked, sample) in older.items():
-        if picture not in wanted and _is_built(asked, table.rows[sample]):
+        if picture not in wanted and _has_built_pixels(asked, table.rows[sample]):
             wanted[picture] = copies[sample]
     for asset in Asset.objects.exclude(original={}):
         if asset.pk not in wanted:
@@ -99,7 +99,7 @@ def discloses(task: str, original: Mapping[str, Any]) -> bool:
     )
 
 
-def read_plane(asset: Asset, number: int) -> bytes:
+def read_slice(asset: Asset, number: int) -> bytes:
     """A slice of a picture's viewer copy, as a grey PNG of 16 bits.
 
     Args:
@@ -126,13 +126,13 @@ def read_plane(asset: Asset, number: int) -> bytes:
     return data
 
 
-def drawn_layer(asset: Asset) -> bytes:
+def mark_layer(asset: Asset) -> bytes:
     """What is drawn on a grey picture, outlines and numbered boxes, as a PNG that is else clear.
 
     Raises:
         ReviewError: as ``assets.load``.
     """
-    with Image.open(io.BytesIO(image_store.load(asset)), formats=("PNG",)) as image:
+    with Image.open(io.BytesIO(image_store.load_image(asset)), formats=("PNG",)) as image:
         picture = np.asarray(image.convert("RGB"))
     colour = (picture != picture[..., :1]).any(axis=2)
     drawn = colour.copy()
@@ -155,15 +155,15 @@ def _enclosed(colour: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
     return np.asarray((columns - before <= reach) & (after - columns <= reach))
 
 
-def _is_built(asset: Any, row: Mapping[str, Any]) -> bool:
+def _has_built_pixels(asset: Any, row: Mapping[str, Any]) -> bool:
     """Whether a stored picture has the pixels of the one that a copy was made for."""
     try:
-        data = image_store.load(Asset.objects.get(pk=asset))
+        data = image_store.load_image(Asset.objects.get(pk=asset))
     except ReviewError:
         return False
     with Image.open(io.BytesIO(data), formats=("PNG",)) as image:
         return same_pixels(image, str(row.get("picture")))
 
 
-def _alone(facts: Mapping[str, Any]) -> Mapping[str, Any]:
+def _own_slice_only(facts: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**facts, "slices": [facts["slices"][facts["own"]]], "own": 0}

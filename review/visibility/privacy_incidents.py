@@ -12,31 +12,33 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from medrcube.review.audit_trail.event_chain import Entry, record
+from medrcube.review.audit_trail.event_chain import NewEvent, record_events
 from medrcube.review.errors import ConflictError, InvalidAnswerError
 from medrcube.review.models import Asset, Incident, Item, ItemVersion, RawFile, User
-from medrcube.review.reviewing.consensus import settle, take
+from medrcube.review.reviewing.consensus import apply_consensus, apply_transition
 from medrcube.review.reviewing.policy import current_policy
 from medrcube.review.reviewing.questionnaire import Reason
-from medrcube.review.reviewing.sql.cursor import one
-from medrcube.review.reviewing.state_machine import State, Step
+from medrcube.review.reviewing.sql.cursor import fetch_one
+from medrcube.review.reviewing.state_machine import ReviewState, Transition
 
 __all__ = [
     "UNSEEN",
-    "decide",
+    "decide_incident",
     "is_closed",
-    "linked",
+    "linked_items",
     "lock_linked",
     "open_incidents",
-    "quarantine",
-    "report",
+    "quarantine_linked",
+    "report_incident",
 ]
 
-UNSEEN = frozenset({State.DRAFT, State.REJECTED, State.WITHDRAWN, State.QUARANTINED})
+UNSEEN = frozenset(
+    {ReviewState.DRAFT, ReviewState.REJECTED, ReviewState.WITHDRAWN, ReviewState.QUARANTINED}
+)
 """States of items that nobody is shown."""
 
 
-def linked(item: Item) -> QuerySet[Item]:
+def linked_items(item: Item) -> QuerySet[Item]:
     """An item and all that may show the same patient, as far as anybody is shown them."""
     shown = ItemVersion.objects.filter(item=item)
     pictures = {
@@ -55,7 +57,7 @@ def linked(item: Item) -> QuerySet[Item]:
     return Item.objects.filter(same).exclude(state__in=UNSEEN)
 
 
-def report(item_id: str, user: User, now: datetime | None = None) -> Incident:
+def report_incident(item_id: str, user: User, now: datetime | None = None) -> Incident:
     """Quarantine an item in which somebody sees who the patient is, and all that may show it.
 
     Raises:
@@ -67,24 +69,26 @@ def report(item_id: str, user: User, now: datetime | None = None) -> Incident:
         found = lock_linked(item)
         if item.pk not in {row.pk for row in found}:
             raise ConflictError("this item is out of the queue already; nobody is shown it")
-        incident, entries = quarantine(item, found, user, now)
-        record(now, *entries)
+        incident, entries = quarantine_linked(item, found, user, now)
+        record_events(now, *entries)
     return incident
 
 
 def lock_linked(item: Item) -> list[Item]:
     """The items that go out with one, in the order in which rows are locked."""
     rows = Item.objects.select_for_update(no_key=True, of=("self",))
-    return list(rows.filter(pk__in=linked(item).values("pk")).order_by("pk"))
+    return list(rows.filter(pk__in=linked_items(item).values("pk")).order_by("pk"))
 
 
-def quarantine(
+def quarantine_linked(
     item: Item, found: list[Item], user: User, now: datetime
-) -> tuple[Incident, list[Entry]]:
+) -> tuple[Incident, list[NewEvent]]:
     """Take items out of the queue as one incident; in the transaction that has locked them."""
     incident = Incident.objects.create(item=item, reporter=user, reported_at=now)
     body = {"reasons": [Reason.PHI.value], "incident": incident.pk, "seen_on": item.pk}
-    entries = [take(now, row, Step.DANGER_SEEN, user.pseudonym, **body) for row in found]
+    entries = [
+        apply_transition(now, row, Transition.DANGER_SEEN, user.pseudonym, **body) for row in found
+    ]
     Item.objects.filter(pk__in=[row.pk for row in found]).update(incident=incident)
     return incident, entries
 
@@ -95,10 +99,10 @@ def is_closed(picture: Asset) -> bool:
     That holds for every picture of an item that went out, and for those that share its raw file or
     its case, whatever became of their own items.
     """
-    if one(_ANY_REPORTED) is None:
+    if fetch_one(_ANY_REPORTED) is None:
         return False
     reported = Item.objects.filter(
-        incident__isnull=False, state__in=[State.QUARANTINED, State.REJECTED]
+        incident__isnull=False, state__in=[ReviewState.QUARANTINED, ReviewState.REJECTED]
     )
     shown = ItemVersion.objects.filter(Q(picture=picture) | Q(overlay=picture)).values("item")
     cases = Item.objects.filter(pk__in=shown).exclude(case_key="").values("case_key")
@@ -120,7 +124,7 @@ def open_incidents() -> QuerySet[Incident]:
     return found.order_by("-pk")
 
 
-def decide(
+def decide_incident(
     incident_id: int, manager: User, *, clear: bool, note: str, now: datetime | None = None
 ) -> int:
     """Put the items of an incident back into the queue, or end them; how many there were.
@@ -134,24 +138,24 @@ def decide(
     now = now or timezone.now()
     if not note.strip():
         raise InvalidAnswerError("say what you found and why the items may go on, or may not")
-    step = Step.MANAGER_CLEARS if clear else Step.MANAGER_REJECTS
+    step = Transition.MANAGER_CLEARS if clear else Transition.MANAGER_REJECTS
     rules = current_policy()
     with transaction.atomic():
         open_one = Incident.objects.filter(pk=incident_id, closed_at=None)
         if not open_one.update(closed_at=now):
             raise ConflictError("somebody has decided over this report already")
-        held = Item.objects.filter(incident=incident_id, state=State.QUARANTINED)
+        held = Item.objects.filter(incident=incident_id, state=ReviewState.QUARANTINED)
         items = list(held.select_for_update(no_key=True, of=("self",)).order_by("pk"))
         versions = dict(
             ItemVersion.objects.filter(item__in=items, number=F("item__version")).values_list(
                 "item_id", "pk"
             )
         )
-        entries: list[Entry] = []
+        entries: list[NewEvent] = []
         for item in items:
             body = {"note": note, "incident": incident_id}
-            entries.append(take(now, item, step, manager.pseudonym, **body))
+            entries.append(apply_transition(now, item, step, manager.pseudonym, **body))
             if clear:
-                entries += settle(now, item, versions[item.pk], rules)
-        record(now, *entries)
+                entries += apply_consensus(now, item, versions[item.pk], rules)
+        record_events(now, *entries)
     return len(items)

@@ -7,15 +7,17 @@ from datetime import datetime
 from django.db import transaction
 from django.utils import timezone
 
-from medrcube.review.audit_trail.event_chain import Entry, record
+from medrcube.review.audit_trail.event_chain import NewEvent, record_events
 from medrcube.review.errors import ConflictError, InvalidAnswerError
 from medrcube.review.models import Comment, User
-from medrcube.review.reviewing.decisions import current
+from medrcube.review.reviewing.decisions import version_as_read
 
 _LONGEST = 10_000
 
 
-def add(item_id: str, version: int, user: User, text: str, now: datetime | None = None) -> Comment:
+def add_comment(
+    item_id: str, version: int, user: User, text: str, now: datetime | None = None
+) -> Comment:
     """Write a remark on the current version.
 
     Raises:
@@ -28,14 +30,14 @@ def add(item_id: str, version: int, user: User, text: str, now: datetime | None 
     if len(text) > _LONGEST:
         raise InvalidAnswerError(f"a comment has at most {_LONGEST} characters")
     with transaction.atomic():
-        found = current(item_id, version)
+        found = version_as_read(item_id, version)
         stored = Comment.objects.create(version=found, author=user, text=text, written_at=now)
         body = {"version": version, "comment": stored.pk, "text": text}
-        record(now, _entry(user, "comment.written", item_id, body))
+        record_events(now, _comment_event(user, "comment.written", item_id, body))
     return stored
 
 
-def resolve(item_id: str, comment: int, user: User, now: datetime | None = None) -> None:
+def resolve_comment(item_id: str, comment: int, user: User, now: datetime | None = None) -> None:
     """Mark a remark as dealt with.
 
     Raises:
@@ -46,8 +48,8 @@ def resolve(item_id: str, comment: int, user: User, now: datetime | None = None)
         open_ones = Comment.objects.filter(pk=comment, version__item=item_id, resolved=False)
         if not open_ones.update(resolved=True):
             raise ConflictError("this comment is resolved already, or is not on this item")
-        record(now, _entry(user, "comment.resolved", item_id, {"comment": comment}))
+        record_events(now, _comment_event(user, "comment.resolved", item_id, {"comment": comment}))
 
 
-def _entry(user: User, kind: str, item: str, body: dict[str, object]) -> Entry:
-    return Entry(actor=user.pseudonym, kind=kind, object=f"item:{item}", body=body)
+def _comment_event(user: User, kind: str, item: str, body: dict[str, object]) -> NewEvent:
+    return NewEvent(actor=user.pseudonym, kind=kind, object=f"item:{item}", body=body)

@@ -1,7 +1,7 @@
 """Whether a reworded option is still wrong, and a reworded key still right, by the build's tables.
 
 Only what the item itself states is known here: its key, and the evidence against its wrong options.
-Other items of the case are not asked, because a reader who types must not be told their keys.
+Other items of the case are not asked, because a reviewer who types must not be told their keys.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from medrcube.ontologies.item_rules import ERROR, WARNING, Flaw, RuleLevel
 from medrcube.review.models import ItemVersion
 from medrcube.taxonomy import Anatomy, Modality
 
-__all__ = ["TRUTH", "Change", "untrue"]
+__all__ = ["TRUTH", "OptionChange", "truth_flaws"]
 
 TRUTH = "option-truth"
 """The rule: a wrong option is wrong by evidence, and the key is what the source says."""
@@ -50,7 +50,7 @@ _CLASH = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class OptionChange:
     """An option as it would read.
 
     Attributes:
@@ -69,8 +69,11 @@ class Change:
         return f"option {_letter(self.place)}"
 
 
-def untrue(
-    version: ItemVersion, changed: Sequence[Change], concepts: Sequence[str], rules: SafetyRules
+def truth_flaws(
+    version: ItemVersion,
+    changed: Sequence[OptionChange],
+    concepts: Sequence[str],
+    rules: SafetyRules,
 ) -> Iterator[Flaw]:
     """What speaks against the truth of options that were reworded.
 
@@ -80,7 +83,7 @@ def untrue(
         concepts: of all options, as they would read.
         rules: tables of the build.
     """
-    request = _request(version, rules)
+    request = _safety_request(version, rules)
     for change in changed if request else ():
         assert request is not None  # noqa: S101
         if not change.concept:
@@ -93,18 +96,20 @@ def untrue(
             if not rules.entailment.same(change.concept, request.key):
                 yield _flaw(f"{change.name}, the key: {change.text!r} is not what the source says")
         else:
-            yield from _true(change, request, rules)
-            yield from _clashing(change, version.key, concepts, request, rules)
+            yield from _evidence_flaws(change, request, rules)
+            yield from _clash_flaws(change, version.key, concepts, request, rules)
 
 
-def _true(change: Change, request: DistractorRequest, rules: SafetyRules) -> Iterator[Flaw]:
+def _evidence_flaws(
+    change: OptionChange, request: DistractorRequest, rules: SafetyRules
+) -> Iterator[Flaw]:
     reason = judge_distractor(change.concept, request, rules).reason
     if reason:
         yield _flaw(f"{change.name}: {_WHY.get(reason, reason)}")
 
 
-def _clashing(
-    change: Change,
+def _clash_flaws(
+    change: OptionChange,
     key: int,
     concepts: Sequence[str],
     request: DistractorRequest,
@@ -117,14 +122,14 @@ def _clashing(
                 yield _flaw(f"{change.name}: {words.format(other=_letter(other))}")
 
 
-def _request(version: ItemVersion, rules: SafetyRules) -> DistractorRequest | None:
+def _safety_request(version: ItemVersion, rules: SafetyRules) -> DistractorRequest | None:
     """The key, and what is absent by its options; ``None`` where the tables do not know it."""
     item, key = version.item, str(version.options[version.key].get("concept") or "")
     known = item.anatomy in tuple(Anatomy) and item.modality in tuple(Modality)
     if key not in rules.terms or not known:
         return None
     absent = {
-        str(option["concept"]): _mark(Grade(option["grade"]))
+        str(option["concept"]): _evidence(Grade(option["grade"]))
         for place, option in enumerate(version.options)
         if place != version.key
         and option.get("concept") in rules.terms
@@ -134,7 +139,7 @@ def _request(version: ItemVersion, rules: SafetyRules) -> DistractorRequest | No
     return DistractorRequest(
         key=key,
         ground=CaseFacts(
-            present={key: _mark(Grade.A)},
+            present={key: _evidence(Grade.A)},
             absent=absent,
             unknown=frozenset(),
             anatomy=Anatomy(item.anatomy),
@@ -145,7 +150,7 @@ def _request(version: ItemVersion, rules: SafetyRules) -> DistractorRequest | No
     )
 
 
-def _mark(grade: Grade) -> Evidence:
+def _evidence(grade: Grade) -> Evidence:
     return Evidence(field="", scope=Scope.IMAGE, grade=grade)
 
 

@@ -18,7 +18,7 @@ from medrcube.ontologies.item_rules import ERROR, RULES, Flaw, ItemText, lint
 from medrcube.ontologies.label_words import normalise
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.models import ItemVersion
-from medrcube.review.wording.option_truth import TRUTH, Change, untrue
+from medrcube.review.wording.option_truth import TRUTH, OptionChange, truth_flaws
 
 __all__ = [
     "LONGEST_OPTION",
@@ -126,11 +126,11 @@ def flaws_of(version: ItemVersion, wording: Wording) -> tuple[Flaw, ...]:
     found = [flaw for flaw in lint(draft_as(version, wording, concepts)) if flaw not in there]
     if wording.key == before.key:
         changed = [
-            Change(place=place, text=text, concept=concepts[place])
+            OptionChange(place=place, text=text, concept=concepts[place])
             for place, text in enumerate(wording.options)
             if text != before.options[place]
         ]
-        found += untrue(version, changed, concepts, rules)
+        found += truth_flaws(version, changed, concepts, rules)
     else:
         told = before.options[before.key]
         message = f"the key moves, while the source says that {told!r} is right"

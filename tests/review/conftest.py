@@ -4,7 +4,7 @@ Django's settings are global, so they are made once, when this file is loaded; a
 of a migrated database and the connection is pointed at it. Modules of ``medrcube.review`` may be
 imported at the top of a test file.
 
-- ``database``: clean tables, no rows; the ``Place`` of this test (folder, address).
+- ``database``: clean tables, no rows; the ``ReviewPaths`` of this test (folder, address).
 - ``project``: the same with a project; ``project(gold_rate=0.5)`` changes its policy.
 - ``person("reviewer")``, ``add_items(3)``: rows to work with. Password of everybody: ``PASSWORD``.
 - ``add_shown()``, ``signed_in("manager")``, ``taken()``: an item with pictures and evidence, a
@@ -28,7 +28,7 @@ from pathlib import Path
 
 import pytest
 
-from medrcube.review.server.bootstrap import Place, configure, migrate
+from medrcube.review.server.bootstrap import ReviewPaths, configure, migrate
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -46,7 +46,7 @@ def _work_folder():
 _FOLDER = _work_folder()
 # A process that only hands out tests to others runs no fixture.
 atexit.register(shutil.rmtree, _FOLDER, ignore_errors=True)
-_START = Place(folder=_FOLDER / "start", database=str(_FOLDER / "start.sqlite3"))
+_START = ReviewPaths(folder=_FOLDER / "start", database=str(_FOLDER / "start.sqlite3"))
 configure(_START)
 
 from django.conf import settings  # noqa: E402
@@ -57,11 +57,11 @@ from django.utils import timezone  # noqa: E402
 from stage.drawings import deep, numbered, phantom, png  # noqa: E402
 
 from medrcube.build.viewer.case_copies import plane_path  # noqa: E402
-from medrcube.review.exchange.image_store import store  # noqa: E402
+from medrcube.review.exchange.image_store import store_image  # noqa: E402
 from medrcube.review.models import Asset, Item, ItemVersion, Project, Role, User  # noqa: E402
 from medrcube.review.reviewing.claims import claim_next  # noqa: E402
 from medrcube.review.reviewing.policy import Policy  # noqa: E402
-from medrcube.review.reviewing.questionnaire import VERSION  # noqa: E402
+from medrcube.review.reviewing.questionnaire import QUESTIONNAIRE_VERSION  # noqa: E402
 from medrcube.review.server.database_settings import database_settings  # noqa: E402
 
 settings.PASSWORD_HASHERS = ["stage.quick_hash.QuickArgon2"]
@@ -86,9 +86,9 @@ def template():
 
 @pytest.fixture
 def database(template):
-    """A clean migrated SQLite database, in use; gives its ``Place``."""
+    """A clean migrated SQLite database, in use; gives its ``ReviewPaths``."""
     folder = Path(tempfile.mkdtemp(dir=_FOLDER))
-    place = Place(folder=folder / "review", database=str(folder / "review.sqlite3"))
+    place = ReviewPaths(folder=folder / "review", database=str(folder / "review.sqlite3"))
     shutil.copyfile(template, place.database)
     yield from _in_use(place)
     shutil.rmtree(folder, ignore_errors=True)
@@ -123,7 +123,7 @@ def postgresql_template(postgresql_server):
     """Name of a migrated database on the server; copied for every test."""
     _sql(postgresql_server, "CREATE DATABASE template_review")
     address = postgresql_server.format(name="template_review")
-    _use(Place(folder=_START.folder, database=address))
+    _use(ReviewPaths(folder=_START.folder, database=address))
     migrate()
     connections["default"].close()
     return "template_review"
@@ -131,12 +131,12 @@ def postgresql_template(postgresql_server):
 
 @pytest.fixture
 def postgresql(postgresql_server, postgresql_template):
-    """A clean migrated PostgreSQL database, in use; gives its ``Place``."""
+    """A clean migrated PostgreSQL database, in use; gives its ``ReviewPaths``."""
     name = f"test_{uuid.uuid4().hex}"
     _sql(postgresql_server, f"CREATE DATABASE {name} TEMPLATE {postgresql_template}")
     folder = Path(tempfile.mkdtemp(dir=_FOLDER))
     address = postgresql_server.format(name=name)
-    yield from _in_use(Place(folder=folder / "review", database=address))
+    yield from _in_use(ReviewPaths(folder=folder / "review", database=address))
     _sql(postgresql_server, f"DROP DATABASE {name} WITH (FORCE)")
     shutil.rmtree(folder, ignore_errors=True)
 
@@ -181,7 +181,9 @@ def project(request):
         request.getfixturevalue("database")
     elif "any_database" in request.fixturenames:
         request.getfixturevalue("any_database")
-    row = Project.objects.create(name="Test", policy=Policy().to_json(), questionnaire=VERSION)
+    row = Project.objects.create(
+        name="Test", policy=Policy().to_json(), questionnaire=QUESTIONNAIRE_VERSION
+    )
 
     def change(**rules):
         row.policy = replace(Policy.from_json(row.policy), **rules).to_json()
@@ -254,7 +256,7 @@ def add_items(project):
 
 @pytest.fixture
 def add_shown(project):
-    """Make a queued item with real pictures and with everything that a reader may learn later."""
+    """Make a queued item with real pictures and with everything that a reviewer may learn later."""
     numbers = itertools.count(1)
 
     def make(*, original=None, task="Abnormality Diagnosis", key=0, **fields):
@@ -270,7 +272,10 @@ def add_shown(project):
             lot=number,
         )
         size = (512, 512) if original is None else (320, 256)
-        picture, overlay = store(png(phantom(size))), store(png(phantom(size, mark=True)))
+        picture, overlay = (
+            store_image(png(phantom(size))),
+            store_image(png(phantom(size, mark=True))),
+        )
         if original is not None:
             picture.original, files = deep(numbered(), **{"own": 2, **original})
             picture.save()

@@ -3,7 +3,7 @@
 With ``viewer`` behind it, docs/images/review-original.png: a CT with its original pixels.
 
 A workspace is built from the generators of two sources, imported as people do it, and reviewed by
-readers whom a seeded lot plays; so nothing in the pictures was ever a patient.
+reviewers whom a seeded lot plays; so nothing in the pictures was ever a patient.
 """
 
 import io
@@ -21,7 +21,7 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from medrcube.console.progress import Reporter
-from medrcube.review.server.bootstrap import configure, migrate, place_of
+from medrcube.review.server.bootstrap import configure, migrate, review_paths
 from medrcube.workspace import open_workspace
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
@@ -34,8 +34,8 @@ SHOWN = {
 WIDTH = 1440
 MOST_BYTES = 400_000
 PASSWORD = "correct horse battery staple"  # noqa: S105
-READER = "dr.osei@example.org"
-READERS = (READER, "dr.lind@example.org", "dr.rao@example.org", "dr.weiss@example.org")
+REVIEWER = "dr.osei@example.org"
+REVIEWERS = (REVIEWER, "dr.lind@example.org", "dr.rao@example.org", "dr.weiss@example.org")
 REVIEWS = 150
 FAULTS = ("AMBIGUOUS_STEM", "DISTRACTOR_CORRECT", "KEY_WRONG", "IMAGE_QUALITY", "TRIVIAL")
 SECONDS = (18, 25, 32, 36, 41, 48, 55, 62, 70, 85, 110, 150, 210, 320)
@@ -46,7 +46,7 @@ def main(wanted):
     deep = wanted == ["viewer"]
     with tempfile.TemporaryDirectory() as folder:
         workspace = built(Path(folder), ("msd-lung",) if deep else SOURCES)
-        configure(place_of(workspace.root))
+        configure(review_paths(workspace.root))
         migrate()
         if deep:
             looked_deeper(taken(workspace))
@@ -66,7 +66,7 @@ def built(folder, sources):
 
 
 def reviewed(workspace):
-    """Import it and let the readers judge; gives the claim that the picture shows."""
+    """Import it and let the reviewers judge; gives the claim that the picture shows."""
     from django.utils import timezone  # noqa: PLC0415  (needs Django to be ready, as below)
 
     from medrcube.review.exchange.import_items import import_workspace  # noqa: PLC0415
@@ -80,7 +80,7 @@ def reviewed(workspace):
     lot = random.Random(6)
     people = [
         User.objects.create_user(email, PASSWORD, pseudonym=f"reader-{lot.randbytes(4).hex()}")
-        for email in READERS
+        for email in REVIEWERS
     ]
     User.objects.create_user("manager@example.org", PASSWORD, role="manager")
     for item in Item.objects.all():  # all kinds, as in a queue that has run for long
@@ -97,29 +97,29 @@ def reviewed(workspace):
 
 
 def taken(workspace):
-    """Import it and let a reader take an item whose picture has slices beside it."""
+    """Import it and let a reviewer take an item whose picture has slices beside it."""
     from medrcube.review.exchange.import_items import import_workspace  # noqa: PLC0415
     from medrcube.review.models import Item, ItemVersion, User  # noqa: PLC0415
     from medrcube.review.reviewing.claims import claim_next  # noqa: PLC0415
 
     import_workspace(workspace, Reporter(quiet=True))
-    reader = User.objects.create_user(READER, PASSWORD)
+    reviewer = User.objects.create_user(REVIEWER, PASSWORD)
     axial = ItemVersion.objects.filter(item__gold_defect="", provenance__case__endswith="axial")
     deepest = max(
         axial.order_by("item"),
         key=lambda version: len(version.picture.original.get("slices", [])),
     )
     Item.objects.filter(pk=deepest.item_id).update(priority=999)
-    return claim_next(reader)
+    return claim_next(reviewer)
 
 
 def judge(user, now, lot):
-    """Both steps of one reader; what is wrong with an item does not depend on who reads it."""
+    """Both steps of one reviewer; what is wrong with an item does not depend on who reads it."""
     from medrcube.review.models import ItemVersion  # noqa: PLC0415
     from medrcube.review.reviewing.claims import claim_next  # noqa: PLC0415
     from medrcube.review.reviewing.questionnaire import CHECKLIST  # noqa: PLC0415
-    from medrcube.review.reviewing.steps import answer_blind, submit  # noqa: PLC0415
-    from medrcube.review.reviewing.submissions import Answer, Ruling  # noqa: PLC0415
+    from medrcube.review.reviewing.steps import answer_blind, submit_review  # noqa: PLC0415
+    from medrcube.review.reviewing.submissions import BlindSubmission, ReviewSubmission  # noqa: PLC0415
 
     claim = claim_next(user, now)
     if claim is None:  # what is left for them would not be blind
@@ -137,15 +137,15 @@ def judge(user, now, lot):
     done = now + timedelta(seconds=lot.choice(SECONDS))
     option = version.key if right else (version.key + 1) % len(version.options)
     said = {"confidence": lot.choice([2, 3, 3]), "needs_image": "yes", "image_adequate": True}
-    answer_blind(claim.token, user, Answer(option=option, **said), done)
+    answer_blind(claim.token, user, BlindSubmission(option=option, **said), done)
     wrong = (version.key + 1) % len(version.options)
     about = wrong if fault.startswith("DISTRACTOR_") else None
-    ruling = Ruling(
+    ruling = ReviewSubmission(
         decision=decision,
         reasons=((fault, about),) if sees else (),
         checklist={line.name: not sees or line.name != "stem_clear" for line in CHECKLIST},
     )
-    submit(claim.token, user, ruling, done)
+    submit_review(claim.token, user, ruling, done)
 
 
 def looked_at(claim):
@@ -157,7 +157,7 @@ def looked_at(claim):
     program = next(filter(None, map(shutil.which, names)))
     with serving() as site, sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        page = signed_in(browser, site, READER)
+        page = signed_in(browser, site, REVIEWER)
         keep("review.png", review_page(page, site, claim))
         page = signed_in(browser, site, "manager@example.org")
         keep("review-dashboard.png", *dashboards(page, site))
@@ -173,7 +173,7 @@ def looked_deeper(claim):
     program = next(filter(None, map(shutil.which, names)))
     with serving() as site, sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        page = signed_in(browser, site, READER)
+        page = signed_in(browser, site, REVIEWER)
         page.goto(f"{site}/review/{claim.token}/")
         page.wait_for_load_state("networkidle")
         page.keyboard.press("v")
@@ -217,9 +217,9 @@ def review_page(page, site, claim):
 
 
 def dashboards(page, site):
-    """The page of progress down to the readers, and the panel of agreement."""
+    """The page of progress down to the reviewers, and the panel of agreement."""
     page.goto(f"{site}/dashboard/")
-    yield cut(page, "header", "section[aria-labelledby=readers]")
+    yield cut(page, "header", "section[aria-labelledby=reviewers]")
     page.goto(f"{site}/dashboard/agreement/")
     yield cut(page, "h1", "section[aria-labelledby=figures]")
 

@@ -37,14 +37,16 @@ def add_user(
     from medrcube.console.progress import Reporter
 
     open_queue(directory)
-    from medrcube.review.accounts.accounts import add
-    from medrcube.review.server.serve import console
+    from medrcube.review.accounts.accounts import add_account
+    from medrcube.review.server.serve import console_user
     from medrcube.review.views.sent_text import email_of
 
     reporter = Reporter(json_output=json_output)
     email = email_of(email)
     password = password_of(email)
-    user = add(console(), email=email, role=role, specialties=specialty or (), password=password)
+    user = add_account(
+        console_user(), email=email, role=role, specialties=specialty or (), password=password
+    )
     reporter.result(f"{email} is {user.pseudonym} in exports, role {user.role}")
     reporter.data({"pseudonym": user.pseudonym, "role": str(user.role)})
 
@@ -71,9 +73,9 @@ def add_users(
 
     open_queue(directory)
     from medrcube.review.accounts.bulk_accounts import enrol, read_applicants
-    from medrcube.review.server.serve import console
+    from medrcube.review.server.serve import console_user
 
-    users = enrol(console(), read_applicants(table), passwords)
+    users = enrol(console_user(), read_applicants(table), passwords)
     reporter = Reporter(json_output=json_output, wide=wide)
     reporter.table(
         ("e-mail address", "role", "name in exports"),
@@ -96,10 +98,10 @@ def reset_second_factor(
     from medrcube.console.progress import Reporter
 
     open_queue(directory)
-    from medrcube.review.accounts.accounts import of_address
-    from medrcube.review.accounts.second_factor import remove
-    from medrcube.review.server.serve import console
+    from medrcube.review.accounts.accounts import account_of
+    from medrcube.review.accounts.second_factor import remove_second_factor
+    from medrcube.review.server.serve import console_user
 
-    user = of_address(email)
-    remove(console(), user)
+    user = account_of(email)
+    remove_second_factor(console_user(), user)
     Reporter().result(f"{user.email} is asked for no code until they set one up again")

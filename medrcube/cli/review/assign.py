@@ -34,11 +34,11 @@ def show(directory: Here = Path(), wide: Wide = False, json_output: Json = False
 
     open_queue(directory)
     from medrcube.review.assigning import outstanding
-    from medrcube.review.assigning.specialties import known
+    from medrcube.review.assigning.specialties import all_specialties
     from medrcube.review.reviewing.policy import current_policy
 
-    rules, queued = current_policy(), outstanding.kinds()
-    waiting, gaps = outstanding.waiting(queued), outstanding.gaps(queued, rules)
+    rules, queued = current_policy(), outstanding.queued_groups()
+    waiting, gaps = outstanding.specialist_backlog(queued), outstanding.staffing_gaps(queued, rules)
     assignments, people = _assignments(), _people()
     reporter = Reporter(json_output=json_output, wide=wide)
     reporter.result(f"{rules.specialists} of {rules.reviews} reviews come from specialists")
@@ -54,7 +54,7 @@ def show(directory: Here = Path(), wide: Wide = False, json_output: Json = False
     )
     reporter.table(
         ("anatomy", "modality", "wait for a specialist", "specialists"),
-        [(row.anatomy, row.modality, row.items, ", ".join(row.readers)) for row in waiting],
+        [(row.anatomy, row.modality, row.items, ", ".join(row.reviewers)) for row in waiting],
     )
     for gap in gaps:
         items = counted(gap.items, "item")
@@ -64,8 +64,8 @@ def show(directory: Here = Path(), wide: Wide = False, json_output: Json = False
             "reviews": rules.reviews,
             "specialists": rules.specialists,
             "assignments": assignments,
-            "readers": people,
-            "specialties": sorted(known()),
+            "reviewers": people,
+            "specialties": sorted(all_specialties()),
             "waiting": [asdict(row) for row in waiting],
             "gaps": [asdict(gap) for gap in gaps],
         }
@@ -95,12 +95,12 @@ def add(
     from medrcube.console.progress import Reporter
 
     open_queue(directory)
-    from medrcube.review.assigning.assignment import Scope, assign
-    from medrcube.review.server.serve import console
+    from medrcube.review.assigning.assignment import AssignmentScope, create_assignment
+    from medrcube.review.server.serve import console_user
 
-    made = assign(
-        console(),
-        Scope(source=source, task=task, anatomy=anatomy, modality=modality),
+    made = create_assignment(
+        console_user(),
+        AssignmentScope(source=source, task=task, anatomy=anatomy, modality=modality),
         [_person(who).pk for who in reviewer or ()],
         mode=mode,
         specialty=specialty,
@@ -124,10 +124,10 @@ def end(
     from medrcube.console.progress import Reporter
 
     open_queue(directory)
-    from medrcube.review.assigning.assignment import end as end_assignment
-    from medrcube.review.server.serve import console
+    from medrcube.review.assigning.assignment import end_assignment
+    from medrcube.review.server.serve import console_user
 
-    ended = end_assignment(console(), number)
+    ended = end_assignment(console_user(), number)
     reporter = Reporter(json_output=json_output)
     reporter.result(f"assignment {ended.pk} has ended")
     reporter.data({"assignment": ended.pk})
@@ -153,12 +153,12 @@ def specialist(
 
     open_queue(directory)
     from medrcube.review.assigning.assignment import set_specialties
-    from medrcube.review.server.serve import console
+    from medrcube.review.server.serve import console_user
 
-    user = set_specialties(console(), _person(who).pk, specialty or ())
+    user = set_specialties(console_user(), _person(who).pk, specialty or ())
     reporter = Reporter(json_output=json_output)
     reporter.result(f"{user.pseudonym}: {', '.join(user.specialties) or 'no specialty'}")
-    reporter.data({"reader": user.pseudonym, "specialties": user.specialties})
+    reporter.data({"reviewer": user.pseudonym, "specialties": user.specialties})
 
 
 @assign_app.command("specialty")
@@ -178,9 +178,9 @@ def new_specialty(
 
     open_queue(directory)
     from medrcube.review.assigning.assignment import add_specialty
-    from medrcube.review.server.serve import console
+    from medrcube.review.server.serve import console_user
 
-    made = add_specialty(console(), name, anatomies=anatomy or (), modalities=modality or ())
+    made = add_specialty(console_user(), name, anatomies=anatomy or (), modalities=modality or ())
     reporter = Reporter(json_output=json_output)
     reporter.result(f"{made.name} can be given to reviewers now")
     told = {"specialty": made.name, "anatomies": made.anatomies, "modalities": made.modalities}
@@ -188,7 +188,7 @@ def new_specialty(
 
 
 def _assignments() -> list[dict[str, Any]]:
-    from medrcube.review.assigning.assignment import in_force, scope_of
+    from medrcube.review.assigning.assignment import active_assignments, scope_of
 
     return [
         {
@@ -200,10 +200,10 @@ def _assignments() -> list[dict[str, Any]]:
             "modality": row.modality,
             "mode": row.mode,
             "specialty": row.specialty,
-            "readers": readers,
-            "to": [*([f"everybody in {row.specialty}"] if row.specialty else []), *readers],
+            "reviewers": reviewers,
+            "to": [*([f"everybody in {row.specialty}"] if row.specialty else []), *reviewers],
         }
-        for row, readers in in_force()
+        for row, reviewers in active_assignments()
     ]
 
 
@@ -219,14 +219,14 @@ def _person(who: str) -> User:
 
     from medrcube.review.errors import InvalidAnswerError
     from medrcube.review.models import Role, User
-    from medrcube.review.nearest_name import nearest
+    from medrcube.review.nearest_name import nearest_names
 
     found = User.objects.filter(Q(pseudonym=who) | Q(email=who.casefold())).first()
     if found is None:
         names = User.objects.filter(role=Role.REVIEWER).values_list("pseudonym", "email")
         raise InvalidAnswerError(
             f"{who}: nobody has that e-mail address or name in exports"
-            f"{nearest(who, (name for row in names for name in row))}; "
+            f"{nearest_names(who, (name for row in names for name in row))}; "
             "they are listed by  medrcube review assign list"
         )
     return found

@@ -23,10 +23,10 @@ def backup(
     People may go on working meanwhile.
     """
     from medrcube.console.progress import Reporter
-    from medrcube.review.server.backup import back_up
-    from medrcube.review.server.bootstrap import place_of
+    from medrcube.review.server.backup import create_backup
+    from medrcube.review.server.bootstrap import review_paths
 
-    made = back_up(place_of(directory.resolve()), out)
+    made = create_backup(review_paths(directory.resolve()), out)
     reporter = Reporter(json_output=json_output)
     reporter.result(
         f"{made.path}: {counted(made.files, 'image')}, head {made.events}:{made.head_sha256}"
@@ -44,12 +44,12 @@ def restore(
     The workspace must have no queue; nothing is overwritten.
     """
     from medrcube.console.progress import Reporter
-    from medrcube.review.server.backup import restore as put_back
-    from medrcube.review.server.bootstrap import place_of
+    from medrcube.review.server.backup import restore_backup as put_back
+    from medrcube.review.server.bootstrap import review_paths
     from medrcube.workspace import CONFIG
 
     root = directory.resolve()
-    made = put_back(archive, place_of(root))
+    made = put_back(archive, review_paths(root))
     reporter = Reporter(json_output=json_output)
     reporter.result(f"restored as of {made.made_at}, head {made.events}:{made.head_sha256}")
     if not (root / CONFIG).is_file():

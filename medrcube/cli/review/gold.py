@@ -36,11 +36,11 @@ def gold(
     from medrcube.console.progress import Reporter
 
     open_queue(directory)
-    from medrcube.review.quality.gold_draw import draw
-    from medrcube.review.server.serve import console
+    from medrcube.review.quality.gold_draw import draw_gold
+    from medrcube.review.server.serve import console_user
 
     reporter = Reporter(json_output=json_output, wide=wide)
-    gold_draw = draw(from_defects, console().pseudonym, seed=seed, clean=sound)
+    gold_draw = draw_gold(from_defects, console_user().pseudonym, seed=seed, clean=sound)
     reporter.table(("kind", "gold items"), list(gold_draw.made.items()))
     reporter.result(f"{counted(gold_draw.defective, 'gold item')} with a defect")
     for wanted, made, words in (

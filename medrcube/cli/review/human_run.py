@@ -38,7 +38,7 @@ def human_run(
 
     made = write_human_run(load_benchmark(release), out, group=group)
     reporter = Reporter(json_output=json_output)
-    people, total = made.readers, made.run.metrics["global"]
+    people, total = made.reviewers, made.run.metrics["global"]
     raw, most = people["agreement"]["raw"], people["majority"]
     reporter.result(
         f"{made.run.model}: {counted(people['readers'], 'reviewer')}, {people['answers']:,} blind "
@@ -63,4 +63,4 @@ def human_run(
             f"{counted(most['items'], 'item')}"
         )
     reporter.result(f"wrote {out}; show it with  medrcube report {out} RUN... --out report.html")
-    reporter.data({"out": str(out), "model": made.run.model, "readers": dict(people)})
+    reporter.data({"out": str(out), "model": made.run.model, "reviewers": dict(people)})

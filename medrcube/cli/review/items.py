@@ -51,9 +51,9 @@ def import_items(
     titles = {name: source.card.title for name, source in find_sources(source_path or ()).items()}
     prepare_queue(workspace.root, new=True)
     from medrcube.review.exchange.import_items import import_workspace
-    from medrcube.review.reviewing.prioritization import doubts_of
+    from medrcube.review.reviewing.prioritization import doubts_from_runs
 
-    doubts = doubts_of(runs or (), blind_runs or ()) if runs or blind_runs else None
+    doubts = doubts_from_runs(runs or (), blind_runs or ()) if runs or blind_runs else None
     report = import_workspace(workspace, reporter, titles=titles, doubts=doubts)
     _show_import(report, reporter)
     reporter.data(asdict(report))
@@ -79,10 +79,10 @@ def export(
     from medrcube.console.progress import Reporter
 
     root = open_queue(directory)
-    from medrcube.review.exchange.export_decisions import export_decisions, flow_back
+    from medrcube.review.exchange.export_decisions import export_decisions, write_verdicts
 
     reporter = Reporter(json_output=json_output, wide=wide)
-    back = flow_back(root)
+    back = write_verdicts(root)
     folder = out or root / "review-export"
     tables = export_decisions(folder, kind)
     reporter.table(("file", "rows"), list(tables.items()))
@@ -108,12 +108,12 @@ def freeze(
     from medrcube.console.progress import Reporter
 
     root = open_queue(directory)
-    from medrcube.review.exchange.export_decisions import flow_back
+    from medrcube.review.exchange.export_decisions import write_verdicts
     from medrcube.review.exchange.freeze_release import freeze_release
 
     reporter = Reporter(json_output=json_output)
     frozen = freeze_release(release)
-    flow_back(root)
+    write_verdicts(root)
     already = " (was on record already)" if frozen.known else ""
     reporter.result(
         f"release {frozen.name}: {frozen.items:,} reviewed items on record, "

@@ -36,7 +36,7 @@ def export_tasks(
     from medrcube.console.progress import Reporter
 
     open_queue(directory)
-    from medrcube.review.exchange.labelstudio import export_tasks as write
+    from medrcube.review.exchange.labelstudio import export_labelstudio_tasks as write
 
     reporter = Reporter(json_output=json_output)
     made = write(out, prefix=prefix, limit=limit)
@@ -66,7 +66,7 @@ def import_annotations(
     from medrcube.console.progress import Reporter
 
     open_queue(directory)
-    from medrcube.review.exchange.labelstudio import import_annotations as take_in
+    from medrcube.review.exchange.labelstudio import import_labelstudio_annotations as take_in
 
     reporter = Reporter(json_output=json_output)
     taken = take_in(file, _pseudonyms(reviewer))

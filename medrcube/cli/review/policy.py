@@ -31,10 +31,10 @@ def policy(
     open_queue(directory)
     from medrcube.review.reviewing.policy import current_policy
     from medrcube.review.reviewing.policy_change import change_policy, parse_changes
-    from medrcube.review.server.serve import console
+    from medrcube.review.server.serve import console_user
 
     changes = parse_changes(change or [])
-    rules = change_policy(console().pseudonym, changes) if changes else current_policy()
+    rules = change_policy(console_user().pseudonym, changes) if changes else current_policy()
     reporter = Reporter(json_output=json_output, wide=wide)
     reporter.table(("rule", "value"), list(rules.to_json().items()))
     reporter.data(rules.to_json())

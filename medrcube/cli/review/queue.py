@@ -18,9 +18,9 @@ def open_queue(directory: Path) -> Path:
 
 def prepare_queue(root: Path, *, new: bool, origin: str = "") -> Path | None:
     """Start Django for a workspace and upgrade its tables; gives the copy of an older database."""
-    from medrcube.review.server.bootstrap import configure, migrate, place_of
+    from medrcube.review.server.bootstrap import configure, migrate, review_paths
 
-    paths = place_of(root, origin=origin)
+    paths = review_paths(root, origin=origin)
     if not new and "://" not in paths.database and not Path(paths.database).is_file():
         raise MedrcubeError(
             f"{paths.database}: there is no review queue yet; begin with  medrcube review import "

@@ -21,10 +21,10 @@ def reviewers(directory: Here = Path(), wide: Wide = False, json_output: Json = 
     open_queue(directory)
     from django.utils import timezone
 
-    from medrcube.review.quality.reviewer_figures import FEW, figures
+    from medrcube.review.quality.reviewer_figures import FEW, count_figures
 
     reporter = Reporter(json_output=json_output, wide=wide)
-    now, table = timezone.now(), figures()
+    now, table = timezone.now(), count_figures()
     reporter.table(
         ("reviewer", "reviews", "median s", "fast", "defects caught", "agreement", "AC1", "blind"),
         [
@@ -41,7 +41,7 @@ def reviewers(directory: Here = Path(), wide: Wide = False, json_output: Json = 
                     for estimate in (row.all_caught, row.agreement, row.ac1, row.blind)
                 ),
             )
-            for row in table.readers
+            for row in table.reviewers
         ],
     )
     reporter.result(f"fast: reviews under {table.fast_seconds} s; few: fewer than {FEW}")

@@ -61,10 +61,10 @@ def serve(
         workspace.review.single_sign_on.secret()
     reporter = Reporter()
     prepare_queue(workspace.root, new=True, origin=origin)
-    from medrcube.review.exchange.import_items import make_project
+    from medrcube.review.exchange.import_items import ensure_project
     from medrcube.review.server.serve import PROCESSES, count_ahead, has_administrator, listening
 
-    make_project(workspace)
+    ensure_project(workspace)
     if not has_administrator():
         _first_administrator(admin_email, reporter)
     with listening(
@@ -81,8 +81,8 @@ def serve(
 
 
 def _first_administrator(email: str, reporter: Reporter) -> None:
-    from medrcube.review.accounts.accounts import add
-    from medrcube.review.server.serve import console
+    from medrcube.review.accounts.accounts import add_account
+    from medrcube.review.server.serve import console_user
     from medrcube.review.views.sent_text import email_of
 
     if not email:
@@ -93,8 +93,8 @@ def _first_administrator(email: str, reporter: Reporter) -> None:
             )
         reporter.note("there is no account yet: this makes the first administrator")
         email = ask("E-mail address", email_of)
-    add(
-        console(),
+    add_account(
+        console_user(),
         email=email,
         role="administrator",
         specialties=(),

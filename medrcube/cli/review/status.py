@@ -16,10 +16,10 @@ def status(directory: Here = Path(), wide: Wide = False, json_output: Json = Fal
     from medrcube.console.progress import Reporter
 
     open_queue(directory)
-    from medrcube.review.server.serve import standing
+    from medrcube.review.server.serve import queue_status
 
     reporter = Reporter(json_output=json_output, wide=wide)
-    standing_now = standing()
+    standing_now = queue_status()
     reporter.table(("state", "items"), list(standing_now["states"].items()))
     names = list(standing_now["states"])
     reporter.table(
@@ -37,8 +37,8 @@ def status(directory: Here = Path(), wide: Wide = False, json_output: Json = Fal
     reporter.table(
         ("reviewer", "reviews", "median seconds"),
         [
-            (row["reader"], row["reviews"], row["median_seconds"] or "")
-            for row in standing_now["readers"]
+            (row["reviewer"], row["reviews"], row["median_seconds"] or "")
+            for row in standing_now["reviewers"]
         ],
     )
     reporter.result(f"{counted(standing_now['in_hand'], 'item')} under review now")

@@ -33,14 +33,14 @@ def verify_audit(
     from medrcube.console.progress import Reporter
 
     open_queue(directory)
-    from medrcube.review.audit_trail.event_chain import Head
-    from medrcube.review.audit_trail.replay import verify
+    from medrcube.review.audit_trail.event_chain import ChainHead
+    from medrcube.review.audit_trail.replay import verify_trail
 
     reporter = Reporter(json_output=json_output)
     number, colon, digest = head.partition(":")
     if head and not (colon and number.isdecimal() and len(digest) == 64):
         raise MedrcubeError(f"--head {head}: expected NUMBER:SHA256, as review status shows it")
-    verdict = verify(Head(number=int(number), sha256=digest.lower()) if head else None)
+    verdict = verify_trail(ChainHead(number=int(number), sha256=digest.lower()) if head else None)
     if verdict.fault:
         reporter.result(f"BROKEN {verdict.fault}")
     else:

@@ -1,4 +1,4 @@
-"""Statements that find the items that a reader may be handed."""
+"""Statements that find the items that a reviewer may be handed."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import NamedTuple
 
 from django.db import connection
 
-from medrcube.review.assigning.routing import EVERYTHING, Part, Route
-from medrcube.review.assigning.specialties import Condition
+from medrcube.review.assigning.routing import EVERYTHING, QueuePart, Route
+from medrcube.review.assigning.specialties import SqlCondition
 from medrcube.review.reviewing.policy import Policy
-from medrcube.review.reviewing.review_slots import place_for
-from medrcube.review.reviewing.sql.claim_queries import BLIND
-from medrcube.review.reviewing.sql.cursor import one, rows
+from medrcube.review.reviewing.review_slots import free_slot_condition
+from medrcube.review.reviewing.sql.claim_queries import IS_BLIND
+from medrcube.review.reviewing.sql.cursor import fetch_all, fetch_one
 
-__all__ = ["Candidate", "unfinished", "waiting"]
+__all__ = ["ClaimCandidate", "queued_candidates", "resumable_items"]
 
 _LOOK_AHEAD = 16
-"""Items of the same rank among which a reader's own lot decides, so that readers spread out."""
+"""Items of the same rank among which a reviewer's own lot decides, so that reviewers spread out."""
 _PAGES = (32, 256, 2**31 - 1)
 """Items of a part of the queue that are looked at, one number after the other, until one fits."""
 
 
-class Candidate(NamedTuple):
-    """An item that a reader may be handed."""
+class ClaimCandidate(NamedTuple):
+    """An item that a reviewer may be handed."""
 
     item: str
     number: int
@@ -37,10 +37,10 @@ class Candidate(NamedTuple):
     case_key: str
 
 
-def unfinished(user: int, rules: Policy, route: Route) -> list[Candidate]:
-    """Items that a reader lost by time with something typed, and may still review."""
+def resumable_items(user: int, rules: Policy, route: Route) -> list[ClaimCandidate]:
+    """Items that a reviewer lost by time with something typed, and may still review."""
     # Nearly nobody has any, and to plan the statement takes PostgreSQL longer than all others.
-    if one("SELECT 1 FROM review_draft WHERE user_id = %s LIMIT 1", user) is None:
+    if fetch_one("SELECT 1 FROM review_draft WHERE user_id = %s LIMIT 1", user) is None:
         return []
     page = f"""
         SELECT i.* FROM review_draft d CROSS JOIN review_itemversion v CROSS JOIN review_item i
@@ -50,20 +50,22 @@ def unfinished(user: int, rules: Policy, route: Route) -> list[Candidate]:
             AND c.outcome IN ('expired', 'paused', 'undone')
         ) AND {route.allowed.sql} LIMIT 1000
     """  # noqa: S608
-    return _eligible(Condition(page, (user, *route.allowed.values)), user, rules, route)[0]
+    return _eligible(SqlCondition(page, (user, *route.allowed.values)), user, rules, route)[0]
 
 
-def waiting(user: int, rules: Policy, route: Route, *, gold: bool) -> list[Candidate]:
-    """The first items of the queue that a reader may be handed, in its order.
+def queued_candidates(
+    user: int, rules: Policy, route: Route, *, gold: bool
+) -> list[ClaimCandidate]:
+    """The first items of the queue that a reviewer may be handed, in its order.
 
     Looks at the first few of each part, which is nearly always enough, and then at ever more. Where
-    the rules let some readers not be blind, items to which this one is not come last.
+    the rules let some reviewers not be blind, items to which this one is not come last.
     """
     if gold:
-        return [item for item in _first(user, rules, route, None) if item.blinded]
-    spare: list[Candidate] = []
+        return [item for item in _first_of_part(user, rules, route, None) if item.blinded]
+    spare: list[ClaimCandidate] = []
     for part in route.parts:
-        found = _first(user, rules, route, part)
+        found = _first_of_part(user, rules, route, part)
         blind = [item for item in found if item.blinded]
         if blind:
             return blind
@@ -71,7 +73,9 @@ def waiting(user: int, rules: Policy, route: Route, *, gold: bool) -> list[Candi
     return spare
 
 
-def _first(user: int, rules: Policy, route: Route, part: Part | None) -> list[Candidate]:
+def _first_of_part(
+    user: int, rules: Policy, route: Route, part: QueuePart | None
+) -> list[ClaimCandidate]:
     """Of one part of the queue, or of the gold items."""
     for size in _PAGES:
         page = _page(user, rules, route, part, size)
@@ -81,12 +85,14 @@ def _first(user: int, rules: Policy, route: Route, part: Part | None) -> list[Ca
     return found
 
 
-def _page(user: int, rules: Policy, route: Route, part: Part | None, size: int) -> Condition:
+def _page(
+    user: int, rules: Policy, route: Route, part: QueuePart | None, size: int
+) -> SqlCondition:
     """The next items of a part, cut off before anything else is joined to them.
 
-    So both databases walk along the index of the queue and look up the rest row by row, whatever
-    they believe about the tables. Where a few items are not enough, what the reader has been shown
-    is passed within the index, too.
+    Both databases then walk the index of the queue and look up the rest row by row, whatever
+    their planners believe about the tables. Where a few items are not enough, what the reviewer
+    has been shown is skipped within the index as well.
     """
     # SQLite would take any index on a column that an assignment names, and sort.
     index = "INDEXED BY queue_order" if connection.vendor == "sqlite" else ""
@@ -94,7 +100,7 @@ def _page(user: int, rules: Policy, route: Route, part: Part | None, size: int) 
     kept = (rules.reviews,) if part is None else (part.kept,)
     where = route.allowed if part is None else part.where
     wide = size == _PAGES[-1] and not rules.unblinded_reviews
-    unseen = Condition(_UNSEEN, (user, user)) if wide else EVERYTHING
+    unseen = SqlCondition(_UNSEEN, (user, user)) if wide else EVERYTHING
     sql = f"""
         SELECT i.* FROM review_item i {index}
         WHERE i.state = 'queued' AND {kind}
@@ -102,7 +108,7 @@ def _page(user: int, rules: Policy, route: Route, part: Part | None, size: int) 
         AND {where.sql} AND {unseen.sql}
         ORDER BY i.reviews DESC, i.priority DESC, i.lot LIMIT %s
     """  # noqa: S608
-    return Condition(sql, (*kept, user, *where.values, *unseen.values, size))
+    return SqlCondition(sql, (*kept, user, *where.values, *unseen.values, size))
 
 
 _FREE_GOLD = """
@@ -119,27 +125,27 @@ _FREE_GOLD = """
         ) - %s
     )
 """
-"""Copies of items that wait for reviews leave these as many readers as they need."""
+"""Copies of items that wait for reviews leave these as many reviewers as they need."""
 _UNSEEN = """
     (i.id NOT IN (SELECT e.item_id FROM review_exposure e WHERE e.user_id = %s) OR i.id IN (
         SELECT v.item_id FROM review_claim c JOIN review_itemversion v ON v.id = c.version_id
         WHERE c.user_id = %s AND c.submitted_at IS NULL AND c.released_at IS NOT NULL
     ))
 """
-"""Nothing that the reader has been shown, but for what they had begun themselves."""
+"""Nothing that the reviewer has been shown, but for what they had begun themselves."""
 
 
 def _eligible(
-    page: Condition, user: int, rules: Policy, route: Route
-) -> tuple[list[Candidate], int]:
-    """Those of a page of items that a reader may be handed, and the length of the page.
+    page: SqlCondition, user: int, rules: Policy, route: Route
+) -> tuple[list[ClaimCandidate], int]:
+    """Those of a page of items that a reviewer may be handed, and the length of the page.
 
     Not what they wrote or proposed, hold, have reviewed or returned as not their field; nothing
     that has no place for them, or has all who need not be blind; and who has seen an item is not
     shown its copy with a defect, nor the other way round.
     """
-    place = place_for(route.specialist, rules)
-    found = rows(
+    place = free_slot_condition(route.specialist, rules)
+    found = fetch_all(
         f"""
         WITH page AS MATERIALIZED ({page.sql})
         SELECT total.length, fit.* FROM (SELECT count(*) AS length FROM page) total LEFT JOIN (
@@ -148,7 +154,7 @@ def _eligible(
             i.gold_defect > '' AS gold, EXISTS (
                 SELECT 1 FROM review_claim c
                 WHERE c.version_id = v.id AND c.user_id = %s AND c.outcome = 'given-back'
-            ) AS returned, {BLIND.format(version="v.id", item="i.id")} AS blinded,
+            ) AS returned, {IS_BLIND.format(version="v.id", item="i.id")} AS blinded,
             {route.specialist.sql} AS specialist, i.case_key, i.lot
         FROM page i CROSS JOIN review_itemversion v
         WHERE v.item_id = i.id AND v.number = i.version
@@ -199,5 +205,5 @@ def _eligible(
     return [_candidate(row) for row in found if row[1] is not None], int(found[0][0])
 
 
-def _candidate(row: Sequence[object]) -> Candidate:
-    return Candidate._make((*row[1:6], *map(bool, row[6:10]), row[10]))
+def _candidate(row: Sequence[object]) -> ClaimCandidate:
+    return ClaimCandidate._make((*row[1:6], *map(bool, row[6:10]), row[10]))

@@ -10,13 +10,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.db import connection
 
-from medrcube.review.reviewing.sql.cursor import LIVE, at, lock, one, rows, run, uuid_value, when
+from medrcube.review.reviewing.sql.cursor import (
+    LIVE,
+    execute,
+    fetch_all,
+    fetch_one,
+    for_update,
+    from_db_time,
+    to_db_time,
+    to_db_uuid,
+)
 
 if TYPE_CHECKING:
-    from medrcube.review.reviewing.sql.candidate_queries import Candidate
+    from medrcube.review.reviewing.sql.candidate_queries import ClaimCandidate
 
 
-class Reader(NamedTuple):
+class ReviewerFlags(NamedTuple):
     """What decides whether and what somebody is handed."""
 
     paused: bool
@@ -24,14 +33,14 @@ class Reader(NamedTuple):
     specialties: frozenset[str]
 
 
-class Taken(NamedTuple):
+class SlotHolder(NamedTuple):
     """Who has a slot: somebody blind to the item, a specialist for it."""
 
     blinded: bool
     specialist: bool
 
 
-class Standing(NamedTuple):
+class ClaimContext(NamedTuple):
     """A claim with what it stands on, as it was read; ``live`` says nothing of the time."""
 
     claim: int
@@ -52,7 +61,7 @@ class Standing(NamedTuple):
     specialist: bool
 
 
-BLIND = """
+IS_BLIND = """
     CASE WHEN EXISTS (
         SELECT 1 FROM review_claim c JOIN review_blindanswer b ON b.claim_id = c.id
         WHERE c.version_id = {version} AND c.user_id = %s
@@ -63,7 +72,9 @@ BLIND = """
         SELECT 1 FROM review_exposure e WHERE e.item_id = {item} AND e.user_id = %s
     ) END
 """
-"""An answer that a reader gave before the lease was over stays what it was; three times a user."""
+"""SQL: whether a user is blind to an item (placeholders: the user, three times).
+
+An answer given before the lease ended stays what it was."""
 
 
 def policy_text(*, fixed: bool = False) -> str | None:
@@ -72,22 +83,22 @@ def policy_text(*, fixed: bool = False) -> str | None:
     Where ``fixed``, they cannot change before the transaction ends.
     """
     how = "FOR KEY SHARE" if fixed and connection.vendor == "postgresql" else ""
-    row = one(f"SELECT policy FROM review_project ORDER BY id LIMIT 1 {how}")  # noqa: S608
+    row = fetch_one(f"SELECT policy FROM review_project ORDER BY id LIMIT 1 {how}")  # noqa: S608
     return None if row is None else str(row[0])
 
 
-def reader(user: int) -> Reader:
+def reviewer_flags(user: int) -> ReviewerFlags:
     """The flags of an account, as they are now."""
     sql = "SELECT paused, is_active, specialties FROM review_user WHERE id = %s"
-    row = one(sql, user)
+    row = fetch_one(sql, user)
     if row is None:
-        return Reader(paused=True, active=False, specialties=frozenset())
-    return Reader(bool(row[0]), bool(row[1]), frozenset(json.loads(row[2])))
+        return ReviewerFlags(paused=True, active=False, specialties=frozenset())
+    return ReviewerFlags(bool(row[0]), bool(row[1]), frozenset(json.loads(row[2])))
 
 
-def in_hand(user: int, now: datetime) -> tuple[Any, ...] | None:
-    """The live claim of a reader, on an item that is still in the queue: columns of ``Claim``."""
-    return one(
+def active_claim_row(user: int, now: datetime) -> tuple[Any, ...] | None:
+    """The live claim of a reviewer, on an item that is still in the queue: columns of ``Claim``."""
+    return fetch_one(
         """
         SELECT c.id, c.version_id, c.slot, c.token, c.claimed_at, c.expires_at, c.blinded,
             c.specialist
@@ -98,13 +109,13 @@ def in_hand(user: int, now: datetime) -> tuple[Any, ...] | None:
         AND i.id = v.item_id AND i.version = v.number AND i.state = 'queued'
         """,
         user,
-        at(now),
+        to_db_time(now),
     )
 
 
-def standing(token: uuid.UUID, user: int) -> Standing | None:
-    """A claim of a reader, live or not, with its item."""
-    row = one(
+def find_claim_context(token: uuid.UUID, user: int) -> ClaimContext | None:
+    """A claim of a reviewer, live or not, with its item."""
+    row = fetch_one(
         """
         SELECT c.id, v.id, c.claimed_at, c.expires_at,
             c.released_at IS NULL AND c.submitted_at IS NULL, c.submitted_at IS NOT NULL,
@@ -116,16 +127,16 @@ def standing(token: uuid.UUID, user: int) -> Standing | None:
         LEFT JOIN review_blindanswer b ON b.claim_id = c.id
         WHERE c.token = %s AND c.user_id = %s
         """,
-        uuid_value(token),
+        to_db_uuid(token),
         user,
     )
     if row is None:
         return None
-    return Standing(
+    return ClaimContext(
         claim=row[0],
         version=row[1],
-        claimed_at=when(row[2]),
-        expires_at=when(row[3]),
+        claimed_at=from_db_time(row[2]),
+        expires_at=from_db_time(row[3]),
         live=bool(row[4]),
         sent=bool(row[5]),
         item=row[6],
@@ -141,62 +152,71 @@ def standing(token: uuid.UUID, user: int) -> Standing | None:
     )
 
 
-def overdue(now: datetime) -> bool:
+def has_overdue_claim(now: datetime) -> bool:
     """Whether a lease is over."""
     sql = f"SELECT 1 FROM review_claim WHERE {LIVE} AND expires_at <= %s LIMIT 1"  # noqa: S608
-    return one(sql, at(now)) is not None
+    return fetch_one(sql, to_db_time(now)) is not None
 
 
-def free_overdue(now: datetime) -> list[tuple[str, int, str]]:
+def end_overdue_claims(now: datetime) -> list[tuple[str, int, str]]:
     """End claims whose lease is over: item, number of the version, pseudonym of each."""
-    found = rows(
+    found = fetch_all(
         f"""
         UPDATE review_claim SET released_at = %s, outcome = 'expired' WHERE id IN (
             SELECT id FROM review_claim WHERE {LIVE} AND expires_at <= %s
-            ORDER BY id {lock("SKIP LOCKED")}
+            ORDER BY id {for_update("SKIP LOCKED")}
         ) RETURNING version_id, user_id
         """,  # noqa: S608
-        at(now),
-        at(now),
+        to_db_time(now),
+        to_db_time(now),
     )
-    return [_held_by(*row) for row in found]
+    return [_item_and_holder(*row) for row in found]
 
 
-def hold_item(item: str, number: int) -> bool:
+def lock_queued_item(item: str, number: int) -> bool:
     """Keep others from changing a queued item until the commit; false where it has changed."""
     if connection.vendor == "sqlite":  # nobody else can write since the transaction began
         return True
     sql = f"""
-        SELECT 1 FROM review_item WHERE id = %s AND state = 'queued' AND version = %s {lock()}
+        SELECT 1 FROM review_item WHERE id = %s AND state = 'queued' AND version = %s {for_update()}
     """  # noqa: S608
-    return one(sql, item, number) is not None
+    return fetch_one(sql, item, number) is not None
 
 
-def slots(version: int) -> dict[int, Taken]:
+def taken_slots(version: int) -> dict[int, SlotHolder]:
     """Slots of a version that are taken, by live claims and by reviews."""
     sql = """
         SELECT slot, blinded, specialist FROM review_claim
         WHERE version_id = %s AND released_at IS NULL
     """
-    return {slot: Taken(bool(blind), bool(special)) for slot, blind, special in rows(sql, version)}
+    return {
+        slot: SlotHolder(bool(blind), bool(special))
+        for slot, blind, special in fetch_all(sql, version)
+    }
 
 
 def is_blind(version: int, item: str, user: int) -> bool:
-    """Whether nothing that a reader has been shown answers an item."""
-    sql = f"SELECT {BLIND.format(version='%s', item='%s')}"
-    row = one(sql, version, user, version, user, item, user)
+    """Whether nothing that a reviewer has been shown answers an item."""
+    sql = f"SELECT {IS_BLIND.format(version='%s', item='%s')}"
+    row = fetch_one(sql, version, user, version, user, item, user)
     return bool(row and row[0])
 
 
 def insert_claim(
-    chosen: Candidate, user: int, slot: int, token: uuid.UUID, *, now: datetime, expires: datetime
+    chosen: ClaimCandidate,
+    user: int,
+    slot: int,
+    token: uuid.UUID,
+    *,
+    now: datetime,
+    expires: datetime,
 ) -> int:
     """Take a slot.
 
     Raises:
-        IntegrityError: somebody else has it, or the reader holds another item.
+        IntegrityError: somebody else has it, or the reviewer holds another item.
     """
-    row = one(
+    row = fetch_one(
         """
         INSERT INTO review_claim
         (version_id, user_id, slot, token, claimed_at, expires_at, outcome, blinded, specialist)
@@ -205,22 +225,22 @@ def insert_claim(
         chosen.version,
         user,
         slot,
-        uuid_value(token),
-        at(now),
-        at(expires),
+        to_db_uuid(token),
+        to_db_time(now),
+        to_db_time(expires),
         chosen.blinded,
         chosen.specialist,
     )
     return int(row[0]) if row else 0
 
 
-def carry_answer(claim: int, version: int, user: int) -> bool:
-    """Give a claim the blind answer that its reader gave earlier; false where there is none.
+def copy_blind_answer(claim: int, version: int, user: int) -> bool:
+    """Give a claim the blind answer that its reviewer gave earlier; false where there is none.
 
     Whoever has seen the key answers no second time.
     """
     return bool(
-        run(
+        execute(
             """
             INSERT INTO review_blindanswer
             (claim_id, "option", confidence, needs_image, image_adequate, milliseconds, answered_at)
@@ -236,10 +256,10 @@ def carry_answer(claim: int, version: int, user: int) -> bool:
     )
 
 
-def extend(claim: int, now: datetime, expires: datetime) -> bool:
+def extend_lease(claim: int, now: datetime, expires: datetime) -> bool:
     """Lengthen a lease; false where the claim has ended or its item has left the queue."""
     return bool(
-        run(
+        execute(
             f"""
             UPDATE review_claim SET expires_at = %s WHERE id = %s AND {LIVE} AND expires_at > %s
             AND EXISTS (
@@ -247,25 +267,25 @@ def extend(claim: int, now: datetime, expires: datetime) -> bool:
                 WHERE v.id = review_claim.version_id AND v.number = i.version AND i.state = 'queued'
             )
             """,  # noqa: S608
-            at(expires),
+            to_db_time(expires),
             claim,
-            at(now),
+            to_db_time(now),
         )
     )
 
 
-def release(claim: int, outcome: str, now: datetime) -> bool:
+def release_claim(claim: int, outcome: str, now: datetime) -> bool:
     """End a live claim without a review; false where it has ended before."""
     sql = f"""
         UPDATE review_claim SET released_at = %s, outcome = %s
         WHERE id = %s AND {LIVE} AND expires_at > %s
     """  # noqa: S608
-    return bool(run(sql, at(now), outcome, claim, at(now)))
+    return bool(execute(sql, to_db_time(now), outcome, claim, to_db_time(now)))
 
 
-def keep_draft(version: int, user: int, body: Mapping[str, object], now: datetime) -> None:
+def save_draft(version: int, user: int, body: Mapping[str, object], now: datetime) -> None:
     """Store what was typed, instead of what was typed before."""
-    run(
+    execute(
         """
         INSERT INTO review_draft (version_id, user_id, body, saved_at) VALUES (%s, %s, %s, %s)
         ON CONFLICT (version_id, user_id)
@@ -274,17 +294,17 @@ def keep_draft(version: int, user: int, body: Mapping[str, object], now: datetim
         version,
         user,
         json.dumps(dict(body)),
-        at(now),
+        to_db_time(now),
     )
 
 
-def drop_draft(version: int, user: int) -> None:
+def delete_draft(version: int, user: int) -> None:
     """Forget what was typed: it has become a review."""
-    run("DELETE FROM review_draft WHERE version_id = %s AND user_id = %s", version, user)
+    execute("DELETE FROM review_draft WHERE version_id = %s AND user_id = %s", version, user)
 
 
-def _held_by(version: int, user: int) -> tuple[str, int, str]:
-    row = one(
+def _item_and_holder(version: int, user: int) -> tuple[str, int, str]:
+    row = fetch_one(
         """
         SELECT v.item_id, v.number, u.pseudonym
         FROM review_itemversion v CROSS JOIN review_user u WHERE v.id = %s AND u.id = %s

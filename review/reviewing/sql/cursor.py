@@ -18,10 +18,10 @@ from typing import Any
 from django.db import connection, transaction
 
 LIVE = "released_at IS NULL AND submitted_at IS NULL"
-"""A claim that its reader may still use, as long as its time lasts."""
+"""A claim that its reviewer may still use, as long as its time lasts."""
 
 
-def rows(sql: str, *values: Any) -> list[tuple[Any, ...]]:
+def fetch_all(sql: str, *values: Any) -> list[tuple[Any, ...]]:
     """All rows of a statement."""
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
@@ -29,7 +29,7 @@ def rows(sql: str, *values: Any) -> list[tuple[Any, ...]]:
     return found
 
 
-def one(sql: str, *values: Any) -> tuple[Any, ...] | None:
+def fetch_one(sql: str, *values: Any) -> tuple[Any, ...] | None:
     """The first row of a statement, if there is one."""
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
@@ -37,31 +37,31 @@ def one(sql: str, *values: Any) -> tuple[Any, ...] | None:
     return found
 
 
-def run(sql: str, *values: Any) -> int:
+def execute(sql: str, *values: Any) -> int:
     """Number of rows that a statement has changed."""
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
         return int(cursor.rowcount)
 
 
-def lock(how: str = "") -> str:
+def for_update(how: str = "") -> str:
     """End of a SELECT whose rows nobody else may change before the commit."""
     return f"FOR NO KEY UPDATE {how}" if connection.vendor == "postgresql" else ""
 
 
-def at(moment: datetime) -> Any:
+def to_db_time(moment: datetime) -> Any:
     """A time as the database takes it."""
     return connection.ops.adapt_datetimefield_value(moment)
 
 
-def when(stored: Any) -> datetime:
+def from_db_time(stored: Any) -> datetime:
     """A time as the database gives it."""
     moment = stored if isinstance(stored, datetime) else datetime.fromisoformat(stored)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 @contextmanager
-def unhurried() -> Iterator[None]:
+def async_commit() -> Iterator[None]:
     """A transaction whose commit does not wait for the disk.
 
     A power failure may lose it, but never one without all that came after it; so the next commit
@@ -69,19 +69,19 @@ def unhurried() -> Iterator[None]:
     """
     lite = connection.vendor == "sqlite" and not connection.in_atomic_block
     if lite:
-        run("PRAGMA synchronous = NORMAL")
+        execute("PRAGMA synchronous = NORMAL")
     try:
         with transaction.atomic():
             if connection.vendor == "postgresql":
-                run("SET LOCAL synchronous_commit TO off")
+                execute("SET LOCAL synchronous_commit TO off")
             yield
     finally:
         if lite:
-            run("PRAGMA synchronous = FULL")
+            execute("PRAGMA synchronous = FULL")
 
 
 @contextmanager
-def one_moment() -> Iterator[None]:
+def read_snapshot() -> Iterator[None]:
     """A transaction that sees one state of the database throughout and keeps nobody waiting."""
     if connection.vendor == "postgresql":
         with transaction.atomic(), connection.cursor() as cursor:
@@ -100,6 +100,6 @@ def one_moment() -> Iterator[None]:
             cursor.execute("ROLLBACK")
 
 
-def uuid_value(value: uuid.UUID) -> Any:
+def to_db_uuid(value: uuid.UUID) -> Any:
     """A UUID as the database takes it."""
     return value if connection.features.has_native_uuid_field else value.hex

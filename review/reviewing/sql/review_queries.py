@@ -7,8 +7,15 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from medrcube.review.reviewing.sql.cursor import LIVE, at, lock, one, rows, run
-from medrcube.review.reviewing.submissions import Answer, Ruling
+from medrcube.review.reviewing.sql.cursor import (
+    LIVE,
+    execute,
+    fetch_all,
+    fetch_one,
+    for_update,
+    to_db_time,
+)
+from medrcube.review.reviewing.submissions import BlindSubmission, ReviewSubmission
 
 if TYPE_CHECKING:
     from medrcube.review.reviewing.policy import Policy
@@ -25,13 +32,13 @@ class Vote(NamedTuple):
     blinded: bool
 
 
-def insert_answer(claim: int, answer: Answer, now: datetime) -> int:
+def insert_blind_answer(claim: int, answer: BlindSubmission, now: datetime) -> int:
     """Store a blind answer.
 
     Raises:
         IntegrityError: the claim has one.
     """
-    row = one(
+    row = fetch_one(
         """
         INSERT INTO review_blindanswer
         (claim_id, "option", confidence, needs_image, image_adequate, milliseconds, answered_at)
@@ -43,14 +50,14 @@ def insert_answer(claim: int, answer: Answer, now: datetime) -> int:
         answer.needs_image,
         answer.image_adequate,
         answer.milliseconds,
-        at(now),
+        to_db_time(now),
     )
     return int(row[0]) if row else 0
 
 
-def count_review(item: str, number: int, user: int) -> int:
+def increment_reviews(item: str, number: int, user: int) -> int:
     """Count one more review of a queued item; the new number, 0 where it has changed."""
-    row = one(
+    row = fetch_one(
         """
         UPDATE review_item SET reviews = reviews + 1,
             sole_reader_id = CASE WHEN reviews = 0 THEN %s END
@@ -63,12 +70,12 @@ def count_review(item: str, number: int, user: int) -> int:
     return int(row[0]) if row else 0
 
 
-def discount_review(item: str, number: int) -> tuple[str, int] | None:
+def decrement_reviews(item: str, number: int) -> tuple[str, int] | None:
     """Count one review of an item less: its state and the new number.
 
     ``None`` where there is a newer version, or the item was released.
     """
-    row = one(
+    row = fetch_one(
         """
         UPDATE review_item SET reviews = reviews - 1, sole_reader_id = NULL
         WHERE id = %s AND version = %s AND state NOT IN ('released', 'withdrawn')
@@ -83,12 +90,12 @@ def discount_review(item: str, number: int) -> tuple[str, int] | None:
 def close_claim(claim: int, now: datetime) -> bool:
     """End a live claim in a review; false where it has ended before."""
     sql = f"UPDATE review_claim SET submitted_at = %s WHERE id = %s AND {LIVE} AND expires_at > %s"  # noqa: S608
-    return bool(run(sql, at(now), claim, at(now)))
+    return bool(execute(sql, to_db_time(now), claim, to_db_time(now)))
 
 
-def insert_review(claim: int, ruling: Ruling, seconds: int, now: datetime) -> int:
+def insert_review(claim: int, ruling: ReviewSubmission, seconds: int, now: datetime) -> int:
     """Store a review with its reasons."""
-    row = one(
+    row = fetch_one(
         """
         INSERT INTO review_review
         (claim_id, decision, checklist, verdicts, comment, seconds, submitted_at)
@@ -100,21 +107,22 @@ def insert_review(claim: int, ruling: Ruling, seconds: int, now: datetime) -> in
         json.dumps(dict(ruling.verdicts)),
         ruling.comment,
         seconds,
-        at(now),
+        to_db_time(now),
     )
     review = int(row[0]) if row else 0
     if ruling.reasons:
         places = ", ".join(["(%s, %s, %s)"] * len(ruling.reasons))
         values = [value for code, option in ruling.reasons for value in (review, code, option)]
-        run(f'INSERT INTO review_reviewreason (review_id, code, "option") VALUES {places}', *values)  # noqa: S608
+        sql = f'INSERT INTO review_reviewreason (review_id, code, "option") VALUES {places}'  # noqa: S608
+        execute(sql, *values)
     return review
 
 
-def keep_places(item: str, version: int, rules: Policy) -> None:
+def reserve_for_specialist(item: str, version: int, rules: Policy) -> None:
     """Mark an item whose next place is kept for a specialist, after its reviews have changed."""
     if not rules.specialists:
         return
-    run(
+    execute(
         """
         UPDATE review_item SET for_specialist = (
             SELECT count(*) FILTER (WHERE NOT c.specialist) >= %s FROM review_claim c
@@ -127,9 +135,9 @@ def keep_places(item: str, version: int, rules: Policy) -> None:
     )
 
 
-def specialists(version: int) -> int:
+def specialist_review_count(version: int) -> int:
     """Number of valid reviews of a version by specialists."""
-    row = one(
+    row = fetch_one(
         """
         SELECT count(*) FROM review_claim c
         WHERE c.version_id = %s AND c.submitted_at IS NOT NULL AND c.released_at IS NULL
@@ -140,9 +148,9 @@ def specialists(version: int) -> int:
     return int(row[0]) if row else 0
 
 
-def votes(version: int) -> list[Vote]:
+def valid_votes(version: int) -> list[Vote]:
     """Valid reviews of a version."""
-    found = rows(
+    found = fetch_all(
         """
         SELECT r.id, r.decision, b."option" = v.key, c.blinded
         FROM review_claim c
@@ -156,17 +164,17 @@ def votes(version: int) -> list[Vote]:
     return [Vote(pk, said, bool(right), bool(blinded)) for pk, said, right, blinded in found]
 
 
-def reasons_of(reviews: Sequence[int]) -> set[str]:
+def reason_codes(reviews: Sequence[int]) -> set[str]:
     """Reason codes of reviews."""
     places = ", ".join(["%s"] * len(reviews))
     sql = f"SELECT DISTINCT code FROM review_reviewreason WHERE review_id IN ({places})"  # noqa: S608
-    return {row[0] for row in rows(sql, *reviews)}
+    return {row[0] for row in fetch_all(sql, *reviews)}
 
 
-def move_item(item: str, old: str, new: str, number: int) -> bool:
+def change_state(item: str, old: str, new: str, number: int) -> bool:
     """Change the state of an item; false where it is not what was read any more."""
     sql = "UPDATE review_item SET state = %s WHERE id = %s AND state = %s AND version = %s"
-    return bool(run(sql, new, item, old, number))
+    return bool(execute(sql, new, item, old, number))
 
 
 def end_live_claims(item: str, number: int, outcome: str, now: datetime) -> int:
@@ -176,18 +184,18 @@ def end_live_claims(item: str, number: int, outcome: str, now: datetime) -> int:
             SELECT id FROM review_itemversion WHERE item_id = %s AND number = %s
         )
     """  # noqa: S608
-    return run(sql, at(now), outcome, item, number)
+    return execute(sql, to_db_time(now), outcome, item, number)
 
 
 def chain_number() -> int:
     """How many events there are, without waiting for those that are being written."""
-    row = one("SELECT number FROM review_chain WHERE id = 1")
+    row = fetch_one("SELECT number FROM review_chain WHERE id = 1")
     return row[0] if row else 0
 
 
-def lock_chain() -> tuple[int, str] | None:
+def lock_chain_head() -> tuple[int, str] | None:
     """Head of the chain, kept for this transaction."""
-    row = one(f"SELECT number, sha256 FROM review_chain WHERE id = 1 {lock()}")  # noqa: S608
+    row = fetch_one(f"SELECT number, sha256 FROM review_chain WHERE id = 1 {for_update()}")  # noqa: S608
     return None if row is None else (row[0], row[1])
 
 
@@ -200,9 +208,9 @@ def append_events(events: Sequence[tuple[object, ...]]) -> None:
             INSERT INTO review_event
             (number, at, actor, kind, object, body, previous_sha256, sha256) VALUES {places}
         """  # noqa: S608
-        run(sql, *(value for event in part for value in event))
+        execute(sql, *(value for event in part for value in event))
 
 
-def move_chain(number: int, sha256: str) -> None:
+def set_chain_head(number: int, sha256: str) -> None:
     """Set the head of the chain."""
-    run("UPDATE review_chain SET number = %s, sha256 = %s WHERE id = 1", number, sha256)
+    execute("UPDATE review_chain SET number = %s, sha256 = %s WHERE id = 1", number, sha256)

@@ -1,5 +1,5 @@
 "use strict";
-// Times that the server gives in UTC, shown as the reader's clock shows them.
+// Times that the server gives in UTC, shown as the reviewer's clock shows them.
 
 export function clock(moment) {
   return new Date(moment).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });

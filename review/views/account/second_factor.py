@@ -14,7 +14,7 @@ from django.views.decorators.debug import sensitive_post_parameters, sensitive_v
 from django.views.decorators.http import require_http_methods
 
 from medrcube.review.accounts import login_throttle, second_factor
-from medrcube.review.accounts.permissions import EVERYONE, allow, reader
+from medrcube.review.accounts.permissions import EVERYONE, allow, signed_in_user
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.models import RecoveryCode, User
 from medrcube.review.views.forms import SecondFactorForm
@@ -30,52 +30,52 @@ _BORDER = 4
 @require_http_methods(["GET", "HEAD", "POST"])
 def second_factor_page(request: HttpRequest) -> HttpResponse:
     """What ``form`` asks for; recovery codes are shown in the reply to it, and nowhere again."""
-    user = reader(request)
+    user = signed_in_user(request)
     if request.method != "POST":
         return _page(request, user)
     sent = SecondFactorForm(request.POST)
     sent.is_valid()
     wanted, code = sent.cleaned_data.get("form"), sent.cleaned_data.get("code", "")
     name = f"code of {user.pk}"
-    if not login_throttle.attempt(name, name):
+    if not login_throttle.count_attempt(name, name):
         return _page(request, user, "too many attempts; wait a quarter of an hour", 429)
     try:
-        codes = _act(request, user, wanted, code)
+        codes = _apply(request, user, wanted, code)
     except InvalidAnswerError as error:
         return _page(request, user, str(error))
-    login_throttle.forget(name, name)
+    login_throttle.clear_attempts(name, name)
     if codes:
         return render(request, "review/recovery_codes.html", {"codes": codes})
     messages.success(request, "The second factor is removed.")
     return redirect("me")
 
 
-def _act(request: HttpRequest, user: User, wanted: str | None, code: str) -> Sequence[str]:
+def _apply(request: HttpRequest, user: User, wanted: str | None, code: str) -> Sequence[str]:
     """Do it; gives recovery codes where there are new ones."""
     if wanted == "codes":
-        return second_factor.new_codes(user, code)
+        return second_factor.new_recovery_codes(user, code)
     if wanted != "remove":
-        return second_factor.confirm(user, request.session, code)
+        return second_factor.confirm_setup(user, request.session, code)
     if user.role in settings.SITE.second_factor:
         raise InvalidAnswerError("your role needs a second factor at this site")
-    second_factor.remove(user, user, code)
+    second_factor.remove_second_factor(user, user, code)
     return ()
 
 
 def _page(request: HttpRequest, user: User, error: str = "", status: int = 422) -> HttpResponse:
     context: dict[str, object] = {"error": error}
-    if second_factor.has_one(user):
+    if second_factor.has_second_factor(user):
         context["left"] = RecoveryCode.objects.filter(factor__user=user).count()
         context["needed"] = user.role in settings.SITE.second_factor
     else:
-        set_up = second_factor.begin(user, request.session)
-        context["squares"], context["size"] = _drawn(set_up.address)
+        set_up = second_factor.begin_setup(user, request.session)
+        context["squares"], context["size"] = _qr_code(set_up.address)
         context["secret"] = set_up.secret
     page = "review/second_factor.html"
     return render(request, page, context, status=status if error else 200)
 
 
-def _drawn(text: str) -> tuple[str, int]:
+def _qr_code(text: str) -> tuple[str, int]:
     """A QR code as the path of its dark squares, and the length of its side in squares."""
     rows = list(segno.make(text, error="m", micro=False).matrix_iter(border=_BORDER))
     dark = ((x, y) for y, row in enumerate(rows) for x, square in enumerate(row) if square)

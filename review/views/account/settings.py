@@ -12,25 +12,25 @@ from django.views.decorators.http import require_http_methods, require_safe
 from medrcube.review.accounts import login_throttle
 from medrcube.review.accounts.key_bindings import key_rows
 from medrcube.review.accounts.own_account import change_password, switch_single_keys
-from medrcube.review.accounts.permissions import EVERYONE, allow, reader
-from medrcube.review.accounts.second_factor import has_one
+from medrcube.review.accounts.permissions import EVERYONE, allow, signed_in_user
+from medrcube.review.accounts.second_factor import has_second_factor
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.models import User
-from medrcube.review.views.forms import OwnAccountForm, Values
+from medrcube.review.views.forms import FormValues, OwnAccountForm
 
 
 @allow(*EVERYONE, first=True)
 @sensitive_post_parameters("old", "new", "again")
 @require_http_methods(["GET", "HEAD", "POST"])
-def me(request: HttpRequest) -> HttpResponse:
+def account_page(request: HttpRequest) -> HttpResponse:
     """The account page; ``form`` says which of its forms was sent."""
-    user = reader(request)
+    user = signed_in_user(request)
     if request.method != "POST":
         return _page(request)
     try:
         sent = OwnAccountForm.read(request.POST)
         if sent["form"] == "password":
-            _password(request, user, sent)
+            _change_password(request, user, sent)
         elif sent["form"] == "keys":
             switch_single_keys(user, on=sent["single_keys"])
             messages.success(request, "Your choice is stored.")
@@ -41,24 +41,28 @@ def me(request: HttpRequest) -> HttpResponse:
 
 @allow(*EVERYONE)
 @require_safe
-def keys(request: HttpRequest) -> HttpResponse:
+def keys_page(request: HttpRequest) -> HttpResponse:
     """Help: what the keys do."""
-    reader(request)
+    signed_in_user(request)
     return render(request, "review/keys.html", {"key_rows": key_rows()})
 
 
-def _password(request: HttpRequest, user: User, sent: Values) -> None:
+def _change_password(request: HttpRequest, user: User, sent: FormValues) -> None:
     """Change it; guessing the old one is slowed down as at the sign-in, trying new ones is not."""
-    address = login_throttle.address_of(request)
-    if not login_throttle.attempt(user.email, address):
+    address = login_throttle.client_address(request)
+    if not login_throttle.count_attempt(user.email, address):
         raise InvalidAnswerError("too many attempts; wait a quarter of an hour")
     if user.check_password(sent["old"]):
-        login_throttle.forget(user.email, address)
+        login_throttle.clear_attempts(user.email, address)
     change_password(user, old=sent["old"], new=sent["new"], again=sent["again"])
     update_session_auth_hash(request, user)
     messages.success(request, "Your password is changed. You are signed out everywhere else.")
 
 
 def _page(request: HttpRequest, form: str = "", error: str = "") -> HttpResponse:
-    context = {"form": form, "error": error, "second_factor": has_one(reader(request))}
+    context = {
+        "form": form,
+        "error": error,
+        "second_factor": has_second_factor(signed_in_user(request)),
+    }
     return render(request, "review/me.html", context, status=422 if error else 200)

@@ -20,7 +20,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from medrcube.review.accounts import login_throttle, second_factor, single_sign_on
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.models import User
-from medrcube.review.views.forms import Code, Credentials
+from medrcube.review.views.forms import CodeForm, SignInForm
 from medrcube.review_settings import SingleSignOn
 
 _WRONG = "E-mail address or password is not right, or the account is closed."
@@ -35,66 +35,70 @@ _Form = Callable[[HttpRequest, str, int], HttpResponse]
 @never_cache
 @sensitive_post_parameters("password", "code")
 @require_http_methods(["GET", "HEAD", "POST"])
-def sign_in(request: HttpRequest) -> HttpResponse:
+def sign_in_page(request: HttpRequest) -> HttpResponse:
     """The form, and what it sends; a script that asks again in place gets 204."""
     if request.method != "POST":
-        return redirect(_target(request)) if request.user.is_authenticated else _form(request)
-    sent = Credentials(request.POST)
+        return (
+            redirect(_safe_target(request))
+            if request.user.is_authenticated
+            else _sign_in_form(request)
+        )
+    sent = SignInForm(request.POST)
     valid = sent.is_valid()  # what is no account and no password counts as a wrong one
     account = sent.cleaned_data.get("email", "")
-    address = login_throttle.address_of(request)
-    if not login_throttle.attempt(account, address):
-        return _too_many(_form(request, _many(), 429))
+    address = login_throttle.client_address(request)
+    if not login_throttle.count_attempt(account, address):
+        return _too_many(_sign_in_form(request, _too_many_text(), 429))
     user = None
     if valid:
         user = authenticate(request, username=account, password=sent.cleaned_data["password"])
     if not isinstance(user, User):
-        return _form(request, _WRONG, 422)
-    login_throttle.forget(account, address)
-    if not second_factor.has_one(user):
+        return _sign_in_form(request, _WRONG, 422)
+    login_throttle.clear_attempts(account, address)
+    if not second_factor.has_second_factor(user):
         return _let_in(request, user)
     if not _by_script(request):
         return _ask_code(request, user)
-    return _check_code(request, user, sent.cleaned_data["code"], _form)
+    return _check_code(request, user, sent.cleaned_data["code"], _sign_in_form)
 
 
 @never_cache
 @sensitive_post_parameters("code")
 @require_http_methods(["GET", "HEAD", "POST"])
-def code(request: HttpRequest) -> HttpResponse:
+def code_page(request: HttpRequest) -> HttpResponse:
     """The second step, for whoever has just given the password."""
-    user = _half(request)
+    user = _half_signed_in(request)
     if user is None:
         return redirect("sign-in")
     if request.method != "POST":
         return _code_form(request)
-    sent = Code(request.POST)
+    sent = CodeForm(request.POST)
     sent.is_valid()
     return _check_code(request, user, sent.cleaned_data.get("code", ""), _code_form)
 
 
 @never_cache
 @require_safe
-def at_provider(request: HttpRequest) -> HttpResponse:
+def to_provider(request: HttpRequest) -> HttpResponse:
     """Go to the provider of single sign-on."""
-    site = _single()
-    request.session["next"] = _target(request)
+    site = _provider()
+    request.session["next"] = _safe_target(request)
     try:
-        return single_sign_on.begin(request, site, _back(request))
+        return single_sign_on.begin_sign_in(request, site, _return_address(request))
     except InvalidAnswerError as error:
-        return _form(request, str(error).capitalize(), 502)
+        return _sign_in_form(request, str(error).capitalize(), 502)
 
 
 @never_cache
 @require_safe
 def from_provider(request: HttpRequest) -> HttpResponse:
     """Come back from there."""
-    site = _single()
+    site = _provider()
     try:
-        user = single_sign_on.finish(request, site)
+        user = single_sign_on.finish_sign_in(request, site)
     except InvalidAnswerError as error:
-        return _form(request, str(error).capitalize(), 422)
-    if second_factor.has_one(user) and not site.asks_second_factor:
+        return _sign_in_form(request, str(error).capitalize(), 422)
+    if second_factor.has_second_factor(user) and not site.asks_second_factor:
         return _ask_code(request, user)
     return _let_in(request, user, at_provider=site.asks_second_factor)
 
@@ -117,7 +121,7 @@ def _let_in(
         code_given: a code of the second factor was right.
         at_provider: the provider of single sign-on asked for a second factor.
     """
-    target = _target(request)
+    target = _safe_target(request)
     for name in (_HALF, "next"):
         request.session.pop(name, None)
     login(request, user, backend=_BACKEND)
@@ -125,12 +129,12 @@ def _let_in(
     request.session["began"] = request.session["seen"] = now
     request.session[second_factor.AT_PROVIDER] = at_provider
     if code_given:
-        second_factor.remember(request.session, user)
+        second_factor.remember_proof(request.session, user)
     return HttpResponse(status=204) if _by_script(request) else redirect(target)
 
 
 def _ask_code(request: HttpRequest, user: User) -> HttpResponse:
-    target = _target(request)
+    target = _safe_target(request)
     request.session.cycle_key()
     request.session["next"] = target
     request.session[_HALF] = {
@@ -141,7 +145,7 @@ def _ask_code(request: HttpRequest, user: User) -> HttpResponse:
     return redirect("sign-in-code")
 
 
-def _half(request: HttpRequest) -> User | None:
+def _half_signed_in(request: HttpRequest) -> User | None:
     """Who has given the password; nobody after five minutes, or when it has been changed."""
     kept: dict[str, Any] = request.session.get(_HALF) or {}
     if int(timezone.now().timestamp()) - kept.get("at", 0) > _HALF_SECONDS:
@@ -154,31 +158,31 @@ def _half(request: HttpRequest) -> User | None:
 def _check_code(request: HttpRequest, user: User, typed: str, form: _Form) -> HttpResponse:
     """Guessing codes is slowed down for an account from wherever it is tried."""
     name = f"code of {user.pk}"
-    if not login_throttle.attempt(name, name):
-        return _too_many(form(request, _many(), 429))
+    if not login_throttle.count_attempt(name, name):
+        return _too_many(form(request, _too_many_text(), 429))
     try:
-        if not second_factor.check(user, typed):
+        if not second_factor.spend_code(user, typed):
             said = _CODE if typed else "Give the code of your authenticator, too."
             return form(request, said, 422)
     except InvalidAnswerError as error:
         return form(request, str(error).capitalize(), 422)
-    login_throttle.forget(name, name)
+    login_throttle.clear_attempts(name, name)
     return _let_in(request, user, code_given=True)
 
 
-def _single() -> SingleSignOn:
+def _provider() -> SingleSignOn:
     site: SingleSignOn | None = settings.SITE.single_sign_on
     if site is None:
         raise Http404
     return site
 
 
-def _back(request: HttpRequest) -> str:
+def _return_address(request: HttpRequest) -> str:
     path = reverse("single-sign-on-back")
     return f"{settings.ORIGIN}{path}" if settings.ORIGIN else request.build_absolute_uri(path)
 
 
-def _many() -> str:
+def _too_many_text() -> str:
     minutes = settings.SIGN_IN_WINDOW_SECONDS // 60
     return f"Too many attempts. Wait {minutes} minutes, then try again."
 
@@ -188,13 +192,13 @@ def _too_many(reply: HttpResponse) -> HttpResponse:
     return reply
 
 
-def _form(request: HttpRequest, error: str = "", status: int = 200) -> HttpResponse:
+def _sign_in_form(request: HttpRequest, error: str = "", status: int = 200) -> HttpResponse:
     if _by_script(request):
         return HttpResponse(error, status=status, content_type="text/plain")
     context = {
         "error": error,
         "email": request.POST.get("email", ""),
-        "next": _wanted(request),
+        "next": _next_address(request),
         "single": settings.SITE.single_sign_on,
     }
     return render(request, "review/sign_in.html", context, status=status)
@@ -208,14 +212,14 @@ def _by_script(request: HttpRequest) -> bool:
     return request.headers.get("X-Requested-With") == "fetch"
 
 
-def _wanted(request: HttpRequest) -> str:
+def _next_address(request: HttpRequest) -> str:
     kept = request.session.get("next", "")
     return str(request.POST.get("next", request.GET.get("next", kept)))
 
 
-def _target(request: HttpRequest) -> str:
+def _safe_target(request: HttpRequest) -> str:
     """Where the person wanted to go, as long as that is a page of ours."""
-    wanted = _wanted(request)
+    wanted = _next_address(request)
     ours = url_has_allowed_host_and_scheme(
         wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )

@@ -10,11 +10,11 @@ from django.views.decorators.debug import sensitive_post_parameters, sensitive_v
 from django.views.decorators.http import require_http_methods
 
 from medrcube.review.accounts import accounts, second_factor, single_sign_on
-from medrcube.review.accounts.permissions import allow, reader
+from medrcube.review.accounts.permissions import allow, signed_in_user
 from medrcube.review.assigning import specialties
 from medrcube.review.errors import ConflictError, InvalidAnswerError, ReviewError
 from medrcube.review.models import Identity, Role, User
-from medrcube.review.views.forms import AccountForm, Values
+from medrcube.review.views.forms import AccountForm, FormValues
 
 _ROLES = (
     (Role.REVIEWER, "Reviewer", "answers and judges items"),
@@ -29,24 +29,24 @@ _ROLES = (
 @sensitive_post_parameters("password")
 @sensitive_variables("password")
 @require_http_methods(["GET", "HEAD", "POST"])
-def people(request: HttpRequest) -> HttpResponse:
+def accounts_page(request: HttpRequest) -> HttpResponse:
     """Everybody, and the form for one more; a password made here is shown once."""
     if request.method != "POST":
-        return _people(request)
+        return _list_page(request)
     try:
         sent = AccountForm.read(request.POST)
         password, made_here = _password(sent)
-        user = accounts.add(
-            reader(request),
+        user = accounts.add_account(
+            signed_in_user(request),
             email=sent["email"],
             role=sent["role"],
             specialties=sent["specialties"],
             password=password,
         )
     except InvalidAnswerError as error:
-        return _people(request, str(error))
+        return _list_page(request, str(error))
     if made_here:
-        return _once(request, user, password)
+        return _show_password_once(request, user, password)
     messages.success(request, f"{user.email} can sign in now.")
     return redirect("people")
 
@@ -56,14 +56,14 @@ def people(request: HttpRequest) -> HttpResponse:
 @sensitive_post_parameters("password")
 @sensitive_variables("password")
 @require_http_methods(["GET", "HEAD", "POST"])
-def person(request: HttpRequest, user: int) -> HttpResponse:
+def account_page(request: HttpRequest, user: int) -> HttpResponse:
     """One account; ``form`` says which of the page's forms was sent."""
     found = User.objects.filter(pk=user).first()
     if found is None:
         raise Http404
     if request.method != "POST":
-        return _person(request, found)
-    actor = reader(request)
+        return _one_page(request, found)
+    actor = signed_in_user(request)
     try:
         sent = AccountForm.read(request.POST)
         form = sent["form"]
@@ -71,65 +71,68 @@ def person(request: HttpRequest, user: int) -> HttpResponse:
             password, made_here = _password(sent)
             accounts.reset_password(actor, user, password)
             if made_here:
-                return _once(request, found, password)
+                return _show_password_once(request, found, password)
             done = "The password is changed; the account is signed out everywhere else."
         elif form == "role":
-            accounts.change(actor, user, role=sent["role"], specialties=sent["specialties"])
+            accounts.change_account(actor, user, role=sent["role"], specialties=sent["specialties"])
             done = "Role and specialties are stored."
         elif form in ("open", "close"):
             accounts.set_active(actor, user, active=form == "open")
             done = "The account is open." if form == "open" else "The account is closed."
         elif form == "second-factor":
-            second_factor.remove(actor, found)
+            second_factor.remove_second_factor(actor, found)
             done = "They are asked for no code until they set one up again."
         elif form == "unlink":
-            single_sign_on.unlink(actor, found)
+            single_sign_on.unlink_identity(actor, found)
             done = "The account is linked to nobody at the provider."
         else:
             raise InvalidAnswerError("nothing was sent that this page knows; load it again")
     except ReviewError as error:
         found.refresh_from_db()
         status = 409 if isinstance(error, ConflictError) else 422
-        return _person(request, found, str(error), status)
+        return _one_page(request, found, str(error), status)
     messages.success(request, done)
     return redirect("person", user=user)
 
 
-def _password(sent: Values) -> tuple[str, bool]:
+def _password(sent: FormValues) -> tuple[str, bool]:
     """The typed password, or one that is made here and must be shown."""
     typed = sent["password"]
     return (typed, False) if typed else (accounts.random_password(), True)
 
 
-def _once(request: HttpRequest, user: User, password: str) -> HttpResponse:
+def _show_password_once(request: HttpRequest, user: User, password: str) -> HttpResponse:
     # Not through a redirect: it would have to be stored somewhere on the way.
     context = {"person": user, "password": password}
     return render(request, "review/managing/password.html", context)
 
 
-def _people(request: HttpRequest, error: str = "") -> HttpResponse:
+def _list_page(request: HttpRequest, error: str = "") -> HttpResponse:
     context = {
         "people": User.objects.order_by("-is_active", "email"),
         "roles": _ROLES,
         "role": request.POST.get("role", "") or Role.REVIEWER,
         "email": request.POST.get("email", ""),
         "specialties": [
-            (name, name in request.POST.getlist("specialties")) for name in specialties.known()
+            (name, name in request.POST.getlist("specialties"))
+            for name in specialties.all_specialties()
         ],
         "error": error,
     }
     return render(request, "review/managing/people.html", context, status=422 if error else 200)
 
 
-def _person(request: HttpRequest, found: User, error: str = "", status: int = 200) -> HttpResponse:
+def _one_page(
+    request: HttpRequest, found: User, error: str = "", status: int = 200
+) -> HttpResponse:
     sent = request.POST.get("form") == "role"
     chosen = request.POST.getlist("specialties") if sent else found.specialties
     context = {
         "person": found,
         "roles": _ROLES,
         "role": request.POST.get("role", "") if sent else found.role,
-        "specialties": [(name, name in chosen) for name in specialties.known()],
-        "factor": second_factor.has_one(found),
+        "specialties": [(name, name in chosen) for name in specialties.all_specialties()],
+        "factor": second_factor.has_second_factor(found),
         "identity": Identity.objects.filter(user=found).first(),
         "error": error,
     }

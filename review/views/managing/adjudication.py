@@ -11,13 +11,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from medrcube.review.accounts.permissions import allow, reader
-from medrcube.review.errors import ConflictError, IllegalStepError, InvalidAnswerError
+from medrcube.review.accounts.permissions import allow, signed_in_user
+from medrcube.review.errors import ConflictError, IllegalTransitionError, InvalidAnswerError
 from medrcube.review.models import Item, ItemVersion, Review, Role, User
 from medrcube.review.reviewing import decisions
 from medrcube.review.reviewing.questionnaire import Decision
-from medrcube.review.reviewing.state_machine import State
-from medrcube.review.views.error_pages import failure
+from medrcube.review.reviewing.state_machine import ReviewState
+from medrcube.review.views.error_pages import error_page
 from medrcube.review.views.forms import AdjudicationForm
 from medrcube.review.views.keyset_paging import page_of
 from medrcube.review.views.managing import item_record
@@ -31,7 +31,7 @@ _OUTCOMES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Vote:
+class VoteSummary:
     """What of a review decides whether an item needs a third person."""
 
     decision: str
@@ -41,29 +41,29 @@ class Vote:
 
 @allow(Role.ADJUDICATOR)
 @require_safe
-def waiting(request: HttpRequest) -> HttpResponse:
+def adjudication_list(request: HttpRequest) -> HttpResponse:
     """Items that this person may decide over, with the reason why they need it."""
-    user = reader(request)
-    page = page_of(offered(user).values(*_COLUMNS), request, "id")
-    votes = _votes(row["id"] for row in page.rows)
+    user = signed_in_user(request)
+    page = page_of(items_to_decide(user).values(*_COLUMNS), request, "id")
+    votes = _vote_summaries(row["id"] for row in page.rows)
     context = {
         "page": page,
-        "rows": [(row, list(why(votes.get(row["id"], [])))) for row in page.rows],
-        "others": _kept_from(user),
+        "rows": [(row, list(reasons_undecided(votes.get(row["id"], [])))) for row in page.rows],
+        "others": _count_barred(user),
     }
     return render(request, "review/managing/adjudication.html", context)
 
 
 @allow(Role.ADJUDICATOR)
 @require_http_methods(["GET", "HEAD", "POST"])
-def adjudicate(request: HttpRequest, item: str) -> HttpResponse:
+def adjudication_page(request: HttpRequest, item: str) -> HttpResponse:
     """Both reviews side by side, and the decision over them."""
-    user = reader(request)
+    user = signed_in_user(request)
     found = item_record.visible_item(item, user)
     if item_record.took_part(found, user):
         raise Http404
     if request.method != "POST":
-        if found.state != State.ADJUDICATION:
+        if found.state != ReviewState.ADJUDICATION:
             messages.info(request, "This item needs no decision any more.")
             return redirect("item", item=item)
         return _page(request, found)
@@ -74,20 +74,24 @@ def adjudicate(request: HttpRequest, item: str) -> HttpResponse:
         )
     except InvalidAnswerError as error:
         return _page(request, found, str(error))
-    except (ConflictError, IllegalStepError) as error:
-        return failure(request, 409, str(error), request.POST.get("rationale", ""))
+    except (ConflictError, IllegalTransitionError) as error:
+        return error_page(request, 409, str(error), request.POST.get("rationale", ""))
     messages.success(request, "Your decision is stored.")
     return redirect("adjudication")
 
 
-def offered(user: User) -> QuerySet[Item]:
+def items_to_decide(user: User) -> QuerySet[Item]:
     """Items in adjudication of whose current version this person neither wrote nor reviewed."""
     number = OuterRef("version")
-    written = ItemVersion.objects.filter(_of(user), item=OuterRef("pk"), number=number)
-    return Item.objects.filter(~Exists(written), ~Exists(_reviewed(user)), state=State.ADJUDICATION)
+    written = ItemVersion.objects.filter(
+        _wrote_or_proposed(user), item=OuterRef("pk"), number=number
+    )
+    return Item.objects.filter(
+        ~Exists(written), ~Exists(_reviews_by(user)), state=ReviewState.ADJUDICATION
+    )
 
 
-def why(votes: Iterable[Vote]) -> Iterator[str]:
+def reasons_undecided(votes: Iterable[VoteSummary]) -> Iterator[str]:
     """Why the reviews did not settle an item, in words."""
     votes = list(votes)
     said = {vote.decision for vote in votes}
@@ -110,11 +114,11 @@ def why(votes: Iterable[Vote]) -> Iterator[str]:
 def _page(request: HttpRequest, found: Item, error: str = "") -> HttpResponse:
     version = item_record.current_version(found)
     context = {
-        **item_record.shown(version, reader(request)),
+        **item_record.version_context(version, signed_in_user(request)),
         "item": found,
         "editable": True,
         "reviews": item_record.reviews_of(found, version.number),
-        "why": list(why(_votes([found.pk]).get(found.pk, []))),
+        "why": list(reasons_undecided(_vote_summaries([found.pk]).get(found.pk, []))),
         "outcomes": _OUTCOMES,
         "outcome": request.POST.get("outcome", ""),
         "rationale": request.POST.get("rationale", ""),
@@ -123,12 +127,12 @@ def _page(request: HttpRequest, found: Item, error: str = "") -> HttpResponse:
     return render(request, "review/managing/adjudicate.html", context, status=422 if error else 200)
 
 
-def _of(user: User) -> Q:
+def _wrote_or_proposed(user: User) -> Q:
     """Versions that somebody wrote or proposed."""
     return Q(author=user) | Q(adoption__proposal__review__claim__user=user)
 
 
-def _reviewed(user: User) -> QuerySet[Review]:
+def _reviews_by(user: User) -> QuerySet[Review]:
     return Review.objects.filter(
         claim__version__item=OuterRef("pk"),
         claim__version__number=OuterRef("version"),
@@ -136,17 +140,17 @@ def _reviewed(user: User) -> QuerySet[Review]:
     )
 
 
-def _kept_from(user: User) -> int:
+def _count_barred(user: User) -> int:
     """How many items in adjudication wait for somebody else, because this person took part."""
     versions = ItemVersion.objects.filter(
-        number=F("item__version"), item__state=State.ADJUDICATION
+        number=F("item__version"), item__state=ReviewState.ADJUDICATION
     ).values_list("item", flat=True)
     reviewed = versions.filter(claims__user=user, claims__review__isnull=False)
-    return len({*reviewed, *versions.filter(_of(user))})
+    return len({*reviewed, *versions.filter(_wrote_or_proposed(user))})
 
 
-def _votes(ids: Iterable[str]) -> dict[str, list[Vote]]:
-    found: dict[str, list[Vote]] = {}
+def _vote_summaries(ids: Iterable[str]) -> dict[str, list[VoteSummary]]:
+    found: dict[str, list[VoteSummary]] = {}
     reviews = Review.objects.filter(
         claim__version__item__in=list(ids),
         claim__version__number=F("claim__version__item__version"),
@@ -156,6 +160,6 @@ def _votes(ids: Iterable[str]) -> dict[str, list[Vote]]:
         "reasons"
     ):
         version, option = review.claim.version, review.claim.blind.option
-        vote = Vote(review.decision, option == version.key, len(review.reasons.all()))
+        vote = VoteSummary(review.decision, option == version.key, len(review.reasons.all()))
         found.setdefault(version.item_id, []).append(vote)
     return found

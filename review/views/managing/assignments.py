@@ -1,4 +1,4 @@
-"""Who is to review what: assignments, specialties of readers, and the rule about specialists."""
+"""Who is to review what: assignments, specialties of reviewers, and the rule about specialists."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from medrcube.review.accounts.permissions import allow, reader
+from medrcube.review.accounts.permissions import allow, signed_in_user
 from medrcube.review.assigning import assignment, outstanding, specialties
 from medrcube.review.errors import ConflictError, InvalidAnswerError, ReviewError
 from medrcube.review.models import Role, User
 from medrcube.review.reviewing.policy import current_policy
 from medrcube.review.reviewing.policy_change import change_policy
-from medrcube.review.views.forms import AssigningForm, Values
+from medrcube.review.views.forms import AssigningForm, FormValues
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 
 @allow(Role.MANAGER)
 @require_http_methods(["GET", "HEAD", "POST"])
-def assigning(request: HttpRequest) -> HttpResponse:
+def assignments_page(request: HttpRequest) -> HttpResponse:
     """All of it; ``form`` says which of the page's forms was sent."""
     if request.method != "POST":
         return _page(request)
     try:
         sent = AssigningForm.read(request.POST)
-        done = _FORMS.get(sent["form"], _no_form)(request, sent, reader(request))
+        done = _FORMS.get(sent["form"], _unknown_form)(request, sent, signed_in_user(request))
     except ReviewError as error:
         return _page(request, str(error), 409 if isinstance(error, ConflictError) else 422)
     messages.success(request, done)
@@ -37,20 +37,21 @@ def assigning(request: HttpRequest) -> HttpResponse:
 
 def _page(request: HttpRequest, error: str = "", status: int = 200) -> HttpResponse:
     rules = current_policy()
-    queued = outstanding.kinds()
-    known = specialties.known()
+    queued = outstanding.queued_groups()
+    known = specialties.all_specialties()
     people = User.objects.filter(role=Role.REVIEWER, is_active=True).order_by("pseudonym")
     sent = request.POST
     wanted = sent.getlist("specialties")
-    chosen = sent.getlist("readers")
-    refused = _account(sent.get("reader", ""))
+    chosen = sent.getlist("reviewers")
+    refused = _account_key(sent.get("reviewer", ""))
     context = {
         "rules": rules,
         "counts": range(rules.reviews + 1),
-        "waiting": outstanding.waiting(queued),
-        "gaps": outstanding.gaps(queued, rules),
+        "waiting": outstanding.specialist_backlog(queued),
+        "gaps": outstanding.staffing_gaps(queued, rules),
         "assignments": [
-            (row, assignment.scope_of(row), readers) for row, readers in assignment.in_force()
+            (row, assignment.scope_of(row), reviewers)
+            for row, reviewers in assignment.active_assignments()
         ],
         "columns": [
             (name, name.capitalize(), sent.get(name, ""), values)
@@ -84,58 +85,58 @@ def _page(request: HttpRequest, error: str = "", status: int = 200) -> HttpRespo
     return render(request, "review/managing/assigning.html", context, status=status)
 
 
-def _assign(request: HttpRequest, sent: Values, user: User) -> str:
-    names = (field.name for field in fields(assignment.Scope))
-    made = assignment.assign(
+def _assign(request: HttpRequest, sent: FormValues, user: User) -> str:
+    names = (field.name for field in fields(assignment.AssignmentScope))
+    made = assignment.create_assignment(
         user,
-        assignment.Scope(**{name: sent[name] for name in names}),
-        [_account(text) for text in request.POST.getlist("readers")],
+        assignment.AssignmentScope(**{name: sent[name] for name in names}),
+        [_account_key(text) for text in request.POST.getlist("reviewers")],
         mode=sent["mode"],
         specialty=sent["specialty"],
     )
     return f"Assignment {made.pk} holds from now on."
 
 
-def _account(text: str) -> int:
+def _account_key(text: str) -> int:
     """A key of an account; 0, which is nobody's, where it is none."""
     return int(text) if text.isdecimal() and len(text) < 10 else 0
 
 
-def _end(_request: HttpRequest, sent: Values, user: User) -> str:
-    ended = assignment.end(user, sent["assignment"])
+def _end(_request: HttpRequest, sent: FormValues, user: User) -> str:
+    ended = assignment.end_assignment(user, sent["assignment"])
     return f"Assignment {ended.pk} has ended."
 
 
-def _rule(_request: HttpRequest, sent: Values, user: User) -> str:
+def _set_specialist_rule(_request: HttpRequest, sent: FormValues, user: User) -> str:
     wanted = sent["specialists"]
     change_policy(user.pseudonym, {"specialists": wanted})
     return "The rule is stored; items that it concerns were moved."
 
 
-def _specialties(request: HttpRequest, sent: Values, user: User) -> str:
+def _set_specialties(request: HttpRequest, sent: FormValues, user: User) -> str:
     names = request.POST.getlist("specialties")
-    changed = assignment.set_specialties(user, sent["reader"], names)
+    changed = assignment.set_specialties(user, sent["reviewer"], names)
     return f"The specialties of {changed.pseudonym} are stored."
 
 
-def _specialty(request: HttpRequest, sent: Values, user: User) -> str:
+def _add_specialty(request: HttpRequest, sent: FormValues, user: User) -> str:
     made = assignment.add_specialty(
         user,
         sent["name"],
         anatomies=request.POST.getlist("anatomies"),
         modalities=request.POST.getlist("modalities"),
     )
-    return f"{made.name} can be given to readers now."
+    return f"{made.name} can be given to reviewers now."
 
 
-def _no_form(_request: HttpRequest, _sent: Values, _user: User) -> str:
+def _unknown_form(_request: HttpRequest, _sent: FormValues, _user: User) -> str:
     raise InvalidAnswerError("nothing was sent that this page knows; load it again")
 
 
-_FORMS: dict[str, Callable[[HttpRequest, Values, User], str]] = {
+_FORMS: dict[str, Callable[[HttpRequest, FormValues, User], str]] = {
     "assign": _assign,
     "end": _end,
-    "rule": _rule,
-    "specialties": _specialties,
-    "specialty": _specialty,
+    "rule": _set_specialist_rule,
+    "specialties": _set_specialties,
+    "specialty": _add_specialty,
 }

@@ -8,10 +8,10 @@ from django.views.decorators.http import require_http_methods
 
 from medrcube.review.accounts.permissions import allow
 from medrcube.review.audit_trail import event_chain, replay
-from medrcube.review.audit_trail.event_chain import Head
+from medrcube.review.audit_trail.event_chain import ChainHead
 from medrcube.review.models import Event, Role
 from medrcube.review.views.forms import HeadForm
-from medrcube.review.views.keyset_paging import page_of, text_of
+from medrcube.review.views.keyset_paging import page_of, query_text
 
 _COLUMNS = ("number", "at", "actor", "kind", "object", "body")
 _FILTERS = (("object", "About"), ("actor", "Who"), ("kind", "What"))
@@ -19,7 +19,7 @@ _FILTERS = (("object", "About"), ("actor", "Who"), ("kind", "What"))
 
 @allow(Role.ADMINISTRATOR)
 @require_http_methods(["GET", "HEAD", "POST"])
-def trail(request: HttpRequest) -> HttpResponse:
+def trail_page(request: HttpRequest) -> HttpResponse:
     """Events, the newest first; sent, the whole chain is checked, and every table against it."""
     verdict, error = None, ""
     if request.method == "POST":
@@ -28,14 +28,14 @@ def trail(request: HttpRequest) -> HttpResponse:
         if noted and number < 1:
             error = "a noted head is a number and a hash; give both, or none"
         else:
-            verdict = replay.verify(Head(number=number, sha256=noted) if noted else None)
-    chosen = {name: text_of(request, name) for name, _ in _FILTERS}
+            verdict = replay.verify_trail(ChainHead(number=number, sha256=noted) if noted else None)
+    chosen = {name: query_text(request, name) for name, _ in _FILTERS}
     events = Event.objects.filter(**{name: value for name, value in chosen.items() if value})
     context = {
         "page": page_of(events.values(*_COLUMNS), request, "number", newest_first=True),
         "filters": [(name, text, chosen[name]) for name, text in _FILTERS],
         "narrowed": any(chosen.values()),
-        "head": event_chain.head(),
+        "head": event_chain.chain_head(),
         "verdict": verdict,
         "error": error,
     }

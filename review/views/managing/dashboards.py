@@ -1,4 +1,4 @@
-"""How far the reviews are and how well readers agree."""
+"""How far the reviews are and how well reviewers agree."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_safe
 
 from medrcube.review.accounts import second_factor
-from medrcube.review.accounts.permissions import allow, reader
+from medrcube.review.accounts.permissions import allow, signed_in_user
 from medrcube.review.assigning import outstanding
 from medrcube.review.errors import ConflictError, InvalidAnswerError, ReviewError
 from medrcube.review.models import Role, User
 from medrcube.review.quality import gold_items, progress
-from medrcube.review.quality.agreement import Estimate, defect_bound
+from medrcube.review.quality.agreement import IntervalEstimate, defect_bound
 from medrcube.review.quality.agreement_gate import (
-    BLIND,
+    BLIND_ACCURACY,
     LABELS,
     REASONS,
-    Agreement,
+    StratumAgreement,
+    agreement_by_stratum,
     agreement_of,
-    by_stratum,
 )
-from medrcube.review.quality.cached_figures import Keeper
-from medrcube.review.quality.svg_charts import Bar, Interval, bars, intervals
+from medrcube.review.quality.cached_figures import FigureCache
+from medrcube.review.quality.svg_charts import BarRow, IntervalRow, bar_chart, interval_chart
 from medrcube.review.reviewing.policy import current_policy
-from medrcube.review.reviewing.state_machine import State
-from medrcube.review.views.error_pages import failure
+from medrcube.review.reviewing.state_machine import ReviewState
+from medrcube.review.views.error_pages import error_page
 from medrcube.review.views.forms import SwitchForm
-from medrcube.review.views.keyset_paging import text_of
+from medrcube.review.views.keyset_paging import query_text
 from medrcube.review.views.managing.item_record import reason_words
-from medrcube.review.views.managing.reviewer_figures import READERS
+from medrcube.review.views.managing.reviewer_figures import REVIEWERS
 
 _NAMES = {
     "raw": "Raw agreement",
@@ -44,15 +44,15 @@ _NAMES = {
     "brennan_prediger": "Brennan-Prediger",
     "ac1": "Gwet's AC1",
     "specific_reject": "Agreement on rejects",
-    BLIND: "Blind answers right",
+    BLIND_ACCURACY: "Blind answers right",
 }
 _AUDITS = (30, 60, 100, 300, 1000)
-PROGRESS = Keeper("progress", progress.count)
-AGREEMENT = Keeper("agreement", by_stratum)
+PROGRESS = FigureCache("progress", progress.count_progress)
+AGREEMENT = FigureCache("agreement", agreement_by_stratum)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class CoefficientLine:
     """A coefficient as the page shows it."""
 
     name: str
@@ -68,29 +68,29 @@ class Panel:
 
     Attributes:
         pairs: label -> how often each label stands beside it.
-        ordered: whether the rows are the first reader's.
+        ordered: whether the rows are the first reviewer's.
     """
 
-    agreement: Agreement
-    lines: list[Line]
+    agreement: StratumAgreement
+    lines: list[CoefficientLine]
     chart: SafeString
     pairs: list[tuple[str, list[int]]]
     ordered: bool
 
 
-_SWITCHES: dict[str, Callable[[int, User, str], object]] = {
-    "pause": gold_items.pause,
-    "resume": gold_items.resume,
-    "second-factor": second_factor.reset_reader,
+_ACTIONS: dict[str, Callable[[int, User, str], object]] = {
+    "pause": gold_items.pause_reviewer,
+    "resume": gold_items.resume_reviewer,
+    "second-factor": second_factor.reset_reviewer,
 }
 
 
 @allow(Role.MANAGER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def progress_page(request: HttpRequest) -> HttpResponse:
-    """Progress by kind of item and by reader; sent, a reader is paused or let in again."""
+    """Progress by kind of item and by reviewer; sent, a reviewer is paused or let in again."""
     if request.method == "POST":
-        return _switch(request)
+        return _post_switch(request)
     return _progress(request)
 
 
@@ -98,8 +98,8 @@ def progress_page(request: HttpRequest) -> HttpResponse:
 @require_safe
 def agreement_page(request: HttpRequest) -> HttpResponse:
     """The whole panel beside its table, for all strata together or for one, and every verdict."""
-    wanted = text_of(request, "stratum")
-    strata: list[Agreement] = []
+    wanted = query_text(request, "stratum")
+    strata: list[StratumAgreement] = []
     counted = None
     if wanted:
         found = agreement_of(wanted)
@@ -119,26 +119,26 @@ def agreement_page(request: HttpRequest) -> HttpResponse:
     return render(request, "review/managing/agreement.html", context)
 
 
-def _switch(request: HttpRequest) -> HttpResponse:
+def _post_switch(request: HttpRequest) -> HttpResponse:
     sent = SwitchForm.read(request.POST)
     form = sent["form"]
-    act = _SWITCHES.get(form)
+    act = _ACTIONS.get(form)
     try:
         if act is None:
             raise InvalidAnswerError("nothing was sent that this page knows; load it again")
-        act(sent["reader"], reader(request), sent["note"])
+        act(sent["reviewer"], signed_in_user(request), sent["note"])
     except ConflictError as error:
-        return failure(request, 409, str(error), sent["note"])
+        return error_page(request, 409, str(error), sent["note"])
     except ReviewError as error:
         return _progress(request, str(error))
     PROGRESS.forget()
-    READERS.forget()
+    REVIEWERS.forget()
     done = {
         "pause": "gets nothing new",
         "resume": "gets items again",
         "second-factor": "is asked for no code until they set one up again",
     }
-    messages.success(request, f"The reader {done[form]}.")
+    messages.success(request, f"The reviewer {done[form]}.")
     return redirect("dashboard")
 
 
@@ -147,63 +147,67 @@ def _progress(request: HttpRequest, error: str = "") -> HttpResponse:
     counted = PROGRESS.figures()
     figures = counted.figures
     voxels = figures.voxels
-    states = [state for state in State if any(voxel.states.get(state) for voxel in voxels)]
+    states = [state for state in ReviewState if any(voxel.states.get(state) for voxel in voxels)]
     totals = [sum(voxel.states.get(state, 0) for voxel in voxels) for state in states]
     everything = sum(totals)
     reasons = [(reason_words(code), code, count) for code, count in figures.reasons]
     context = {
         "counted": counted,
-        "states": [_plain(state) for state in states],
+        "states": [_state_words(state) for state in states],
         "voxels": [(voxel, [voxel.states.get(state, 0) for state in states]) for voxel in voxels],
         "totals": totals,
         "everything": everything,
         "in_review": sum(voxel.in_review for voxel in voxels),
-        "state_chart": bars(
+        "state_chart": bar_chart(
             "states",
             "Items by state",
             [
-                Bar(_plain(state).capitalize(), count, f"{count} ({_share(count, everything)})")
+                BarRow(
+                    _state_words(state).capitalize(),
+                    count,
+                    f"{count} ({_percentage(count, everything)})",
+                )
                 for state, count in zip(states, totals, strict=True)
             ],
         ),
-        "readers": figures.readers,
+        "reviewers": figures.reviewers,
         "rules": rules,
         "gold_pass": f"{rules.gold_pass:.0%}",
         "reasons": reasons,
-        "reason_chart": bars(
+        "reason_chart": bar_chart(
             "reasons",
             "Reviews by reason",
-            [Bar(words, count, str(count)) for words, _, count in reasons],
+            [BarRow(words, count, str(count)) for words, _, count in reasons],
         ),
         "times": figures.times,
-        "time_chart": bars(
+        "time_chart": bar_chart(
             "times",
             "Reviews by time",
-            [Bar(name, count, str(count)) for name, count in figures.times],
+            [BarRow(name, count, str(count)) for name, count in figures.times],
         ),
-        "waiting": outstanding.waiting(figures.queued),
-        "gaps": outstanding.gaps(figures.queued, rules),
+        "waiting": outstanding.specialist_backlog(figures.queued),
+        "gaps": outstanding.staffing_gaps(figures.queued, rules),
         "forecast": figures.forecast,
         "pace_days": progress.PACE_DAYS,
         "error": error,
-        "failed": SwitchForm.read(request.POST)["reader"],
+        "failed": SwitchForm.read(request.POST)["reviewer"],
         "note": request.POST.get("note", ""),
     }
     status = 422 if error else 200
     return render(request, "review/managing/dashboard.html", context, status=status)
 
 
-def _panel(found: Agreement) -> Panel:
+def _panel(found: StratumAgreement) -> Panel:
     lines = list(_lines(found))
     rows = [
-        Interval(line.name, estimate.value, estimate.low, estimate.high, line.value)
+        IntervalRow(line.name, estimate.value, estimate.low, estimate.high, line.value)
         for line, estimate in zip(lines, found.estimates.values(), strict=True)
     ]
     name = found.stratum or "all strata"
     return Panel(
         agreement=found,
         lines=lines,
-        chart=intervals("panel", f"Agreement in {name}, with 95 % intervals", rows),
+        chart=interval_chart("panel", f"Agreement in {name}, with 95 % intervals", rows),
         pairs=[
             (label, [int(count) for count in row])
             for label, row in zip(LABELS, found.pairs, strict=True)
@@ -212,26 +216,26 @@ def _panel(found: Agreement) -> Panel:
     )
 
 
-def _lines(found: Agreement) -> Iterator[Line]:
+def _lines(found: StratumAgreement) -> Iterator[CoefficientLine]:
     for name, estimate in found.estimates.items():
-        yield Line(
+        yield CoefficientLine(
             name=_NAMES[name],
             value="none" if estimate.value is None else f"{estimate.value:.3f}",
-            interval=_ends(estimate),
+            interval=_interval(estimate),
             items=estimate.items,
             why=REASONS.get(estimate.reason, ""),
         )
 
 
-def _ends(estimate: Estimate) -> str:
+def _interval(estimate: IntervalEstimate) -> str:
     if estimate.low is None or estimate.high is None:
         return "none"
     return f"{estimate.low:.3f} to {estimate.high:.3f}"
 
 
-def _plain(state: State) -> str:
+def _state_words(state: ReviewState) -> str:
     return state.value.replace("_", " ")
 
 
-def _share(count: int, total: int) -> str:
+def _percentage(count: int, total: int) -> str:
     return f"{count / total:.0%}" if total else "0%"

@@ -12,7 +12,7 @@ from django.http import Http404
 from medrcube.review.exchange.remarks import remarks_of
 from medrcube.review.models import Claim, Item, ItemVersion, Review, ReviewReason, Role, User
 from medrcube.review.reviewing.questionnaire import CHECKLIST, Decision, OptionVerdict
-from medrcube.review.views.managing.wording_diff import Proposed, letter, proposed
+from medrcube.review.views.managing.wording_diff import ProposalChanges, letter, proposal_changes
 from medrcube.review.views.reviewing import evidence_text
 from medrcube.review.views.reviewing.sheet_parts import OptionSheet, Pane
 from medrcube.review.visibility.privacy_incidents import is_closed
@@ -23,22 +23,22 @@ _TONES = {Decision.ACCEPT: "good", Decision.REVISE: "open", Decision.REJECT: "ba
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class ReviewRecord:
     """A review in words.
 
     Attributes:
         tone: class of the tag that shows the decision.
         claim: what the review ended.
         stands: whether it counts: it was not taken back.
-        blinded: whether nothing that the reader had been shown answers the item.
-        specialist: whether the reader was one for the item.
+        blinded: whether nothing that the reviewer had been shown answers the item.
+        specialist: whether the reviewer was one for the item.
         objections: lines of the checklist that were not answered with yes.
         verdicts: on the wrong options that are not plausible and wrong.
         proposed: another wording, if there is one.
     """
 
     claim: int
-    reader: str
+    reviewer: str
     version: int
     at: datetime
     decision: str
@@ -56,7 +56,7 @@ class Said:
     verdicts: Sequence[str]
     comment: str
     seconds: int
-    proposed: Proposed | None
+    proposed: ProposalChanges | None
 
 
 def visible_item(item_id: str, user: User) -> Item:
@@ -90,7 +90,7 @@ def took_part(item: Item, user: User) -> bool:
     )
 
 
-def shown(version: ItemVersion, user: User) -> dict[str, object]:
+def version_context(version: ItemVersion, user: User) -> dict[str, object]:
     """A version with its key, evidence and picture, as the templates of the review want it.
 
     A picture that was reported is for managers alone, who decide over the report.
@@ -105,19 +105,19 @@ def shown(version: ItemVersion, user: User) -> dict[str, object]:
                 text=str(option["text"]),
                 is_key=place == version.key,
                 is_mine=False,
-                facts=evidence_text.about(option),
-                conditions=evidence_text.conditions(option),
+                facts=evidence_text.option_lines(option),
+                conditions=evidence_text.passed_conditions(option),
                 verdicts=None,
             )
             for place, option in enumerate(version.options)
         ],
-        "provenance": evidence_text.provenance(version),
-        "warnings": evidence_text.warnings(version),
+        "provenance": evidence_text.provenance_lines(version),
+        "warnings": evidence_text.warning_lines(version),
         "remarks": remarks_of(version.item_id),
     }
 
 
-def reviews_of(item: Item, number: int | None = None) -> list[Said]:
+def reviews_of(item: Item, number: int | None = None) -> list[ReviewRecord]:
     """Reviews of an item, or of one of its versions; the oldest first."""
     claims = Claim.objects.filter(version__item=item, review__isnull=False)
     if number is not None:
@@ -126,7 +126,7 @@ def reviews_of(item: Item, number: int | None = None) -> list[Said]:
         "version__picture", "version__overlay", "blind", "review__proposal", "user"
     )
     ordered = rows.prefetch_related("review__reasons").order_by("review__submitted_at", "pk")
-    return [_said(claim) for claim in ordered]
+    return [_review_record(claim) for claim in ordered]
 
 
 def reason_words(code: str) -> str:
@@ -135,12 +135,12 @@ def reason_words(code: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _said(claim: Claim) -> Said:
+def _review_record(claim: Claim) -> ReviewRecord:
     review, blind, version = claim.review, claim.blind, claim.version
     option = blind.option
-    return Said(
+    return ReviewRecord(
         claim=claim.pk,
-        reader=claim.user.pseudonym,
+        reviewer=claim.user.pseudonym,
         version=version.number,
         at=review.submitted_at,
         decision=review.decision,
@@ -158,7 +158,7 @@ def _said(claim: Claim) -> Said:
         verdicts=list(_verdicts(review)),
         comment=review.comment,
         seconds=review.seconds,
-        proposed=proposed(review, version),
+        proposed=proposal_changes(review, version),
     )
 
 

@@ -11,22 +11,27 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from medrcube.review.accounts.permissions import allow, reader
-from medrcube.review.assigning.outstanding import rule_of
-from medrcube.review.errors import ConflictError, IllegalStepError, InvalidAnswerError, ReviewError
+from medrcube.review.accounts.permissions import allow, signed_in_user
+from medrcube.review.assigning.outstanding import specialist_rule_status
+from medrcube.review.errors import (
+    ConflictError,
+    IllegalTransitionError,
+    InvalidAnswerError,
+    ReviewError,
+)
 from medrcube.review.models import Adjudication, Comment, Event, Item, Proposal, Role, User
 from medrcube.review.quality import gold_items
 from medrcube.review.reviewing import decisions, voiding
 from medrcube.review.reviewing.decisions import Edit
 from medrcube.review.reviewing.policy import current_policy
 from medrcube.review.reviewing.questionnaire import Reason
-from medrcube.review.reviewing.sql.cursor import rows
-from medrcube.review.reviewing.state_machine import TABLE, State, Step
-from medrcube.review.views.error_pages import failure
-from medrcube.review.views.forms import ItemForm, Values, WordingForm
-from medrcube.review.views.keyset_paging import page_of, text_of
+from medrcube.review.reviewing.sql.cursor import fetch_all
+from medrcube.review.reviewing.state_machine import TRANSITIONS, ReviewState, Transition
+from medrcube.review.views.error_pages import error_page
+from medrcube.review.views.forms import FormValues, ItemForm, WordingForm
+from medrcube.review.views.keyset_paging import page_of, query_text
 from medrcube.review.views.managing import item_record
-from medrcube.review.views.managing.wording_diff import changes, letter
+from medrcube.review.views.managing.wording_diff import letter, text_changes
 from medrcube.review.visibility.privacy_incidents import UNSEEN
 from medrcube.review.wording import comments
 from medrcube.review.wording.proposals import Wording, wording_of
@@ -47,32 +52,36 @@ _COLUMNS = (
 _MOST_NAMES = 500
 _MOST_EVENTS = 200
 _EDITABLE = frozenset(
-    {state for state, step in TABLE if step in (Step.EDIT_WANTED, Step.NEW_VERSION)}
+    {
+        state
+        for state, step in TRANSITIONS
+        if step in (Transition.EDIT_WANTED, Transition.NEW_VERSION)
+    }
 )
-_FINAL = frozenset({State.RELEASED, State.WITHDRAWN})
+_FINAL = frozenset({ReviewState.RELEASED, ReviewState.WITHDRAWN})
 """Where nothing rests on a review any more."""
 
 
 @allow(Role.ADJUDICATOR, Role.MANAGER)
 @require_safe
-def items(request: HttpRequest) -> HttpResponse:
+def items_page(request: HttpRequest) -> HttpResponse:
     """Items by id, narrowed by state, source, task, stratum and the beginning of their id."""
-    user = reader(request)
+    user = signed_in_user(request)
     chosen = {
-        name: text_of(request, name)
+        name: query_text(request, name)
         for name in ("state", "source", "task", "stratum", "id", "gold")
     }
-    page = page_of(filtered(chosen, user).values(*_COLUMNS), request, "id")
+    page = page_of(filter_items(chosen, user).values(*_COLUMNS), request, "id")
     context = {
         "page": page,
         "chosen": chosen,
         "filters": [
             (name, name.capitalize(), chosen[name], values)
             for name, values in (
-                ("state", [state.value for state in State]),
+                ("state", [state.value for state in ReviewState]),
                 ("task", [task.value for task in Task]),
-                ("source", _names("source")),
-                ("stratum", _names("stratum")),
+                ("source", _distinct_values("source")),
+                ("stratum", _distinct_values("stratum")),
             )
         ],
         "narrowed": any(chosen.values()),
@@ -84,18 +93,18 @@ def items(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def item_page(request: HttpRequest, item: str) -> HttpResponse:
     """All that is known of an item; ``form`` says which of the page's forms was sent."""
-    user = reader(request)
+    user = signed_in_user(request)
     found = item_record.visible_item(item, user)
     if request.method != "POST":
-        return _item(request, found)
+        return _item_page(request, found)
     try:
         sent = ItemForm.read(request.POST)
-        done = _FORMS.get(sent["form"], _no_form)(sent, found, user)
+        done = _FORMS.get(sent["form"], _unknown_form)(sent, found, user)
     except InvalidAnswerError as error:
-        return _item(request, found, str(error), 422)
-    except (ConflictError, IllegalStepError) as error:
+        return _item_page(request, found, str(error), 422)
+    except (ConflictError, IllegalTransitionError) as error:
         found.refresh_from_db()
-        return _item(request, found, str(error), 409)
+        return _item_page(request, found, str(error), 409)
     messages.success(request, done)
     return redirect("item", item=item)
 
@@ -104,19 +113,23 @@ def item_page(request: HttpRequest, item: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_page(request: HttpRequest, item: str) -> HttpResponse:
     """A new wording; what was typed stays in the form whatever comes of it."""
-    user = reader(request)
+    user = signed_in_user(request)
     found = item_record.visible_item(item, user)
     if found.gold_defect:
         raise Http404  # its defect is what it is for
     if request.method != "POST":
         if found.state not in _EDITABLE:
-            return failure(request, 409, f"An item that is {_plain(found.state)} is not edited.")
-        return _wording(request, found, "review/managing/edit.html", _proposed(request, found))
+            return error_page(
+                request, 409, f"An item that is {_state_words(found.state)} is not edited."
+            )
+        return _wording_page(
+            request, found, "review/managing/edit.html", _proposed_edit(request, found)
+        )
     sent = WordingForm.read(request.POST)
-    change, proposal = _change(sent), sent["proposal"]
+    change, proposal = _edit_of(sent), sent["proposal"]
     try:
         if not change.note.strip():
-            raise InvalidAnswerError("say why you change it: the next readers want to know")
+            raise InvalidAnswerError("say why you change it: the next reviewers want to know")
         decisions.edit(
             item,
             sent["version"],
@@ -125,7 +138,7 @@ def edit_page(request: HttpRequest, item: str) -> HttpResponse:
             proposal=proposal if proposal >= 0 else None,
         )
     except ReviewError as error:
-        return _wording(request, found, "review/managing/edit.html", change, error)
+        return _wording_page(request, found, "review/managing/edit.html", change, error)
     messages.success(request, "The new version is in the queue; earlier reviews count no more.")
     return redirect("item", item=item)
 
@@ -133,26 +146,26 @@ def edit_page(request: HttpRequest, item: str) -> HttpResponse:
 @allow(Role.MANAGER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def gold_page(request: HttpRequest, item: str) -> HttpResponse:
-    """Copy an accepted item with a defect, to measure readers."""
-    user = reader(request)
+    """Copy an accepted item with a defect, to measure reviewers."""
+    user = signed_in_user(request)
     found = item_record.visible_item(item, user)
-    if found.gold_defect or found.state != State.ACCEPTED:
+    if found.gold_defect or found.state != ReviewState.ACCEPTED:
         raise Http404
     if request.method != "POST":
-        return _wording(request, found, "review/managing/gold.html")
+        return _wording_page(request, found, "review/managing/gold.html")
     sent = WordingForm.read(request.POST)
-    change = _change(sent)
+    change = _edit_of(sent)
     try:
         made = gold_items.make_gold(
             item, sent["version"], user, defect=sent["defect"], change=change
         )
     except ReviewError as error:
-        return _wording(request, found, "review/managing/gold.html", change, error)
-    messages.success(request, "The gold item is in the queue. Nothing shows readers what it is.")
+        return _wording_page(request, found, "review/managing/gold.html", change, error)
+    messages.success(request, "The gold item is in the queue. Nothing shows reviewers what it is.")
     return redirect("item", item=made.pk)
 
 
-def filtered(chosen: dict[str, str], user: User) -> QuerySet[Item]:
+def filter_items(chosen: dict[str, str], user: User) -> QuerySet[Item]:
     """Items that match every chosen filter; gold items are for managers."""
     found = Item.objects.all()
     for name in ("state", "source", "task", "stratum"):
@@ -166,7 +179,7 @@ def filtered(chosen: dict[str, str], user: User) -> QuerySet[Item]:
     return found.exclude(gold_defect="") if chosen["gold"] else found
 
 
-def _names(column: str) -> list[str]:
+def _distinct_values(column: str) -> list[str]:
     """Distinct values of an indexed column, one step of the index each instead of every row."""
     sql = f"""
         WITH RECURSIVE names (name) AS (
@@ -177,20 +190,24 @@ def _names(column: str) -> list[str]:
         )
         SELECT name FROM names WHERE name IS NOT NULL LIMIT {_MOST_NAMES}
     """  # noqa: S608
-    return [name for (name,) in rows(sql)]
+    return [name for (name,) in fetch_all(sql)]
 
 
-def _item(request: HttpRequest, found: Item, error: str = "", status: int = 200) -> HttpResponse:
-    user = reader(request)
+def _item_page(
+    request: HttpRequest, found: Item, error: str = "", status: int = 200
+) -> HttpResponse:
+    user = signed_in_user(request)
     versions = list(
         found.versions.select_related("picture", "overlay", "author").order_by("number")
     )
-    steps = [(new, changes(wording_of(old), wording_of(new))) for old, new in pairwise(versions)]
+    steps = [
+        (new, text_changes(wording_of(old), wording_of(new))) for old, new in pairwise(versions)
+    ]
     now = next(version for version in versions if version.number == found.version)
     context = {
-        **item_record.shown(now, user),
+        **item_record.version_context(now, user),
         "item": found,
-        "rule": rule_of(found, now.pk, current_policy()),
+        "rule": specialist_rule_status(found, now.pk, current_policy()),
         "steps": steps[::-1],
         "reviews": item_record.reviews_of(found),
         "adjudications": Adjudication.objects.filter(version__item=found)
@@ -202,16 +219,16 @@ def _item(request: HttpRequest, found: Item, error: str = "", status: int = 200)
         "events": Event.objects.filter(object=f"item:{found.pk}").order_by("-number")[
             :_MOST_EVENTS
         ],
-        "decidable": found.state == State.ADJUDICATION
+        "decidable": found.state == ReviewState.ADJUDICATION
         and user.role == Role.ADJUDICATOR
         and not item_record.took_part(found, user),
         "editable": found.state in _EDITABLE and not found.gold_defect,
-        "goldable": found.state == State.ACCEPTED and not found.gold_defect,
+        "goldable": found.state == ReviewState.ACCEPTED and not found.gold_defect,
         "reportable": found.state not in UNSEEN,
         "voidable": user.role == Role.MANAGER and found.state not in _FINAL,
         "reopenable": user.role == Role.MANAGER
         and not found.gold_defect
-        and (State(found.state), Step.REOPENED) in TABLE,
+        and (ReviewState(found.state), Transition.REOPENED) in TRANSITIONS,
         "error": error,
         "form": request.POST.get("form", ""),
         "typed": request.POST.get("text", ""),
@@ -219,7 +236,7 @@ def _item(request: HttpRequest, found: Item, error: str = "", status: int = 200)
     return render(request, "review/managing/item.html", context, status=status)
 
 
-def _wording(
+def _wording_page(
     request: HttpRequest,
     found: Item,
     template: str,
@@ -232,14 +249,14 @@ def _wording(
     texts = typed.options if typed else [str(option["text"]) for option in version.options]
     key = typed.key if typed else version.key
     context = {
-        **item_record.shown(version, reader(request)),
+        **item_record.version_context(version, signed_in_user(request)),
         "item": found,
         "question": typed.question if typed else version.question,
         "fields": [(place, letter(place), text, place == key) for place, text in enumerate(texts)],
         "note": typed.note if typed else "",
-        "changes": changes(wording_of(version), _as_wording(typed)) if typed else [],
+        "changes": text_changes(wording_of(version), _as_wording(typed)) if typed else [],
         "proposal": request.POST.get("proposal", "")
-        or (typed and text_of(request, "proposal"))
+        or (typed and query_text(request, "proposal"))
         or "",
         "defects": [(reason.value, item_record.reason_words(reason)) for reason in Reason],
         "defect": request.POST.get("defect", ""),
@@ -250,9 +267,9 @@ def _wording(
     return render(request, template, context, status=status)
 
 
-def _proposed(request: HttpRequest, found: Item) -> Edit | None:
+def _proposed_edit(request: HttpRequest, found: Item) -> Edit | None:
     """The proposal that the address names, if it is about the version that stands."""
-    number = text_of(request, "proposal")
+    number = query_text(request, "proposal")
     if not (number.isascii() and number.isdigit() and len(number) <= 9):
         return None
     row = Proposal.objects.filter(
@@ -268,7 +285,7 @@ def _proposed(request: HttpRequest, found: Item) -> Edit | None:
     return None
 
 
-def _change(sent: Values) -> Edit:
+def _edit_of(sent: FormValues) -> Edit:
     return Edit(**{name: sent[name] for name in ("question", "options", "key", "note")})
 
 
@@ -276,47 +293,47 @@ def _as_wording(typed: Edit) -> Wording:
     return Wording(question=typed.question, options=typed.options, key=typed.key)
 
 
-def _comment(sent: Values, found: Item, user: User) -> str:
-    comments.add(found.pk, sent["version"], user, sent["text"])
+def _comment(sent: FormValues, found: Item, user: User) -> str:
+    comments.add_comment(found.pk, sent["version"], user, sent["text"])
     return "The comment is stored."
 
 
-def _resolve(sent: Values, found: Item, user: User) -> str:
-    comments.resolve(found.pk, sent["comment"], user)
+def _resolve(sent: FormValues, found: Item, user: User) -> str:
+    comments.resolve_comment(found.pk, sent["comment"], user)
     return "The comment is resolved."
 
 
-def _report(sent: Values, found: Item, user: User) -> str:
-    decisions.report(found.pk, sent["version"], user, reason=sent["reason"], note=sent["text"])
+def _report(sent: FormValues, found: Item, user: User) -> str:
+    decisions.report_harm(found.pk, sent["version"], user, reason=sent["reason"], note=sent["text"])
     return "The item is in quarantine; nobody is handed it."
 
 
-def _withdraw(sent: Values, found: Item, user: User) -> str:
+def _withdraw(sent: FormValues, found: Item, user: User) -> str:
     if user.role != Role.MANAGER:
         raise Http404
     decisions.withdraw(found.pk, sent["version"], user, sent["text"])
     return "The item is withdrawn."
 
 
-def _void(sent: Values, _found: Item, user: User) -> str:
+def _void(sent: FormValues, _found: Item, user: User) -> str:
     if user.role != Role.MANAGER:
         raise Http404
     voiding.void_review(sent["claim"], user, sent["text"])
     return "The review counts no more."
 
 
-def _reopen(sent: Values, found: Item, user: User) -> str:
+def _reopen(sent: FormValues, found: Item, user: User) -> str:
     if user.role != Role.MANAGER:
         raise Http404
     voiding.reopen(found.pk, sent["version"], user, sent["text"])
     return "The item is back in the queue; others will review it."
 
 
-def _no_form(_sent: Values, _found: Item, _user: User) -> str:
+def _unknown_form(_sent: FormValues, _found: Item, _user: User) -> str:
     raise InvalidAnswerError("nothing was sent that this page knows; load it again")
 
 
-_FORMS: dict[str, Callable[[Values, Item, User], str]] = {
+_FORMS: dict[str, Callable[[FormValues, Item, User], str]] = {
     "comment": _comment,
     "resolve": _resolve,
     "report": _report,
@@ -326,5 +343,5 @@ _FORMS: dict[str, Callable[[Values, Item, User], str]] = {
 }
 
 
-def _plain(state: str) -> str:
+def _state_words(state: str) -> str:
     return state.replace("_", " ")

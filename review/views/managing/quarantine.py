@@ -11,33 +11,33 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from medrcube.review.accounts.permissions import allow, reader
-from medrcube.review.errors import ConflictError, IllegalStepError, InvalidAnswerError
+from medrcube.review.accounts.permissions import allow, signed_in_user
+from medrcube.review.errors import ConflictError, IllegalTransitionError, InvalidAnswerError
 from medrcube.review.models import Event, Item, Role
 from medrcube.review.reviewing import decisions
-from medrcube.review.reviewing.state_machine import State, Step
-from medrcube.review.views.error_pages import failure
+from medrcube.review.reviewing.state_machine import ReviewState, Transition
+from medrcube.review.views.error_pages import error_page
 from medrcube.review.views.forms import QuarantineForm
 from medrcube.review.views.keyset_paging import page_of
 from medrcube.review.views.managing import item_record
 from medrcube.review.visibility import privacy_incidents
 
-_HELD = Q(items__state=State.QUARANTINED)
+_HELD = Q(items__state=ReviewState.QUARANTINED)
 _COLUMNS = ("id", "task", "anatomy", "modality", "version", "gold_defect")
 
 
 @allow(Role.MANAGER)
 @require_safe
-def quarantine(request: HttpRequest) -> HttpResponse:
+def quarantine_page(request: HttpRequest) -> HttpResponse:
     """The list, each with the form to decide over it."""
     return _list(request)
 
 
 @allow(Role.MANAGER)
 @require_POST
-def decide(request: HttpRequest, item: str) -> HttpResponse:
+def post_decision(request: HttpRequest, item: str) -> HttpResponse:
     """Put an item back into the queue, or end it."""
-    user = reader(request)
+    user = signed_in_user(request)
     found = item_record.visible_item(item, user)
     sent = QuarantineForm.read(request.POST)
     decision = sent["decision"]
@@ -48,11 +48,11 @@ def decide(request: HttpRequest, item: str) -> HttpResponse:
             item, sent["version"], user, clear=decision == "clear", note=sent["note"]
         )
     except InvalidAnswerError as error:
-        if found.state != State.QUARANTINED:
-            return failure(request, 409, "This item is not in quarantine.", sent["note"])
+        if found.state != ReviewState.QUARANTINED:
+            return error_page(request, 409, "This item is not in quarantine.", sent["note"])
         return _list(request, found, str(error))
-    except (ConflictError, IllegalStepError) as error:
-        return failure(request, 409, str(error), sent["note"])
+    except (ConflictError, IllegalTransitionError) as error:
+        return error_page(request, 409, str(error), sent["note"])
     done = "is back in the queue" if decision == "clear" else "is rejected"
     messages.success(request, f"Item {item} {done}.")
     return redirect("quarantine")
@@ -60,7 +60,7 @@ def decide(request: HttpRequest, item: str) -> HttpResponse:
 
 @allow(Role.MANAGER)
 @require_POST
-def incident(request: HttpRequest, incident: int) -> HttpResponse:
+def post_incident_decision(request: HttpRequest, incident: int) -> HttpResponse:
     """Put back, or end, all items that went out with one report of personal data."""
     sent = QuarantineForm.read(request.POST)
     decision = sent["decision"]
@@ -68,11 +68,13 @@ def incident(request: HttpRequest, incident: int) -> HttpResponse:
         return _list(request, error="decide: put them back, or reject them", report=incident)
     clear, note = decision == "clear", sent["note"]
     try:
-        count = privacy_incidents.decide(incident, reader(request), clear=clear, note=note)
+        count = privacy_incidents.decide_incident(
+            incident, signed_in_user(request), clear=clear, note=note
+        )
     except InvalidAnswerError as error:
         return _list(request, error=str(error), report=incident)
-    except (ConflictError, IllegalStepError) as error:
-        return failure(request, 409, str(error), note)
+    except (ConflictError, IllegalTransitionError) as error:
+        return error_page(request, 409, str(error), note)
     done = "back in the queue" if clear else "rejected"
     messages.success(request, f"{count} items are {done}.")
     return redirect("quarantine")
@@ -81,11 +83,11 @@ def incident(request: HttpRequest, incident: int) -> HttpResponse:
 def _list(
     request: HttpRequest, failed: Item | None = None, error: str = "", report: int = 0
 ) -> HttpResponse:
-    held = Item.objects.filter(state=State.QUARANTINED)
+    held = Item.objects.filter(state=ReviewState.QUARANTINED)
     if failed is not None:
         held = held.filter(pk__gte=failed.pk)  # what was typed stands on the page that is shown
     page = page_of(held.values(*_COLUMNS), request, "id")
-    why = _why(row["id"] for row in page.rows)
+    why = _last_dangers(row["id"] for row in page.rows)
     context = {
         "page": page,
         "rows": [(row, why.get(row["id"])) for row in page.rows],
@@ -99,10 +101,10 @@ def _list(
     return render(request, "review/managing/quarantine.html", context, status=status)
 
 
-def _why(ids: Iterable[str]) -> dict[str, dict[str, object]]:
+def _last_dangers(ids: Iterable[str]) -> dict[str, dict[str, object]]:
     """What took each item out last: who, when, the reasons, and a note where there is one."""
     objects = {f"item:{item}": item for item in ids}
-    kind = f"item.{Step.DANGER_SEEN.value}"
+    kind = f"item.{Transition.DANGER_SEEN.value}"
     found: dict[str, dict[str, object]] = {}
     for event in Event.objects.filter(object__in=objects, kind=kind).order_by("number"):
         body = json.loads(event.body)

@@ -1,4 +1,4 @@
-"""How carefully each reader works, for the manager."""
+"""How carefully each reviewer works, for the manager."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from django.views.decorators.http import require_safe
 
 from medrcube.review.accounts.permissions import allow
 from medrcube.review.models import Role
-from medrcube.review.quality.agreement import Estimate
-from medrcube.review.quality.cached_figures import Keeper
-from medrcube.review.quality.reviewer_figures import FEW, ReaderFigures, figures
+from medrcube.review.quality.agreement import IntervalEstimate
+from medrcube.review.quality.cached_figures import FigureCache
+from medrcube.review.quality.reviewer_figures import FEW, ReviewerFigures, count_figures
 
 _NAMES = {
     "wrong-key": "wrong key",
@@ -20,11 +20,11 @@ _NAMES = {
     "wrong-box": "wrong box",
     "other": "other",
 }
-READERS = Keeper("readers", figures)
+REVIEWERS = FigureCache("readers", count_figures)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class FigureCell:
     """A share as the table shows it; ``few`` where it rests on little."""
 
     name: str
@@ -36,39 +36,39 @@ class Cell:
 
 @allow(Role.MANAGER)
 @require_safe
-def readers_page(request: HttpRequest) -> HttpResponse:
-    """Time, known defects, agreement and blind answers of every reader side by side."""
-    counted = READERS.figures()
+def reviewers_page(request: HttpRequest) -> HttpResponse:
+    """Time, known defects, agreement and blind answers of every reviewer side by side."""
+    counted = REVIEWERS.figures()
     found = counted.figures
     context = {
         "counted": counted,
         "fast_seconds": found.fast_seconds,
-        "rows": [(reader, _cells(reader), _kinds(reader)) for reader in found.readers],
-        "any_gold": any(reader.all_caught.items for reader in found.readers),
+        "rows": [(reviewer, _cells(reviewer), _kinds(reviewer)) for reviewer in found.reviewers],
+        "any_gold": any(reviewer.all_caught.items for reviewer in found.reviewers),
         "few": FEW,
     }
-    return render(request, "review/managing/readers.html", context)
+    return render(request, "review/managing/reviewers.html", context)
 
 
-def _cells(reader: ReaderFigures) -> list[Cell]:
+def _cells(reviewer: ReviewerFigures) -> list[FigureCell]:
     return [
-        _cell("Known defects caught", reader.all_caught, percent=True),
-        _cell("False alarms", reader.false_alarms, percent=True),
-        _cell("Agrees with others", reader.agreement, percent=True),
-        _cell("AC1", reader.ac1),
-        _cell("Blind answers right", reader.blind, percent=True),
+        _cell("Known defects caught", reviewer.all_caught, percent=True),
+        _cell("False alarms", reviewer.false_alarms, percent=True),
+        _cell("Agrees with others", reviewer.agreement, percent=True),
+        _cell("AC1", reviewer.ac1),
+        _cell("Blind answers right", reviewer.blind, percent=True),
     ]
 
 
-def _kinds(reader: ReaderFigures) -> list[Cell]:
+def _kinds(reviewer: ReviewerFigures) -> list[FigureCell]:
     return [
         _cell(_NAMES[kind], estimate, percent=True)
-        for kind, estimate in reader.caught.items()
+        for kind, estimate in reviewer.caught.items()
         if estimate.items
     ]
 
 
-def _cell(name: str, estimate: Estimate, *, percent: bool = False) -> Cell:
+def _cell(name: str, estimate: IntervalEstimate, *, percent: bool = False) -> FigureCell:
     def shown(value: float) -> str:
         return f"{100 * value:.0f}" if percent else f"{value:.2f}"
 
@@ -78,7 +78,7 @@ def _cell(name: str, estimate: Estimate, *, percent: bool = False) -> Cell:
     value = "none"
     if estimate.value is not None:
         value = f"{shown(estimate.value)} %" if percent else shown(estimate.value)
-    return Cell(
+    return FigureCell(
         name=name,
         value=value,
         interval=interval,

@@ -11,13 +11,22 @@ from medrcube.ontologies.item_rules import ERROR
 from medrcube.review.models import ItemVersion, Proposal, Review
 from medrcube.review.wording.proposals import Wording, wording_of
 
-__all__ = ["Change", "Piece", "Proposed", "Rewording", "changes", "letter", "proposed", "reworded"]
+__all__ = [
+    "DiffPiece",
+    "ProposalChanges",
+    "Rewording",
+    "TextChange",
+    "letter",
+    "proposal_changes",
+    "rewording_of",
+    "text_changes",
+]
 
 _WORDS = re.compile(r"\S+\s*|\s+")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class DiffPiece:
     """Words of a text: ``same``, ``new`` or ``gone``."""
 
     kind: str
@@ -25,15 +34,15 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class TextChange:
     """One text of a wording beside what it was."""
 
     name: str
-    pieces: Sequence[Piece]
+    pieces: Sequence[DiffPiece]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposed:
+class ProposalChanges:
     """A proposal of a reviewer.
 
     Attributes:
@@ -41,7 +50,7 @@ class Proposed:
     """
 
     key: int
-    changes: Sequence[Change]
+    changes: Sequence[TextChange]
     flaws: Sequence[Mapping[str, str]]
 
     @property
@@ -55,36 +64,38 @@ class Rewording:
     """What a version says otherwise than the one before, and why."""
 
     note: str
-    changes: Sequence[Change]
+    changes: Sequence[TextChange]
 
 
-def changes(old: Wording, new: Wording) -> list[Change]:
+def text_changes(old: Wording, new: Wording) -> list[TextChange]:
     """Texts that two wordings of an item have differently."""
     pairs = [("Question", old.question, new.question)]
     for place, (before, after) in enumerate(zip(old.options, new.options, strict=False)):
         pairs.append((f"Option {letter(place)}", before, after))
     pairs.append(("Key", letter(old.key), letter(new.key)))
     return [
-        Change(name, list(_pieces(before, after)))
+        TextChange(name, list(_pieces(before, after)))
         for name, before, after in pairs
         if before != after
     ]
 
 
-def proposed(review: Review, version: ItemVersion) -> Proposed | None:
+def proposal_changes(review: Review, version: ItemVersion) -> ProposalChanges | None:
     """The proposal of a review of that version, if it has one."""
     found: Proposal | None = getattr(review, "proposal", None)
     if found is None:
         return None
     new = Wording(question=found.question, options=tuple(found.options), key=found.key)
-    return Proposed(key=found.pk, changes=changes(wording_of(version), new), flaws=found.flaws)
+    return ProposalChanges(
+        key=found.pk, changes=text_changes(wording_of(version), new), flaws=found.flaws
+    )
 
 
-def reworded(version: ItemVersion) -> Rewording | None:
+def rewording_of(version: ItemVersion) -> Rewording | None:
     """What somebody has changed in the version before; ``None`` in a first one."""
     if version.parent is None:
         return None
-    found = changes(wording_of(version.parent), wording_of(version))
+    found = text_changes(wording_of(version.parent), wording_of(version))
     return Rewording(note=version.note, changes=found) if found else None
 
 
@@ -93,16 +104,16 @@ def letter(place: int) -> str:
     return chr(ord("A") + place)
 
 
-def _pieces(before: str, after: str) -> Iterator[Piece]:
+def _pieces(before: str, after: str) -> Iterator[DiffPiece]:
     """By words; the blanks stay with the word before them."""
     old, new = _WORDS.findall(before), _WORDS.findall(after)
     for kind, start, end, first, last in SequenceMatcher(
         None, old, new, autojunk=False
     ).get_opcodes():
         if kind == "equal":
-            yield Piece("same", "".join(old[start:end]))
+            yield DiffPiece("same", "".join(old[start:end]))
             continue
         if end > start:
-            yield Piece("gone", "".join(old[start:end]))
+            yield DiffPiece("gone", "".join(old[start:end]))
         if last > first:
-            yield Piece("new", "".join(new[first:last]))
+            yield DiffPiece("new", "".join(new[first:last]))

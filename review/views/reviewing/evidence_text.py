@@ -1,4 +1,4 @@
-"""Why an option is there and what is known of the picture, in words for a reader."""
+"""Why an option is there and what is known of the picture, in words for a reviewer."""
 
 from __future__ import annotations
 
@@ -47,53 +47,53 @@ _NAMES = {
     "licence": "Licence",
 }
 _FOR_PROGRAMS = frozenset({"fingerprint"})
-"""What tells a later import whether the item has changed, and a reader nothing."""
+"""What tells a later import whether the item has changed, and a reviewer nothing."""
 _RULES = {rule.id: rule.asks for rule in RULES}
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class EvidenceLine:
     """A line of what is known."""
 
     name: str
     value: str
 
 
-def provenance(version: ItemVersion) -> list[Fact]:
+def provenance_lines(version: ItemVersion) -> list[EvidenceLine]:
     """Where the picture and its label come from, as the build recorded it."""
     known = version.provenance if isinstance(version.provenance, Mapping) else {}
     return [
-        Fact(_NAMES.get(name) or name.replace("_", " ").capitalize(), text)
+        EvidenceLine(_NAMES.get(name) or name.replace("_", " ").capitalize(), text)
         for name, value in known.items()
-        if name not in _FOR_PROGRAMS and (text := _plain(value))
+        if name not in _FOR_PROGRAMS and (text := _as_text(value))
     ]
 
 
-def about(option: Mapping[str, Any]) -> list[Fact]:
+def option_lines(option: Mapping[str, Any]) -> list[EvidenceLine]:
     """Where an option comes from and how safe it is."""
-    return list(_about(option))
+    return list(_iter_option_lines(option))
 
 
-def conditions(option: Mapping[str, Any]) -> list[str]:
+def passed_conditions(option: Mapping[str, Any]) -> list[str]:
     """The safety conditions that an option passed, in words."""
     passed = option.get("passed") or ()
     return [CONDITIONS.get(number, f"condition {number}") for number in passed]
 
 
-def warnings(version: ItemVersion) -> list[Fact]:
+def warning_lines(version: ItemVersion) -> list[EvidenceLine]:
     """Rules of item writing that a version bends: the rule's name, and what it asks."""
-    return [Fact(str(name), _RULES.get(str(name), "")) for name in version.warnings]
+    return [EvidenceLine(str(name), _RULES.get(str(name), "")) for name in version.warnings]
 
 
-def _about(option: Mapping[str, Any]) -> Iterator[Fact]:
+def _iter_option_lines(option: Mapping[str, Any]) -> Iterator[EvidenceLine]:
     strategy = str(option.get("strategy") or "")
     if strategy:
-        yield Fact("Chosen as", _STRATEGIES.get(strategy, strategy))
+        yield EvidenceLine("Chosen as", _STRATEGIES.get(strategy, strategy))
     grade = str(option.get("grade") or "")
     if grade:
-        yield Fact("Evidence that it is wrong", _GRADES.get(grade, grade))
+        yield EvidenceLine("Evidence that it is wrong", _GRADES.get(grade, grade))
     if isinstance(option.get("similarity"), int | float):
-        yield Fact("Similarity to the key", f"{option['similarity']:.2f} of 1")
+        yield EvidenceLine("Similarity to the key", f"{option['similarity']:.2f} of 1")
     for name, text in (
         ("difficulty", "Difficulty"),
         ("concept", "Concept"),
@@ -101,19 +101,19 @@ def _about(option: Mapping[str, Any]) -> Iterator[Fact]:
         ("named_by", "Wording from"),
         ("word", "Word of the source"),
     ):
-        value = _plain(option.get(name))
+        value = _as_text(option.get(name))
         if value:
-            yield Fact(text, value)
+            yield EvidenceLine(text, value)
 
 
-def _plain(value: Any) -> str:
+def _as_text(value: Any) -> str:
     """Any JSON value as one line of text."""
     if value is None or value == "":
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Mapping):
-        return "; ".join(f"{name}: {_plain(part)}" for name, part in value.items())
+        return "; ".join(f"{name}: {_as_text(part)}" for name, part in value.items())
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(_plain(part) for part in value)
+        return ", ".join(_as_text(part) for part in value)
     return str(value)

@@ -10,11 +10,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.timezone import now
 from django.views.decorators.http import require_safe
 
-from medrcube.review.accounts.permissions import allow, reader
+from medrcube.review.accounts.permissions import allow, signed_in_user
 from medrcube.review.errors import ReviewError
 from medrcube.review.exchange import image_store
 from medrcube.review.models import Asset, Claim, Role, User
-from medrcube.review.reviewing.sql.cursor import at, one, uuid_value
+from medrcube.review.reviewing.sql.cursor import fetch_one, to_db_time, to_db_uuid
 from medrcube.review.visibility import originals
 from medrcube.review.visibility.privacy_incidents import is_closed
 
@@ -23,40 +23,40 @@ _log = logging.getLogger(__name__)
 
 @allow(Role.REVIEWER, Role.ADJUDICATOR, Role.MANAGER)
 @require_safe
-def picture(request: HttpRequest, asset: uuid.UUID) -> HttpResponse:
+def stored_image(request: HttpRequest, asset: uuid.UUID) -> HttpResponse:
     """A stored picture."""
-    return _sent(image_store.load, _visible(request, asset))
+    return _png_response(image_store.load_image, _visible_asset(request, asset))
 
 
 @allow(Role.REVIEWER, Role.ADJUDICATOR, Role.MANAGER)
 @require_safe
-def drawn(request: HttpRequest, asset: uuid.UUID) -> HttpResponse:
+def mark_layer(request: HttpRequest, asset: uuid.UUID) -> HttpResponse:
     """What is drawn on a stored picture, for a viewer to lay over its original pixels."""
-    return _sent(originals.drawn_layer, _visible(request, asset))
+    return _png_response(originals.mark_layer, _visible_asset(request, asset))
 
 
 @allow(Role.REVIEWER, Role.ADJUDICATOR, Role.MANAGER)
 @require_safe
-def plane(request: HttpRequest, asset: uuid.UUID, number: int) -> HttpResponse:
+def slice_image(request: HttpRequest, asset: uuid.UUID, number: int) -> HttpResponse:
     """The original pixels of a slice that a build kept with a picture, as a 16-bit PNG."""
-    shown = _visible(request, asset)
-    user = reader(request)
-    if user.role == Role.REVIEWER and not _may_look_deeper(user, shown):
+    shown = _visible_asset(request, asset)
+    user = signed_in_user(request)
+    if user.role == Role.REVIEWER and not _may_see_original(user, shown):
         raise Http404
     if number >= len(shown.original.get("slices", [])):
         raise Http404
-    return _sent(lambda it: originals.read_plane(it, number), shown)
+    return _png_response(lambda it: originals.read_slice(it, number), shown)
 
 
-def _visible(request: HttpRequest, asset: uuid.UUID) -> Asset:
+def _visible_asset(request: HttpRequest, asset: uuid.UUID) -> Asset:
     """The picture, for somebody who may see it.
 
     Raises:
         Http404: there is none, or not for them.
     """
-    user = reader(request)
+    user = signed_in_user(request)
     found = Asset.objects.filter(pk=asset).first()
-    if found is None or (user.role == Role.REVIEWER and not _before(user, found)):
+    if found is None or (user.role == Role.REVIEWER and not _has_claim_on(user, found)):
         raise Http404
     # The manager decides over the report and has to see what it is about.
     if user.role != Role.MANAGER and is_closed(found):
@@ -64,7 +64,7 @@ def _visible(request: HttpRequest, asset: uuid.UUID) -> Asset:
     return found
 
 
-def _sent(load: Callable[[Asset], bytes], asset: Asset) -> HttpResponse:
+def _png_response(load: Callable[[Asset], bytes], asset: Asset) -> HttpResponse:
     try:
         data = load(asset)
     except ReviewError as error:
@@ -79,15 +79,17 @@ def _sent(load: Callable[[Asset], bytes], asset: Asset) -> HttpResponse:
     return reply
 
 
-def _before(user: User, asset: Asset) -> bool:
-    """Whether a reader has, or had and judged, a version that shows this picture.
+def _has_claim_on(user: User, asset: Asset) -> bool:
+    """Whether a reviewer has, or had and judged, a version that shows this picture.
 
     The marked picture gives the answer away, so it is shown after the blind answer only, unless
     the question is about the mark.
     """
-    shown = (user.pk, uuid_value(asset.pk), uuid_value(asset.pk))
-    in_hand = one(f"{_SHOWN} AND c.submitted_at IS NULL AND c.expires_at > %s", *shown, at(now()))
-    return bool(in_hand or one(f"{_SHOWN} AND c.submitted_at IS NOT NULL LIMIT 1", *shown))
+    shown = (user.pk, to_db_uuid(asset.pk), to_db_uuid(asset.pk))
+    in_hand = fetch_one(
+        f"{_SHOWN} AND c.submitted_at IS NULL AND c.expires_at > %s", *shown, to_db_time(now())
+    )
+    return bool(in_hand or fetch_one(f"{_SHOWN} AND c.submitted_at IS NOT NULL LIMIT 1", *shown))
 
 
 _SHOWN = """
@@ -100,8 +102,8 @@ _SHOWN = """
 """
 
 
-def _may_look_deeper(user: User, asset: Asset) -> bool:
-    """Whether no question that a reader has before them is answered by the original pixels."""
+def _may_see_original(user: User, asset: Asset) -> bool:
+    """Whether no question that a reviewer has before them is answered by the original pixels."""
     open_claims = Claim.objects.filter(
         user=user, released_at=None, submitted_at=None, version__picture=asset, blind=None
     )

@@ -1,4 +1,4 @@
-"""A reader's own reviews, and taking one back."""
+"""A reviewer's own reviews, and taking one back."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from medrcube.review.accounts.permissions import allow, reader
+from medrcube.review.accounts.permissions import allow, signed_in_user
 from medrcube.review.errors import ConflictError
 from medrcube.review.models import Claim, Role
 from medrcube.review.reviewing import voiding
 from medrcube.review.reviewing.questionnaire import Decision
-from medrcube.review.views.error_pages import failure
+from medrcube.review.views.error_pages import error_page
 from medrcube.review.views.keyset_paging import page_of
 from medrcube.review.views.reviewing import sheet
 from medrcube.review.views.reviewing.steps import next_item
@@ -26,9 +26,9 @@ _TONES = {Decision.ACCEPT: "good", Decision.REVISE: "open", Decision.REJECT: "ba
 
 @allow(Role.REVIEWER)
 @require_safe
-def mine(request: HttpRequest) -> HttpResponse:
-    """Everything that this reader has sent, the newest first."""
-    user, now = reader(request), timezone.now()
+def own_reviews_page(request: HttpRequest) -> HttpResponse:
+    """Everything that this reviewer has sent, the newest first."""
+    user, now = signed_in_user(request), timezone.now()
     done = Claim.objects.filter(user=user, review__isnull=False)
     page = page_of(done.values("id"), request, "id", newest_first=True)
     related = done.select_related("review", "version__item").prefetch_related("review__reasons")
@@ -37,12 +37,12 @@ def mine(request: HttpRequest) -> HttpResponse:
     for row in page.rows:
         claim = claims[row["id"]]
         decision = Decision(claim.review.decision)
-        state = _state(claim)
+        state = _review_status(claim)
         rows.append((claim, decision, _TONES[decision], state, voiding.undo_until(claim, now)))
     return render(request, "review/mine.html", {"page": page, "rows": rows})
 
 
-def _state(claim: Claim) -> str:
+def _review_status(claim: Claim) -> str:
     """Whether a review counts; what others decided about the item is not told."""
     if claim.outcome in _ENDS:
         return _ENDS[claim.outcome]
@@ -53,16 +53,16 @@ def _state(claim: Claim) -> str:
 
 @allow(Role.REVIEWER)
 @require_POST
-def undo(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
+def post_undo(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     """Take a review back; the item comes again with what was typed."""
-    user = reader(request)
+    user = signed_in_user(request)
     claim = Claim.objects.filter(token=token, user=user, review__isnull=False).first()
     if claim is None:
         raise Http404
     try:
-        voiding.take_back(token, user, sheet.sent(claim.review))
+        voiding.take_back(token, user, sheet.form_values(claim.review))
     except ConflictError as error:
         title = "This review cannot be taken back"
-        return failure(request, 409, str(error), title=title, advice="Your review stands.")
+        return error_page(request, 409, str(error), title=title, advice="Your review stands.")
     messages.info(request, "Your review is taken back. Here it is again; send it when it is right.")
     return next_item(request, user)

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from medrcube.review.accounts.key_bindings import REASON_KEYS, key_rows
-from medrcube.review.assigning.outlook import outlook
+from medrcube.review.assigning.outlook import workload_of
 from medrcube.review.exchange.remarks import remarks_of
 from medrcube.review.models import Claim, Review, User
 from medrcube.review.reviewing.questionnaire import (
@@ -22,14 +22,18 @@ from medrcube.review.reviewing.questionnaire import (
     OptionVerdict,
     Reason,
 )
-from medrcube.review.reviewing.step_forms import CANNOT_TELL, Drafted
+from medrcube.review.reviewing.step_forms import CANNOT_TELL, DraftValues
 from medrcube.review.reviewing.voiding import undo_until
-from medrcube.review.views.managing.wording_diff import Proposed, proposed, reworded
+from medrcube.review.views.managing.wording_diff import (
+    ProposalChanges,
+    proposal_changes,
+    rewording_of,
+)
 from medrcube.review.views.reviewing import evidence_text
 from medrcube.review.views.reviewing.sheet_parts import (
     KEYS,
-    Choice,
-    Group,
+    ChoiceGroup,
+    ChoiceInput,
     OptionSheet,
     Pane,
     ReasonRow,
@@ -86,7 +90,7 @@ _REASONS = {
 _ABOUT_AN_OPTION = tuple(code for code in Reason if code.startswith("DISTRACTOR_"))
 
 
-def frame(claim: Claim, user: User) -> dict[str, object]:
+def page_context(claim: Claim, user: User) -> dict[str, object]:
     """What both steps need: the question, the lease, the keys, and a name for the kept text."""
     of = f"{claim.version_id}:{user.pk}"
     kept = salted_hmac("medrcube.review.draft", of, algorithm="sha256")
@@ -97,12 +101,12 @@ def frame(claim: Claim, user: User) -> dict[str, object]:
         "keys": KEYS,
         "key_rows": key_rows(),
         "user": user,
-        "outlook": outlook(user),
+        "outlook": workload_of(user),
         "guideline": guideline_of(claim.version.item.task),
     }
 
 
-def blind_sheet(claim: Claim, values: Drafted) -> dict[str, object]:
+def blind_sheet(claim: Claim, values: DraftValues) -> dict[str, object]:
     """Step one."""
     version = claim.version
     texts = [str(option["text"]) for option in version.options]
@@ -115,21 +119,21 @@ def blind_sheet(claim: Claim, values: Drafted) -> dict[str, object]:
             deep=not originals.discloses(version.item.task, version.picture.original),
         ),
         "options": [
-            Choice(
+            ChoiceInput(
                 name="option",
                 value=value,
                 text=text,
-                chosen=_is(values, "option", value),
+                chosen=_is_chosen(values, "option", value),
                 action=f"option-{place + 1}",
                 hint=_letter(place),
             )
             for place, (value, text) in enumerate(answers)
         ],
-        "cannot_tell": Choice(
+        "cannot_tell": ChoiceInput(
             name="option",
             value=CANNOT_TELL,
             text="I cannot tell",
-            chosen=_is(values, "option", CANNOT_TELL),
+            chosen=_is_chosen(values, "option", CANNOT_TELL),
             action="cannot-tell",
         ),
         "groups": [
@@ -146,7 +150,7 @@ def blind_sheet(claim: Claim, values: Drafted) -> dict[str, object]:
     }
 
 
-def open_sheet(claim: Claim, values: Drafted) -> dict[str, object]:
+def open_sheet(claim: Claim, values: DraftValues) -> dict[str, object]:
     """Step two: the key, what is known, and the questions about the item."""
     version, mine = claim.version, claim.blind.option
     wrong = [place for place in range(len(version.options)) if place != version.key]
@@ -158,8 +162,8 @@ def open_sheet(claim: Claim, values: Drafted) -> dict[str, object]:
                 text=str(option["text"]),
                 is_key=place == version.key,
                 is_mine=place == mine,
-                facts=evidence_text.about(option),
-                conditions=evidence_text.conditions(option),
+                facts=evidence_text.option_lines(option),
+                conditions=evidence_text.passed_conditions(option),
                 verdicts=None
                 if place == version.key
                 else _group(values, f"verdict.{place}", f"Option {_letter(place)} is", _VERDICTS),
@@ -168,26 +172,26 @@ def open_sheet(claim: Claim, values: Drafted) -> dict[str, object]:
         ],
         "answered": "cannot tell" if mine is None else _letter(mine),
         "agrees": mine == version.key,
-        "provenance": evidence_text.provenance(version),
-        "warnings": evidence_text.warnings(version),
+        "provenance": evidence_text.provenance_lines(version),
+        "warnings": evidence_text.warning_lines(version),
         "remarks": remarks_of(version.item_id),
         "checklist": [_group(values, f"check.{line.name}", line.text, _SAID) for line in CHECKLIST],
         "checklist_open": any(values.get(f"check.{line.name}") for line in CHECKLIST),
         "decisions": [
-            Choice("decision", value, text, _is(values, "decision", value), value, hint)
+            ChoiceInput("decision", value, text, _is_chosen(values, "decision", value), value, hint)
             for value, text, hint in _DECISIONS
         ],
         "reasons": list(_reasons(values, wrong)),
         "comment": next(iter(values.get("comment", ())), ""),
         "wording": _wording(values, wording_of(version)),
-        "reworded": reworded(version),
+        "reworded": rewording_of(version),
     }
 
 
 def stored_sheet(claim: Claim) -> dict[str, object]:
-    """A review that was sent: what the reader said, to be read only."""
+    """A review that was sent: what the reviewer said, to be read only."""
     return {
-        **open_sheet(claim, sent(claim.review)),
+        **open_sheet(claim, form_values(claim.review)),
         "pane": Pane(
             picture=claim.version.picture,
             overlay=claim.version.overlay,
@@ -195,15 +199,15 @@ def stored_sheet(claim: Claim) -> dict[str, object]:
             closed=is_closed(claim.version.picture),
         ),
         "review": claim.review,
-        "proposed": proposed(claim.review, claim.version),
+        "proposed": proposal_changes(claim.review, claim.version),
         "others": [] if undo_until(claim, timezone.now()) else list(_others(claim)),
     }
 
 
-def _others(claim: Claim) -> Iterator[Proposed]:
-    """What other readers proposed for the same version; who reads it has decided for good.
+def _others(claim: Claim) -> Iterator[ProposalChanges]:
+    """What other reviewers proposed for the same version; who reads it has decided for good.
 
-    Gold items have more readers than others, so there nothing is shown.
+    Gold items have more reviewers than others, so there nothing is shown.
     """
     reviews = Review.objects.filter(
         claim__version=claim.version_id,
@@ -212,12 +216,12 @@ def _others(claim: Claim) -> Iterator[Proposed]:
         proposal__isnull=False,
     ).exclude(pk=claim.review.pk)
     for review in reviews.select_related("proposal").order_by("pk"):
-        found = proposed(review, claim.version)
+        found = proposal_changes(review, claim.version)
         if found is not None:
             yield found
 
 
-def sent(review: Review) -> dict[str, list[str]]:
+def form_values(review: Review) -> dict[str, list[str]]:
     """A review as the form of the second step has it."""
     values: dict[str, list[str]] = {"comment": [review.comment], "decision": [review.decision]}
     for index, verdict in review.verdicts.items():
@@ -238,7 +242,7 @@ def sent(review: Review) -> dict[str, list[str]]:
     return values
 
 
-def typed(values: Drafted, now: Wording) -> str:
+def typed_text(values: DraftValues, now: Wording) -> str:
     """What was written by hand, to be shown where the form itself cannot be.
 
     Args:
@@ -254,7 +258,7 @@ def typed(values: Drafted, now: Wording) -> str:
     return "\n".join(text for name, text in texts.items() if text and text != written[name])
 
 
-def _wording(values: Drafted, now: Wording) -> WordingSheet:
+def _wording(values: DraftValues, now: Wording) -> WordingSheet:
     def kept(name: str, usual: str) -> str:
         return next(iter(values.get(f"wording.{name}", ())), usual)
 
@@ -273,32 +277,34 @@ def _wording(values: Drafted, now: Wording) -> WordingSheet:
 
 
 def _group(
-    values: Drafted,
+    values: DraftValues,
     name: str,
     legend: str,
     choices: Iterable[tuple[str, str]],
     action: str = "",
-) -> Group:
+) -> ChoiceGroup:
     """``action`` and the value together name what a key does; without it no key chooses here."""
-    return Group(
+    return ChoiceGroup(
         name,
         legend,
         [
-            Choice(name, value, text, _is(values, name, value), action and f"{action}-{value}")
+            ChoiceInput(
+                name, value, text, _is_chosen(values, name, value), action and f"{action}-{value}"
+            )
             for value, text in choices
         ],
     )
 
 
-def _reasons(values: Drafted, wrong: Sequence[int]) -> Iterator[ReasonRow]:
+def _reasons(values: DraftValues, wrong: Sequence[int]) -> Iterator[ReasonRow]:
     for code, letter in REASON_KEYS.items():
         reason = Reason(code)
         places = wrong if reason in _ABOUT_AN_OPTION else ()
         yield ReasonRow(
             letter=letter,
-            whole=Choice("reason", code, _REASONS[reason], _is(values, "reason", code)),
+            whole=ChoiceInput("reason", code, _REASONS[reason], _is_chosen(values, "reason", code)),
             options=[
-                Choice("reason", value, _letter(place), _is(values, "reason", value))
+                ChoiceInput("reason", value, _letter(place), _is_chosen(values, "reason", value))
                 for place in places
                 if (value := f"{code}:{place}")
             ],
@@ -306,7 +312,7 @@ def _reasons(values: Drafted, wrong: Sequence[int]) -> Iterator[ReasonRow]:
         )
 
 
-def _is(values: Drafted, name: str, value: str) -> bool:
+def _is_chosen(values: DraftValues, name: str, value: str) -> bool:
     return value in values.get(name, ())
 
 

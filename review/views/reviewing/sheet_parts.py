@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from medrcube.review.accounts.key_bindings import ACTIONS
 from medrcube.review.models import Asset
-from medrcube.review.views.reviewing.evidence_text import Fact
+from medrcube.review.views.reviewing.evidence_text import EvidenceLine
 
 __all__ = [
     "KEYS",
-    "Choice",
-    "Group",
+    "ChoiceGroup",
+    "ChoiceInput",
     "OptionSheet",
     "Pane",
     "ReasonRow",
@@ -25,7 +25,7 @@ KEYS = {action.name: action.key for action in ACTIONS}
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChoiceInput:
     """A radio button or checkbox: its field, value and words, and whether it is chosen."""
 
     name: str
@@ -42,12 +42,12 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ChoiceGroup:
     """Choices of one field with a question above them."""
 
     name: str
     legend: str
-    choices: Sequence[Choice]
+    choices: Sequence[ChoiceInput]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class Pane:
         overlay: the same with its mark, or ``None``.
         marked: whether the mark is shown at first.
         deep: whether the original pixels may be looked at.
-        closed: whether the picture is kept from this reader, since it may show who a patient is.
+        closed: whether the picture is kept from this reviewer, since it may show who a patient is.
     """
 
     picture: Asset
@@ -88,9 +88,9 @@ class OptionSheet:
     text: str
     is_key: bool
     is_mine: bool
-    facts: Sequence[Fact]
+    facts: Sequence[EvidenceLine]
     conditions: Sequence[str]
-    verdicts: Group | None
+    verdicts: ChoiceGroup | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +98,8 @@ class ReasonRow:
     """A reason, its letter, the options that it may be about, and whether it acts at once."""
 
     letter: str
-    whole: Choice
-    options: Sequence[Choice]
+    whole: ChoiceInput
+    options: Sequence[ChoiceInput]
     grave: bool
 
 

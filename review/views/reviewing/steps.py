@@ -11,12 +11,12 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from medrcube.review.accounts.permissions import allow, reader
-from medrcube.review.assigning.outlook import outlook
-from medrcube.review.assigning.outstanding import left_for
+from medrcube.review.accounts.permissions import allow, signed_in_user
+from medrcube.review.assigning.outlook import workload_of
+from medrcube.review.assigning.outstanding import why_queue_empty
 from medrcube.review.errors import (
     ConflictError,
-    IllegalStepError,
+    IllegalTransitionError,
     InvalidAnswerError,
     StaleClaimError,
 )
@@ -24,14 +24,14 @@ from medrcube.review.models import Claim, Draft, ItemVersion, Review, Role, User
 from medrcube.review.reviewing import claims, steps, voiding
 from medrcube.review.reviewing.policy import current_policy
 from medrcube.review.reviewing.sql import claim_queries
-from medrcube.review.reviewing.sql.claim_queries import Standing
-from medrcube.review.reviewing.state_machine import State
+from medrcube.review.reviewing.sql.claim_queries import ClaimContext
+from medrcube.review.reviewing.state_machine import ReviewState
 from medrcube.review.reviewing.step_forms import (
     BlindForm,
-    Drafted,
+    DraftValues,
     GiveBackForm,
     ProposalForm,
-    RulingForm,
+    ReviewForm,
     StepForm,
 )
 from medrcube.review.views.reviewing import sheet
@@ -46,8 +46,8 @@ _LOST = (
 @allow(Role.REVIEWER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def queue_page(request: HttpRequest) -> HttpResponse:
-    """What the reader has before them; sent, it takes the next item."""
-    user = reader(request)
+    """What the reviewer has before them; sent, it takes the next item."""
+    user = signed_in_user(request)
     if request.method == "POST":
         return next_item(request, user)
     now = timezone.now()
@@ -56,12 +56,12 @@ def queue_page(request: HttpRequest) -> HttpResponse:
         request,
         "review/queue.html",
         {
-            "held": claims.held(user, now),
-            "outlook": outlook(user),
+            "held": claims.active_claim(user, now),
+            "outlook": workload_of(user),
             "lately": mine.filter(submitted_at__gt=now - timedelta(hours=24)).count(),
             "empty": "empty" in request.GET,
             "elsewhere": _held_by_others(user) if "empty" in request.GET else None,
-            "nothing": left_for(user, current_policy()) if "empty" in request.GET else None,
+            "nothing": why_queue_empty(user, current_policy()) if "empty" in request.GET else None,
         },
     )
 
@@ -70,23 +70,27 @@ def queue_page(request: HttpRequest) -> HttpResponse:
 @require_safe
 def review_page(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     """Step one until it is answered, then step two; what was sent can be read again."""
-    user = reader(request)
+    user = signed_in_user(request)
     claim = _claim(token, user)
     if _is_live(claim):
         return _step(request, claim, user)
     if _is_stored(claim):
         until = voiding.undo_until(claim, timezone.now())
-        context = {**sheet.frame(claim, user), **sheet.stored_sheet(claim), "undo_until": until}
+        context = {
+            **sheet.page_context(claim, user),
+            **sheet.stored_sheet(claim),
+            "undo_until": until,
+        }
         return render(request, "review/stored.html", context)
-    return _gone(request, claim, _LOST, _kept(claim, user))
+    return _claim_lost(request, claim, _LOST, _draft_values(claim, user))
 
 
 @allow(Role.REVIEWER)
 @require_POST
-def answer(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
+def post_answer(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     """Store step one. The page with the key is another request, so it cannot come first."""
-    user = reader(request)
-    found = _standing(token, user)
+    user = signed_in_user(request)
+    found = _claim_context(token, user)
     try:
         sent = BlindForm(request.POST, found.options).read()
         typed = BlindForm.drafted(request.POST)
@@ -97,39 +101,39 @@ def answer(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
             text = "You have answered this already; your first answer counts."
             return _step(request, claim, user, text, 409)
         if isinstance(error, InvalidAnswerError):
-            return _again(request, claim, user, str(error))
-        return _gone(request, claim, str(error), request.POST)
+            return _form_error(request, claim, user, str(error))
+        return _claim_lost(request, claim, str(error), request.POST)
     return redirect("review", token=token)
 
 
 @allow(Role.REVIEWER)
 @require_POST
-def submit(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
+def post_review(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     """Store step two."""
-    user = reader(request)
-    found = _standing(token, user)
+    user = signed_in_user(request)
+    found = _claim_context(token, user)
     if not found.answered:
         claim = _claim(token, user)
         if _is_live(claim):
             return _step(request, claim, user, "The first step is missing: answer it first.", 422)
-        return _gone(request, claim, _LOST, request.POST)
+        return _claim_lost(request, claim, _LOST, request.POST)
     try:
         now = wording_of(ItemVersion.objects.get(pk=found.version))
-        sent = RulingForm(request.POST, now).read()
-        steps.submit(token, user, sent["ruling"], typed=RulingForm.drafted(request.POST))
+        sent = ReviewForm(request.POST, now).read()
+        steps.submit_review(token, user, sent["ruling"], typed=ReviewForm.drafted(request.POST))
     except InvalidAnswerError as error:
-        return _again(request, _claim(token, user), user, str(error))
-    except (ConflictError, IllegalStepError) as error:
-        return _gone(request, _claim(token, user), str(error), request.POST)
+        return _form_error(request, _claim(token, user), user, str(error))
+    except (ConflictError, IllegalTransitionError) as error:
+        return _claim_lost(request, _claim(token, user), str(error), request.POST)
     messages.success(request, "Your review is stored.")
     return next_item(request, user) if sent["then"] == "next" else redirect("queue")
 
 
 @allow(Role.REVIEWER)
 @require_POST
-def wording(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
+def post_wording_check(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     """Item rules that the wording in the form breaks; nothing before the key was shown."""
-    claim = _claim(token, reader(request))
+    claim = _claim(token, signed_in_user(request))
     if not _is_answered(claim):
         return JsonResponse({"error": "answer the question first"}, status=409)
     proposed = ProposalForm(request.POST, wording_of(claim.version)).read()["proposal"]
@@ -145,12 +149,12 @@ def wording(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
 
 @allow(Role.REVIEWER)
 @require_POST
-def draft(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
+def post_draft(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     """Keep what is typed and hold the item; says when, and until when."""
-    user = reader(request)
+    user = signed_in_user(request)
     try:
-        form = RulingForm if _standing(token, user).answered else BlindForm
-        renewed = _keep(request, form, token, user)
+        form = ReviewForm if _claim_context(token, user).answered else BlindForm
+        renewed = _save_draft(request, form, token, user)
     except StaleClaimError as error:
         return JsonResponse({"error": str(error)}, status=409)
     return JsonResponse({"saved": timezone.now().isoformat(), "until": renewed.expires_at})
@@ -158,22 +162,22 @@ def draft(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
 
 @allow(Role.REVIEWER)
 @require_POST
-def give_back(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
+def post_give_back(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     """Return the item without a review."""
-    user = reader(request)
+    user = signed_in_user(request)
     claim = _claim(token, user)
     skipped = GiveBackForm(request.POST).read()["not_my_field"]
     try:
         claims.give_back(token, user, not_my_field=skipped)
     except StaleClaimError as error:
-        return _gone(request, claim, str(error), _kept(claim, user))
+        return _claim_lost(request, claim, str(error), _draft_values(claim, user))
     text = "It will not come to you again." if skipped else "Others may take it now."
     messages.info(request, f"You gave the item back. {text}")
     return redirect("queue")
 
 
 def _claim(token: uuid.UUID, user: User) -> Claim:
-    """A claim of this reader; what the key hangs on is read only when it is asked for."""
+    """A claim of this reviewer; what the key hangs on is read only when it is asked for."""
     found = Claim.objects.filter(token=token, user=user).select_related(
         "version__picture", "version__overlay", "version__item", "blind"
     )
@@ -184,9 +188,9 @@ def _claim(token: uuid.UUID, user: User) -> Claim:
     return claim
 
 
-def _standing(token: uuid.UUID, user: User) -> Standing:
+def _claim_context(token: uuid.UUID, user: User) -> ClaimContext:
     """The same as far as steps need it: one statement in place of six tables."""
-    found = claim_queries.standing(token, user.pk)
+    found = claim_queries.find_claim_context(token, user.pk)
     if found is None:
         raise Http404
     return found
@@ -212,49 +216,49 @@ def _step(
     error: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    values = _kept(claim, user)
+    values = _draft_values(claim, user)
     if _is_answered(claim):
         page, made = "review/open.html", sheet.open_sheet(claim, values)
     else:
         page, made = "review/blind.html", sheet.blind_sheet(claim, values)
-    context = {**sheet.frame(claim, user), **made, "error": error}
+    context = {**sheet.page_context(claim, user), **made, "error": error}
     return render(request, page, context, status=status)
 
 
-def _again(request: HttpRequest, claim: Claim, user: User, error: str) -> HttpResponse:
+def _form_error(request: HttpRequest, claim: Claim, user: User, error: str) -> HttpResponse:
     """422: the same page with everything that was typed; it is kept on the server, too."""
     try:
-        form = RulingForm if _is_answered(claim) else BlindForm
-        claim.expires_at = _keep(request, form, claim.token, user).expires_at
+        form = ReviewForm if _is_answered(claim) else BlindForm
+        claim.expires_at = _save_draft(request, form, claim.token, user).expires_at
     except StaleClaimError as stale:
-        return _gone(request, claim, str(stale), request.POST)
+        return _claim_lost(request, claim, str(stale), request.POST)
     return _step(request, claim, user, error, 422)
 
 
-def _gone(
-    request: HttpRequest, claim: Claim, error: str, values: QueryDict | Drafted
+def _claim_lost(
+    request: HttpRequest, claim: Claim, error: str, values: QueryDict | DraftValues
 ) -> HttpResponse:
     """409: the page cannot be sent any more; what was typed is kept by the queue, and shown."""
     kept = dict(values.lists()) if isinstance(values, QueryDict) else values
     context = {
         "error": error,
         "claim": claim,
-        "typed": sheet.typed(kept, wording_of(claim.version)),
+        "typed": sheet.typed_text(kept, wording_of(claim.version)),
     }
     return render(request, "review/gone.html", context, status=409)
 
 
-def _keep(request: HttpRequest, form: type[StepForm], token: uuid.UUID, user: User) -> Claim:
+def _save_draft(request: HttpRequest, form: type[StepForm], token: uuid.UUID, user: User) -> Claim:
     return claims.renew(token, user, form.drafted(request.POST))
 
 
-def _kept(claim: Claim, user: User) -> Drafted:
+def _draft_values(claim: Claim, user: User) -> DraftValues:
     found = Draft.objects.filter(version_id=claim.version_id, user=user).first()
     return found.body if found else {}
 
 
 def next_item(request: HttpRequest, user: User) -> HttpResponse:
-    """Send the reader to what they should look at now."""
+    """Send the reviewer to what they should look at now."""
     try:
         claim = claims.claim_next(user)
     except ConflictError as error:
@@ -268,9 +272,9 @@ def next_item(request: HttpRequest, user: User) -> HttpResponse:
 
 
 def _held_by_others(user: User) -> dict[str, object]:
-    """How many open items others hold that this reader could still get, and when one is free.
+    """How many open items others hold that this reviewer could still get, and when one is free.
 
-    Nobody holds more than one item, so those are few; what the reader has done may be very many,
+    Nobody holds more than one item, so those are few; what the reviewer has done may be very many,
     and so may the items of the queue.
     """
     live = list(
@@ -288,7 +292,7 @@ def _held_by_others(user: User) -> dict[str, object]:
     free = {
         pk
         for pk, version in versions.items()
-        if version.item.state == State.QUEUED
+        if version.item.state == ReviewState.QUEUED
         and not version.item.gold_defect
         and version.number == version.item.version
     } - seen

@@ -4,7 +4,7 @@ import pytest
 from stage.looks import NARROW, assert_accessible
 from stage.world import add_item
 
-from medrcube.review.assigning.assignment import Scope, assign
+from medrcube.review.assigning.assignment import AssignmentScope, create_assignment
 from medrcube.review.models import Assignment
 from medrcube.review.reviewing.policy_change import change_policy
 
@@ -13,11 +13,16 @@ pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 
 @pytest.fixture
 def short(world):
-    """A world in which specialists are missing and items are assigned to one reader only."""
+    """A world in which specialists are missing and items are assigned to one reviewer only."""
     for number in range(3):
         add_item(f"breast {number}", anatomy="Breast", modality="Ultrasound", source="mammo")
     change_policy("boss", {"specialists": 1})
-    assign(world.user("manager"), Scope(source="mammo"), [world.user("first").pk], mode="only")
+    create_assignment(
+        world.user("manager"),
+        AssignmentScope(source="mammo"),
+        [world.user("first").pk],
+        mode="only",
+    )
     return world
 
 
@@ -38,7 +43,7 @@ def test_an_assignment_is_made_and_ended_with_the_keyboard(world, site, enter):
     page.goto(f"{site.address}/assignment/")
     reach(page, "Anatomy")
     page.keyboard.type("Brain")
-    reach(page, "only to these readers")
+    reach(page, "only to these reviewers")
     page.keyboard.press("ArrowDown")
     reach(page, "reader-other")
     page.keyboard.press("Space")
@@ -52,7 +57,7 @@ def test_an_assignment_is_made_and_ended_with_the_keyboard(world, site, enter):
     page.get_by_text("Assignment 1 has ended.").wait_for()
 
 
-def test_specialties_of_a_reader_are_stored_with_the_keyboard(world, site, enter):
+def test_specialties_of_a_reviewer_are_stored_with_the_keyboard(world, site, enter):
     page = enter(world, "manager")
     page.goto(f"{site.address}/assignment/")
     reach(page, "reader-other: no specialty")

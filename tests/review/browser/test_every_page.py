@@ -12,9 +12,9 @@ from stage.routes import every_route
 from stage.world import ANONYMOUS, add_item
 
 from medrcube.review.models import Claim
-from medrcube.review.quality.svg_charts import Bar, Interval, bars, intervals
+from medrcube.review.quality.svg_charts import BarRow, IntervalRow, bar_chart, interval_chart
 from medrcube.review.reviewing.questionnaire import Reason
-from medrcube.review.reviewing.state_machine import State
+from medrcube.review.reviewing.state_machine import ReviewState
 from medrcube.review.views.managing.dashboards import _NAMES as FIGURES
 from medrcube.review.views.managing.item_record import reason_words
 from medrcube.review.visibility import privacy_incidents
@@ -57,7 +57,7 @@ PAGES = {
         "dashboard",
         "agreement",
         "assigning",
-        "readers",
+        "reviewers",
         "me",
         "/items/?state=adjudication",
         "/items/?state=draft",
@@ -206,20 +206,23 @@ def test_the_guards_of_these_tests_hold(new_page, site):
 
 def test_no_text_of_a_chart_is_cut_off(new_page):
     """Text does not wrap in a drawing: what is too long ends at its edge."""
-    labels = [*(reason_words(code) for code in Reason), *(state.capitalize() for state in State)]
-    rows = [Bar(label, 100_000, "100000 (100%)") for label in labels]
-    found = [Interval(label, 0.5, 0.1, 0.9, "0.5") for label in FIGURES.values()]
+    labels = [
+        *(reason_words(code) for code in Reason),
+        *(state.capitalize() for state in ReviewState),
+    ]
+    rows = [BarRow(label, 100_000, "100000 (100%)") for label in labels]
+    found = [IntervalRow(label, 0.5, 0.1, 0.9, "0.5") for label in FIGURES.values()]
     page = new_page()
     style = Path(finders.find("review/managing.css")).read_text(encoding="utf-8")
     font = Path(finders.find("review/style.css")).read_text(encoding="utf-8")
-    drawn = f"{bars('a', 'A', rows)}{intervals('b', 'B', found)}"
+    drawn = f"{bar_chart('a', 'A', rows)}{interval_chart('b', 'B', found)}"
     page.set_content(f"<style>{font}{style}</style>{drawn}")
     assert page.evaluate(CUT_OFF) == []
 
 
 def test_reports_and_items_in_quarantine_stand_apart(world, site, enter):
     for name in ("first report", "second report"):
-        privacy_incidents.report(add_item(name).item_id, world.user("manager"))
+        privacy_incidents.report_incident(add_item(name).item_id, world.user("manager"))
     page = enter(world, "manager")
     page.goto(f"{site.address}/quarantine/")
     boxes = [card.bounding_box() for card in page.locator(".card").all()]

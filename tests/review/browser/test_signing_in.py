@@ -36,8 +36,8 @@ def narrow(page):
 
 
 def test_a_second_factor_by_the_keyboard_alone(person, site, page, sign_in):
-    person("reviewer", email="reader@example.org")
-    sign_in(page, site, "reader@example.org")
+    person("reviewer", email="reviewer@example.org")
+    sign_in(page, site, "reviewer@example.org")
     page.goto(f"{site.address}/me/")
     page.get_by_role("link", name="Set it up").focus()
     page.keyboard.press("Enter")
@@ -58,7 +58,7 @@ def test_a_second_factor_by_the_keyboard_alone(person, site, page, sign_in):
     narrow(page)
     page.get_by_role("button", name="Sign out").click()
     SecondFactor.objects.update(last_step=0)
-    page.get_by_label("E-mail address").fill("reader@example.org")
+    page.get_by_label("E-mail address").fill("reviewer@example.org")
     page.keyboard.press("Tab")
     page.keyboard.type(PASSWORD)
     page.keyboard.press("Enter")

@@ -64,7 +64,7 @@ def test_two_reviewers_at_once_bring_every_item_to_accepted(
     assert len(pairs) == Review.objects.count() == 6
 
 
-def test_the_second_reader_of_an_item_sees_nothing_of_the_first(
+def test_the_second_reviewer_of_an_item_sees_nothing_of_the_first(
     site, new_page, person, project, sign_in
 ):
     project(gold_rate=0.0)
@@ -126,27 +126,27 @@ def test_a_new_wording_goes_round_again(world, site, enter):
     page.get_by_text("The new version is in the queue").wait_for()
     expect(page.locator("ins", has_text="sagittal")).to_have_count(1)
     expect(page.locator("del", has_text="axial")).to_have_count(1)
-    reader = enter(world, "other")
-    reader.goto(f"{site.address}/review/")
+    reviewer = enter(world, "other")
+    reviewer.goto(f"{site.address}/review/")
     for _ in range(3):
-        take(reader)
-        reader.get_by_text("Step 1 of 2").wait_for()
-        reader.wait_for_load_state()
-        if reader.get_by_role("heading", name=wording).count():
+        take(reviewer)
+        reviewer.get_by_text("Step 1 of 2").wait_for()
+        reviewer.wait_for_load_state()
+        if reviewer.get_by_role("heading", name=wording).count():
             break
-        reader.get_by_role("button", name="Not my field").click()
-        reader.get_by_text("You gave the item back").wait_for()
-    judge(reader)
-    send(reader)
+        reviewer.get_by_role("button", name="Not my field").click()
+        reviewer.get_by_text("You gave the item back").wait_for()
+    judge(reviewer)
+    send(reviewer)
     version = ItemVersion.objects.get(question=wording)
     assert (version.number, version.item.version, version.item.reviews) == (2, 2, 1)
 
 
 def test_one_vote_takes_an_item_out_and_a_manager_puts_it_back(world, site, enter):
-    reader = enter(world, "reviewer")
-    reader.goto(site.address + world.address("review"))
-    judge(reader, decision="reject", reason="PHI")
-    send(reader, "Send and stop")
+    reviewer = enter(world, "reviewer")
+    reviewer.goto(site.address + world.address("review"))
+    judge(reviewer, decision="reject", reason="PHI")
+    send(reviewer, "Send and stop")
     item = world.items["open"]
     assert Item.objects.get(pk=item).state == "quarantined"
     page = enter(world, "manager")
@@ -166,31 +166,31 @@ def test_a_person_is_let_in_and_out(world, site, enter, new_page, sign_in):
     page.get_by_role("button", name="Add").click()
     password = page.locator(".secret code").inner_text()
     page.get_by_role("link", name="I have noted it").click()
-    reader = sign_in(new_page(), site, "new@example.org", password)
+    reviewer = sign_in(new_page(), site, "new@example.org", password)
     own = "four sheds behind a mill"
     for label, typed in (("Old password", password), ("New password", own)):
-        reader.get_by_label(label, exact=True).fill(typed)
-    reader.get_by_label("New password once more").fill(own)
-    reader.get_by_role("button", name="Change the password").click()
-    reader.get_by_text("Your password is changed").wait_for()
-    reader.goto(f"{site.address}/review/")
-    take(reader)
-    reader.get_by_text("Step 1 of 2").wait_for()
+        reviewer.get_by_label(label, exact=True).fill(typed)
+    reviewer.get_by_label("New password once more").fill(own)
+    reviewer.get_by_role("button", name="Change the password").click()
+    reviewer.get_by_text("Your password is changed").wait_for()
+    reviewer.goto(f"{site.address}/review/")
+    take(reviewer)
+    reviewer.get_by_text("Step 1 of 2").wait_for()
     page.get_by_role("link", name="new@example.org").click()
     page.get_by_role("button", name="Close the account").click()
     page.get_by_text("The account is closed.").wait_for()
-    reader.check('input[name="confidence"][value="2"]')
-    reader.get_by_role("dialog", name="Sign in again").wait_for()
-    reader.goto(f"{site.address}/review/")
-    reader.wait_for_url(f"{site.address}/sign-in/**")
+    reviewer.check('input[name="confidence"][value="2"]')
+    reviewer.get_by_role("dialog", name="Sign in again").wait_for()
+    reviewer.goto(f"{site.address}/review/")
+    reviewer.wait_for_url(f"{site.address}/sign-in/**")
     assert User.objects.get(email="new@example.org").specialties == ["Brain"]
     assert not Claim.objects.filter(user__email="new@example.org", released_at=None).exists()
 
 
-def test_a_paused_reader_gets_nothing_and_is_let_in_again_without_scripts(world, site, enter):
+def test_a_paused_reviewer_gets_nothing_and_is_let_in_again_without_scripts(world, site, enter):
     user = world.user("other")
     page = enter(world, "manager", java_script_enabled=False)
-    reader = enter(world, "other")
+    reviewer = enter(world, "other")
 
     def switch(button):
         page.goto(f"{site.address}/dashboard/")
@@ -198,31 +198,31 @@ def test_a_paused_reader_gets_nothing_and_is_let_in_again_without_scripts(world,
         row.locator("summary").click()
         row.locator("textarea").fill("on leave")
         row.get_by_role("button", name=button).click()
-        page.get_by_text("The reader gets").wait_for()
+        page.get_by_text("The reviewer gets").wait_for()
 
     switch("Pause")
-    reader.goto(f"{site.address}/review/")
-    reader.get_by_text("a manager has paused your account").wait_for()
+    reviewer.goto(f"{site.address}/review/")
+    reviewer.get_by_text("a manager has paused your account").wait_for()
     switch("Let in again")
-    reader.goto(f"{site.address}/review/")
-    take(reader)
-    reader.get_by_text("Step 1 of 2").wait_for()
+    reviewer.goto(f"{site.address}/review/")
+    take(reviewer)
+    reviewer.get_by_text("Step 1 of 2").wait_for()
 
 
 def test_who_loses_an_item_while_typing_keeps_the_text(world, site, enter):
-    reader = enter(world, "reviewer")
-    reader.goto(site.address + world.address("review"))
-    judge(reader, decision="revise", reason="AMBIGUOUS_STEM")
+    reviewer = enter(world, "reviewer")
+    reviewer.goto(site.address + world.address("review"))
+    judge(reviewer, decision="revise", reason="AMBIGUOUS_STEM")
     page = enter(world, "adjudicator")
     page.goto(site.address + reverse("item-edit", kwargs={"item": world.items["open"]}))
     page.get_by_label("Question").fill("Which abnormality does this MRI slice show?")
     page.get_by_label("Why you change it").fill("shorter")
     page.get_by_role("button", name="Make the new version").click()
     page.get_by_text("The new version is in the queue").wait_for()
-    reader.get_by_role("textbox", name="Comment").fill("Name the sequence.")
-    reader.get_by_role("button", name="Send and stop").click()
-    reader.get_by_role("heading", name="This item is not before you any more").wait_for()
-    expect(reader.get_by_label("What you had typed")).to_have_value("Name the sequence.")
+    reviewer.get_by_role("textbox", name="Comment").fill("Name the sequence.")
+    reviewer.get_by_role("button", name="Send and stop").click()
+    reviewer.get_by_role("heading", name="This item is not before you any more").wait_for()
+    expect(reviewer.get_by_label("What you had typed")).to_have_value("Name the sequence.")
     assert not Review.objects.filter(claim__token=world.token).exists()
 
 

@@ -1,4 +1,4 @@
-"""A small workspace written by hand, and readers who review what was imported from it."""
+"""A small workspace written by hand, and reviewers who review what was imported from it."""
 
 import io
 import json
@@ -21,7 +21,7 @@ from medrcube.review.exchange.import_items import import_workspace
 from medrcube.review.models import Item as Row
 from medrcube.review.models import ItemVersion, User
 from medrcube.review.reviewing import claims, steps
-from medrcube.review.reviewing.submissions import Answer, Ruling
+from medrcube.review.reviewing.submissions import BlindSubmission, ReviewSubmission
 from medrcube.sources._framework.contract import load_source
 from medrcube.workspace import BuildSettings, Workspace
 
@@ -182,32 +182,36 @@ def three(bench, take_in):
 
 
 @pytest.fixture
-def readers(three):
+def reviewers(three):
     """Two reviewers in that queue."""
-    return [make_reader(number) for number in range(2)]
+    return [make_reviewer(number) for number in range(2)]
 
 
-def make_reader(number):
+def make_reviewer(number):
     """An account that reviews, without the time that a password takes."""
     return User.objects.create(email=f"sentinel{number}@example.org", role="reviewer")
 
 
 @pytest.fixture
-def review(readers):
-    """Let both readers judge everything that waits: ``review({"a": "reject"}, comment=...)``."""
+def review(reviewers):
+    """Let both reviewers judge everything that waits: ``review({"a": "reject"}, comment=...)``."""
 
     def run(decisions=None, reasons=None, **said):
-        for reader in readers:
-            while (claim := claims.claim_next(reader)) is not None:
+        for reviewer in reviewers:
+            while (claim := claims.claim_next(reviewer)) is not None:
                 version = ItemVersion.objects.get(pk=claim.version_id)
                 decision = (decisions or {}).get(version.item_id, "accept")
                 codes = (reasons or {}).get(version.item_id, ("TRIVIAL",))
                 chosen = () if decision == "accept" else tuple((code, None) for code in codes)
-                answer = Answer(
+                answer = BlindSubmission(
                     option=version.key, confidence=3, needs_image="yes", image_adequate=True
                 )
-                steps.answer_blind(claim.token, reader, answer)
-                steps.submit(claim.token, reader, Ruling(decision=decision, reasons=chosen, **said))
+                steps.answer_blind(claim.token, reviewer, answer)
+                steps.submit_review(
+                    claim.token,
+                    reviewer,
+                    ReviewSubmission(decision=decision, reasons=chosen, **said),
+                )
 
     return run
 

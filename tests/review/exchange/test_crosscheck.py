@@ -7,9 +7,9 @@ from django.db import connection, connections
 
 from medrcube.console.progress import Reporter
 from medrcube.review.audit_trail import event_chain, replay
-from medrcube.review.audit_trail.replay import verify
+from medrcube.review.audit_trail.replay import verify_trail
 from medrcube.review.errors import ReviewError
-from medrcube.review.exchange.export_decisions import flow_back
+from medrcube.review.exchange.export_decisions import write_verdicts
 from medrcube.review.exchange.import_items import import_workspace
 from medrcube.review.models import Claim, Item, ItemVersion, User
 from medrcube.review.quality import gold_items
@@ -19,8 +19,8 @@ from medrcube.review.reviewing.decisions import (
     adjudicate,
     decide_quarantine,
     edit,
-    freeze,
-    report,
+    record_release,
+    report_harm,
     withdraw,
 )
 from medrcube.review.reviewing.policy_change import change_policy
@@ -39,18 +39,21 @@ def eventful(bench, any_database):
     manager, judge = (_account(role) for role in ("manager", "adjudicator"))
     change_policy("system", {"gold_rate": 1.0, "gold_window": 1, "gold_pass": 0.8})
     edit("item-a", 1, manager, EDIT)
-    report("item-f", 1, manager, reason="UNSAFE", note="look")
+    report_harm("item-f", 1, manager, reason="UNSAFE", note="look")
     decide_quarantine("item-f", 1, manager, clear=True, note="fine")
     decisions = {"item-b": "reject", "item-c": "revise", "item-d": "reject"}
-    for reader, said in ((_account(), decisions), (_account(), {**decisions, "item-c": "accept"})):
-        _review_all(reader, said)
+    for reviewer, said in (
+        (_account(), decisions),
+        (_account(), {**decisions, "item-c": "accept"}),
+    ):
+        _review_all(reviewer, said)
     adjudicate("item-c", 1, judge, outcome="accept", rationale="good enough")
     gold_items.make_gold("item-e", 1, manager, change=WRONG, defect="KEY_WRONG")
     bench.add("item-g")
     import_workspace(bench.write(), Reporter(quiet=True))
     _review_all(_account(), {})  # misses the defect: what they said is void
     accepted = ItemVersion.objects.filter(item__state="accepted", item__version=1)
-    freeze("v1", [version.pk for version in accepted], "f" * 64)
+    record_release("v1", [version.pk for version in accepted], "f" * 64)
     withdraw(accepted.model.objects.filter(item__state="released").first().item_id, 1, manager, "x")
     bench.change("item-g", question="Which of these diagnoses applies to this MRI image?")
     import_workspace(bench.write(), Reporter(quiet=True))
@@ -64,24 +67,24 @@ def _account(role="reviewer"):
     return User.objects.create(email=f"p{number}@example.org", role=role)
 
 
-def _review_all(reader, decisions):
-    while (claim := claims.claim_next(reader)) is not None:
+def _review_all(reviewer, decisions):
+    while (claim := claims.claim_next(reviewer)) is not None:
         version = ItemVersion.objects.get(pk=claim.version_id)
         decision = decisions.get(version.item_id, "accept")
         reasons = () if decision == "accept" else (("TRIVIAL", None), ("DISTRACTOR_CORRECT", 1))
-        said = submissions.Answer(
+        said = submissions.BlindSubmission(
             option=version.key, confidence=3, needs_image="yes", image_adequate=True
         )
-        steps.answer_blind(claim.token, reader, said)
-        ruling = submissions.Ruling(
+        steps.answer_blind(claim.token, reviewer, said)
+        ruling = submissions.ReviewSubmission(
             decision=decision, reasons=reasons, checklist={"harmless": None}
         )
-        steps.submit(claim.token, reader, ruling)
+        steps.submit_review(claim.token, reviewer, ruling)
 
 
 def test_whatever_has_happened_is_told_alike_by_both(eventful):
-    found = verify()
-    assert (found.fault, found.head) == ("", event_chain.head())
+    found = verify_trail()
+    assert (found.fault, found.head) == ("", event_chain.chain_head())
     kinds = set(event_chain.Event.objects.values_list("kind", flat=True))
     assert {"item.new_version", "gold.made", "review.voided", "item.defect_found"} <= kinds
 
@@ -115,10 +118,10 @@ def test_what_was_changed_in_a_table_alone_is_named_and_nothing_is_released(
     eventful, without_triggers, change, words
 ):
     run(f"UPDATE review_{change}")
-    assert event_chain.verify().fault == "", "the chain alone does not show it"
-    assert words in verify().fault
+    assert event_chain.verify_chain().fault == "", "the chain alone does not show it"
+    assert words in verify_trail().fault
     with pytest.raises(ReviewError, match="the record is broken"):
-        flow_back(eventful.workspace.root)
+        write_verdicts(eventful.workspace.root)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +133,7 @@ def test_what_was_changed_in_a_table_alone_is_named_and_nothing_is_released(
 )
 def test_what_was_deleted_from_a_table_alone_is_named(eventful, without_triggers, table, words):
     run(f"DELETE FROM review_{table}")  # noqa: S608  (names of our own tables)
-    assert words in verify().fault
+    assert words in verify_trail().fault
 
 
 def run(sql):
@@ -143,7 +146,7 @@ def test_an_item_that_is_gone_is_missed(three, database):
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA foreign_keys = OFF")
         cursor.execute("DELETE FROM review_item WHERE id = 'b'")
-    assert verify().fault == "1 items that the trail knows are in the table no more"
+    assert verify_trail().fault == "1 items that the trail knows are in the table no more"
 
 
 def test_an_item_that_was_put_in_by_hand_is_named(three):
@@ -156,7 +159,7 @@ def test_an_item_that_was_put_in_by_hand_is_named(three):
         },
         id="z",
     )
-    assert verify().fault == "item z: the trail does not know it"
+    assert verify_trail().fault == "item z: the trail does not know it"
 
 
 def test_an_edit_of_an_earlier_medrcube_did_not_tell_its_wording(three, person):
@@ -169,29 +172,29 @@ def test_an_edit_of_an_earlier_medrcube_did_not_tell_its_wording(three, person):
         for event in event_chain.Event.objects.filter(number__gte=told.number):
             body = '{"from":"needs_revision","note":"n","to":"queued","version":1}'
             said = (event.number, event.at, event.actor, event.kind, event.object, body)
-            digest = event_chain.link(*said, event.previous_sha256)
+            digest = event_chain.event_sha256(*said, event.previous_sha256)
             cursor.execute(
                 "UPDATE review_event SET body = %s, sha256 = %s WHERE number = %s",
                 [body, digest, event.number],
             )
             cursor.execute("UPDATE review_chain SET sha256 = %s", [digest])
-    assert verify().fault == ""
+    assert verify_trail().fault == ""
 
 
-def test_who_works_meanwhile_neither_waits_nor_disturbs_the_check(three, readers, monkeypatch):
-    stored = replay._stored
+def test_who_works_meanwhile_neither_waits_nor_disturbs_the_check(three, reviewers, monkeypatch):
+    stored = replay._table_histories
 
     def interrupted(names):
-        worker = threading.Thread(target=_claims, args=(readers[0].pk,))
+        worker = threading.Thread(target=_claims, args=(reviewers[0].pk,))
         worker.start()
         worker.join()
         return stored(names)
 
-    before = event_chain.head()
-    monkeypatch.setattr(replay, "_stored", interrupted)
-    found = verify()
+    before = event_chain.chain_head()
+    monkeypatch.setattr(replay, "_table_histories", interrupted)
+    found = verify_trail()
     assert (found.fault, found.head) == ("", before)
-    assert event_chain.head().number > before.number
+    assert event_chain.chain_head().number > before.number
 
 
 def _claims(key):

@@ -9,16 +9,16 @@ from medrcube.cli.app import app
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.release_format.errata import add_errata, read_errata
 from medrcube.review.exchange.errata import errata_of
-from medrcube.review.exchange.export_decisions import flow_back
+from medrcube.review.exchange.export_decisions import write_verdicts
 from medrcube.review.exchange.freeze_release import freeze_release
-from medrcube.review.reviewing.decisions import decide_quarantine, report, withdraw
+from medrcube.review.reviewing.decisions import decide_quarantine, report_harm, withdraw
 
 
 @pytest.fixture
 def release(three, review, write_release):
     """A frozen release of the three items, all accepted."""
     review()
-    flow_back(three.workspace.root)
+    write_verdicts(three.workspace.root)
     made = write_release().out
     freeze_release(made)
     return made
@@ -34,7 +34,7 @@ def test_a_sound_release_has_no_errata(release):
 
 def test_withdrawn_and_quarantined_items_are_named_by_role_and_day(release, person):
     withdraw("a", 1, person("manager"), "The key is wrong.")
-    report("b", 1, person("reviewer"), reason="UNSAFE", note="teaches a dangerous habit")
+    report_harm("b", 1, person("reviewer"), reason="UNSAFE", note="teaches a dangerous habit")
     found = rows(release)
     assert {name: row.by for name, row in found.items()} == {"a": "manager", "b": "reviewer"}
     assert all(row.problem() is None for row in found.values())
@@ -51,7 +51,7 @@ def test_what_people_wrote_is_taken_on_request_alone(release, person):
 
 def test_an_item_that_was_cleared_stands(release, person):
     manager = person("manager")
-    report("a", 1, person("reviewer"), reason="UNSAFE", note="teaches a dangerous habit")
+    report_harm("a", 1, person("reviewer"), reason="UNSAFE", note="teaches a dangerous habit")
     decide_quarantine("a", 1, manager, clear=True, note="the habit is not dangerous")
     assert rows(release) == {}
 

@@ -6,9 +6,13 @@ import pytest
 from django.db import connection, connections
 
 from medrcube.build.release.review_verdicts import load_review_results
-from medrcube.review.audit_trail.event_chain import head
+from medrcube.review.audit_trail.event_chain import chain_head
 from medrcube.review.errors import ReviewError
-from medrcube.review.exchange.export_decisions import cell, export_decisions, flow_back
+from medrcube.review.exchange.export_decisions import (
+    export_decisions,
+    spreadsheet_safe,
+    write_verdicts,
+)
 from medrcube.review.models import Project, User
 from medrcube.review.quality.gold_items import make_gold
 from medrcube.review.reviewing import claims
@@ -31,7 +35,7 @@ def verdicts(bench):
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
-def test_every_decision_is_exported_with_its_reasons(three, review, readers, tmp_path, kind):
+def test_every_decision_is_exported_with_its_reasons(three, review, reviewers, tmp_path, kind):
     review({"a": "reject"}, {"a": ("KEY_WRONG", "AMBIGUOUS_STEM")}, comment="look again")
     told = export_decisions(tmp_path / "out", kind)
     found = {name.partition(".")[0]: rows(tmp_path / "out" / name) for name in told}
@@ -42,7 +46,7 @@ def test_every_decision_is_exported_with_its_reasons(three, review, readers, tmp
         "proposals": 0,
         "adjudications": 0,
     }
-    pseudonyms = {reader.pseudonym for reader in readers}
+    pseudonyms = {reviewer.pseudonym for reviewer in reviewers}
     assert {row["reader"] for row in found["reviews"]} == pseudonyms
     rejected = [row for row in found["reviews"] if row["decision"] == "reject"]
     assert {row["item"] for row in rejected} == {"a"}
@@ -61,11 +65,11 @@ def test_an_adjudication_is_exported_under_a_pseudonym(three, review, person, tm
     assert (row["item"], row["rationale"]) == ("a", "fine after all")
 
 
-def test_nothing_that_is_written_names_a_person(three, review, readers, tmp_path):
+def test_nothing_that_is_written_names_a_person(three, review, reviewers, tmp_path):
     review()
     export_decisions(tmp_path / "csv", "csv")
     export_decisions(tmp_path / "jsonl", "jsonl")
-    flow_back(three.workspace.root)
+    write_verdicts(three.workspace.root)
     files = [path for path in tmp_path.rglob("*") if path.suffix in {".csv", ".jsonl", ".json"}]
     assert len(files) >= 10
     for path in files:
@@ -76,12 +80,12 @@ def test_nothing_that_is_written_names_a_person(three, review, readers, tmp_path
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "\nx"])
 def test_text_that_a_spreadsheet_would_run_is_quoted(text):
-    assert cell(text) == "'" + text
+    assert spreadsheet_safe(text) == "'" + text
 
 
 @pytest.mark.parametrize("value", ["a=1", "", 5, -5, None, "ünï"])
 def test_other_values_stay_as_they_are(value):
-    assert cell(value) == value
+    assert spreadsheet_safe(value) == value
 
 
 def test_a_comment_cannot_become_a_formula(three, review, tmp_path):
@@ -92,10 +96,10 @@ def test_a_comment_cannot_become_a_formula(three, review, tmp_path):
     assert found == {"'" + nasty}
 
 
-def test_every_item_flows_back_with_state_wording_and_readers(three, review, person):
+def test_every_item_flows_back_with_state_wording_and_reviewers(three, review, person):
     review({"b": "reject"})
     edit("c", 1, person("manager"), EDIT)
-    told = flow_back(three.workspace.root)
+    told = write_verdicts(three.workspace.root)
     found = verdicts(three)
     assert {name: row["state"] for name, row in found.items()} == {
         "a": "accepted",
@@ -111,9 +115,9 @@ def test_every_item_flows_back_with_state_wording_and_readers(three, review, per
 
 def test_the_summary_holds_head_coverage_and_agreement(three, review):
     review({"b": "reject"})
-    flow_back(three.workspace.root)
+    write_verdicts(three.workspace.root)
     summary = json.loads((three.workspace.root / "review.json").read_text())
-    assert summary["head"] == {"number": head().number, "sha256": head().sha256}
+    assert summary["head"] == {"number": chain_head().number, "sha256": chain_head().sha256}
     assert summary["coverage"]["states"] == {"accepted": 2, "rejected": 1}
     stratum = "MRI | Disease Diagnosis | predefined"
     assert summary["coverage"]["strata"] == {stratum: {"accepted": 2, "rejected": 1}}
@@ -125,16 +129,16 @@ def test_the_summary_holds_head_coverage_and_agreement(three, review):
 def test_the_same_queue_gives_the_same_bytes(three, review):
     review()
     root = three.workspace.root
-    flow_back(root)
+    write_verdicts(root)
     before = [(root / name).read_bytes() for name in ("accepted.jsonl", "review.json")]
-    flow_back(root)
+    write_verdicts(root)
     assert before == [(root / name).read_bytes() for name in ("accepted.jsonl", "review.json")]
 
 
-def test_an_adjudicator_counts_as_a_reader(three, review, person):
+def test_an_adjudicator_counts_as_a_reviewer(three, review, person):
     review({"a": "revise"})
     adjudicate("a", 1, person("adjudicator"), outcome="accept", rationale="fine")
-    flow_back(three.workspace.root)
+    write_verdicts(three.workspace.root)
     assert verdicts(three)["a"]["readers"] == 3
 
 
@@ -143,7 +147,7 @@ def test_gold_items_never_flow_back(three, take_in, person):
     take_in()
     change = Edit(question=EDIT.question, options=WORDS, key=2, note="n")
     gold = make_gold(LONG, 1, person("manager"), defect="KEY_WRONG", change=change)
-    told = flow_back(three.workspace.root)
+    told = write_verdicts(three.workspace.root)
     text = (three.workspace.root / "accepted.jsonl").read_text()
     assert (told.items, gold.pk in text) == (4, False)
 
@@ -158,11 +162,11 @@ def test_nothing_is_written_when_the_trail_was_changed(three, review):
             cursor.execute(f"DROP TRIGGER {name}")
         cursor.execute("UPDATE review_event SET body = '{}' WHERE number = 3")
     with pytest.raises(ReviewError, match="event 3 was changed"):
-        flow_back(three.workspace.root)
+        write_verdicts(three.workspace.root)
     assert not (three.workspace.root / "accepted.jsonl").exists()
 
 
-def test_people_go_on_while_an_export_runs(three, readers, monkeypatch):
+def test_people_go_on_while_an_export_runs(three, reviewers, monkeypatch):
     """A writer on a connection of its own is not kept waiting by the reading."""
     import sqlite3  # noqa: PLC0415
 
@@ -177,25 +181,25 @@ def test_people_go_on_while_an_export_runs(three, readers, monkeypatch):
             other.execute("UPDATE review_item SET priority = 5")
 
     monkeypatch.setattr(exporting, "_verdicts", slow)
-    assert flow_back(three.workspace.root).items == 3
+    assert write_verdicts(three.workspace.root).items == 3
 
 
-def test_what_comes_in_meanwhile_is_in_no_part_of_the_export(three, readers, monkeypatch):
+def test_what_comes_in_meanwhile_is_in_no_part_of_the_export(three, reviewers, monkeypatch):
     import threading  # noqa: PLC0415
 
     from medrcube.review.exchange import export_decisions as exporting  # noqa: PLC0415
 
-    before, seen = head(), exporting._verdicts
+    before, seen = chain_head(), exporting._verdicts
 
     def interrupted():
-        worker = threading.Thread(target=_claims, args=(readers[0].pk,))
+        worker = threading.Thread(target=_claims, args=(reviewers[0].pk,))
         worker.start()
         worker.join()
         yield from seen()
 
     monkeypatch.setattr(exporting, "_verdicts", interrupted)
-    assert flow_back(three.workspace.root).head == before
-    assert head().number > before.number
+    assert write_verdicts(three.workspace.root).head == before
+    assert chain_head().number > before.number
 
 
 def _claims(key):
@@ -205,7 +209,7 @@ def _claims(key):
 
 def test_a_release_reads_what_the_queue_wrote(three, review):
     review()
-    flow_back(three.workspace.root)
+    write_verdicts(three.workspace.root)
     found = load_review_results(three.workspace.root)
     assert found.verdicts["a"].options == three.items["a"].options
     assert found.verdicts["a"].state == "accepted"
@@ -218,12 +222,12 @@ def test_export_on_postgresql_sees_one_moment(postgresql, bench, tmp_path):
     bench.add("a")
     report = import_workspace(bench.write(), Reporter(quiet=True))
     assert (report.added, import_workspace(bench.write(), Reporter(quiet=True)).unchanged) == (1, 1)
-    assert flow_back(bench.workspace.root).items == 1
+    assert write_verdicts(bench.workspace.root).items == 1
     assert export_decisions(tmp_path / "out", "csv")["reviews.csv"] == 0
     assert Project.objects.count() == 1
 
 
 def test_export_says_how_many_strata_pass_the_gate(three, review):
-    assert flow_back(three.workspace.root).strata == {}, "nobody has reviewed yet"
+    assert write_verdicts(three.workspace.root).strata == {}, "nobody has reviewed yet"
     review({"b": "reject"})
-    assert flow_back(three.workspace.root).strata == {"not good enough to be released": 1}
+    assert write_verdicts(three.workspace.root).strata == {"not good enough to be released": 1}

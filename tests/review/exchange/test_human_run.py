@@ -1,4 +1,4 @@
-"""Blind answers of readers become a run beside those of models, and say what they are."""
+"""Blind answers of reviewers become a run beside those of models, and say what they are."""
 
 import json
 from datetime import timedelta
@@ -11,7 +11,7 @@ from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.html_report import write_report
 from medrcube.evaluate.scoring import read_results
 from medrcube.review.errors import ReviewError
-from medrcube.review.exchange.export_decisions import flow_back
+from medrcube.review.exchange.export_decisions import write_verdicts
 from medrcube.review.exchange.human_run import write_human_run
 from medrcube.review.models import BlindAnswer, Claim, ItemVersion
 
@@ -24,12 +24,12 @@ def release(three, write_release):
 
 @pytest.fixture
 def answer(person):
-    """Store a blind answer: ``answer("a", reader, 0)``; the queue itself is tried elsewhere."""
-    readers = {}
+    """Store a blind answer: ``answer("a", reviewer, 0)``; the queue itself is tried elsewhere."""
+    reviewers = {}
 
-    def give(item, reader, option, *, blinded=True, outcome=""):
-        user = readers.setdefault(reader, None) or person(email=f"{reader}@example.org")
-        readers[reader] = user
+    def give(item, reviewer, option, *, blinded=True, outcome=""):
+        user = reviewers.setdefault(reviewer, None) or person(email=f"{reviewer}@example.org")
+        reviewers[reviewer] = user
         version = ItemVersion.objects.get(item_id=item, number=1)
         now = timezone.now()
         claim = Claim.objects.create(
@@ -66,16 +66,20 @@ def outcomes(out):
 
 
 def test_answers_become_a_run_of_a_group(release, answer, tmp_path):
-    for reader in "xy":
-        answer("a", reader, 0)
-        answer("b", reader, 1)
-        answer("c", reader, None)
+    for reviewer in "xy":
+        answer("a", reviewer, 0)
+        answer("b", reviewer, 1)
+        answer("c", reviewer, None)
     made = run(release, tmp_path / "run")
     assert made.run.model == "human/radiologists"
     assert outcomes(tmp_path / "run") == {"a": "correct", "b": "wrong", "c": "unparsed"}
-    assert (made.readers["readers"], made.readers["answers"], made.readers["items"]) == (2, 6, 3)
-    assert made.readers["agreement"]["raw"]["value"] == 1
-    assert made.readers["let_in_by_these_answers"] == 0
+    assert (made.reviewers["readers"], made.reviewers["answers"], made.reviewers["items"]) == (
+        2,
+        6,
+        3,
+    )
+    assert made.reviewers["agreement"]["raw"]["value"] == 1
+    assert made.reviewers["let_in_by_these_answers"] == 0
 
 
 def test_an_answer_that_was_not_blind_or_was_voided_does_not_count(release, answer, tmp_path):
@@ -85,14 +89,14 @@ def test_an_answer_that_was_not_blind_or_was_voided_does_not_count(release, answ
     answer("c", "y", 1, outcome="voided")
     made = run(release, tmp_path / "run")
     assert outcomes(tmp_path / "run") == {"a": "correct", "b": "correct"}
-    assert made.readers["answers"] == 2
+    assert made.reviewers["answers"] == 2
 
 
-def test_an_answer_that_a_reader_brings_along_counts_once(release, answer, tmp_path):
+def test_an_answer_that_a_reviewer_brings_along_counts_once(release, answer, tmp_path):
     answer("a", "x", 0, outcome="expired")
     answer("a", "x", 0)
     answer("b", "y", 1)
-    assert run(release, tmp_path / "run").readers["answers"] == 2
+    assert run(release, tmp_path / "run").reviewers["answers"] == 2
 
 
 def test_one_answer_of_an_item_is_drawn_whatever_the_order_of_arrival(release, answer, tmp_path):
@@ -101,8 +105,8 @@ def test_one_answer_of_an_item_is_drawn_whatever_the_order_of_arrival(release, a
     answer("a", "z", 1)
     made = run(release, tmp_path / "run")
     assert outcomes(tmp_path / "run")["a"] in {"correct", "wrong"}
-    assert made.readers["majority"]["value"] == 0
-    assert made.readers["agreement"]["raw"]["value"] == pytest.approx(1 / 3)
+    assert made.reviewers["majority"]["value"] == 0
+    assert made.reviewers["agreement"]["raw"]["value"] == pytest.approx(1 / 3)
 
 
 def test_items_that_nobody_read_are_no_part_of_the_run(release, answer, tmp_path):
@@ -113,9 +117,9 @@ def test_items_that_nobody_read_are_no_part_of_the_run(release, answer, tmp_path
     assert json.loads((tmp_path / "run/manifest.json").read_text())["selection"]["items"] == 2
 
 
-def test_one_reader_alone_is_no_group(release, answer, tmp_path):
+def test_one_reviewer_alone_is_no_group(release, answer, tmp_path):
     answer("a", "x", 0)
-    with pytest.raises(ReviewError, match="accuracy of one reader is that person's own"):
+    with pytest.raises(ReviewError, match="accuracy of one reviewer is that person's own"):
         run(release, tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
@@ -140,10 +144,10 @@ def test_a_release_that_these_answers_chose_is_told_as_an_upper_bound(
     three, review, write_release, tmp_path
 ):
     review(dict.fromkeys("abc", "accept"))
-    flow_back(three.workspace.root)
+    write_verdicts(three.workspace.root)
     release = write_release().out
     made = run(release, tmp_path / "run")
-    assert made.readers["let_in_by_these_answers"] == len(load_benchmark(release).items)
+    assert made.reviewers["let_in_by_these_answers"] == len(load_benchmark(release).items)
     write_report([tmp_path / "run"], tmp_path / "r.html", release)
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert page.index("the figure is an upper bound") < page.index("Accuracy of all questions")

@@ -8,21 +8,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from medrcube.errors import WorkspaceError
-from medrcube.review.audit_trail.event_chain import head, verify
+from medrcube.review.audit_trail.event_chain import chain_head, verify_chain
 from medrcube.review.exchange import image_store, import_items
 from medrcube.review.models import Asset, Event, Item, ItemVersion, Review
 from medrcube.review.quality.gold_items import make_gold
 from medrcube.review.reviewing import claims
 from medrcube.review.reviewing.decisions import Edit, adjudicate, edit
-from medrcube.review.reviewing.policy import lot
-from medrcube.review.reviewing.prioritization import BLIND, CONFLICT, RARE, WARNED, Doubts
+from medrcube.review.reviewing.policy import queue_lot
+from medrcube.review.reviewing.prioritization import BLIND, CONFLICT, RARE, WARNED, ModelDoubts
 
 
 def version(name, number=1):
     return ItemVersion.objects.get(item_id=name, number=number)
 
 
-def test_an_item_becomes_a_queued_version_with_all_that_a_reader_needs(bench, take_in):
+def test_an_item_becomes_a_queued_version_with_all_that_a_reviewer_needs(bench, take_in):
     built = bench.add("a", warnings=("longest-is-key",))
     report = take_in(titles={"toy": "A toy source"})
     found = version("a")
@@ -45,7 +45,7 @@ def test_an_item_becomes_a_queued_version_with_all_that_a_reader_needs(bench, ta
     }
     assert found.warnings == ["longest-is-key"]
     assert found.item.stratum == "MRI | Disease Diagnosis | predefined"
-    assert found.item.lot == lot(7, "a")
+    assert found.item.lot == queue_lot(7, "a")
     told = found.provenance
     assert told["source"] == "toy: A toy source"
     assert (told["case"], told["slice"]) == ("case-a", "3")
@@ -56,15 +56,15 @@ def test_the_picture_is_stored_anew_and_not_in_a_row(bench, take_in, database):
     bench.add("a")
     take_in()
     stored = Asset.objects.get()
-    assert image_store.load(stored).startswith(b"\x89PNG")
+    assert image_store.load_image(stored).startswith(b"\x89PNG")
     assert b"IDAT" not in connection.connection.serialize()
 
 
 def test_the_same_items_again_do_nothing(three, take_in):
-    before = (head(), Item.objects.count(), Asset.objects.count())
+    before = (chain_head(), Item.objects.count(), Asset.objects.count())
     report = take_in()
     assert (report.unchanged, report.added, report.changed, report.pictures) == (3, 0, 0, 0)
-    assert (head(), Item.objects.count(), Asset.objects.count()) == before
+    assert (chain_head(), Item.objects.count(), Asset.objects.count()) == before
 
 
 def test_a_change_in_the_workspace_is_a_new_version_that_waits_again(three, take_in, review):
@@ -79,7 +79,7 @@ def test_a_change_in_the_workspace_is_a_new_version_that_waits_again(three, take
     assert Review.objects.filter(claim__version=version("a")).count() == 2
     kinds = list(Event.objects.filter(object="item:a").values_list("kind", "actor"))[-2:]
     assert kinds == [("item.edit_wanted", "import"), ("item.new_version", "import")]
-    assert not verify().fault
+    assert not verify_chain().fault
 
 
 def test_another_picture_is_a_change_too(three, take_in):
@@ -92,8 +92,8 @@ def test_another_picture_is_a_change_too(three, take_in):
     assert version("a", 2).picture != version("a").picture
 
 
-def test_whoever_holds_the_old_version_loses_it(three, take_in, readers):
-    claim = claims.claim_next(readers[0])
+def test_whoever_holds_the_old_version_loses_it(three, take_in, reviewers):
+    claim = claims.claim_next(reviewers[0])
     name = claim.version.item_id
     three.change(name, key=1)
     take_in()
@@ -333,22 +333,22 @@ def test_doubtful_items_come_first(bench, take_in):
         bench.add(name)
     bench.change("c", warnings=("one", "two"))
     bench.change("d", strategy="knowledge")
-    take_in(doubts=Doubts(conflict=frozenset("a"), blind=frozenset("ab")))
+    take_in(doubts=ModelDoubts(conflict=frozenset("a"), blind=frozenset("ab")))
     found = dict(Item.objects.values_list("id", "priority"))
     assert found["a"] == CONFLICT + BLIND
     assert (found["b"], found["c"], found["d"], found["e"]) == (BLIND, WARNED, RARE, 0)
     report = take_in()
     assert (report.reordered, Item.objects.get(pk="a").priority) == (0, CONFLICT + BLIND)
-    assert take_in(doubts=Doubts()).reordered == 2
+    assert take_in(doubts=ModelDoubts()).reordered == 2
     assert Item.objects.get(pk="a").priority == 0
 
 
 def test_items_that_get_another_priority_are_moved_together(bench, take_in):
     for name in "abcdef":
         bench.add(name)
-    take_in(doubts=Doubts(conflict=frozenset("abcd")))
+    take_in(doubts=ModelDoubts(conflict=frozenset("abcd")))
     with CaptureQueriesContext(connection) as seen:
-        assert take_in(doubts=Doubts()).reordered == 4
+        assert take_in(doubts=ModelDoubts()).reordered == 4
     moves = [it for it in seen if it["sql"].startswith('UPDATE "review_item" SET "priority"')]
     assert len(moves) == 1
 
@@ -357,7 +357,7 @@ def test_an_import_that_was_killed_goes_on(bench, take_in, monkeypatch):
     for number in range(7):
         bench.add(f"i{number}")
     monkeypatch.setattr(import_items, "_AT_ONCE", 2)
-    stored, store = [], image_store.store
+    stored, store = [], image_store.store_image
 
     def dies(data):
         if len(stored) == 5:
@@ -365,15 +365,15 @@ def test_an_import_that_was_killed_goes_on(bench, take_in, monkeypatch):
         stored.append(data)
         return store(data)
 
-    monkeypatch.setattr(image_store, "store", dies)
+    monkeypatch.setattr(image_store, "store_image", dies)
     with pytest.raises(KeyboardInterrupt):
         take_in()
     assert Item.objects.count() == 4
-    monkeypatch.setattr(image_store, "store", store)
+    monkeypatch.setattr(image_store, "store_image", store)
     report = take_in()
     assert (report.added, report.unchanged, Item.objects.count()) == (3, 4, 7)
     assert ItemVersion.objects.count() == 7
-    assert not verify().fault
+    assert not verify_chain().fault
 
 
 def test_gold_items_are_not_taken_for_vanished(three, take_in, person):

@@ -5,10 +5,14 @@ import pytest
 
 from medrcube.console.progress import Reporter
 from medrcube.errors import WorkspaceError
-from medrcube.review.audit_trail.event_chain import verify
+from medrcube.review.audit_trail.event_chain import verify_chain
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.exchange.import_items import import_workspace
-from medrcube.review.exchange.labelstudio import export_tasks, import_annotations, labelling_config
+from medrcube.review.exchange.labelstudio import (
+    export_labelstudio_tasks,
+    import_labelstudio_annotations,
+    labelling_config,
+)
 from medrcube.review.models import BlindAnswer, Claim, Disclosure, Item, ItemVersion, Review, User
 from medrcube.review.quality.gold_items import make_gold
 from medrcube.review.reviewing import claims, steps, submissions
@@ -38,21 +42,21 @@ def annotation(by=1, **said):
 
 @pytest.fixture
 def tasks(three, tmp_path):
-    export_tasks(tmp_path / "out")
+    export_labelstudio_tasks(tmp_path / "out")
     return {
         task["data"]["item"]: task for task in json.loads((tmp_path / "out/tasks.json").read_text())
     }
 
 
 @pytest.fixture
-def send(readers, tmp_path):
+def send(reviewers, tmp_path):
     """Import annotations: ``send(task_of_a, annotation(), ...)``."""
 
     def run(task, *annotations, **who):
         path = tmp_path / "from-label-studio.json"
         path.write_text(json.dumps([{"id": 1, **task, "annotations": list(annotations)}]))
-        people = who or {"1": readers[0].pseudonym, "2": readers[1].pseudonym}
-        return import_annotations(path, people)
+        people = who or {"1": reviewers[0].pseudonym, "2": reviewers[1].pseudonym}
+        return import_labelstudio_annotations(path, people)
 
     return run
 
@@ -62,7 +66,7 @@ def why(taken):
     return taken.refused[0].reason
 
 
-def test_a_task_shows_what_a_reader_needs_to_answer(tasks, tmp_path):
+def test_a_task_shows_what_a_reviewer_needs_to_answer(tasks, tmp_path):
     data = tasks["a"]["data"]
     assert data["question"] == "Which diagnosis applies to this MRI image?"
     assert [option["value"] for option in data["options"]] == [
@@ -80,10 +84,10 @@ def test_a_task_shows_what_a_reader_needs_to_answer(tasks, tmp_path):
 def test_a_task_is_the_same_whatever_the_key_is(bench, take_in, tmp_path):
     bench.add("a")
     take_in()
-    export_tasks(tmp_path / "one")
+    export_labelstudio_tasks(tmp_path / "one")
     bench.change("a", key=2)
     take_in()
-    export_tasks(tmp_path / "two")
+    export_labelstudio_tasks(tmp_path / "two")
     one, two = (json.loads((tmp_path / at / "tasks.json").read_text()) for at in ("one", "two"))
     assert (one[0]["data"].pop("version"), two[0]["data"].pop("version")) == (1, 2)
     assert one == two
@@ -104,7 +108,7 @@ def test_a_question_about_a_mark_shows_the_mark_and_no_other_does(bench, take_in
     bench.add("b")
     bench.change("b", sample=marked.id)
     take_in()
-    export_tasks(tmp_path / "out")
+    export_labelstudio_tasks(tmp_path / "out")
     shown = {
         task["data"]["item"]: task["data"]["image"]
         for task in json.loads((tmp_path / "out/tasks.json").read_text())
@@ -120,13 +124,13 @@ def test_gold_items_and_settled_ones_stay_here(three, take_in, review, person, t
     take_in()
     change = Edit(question="Which diagnosis fits this MRI image?", options=WORDS, key=2, note="n")
     make_gold("0123456789abcdef", 1, person("manager"), defect="KEY_WRONG", change=change)
-    assert export_tasks(tmp_path / "out").tasks == 1
+    assert export_labelstudio_tasks(tmp_path / "out").tasks == 1
     (task,) = json.loads((tmp_path / "out/tasks.json").read_text())
     assert task["data"]["item"] == "0123456789abcdef"
 
 
 def test_a_limit_takes_the_first_of_the_queue(three, tmp_path):
-    assert export_tasks(tmp_path / "out", limit=2).tasks == 2
+    assert export_labelstudio_tasks(tmp_path / "out", limit=2).tasks == 2
 
 
 def test_the_interface_asks_for_all_that_an_import_reads():
@@ -140,23 +144,24 @@ def test_the_interface_asks_for_all_that_an_import_reads():
     assert {part.get("required") for name, part in named.items() if name in FINE} == {"true"}
 
 
-def test_annotations_become_reviews_and_settle_the_item(tasks, send, readers):
+def test_annotations_become_reviews_and_settle_the_item(tasks, send, reviewers):
     said = {"stem_clear": ["no"], "harmless": ["cannot tell"], "comment": ["well", "made"]}
     taken = send(tasks["a"], annotation(1, **said), annotation({"id": 2, "email": "x@y.z"}))
     assert (taken.reviews, taken.refused) == (2, ())
     assert Item.objects.get(pk="a").state == "accepted"
-    stored = Review.objects.get(claim__user=readers[0])
+    stored = Review.objects.get(claim__user=reviewers[0])
     assert (stored.decision, stored.comment, stored.seconds) == ("accept", "well\nmade", 12)
     assert stored.checklist == {"stem_clear": False, "harmless": None}
     blind = stored.claim.blind
     assert (blind.option, blind.confidence, blind.milliseconds) == (0, 3, 12_500)
-    assert not verify().fault
+    assert not verify_chain().fault
 
 
-def test_a_person_may_be_named_by_address(tasks, send, readers):
+def test_a_person_may_be_named_by_address(tasks, send, reviewers):
     by = {"id": 3, "email": "anna@example.org"}
     assert (
-        send(tasks["a"], annotation(by), **{"anna@example.org": readers[0].pseudonym}).reviews == 1
+        send(tasks["a"], annotation(by), **{"anna@example.org": reviewers[0].pseudonym}).reviews
+        == 1
     )
 
 
@@ -179,9 +184,9 @@ def test_reasons_are_taken_over(tasks, send):
 
 def test_the_same_file_again_changes_nothing(tasks, send):
     send(tasks["a"], annotation(1))
-    before = verify().head
+    before = verify_chain().head
     assert "has reviewed this version" in why(send(tasks["a"], annotation(1)))
-    assert verify().head == before
+    assert verify_chain().head == before
 
 
 REFUSED = {
@@ -241,35 +246,37 @@ def test_an_annotation_of_an_old_version_is_refused(tasks, send, person):
     assert "does not wait for reviews of version 1" in why(send(tasks["a"], annotation()))
 
 
-def test_nobody_reviews_their_own_wording(three, tasks, send, readers):
+def test_nobody_reviews_their_own_wording(three, tasks, send, reviewers):
     change = Edit(question="Which diagnosis fits this MRI image?", options=WORDS, key=0, note="n")
-    edit("a", 1, readers[0], change)
+    edit("a", 1, reviewers[0], change)
     task = {"data": {"item": "a", "version": 2}}
     assert "wrote version 2" in why(send(task, annotation()))
 
 
-def test_no_item_gets_more_readers_than_it_wants(tasks, send, person):
+def test_no_item_gets_more_reviewers_than_it_wants(tasks, send, person):
     third = person()
     send(tasks["a"], annotation(1, decision=["accept"]))
     claim = claims.claim_next(third)
     assert claim.version.item_id == "a"
-    assert "has its 2 readers" in why(send(tasks["a"], annotation(2)))
+    assert "has its 2 reviewers" in why(send(tasks["a"], annotation(2)))
 
 
-def test_who_holds_another_item_or_has_seen_the_key_is_refused(tasks, send, readers):
-    claim = claims.claim_next(readers[0])
+def test_who_holds_another_item_or_has_seen_the_key_is_refused(tasks, send, reviewers):
+    claim = claims.claim_next(reviewers[0])
     held = claim.version.item_id
     other = next(name for name in "abc" if name != held)
     assert "holds another item" in why(send(tasks[other], annotation()))
-    answer = submissions.Answer(option=0, confidence=1, needs_image="yes", image_adequate=True)
-    steps.answer_blind(claim.token, readers[0], answer)
-    claims.give_back(claim.token, readers[0], not_my_field=False)
+    answer = submissions.BlindSubmission(
+        option=0, confidence=1, needs_image="yes", image_adequate=True
+    )
+    steps.answer_blind(claim.token, reviewers[0], answer)
+    claims.give_back(claim.token, reviewers[0], not_my_field=False)
     assert "seen its key" in why(send(tasks[held], annotation()))
 
 
-def test_a_paused_reader_is_refused(tasks, send, readers):
-    readers[0].paused = True
-    readers[0].save()
+def test_a_paused_reviewer_is_refused(tasks, send, reviewers):
+    reviewers[0].paused = True
+    reviewers[0].save()
     assert "is paused" in why(send(tasks["a"], annotation()))
 
 
@@ -283,31 +290,31 @@ def test_one_bad_annotation_does_not_stop_the_others(tasks, send):
     "text",
     ["", "{}", "3", "[3]", '[{"data": {}}]', "[" * 100_000, '[{"image": "x", "choice": "y"}]'],
 )
-def test_a_file_that_is_no_export_is_named(readers, tmp_path, text):
+def test_a_file_that_is_no_export_is_named(reviewers, tmp_path, text):
     path = tmp_path / "export.json"
     path.write_text(text)
     with pytest.raises(WorkspaceError, match=r"export\.json"):
-        import_annotations(path, {"1": readers[0].pseudonym})
+        import_labelstudio_annotations(path, {"1": reviewers[0].pseudonym})
 
 
 def test_a_pseudonym_must_be_of_somebody_who_reviews(three, person, tmp_path):
     path = tmp_path / "export.json"
     path.write_text("[]")
     with pytest.raises(InvalidAnswerError, match="no pseudonym"):
-        import_annotations(path, {"1": person("manager").pseudonym})
+        import_labelstudio_annotations(path, {"1": person("manager").pseudonym})
 
 
 def test_annotations_become_reviews_on_postgresql(postgresql, bench, tmp_path):
     bench.add("a")
     import_workspace(bench.write(), Reporter(quiet=True))
-    reader = User.objects.create(email="a@example.org", role="reviewer")
-    export_tasks(tmp_path / "out")
+    reviewer = User.objects.create(email="a@example.org", role="reviewer")
+    export_labelstudio_tasks(tmp_path / "out")
     (task,) = json.loads((tmp_path / "out/tasks.json").read_text())
     path = tmp_path / "export.json"
     path.write_text(json.dumps([{**task, "annotations": [annotation(), annotation()]}]))
-    taken = import_annotations(path, {"1": reader.pseudonym})
+    taken = import_labelstudio_annotations(path, {"1": reviewer.pseudonym})
     assert (taken.reviews, len(taken.refused)) == (1, 1)
-    assert not verify().fault
+    assert not verify_chain().fault
 
 
 @pytest.fixture
@@ -320,7 +327,7 @@ def siblings(three):
 @pytest.mark.parametrize("first", ["a", "b"])
 def test_of_tasks_that_tell_each_other_the_first_is_written(siblings, tmp_path, first):
     Item.objects.filter(pk=first).update(priority=9)
-    made = export_tasks(tmp_path / "out")
+    made = export_labelstudio_tasks(tmp_path / "out")
     written = json.loads((tmp_path / "out/tasks.json").read_text())
     assert {task["data"]["item"] for task in written} == {first, "c"}
     assert (made.tasks, made.told, made.pictures) == (2, 1, 2)
@@ -329,5 +336,5 @@ def test_of_tasks_that_tell_each_other_the_first_is_written(siblings, tmp_path, 
 def test_a_limit_counts_what_is_written(siblings, tmp_path):
     Item.objects.filter(pk="a").update(priority=9)
     Item.objects.filter(pk="b").update(priority=8)
-    made = export_tasks(tmp_path / "out", limit=2)
+    made = export_labelstudio_tasks(tmp_path / "out", limit=2)
     assert (made.tasks, made.told) == (2, 1)

@@ -14,12 +14,12 @@ from medrcube.build.viewer.case_copies import plane_path
 from medrcube.build.viewer.table import TABLE
 from medrcube.cli.review.items import _show_import
 from medrcube.console.progress import Reporter
-from medrcube.review.exchange.export_decisions import export_decisions, flow_back
+from medrcube.review.exchange.export_decisions import export_decisions, write_verdicts
 from medrcube.review.exchange.import_items import ImportReport
-from medrcube.review.exchange.labelstudio import export_tasks
+from medrcube.review.exchange.labelstudio import export_labelstudio_tasks
 from medrcube.review.models import Item, ItemVersion
-from medrcube.review.quality.defects import Trap
-from medrcube.review.quality.gold_items import make_twin
+from medrcube.review.quality.defects import DefectiveCopy
+from medrcube.review.quality.gold_items import copy_with_defect
 from medrcube.sources._framework.contract import load_source
 
 ITEM = "0123456789abcdef"
@@ -68,14 +68,14 @@ def version(item):
 def gold_of(name):
     """A gold item whose key is another one, as where a box is wrong."""
     old = version(name)
-    trap = Trap(
+    trap = DefectiveCopy(
         defect="ROI_WRONG",
         options=old.options,
         key=1,
         provenance=old.provenance,
         warnings=[],
     )
-    return make_twin(old, trap, "system", old.created_at)
+    return copy_with_defect(old, trap, "system", old.created_at)
 
 
 def test_a_gold_item_has_the_original_pixels_of_its_item(copied):
@@ -182,7 +182,7 @@ def test_an_export_holds_no_viewer_copy(judged, tmp_path):
 
 
 def test_a_task_for_label_studio_holds_no_viewer_copy(judged, tmp_path):
-    export_tasks(tmp_path / "out")
+    export_labelstudio_tasks(tmp_path / "out")
     assert_no_copy(tmp_path / "out", judged)
 
 
@@ -190,7 +190,7 @@ def test_a_task_for_label_studio_holds_no_viewer_copy(judged, tmp_path):
 def test_a_release_and_its_edition_for_the_hub_hold_no_viewer_copy(
     judged, toy_source, tmp_path, private
 ):
-    flow_back(judged.workspace.root)
+    write_verdicts(judged.workspace.root)
     out = tmp_path / "release"
     release(judged.workspace, {"toy": load_source(toy_source())}, out, name="v1", private=private)
     assert list(out.rglob("*.parquet"))

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from medrcube.errors import WorkspaceError
-from medrcube.review.reviewing.prioritization import doubts_of
+from medrcube.review.reviewing.prioritization import doubts_from_runs
 
 
 @pytest.fixture
@@ -27,25 +27,25 @@ def test_an_item_is_in_conflict_when_most_models_that_answered_chose_otherwise(r
         run("b", "openai/b", x="wrong", y="correct", z="failed", w="correct"),
         run("c", "openai/c", x="correct", y="refused", z="truncated", w="correct"),
     ]
-    found = doubts_of(runs)
+    found = doubts_from_runs(runs)
     assert (found.conflict, found.blind) == ({"x", "z"}, set())
 
 
 def test_an_item_is_blind_when_every_run_without_pictures_found_the_key(run):
     runs = [run("a", "baseline/longest", x="correct", y="correct", z="missing-image")]
     blind = [run("b", "openai/b", x="correct", y="wrong")]
-    found = doubts_of(runs, blind)
+    found = doubts_from_runs(runs, blind)
     assert (found.blind, found.conflict) == ({"x"}, set())
 
 
 def test_a_baseline_never_contradicts_a_key(run):
-    assert doubts_of([run("a", "baseline/random", x="wrong")]).conflict == set()
+    assert doubts_from_runs([run("a", "baseline/random", x="wrong")]).conflict == set()
 
 
 def test_a_folder_that_is_no_run_is_named(tmp_path, run):
     with pytest.raises(WorkspaceError, match="is no run"):
-        doubts_of([tmp_path / "nothing"])
+        doubts_from_runs([tmp_path / "nothing"])
     folder = run("a", "openai/a")
     (folder / "results.jsonl").write_text("[1]\n")
     with pytest.raises(WorkspaceError, match="medrcube score"):
-        doubts_of([folder])
+        doubts_from_runs([folder])

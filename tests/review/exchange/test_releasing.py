@@ -10,15 +10,15 @@ import pytest
 from medrcube.build.release.private_edition import RESTRICTED_SUMS, mark_private
 from medrcube.errors import ReleaseError, WorkspaceError
 from medrcube.files.atomic import sha256_of
-from medrcube.review.audit_trail.event_chain import head, verify
-from medrcube.review.errors import IllegalStepError, ReviewError
-from medrcube.review.exchange.export_decisions import flow_back
+from medrcube.review.audit_trail.event_chain import chain_head, verify_chain
+from medrcube.review.errors import IllegalTransitionError, ReviewError
+from medrcube.review.exchange.export_decisions import write_verdicts
 from medrcube.review.exchange.freeze_release import freeze_release
 from medrcube.review.models import AgreementSnapshot, Event, Item, Release
 from medrcube.review.quality import gold_items
 from medrcube.review.reviewing import claims, steps
 from medrcube.review.reviewing.decisions import Edit, decide_quarantine, edit
-from medrcube.review.reviewing.submissions import Answer, Ruling
+from medrcube.review.reviewing.submissions import BlindSubmission, ReviewSubmission
 from medrcube.review.visibility import privacy_incidents
 
 WORDS = ("glioma", "meningioma", "brain abscess", "infarct")
@@ -31,7 +31,7 @@ def published(made):
 
 def columns(made):
     frame = pd.read_parquet(made.out / "items.parquet").set_index("id")
-    return frame[["version", "state", "readers"]].to_dict("index")
+    return frame[["version", "state", "reviewers"]].to_dict("index")
 
 
 def told(made):
@@ -40,7 +40,7 @@ def told(made):
 
 @pytest.fixture
 def back(three):
-    return lambda: flow_back(three.workspace.root)
+    return lambda: write_verdicts(three.workspace.root)
 
 
 def test_only_accepted_items_are_released_in_their_edited_wording(
@@ -72,7 +72,7 @@ def test_a_state_in_the_table_of_items_is_not_believed(three, write_release):
     assert (made.items, made.unreviewed) == (3, 3)
 
 
-def test_unreviewed_items_are_said_loudly(three, readers, back, write_release):
+def test_unreviewed_items_are_said_loudly(three, reviewers, back, write_release):
     back()
     made = write_release(allow_unreviewed=True)
     card = (made.out / "README.md").read_text()
@@ -89,11 +89,11 @@ def test_the_release_carries_head_and_coverage(three, review, back, write_releas
     back()
     made = write_release()
     found = told(made)
-    assert found["head"] == {"number": head().number, "sha256": head().sha256}
+    assert found["head"] == {"number": chain_head().number, "sha256": chain_head().sha256}
     assert found["coverage"]["states"] == {"accepted": 3}
     assert found["agreement"]["all"]["estimates"]["raw"]["value"] == 1.0
     card = (made.out / "README.md").read_text()
-    assert head().sha256 in card
+    assert chain_head().sha256 in card
     assert "| accepted | 3 |" in card
     assert "Not reviewed" not in card
 
@@ -106,7 +106,7 @@ def test_the_release_carries_head_and_coverage(three, review, back, write_releas
         (None, {"do not agree": False, "too few reviews": True}),
     ],
 )
-def test_the_card_names_where_readers_do_not_agree(
+def test_the_card_names_where_reviewers_do_not_agree(
     three, review, back, write_release, passed, words
 ):
     review()
@@ -142,7 +142,7 @@ def test_a_picture_that_may_show_a_name_takes_all_its_items_with_it(
     three.add("d", case="case-a")
     take_in()
     review()
-    privacy_incidents.report("a", person("manager"))
+    privacy_incidents.report_incident("a", person("manager"))
     back()
     assert set(published(write_release())) == {"b", "c"}
     decide_quarantine("a", 1, person("manager"), clear=False, note="it is one")
@@ -158,14 +158,14 @@ def test_a_name_seen_on_a_gold_item_counts_for_its_original(
     take_in()
     change = Edit(question=EDIT.question, options=WORDS, key=2, note="n")
     copy = gold_items.make_gold(name, 1, person("manager"), defect="KEY_WRONG", change=change)
-    privacy_incidents.report(copy.pk, person("manager"))
+    privacy_incidents.report_incident(copy.pk, person("manager"))
     review()
     back()
     assert set(published(write_release())) == {"a", "b", "c"}
 
 
 def test_what_a_manager_has_cleared_is_free_again(three, review, person, back, write_release):
-    privacy_incidents.report("a", person("manager"))
+    privacy_incidents.report_incident("a", person("manager"))
     decide_quarantine("a", 1, person("manager"), clear=True, note="the scale")
     review()
     back()
@@ -260,7 +260,7 @@ def test_a_frozen_release_is_on_record(three, review, back, write_release, state
         for row in AgreementSnapshot.objects.filter(release=stored, metric="raw")
     } == {("", 1.0), ("MRI | Disease Diagnosis | predefined", 1.0)}
     assert Event.objects.filter(kind="release.frozen").count() == 1
-    assert not verify().fault
+    assert not verify_chain().fault
 
 
 def test_freezing_again_does_nothing(three, review, back, write_release):
@@ -268,9 +268,9 @@ def test_freezing_again_does_nothing(three, review, back, write_release):
     back()
     made = write_release()
     freeze_release(made.out)
-    before = head()
+    before = chain_head()
     assert freeze_release(made.out).known
-    assert head() == before
+    assert chain_head() == before
 
 
 def test_the_next_release_holds_what_was_released_before(
@@ -305,8 +305,8 @@ def test_a_release_that_holds_a_quarantined_item_is_not_recorded(
     review()
     back()
     made = write_release()
-    privacy_incidents.report("a", person("manager"))
-    with pytest.raises(IllegalStepError):
+    privacy_incidents.report_incident("a", person("manager"))
+    with pytest.raises(IllegalTransitionError):
         freeze_release(made.out)
     assert not Release.objects.exists()
     assert Item.objects.get(pk="b").state == "accepted"
@@ -343,7 +343,7 @@ def test_a_release_of_another_queue_is_not_recorded(three, review, back, write_r
     review()
     back()
     summary = three.workspace.root / "review.json"
-    _swap(summary, head().sha256, "0" * 64)
+    _swap(summary, chain_head().sha256, "0" * 64)
     made = write_release()
     with pytest.raises(ReviewError, match="not made from this queue"):
         freeze_release(made.out)
@@ -360,13 +360,15 @@ def test_a_folder_that_is_no_release_is_named(tmp_path, database):
         freeze_release(tmp_path)
 
 
-def test_an_item_that_waits_for_its_second_reader_is_not_accepted(
-    three, readers, back, write_release
+def test_an_item_that_waits_for_its_second_reviewer_is_not_accepted(
+    three, reviewers, back, write_release
 ):
-    claim = claims.claim_next(readers[0])
-    answer = Answer(option=claim.version.key, confidence=3, needs_image="yes", image_adequate=True)
-    steps.answer_blind(claim.token, readers[0], answer)
-    steps.submit(claim.token, readers[0], Ruling(decision="accept"))
+    claim = claims.claim_next(reviewers[0])
+    answer = BlindSubmission(
+        option=claim.version.key, confidence=3, needs_image="yes", image_adequate=True
+    )
+    steps.answer_blind(claim.token, reviewers[0], answer)
+    steps.submit_review(claim.token, reviewers[0], ReviewSubmission(decision="accept"))
     back()
     with pytest.raises(ReleaseError, match="none of 3"):
         write_release()

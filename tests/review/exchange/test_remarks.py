@@ -8,8 +8,8 @@ from django.db import DatabaseError, transaction
 from typer.testing import CliRunner
 
 from medrcube.cli.app import app
-from medrcube.review.audit_trail.event_chain import verify as verify_chain
-from medrcube.review.audit_trail.replay import verify
+from medrcube.review.audit_trail.event_chain import verify_chain
+from medrcube.review.audit_trail.replay import verify_trail
 from medrcube.review.errors import ReviewError
 from medrcube.review.exchange.remarks import MOST_OF_AN_ITEM, import_remarks
 from medrcube.review.models import Item, Remark
@@ -39,7 +39,7 @@ def test_remarks_are_taken_in_once_and_stand_in_the_trail(three, file):
     first, again = take(path), take(path)
     assert (first.added, first.known, first.items) == (2, 0, {"a": "queued", "b": "queued"})
     assert (again.added, again.known, again.items) == (0, 2, {})
-    assert verify().fault == "" == verify_chain().fault
+    assert verify_trail().fault == "" == verify_chain().fault
 
 
 def test_a_csv_of_an_issue_form_is_read(three, tmp_path):
@@ -103,7 +103,7 @@ def test_a_gold_item_gets_no_remark(three, file):
     assert take(file({"id": "a", "text": TEXT})).unknown == ("a",)
 
 
-def test_a_reader_sees_it_after_the_blind_answer_and_never_before(taken, file):
+def test_a_reviewer_sees_it_after_the_blind_answer_and_never_before(taken, file):
     client, _, claim = taken()
     take(file({"id": claim.version.item_id, "text": TEXT}))
     page = f"/review/{claim.token}/"

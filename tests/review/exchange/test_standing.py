@@ -1,17 +1,17 @@
-from medrcube.review.accounts.accounts import add
-from medrcube.review.audit_trail.event_chain import head
+from medrcube.review.accounts.accounts import add_account
+from medrcube.review.audit_trail.event_chain import chain_head
 from medrcube.review.models import Event, Role, User
 from medrcube.review.quality.gold_items import make_gold
 from medrcube.review.reviewing.decisions import Edit
-from medrcube.review.server.serve import console, has_administrator, standing
+from medrcube.review.server.serve import console_user, has_administrator, queue_status
 
 WORDS = ("glioma", "meningioma", "abscess", "infarct")
 PHRASE = "long pass phrase"
 
 
-def test_the_standing_counts_states_kinds_and_readers(three, review, readers):
+def test_the_standing_counts_states_kinds_and_reviewers(three, review, reviewers):
     review({"a": "reject"})
-    told = standing()
+    told = queue_status()
     assert (told["items"], told["states"]) == (3, {"accepted": 2, "rejected": 1})
     (voxel,) = told["voxels"]
     assert (voxel["anatomy"], voxel["modality"], voxel["task"]) == (
@@ -19,10 +19,10 @@ def test_the_standing_counts_states_kinds_and_readers(three, review, readers):
         "MRI",
         "Disease Diagnosis",
     )
-    assert {row["reader"]: row["reviews"] for row in told["readers"]} == {
-        reader.pseudonym: 3 for reader in readers
+    assert {row["reviewer"]: row["reviews"] for row in told["reviewers"]} == {
+        reviewer.pseudonym: 3 for reviewer in reviewers
     }
-    assert told["head"] == {"number": head().number, "sha256": head().sha256}
+    assert told["head"] == {"number": chain_head().number, "sha256": chain_head().sha256}
 
 
 def test_gold_items_are_not_counted(three, take_in):
@@ -31,7 +31,7 @@ def test_gold_items_are_not_counted(three, take_in):
     manager = User.objects.create(email="m@example.org", role=Role.MANAGER)
     change = Edit(question="Which diagnosis fits this MRI image?", options=WORDS, key=2, note="n")
     make_gold("0123456789abcdef", 1, manager, defect="KEY_WRONG", change=change)
-    assert standing()["items"] == 4
+    assert queue_status()["items"] == 4
 
 
 def test_a_closed_account_is_no_administrator(three):
@@ -43,7 +43,9 @@ def test_a_closed_account_is_no_administrator(three):
 
 
 def test_an_account_made_at_the_machine_is_on_the_trail(three):
-    user = add(console(), email="a@example.org", role="manager", specialties=(), password=PHRASE)
+    user = add_account(
+        console_user(), email="a@example.org", role="manager", specialties=(), password=PHRASE
+    )
 
     event = Event.objects.latest("number")
     assert (event.actor, user.pseudonym in event.object) == ("console", True)

@@ -11,11 +11,11 @@ from django.test import Client
 from django.utils import timezone
 from PIL import Image, ImageDraw
 
-from medrcube.review.exchange.image_store import store
+from medrcube.review.exchange.image_store import store_image
 from medrcube.review.models import Item, ItemVersion
 from medrcube.review.reviewing.claims import claim_next
-from medrcube.review.reviewing.steps import answer_blind, submit
-from medrcube.review.reviewing.submissions import Answer, Ruling
+from medrcube.review.reviewing.steps import answer_blind, submit_review
+from medrcube.review.reviewing.submissions import BlindSubmission, ReviewSubmission
 
 QUESTION = "Which abnormality does this axial MRI slice of the brain show?"
 TEXTS = ("Oedema", "Haemorrhage", "Calcification", "Cyst")
@@ -63,8 +63,8 @@ def add_shown(project):
                 for text in texts
             ],
             key=key,
-            picture=store(drawn()),
-            overlay=store(drawn(mark=True)),
+            picture=store_image(drawn()),
+            overlay=store_image(drawn(mark=True)),
             provenance={"source": "toy", "slice": "41 of 155, axial", "licence": "CC-BY-4.0"},
             warnings=["longest-is-key"],
             content_sha256=sha256(item.pk.encode()).hexdigest(),
@@ -78,19 +78,19 @@ def add_shown(project):
 
 @pytest.fixture
 def review():
-    """Take the next item of a reader and review it: gives the claim."""
+    """Take the next item of a reviewer and review it: gives the claim."""
 
     def make(user, decision="accept", *, option=0, reasons=None, comment="", now=None, seconds=0):
         now = now or timezone.now()
         claim = claim_next(user, now)
-        assert claim is not None, "nothing is left for this reader"
+        assert claim is not None, "nothing is left for this reviewer"
         if reasons is None:
             reasons = () if decision == "accept" else (("AMBIGUOUS_STEM", None),)
         now += timedelta(seconds=seconds)
         said = {"confidence": 2, "needs_image": "yes", "image_adequate": True}
-        answer_blind(claim.token, user, Answer(option=option, **said), now)
-        ruling = Ruling(decision=decision, reasons=tuple(reasons), comment=comment)
-        submit(claim.token, user, ruling, now)
+        answer_blind(claim.token, user, BlindSubmission(option=option, **said), now)
+        ruling = ReviewSubmission(decision=decision, reasons=tuple(reasons), comment=comment)
+        submit_review(claim.token, user, ruling, now)
         return claim
 
     return make
@@ -111,16 +111,16 @@ def signed_in(person):
 
 @pytest.fixture
 def disputed(add_shown, person, review):
-    """An item in adjudication, with both of its readers."""
+    """An item in adjudication, with both of its reviewers."""
 
     def make(**fields):
         item = add_shown(**fields)
-        readers = person(), person()
-        review(readers[0])
-        review(readers[1], "reject", option=1, comment="Option B fits as well.")
+        reviewers = person(), person()
+        review(reviewers[0])
+        review(reviewers[1], "reject", option=1, comment="Option B fits as well.")
         item.refresh_from_db()
         assert item.state == "adjudication"
-        return item, readers
+        return item, reviewers
 
     return make
 

@@ -4,7 +4,7 @@ import pytest
 
 from medrcube.review.models import Adjudication, Event, Role, User
 from medrcube.review.reviewing.decisions import Edit, adjudicate, edit
-from medrcube.review.views.managing.adjudication import Vote, why
+from medrcube.review.views.managing.adjudication import VoteSummary, reasons_undecided
 
 TEXTS = ("Oedema", "Haemorrhage", "Calcification", "Cyst")
 QUESTION = "Which abnormality does this axial MRI slice of the brain show?"
@@ -56,18 +56,18 @@ def test_the_list_says_why_each_item_needs_a_third_person(judge, disputed, add_s
     ],
 )
 def test_why_in_words(votes, said):
-    assert list(why(Vote(*vote) for vote in votes)) == said
+    assert list(reasons_undecided(VoteSummary(*vote) for vote in votes)) == said
 
 
 def test_both_reviews_stand_side_by_side_with_the_key(judge, disputed, words):
-    item, readers = disputed()
+    item, reviewers = disputed()
     client, _ = judge
     text = words(client.get(f"/adjudication/{item.pk}/"))
     assert "✓ Key" in text
     assert "A Oedema ✓ is the key" in text
     assert "B Haemorrhage ✗ not the key" in text
     assert "Option B fits as well." in text
-    for user in readers:
+    for user in reviewers:
         assert user.pseudonym in text
 
 
@@ -112,10 +112,10 @@ def test_the_page_of_an_item_leads_to_the_decision(judge, disputed):
 
 
 def test_who_reviewed_the_version_is_not_offered_it(disputed, signed_in, words):
-    item, readers = disputed()
+    item, reviewers = disputed()
     client, _user = signed_in("adjudicator")
-    User.objects.filter(pk=readers[0].pk).update(role=Role.ADJUDICATOR)
-    client.force_login(User.objects.get(pk=readers[0].pk))
+    User.objects.filter(pk=reviewers[0].pk).update(role=Role.ADJUDICATOR)
+    client.force_login(User.objects.get(pk=reviewers[0].pk))
     reply = client.get("/adjudication/")
     assert offered(reply) == []
     assert "1 more waits for somebody else" in words(reply)
@@ -141,14 +141,14 @@ def test_who_wrote_the_version_is_not_offered_it(judge, disputed, review, person
 def test_who_reviewed_an_earlier_version_may_decide_over_this_one(
     signed_in, disputed, review, person
 ):
-    item, readers = disputed()
+    item, reviewers = disputed()
     change = Edit(question=QUESTION, options=("Swelling", *TEXTS[1:]), key=0, note="term")
     edit(item.pk, 1, person("manager"), change)
     review(person())
     review(person(), "reject")
     client, _ = signed_in("adjudicator")
-    User.objects.filter(pk=readers[0].pk).update(role=Role.ADJUDICATOR)
-    client.force_login(User.objects.get(pk=readers[0].pk))
+    User.objects.filter(pk=reviewers[0].pk).update(role=Role.ADJUDICATOR)
+    client.force_login(User.objects.get(pk=reviewers[0].pk))
     assert offered(client.get("/adjudication/")) == [item.pk]
     assert client.post(f"/adjudication/{item.pk}/", decision(version=2)).status_code == 302
 

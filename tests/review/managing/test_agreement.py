@@ -7,27 +7,27 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from medrcube.review.quality.agreement import (
-    ac1,
-    alpha,
+    agreement_panel,
     brennan_prediger,
-    cohen,
+    cohen_kappa,
     defect_bound,
-    fleiss,
+    fleiss_kappa,
+    gwet_ac1,
+    krippendorff_alpha,
     pairs_table,
-    panel,
-    ratings,
-    raw,
-    share,
-    specific,
+    rating_table,
+    raw_agreement,
+    share_estimate,
+    specific_agreement,
     wilson,
 )
 
-CHANCE_CORRECTED = (cohen, fleiss, alpha, brennan_prediger, ac1)
+CHANCE_CORRECTED = (cohen_kappa, fleiss_kappa, krippendorff_alpha, brennan_prediger, gwet_ac1)
 
 
 def table(cells, labels=()):
     """Ratings of two raters from how often each pair of labels occurs."""
-    return ratings([pair for pair, count in cells.items() for _ in range(count)], labels)
+    return rating_table([pair for pair, count in cells.items() for _ in range(count)], labels)
 
 
 ACCEPT_HEAVY = table(
@@ -37,11 +37,13 @@ ACCEPT_HEAVY = table(
 """Nearly everything is accepted, and the two never reject the same item."""
 
 _GWET = "11.1 2232 3333 3333 2222 1234 4444 1121 2222 .555 ..11 ..3."
-GWET = ratings([[None if label == "." else label for label in row] for row in _GWET.split(" ")])
+GWET = rating_table(
+    [[None if label == "." else label for label in row] for row in _GWET.split(" ")]
+)
 """Twelve items, four raters, five labels: Gwet's Handbook (4th ed., p. 120) and Krippendorff's
 "Computing Krippendorff's Alpha-Reliability" (2011); figures in the vignette of irrCAC."""
 
-FLEISS = ratings(
+FLEISS = rating_table(
     [
         [label for label, count in zip("abcde", counts, strict=True) for _ in range(count)]
         for counts in (
@@ -75,18 +77,18 @@ Wikipedia, 0.210."""
     ],
 )
 def test_an_accept_heavy_pool_of_which_one_figure_would_tell_the_wrong_story(name, value):
-    found = panel(ACCEPT_HEAVY, "reject")[name]
+    found = agreement_panel(ACCEPT_HEAVY, "reject")[name]
     assert found.value == pytest.approx(value, abs=5e-4 if value > 0 else 5e-5)
 
 
 def test_the_interval_of_ac1_is_gwets():
-    found = ac1(ACCEPT_HEAVY)
+    found = gwet_ac1(ACCEPT_HEAVY)
     assert (round(found.low, 3), round(found.high, 3)) == (0.884, 0.966)
     assert found.items == 200
 
 
 def test_rejects_of_which_none_is_shared_are_counted_and_bounded():
-    found = specific(ACCEPT_HEAVY, "reject")
+    found = specific_agreement(ACCEPT_HEAVY, "reject")
     assert (found.value, found.items) == (0.0, 14)
     assert found.low == 0.0
     # Wilson's upper end of 0 of 14 is 0.2153; carried over, 2 x / (1 + x).
@@ -96,11 +98,11 @@ def test_rejects_of_which_none_is_shared_are_counted_and_bounded():
 @pytest.mark.parametrize(
     ("coefficient", "value"),
     [
-        (raw, 0.81818),
-        (fleiss, 0.76117),
-        (alpha, 0.74342),
+        (raw_agreement, 0.81818),
+        (fleiss_kappa, 0.76117),
+        (krippendorff_alpha, 0.74342),
         (brennan_prediger, 0.77273),
-        (ac1, 0.77544),
+        (gwet_ac1, 0.77544),
     ],
 )
 def test_published_figures_with_ratings_missing(coefficient, value):
@@ -108,37 +110,37 @@ def test_published_figures_with_ratings_missing(coefficient, value):
 
 
 def test_the_published_interval_of_ac1_with_ratings_missing():
-    found = ac1(GWET)
+    found = gwet_ac1(GWET)
     assert (round(found.low, 3), found.high) == (0.461, 1.0)
 
 
 def test_fleiss_published_example():
-    assert fleiss(FLEISS).value == pytest.approx(0.210, abs=5e-4)
+    assert fleiss_kappa(FLEISS).value == pytest.approx(0.210, abs=5e-4)
 
 
 def test_cohens_kappa_by_hand():
     """Cells 20, 5, 10, 15 of 50: agreed 0.7, by chance 0.5 * 0.6 + 0.5 * 0.4 = 0.5."""
     grants = table({("y", "y"): 20, ("y", "n"): 5, ("n", "y"): 10, ("n", "n"): 15})
-    assert cohen(grants).value == pytest.approx(0.4)
+    assert cohen_kappa(grants).value == pytest.approx(0.4)
 
 
 def test_cohens_kappa_looks_at_items_that_both_have_rated():
     rows = [("y", "y"), ("n", "n"), ("y", "n"), ("y", None), (None, "n")]
-    assert cohen(ratings(rows)).value == cohen(ratings(rows[:3])).value
-    assert cohen(ratings(rows)).items == 3
+    assert cohen_kappa(rating_table(rows)).value == cohen_kappa(rating_table(rows[:3])).value
+    assert cohen_kappa(rating_table(rows)).items == 3
 
 
 def test_specific_agreement_by_hand():
     """Twice both over twice both and the single ones: 2 * 6 / (2 * 6 + 1 + 3)."""
     pair = table({("a", "a"): 20, ("a", "r"): 1, ("r", "a"): 3, ("r", "r"): 6})
-    assert specific(pair, "r").value == pytest.approx(12 / 16)
-    assert specific(pair, "r").items == 10
+    assert specific_agreement(pair, "r").value == pytest.approx(12 / 16)
+    assert specific_agreement(pair, "r").items == 10
 
 
 def test_specific_agreement_counts_a_rating_once_however_many_have_seen_the_item():
     """Two of three say r: each r meets one r in two others. One of two: none."""
-    mixed = ratings([("r", "r", "a"), ("r", "a", None)])
-    assert specific(mixed, "r").value == pytest.approx((0.5 + 0.5 + 0) / 3)
+    mixed = rating_table([("r", "r", "a"), ("r", "a", None)])
+    assert specific_agreement(mixed, "r").value == pytest.approx((0.5 + 0.5 + 0) / 3)
 
 
 @pytest.mark.parametrize("coefficient", CHANCE_CORRECTED)
@@ -150,37 +152,37 @@ def test_equal_ratings_have_no_chance_corrected_value(coefficient):
 
 
 def test_equal_ratings_agree_all_the_same():
-    found = raw(table({("accept", "accept"): 30}))
+    found = raw_agreement(table({("accept", "accept"): 30}))
     assert (found.value, found.high) == (1.0, 1.0)
     assert found.low == pytest.approx(0.8865, abs=1e-4)
 
 
-@pytest.mark.parametrize("coefficient", [raw, *CHANCE_CORRECTED])
+@pytest.mark.parametrize("coefficient", [raw_agreement, *CHANCE_CORRECTED])
 @pytest.mark.parametrize("rows", [[], [("a", None)], [("a", None), (None, "b")]])
 def test_without_two_ratings_of_an_item_there_is_no_value(coefficient, rows):
-    found = coefficient(ratings(rows))
+    found = coefficient(rating_table(rows))
     assert found.value is None
     assert found.reason == "no_pairs"
 
 
 def test_a_category_that_nobody_chose_has_no_agreement():
-    found = specific(table({("accept", "accept"): 3}, ("accept", "reject")), "reject")
+    found = specific_agreement(table({("accept", "accept"): 3}, ("accept", "reject")), "reject")
     assert (found.value, found.reason) == (None, "not_used")
 
 
 def test_cohens_kappa_needs_two_raters():
-    found = cohen(ratings([("a", "b", None), ("a", None, "b")]))
+    found = cohen_kappa(rating_table([("a", "b", None), ("a", None, "b")]))
     assert (found.value, found.reason) == (None, "not_two_raters")
 
 
 def test_a_category_that_nobody_uses_does_not_raise_a_figure():
     cells = {("a", "a"): 8, ("a", "r"): 2}
-    for coefficient in (brennan_prediger, ac1):
+    for coefficient in (brennan_prediger, gwet_ac1):
         plain, padded = table(cells), table(cells, ("a", "x", "y", "r"))
         assert coefficient(plain) == coefficient(padded)
 
 
-@pytest.mark.parametrize("coefficient", [cohen, fleiss, alpha])
+@pytest.mark.parametrize("coefficient", [cohen_kappa, fleiss_kappa, krippendorff_alpha])
 def test_no_interval_where_nobody_differs(coefficient):
     found = coefficient(table({("a", "a"): 40, ("r", "r"): 5}))
     assert found.value == pytest.approx(1.0)
@@ -189,14 +191,14 @@ def test_no_interval_where_nobody_differs(coefficient):
 
 def test_ac1_of_a_few_equal_items_is_not_sure():
     """Gwet's variance is 0 there; three items must not pass a gate."""
-    few, many = (ac1(table({("a", "a"): 2 * n, ("r", "r"): n})) for n in (1, 100))
+    few, many = (gwet_ac1(table({("a", "a"): 2 * n, ("r", "r"): n})) for n in (1, 100))
     assert few.value == many.value == pytest.approx(1.0)
     assert few.low < 0.2
     assert many.low > 0.95
 
 
 def test_one_item_has_a_value_and_no_interval():
-    found = ac1(ratings([("a", "r")]))
+    found = gwet_ac1(rating_table([("a", "r")]))
     assert found.value == pytest.approx(-1.0)
     assert (found.low, found.reason) == (None, "too_few")
 
@@ -205,13 +207,15 @@ def test_the_interval_shrinks_as_items_grow():
     spans = []
     for size in (1, 4, 16):
         cells = {("a", "a"): 16 * size, ("a", "r"): 3 * size, ("r", "r"): 4 * size}
-        spans.append([found.high - found.low for found in panel(table(cells), "r").values()])
+        spans.append(
+            [found.high - found.low for found in agreement_panel(table(cells), "r").values()]
+        )
     for wide, less, least in zip(*spans, strict=True):
         assert wide > less > least
 
 
 def test_the_bootstrap_gives_the_same_interval_every_time():
-    assert panel(ACCEPT_HEAVY, "reject") == panel(ACCEPT_HEAVY, "reject")
+    assert agreement_panel(ACCEPT_HEAVY, "reject") == agreement_panel(ACCEPT_HEAVY, "reject")
 
 
 def test_the_bootstrap_covers_what_it_should():
@@ -223,7 +227,7 @@ def test_the_bootstrap_covers_what_it_should():
     held = 0
     for _ in range(60):
         counts = generator.multinomial(80, list(shares.values()))
-        found = fleiss(table(dict(zip(shares, counts, strict=True))))
+        found = fleiss_kappa(table(dict(zip(shares, counts, strict=True))))
         held += found.low <= true <= found.high
     assert held >= 52
 
@@ -236,8 +240,8 @@ def test_wilsons_interval():
 
 
 def test_a_share_of_nothing_has_no_value():
-    assert share("blind_accuracy", 0, 0).value is None
-    assert share("blind_accuracy", 3, 4).value == 0.75
+    assert share_estimate("blind_accuracy", 0, 0).value is None
+    assert share_estimate("blind_accuracy", 3, 4).value == 0.75
 
 
 def test_an_audit_without_a_defect_bounds_the_rate():
@@ -254,7 +258,7 @@ def test_two_raters_have_a_table_of_their_own():
 
 def test_pairs_of_more_raters_stand_above_the_diagonal():
     rows = [("a", "a", "r"), ("r", "r", None), ("a", None, None)]
-    assert pairs_table(ratings(rows)).tolist() == [[1, 2], [0, 1]]
+    assert pairs_table(rating_table(rows)).tolist() == [[1, 2], [0, 1]]
 
 
 LABELS = ("a", "e", "r")
@@ -265,7 +269,7 @@ TABLES = st.integers(2, 4).flatmap(
 
 
 def values(rows, critical="r"):
-    found = panel(ratings(rows, LABELS), critical)
+    found = agreement_panel(rating_table(rows, LABELS), critical)
     return {name.removesuffix(f"_{critical}"): one.value for name, one in found.items()}
 
 
@@ -294,7 +298,7 @@ def test_the_names_of_labels_say_nothing(rows, names):
 
 @given(TABLES)
 def test_every_value_lies_in_its_bounds_and_in_its_interval(rows):
-    for name, found in panel(ratings(rows, LABELS), "r").items():
+    for name, found in agreement_panel(rating_table(rows, LABELS), "r").items():
         if found.value is None:
             assert found.reason
             continue
@@ -329,4 +333,4 @@ def test_agreement_of_all_pairs_of_three_raters_by_enumeration():
     for row in rows:
         pairs = list(itertools.combinations([label for label in row if label], 2))
         shares.append(sum(one == other for one, other in pairs) / len(pairs))
-    assert raw(ratings(rows)).value == pytest.approx(sum(shares) / len(shares))
+    assert raw_agreement(rating_table(rows)).value == pytest.approx(sum(shares) / len(shares))

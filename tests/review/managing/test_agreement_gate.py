@@ -1,8 +1,13 @@
 import pytest
 
 from medrcube.review.models import Claim, Item
-from medrcube.review.quality.agreement import Estimate
-from medrcube.review.quality.agreement_gate import BLIND, agreement_of, by_stratum, gate
+from medrcube.review.quality.agreement import IntervalEstimate
+from medrcube.review.quality.agreement_gate import (
+    BLIND_ACCURACY,
+    agreement_by_stratum,
+    agreement_of,
+    gate_decision,
+)
 from medrcube.review.reviewing.decisions import Edit, edit
 from medrcube.review.reviewing.policy import Policy
 
@@ -11,18 +16,18 @@ STRATUM = "MRI | Abnormality Diagnosis | knowledge"
 
 @pytest.fixture
 def pair(person, add_shown, review):
-    """Two readers who review items: ``pair(("accept", "reject"), ...)``; gives the items."""
-    readers = person(), person()
+    """Two reviewers who review items: ``pair(("accept", "reject"), ...)``; gives the items."""
+    reviewers = person(), person()
 
     def make(*votes, options=(0, 0), **fields):
         items = []
         for decisions in votes:
             items.append(add_shown(**fields))
-            for user, decision, option in zip(readers, decisions, options, strict=True):
+            for user, decision, option in zip(reviewers, decisions, options, strict=True):
                 review(user, decision, option=option)
         return items
 
-    make.readers = readers
+    make.reviewers = reviewers
     return make
 
 
@@ -31,14 +36,14 @@ def test_valid_reviews_of_current_versions_count(pair):
     found = agreement_of(STRATUM)
     assert found.estimates["raw"].value == 0.75
     assert found.estimates["raw"].items == 4
-    assert found.raters == tuple(sorted(user.pseudonym for user in pair.readers))
+    assert found.raters == tuple(sorted(user.pseudonym for user in pair.reviewers))
     assert found.pairs.sum() == 4
 
 
 def test_blind_answers_that_are_not_the_key_lower_the_accuracy(pair):
     pair(("accept", "accept"), options=(0, 1))
     pair(("accept", "accept"), options=(0, None))
-    found = agreement_of(STRATUM).estimates[BLIND]
+    found = agreement_of(STRATUM).estimates[BLIND_ACCURACY]
     assert (found.value, found.items) == (0.5, 4)
 
 
@@ -67,7 +72,7 @@ def test_gold_items_stand_apart(pair):
 def test_strata_stand_apart_and_together(pair):
     pair(("accept", "accept"), stratum="B")
     pair(("reject", "reject"), ("accept", "reject"), stratum="A")
-    everything, strata = by_stratum()
+    everything, strata = agreement_by_stratum()
     assert [found.stratum for found in strata] == ["A", "B"]
     assert [found.estimates["raw"].items for found in strata] == [2, 1]
     assert everything.estimates["raw"].items == 3
@@ -75,7 +80,7 @@ def test_strata_stand_apart_and_together(pair):
 
 
 def test_without_reviews_nothing_can_be_told(project):
-    everything, strata = by_stratum()
+    everything, strata = agreement_by_stratum()
     assert strata == []
     assert everything.estimates["ac1"].reason == "no_pairs"
     assert everything.verdict.passed is None
@@ -83,17 +88,19 @@ def test_without_reviews_nothing_can_be_told(project):
 
 def figures(ac1=0.7, rejects=0.6, blind=0.9):
     def estimate(name, value, low=None):
-        return Estimate(name=name, value=value, low=low, reason="" if value else "no_variation")
+        return IntervalEstimate(
+            name=name, value=value, low=low, reason="" if value else "no_variation"
+        )
 
     return {
         "ac1": estimate("ac1", ac1 and ac1 + 0.1, ac1),
         "specific_reject": estimate("specific_reject", rejects),
-        BLIND: estimate(BLIND, blind),
+        BLIND_ACCURACY: estimate(BLIND_ACCURACY, blind),
     }
 
 
 def test_all_three_figures_let_a_stratum_pass():
-    verdict = gate(figures(), Policy())
+    verdict = gate_decision(figures(), Policy())
     assert verdict.passed is True
     assert verdict.words == "may be released"
 
@@ -102,27 +109,27 @@ def test_all_three_figures_let_a_stratum_pass():
     ("low", "place"), [({"ac1": 0.59}, 0), ({"rejects": 0.49}, 1), ({"blind": 0.79}, 2)]
 )
 def test_each_figure_alone_holds_a_stratum_back(low, place):
-    verdict = gate(figures(**low), Policy())
+    verdict = gate_decision(figures(**low), Policy())
     assert verdict.passed is False
     assert [condition.passed for condition in verdict.conditions].index(False) == place
     assert "wanted at least" in verdict.conditions[place].words
 
 
 def test_the_lower_bound_of_ac1_counts_and_not_its_value():
-    assert gate(figures(ac1=0.55), Policy()).passed is False  # its value is 0.65
+    assert gate_decision(figures(ac1=0.55), Policy()).passed is False  # its value is 0.65
 
 
 def test_what_cannot_be_told_is_no_pass_and_no_failure():
-    verdict = gate(figures(ac1=None), Policy())
+    verdict = gate_decision(figures(ac1=None), Policy())
     assert verdict.passed is None
     assert "all reviews say the same" in verdict.conditions[0].words
 
 
 def test_a_failure_outweighs_what_cannot_be_told():
-    assert gate(figures(ac1=None, blind=0.1), Policy()).passed is False
+    assert gate_decision(figures(ac1=None, blind=0.1), Policy()).passed is False
 
 
 def test_the_gate_follows_the_policy():
     rules = Policy(ac1_lower=0.9, reject_agreement=0.0, blind_accuracy=0.0)
-    assert gate(figures(ac1=0.89), rules).passed is False
-    assert gate(figures(ac1=0.9), rules).passed is True
+    assert gate_decision(figures(ac1=0.89), rules).passed is False
+    assert gate_decision(figures(ac1=0.9), rules).passed is True

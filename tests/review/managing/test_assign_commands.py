@@ -35,8 +35,8 @@ def test_an_assignment_is_made_listed_and_ended(run, run_json, person, add_items
     one, other = person(), person()
     by_name = ("--reviewer", one.pseudonym, "--reviewer", other.email.upper())
     made = run_json("add", "only", *by_name, "--anatomy", "brain", "--source", "toy")
-    readers = sorted([one.pseudonym, other.pseudonym])
-    assert made["readers"] == made["to"] == readers
+    reviewers = sorted([one.pseudonym, other.pseudonym])
+    assert made["reviewers"] == made["to"] == reviewers
     assert (made["mode"], made["anatomy"], made["items"]) == ("only", "Brain", "toy, Brain")
     assert run_json("list")["assignments"] == [made]
     assert "toy, Brain" in run("list")
@@ -47,25 +47,25 @@ def test_an_assignment_is_made_listed_and_ended(run, run_json, person, add_items
 
 
 def test_people_read_what_was_done_in_words(run, person):
-    reader = person()
+    reviewer = person()
     told = run("add", "first", "--specialty", "radiology:neuro")
     assert told == "assignment 1: all items first to everybody in radiology:neuro\n"
     assert run("end", 1) == "assignment 1 has ended\n"
-    told = run("specialist", reader.pseudonym, "MRI", "radiology:neuro")
-    assert told == f"{reader.pseudonym}: MRI, radiology:neuro\n"
-    assert run("specialist", reader.pseudonym) == f"{reader.pseudonym}: no specialty\n"
+    told = run("specialist", reviewer.pseudonym, "MRI", "radiology:neuro")
+    assert told == f"{reviewer.pseudonym}: MRI, radiology:neuro\n"
+    assert run("specialist", reviewer.pseudonym) == f"{reviewer.pseudonym}: no specialty\n"
     told = run("specialty", "radiology:hand", "--modality", "x-ray")
     assert told == "radiology:hand can be given to reviewers now\n"
 
 
-def test_a_specialty_of_the_project_can_be_given_to_readers(run_json, person):
-    reader = person()
+def test_a_specialty_of_the_project_can_be_given_to_reviewers(run_json, person):
+    reviewer = person()
     made = run_json("specialty", "radiology:hand", "--modality", "x-ray")
     assert made == {"specialty": "radiology:hand", "anatomies": [], "modalities": ["X-ray"]}
-    given = run_json("specialist", reader.email, "radiology:hand")
-    assert given == {"reader": reader.pseudonym, "specialties": ["radiology:hand"]}
+    given = run_json("specialist", reviewer.email, "radiology:hand")
+    assert given == {"reviewer": reviewer.pseudonym, "specialties": ["radiology:hand"]}
     told = run_json("list")
-    assert told["readers"] == {reader.pseudonym: ["radiology:hand"]}
+    assert told["reviewers"] == {reviewer.pseudonym: ["radiology:hand"]}
     assert "radiology:hand" in told["specialties"]
 
 
@@ -78,7 +78,7 @@ def test_the_list_says_what_waits_and_what_nobody_can_finish(
     told = run_json("list")
     assert (told["reviews"], told["specialists"]) == (2, 1)
     field = {"anatomy": "Brain", "modality": "MRI", "items": 1}
-    assert told["waiting"] == [{**field, "readers": []}]
+    assert told["waiting"] == [{**field, "reviewers": []}]
     assert told["gaps"] == [{**field, "why": "no specialist for them, 1 needed"}]
     ran = CliRunner().invoke(app, ["review", "assign", "list"])
     assert "CANNOT BE FINISHED: 1 item of Brain, MRI: no specialist for them" in ran.stderr
@@ -111,7 +111,7 @@ def test_a_wrong_name_is_refused_with_the_nearest(run, person, add_items, words,
     ("words", "told"),
     [
         (("end", 7), "no assignment 7 is in force"),
-        (("add", "only"), "name at least one reader or a specialty"),
+        (("add", "only"), "name at least one reviewer or a specialty"),
         (("specialty", "MRI", "--anatomy", "Brain"), "known already"),
         (("specialty", "mine"), "name the anatomies or modalities"),
     ],

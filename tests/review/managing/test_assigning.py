@@ -1,19 +1,19 @@
-"""The page of assignments, what a reader is told who gets nothing, and what nobody can finish."""
+"""The page of assignments, what a reviewer is told who gets nothing, and what nobody can finish."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from medrcube.review.assigning.assignment import Scope, assign
+from medrcube.review.assigning.assignment import AssignmentScope, create_assignment
 from medrcube.review.models import Assignment, Event, Specialty, User
 from medrcube.review.reviewing.policy import current_policy
 
 PAGE = "/assignment/"
 FORMS = {
-    "assign": ("source", "task", "anatomy", "modality", "mode", "specialty", "readers"),
+    "assign": ("source", "task", "anatomy", "modality", "mode", "specialty", "reviewers"),
     "end": ("assignment",),
     "rule": ("specialists",),
-    "specialties": ("reader", "specialties"),
+    "specialties": ("reviewer", "specialties"),
     "specialty": ("name", "anatomies", "modalities"),
 }
 HOSTILE = ["\0", "a\0b", "x" * 20_001, "\ud800", "<script>", "9" * 40, "-1", "٣", "' OR 1=1 --"]
@@ -28,27 +28,27 @@ def manager(signed_in):
 
 def test_items_are_assigned_and_an_assignment_is_ended(manager, add_items, person, words):
     add_items(1)
-    reader = person()
-    sent = {"form": "assign", "anatomy": "Brain", "mode": "only", "readers": [reader.pk]}
+    reviewer = person()
+    sent = {"form": "assign", "anatomy": "Brain", "mode": "only", "reviewers": [reviewer.pk]}
     assert "Assignment 1 holds from now on." in words(manager.post(PAGE, sent, follow=True))
     told = words(manager.get(PAGE))
-    assert f"1 Brain only {reader.pseudonym}" in told
+    assert f"1 Brain only {reviewer.pseudonym}" in told
     ended = manager.post(PAGE, {"form": "end", "assignment": 1}, follow=True)
     assert "Assignment 1 has ended." in words(ended)
-    assert "Every item goes to every reader." in words(ended)
+    assert "Every item goes to every reviewer." in words(ended)
     kinds = Event.objects.filter(kind__startswith="assignment.").values_list("kind", flat=True)
     assert sorted(kinds) == ["assignment.ended", "assignment.made"]
 
 
 def test_the_rule_the_specialties_and_the_vocabulary_are_stored(manager, person):
-    reader = person()
+    reviewer = person()
     sent = {"form": "specialty", "name": "radiology:hand", "modalities": ["X-ray"]}
     assert manager.post(PAGE, sent).status_code == 302
-    sent = {"form": "specialties", "reader": reader.pk, "specialties": ["radiology:hand"]}
+    sent = {"form": "specialties", "reviewer": reviewer.pk, "specialties": ["radiology:hand"]}
     assert manager.post(PAGE, sent).status_code == 302
     assert manager.post(PAGE, {"form": "rule", "specialists": 1}).status_code == 302
-    reader.refresh_from_db()
-    assert reader.specialties == ["radiology:hand"]
+    reviewer.refresh_from_db()
+    assert reviewer.specialties == ["radiology:hand"]
     assert current_policy().specialists == 1
     assert Specialty.objects.get().modalities == ["X-ray"]
 
@@ -57,7 +57,7 @@ def test_the_rule_the_specialties_and_the_vocabulary_are_stored(manager, person)
 @pytest.mark.parametrize("form", FORMS)
 def test_only_managers_change_anything(signed_in, person, role, form):
     client, _ = signed_in(role)
-    sent = {"form": form, "mode": "only", "readers": [person().pk], "specialists": 1, "name": "a"}
+    sent = {"form": form, "mode": "only", "reviewers": [person().pk], "specialists": 1, "name": "a"}
     assert client.post(PAGE, sent).status_code in (403, 404)
     assert client.get(PAGE).status_code in (403, 404)
     assert not Assignment.objects.exists()
@@ -67,7 +67,7 @@ def test_only_managers_change_anything(signed_in, person, role, form):
 @pytest.mark.parametrize("role", ["manager", "reviewer"])
 def test_whoever_is_no_active_reviewer_is_assigned_nothing(manager, person, words, role):
     other = person(role, is_active=role != "reviewer")
-    sent = {"form": "assign", "mode": "only", "readers": [other.pk]}
+    sent = {"form": "assign", "mode": "only", "reviewers": [other.pk]}
     reply = manager.post(PAGE, sent)
     assert reply.status_code == 422
     assert f"{other.pseudonym} is no active reviewer" in words(reply)
@@ -75,7 +75,7 @@ def test_whoever_is_no_active_reviewer_is_assigned_nothing(manager, person, word
 
 def test_an_account_that_does_not_exist_is_not_passed_over(manager, person, words):
     for forged in ("x", "0", "9" * 40, "-1"):
-        sent = {"form": "assign", "mode": "only", "readers": [str(person().pk), forged]}
+        sent = {"form": "assign", "mode": "only", "reviewers": [str(person().pk), forged]}
         reply = manager.post(PAGE, sent)
         assert reply.status_code == 422, forged
         assert "an account that does not exist" in words(reply)
@@ -89,7 +89,7 @@ def test_an_account_that_does_not_exist_is_not_passed_over(manager, person, word
         ({"mode": "only", "source": "toi"}, "(nearest: &#x27;toy&#x27;)"),
         ({"mode": "only", "anatomy": "Brian"}, "(nearest: &#x27;Brain&#x27;)"),
         ({"mode": "only", "specialty": "radiology:nero"}, "(nearest: &#x27;radiology:neuro&#x27;"),
-        ({"mode": "only"}, "name at least one reader or a specialty"),
+        ({"mode": "only"}, "name at least one reviewer or a specialty"),
     ],
 )
 def test_a_wrong_name_is_refused_with_the_nearest(manager, add_items, words, sent, told):
@@ -101,13 +101,13 @@ def test_a_wrong_name_is_refused_with_the_nearest(manager, add_items, words, sen
 
 def test_what_was_typed_stands_there_after_it_was_refused(manager, person, add_items):
     add_items(1)
-    reader = person()
+    reviewer = person()
     sent = {"form": "specialty", "name": "a;b", "anatomies": ["Heart"], "modalities": ["CT"]}
     page = manager.post(PAGE, sent).content.decode()
     assert 'name="name" value="a;b"' in page
     assert 'name="anatomies" value="Heart" checked' in page
     assert 'name="modalities" value="CT" checked' in page
-    sent = {"form": "specialties", "reader": reader.pk, "specialties": ["MRI", "none such"]}
+    sent = {"form": "specialties", "reviewer": reviewer.pk, "specialties": ["MRI", "none such"]}
     page = manager.post(PAGE, sent).content.decode()
     assert 'name="specialties" value="MRI" checked' in page
     sent = {"form": "assign", "anatomy": "Brain", "mode": "first"}
@@ -135,27 +135,31 @@ def test_no_text_breaks_a_form_on_either_database(any_database, manager, add_ite
 
 def test_names_of_sources_are_text_and_no_markup(manager, add_items, person):
     add_items(1, source=COLOUR)
-    reader = person()
-    manager.post(PAGE, {"form": "assign", "source": COLOUR, "mode": "only", "readers": [reader.pk]})
+    reviewer = person()
+    manager.post(
+        PAGE, {"form": "assign", "source": COLOUR, "mode": "only", "reviewers": [reviewer.pk]}
+    )
     assert Assignment.objects.get().source == COLOUR
     page = manager.get(PAGE).content.decode()
     assert COLOUR not in page
     assert "mammo &lt;b&gt;" in page
 
 
-def test_a_reader_is_told_why_nothing_is_there(project, signed_in, person, add_items, words):
+def test_a_reviewer_is_told_why_nothing_is_there(project, signed_in, person, add_items, words):
     project(gold_rate=0.0, specialists=2)
     add_items(2)
     add_items(3, anatomy="Breast", modality="Ultrasound", source="mammo")
-    assign(person("manager"), Scope(source="mammo"), [person().pk], mode="only")
+    create_assignment(
+        person("manager"), AssignmentScope(source="mammo"), [person().pk], mode="only"
+    )
     client, _ = signed_in("reviewer")
     told = words(client.post("/review/", follow=True))
     assert "Nothing is left for you." in told
     assert "2 items wait for a specialist in Brain or MRI." in told
-    assert "3 items are assigned to other readers." in told
+    assert "3 items are assigned to other reviewers." in told
 
 
-def test_a_reader_who_has_done_all_is_told_of_nothing_else(project, signed_in, words):
+def test_a_reviewer_who_has_done_all_is_told_of_nothing_else(project, signed_in, words):
     client, _ = signed_in("reviewer")
     told = words(client.get("/review/?empty"))
     assert "Nothing is left for you." in told
@@ -172,10 +176,10 @@ def test_managers_are_told_what_cannot_be_finished(
     add_items(4, anatomy="Chest", modality="CT", source="ct")
     neuro, breast, chest = (person(specialties=[name]) for name in ("MRI", "Breast", "CT"))
     boss = person("manager")
-    assign(boss, Scope(source="mammo"), [breast.pk], mode="only")
-    assign(boss, Scope(source="ct"), [neuro.pk, breast.pk], mode="only")
+    create_assignment(boss, AssignmentScope(source="mammo"), [breast.pk], mode="only")
+    create_assignment(boss, AssignmentScope(source="ct"), [neuro.pk, breast.pk], mode="only")
     told = words(manager.get(page))
-    assert "1 item of Breast, Ultrasound: 1 reader for them, 2 needed." in told
+    assert "1 item of Breast, Ultrasound: 1 reviewer for them, 2 needed." in told
     assert "4 items of Chest, CT: they are assigned to others than the specialists" in told
     assert "of Brain, MRI" not in told
     User.objects.filter(pk=neuro.pk).update(paused=True)

@@ -3,7 +3,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from medrcube.review.quality.svg_charts import Bar, Interval, bars, intervals
+from medrcube.review.quality.svg_charts import BarRow, IntervalRow, bar_chart, interval_chart
 
 HOSTILE = "<script>alert(1)</script>\"'&"
 
@@ -14,7 +14,9 @@ def parsed(chart):
 
 def test_the_longest_bar_is_the_largest_value():
     drawn = parsed(
-        bars("a", "Title", [Bar("one", 5, "5"), Bar("two", 10, "10"), Bar("no", 0, "0")])
+        bar_chart(
+            "a", "Title", [BarRow("one", 5, "5"), BarRow("two", 10, "10"), BarRow("no", 0, "0")]
+        )
     )
     widths = [float(bar.get("width")) for bar in drawn.iter("rect")]
     assert widths[1] == 2 * widths[0]
@@ -22,7 +24,7 @@ def test_the_longest_bar_is_the_largest_value():
 
 
 def test_a_chart_says_in_words_what_it_shows():
-    drawn = parsed(bars("states", "Items by state", [Bar("queued", 5, "5 (50%)")]))
+    drawn = parsed(bar_chart("states", "Items by state", [BarRow("queued", 5, "5 (50%)")]))
     named = {part.get("id"): part.text for part in drawn if part.tag in ("title", "desc")}
     assert [named[name] for name in drawn.get("aria-labelledby").split()] == [
         "Items by state",
@@ -32,34 +34,34 @@ def test_a_chart_says_in_words_what_it_shows():
 
 
 def test_a_chart_without_rows_or_values_is_drawn():
-    assert parsed(bars("a", "Title", [])).get("viewBox").endswith(" 0")
-    assert len(list(parsed(bars("a", "Title", [Bar("no", 0, "0")])).iter("rect"))) == 1
+    assert parsed(bar_chart("a", "Title", [])).get("viewBox").endswith(" 0")
+    assert len(list(parsed(bar_chart("a", "Title", [BarRow("no", 0, "0")])).iter("rect"))) == 1
 
 
 def test_a_point_stands_between_the_ends_of_its_interval():
-    drawn = parsed(intervals("a", "Title", [Interval("AC1", 0.4, 0.1, 0.8, "0.4")]))
+    drawn = parsed(interval_chart("a", "Title", [IntervalRow("AC1", 0.4, 0.1, 0.8, "0.4")]))
     point = float(drawn.find("circle").get("cx"))
     ends = [float(line.get("x1")) for line in drawn.iter("line") if line.get("class") == "range"]
     assert min(ends) < point < max(ends)
 
 
 def test_what_has_no_value_has_no_point():
-    drawn = parsed(intervals("a", "Title", [Interval("kappa", None, None, None, "none")]))
+    drawn = parsed(interval_chart("a", "Title", [IntervalRow("kappa", None, None, None, "none")]))
     assert drawn.find("circle") is None
     assert "kappa" in "".join(drawn.itertext())
 
 
 def test_what_lies_beyond_the_scale_is_drawn_at_its_end():
-    rows = [Interval("AC1", -3.0, -5.0, 1.0, "-3"), Interval("AC1", -1.0, -1.0, 1.0, "-1")]
-    beyond, end = parsed(intervals("a", "Title", rows)).iter("circle")
+    rows = [IntervalRow("AC1", -3.0, -5.0, 1.0, "-3"), IntervalRow("AC1", -1.0, -1.0, 1.0, "-1")]
+    beyond, end = parsed(interval_chart("a", "Title", rows)).iter("circle")
     assert beyond.get("cx") == end.get("cx")
 
 
 @pytest.mark.parametrize(
     "chart",
     [
-        bars(HOSTILE, HOSTILE, [Bar(HOSTILE, 1, HOSTILE)]),
-        intervals(HOSTILE, HOSTILE, [Interval(HOSTILE, 0.1, 0.0, 0.2, HOSTILE)]),
+        bar_chart(HOSTILE, HOSTILE, [BarRow(HOSTILE, 1, HOSTILE)]),
+        interval_chart(HOSTILE, HOSTILE, [IntervalRow(HOSTILE, 0.1, 0.0, 0.2, HOSTILE)]),
     ],
 )
 def test_text_stays_text_and_nothing_needs_a_style_attribute(chart):

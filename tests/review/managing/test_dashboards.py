@@ -28,7 +28,7 @@ def rows_of(reply, caption):
 
 
 def row_of(user):
-    return next(row for row in progress.readers(current_policy()) if row.key == user.pk)
+    return next(row for row in progress.reviewer_progress(current_policy()) if row.key == user.pk)
 
 
 @pytest.mark.parametrize("role", ["reviewer", "adjudicator", "administrator"])
@@ -63,11 +63,11 @@ def test_items_are_counted_by_kind_and_state(signed_in, add_items, person):
 def test_a_claim_that_is_over_is_not_in_review(add_items, person):
     add_items(1)
     claim_next(person(), NOW - timedelta(hours=2))
-    (voxel,) = progress.voxels(NOW)
+    (voxel,) = progress.voxel_progress(NOW)
     assert voxel.in_review == 0
 
 
-def test_a_reader_is_measured_by_valid_reviews(add_items, person, review):
+def test_a_reviewer_is_measured_by_valid_reviews(add_items, person, review):
     add_items(4)
     user = person()
     for decision, option in (("accept", 0), ("accept", 1), ("reject", None), ("accept", 0)):
@@ -97,7 +97,7 @@ def test_gold_items_measure_and_do_not_count(project, add_items, person, review)
     review(user, "accept")
     row = row_of(user)
     assert (row.gold_found, row.gold_seen, row.done) == (1, 2, 0)
-    assert progress.reasons() == []
+    assert progress.reason_counts() == []
 
 
 def test_reasons_are_counted_the_most_frequent_first(signed_in, add_items, person, review):
@@ -105,7 +105,7 @@ def test_reasons_are_counted_the_most_frequent_first(signed_in, add_items, perso
     user = person()
     for reasons in ([("TRIVIAL", None)], [("KEY_WRONG", None), ("TRIVIAL", None)]):
         review(user, "reject", reasons=reasons)
-    assert progress.reasons() == [("TRIVIAL", 2), ("KEY_WRONG", 1)]
+    assert progress.reason_counts() == [("TRIVIAL", 2), ("KEY_WRONG", 1)]
     client, _ = signed_in("manager")
     rows = rows_of(client.get("/dashboard/"), "How often each reason")
     assert rows == [["Trivial", "TRIVIAL", "2"], ["Key wrong", "KEY_WRONG", "1"]]
@@ -113,7 +113,7 @@ def test_reasons_are_counted_the_most_frequent_first(signed_in, add_items, perso
 
 def test_times_fall_into_classes():
     taken = {1: {15: 2, 16: 1}, 2: {600: 1, 601: 4}}
-    classes = dict(progress.times(taken))
+    classes = dict(progress.time_histogram(taken))
     assert classes["up to 15 s"] == 2
     assert classes["up to 30 s"] == 1
     assert classes["up to 10 min"] == 1
@@ -127,7 +127,7 @@ def test_the_forecast_is_what_is_missing_over_the_pace(add_items, person, review
     for day in (20, 3, 2, 1):
         at = NOW - timedelta(days=day)
         review(user, now=at)
-    found = progress.forecast(current_policy(), NOW, progress.seconds_taken())
+    found = progress.queue_forecast(current_policy(), NOW, progress.seconds_taken())
     assert found.missing == 16
     assert found.lately == 3
     assert found.days == pytest.approx(16 / (3 / 7))
@@ -135,11 +135,11 @@ def test_the_forecast_is_what_is_missing_over_the_pace(add_items, person, review
 
 def test_without_reviews_there_is_no_forecast(add_items):
     add_items(1)
-    found = progress.forecast(current_policy(), NOW, {})
+    found = progress.queue_forecast(current_policy(), NOW, {})
     assert (found.missing, found.days, found.hours) == (2, None, None)
 
 
-def test_readers_are_shown_by_pseudonym(signed_in, add_items, person, review):
+def test_reviewers_are_shown_by_pseudonym(signed_in, add_items, person, review):
     add_items(1)
     user = person()
     review(user)
@@ -149,11 +149,11 @@ def test_readers_are_shown_by_pseudonym(signed_in, add_items, person, review):
     assert user.email not in page
 
 
-def test_a_manager_pauses_a_reader_and_lets_them_in_again(signed_in, person):
+def test_a_manager_pauses_a_reviewer_and_lets_them_in_again(signed_in, person):
     user = person()
     client, manager = signed_in("manager")
     for form, paused in (("pause", True), ("resume", False)):
-        sent = {"form": form, "reader": user.pk, "note": "talked by telephone"}
+        sent = {"form": form, "reviewer": user.pk, "note": "talked by telephone"}
         assert client.post("/dashboard/", sent).status_code == 302
         user.refresh_from_db()
         assert user.paused is paused
@@ -168,14 +168,14 @@ def test_a_manager_pauses_a_reader_and_lets_them_in_again(signed_in, person):
         ({"form": "pause", "note": " "}, 422),
         ({"form": "resume", "note": "TYPED"}, 409),
         ({"form": "delete", "note": "TYPED"}, 422),
-        ({"form": "pause", "note": "TYPED", "reader": "99999"}, 409),
-        ({"form": "pause", "note": "TYPED", "reader": "x"}, 409),
+        ({"form": "pause", "note": "TYPED", "reviewer": "99999"}, 409),
+        ({"form": "pause", "note": "TYPED", "reviewer": "x"}, 409),
     ],
 )
 def test_a_pause_that_cannot_be_changes_nothing(signed_in, person, sent, status):
     user = person()
     client, _ = signed_in("manager")
-    reply = client.post("/dashboard/", {"reader": user.pk, **sent})
+    reply = client.post("/dashboard/", {"reviewer": user.pk, **sent})
     assert reply.status_code == status
     if status == 409:
         assert b"TYPED" in reply.content
@@ -184,9 +184,9 @@ def test_a_pause_that_cannot_be_changes_nothing(signed_in, person, sent, status)
 
 
 def test_the_whole_panel_stands_beside_its_table(signed_in, disputed, add_shown, review):
-    _, readers = disputed()
+    _, reviewers = disputed()
     add_shown()
-    for user in readers:
+    for user in reviewers:
         review(user)
     client, _ = signed_in("manager")
     reply = client.get("/dashboard/agreement/")
@@ -203,7 +203,7 @@ def test_the_whole_panel_stands_beside_its_table(signed_in, disputed, add_shown,
     ]
     assert figures["Raw agreement"][0] == "0.500"
     assert figures["Blind answers right"][0] == "0.750"
-    first = readers[0].pseudonym < readers[1].pseudonym
+    first = reviewers[0].pseudonym < reviewers[1].pseudonym
     assert rows_of(reply, "What") == [
         ["accept", "1", "0", "1" if first else "0"],
         ["revise", "0", "0", "0"],
@@ -258,4 +258,4 @@ def test_a_dashboard_does_not_ask_the_database_for_every_item(signed_in, add_ite
             client.get("/dashboard/")
         counts.append(len(seen))
         seen.clear()
-    assert counts[1] - counts[0] <= 2  # the gold items of one more reader
+    assert counts[1] - counts[0] <= 2  # the gold items of one more reviewer

@@ -9,9 +9,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from medrcube.review.models import Claim, Comment, Event, Item
-from medrcube.review.reviewing.decisions import freeze
+from medrcube.review.reviewing.decisions import record_release
 from medrcube.review.views.keyset_paging import SIZE
-from medrcube.review.views.managing.items import filtered
+from medrcube.review.views.managing.items import filter_items
 
 NO_FILTER = dict.fromkeys(("state", "source", "task", "stratum", "id", "gold"), "")
 TEXTS = ("Oedema", "Haemorrhage", "Calcification", "Cyst")
@@ -150,7 +150,7 @@ def plan_of(rows):
 def test_a_page_is_read_from_an_index_without_sorting(person, add_items, role, chosen):
     """What makes a page of 100,000 items as quick as one of a hundred: no sort, no OFFSET."""
     add_items(5)
-    rows = filtered({**NO_FILTER, **chosen}, person(role)).values("id", "state")
+    rows = filter_items({**NO_FILTER, **chosen}, person(role)).values("id", "state")
     for narrowed in (rows, rows.filter(id__gt="5")):
         plan = plan_of(narrowed)
         assert len(plan) == 1
@@ -169,7 +169,7 @@ def test_a_page_is_read_from_an_index_without_sorting(person, add_items, role, c
 )
 def test_a_filter_begins_at_its_place_in_its_index(person, add_items, chosen, index):
     add_items(5)
-    plan = plan_of(filtered({**NO_FILTER, chosen: "x"}, person("manager")))
+    plan = plan_of(filter_items({**NO_FILTER, chosen: "x"}, person("manager")))
     assert re.search(rf"SEARCH review_item USING (COVERING )?INDEX {index} \({chosen}=\?", plan[0])
 
 
@@ -191,11 +191,11 @@ def test_the_list_reads_no_wording(signed_in, add_items):
 
 
 def test_the_page_shows_wording_reviews_and_trail(signed_in, disputed, words):
-    item, readers = disputed()
+    item, reviewers = disputed()
     client, _ = signed_in("manager")
     text = words(client.get(f"/items/{item.pk}/"))
     assert QUESTION in text
-    for user in readers:
+    for user in reviewers:
         assert user.pseudonym in text
         assert user.email not in text
     assert "Option B fits as well." in text
@@ -383,7 +383,7 @@ def test_a_report_without_a_reason_keeps_the_text(signed_in, add_shown):
 
 def test_a_released_item_is_withdrawn_by_managers_alone(signed_in, add_shown):
     item = add_shown(state="accepted")
-    freeze("r1", [item.versions.get().pk], "0" * 64)
+    record_release("r1", [item.versions.get().pk], "0" * 64)
     judge, _ = signed_in("adjudicator")
     manager, _ = signed_in("manager")
     sent = {"form": "withdraw", "version": 1, "text": "the key is wrong"}

@@ -6,16 +6,18 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from medrcube.review.audit_trail.event_chain import Entry, record
+from medrcube.review.audit_trail.event_chain import NewEvent, record_events
 from medrcube.review.quality import cached_figures
-from medrcube.review.quality.cached_figures import Keeper
+from medrcube.review.quality.cached_figures import FigureCache
 from medrcube.review.views.managing import dashboards, reviewer_figures
 
 
 @pytest.fixture
 def happen(project):
     def happen():
-        record(timezone.now(), Entry(actor="console", kind="test", object="project:x", body={}))
+        record_events(
+            timezone.now(), NewEvent(actor="console", kind="test", object="project:x", body={})
+        )
 
     return happen
 
@@ -50,13 +52,13 @@ def settled(keeper, figures):
 
 
 def test_a_small_queue_is_counted_for_every_page(happen, counter):
-    keeper = Keeper("test", counter)
+    keeper = FigureCache("test", counter)
     happen()
     assert [keeper.figures().figures for _ in range(3)] == [1, 2, 3]
 
 
 def test_a_large_queue_is_not_counted_again_where_nothing_happened(happen, counter, large):
-    keeper = Keeper("test", counter)
+    keeper = FigureCache("test", counter)
     happen()
     answers = [keeper.figures() for _ in range(3)]
     assert [answer.figures for answer in answers] == [1, 1, 1]
@@ -64,7 +66,7 @@ def test_a_large_queue_is_not_counted_again_where_nothing_happened(happen, count
 
 
 def test_a_page_waits_for_no_new_count_and_tells_what_it_lacks(happen, counter, large):
-    keeper = Keeper("test", counter)
+    keeper = FigureCache("test", counter)
     happen()
     keeper.figures()
     counter.gate.clear()
@@ -77,7 +79,7 @@ def test_a_page_waits_for_no_new_count_and_tells_what_it_lacks(happen, counter, 
 
 
 def test_only_one_thread_counts_at_a_time(happen, counter, large):
-    keeper = Keeper("test", counter)
+    keeper = FigureCache("test", counter)
     happen()
     keeper.figures()
     counter.gate.clear()
@@ -90,7 +92,7 @@ def test_only_one_thread_counts_at_a_time(happen, counter, large):
 
 
 def test_what_was_forgotten_is_counted_at_once(happen, counter, large):
-    keeper = Keeper("test", counter)
+    keeper = FigureCache("test", counter)
     happen()
     keeper.figures()
     keeper.forget()
@@ -98,23 +100,23 @@ def test_what_was_forgotten_is_counted_at_once(happen, counter, large):
 
 
 def test_figures_of_another_trail_are_never_shown(happen, counter, large, monkeypatch):
-    keeper = Keeper("test", counter)
+    keeper = FigureCache("test", counter)
     happen()
-    other = cached_figures.Head(number=cached_figures.head().number, sha256="f" * 64)
+    other = cached_figures.ChainHead(number=cached_figures.chain_head().number, sha256="f" * 64)
     with monkeypatch.context() as patch:
-        patch.setattr(cached_figures, "head", lambda: other)
+        patch.setattr(cached_figures, "chain_head", lambda: other)
         keeper.figures()
     assert keeper.figures().figures == 2
 
 
 def test_figures_outlive_the_process_that_has_counted_them(happen, counter, large):
     happen()
-    Keeper("test", counter).figures()
-    assert Keeper("test", counter).figures().figures == 1
+    FigureCache("test", counter).figures()
+    assert FigureCache("test", counter).figures().figures == 1
 
 
 def test_what_one_process_forgets_no_other_shows(happen, counter, large):
-    first, second = Keeper("test", counter), Keeper("test", counter)
+    first, second = FigureCache("test", counter), FigureCache("test", counter)
     happen()
     assert first.figures().figures == second.figures().figures == 1
     first.forget()
@@ -123,17 +125,17 @@ def test_what_one_process_forgets_no_other_shows(happen, counter, large):
 
 def test_a_file_of_figures_that_the_server_did_not_seal_is_not_opened(happen, counter, large):
     happen()
-    keeper = Keeper("test", counter)
+    keeper = FigureCache("test", counter)
     keeper.figures()
     path = Path(settings.FOLDER) / "figures" / "test"
     sealed = path.read_bytes()
     path.write_bytes(sealed[:32] + pickle.dumps("forged"))
-    assert Keeper("test", counter).figures().figures == 2
+    assert FigureCache("test", counter).figures().figures == 2
     assert path.stat().st_mode & 0o077 == 0
 
 
 def test_what_the_first_page_shows_is_counted_ahead_of_it(happen, counter, large):
-    keeper = Keeper("test", counter)
+    keeper = FigureCache("test", counter)
     happen()
     keeper.ahead()
     assert settled(keeper, 1)
@@ -141,7 +143,7 @@ def test_what_the_first_page_shows_is_counted_ahead_of_it(happen, counter, large
 
 
 def test_a_count_that_fails_leaves_the_next_one_free(happen, counter, large):
-    keeper = Keeper("test", counter)
+    keeper = FigureCache("test", counter)
     happen()
     keeper.figures()
     counter.calls = "no number"
@@ -153,7 +155,7 @@ def test_a_count_that_fails_leaves_the_next_one_free(happen, counter, large):
 
 @pytest.mark.parametrize(
     ("address", "keeper"),
-    [("/dashboard/", dashboards.PROGRESS), ("/dashboard/readers/", reviewer_figures.READERS)],
+    [("/dashboard/", dashboards.PROGRESS), ("/dashboard/readers/", reviewer_figures.REVIEWERS)],
 )
 def test_the_page_of_a_large_queue_says_when_it_was_counted(
     signed_in, add_items, happen, large, words, address, keeper
@@ -169,10 +171,10 @@ def test_the_page_of_a_large_queue_says_when_it_was_counted(
 
 
 def test_who_is_paused_is_shown_as_paused_at_once(signed_in, person, happen, large, words):
-    reviewer_figures.READERS.forget()
+    reviewer_figures.REVIEWERS.forget()
     client, _ = signed_in("manager")
     other = person(pseudonym="reader-x")
     happen()
     assert "paused" not in words(client.get("/dashboard/readers/")).split("AC1")[1]
-    client.post("/dashboard/", {"form": "pause", "reader": other.pk, "note": "asked for it"})
+    client.post("/dashboard/", {"form": "pause", "reviewer": other.pk, "note": "asked for it"})
     assert "paused" in words(client.get("/dashboard/readers/")).split("reader-x")[1]

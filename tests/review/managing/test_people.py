@@ -6,7 +6,7 @@ from django.test import Client
 from medrcube.review.accounts import accounts, bulk_accounts
 from medrcube.review.errors import ConflictError, InvalidAnswerError, ReviewError
 from medrcube.review.models import Event, Role, User
-from medrcube.review.reviewing.claims import claim_next, held
+from medrcube.review.reviewing.claims import active_claim, claim_next
 
 GOOD = "a ward round at dawn"
 
@@ -105,7 +105,7 @@ def test_who_is_no_reviewer_any_more_gives_back_what_they_hold(admin, person, ad
     assert claim_next(user)
     client, _ = admin
     client.post(f"/people/{user.pk}/", {"form": "role", "role": "manager"})
-    assert held(user) is None
+    assert active_claim(user) is None
 
 
 def test_who_has_seen_keys_becomes_no_reviewer(admin, person, words):
@@ -139,7 +139,7 @@ def test_a_closed_account_is_signed_out_at_once_and_opened_again(admin, person, 
     client, _ = admin
     client.post(f"/people/{user.pk}/", {"form": "close"})
     assert theirs.get("/me/").status_code == 302
-    assert held(user) is None
+    assert active_claim(user) is None
     assert client.post(f"/people/{user.pk}/", {"form": "close"}).status_code == 409
     client.post(f"/people/{user.pk}/", {"form": "open"})
     user.refresh_from_db()
@@ -192,7 +192,7 @@ def test_one_of_two_administrators_may_go(admin, person):
 
 def test_specialties_of_the_last_administrator_change(admin):
     _client, user = admin
-    accounts.change(user, user.pk, role=Role.ADMINISTRATOR, specialties=["CT"])
+    accounts.change_account(user, user.pk, role=Role.ADMINISTRATOR, specialties=["CT"])
     user.refresh_from_db()
     assert user.specialties == ["CT"]
 
@@ -201,7 +201,7 @@ def test_nothing_changed_is_said(admin, person):
     _client, actor = admin
     user = person()
     with pytest.raises(InvalidAnswerError, match="nothing was changed"):
-        accounts.change(actor, user.pk, role="reviewer", specialties=[])
+        accounts.change_account(actor, user.pk, role="reviewer", specialties=[])
 
 
 def test_an_account_that_is_not_there_is_404(admin):
@@ -220,14 +220,16 @@ def test_accounts_on_postgresql(postgresql, person, add_items):
     """Rows are locked there, which SQLite does not know."""
     add_items(1)
     actor = person("administrator")
-    user = accounts.add(
+    user = accounts.add_account(
         actor, email="new@example.org", role="reviewer", specialties=[], password=GOOD
     )
     claim_next(user)
-    accounts.change(actor, user.pk, role="adjudicator", specialties=["CT"])
-    assert held(user) is None
+    accounts.change_account(actor, user.pk, role="adjudicator", specialties=["CT"])
+    assert active_claim(user) is None
     with pytest.raises(InvalidAnswerError, match="has an account"):
-        accounts.add(actor, email="new@example.org", role="reviewer", specialties=[], password=GOOD)
+        accounts.add_account(
+            actor, email="new@example.org", role="reviewer", specialties=[], password=GOOD
+        )
     with pytest.raises(InvalidAnswerError, match="last administrator"):
         accounts.set_active(actor, actor.pk, active=False)
 

@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from medrcube.review.audit_trail.event_chain import Entry, head, record
+from medrcube.review.audit_trail.event_chain import NewEvent, chain_head, record_events
 from medrcube.review.views.keyset_paging import SIZE
 
 
@@ -19,7 +19,7 @@ def noted(project):
 
     def make(count=1, **fields):
         entry = {"actor": "system", "kind": "item.made", "object": "item:1", "body": {}, **fields}
-        record(timezone.now(), *[Entry(**entry) for _ in range(count)])
+        record_events(timezone.now(), *[NewEvent(**entry) for _ in range(count)])
 
     return make
 
@@ -99,7 +99,7 @@ def test_a_changed_event_is_found(admin, noted, words):
 
 def test_a_head_that_was_noted_elsewhere_is_compared(admin, noted, words):
     noted(2)
-    before = head()
+    before = chain_head()
     noted(1)
     client, _ = admin
     sent = {"number": before.number, "sha256": before.sha256.upper()}

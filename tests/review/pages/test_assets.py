@@ -44,16 +44,16 @@ def pixels(data):
 @pytest.mark.parametrize("mode", ["L", "RGB", "1", "P"])
 def test_a_png_keeps_every_pixel(database, mode):
     image = noise(mode)
-    row = image_store.store(saved(image))
+    row = image_store.store_image(saved(image))
     kept = "RGB" if mode in ("RGB", "P") else "L"
-    assert np.array_equal(pixels(image_store.load(row)), np.asarray(image.convert(kept)))
+    assert np.array_equal(pixels(image_store.load_image(row)), np.asarray(image.convert(kept)))
     assert (row.width, row.height) == SIZE
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "WEBP"])
 def test_other_kinds_become_png(database, kind):
-    row = image_store.store(saved(noise("RGB"), kind))
-    assert image_store.load(row).startswith(b"\x89PNG")
+    row = image_store.store_image(saved(noise("RGB"), kind))
+    assert image_store.load_image(row).startswith(b"\x89PNG")
 
 
 def test_nothing_but_pixels_is_kept(database):
@@ -63,7 +63,7 @@ def test_nothing_but_pixels_is_kept(database):
     exif[0x010F] = "Maker"
     how = {"pnginfo": text, "exif": exif, "icc_profile": b"profile", "dpi": (72, 72)}
     data = saved(noise(), **how) + b"<script>alert(1)</script>"
-    stored = image_store.load(image_store.store(data))
+    stored = image_store.load_image(image_store.store_image(data))
     assert list(chunks(stored)) == [b"IHDR", *[b"IDAT"] * (len(list(chunks(stored))) - 2), b"IEND"]
     assert b"Doe" not in stored
     assert stored.endswith(b"IEND\xaeB`\x82")
@@ -72,14 +72,14 @@ def test_nothing_but_pixels_is_kept(database):
 def test_a_picture_is_turned_as_its_tag_says(database):
     exif = Image.Exif()
     exif[0x0112] = 6  # to be turned by 90 degrees
-    row = image_store.store(saved(noise("RGB"), "JPEG", exif=exif))
+    row = image_store.store_image(saved(noise("RGB"), "JPEG", exif=exif))
     assert (row.width, row.height) == SIZE[::-1]
 
 
 def test_the_same_pixels_twice_are_one_picture(database, tmp_path):
     path = tmp_path / "a.png"
     path.write_bytes(saved(noise(), compress_level=9))
-    assert image_store.store(saved(noise())) == image_store.store(path)
+    assert image_store.store_image(saved(noise())) == image_store.store_image(path)
     assert Asset.objects.count() == 1
     assert len(list((database.folder / "assets").rglob("*.*"))) == 1
 
@@ -119,7 +119,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_anything_else_is_refused(database, name):
     with pytest.raises(ReviewError):
-        image_store.store(REFUSED[name])
+        image_store.store_image(REFUSED[name])
     assert not Asset.objects.exists()
     assert not (database.folder / "assets").exists()
 
@@ -129,18 +129,18 @@ def test_too_many_pixels_are_refused_before_they_are_decoded(database):
     header = b"IHDR" + size + b"\x08\x00\x00\x00\x00"
     data = b"\x89PNG\r\n\x1a\n\0\0\0\x0d" + header + struct.pack(">I", zlib.crc32(header))
     with pytest.raises(ReviewError):
-        image_store.store(data + b"\0\0\0\0IDAT5\xaf\x06\x1e\0\0\0\0IEND\xaeB`\x82")
+        image_store.store_image(data + b"\0\0\0\0IDAT5\xaf\x06\x1e\0\0\0\0IEND\xaeB`\x82")
 
 
 def test_limits_hold(database, monkeypatch, tmp_path):
     monkeypatch.setattr(image_store, "MOST_PIXELS", 1199)
     with pytest.raises(ReviewError, match="40 x 30"):
-        image_store.store(saved(noise()))
+        image_store.store_image(saved(noise()))
     monkeypatch.setattr(image_store, "MOST_BYTES", 100)
     path = tmp_path / "a.png"
     path.write_bytes(saved(noise()))
     with pytest.raises(ReviewError, match="more than 100 bytes"):
-        image_store.store(path)
+        image_store.store_image(path)
 
 
 @pytest.mark.parametrize(
@@ -161,56 +161,56 @@ def test_limits_hold(database, monkeypatch, tmp_path):
 )
 def test_only_a_digest_names_a_file(database, digest):
     with pytest.raises(ReviewError):
-        image_store.path_of(digest)
+        image_store.image_path(digest)
 
 
 @pytest.fixture
 def stored(database):
-    return image_store.store(saved(noise()))
+    return image_store.store_image(saved(noise()))
 
 
 def test_a_link_in_place_of_a_picture_is_refused(database, stored, tmp_path):
-    path = image_store.path_of(stored.sha256)
+    path = image_store.image_path(stored.sha256)
     elsewhere = tmp_path / "same.png"
     shutil.move(path, elsewhere)  # the very same bytes, so only the link is wrong
     path.symlink_to(elsewhere)
     with pytest.raises(ReviewError, match="leads to another place"):
-        image_store.load(stored)
+        image_store.load_image(stored)
 
 
 def test_a_link_in_place_of_a_folder_is_refused(database, stored, tmp_path):
-    folder = image_store.path_of(stored.sha256).parent
+    folder = image_store.image_path(stored.sha256).parent
     shutil.move(folder, tmp_path / "moved")
     folder.symlink_to(tmp_path / "moved")
     with pytest.raises(ReviewError, match="leads to another place"):
-        image_store.load(stored)
+        image_store.load_image(stored)
 
 
 def test_a_link_to_another_folder_of_pictures_is_refused(stored):
-    folder = image_store.path_of(stored.sha256).parent
+    folder = image_store.image_path(stored.sha256).parent
     folder.rename(folder.with_name("moved"))
     folder.symlink_to(folder.with_name("moved"))
     with pytest.raises(ReviewError, match="leads to another place"):
-        image_store.load(stored)
+        image_store.load_image(stored)
 
 
 def test_a_changed_file_is_refused(stored):
-    path = image_store.path_of(stored.sha256)
+    path = image_store.image_path(stored.sha256)
     path.write_bytes(path.read_bytes() + b"x")
     with pytest.raises(ReviewError, match="changed"):
-        image_store.load(stored)
+        image_store.load_image(stored)
 
 
 def test_a_missing_file_is_named(stored):
-    image_store.path_of(stored.sha256).unlink()
+    image_store.image_path(stored.sha256).unlink()
     with pytest.raises(ReviewError, match="import it again"):
-        image_store.load(stored)
+        image_store.load_image(stored)
 
 
 def test_nobody_but_the_owner_enters_the_pictures_whatever_the_umask(database):
     before = os.umask(0)
     try:
-        image_store.store(saved(noise()))
+        image_store.store_image(saved(noise()))
     finally:
         os.umask(before)
     pictures = settings.FOLDER / "assets"

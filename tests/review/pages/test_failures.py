@@ -42,7 +42,7 @@ def test_an_unknown_host_is_refused(database):
 def test_a_fault_of_ours_is_said_without_asking_the_database(signed_in, monkeypatch):
     client, _ = signed_in()
     client.raise_request_exception = False
-    monkeypatch.setattr(landing, "_waiting", None)
+    monkeypatch.setattr(landing, "_count_in", None)
     monkeypatch.setattr(landing, "redirect", None)
     reply = client.get("/")
     assert reply.status_code == 500
@@ -81,7 +81,7 @@ def test_no_page_names_another_host_or_carries_script(signed_in, path):
 def test_while_the_database_is_away_every_page_says_so(database, kind, use_place, tmp_path):
     away = {
         "sqlite": str(tmp_path / "none" / "review.sqlite3"),
-        "postgresql": f"postgresql://reader@/review?host={tmp_path}",
+        "postgresql": f"postgresql://reviewer@/review?host={tmp_path}",
     }
     client = Client(SERVER_NAME="localhost", raise_request_exception=False)
     client.cookies[settings.SESSION_COOKIE_NAME] = "a" * 32

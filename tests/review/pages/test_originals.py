@@ -13,13 +13,13 @@ from stage.drawings import numbered, phantom, png
 
 from medrcube.build.regions.draw_shapes import draw_boxes
 from medrcube.build.viewer.case_copies import plane_path
-from medrcube.review.exchange.image_store import store
+from medrcube.review.exchange.image_store import store_image
 from medrcube.review.models import Claim
 from medrcube.review.reviewing.steps import answer_blind
-from medrcube.review.reviewing.submissions import Answer
+from medrcube.review.reviewing.submissions import BlindSubmission
 from medrcube.review.visibility import originals
 
-ANSWER = Answer(option=0, confidence=2, needs_image="yes", image_adequate=True)
+ANSWER = BlindSubmission(option=0, confidence=2, needs_image="yes", image_adequate=True)
 MODALITY = "Modality Recognition"
 VIEW = "View Recognition"
 
@@ -127,7 +127,7 @@ def test_digits_of_boxes_are_drawn_and_bright_tissue_is_not(database):
     grey[:, :70] = 60
     marked = draw_boxes(grey, [(20, 40, 50, 70), (80, 40, 120, 90)])
     layer = np.asarray(
-        Image.open(io.BytesIO(originals.drawn_layer(store(png(Image.fromarray(marked))))))
+        Image.open(io.BytesIO(originals.mark_layer(store_image(png(Image.fromarray(marked))))))
     )
     drawn = layer[..., 3] == 255
     dark = drawn[:, :70] & (marked[:, :70] == 255).all(axis=2)

@@ -3,15 +3,17 @@
 import pytest
 
 from medrcube.review.models import Claim, Item
-from medrcube.review.reviewing.steps import answer_blind, submit
-from medrcube.review.reviewing.submissions import Answer, Ruling
+from medrcube.review.reviewing.steps import answer_blind, submit_review
+from medrcube.review.reviewing.submissions import BlindSubmission, ReviewSubmission
 
-SAID = Answer(option=0, confidence=2, needs_image="yes", image_adequate=True)
+SAID = BlindSubmission(option=0, confidence=2, needs_image="yes", image_adequate=True)
 
 
 def sent(client, user, claim):
     answer_blind(claim.token, user, SAID)
-    submit(claim.token, user, Ruling(decision="reject", reasons=(("TRIVIAL", None),)))
+    submit_review(
+        claim.token, user, ReviewSubmission(decision="reject", reasons=(("TRIVIAL", None),))
+    )
 
 
 def test_own_reviews_are_listed_and_others_are_not(taken):
@@ -52,7 +54,7 @@ def test_a_review_that_names_a_danger_is_not_taken_back_gold_or_not(
     client, user, claim = taken()
     Item.objects.update(gold_defect=defect)
     answer_blind(claim.token, user, SAID)
-    submit(claim.token, user, Ruling(decision="reject", reasons=((code, None),)))
+    submit_review(claim.token, user, ReviewSubmission(decision="reject", reasons=((code, None),)))
     pages = ("/review/mine/", f"/review/{claim.token}/")
     assert not any("Take it back" in client.get(page).content.decode() for page in pages)
     reply = client.post(f"/review/{claim.token}/undo/")

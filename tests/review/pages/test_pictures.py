@@ -10,12 +10,12 @@ from django.utils import timezone
 from medrcube.review.exchange import image_store
 from medrcube.review.models import Asset, Claim, Item
 from medrcube.review.reviewing.claims import give_back
-from medrcube.review.reviewing.steps import answer_blind, submit
-from medrcube.review.reviewing.submissions import Answer, Ruling
+from medrcube.review.reviewing.steps import answer_blind, submit_review
+from medrcube.review.reviewing.submissions import BlindSubmission, ReviewSubmission
 from medrcube.review.visibility import privacy_incidents
 
-ANSWER = Answer(option=0, confidence=2, needs_image="yes", image_adequate=True)
-RULING = Ruling(decision="reject", reasons=(("KEY_WRONG", None),))
+ANSWER = BlindSubmission(option=0, confidence=2, needs_image="yes", image_adequate=True)
+RULING = ReviewSubmission(decision="reject", reasons=(("KEY_WRONG", None),))
 
 
 def get(client, asset, **extra):
@@ -35,7 +35,7 @@ def test_the_mark_is_shown_after_the_blind_answer_only(taken):
     assert seen(client, claim) == (True, False)
     answer_blind(claim.token, user, ANSWER)
     assert seen(client, claim) == (True, True)
-    submit(claim.token, user, RULING)
+    submit_review(claim.token, user, RULING)
     assert seen(client, claim) == (True, True)
 
 
@@ -75,12 +75,14 @@ def test_a_picture_that_shows_a_patient_is_closed_to_all_but_managers(taken, sig
     adjudicator, _ = signed_in("adjudicator")
     manager, boss = signed_in("manager")
     answer_blind(claim.token, user, ANSWER)
-    submit(claim.token, user, RULING)
+    submit_review(claim.token, user, RULING)
     assert seen(client, claim) == seen(adjudicator, claim) == (True, True)
     Item.objects.update(state="queued")
-    incident = privacy_incidents.report(claim.version.item_id, user)
+    incident = privacy_incidents.report_incident(claim.version.item_id, user)
     if outcome != "open":
-        privacy_incidents.decide(incident.pk, boss, clear=outcome == "cleared", note="looked at it")
+        privacy_incidents.decide_incident(
+            incident.pk, boss, clear=outcome == "cleared", note="looked at it"
+        )
     may = outcome == "cleared"
     assert seen(client, claim) == seen(adjudicator, claim) == (may, may)
     assert seen(manager, claim) == (True, True)
@@ -89,13 +91,13 @@ def test_a_picture_that_shows_a_patient_is_closed_to_all_but_managers(taken, sig
 def test_another_picture_of_a_reported_case_is_closed_too(taken, add_shown):
     client, user, claim = taken()
     answer_blind(claim.token, user, ANSWER)
-    submit(claim.token, user, RULING)
+    submit_review(claim.token, user, RULING)
     lone = Asset.objects.create(sha256="e" * 64, width=8, height=8)
     other = add_shown(picture=lone, overlay=None).item
     Item.objects.filter(pk__in=[other.pk, claim.version.item_id]).update(case_key="c")
     Item.objects.filter(pk=claim.version.item_id).update(state="withdrawn")
     assert get(client, claim.version.picture).status_code == 200
-    privacy_incidents.report(other.pk, user)
+    privacy_incidents.report_incident(other.pk, user)
     assert get(client, claim.version.picture).status_code == 404
 
 
@@ -103,7 +105,7 @@ def test_a_page_says_why_its_picture_is_closed_and_what_to_do(taken, signed_in):
     client, user, claim = taken()
     people = {"adjudicator": signed_in("adjudicator"), "manager": signed_in("manager")}
     answer_blind(claim.token, user, ANSWER)
-    submit(claim.token, user, RULING)
+    submit_review(claim.token, user, RULING)
     pages = {
         "reviewer": (client, f"/review/{claim.token}/"),
         **{role: (made, f"/items/{claim.version.item_id}/") for role, (made, _) in people.items()},
@@ -120,9 +122,9 @@ def test_a_page_says_why_its_picture_is_closed_and_what_to_do(taken, signed_in):
 
     assert closed() == set()
     Item.objects.update(state="queued")
-    incident = privacy_incidents.report(claim.version.item_id, user)
+    incident = privacy_incidents.report_incident(claim.version.item_id, user)
     assert closed() == {"reviewer", "adjudicator"}
-    privacy_incidents.decide(
+    privacy_incidents.decide_incident(
         incident.pk, people["manager"][1], clear=True, note="a marker of the ward"
     )
     assert closed() == set()
@@ -138,7 +140,7 @@ def test_who_is_not_signed_in_is_sent_to_sign_in(taken):
 def test_the_bytes_are_the_stored_ones_and_the_headers_keep_them_in(taken):
     client, _, claim = taken()
     reply = get(client, claim.version.picture)
-    assert reply.content == image_store.load(claim.version.picture)
+    assert reply.content == image_store.load_image(claim.version.picture)
     assert reply["Content-Type"] == "image/png"
     assert reply["X-Content-Type-Options"] == "nosniff"
     assert reply["Content-Disposition"] == 'inline; filename="picture.png"'
@@ -149,7 +151,7 @@ def test_the_bytes_are_the_stored_ones_and_the_headers_keep_them_in(taken):
 
 def test_a_picture_that_is_broken_on_disk_is_not_shown(taken, caplog):
     client, _, claim = taken()
-    image_store.path_of(claim.version.picture.sha256).write_bytes(b"<script>")
+    image_store.image_path(claim.version.picture.sha256).write_bytes(b"<script>")
     assert get(client, claim.version.picture).status_code == 404
     assert "was changed; import it again" in caplog.text
 
@@ -174,7 +176,7 @@ def test_neither_digest_nor_unknown_id_names_a_picture(taken):
     assert client.get(f"/pictures/{uuid.uuid4()}/").status_code == 404
 
 
-def test_a_picture_of_no_item_of_the_reader_is_not_shown(taken):
+def test_a_picture_of_no_item_of_the_reviewer_is_not_shown(taken):
     client, _, _ = taken()
     other = Asset.objects.create(sha256="1" * 64, width=1, height=1)
     assert get(client, other).status_code == 404

@@ -11,8 +11,8 @@ from django.utils import timezone
 from medrcube.review.models import BlindAnswer, Claim, Draft, Event, Item, Review
 from medrcube.review.reviewing.claims import claim_next
 from medrcube.review.reviewing.questionnaire import CHECKLIST, Reason
-from medrcube.review.reviewing.steps import submit
-from medrcube.review.reviewing.submissions import Ruling
+from medrcube.review.reviewing.steps import submit_review
+from medrcube.review.reviewing.submissions import ReviewSubmission
 
 BLIND = {"option": "0", "confidence": "2", "needs_image": "yes", "image_adequate": "yes"}
 GOOD = {
@@ -405,7 +405,7 @@ def test_an_item_can_be_given_back(taken, sent, outcome, says):
 
 
 @pytest.mark.parametrize("step", ["", "blind/", "submit/", "draft/", "give-back/"])
-def test_the_claim_of_another_reader_does_not_exist(taken, signed_in, step):
+def test_the_claim_of_another_reviewer_does_not_exist(taken, signed_in, step):
     _, _, claim = taken()
     stranger, _ = signed_in()
     call = stranger.post if step else stranger.get
@@ -432,7 +432,7 @@ def test_nothing_left_says_who_holds_the_rest_and_until_when(taken, signed_in):
     assert claim.expires_at.strftime("%H:%M") in text
 
 
-def test_a_paused_reader_is_told_so(signed_in, add_shown):
+def test_a_paused_reviewer_is_told_so(signed_in, add_shown):
     add_shown()
     client, _ = signed_in(paused=True)
     assert "a manager has paused your account" in body(client.get("/review/"))
@@ -446,14 +446,16 @@ def test_every_step_is_on_record(answered):
     assert kinds[:3] == ["claim.issued", "blind.answered", "review.submitted"]
 
 
-def test_a_reader_sees_how_much_is_done_and_how_long_the_rest_takes(answered, add_shown):
+def test_a_reviewer_sees_how_much_is_done_and_how_long_the_rest_takes(answered, add_shown):
     client, user, claim = answered()
     for _ in range(20):
         add_shown()
     cache.clear()
     reasons = (("KEY_WRONG", None),)
     half_a_minute = claim.claimed_at + timedelta(seconds=30)
-    submit(claim.token, user, Ruling(decision="reject", reasons=reasons), now=half_a_minute)
+    submit_review(
+        claim.token, user, ReviewSubmission(decision="reject", reasons=reasons), now=half_a_minute
+    )
     text = body(client.get("/review/"))
     assert "1; an even share is 42" in text  # 21 items, two reviews each, one reviewer
     assert "about 21 min at your pace" in text

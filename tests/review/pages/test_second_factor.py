@@ -18,7 +18,7 @@ from medrcube.review.models import Event, RecoveryCode, SecondFactor, User
 from medrcube.review_settings import ReviewSettings
 
 PASSWORD = "correct horse battery staple"  # noqa: S105
-EMAIL = "reader@example.org"
+EMAIL = "reviewer@example.org"
 STEP = 30
 
 
@@ -38,8 +38,8 @@ def secured(reviewer):
 def set_up(user, session=None):
     """The authenticator and the recovery codes, from this session."""
     session = SessionStore() if session is None else session
-    authenticator = pyotp.TOTP(second_factor.begin(user, session).secret)
-    recovery = second_factor.confirm(user, session, authenticator.now())
+    authenticator = pyotp.TOTP(second_factor.begin_setup(user, session).secret)
+    recovery = second_factor.confirm_setup(user, session, authenticator.now())
     session.save()
     return authenticator, recovery
 
@@ -77,22 +77,22 @@ def test_it_is_set_up_with_a_picture_drawn_here_and_recovery_codes_shown_once(si
     assert secret not in after
     assert not any(code in after for code in codes)
     assert Event.objects.get().kind == "person.second_factor_set"
-    assert second_factor.has_one(user)
+    assert second_factor.has_second_factor(user)
 
 
 def test_the_address_of_the_picture_is_what_authenticators_read(reviewer):
     session = SessionStore()
-    made = second_factor.begin(reviewer, session)
+    made = second_factor.begin_setup(reviewer, session)
     read = pyotp.parse_uri(made.address)
     assert (read.secret, read.issuer, read.name) == (made.secret, "medrcube", EMAIL)
-    assert second_factor.begin(reviewer, session) == made
+    assert second_factor.begin_setup(reviewer, session) == made
 
 
 def test_a_wrong_code_turns_nothing_on(signed_in):
     client, user = signed_in()
     client.get("/me/second-factor/")
     assert client.post("/me/second-factor/", {"code": "000000"}).status_code == 422
-    assert not second_factor.has_one(user)
+    assert not second_factor.has_second_factor(user)
 
 
 def test_after_the_password_a_code_is_asked(secured):
@@ -126,30 +126,30 @@ def test_the_session_changes_its_id_at_both_steps(secured):
 def test_a_clock_may_be_wrong_by_one_step(reviewer, secured, steps, taken):
     now = timezone.now()
     code = secured[0].at(now.timestamp() + steps * STEP)
-    assert second_factor.check(reviewer, code, now) is taken
+    assert second_factor.spend_code(reviewer, code, now) is taken
 
 
 def test_a_code_is_taken_once_and_none_before_it_either(any_database, reviewer, secured):
     now = timezone.now()
     code, before = secured[0].at(now.timestamp()), secured[0].at(now.timestamp() - STEP)
-    assert second_factor.check(reviewer, code, now)
-    assert not second_factor.check(reviewer, code, now)
-    assert not second_factor.check(reviewer, before, now)
-    assert second_factor.check(reviewer, secured[0].at(now.timestamp() + STEP), now)
+    assert second_factor.spend_code(reviewer, code, now)
+    assert not second_factor.spend_code(reviewer, code, now)
+    assert not second_factor.spend_code(reviewer, before, now)
+    assert second_factor.spend_code(reviewer, secured[0].at(now.timestamp() + STEP), now)
 
 
 def test_the_code_of_the_set_up_is_spent(reviewer):
     session = SessionStore()
-    codes = pyotp.TOTP(second_factor.begin(reviewer, session).secret)
+    codes = pyotp.TOTP(second_factor.begin_setup(reviewer, session).secret)
     code = codes.now()
-    second_factor.confirm(reviewer, session, code)
-    assert not second_factor.check(reviewer, code)
+    second_factor.confirm_setup(reviewer, session, code)
+    assert not second_factor.spend_code(reviewer, code)
 
 
 def test_a_recovery_code_stands_in_once_however_it_is_typed(any_database, reviewer, secured):
     code = secured[1][3]
-    assert second_factor.check(reviewer, f" {code.upper().replace('-', ' ')} ")
-    assert not second_factor.check(reviewer, code)
+    assert second_factor.spend_code(reviewer, f" {code.upper().replace('-', ' ')} ")
+    assert not second_factor.spend_code(reviewer, code)
     assert RecoveryCode.objects.count() == 9
     event = Event.objects.last()
     assert (event.kind, event.body) == ("person.second_factor_recovery_code_used", '{"left":9}')
@@ -209,9 +209,9 @@ def test_the_person_makes_new_codes_or_removes_it_with_a_code(signed_in):
     reply = client.post("/me/second-factor/", {"form": "codes", "code": old[0]})
     new = re.findall(r"<code>([a-z0-9-]{19})</code>", reply.content.decode())
     assert len(new) == 10
-    assert not second_factor.check(user, old[1])
+    assert not second_factor.spend_code(user, old[1])
     assert client.post("/me/second-factor/", {"form": "remove", "code": new[0]}).status_code == 302
-    assert not second_factor.has_one(user)
+    assert not second_factor.has_second_factor(user)
 
 
 def test_a_role_that_needs_one_sees_nothing_else_until_it_is_on(signed_in, monkeypatch):
@@ -231,25 +231,25 @@ def test_an_administrator_resets_it_and_a_manager_that_of_a_reviewer(
     reviewer, secured, signed_in, person
 ):
     manager, _ = signed_in("manager")
-    sent = {"form": "second-factor", "reader": reviewer.pk, "note": ""}
+    sent = {"form": "second-factor", "reviewer": reviewer.pk, "note": ""}
     assert manager.post("/dashboard/", sent).status_code == 422
     assert manager.post("/dashboard/", {**sent, "note": "seen her"}).status_code == 302
-    assert not second_factor.has_one(reviewer)
+    assert not second_factor.has_second_factor(reviewer)
     event = Event.objects.last()
     assert (event.kind, event.body) == ("person.second_factor_reset", '{"note":"seen her"}')
     boss = person("administrator")
     set_up(boss)
-    sent = {"form": "second-factor", "reader": boss.pk, "note": "x"}
+    sent = {"form": "second-factor", "reviewer": boss.pk, "note": "x"}
     assert manager.post("/dashboard/", sent).status_code == 422
     admin, _ = signed_in("administrator")
     assert admin.post(f"/people/{boss.pk}/", {"form": "second-factor"}).status_code == 302
-    assert not second_factor.has_one(boss)
+    assert not second_factor.has_second_factor(boss)
 
 
 def test_another_key_of_the_server_lets_nobody_in_by_a_code(reviewer, secured, monkeypatch):
     monkeypatch.setattr(settings, "SECRET_KEY", "another")
     with pytest.raises(InvalidAnswerError, match="ask an administrator to reset it"):
-        second_factor.check(reviewer, secured[0].now())
+        second_factor.spend_code(reviewer, secured[0].now())
     client = fresh()
     sign_in(client)
     reply = client.post("/sign-in/code/", {"code": secured[0].now()})
@@ -278,7 +278,7 @@ def test_a_session_that_gave_a_code_of_another_second_factor_ends(any_database, 
         sign_in(client)
     set_up_by(earlier)
     assert is_in(earlier)
-    second_factor.remove(reviewer, reviewer)
+    second_factor.remove_second_factor(reviewer, reviewer)
     sign_in(own)
     set_up_by(own)
     assert not is_in(earlier)
@@ -303,12 +303,12 @@ def test_no_session_sees_or_confirms_the_secret_that_another_began(any_database,
 
 def test_of_two_sessions_that_set_one_up_at_once_the_first_wins(any_database, reviewer):
     sessions = SessionStore(), SessionStore()
-    made = [pyotp.TOTP(second_factor.begin(reviewer, session).secret) for session in sessions]
-    second_factor.confirm(reviewer, sessions[0], made[0].now())
+    made = [pyotp.TOTP(second_factor.begin_setup(reviewer, session).secret) for session in sessions]
+    second_factor.confirm_setup(reviewer, sessions[0], made[0].now())
     with pytest.raises(InvalidAnswerError, match="has a second factor already"):
-        second_factor.confirm(reviewer, sessions[1], made[1].now())
-    assert second_factor.proven(sessions[0], reviewer)
-    assert not second_factor.proven(sessions[1], reviewer)
+        second_factor.confirm_setup(reviewer, sessions[1], made[1].now())
+    assert second_factor.is_proven(sessions[0], reviewer)
+    assert not second_factor.is_proven(sessions[1], reviewer)
 
 
 def test_the_session_changes_its_id_when_a_second_factor_is_set_up(signed_in):

@@ -26,7 +26,7 @@ FORMS = {
         ("/items/{item}/", ("form", "text", "claim")),
         ("/items/{item}/gold/", ("question", "defect", "note")),
         ("/quarantine/{item}/", ("decision", "note", "version")),
-        ("/dashboard/", ("form", "reader", "note")),
+        ("/dashboard/", ("form", "reviewer", "note")),
         ("/assignment/", ("form", "source", "mode", "specialty", "name")),
     ],
     "administrator": [

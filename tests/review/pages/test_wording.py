@@ -84,7 +84,7 @@ def test_a_wording_stays_in_the_form_when_another_decision_is_sent(second):
     assert f">{TEXT}</textarea>" in reply.content.decode()
 
 
-def test_a_reader_sees_what_others_proposed_only_after_the_own_decision_stands(
+def test_a_reviewer_sees_what_others_proposed_only_after_the_own_decision_stands(
     second, signed_in, project
 ):
     project(undo_minutes=0)

@@ -4,8 +4,8 @@ import pytest
 
 from medrcube.review.models import Item
 from medrcube.review.reviewing.claims import claim_next
-from medrcube.review.reviewing.steps import answer_blind, submit
-from medrcube.review.reviewing.submissions import Answer, Ruling
+from medrcube.review.reviewing.steps import answer_blind, submit_review
+from medrcube.review.reviewing.submissions import BlindSubmission, ReviewSubmission
 
 ANSWER = {"confidence": 2, "needs_image": "yes", "image_adequate": True}
 
@@ -13,12 +13,12 @@ ANSWER = {"confidence": 2, "needs_image": "yes", "image_adequate": True}
 @pytest.fixture
 def answer():
     """Make step one: the key, unless told otherwise."""
-    return lambda option=0, **fields: Answer(**{**ANSWER, "option": option, **fields})
+    return lambda option=0, **fields: BlindSubmission(**{**ANSWER, "option": option, **fields})
 
 
 @pytest.fixture
 def review(answer):
-    """Take the next item of a reader and review it: gives the claim, or ``None``."""
+    """Take the next item of a reviewer and review it: gives the claim, or ``None``."""
 
     def make(user, decision="accept", *, option=0, reasons=None, comment="", now=None):
         claim = claim_next(user, now)
@@ -27,8 +27,8 @@ def review(answer):
         if reasons is None:
             reasons = () if decision == "accept" else (("AMBIGUOUS_STEM", None),)
         answer_blind(claim.token, user, answer(option), now)
-        ruling = Ruling(decision=decision, reasons=tuple(reasons), comment=comment)
-        submit(claim.token, user, ruling, now)
+        ruling = ReviewSubmission(decision=decision, reasons=tuple(reasons), comment=comment)
+        submit_review(claim.token, user, ruling, now)
         return claim
 
     return make

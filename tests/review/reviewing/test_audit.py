@@ -7,10 +7,17 @@ from datetime import UTC, datetime
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from medrcube.review.audit_trail.event_chain import START, Entry, Head, head, record, verify
+from medrcube.review.audit_trail.event_chain import (
+    GENESIS_SHA256,
+    ChainHead,
+    NewEvent,
+    chain_head,
+    record_events,
+    verify_chain,
+)
 from medrcube.review.errors import ReviewError
 from medrcube.review.models import Chain, Event, ItemVersion, Review
-from medrcube.review.reviewing.decisions import adjudicate, freeze
+from medrcube.review.reviewing.decisions import adjudicate, record_release
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 TABLES = [
@@ -52,14 +59,14 @@ def filled(any_database, fill):
 def _fill(person, add_items, review):
     accepted, disputed = add_items(2)
     first, second = person(), person()
-    for reader, decision in ((first, "accept"), (second, "reject")):
-        review(reader, decision)
-        review(reader, "accept")
+    for reviewer, decision in ((first, "accept"), (second, "reject")):
+        review(reviewer, decision)
+        review(reviewer, "accept")
     for item in (accepted, disputed):
         item.refresh_from_db()
         if item.state == "adjudication":
             adjudicate(item.pk, 1, person("adjudicator"), outcome="accept", rationale="x")
-    freeze("1", ItemVersion.objects.values_list("pk", flat=True), "f" * 64)
+    record_release("1", ItemVersion.objects.values_list("pk", flat=True), "f" * 64)
 
 
 def test_rows_that_record_something_are_never_changed_or_deleted(filled):
@@ -125,10 +132,10 @@ def test_replacing_by_another_unique_key_rewrites_nothing_either(database, fill)
 def chain(database):
     """Five events."""
     for number in range(1, 6):
-        entry = Entry(actor="system", kind="test", object=f"o:{number}", body={"ä": number})
+        entry = NewEvent(actor="system", kind="test", object=f"o:{number}", body={"ä": number})
         with transaction.atomic():
-            record(NOW, entry)
-    return head()
+            record_events(NOW, entry)
+    return chain_head()
 
 
 def tamper(*statements):
@@ -140,13 +147,13 @@ def tamper(*statements):
 
 
 def test_a_chain_that_nobody_touched_holds(chain):
-    verdict = verify(chain)
+    verdict = verify_chain(chain)
     assert (verdict.events, verdict.head, verdict.fault) == (5, chain, "")
 
 
 def test_an_empty_chain_holds(database):
-    assert verify(Head(number=0, sha256=START)).fault == ""
-    assert head().number == 0
+    assert verify_chain(ChainHead(number=0, sha256=GENESIS_SHA256)).fault == ""
+    assert chain_head().number == 0
 
 
 COLUMNS = ["at", "actor", "kind", "object", "body", "previous_sha256", "sha256"]
@@ -155,12 +162,12 @@ COLUMNS = ["at", "actor", "kind", "object", "body", "previous_sha256", "sha256"]
 @pytest.mark.parametrize("column", COLUMNS)
 def test_a_changed_event_is_found(chain, column):
     tamper(f"UPDATE review_event SET {column} = {column} || 'x' WHERE number = 3")  # noqa: S608
-    assert "event 3" in verify().fault
+    assert "event 3" in verify_chain().fault
 
 
 def test_a_missing_event_is_found(chain):
     tamper("DELETE FROM review_event WHERE number = 3")
-    assert verify().fault == "event 3 is missing"
+    assert verify_chain().fault == "event 3 is missing"
 
 
 def test_swapped_events_are_found(chain):
@@ -169,20 +176,20 @@ def test_swapped_events_are_found(chain):
         "UPDATE review_event SET number = 2 WHERE number = 3",
         "UPDATE review_event SET number = 3 WHERE number = 9",
     )
-    assert "event 2 does not follow" in verify().fault
+    assert "event 2 does not follow" in verify_chain().fault
 
 
 def test_a_cut_tail_is_found_by_the_head(chain):
     tamper("DELETE FROM review_event WHERE number > 3")
-    assert verify().fault == "the chain ends at event 3, its head says 5"
+    assert verify_chain().fault == "the chain ends at event 3, its head says 5"
 
 
 def test_a_tail_that_was_cut_with_its_head_is_found_by_a_head_noted_elsewhere(chain):
     last = Event.objects.get(number=3)
     tamper("DELETE FROM review_event WHERE number > 3")
     Chain.objects.update(number=3, sha256=last.sha256)
-    assert verify().fault == ""
-    assert verify(chain).fault == "event 5 is not the one that was noted earlier"
+    assert verify_chain().fault == ""
+    assert verify_chain(chain).fault == "event 5 is not the one that was noted earlier"
 
 
 def test_a_tail_written_anew_is_found_by_a_head_noted_elsewhere(chain):
@@ -190,36 +197,38 @@ def test_a_tail_written_anew_is_found_by_a_head_noted_elsewhere(chain):
     tamper("DELETE FROM review_event WHERE number > 3")
     Chain.objects.update(number=3, sha256=last.sha256)
     with transaction.atomic():
-        entries = [Entry(actor="me", kind="test", object="o", body={})] * 3
-        record(NOW, *entries)
-    assert verify().fault == ""
-    assert verify(chain).fault == "event 5 is not the one that was noted earlier"
+        entries = [NewEvent(actor="me", kind="test", object="o", body={})] * 3
+        record_events(NOW, *entries)
+    assert verify_chain().fault == ""
+    assert verify_chain(chain).fault == "event 5 is not the one that was noted earlier"
 
 
 def test_an_event_beyond_the_head_is_found(chain):
     Chain.objects.update(number=4, sha256=Event.objects.get(number=4).sha256)
-    assert verify().fault == "the chain ends at event 5, its head says 4"
+    assert verify_chain().fault == "the chain ends at event 5, its head says 4"
 
 
 def test_a_head_with_another_hash_is_found(chain):
     Chain.objects.update(sha256="0" * 64)
-    assert "its head says 5" in verify().fault
+    assert "its head says 5" in verify_chain().fault
 
 
 def test_what_happens_in_a_transaction_that_fails_is_not_recorded(chain):
     with transaction.atomic():
-        record(NOW, Entry(actor="a", kind="k", object="o", body={}))
+        record_events(NOW, NewEvent(actor="a", kind="k", object="o", body={}))
         transaction.set_rollback(True)
-    assert verify().events == 5
+    assert verify_chain().events == 5
 
 
 def test_many_events_at_once_make_one_chain(database):
     with transaction.atomic():
-        record(NOW, *[Entry(actor="a", kind="k", object="o", body={"n": n}) for n in range(250)])
-    assert (verify().events, verify().fault) == (250, "")
+        record_events(
+            NOW, *[NewEvent(actor="a", kind="k", object="o", body={"n": n}) for n in range(250)]
+        )
+    assert (verify_chain().events, verify_chain().fault) == (250, "")
 
 
 def test_without_a_head_nothing_is_recorded(database):
     Chain.objects.all().delete()
     with pytest.raises(ReviewError, match="migrate"), transaction.atomic():
-        record(NOW, Entry(actor="a", kind="k", object="o", body={}))
+        record_events(NOW, NewEvent(actor="a", kind="k", object="o", body={}))

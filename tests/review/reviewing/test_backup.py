@@ -12,20 +12,20 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from medrcube.review.audit_trail.event_chain import Head, verify
+from medrcube.review.audit_trail.event_chain import ChainHead, verify_chain
 from medrcube.review.errors import ReviewError
 from medrcube.review.models import Item, Review
-from medrcube.review.server.backup import back_up, restore
-from medrcube.review.server.bootstrap import Place
+from medrcube.review.server.backup import create_backup, restore_backup
+from medrcube.review.server.bootstrap import ReviewPaths
 
-PROGRAM = Path(__file__).with_name("reader_process.py")
+PROGRAM = Path(__file__).with_name("reviewer_process.py")
 
 
 @pytest.fixture
 def elsewhere(tmp_path):
     """A place where there is no queue yet."""
     folder = tmp_path / "elsewhere"
-    return Place(folder=folder / "review", database=str(folder / "review.sqlite3"))
+    return ReviewPaths(folder=folder / "review", database=str(folder / "review.sqlite3"))
 
 
 @pytest.fixture
@@ -41,17 +41,17 @@ def queue(database, add_items, person, review):
 
 
 def test_a_queue_comes_back_whole(queue, elsewhere, tmp_path, use_place):
-    made = back_up(queue, tmp_path / "b.tar")
-    found = restore(tmp_path / "b.tar", elsewhere)
+    made = create_backup(queue, tmp_path / "b.tar")
+    found = restore_backup(tmp_path / "b.tar", elsewhere)
     assert (made.files, made.events, found.made_at) == (1, found.events, made.made_at)
     assert (elsewhere.folder / "pictures" / "ab" / "abc.png").read_bytes() == b"png"
     with use_place(elsewhere):
         assert (Item.objects.count(), Review.objects.count()) == (3, 1)
-        assert verify(Head(number=made.events, sha256=made.head_sha256)).fault == ""
+        assert verify_chain(ChainHead(number=made.events, sha256=made.head_sha256)).fault == ""
 
 
 def test_a_back_up_is_for_its_owner_and_holds_no_key(queue, tmp_path):
-    back_up(queue, tmp_path / "b.tar")
+    create_backup(queue, tmp_path / "b.tar")
     assert stat.S_IMODE((tmp_path / "b.tar").stat().st_mode) == 0o600
     assert b"the key" not in (tmp_path / "b.tar").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.tar"]
@@ -61,16 +61,16 @@ def test_a_back_up_while_people_work_is_of_one_moment(
     database, project, person, add_items, tmp_path, use_place
 ):
     add_items(60)
-    readers = [person(), person()]
+    reviewers = [person(), person()]
     connection.close()
     working = [
         subprocess.Popen(
-            [sys.executable, PROGRAM, database.folder, database.database, str(reader.pk), "1"],
+            [sys.executable, PROGRAM, database.folder, database.database, str(reviewer.pk), "1"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
-        for reader in readers
+        for reviewer in reviewers
     ]
     for process in working:
         process.stdout.readline()
@@ -78,31 +78,31 @@ def test_a_back_up_while_people_work_is_of_one_moment(
         process.stdin.flush()
     made = []
     while any(process.poll() is None for process in working):
-        made.append(back_up(database, tmp_path / f"{len(made)}.tar"))
+        made.append(create_backup(database, tmp_path / f"{len(made)}.tar"))
     for process in working:
         process.communicate()
         assert process.returncode == 0
     assert len({backup.events for backup in made}) > 1, "nobody worked meanwhile"
     for backup in (made[0], made[len(made) // 2], made[-1]):
-        place = Place(
+        place = ReviewPaths(
             folder=tmp_path / f"{backup.path.stem}", database=str(backup.path.with_suffix(".db"))
         )
-        restore(backup.path, place)
+        restore_backup(backup.path, place)
         with use_place(place):
-            head = Head(number=backup.events, sha256=backup.head_sha256)
-            verdict = verify(head)
+            head = ChainHead(number=backup.events, sha256=backup.head_sha256)
+            verdict = verify_chain(head)
             assert (verdict.fault, verdict.events) == ("", backup.events)
             assert Review.objects.count() == sum(Item.objects.values_list("reviews", flat=True))
 
 
 def test_nothing_is_overwritten(queue, elsewhere, tmp_path):
-    back_up(queue, tmp_path / "b.tar")
+    create_backup(queue, tmp_path / "b.tar")
     with pytest.raises(ReviewError, match="a queue already"):
-        restore(tmp_path / "b.tar", queue)
+        restore_backup(tmp_path / "b.tar", queue)
     elsewhere.folder.mkdir(parents=True)
     (elsewhere.folder / "something.png").write_bytes(b"")
     with pytest.raises(ReviewError, match="a queue already"):
-        restore(tmp_path / "b.tar", elsewhere)
+        restore_backup(tmp_path / "b.tar", elsewhere)
 
 
 def rewritten(source, target, change):
@@ -137,11 +137,11 @@ DAMAGE = {
 def test_a_damaged_back_up_is_refused_before_anything_is_written(
     queue, elsewhere, tmp_path, change
 ):
-    back_up(queue, tmp_path / "b.tar")
+    create_backup(queue, tmp_path / "b.tar")
     rewritten(tmp_path / "b.tar", tmp_path / "bad.tar", change)
     before = {path for path in tmp_path.rglob("*") if path.is_file()}
     with pytest.raises(ReviewError):
-        restore(tmp_path / "bad.tar", elsewhere)
+        restore_backup(tmp_path / "bad.tar", elsewhere)
     assert {path for path in tmp_path.rglob("*") if path.is_file()} == before
     assert not elsewhere.folder.exists()
 
@@ -149,23 +149,23 @@ def test_a_damaged_back_up_is_refused_before_anything_is_written(
 def test_a_file_that_is_no_back_up_is_refused(elsewhere, tmp_path):
     (tmp_path / "b.tar").write_bytes(os.urandom(2000))
     with pytest.raises(ReviewError, match="no back-up"):
-        restore(tmp_path / "b.tar", elsewhere)
+        restore_backup(tmp_path / "b.tar", elsewhere)
 
 
 def test_a_link_in_the_folder_is_not_followed(queue, tmp_path):
     secret = tmp_path / "secret"
     secret.write_text("elsewhere")
     (queue.folder / "pictures" / "link.png").symlink_to(secret)
-    assert back_up(queue, tmp_path / "b.tar").files == 1
+    assert create_backup(queue, tmp_path / "b.tar").files == 1
 
 
 def test_without_a_database_there_is_nothing_to_back_up(elsewhere, tmp_path):
     with pytest.raises(ReviewError, match="no such database"):
-        back_up(elsewhere, tmp_path / "b.tar")
+        create_backup(elsewhere, tmp_path / "b.tar")
 
 
 def test_postgresql_has_its_own_way(elsewhere, tmp_path):
-    place = Place(folder=elsewhere.folder, database="postgresql://a:secret@b/c")
+    place = ReviewPaths(folder=elsewhere.folder, database="postgresql://a:secret@b/c")
     with pytest.raises(ReviewError, match="pg_dump") as refused:
-        back_up(place, tmp_path / "b.tar")
+        create_backup(place, tmp_path / "b.tar")
     assert "secret" not in str(refused.value)

@@ -2,26 +2,26 @@
 
 import pytest
 
-from medrcube.review.audit_trail.event_chain import head, verify
+from medrcube.review.audit_trail.event_chain import chain_head, verify_chain
 from medrcube.review.errors import (
     ConflictError,
-    IllegalStepError,
+    IllegalTransitionError,
     InvalidAnswerError,
     StaleClaimError,
 )
 from medrcube.review.models import Claim, Draft, Event, Item, ItemVersion, Release, Review
-from medrcube.review.reviewing.claims import claim_next, held
+from medrcube.review.reviewing.claims import active_claim, claim_next
 from medrcube.review.reviewing.decisions import (
     Edit,
     adjudicate,
     decide_quarantine,
     edit,
-    freeze,
-    report,
+    record_release,
+    report_harm,
     withdraw,
 )
-from medrcube.review.reviewing.steps import answer_blind, submit
-from medrcube.review.reviewing.submissions import Ruling
+from medrcube.review.reviewing.steps import answer_blind, submit_review
+from medrcube.review.reviewing.submissions import ReviewSubmission
 
 pytestmark = pytest.mark.usefixtures("any_database")
 OPTIONS = ("Cyst", "Stone", "Polyp", "Tumour")
@@ -34,7 +34,7 @@ def change(**fields):
 
 @pytest.fixture
 def disputed(person, add_items, review):
-    """An item on which two readers differ."""
+    """An item on which two reviewers differ."""
     (item,) = add_items(1)
     review(person(), "accept")
     review(person(), "reject")
@@ -71,7 +71,7 @@ def test_a_dispute_is_ended_once_and_with_a_reason(person, disputed):
     with pytest.raises(InvalidAnswerError, match="decide"):
         adjudicate(disputed.pk, 1, judge, outcome="perhaps", rationale="x")
     adjudicate(disputed.pk, 1, judge, outcome="accept", rationale="x")
-    with pytest.raises(IllegalStepError):
+    with pytest.raises(IllegalTransitionError):
         adjudicate(disputed.pk, 1, judge, outcome="reject", rationale="x")
     assert Item.objects.get().state == "accepted"
 
@@ -106,15 +106,17 @@ def test_who_edits_does_not_review_the_version(person, disputed):
 
 def test_who_holds_the_old_version_loses_it_and_keeps_the_text(person, add_items, answer):
     add_items(1)
-    reader = person()
-    claim = claim_next(reader)
-    answer_blind(claim.token, reader, answer())
+    reviewer = person()
+    claim = claim_next(reviewer)
+    answer_blind(claim.token, reviewer, answer())
     edit(claim.version.item_id, 1, person("manager"), change())
-    assert held(reader) is None
+    assert active_claim(reviewer) is None
     with pytest.raises(StaleClaimError):
-        submit(claim.token, reader, Ruling(decision="accept"), typed={"comment": "mine"})
+        submit_review(
+            claim.token, reviewer, ReviewSubmission(decision="accept"), typed={"comment": "mine"}
+        )
     assert Draft.objects.get().body == {"comment": "mine"}
-    assert claim_next(reader) is None, "they have seen the key of the old version"
+    assert claim_next(reviewer) is None, "they have seen the key of the old version"
 
 
 @pytest.mark.parametrize(
@@ -144,13 +146,13 @@ def test_an_edit_changes_something_and_starts_from_the_current_version(person, d
 
 def test_a_released_item_is_never_edited(person, add_items):
     (item,) = add_items(1, state="released")
-    with pytest.raises(IllegalStepError):
+    with pytest.raises(IllegalTransitionError):
         edit(item.pk, 1, person("manager"), change())
 
 
 @pytest.fixture
 def quarantined(person, add_items, review):
-    """An item that one of its two readers has called unsafe."""
+    """An item that one of its two reviewers has called unsafe."""
     (item,) = add_items(1)
     review(person(), "reject", reasons=[("UNSAFE", None)])
     return item
@@ -175,7 +177,7 @@ def test_a_cleared_item_that_has_all_reviews_is_settled_at_once(person, add_item
     (item,) = add_items(1)
     review(person(), "accept")
     review(person(), "accept")
-    report(item.pk, 1, person("adjudicator"), reason="UNSAFE", note="a wrong dose")
+    report_harm(item.pk, 1, person("adjudicator"), reason="UNSAFE", note="a wrong dose")
     assert state(item) == "quarantined"
     decide_quarantine(item.pk, 1, person("manager"), clear=True, note="it is the vendor's")
     assert state(item) == "accepted"
@@ -187,7 +189,7 @@ def test_a_manager_ends_an_item_in_quarantine(person, quarantined, state):
         decide_quarantine(quarantined.pk, 1, manager, clear=False, note="")
     decide_quarantine(quarantined.pk, 1, manager, clear=False, note="a name")
     assert state(quarantined) == "rejected"
-    with pytest.raises(IllegalStepError):
+    with pytest.raises(IllegalTransitionError):
         decide_quarantine(quarantined.pk, 1, manager, clear=True, note="or not")
 
 
@@ -205,22 +207,22 @@ def test_a_manager_ends_an_item_in_quarantine(person, quarantined, state):
 def test_only_dangers_in_items_that_are_shown_are_reported(person, add_items, state, reason, note):
     (item,) = add_items(1, state=state)
     with pytest.raises(InvalidAnswerError):
-        report(item.pk, 1, person("manager"), reason=reason, note=note)
+        report_harm(item.pk, 1, person("manager"), reason=reason, note=note)
     assert Item.objects.get().state == state
 
 
 def test_a_release_freezes_accepted_versions_and_the_head_before_it(person, add_items, review):
     add_items(3)
-    for reader in (person(), person()):
-        while review(reader):
+    for reviewer in (person(), person()):
+        while review(reviewer):
             pass
-    before = head()
+    before = chain_head()
     wanted = list(ItemVersion.objects.values_list("pk", flat=True))
-    release = freeze("2026.1", wanted, "f" * 64)
+    release = record_release("2026.1", wanted, "f" * 64)
     assert (release.head_number, release.head_sha256) == (before.number, before.sha256)
     assert {row.version_id for row in release.items.all()} == set(wanted)
     assert set(Item.objects.values_list("state", flat=True)) == {"released"}
-    assert not verify(before).fault
+    assert not verify_chain(before).fault
 
 
 @pytest.mark.parametrize("what", ["not accepted", "old", "unknown", "name taken"])
@@ -235,14 +237,14 @@ def test_a_release_is_whole_or_none(person, add_items, what):
     if what == "unknown":
         wanted.append(10**6)
     if what == "name taken":
-        freeze("2026.1", [], "e" * 64)
-    events = head().number
-    wrong = IllegalStepError if what == "not accepted" else ConflictError
+        record_release("2026.1", [], "e" * 64)
+    events = chain_head().number
+    wrong = IllegalTransitionError if what == "not accepted" else ConflictError
     with pytest.raises(wrong):
-        freeze("2026.1", wanted, "f" * 64)
+        record_release("2026.1", wanted, "f" * 64)
     assert Item.objects.get(pk=good.pk).state == "accepted"
     assert not Release.objects.filter(manifest_sha256="f" * 64).exists()
-    assert head().number == events
+    assert chain_head().number == events
 
 
 def test_a_released_item_is_withdrawn_with_a_reason(person, add_items, state):

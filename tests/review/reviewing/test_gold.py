@@ -1,17 +1,17 @@
-"""Items with a known defect, and what happens to readers who miss it; on both databases."""
+"""Items with a known defect, and what happens to reviewers who miss it; on both databases."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from medrcube.review.audit_trail.event_chain import verify
+from medrcube.review.audit_trail.event_chain import verify_chain
 from medrcube.review.errors import ConflictError, InvalidAnswerError, StaleClaimError
 from medrcube.review.models import Claim, Draft, Event, Item, ItemVersion, Review, User
-from medrcube.review.quality.gold_items import make_gold, pause, resume
+from medrcube.review.quality.gold_items import make_gold, pause_reviewer, resume_reviewer
 from medrcube.review.reviewing.claims import claim_next
 from medrcube.review.reviewing.decisions import Edit, adjudicate
-from medrcube.review.reviewing.steps import answer_blind, submit
-from medrcube.review.reviewing.submissions import Ruling
+from medrcube.review.reviewing.steps import answer_blind, submit_review
+from medrcube.review.reviewing.submissions import ReviewSubmission
 
 pytestmark = pytest.mark.usefixtures("any_database")
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -85,9 +85,9 @@ def test_gold_is_handed_out_at_the_rate_of_the_policy(
     project(gold_rate=rate, gold_pass=0.0)
     gold(60)
     add_items(60)
-    reader = person()
+    reviewer = person()
     for _ in range(60):
-        review(reader)
+        review(reviewer)
     done = Claim.objects.filter(version__item__gold_defect__gt="").count()
     assert least <= done <= most
 
@@ -98,7 +98,7 @@ def test_without_ordinary_items_gold_is_no_filler(project, person, gold):
     assert claim_next(person()) is None
 
 
-def test_any_number_of_readers_get_the_same_gold_item(project, person, gold, review):
+def test_any_number_of_reviewers_get_the_same_gold_item(project, person, gold, review):
     project(gold_rate=1.0)
     gold()
     claims = [review(person(), "reject") for _ in range(4)]
@@ -112,7 +112,7 @@ def test_who_has_seen_the_original_does_not_get_its_copy_and_the_other_way_round
     project(gold_rate=1.0)
     (original,) = add_items(1)
     saw_original = person()
-    person()  # the copy leaves enough readers for the original, which waits
+    person()  # the copy leaves enough reviewers for the original, which waits
     review(saw_original)
     copy = make_gold(original.pk, 1, person("manager"), defect="KEY_WRONG", change=WRONG_KEY)
     assert claim_next(saw_original) is None
@@ -136,8 +136,8 @@ def test_a_vote_for_phi_quarantines_a_gold_item_too(project, person, gold, revie
     project(gold_rate=1.0)
     plain, marked = gold(1) + gold(1, "PHI")
     first, second = person(), person()
-    for reader in (first, first, second, second):
-        review(reader, "reject", reasons=[("PHI", None)])
+    for reviewer in (first, first, second, second):
+        review(reviewer, "reject", reasons=[("PHI", None)])
     assert state(plain) == "quarantined"
     assert state(marked) == "queued"
 
@@ -159,32 +159,32 @@ def test_when_a_defect_counts_as_found(
 ):
     project(gold_rate=1.0, gold_window=1, gold_pass=1.0)
     gold(1, defect)
-    reader = person()
-    review(reader, decision, option=option, reasons=[(code, None) for code in codes])
-    assert User.objects.get(pk=reader.pk).paused is not found
+    reviewer = person()
+    review(reviewer, decision, option=option, reasons=[(code, None) for code in codes])
+    assert User.objects.get(pk=reviewer.pk).paused is not found
 
 
-def test_a_reader_is_judged_by_the_last_window_only(project, person, gold, review):
+def test_a_reviewer_is_judged_by_the_last_window_only(project, person, gold, review):
     project(gold_rate=1.0, gold_window=4, gold_pass=0.75)
     gold(12)
-    reader = person()
+    reviewer = person()
     paused = []
     for decision in ["accept", "reject", "reject", "reject", "reject", "accept", "accept"]:
-        review(reader, decision, option=1, reasons=[("KEY_WRONG", None)])
-        paused.append(User.objects.get(pk=reader.pk).paused)
+        review(reviewer, decision, option=1, reasons=[("KEY_WRONG", None)])
+        paused.append(User.objects.get(pk=reviewer.pk).paused)
     assert paused == [False, False, False, False, False, False, True]
-    assert claim_next(reader) is None
+    assert claim_next(reviewer) is None
 
 
 @pytest.fixture
 def careless(project, person, review, gold, add_items):
-    """A reader about to miss the second of two known defects."""
+    """A reviewer about to miss the second of two known defects."""
     project(gold_rate=1.0, gold_window=2, gold_pass=1.0)
-    reader = person()
+    reviewer = person()
 
     class Story:
         def __init__(self):
-            self.reader = reader
+            self.reviewer = reviewer
             self.minutes = 0
 
         def now(self):
@@ -194,14 +194,14 @@ def careless(project, person, review, gold, add_items):
         def gold(self, decision="accept"):
             project(gold_rate=1.0)
             gold(1)
-            review(reader, decision, option=1, reasons=[("KEY_WRONG", None)], now=self.now())
+            review(reviewer, decision, option=1, reasons=[("KEY_WRONG", None)], now=self.now())
 
         def item(self, decision="accept", others=(), **fields):
             project(gold_rate=0.0)
             (item,) = add_items(1, priority=self.minutes, **fields)
             for other in others:
                 review(person(), other, now=self.now())
-            assert review(reader, decision, now=self.now()).version.item_id == item.pk
+            assert review(reviewer, decision, now=self.now()).version.item_id == item.pk
             return item
 
     return Story()
@@ -219,12 +219,12 @@ def test_a_pause_takes_back_the_reviews_of_the_window_only(careless, state):
     assert [state(item) for item in (accepted, rejected, disputed, waiting)] == ["queued"] * 4
     counts = [Item.objects.get(pk=item.pk).reviews for item in (before, accepted, waiting)]
     assert counts == [2, 1, 0]
-    assert Claim.objects.filter(user=careless.reader, outcome="voided").count() == 6
-    assert Review.objects.filter(claim__user=careless.reader).count() == 7
+    assert Claim.objects.filter(user=careless.reviewer, outcome="voided").count() == 6
+    assert Review.objects.filter(claim__user=careless.reviewer).count() == 7
     event = Event.objects.get(kind="reader.paused")
     assert '"found":0,"of":2,"voided":6' in event.body
     assert Event.objects.filter(kind="review.voided").count() == 6
-    assert not verify().fault
+    assert not verify_chain().fault
 
 
 def test_what_was_taken_back_is_reviewed_by_others(careless, project, person, review, state):
@@ -232,8 +232,8 @@ def test_what_was_taken_back_is_reviewed_by_others(careless, project, person, re
     item = careless.item(others=["accept"])
     careless.gold()
     project(gold_rate=0.0)
-    User.objects.filter(pk=careless.reader.pk).update(paused=False)
-    assert claim_next(careless.reader) is None, "who has seen the key is no blind reviewer"
+    User.objects.filter(pk=careless.reviewer.pk).update(paused=False)
+    assert claim_next(careless.reviewer) is None, "who has seen the key is no blind reviewer"
     assert review(person()).version.item_id == item.pk
     assert state(item) == "accepted"
 
@@ -262,20 +262,22 @@ def test_what_a_person_has_decided_stands(careless, person, state):
     assert state(dangerous) == "quarantined"
 
 
-def test_a_paused_reader_who_held_an_item_loses_it_and_keeps_the_text(
+def test_a_paused_reviewer_who_held_an_item_loses_it_and_keeps_the_text(
     person, add_items, answer, review
 ):
     add_items(1)
-    reader, manager = person(), person("manager")
-    claim = claim_next(reader)
-    answer_blind(claim.token, reader, answer())
-    pause(reader.pk, manager, "holiday")
+    reviewer, manager = person(), person("manager")
+    claim = claim_next(reviewer)
+    answer_blind(claim.token, reviewer, answer())
+    pause_reviewer(reviewer.pk, manager, "holiday")
     with pytest.raises(StaleClaimError):
-        submit(claim.token, reader, Ruling(decision="accept"), typed={"comment": "x"})
+        submit_review(
+            claim.token, reviewer, ReviewSubmission(decision="accept"), typed={"comment": "x"}
+        )
     assert Draft.objects.get().body == {"comment": "x"}
-    assert claim_next(reader) is None
-    resume(reader.pk, manager, "back")
-    assert claim_next(reader).version_id == claim.version_id
+    assert claim_next(reviewer) is None
+    resume_reviewer(reviewer.pk, manager, "back")
+    assert claim_next(reviewer).version_id == claim.version_id
     kinds = Event.objects.filter(kind__startswith="reader.").order_by("number")
     assert list(kinds.values_list("kind", "actor")) == [
         ("reader.paused", manager.pseudonym),
@@ -283,25 +285,25 @@ def test_a_paused_reader_who_held_an_item_loses_it_and_keeps_the_text(
     ]
 
 
-def test_a_reader_who_is_let_in_again_starts_afresh(careless, person):
+def test_a_reviewer_who_is_let_in_again_starts_afresh(careless, person):
     careless.gold()
     careless.gold()
-    assert User.objects.get(pk=careless.reader.pk).paused
-    resume(careless.reader.pk, person("manager"), "we have talked")
+    assert User.objects.get(pk=careless.reviewer.pk).paused
+    resume_reviewer(careless.reviewer.pk, person("manager"), "we have talked")
     careless.gold()
-    assert not User.objects.get(pk=careless.reader.pk).paused
+    assert not User.objects.get(pk=careless.reviewer.pk).paused
     careless.gold()
-    assert User.objects.get(pk=careless.reader.pk).paused
+    assert User.objects.get(pk=careless.reviewer.pk).paused
 
 
 def test_pausing_needs_a_reason_and_happens_once(person):
-    reader, manager = person(), person("manager")
+    reviewer, manager = person(), person("manager")
     with pytest.raises(InvalidAnswerError, match="say why"):
-        pause(reader.pk, manager, " ")
+        pause_reviewer(reviewer.pk, manager, " ")
     with pytest.raises(ConflictError):
-        resume(reader.pk, manager, "why not")
-    pause(reader.pk, manager, "talk first")
+        resume_reviewer(reviewer.pk, manager, "why not")
+    pause_reviewer(reviewer.pk, manager, "talk first")
     with pytest.raises(ConflictError):
-        pause(reader.pk, manager, "again")
+        pause_reviewer(reviewer.pk, manager, "again")
     with pytest.raises(ConflictError):
-        pause(10**6, manager, "nobody")
+        pause_reviewer(10**6, manager, "nobody")

@@ -1,22 +1,22 @@
-"""Gold items drawn from defects, and figures that tell careful readers; on both databases."""
+"""Gold items drawn from defects, and figures that tell careful reviewers; on both databases."""
 
 import random
 
 import pytest
 from django.utils import timezone
 
-from medrcube.review.audit_trail.event_chain import verify
+from medrcube.review.audit_trail.event_chain import verify_chain
 from medrcube.review.exchange.export_decisions import _verdicts
 from medrcube.review.models import Claim, Item, ItemVersion
-from medrcube.review.quality.defects import kind_of, traps
-from medrcube.review.quality.gold_draw import draw, top_up
-from medrcube.review.quality.gold_items import make_gold, make_twin
+from medrcube.review.quality.defects import defective_copies, kind_of
+from medrcube.review.quality.gold_draw import draw_gold, top_up_gold
+from medrcube.review.quality.gold_items import copy_with_defect, make_gold
 from medrcube.review.quality.real_items import RealItems
-from medrcube.review.quality.reviewer_figures import figures
+from medrcube.review.quality.reviewer_figures import count_figures
 from medrcube.review.reviewing.claims import claim_next
 from medrcube.review.reviewing.decisions import Edit
-from medrcube.review.reviewing.steps import answer_blind, submit
-from medrcube.review.reviewing.submissions import Answer, Ruling
+from medrcube.review.reviewing.steps import answer_blind, submit_review
+from medrcube.review.reviewing.submissions import BlindSubmission, ReviewSubmission
 from medrcube.review.wording.proposals import Wording, flaws_of
 
 pytestmark = pytest.mark.usefixtures("any_database")
@@ -112,17 +112,17 @@ def twins():
 
 def test_defects_of_all_kinds_are_drawn_evenly(stock):
     stock(30, state="accepted")
-    drawn = draw(9, "system")
+    drawn = draw_gold(9, "system")
     assert dict(drawn.made) == {"wrong-key": 3, "second-right": 3, "wrong-box": 3}
     assert {kind_of(made.item.gold_defect) for made, _ in twins()} == set(drawn.made)
 
 
 def test_one_seed_draws_the_same_items(stock):
     stock(12, state="accepted")
-    draw(4, "system", seed=5)
+    draw_gold(4, "system", seed=5)
     first = {made.item.copied_from_id for made, _ in twins()}
     assert len(first) == 4
-    draw(4, "system", seed=5)
+    draw_gold(4, "system", seed=5)
     assert len({made.item.copied_from_id for made, _ in twins()}) == 8  # none is copied twice
 
 
@@ -138,7 +138,7 @@ def label(version):
 
 def test_beside_a_wrong_key_stands_what_stands_beside_that_key_elsewhere(stock):
     real = stock(30, state="accepted")
-    draw(20, "system")
+    draw_gold(20, "system")
     moved = [pair for pair in twins() if pair[0].item.gold_defect == "KEY_WRONG"]
     assert moved
     elsewhere = [
@@ -156,23 +156,23 @@ def test_beside_a_wrong_key_stands_what_stands_beside_that_key_elsewhere(stock):
 def test_a_key_that_no_real_item_has_is_not_drawn(stock):
     (item,) = stock(1)
     version = ItemVersion.objects.get(item=item, number=2)
-    assert not list(traps(version, "wrong-key", 0, [], RealItems("toy", item.task)))
+    assert not list(defective_copies(version, "wrong-key", 0, [], RealItems("toy", item.task)))
 
 
 def test_a_wrong_key_that_the_name_of_the_case_refutes_is_not_drawn(stock):
     item = stock(9)[1]
     version = ItemVersion.objects.get(item=item, number=2)
     real = RealItems("toy", item.task)
-    assert list(traps(version, "wrong-key", 0, [], real))
+    assert list(defective_copies(version, "wrong-key", 0, [], real))
     version.provenance["case"] = "pneumothorax/00017"
-    assert not list(traps(version, "wrong-key", 0, [], real))
+    assert not list(defective_copies(version, "wrong-key", 0, [], real))
 
 
 def test_a_warning_that_only_the_build_gives_stays_with_the_twin(stock):
     item = stock(9)[1]
     version = ItemVersion.objects.get(item=item, number=2)
     version.warnings = ["known-to-the-build"]
-    trap = next(traps(version, "wrong-key", 0, [], RealItems("toy", item.task)))
+    trap = next(defective_copies(version, "wrong-key", 0, [], RealItems("toy", item.task)))
     assert trap.warnings == ["known-to-the-build"]
 
 
@@ -192,7 +192,7 @@ def test_a_key_moved_by_hand_is_told_as_a_real_one(stock, person):
 
 def test_the_rules_tell_no_defect_when_another_wording_is_tried(stock):
     stock(12, state="accepted")
-    draw(12, "system")
+    draw_gold(12, "system")
     second = [made for made, _ in twins() if made.item.gold_defect == "MULTI_CORRECT"]
     assert second
     for made in second:
@@ -203,7 +203,7 @@ def test_the_rules_tell_no_defect_when_another_wording_is_tried(stock):
 
 def test_a_wrong_box_is_told_as_the_right_one(stock):
     stock(9, state="accepted")
-    draw(9, "system")
+    draw_gold(9, "system")
     boxes = [pair for pair in twins() if pair[0].item.gold_defect == "ROI_WRONG"]
     assert boxes
     for made, old in boxes:
@@ -215,16 +215,16 @@ def test_no_box_is_called_wrong_beside_a_mark_that_would_have_to_move(stock):
     item = stock(3)[2]
     version = ItemVersion.objects.get(item=item, number=2)
     real = RealItems("toy", item.task)
-    assert list(traps(version, "wrong-box", 0, [], real))
+    assert list(defective_copies(version, "wrong-box", 0, [], real))
     version.overlay = version.picture
-    assert not list(traps(version, "wrong-box", 0, [], real))
+    assert not list(defective_copies(version, "wrong-box", 0, [], real))
     version.asks_mark = True  # all boxes are drawn alike, and stay
-    assert list(traps(version, "wrong-box", 0, [], real))
+    assert list(defective_copies(version, "wrong-box", 0, [], real))
 
 
 def test_a_second_right_option_says_of_itself_what_it_says_elsewhere(stock):
     real = stock(12, state="accepted")
-    draw(12, "system")
+    draw_gold(12, "system")
     second = [pair for pair in twins() if pair[0].item.gold_defect == "MULTI_CORRECT"]
     assert second
     elsewhere = [
@@ -241,9 +241,9 @@ def test_a_second_right_option_says_of_itself_what_it_says_elsewhere(stock):
         assert {name: row[name] for name in OF_KEY} == {name: before[name] for name in OF_KEY}
 
 
-def test_nothing_that_a_reader_gets_tells_a_twin_from_other_items(stock):
+def test_nothing_that_a_reviewer_gets_tells_a_twin_from_other_items(stock):
     stock(12, state="accepted")
-    draw(6, "system")
+    draw_gold(6, "system")
     for made, old in twins():
         assert len(made.item.pk) == len(old.item.pk)
         assert made.created_at == old.created_at
@@ -253,28 +253,28 @@ def test_nothing_that_a_reader_gets_tells_a_twin_from_other_items(stock):
         assert made.item.priority == old.item.priority
 
 
-def test_no_reader_sees_an_item_and_its_twin(stock, project, person):
+def test_no_reviewer_sees_an_item_and_its_twin(stock, project, person):
     project(gold_rate=0.5, reviews=2)
     stock(12)
-    draw(6, "system")
+    draw_gold(6, "system")
     for user in [person() for _ in range(5)]:
         while (claim := claim_next(user)) is not None:
-            answer_blind(claim.token, user, Answer(option=0, **ANSWER))
-            submit(claim.token, user, Ruling(decision="accept"))
+            answer_blind(claim.token, user, BlindSubmission(option=0, **ANSWER))
+            submit_review(claim.token, user, ReviewSubmission(decision="accept"))
     for made, old in twins():
         of_twin = set(Claim.objects.filter(version=made).values_list("user", flat=True))
         of_item = set(Claim.objects.filter(version__item=old.item).values_list("user", flat=True))
         assert not of_twin & of_item
 
 
-def test_twins_of_items_that_wait_leave_enough_readers_for_these(stock, project, person):
+def test_twins_of_items_that_wait_leave_enough_reviewers_for_these(stock, project, person):
     project(gold_rate=1.0, reviews=2)
     stock(6)
-    draw(6, "system")
+    draw_gold(6, "system")
     for user in [person() for _ in range(3)]:
         while (claim := claim_next(user)) is not None:
-            answer_blind(claim.token, user, Answer(option=0, **ANSWER))
-            submit(claim.token, user, Ruling(decision="accept"))
+            answer_blind(claim.token, user, BlindSubmission(option=0, **ANSWER))
+            submit_review(claim.token, user, ReviewSubmission(decision="accept"))
     for made, old in twins():
         assert Claim.objects.filter(version=made).values("user").distinct().count() <= 1
         assert Item.objects.get(pk=old.item_id).reviews == 2
@@ -282,25 +282,25 @@ def test_twins_of_items_that_wait_leave_enough_readers_for_these(stock, project,
 
 def test_no_gold_item_reaches_a_release(stock):
     stock(6, state="accepted")
-    draw(6, "system", clean=2)
+    draw_gold(6, "system", clean=2)
     assert Item.objects.exclude(gold_defect="").exists()
     gold = set(Item.objects.exclude(gold_defect="").values_list("pk", flat=True))
     assert not gold & {row["id"] for row in _verdicts()}
-    assert not verify().fault
+    assert not verify_chain().fault
 
 
 def test_the_share_of_the_policy_is_drawn_once(stock, project):
     project(gold_share=0.25)
     stock(12)
-    assert top_up("import").defective == 3
-    assert top_up("import").defective == 0
+    assert top_up_gold("import").defective == 3
+    assert top_up_gold("import").defective == 0
 
 
 def test_sound_copies_are_made_of_accepted_items_only(stock):
     stock(6)
-    assert draw(0, "system", clean=3).made == {}
+    assert draw_gold(0, "system", clean=3).made == {}
     Item.objects.update(state="accepted")
-    assert draw(0, "system", clean=3).made == {"sound": 3}
+    assert draw_gold(0, "system", clean=3).made == {"sound": 3}
 
 
 @pytest.mark.parametrize(
@@ -318,34 +318,34 @@ def test_a_wrong_key_is_caught_by_who_names_it_or_answers_what_is_right(
     project(gold_rate=1.0)
     item = stock(9, state="accepted")[1]
     old = ItemVersion.objects.select_related("item", "picture").get(item=item, number=2)
-    trap = next(traps(old, "wrong-key", 0, [], RealItems("toy", item.task)))
-    make_twin(old, trap, "system", timezone.now())
+    trap = next(defective_copies(old, "wrong-key", 0, [], RealItems("toy", item.task)))
+    copy_with_defect(old, trap, "system", timezone.now())
     ((made, _),) = twins()
     user = person()
     claim = claim_next(user)
     answered = made.key if option == "key" else old.key
-    answer_blind(claim.token, user, Answer(option=answered, **ANSWER))
+    answer_blind(claim.token, user, BlindSubmission(option=answered, **ANSWER))
     reasons = ((code, None),) if code else ()
-    submit(claim.token, user, Ruling(decision=decision, reasons=reasons))
-    assert figures().readers[0].caught["wrong-key"].value == float(caught)
+    submit_review(claim.token, user, ReviewSubmission(decision=decision, reasons=reasons))
+    assert count_figures().reviewers[0].caught["wrong-key"].value == float(caught)
 
 
-def test_readers_of_known_carefulness_are_told_apart(stock, project, person):
+def test_reviewers_of_known_carefulness_are_told_apart(stock, project, person):
     project(gold_rate=1.0, lease_minutes=600)
     stock(60, state="accepted")
-    draw(40, "system", clean=20)
-    readers = {share: person(pseudonym=f"r{share}") for share in (0.95, 0.7, 0.5)}
+    draw_gold(40, "system", clean=20)
+    reviewers = {share: person(pseudonym=f"r{share}") for share in (0.95, 0.7, 0.5)}
     lot = random.Random(1)
-    for share, user in readers.items():
+    for share, user in reviewers.items():
         while (claim := claim_next(user)) is not None:
             version = ItemVersion.objects.select_related("item").get(pk=claim.version_id)
             defect = version.item.gold_defect
             sees = defect != "SOUND" and lot.random() < share
-            answer_blind(claim.token, user, Answer(option=version.key, **ANSWER))
+            answer_blind(claim.token, user, BlindSubmission(option=version.key, **ANSWER))
             reasons = ((defect, None),) if sees else ()
             decision = "reject" if sees else "accept"
-            submit(claim.token, user, Ruling(decision=decision, reasons=reasons))
-    found = {row.pseudonym: row for row in figures().readers}
+            submit_review(claim.token, user, ReviewSubmission(decision=decision, reasons=reasons))
+    found = {row.pseudonym: row for row in count_figures().reviewers}
     careful, middling, careless = (found[f"r{share}"].all_caught for share in (0.95, 0.7, 0.5))
     assert careful.items == 40
     assert careful.value > middling.value > careless.value
@@ -356,14 +356,16 @@ def test_readers_of_known_carefulness_are_told_apart(stock, project, person):
     assert not any(row.paused for row in found.values())
 
 
-def test_agreement_of_a_reader_is_that_of_the_pairs_with_others(add_items, project, person, review):
+def test_agreement_of_a_reviewer_is_that_of_the_pairs_with_others(
+    add_items, project, person, review
+):
     project(gold_rate=0.0)
     add_items(30)
     first, second = person(pseudonym="a"), person(pseudonym="b")
     for number in range(30):
         review(first, "reject" if number < 10 else "accept")
         review(second, "reject" if number < 5 else "accept")
-    for row in figures().readers:
+    for row in count_figures().reviewers:
         assert row.agreement.items == 30
         assert row.agreement.value == pytest.approx(25 / 30)
         assert 0 < row.ac1.value < row.agreement.value

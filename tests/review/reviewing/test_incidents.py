@@ -2,10 +2,10 @@
 
 import pytest
 
-from medrcube.review.audit_trail.event_chain import verify
+from medrcube.review.audit_trail.event_chain import verify_chain
 from medrcube.review.errors import ConflictError, InvalidAnswerError
 from medrcube.review.models import Event, Incident, Item, ItemVersion, RawFile
-from medrcube.review.reviewing.claims import claim_next, held
+from medrcube.review.reviewing.claims import active_claim, claim_next
 from medrcube.review.visibility import privacy_incidents
 
 
@@ -37,15 +37,15 @@ def family(any_database, add_items):
 
 def test_all_that_may_show_the_patient_goes_at_once(family, person):
     one, related, alone = family
-    reader = person()
-    claim = claim_next(reader)
-    found = privacy_incidents.report(one.pk, reader)
+    reviewer = person()
+    claim = claim_next(reviewer)
+    found = privacy_incidents.report_incident(one.pk, reviewer)
     assert set(found.items.values_list("pk", flat=True)) == {item.pk for item in related}
     assert set(Item.objects.filter(state="queued").values_list("pk", flat=True)) == {alone.pk}
     if claim.version.item_id != alone.pk:
-        assert held(reader) is None
+        assert active_claim(reviewer) is None
     assert Event.objects.filter(kind="item.danger_seen").count() == len(related)
-    assert verify().fault == ""
+    assert verify_chain().fault == ""
 
 
 def test_who_sees_a_name_in_step_two_takes_all_out(family, person, review):
@@ -59,28 +59,30 @@ def test_who_sees_a_name_in_step_two_takes_all_out(family, person, review):
 def test_what_nobody_is_shown_stays_as_it_is(family, person):
     one, related, _ = family
     Item.objects.filter(pk=related[1].pk).update(state="rejected")
-    privacy_incidents.report(one.pk, person())
+    privacy_incidents.report_incident(one.pk, person())
     assert Item.objects.get(pk=related[1].pk).state == "rejected"
     with pytest.raises(ConflictError, match="out of the queue already"):
-        privacy_incidents.report(related[1].pk, person())
+        privacy_incidents.report_incident(related[1].pk, person())
 
 
 def test_a_manager_puts_them_back_as_one_with_a_reason(family, person):
     one, related, _ = family
     manager = person("manager")
-    found = privacy_incidents.report(one.pk, person())
+    found = privacy_incidents.report_incident(one.pk, person())
     with pytest.raises(InvalidAnswerError, match="say what you found"):
-        privacy_incidents.decide(found.pk, manager, clear=True, note=" ")
-    assert privacy_incidents.decide(found.pk, manager, clear=True, note="a ruler") == len(related)
+        privacy_incidents.decide_incident(found.pk, manager, clear=True, note=" ")
+    assert privacy_incidents.decide_incident(found.pk, manager, clear=True, note="a ruler") == len(
+        related
+    )
     assert not Item.objects.filter(state="quarantined").exists()
     assert not privacy_incidents.open_incidents().exists()
     with pytest.raises(ConflictError, match="already"):
-        privacy_incidents.decide(found.pk, manager, clear=False, note="x")
+        privacy_incidents.decide_incident(found.pk, manager, clear=False, note="x")
     assert Incident.objects.get().closed_at
 
 
 def test_or_ends_them(family, person):
     one, related, _ = family
-    found = privacy_incidents.report(one.pk, person())
-    privacy_incidents.decide(found.pk, person("manager"), clear=False, note="a name")
+    found = privacy_incidents.report_incident(one.pk, person())
+    privacy_incidents.decide_incident(found.pk, person("manager"), clear=False, note="a name")
     assert Item.objects.filter(state="rejected").count() == len(related)

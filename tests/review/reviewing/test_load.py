@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from medrcube.review.audit_trail.event_chain import verify
+from medrcube.review.audit_trail.event_chain import verify_chain
 from medrcube.review.models import Claim, Event, Item, Review
 
 pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
@@ -20,16 +20,16 @@ PROCESSES = 8
 ITEMS = int(os.environ.get("MEDRCUBE_LOAD_ITEMS", "2000"))
 """As many as are promised; fewer for a quick look."""
 RULED = max(50, ITEMS // 5)
-PROGRAM = Path(__file__).with_name("reader_process.py")
+PROGRAM = Path(__file__).with_name("reviewer_process.py")
 
 
 @pytest.fixture
 def crowd(any_database, project, person, add_items):
-    """The queue after eight readers in eight processes have emptied it: what each of them says."""
+    """What eight reviewers in eight processes report after they have emptied the queue."""
     with uncollected():
         add_items(ITEMS)
-        readers = [person() for _ in range(PROCESSES)]
-    return emptied(any_database, readers)
+        reviewers = [person() for _ in range(PROCESSES)]
+    return emptied(any_database, reviewers)
 
 
 @contextmanager
@@ -46,10 +46,10 @@ def uncollected():
         gc.enable()
 
 
-def emptied(place, readers):
-    """What each of these readers says after they have emptied the queue, in a process each."""
+def emptied(place, reviewers):
+    """What each of these reviewers says after they have emptied the queue, in a process each."""
     connection.close()
-    running = [start(place, reader, seed) for seed, reader in enumerate(readers)]
+    running = [start(place, reviewer, seed) for seed, reviewer in enumerate(reviewers)]
     for process in running:
         process.stdout.readline()
     for process in running:
@@ -61,9 +61,9 @@ def emptied(place, readers):
     return [json.loads(output) for output, _ in replies]
 
 
-def start(place, reader, seed):
+def start(place, reviewer, seed):
     return subprocess.Popen(
-        [sys.executable, PROGRAM, place.folder, place.database, str(reader.pk), str(seed)],
+        [sys.executable, PROGRAM, place.folder, place.database, str(reviewer.pk), str(seed)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -79,12 +79,12 @@ def test_eight_processes_review_every_item_twice_and_no_text_is_lost(crowd):
     assert said["refused"] > 0, "no submit was late: the test shows too little"
     assert said["lost texts"] == 0
     assert set(Item.objects.values_list("state", "reviews")) == {("accepted", 2)}
-    readers = defaultdict(set)
+    reviewers = defaultdict(set)
     for version, user in Claim.objects.filter(released_at=None).values_list("version", "user"):
-        readers[version].add(user)
-    assert {len(users) for users in readers.values()} == {2}
+        reviewers[version].add(user)
+    assert {len(users) for users in reviewers.values()} == {2}
     assert double_claims() == []
-    assert verify().fault == ""
+    assert verify_chain().fault == ""
 
 
 def test_eight_processes_keep_the_last_place_of_every_item_for_a_specialist(
@@ -101,7 +101,7 @@ def test_eight_processes_keep_the_last_place_of_every_item_for_a_specialist(
     assert len(specialists) == RULED, "an item was completed against the rule"
     assert valid.filter(specialist=False).exists(), "others took no part: the test shows too little"
     assert double_claims() == []
-    assert verify().fault == ""
+    assert verify_chain().fault == ""
 
 
 def double_claims():

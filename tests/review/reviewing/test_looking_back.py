@@ -1,4 +1,4 @@
-"""A queue of an earlier version: what its readers were shown counts from then on."""
+"""A queue of an earlier version: what its reviewers were shown counts from then on."""
 
 import pytest
 from django.contrib.sessions.models import Session
@@ -22,19 +22,19 @@ def test_what_was_shown_before_counts_after_the_update(
     case = {"source": "toy", "case": "patient 7"}
     for number in range(2):
         add_shown(provenance={**case, "case": f"patient {7 + number * (not same_case)}"})
-    reader = person()
-    first, second = review(reader), review(reader)
+    reviewer = person()
+    first, second = review(reviewer), review(reviewer)
     Session.objects.create(session_key="k", session_data="", expire_date=timezone.now())
     call_command("migrate", "review", BEFORE, verbosity=0)
     call_command("migrate", verbosity=0)
     assert not Session.objects.exists()
-    assert event_chain.verify().fault == ""
+    assert event_chain.verify_chain().fault == ""
     assert not Item.objects.filter(case_key="").exists()
     assert Disclosure.objects.count() == 2 * same_case
     assert Claim.objects.get(pk=first.pk).blinded
     assert Claim.objects.get(pk=second.pk).blinded is not same_case
     assert Event.objects.filter(kind="blind.flagged").count() == same_case
-    assert Exposure.objects.filter(user=reader).count() == (4 if same_case else 2)
+    assert Exposure.objects.filter(user=reviewer).count() == (4 if same_case else 2)
     assert claim_next(person()) is not None
 
 
@@ -44,15 +44,15 @@ def test_copies_and_remarks_of_an_earlier_version_count_after_the_update(
     telling, original, other = (add_shown(provenance={}) for _ in range(3))
     Item.objects.update(case_key="one")
     Item.objects.filter(pk__in=[original.item_id, other.item_id]).update(state="accepted")
-    reader, manager = person(), person("manager")
-    review(reader)
+    reviewer, manager = person(), person("manager")
+    review(reviewer)
     texts = tuple(option["text"] for option in original.options)
     change = Edit(question=original.question, options=texts, key=1, note="")
     copy = make_gold(original.item_id, 1, manager, defect="KEY_WRONG", change=change)
     Exposure.objects.all().delete()
     Disclosure.objects.all().delete()
-    Exposure.objects.create(user=reader, item=telling.item, by=telling.item, at=timezone.now())
+    Exposure.objects.create(user=reviewer, item=telling.item, by=telling.item, at=timezone.now())
     call_command("migrate", "review", "0003_who_was_blind", verbosity=0)
     migrate()
     assert Disclosure.objects.filter(by=telling.item, told=copy).exists()
-    assert Exposure.objects.filter(user=reader, item=copy).exists()
+    assert Exposure.objects.filter(user=reviewer, item=copy).exists()

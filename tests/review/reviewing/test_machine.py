@@ -1,4 +1,4 @@
-"""Readers, adjudicators and managers do anything in any order; what must hold always holds."""
+"""Reviewers, adjudicators and managers do anything in any order; what must hold always holds."""
 
 import shutil
 from datetime import UTC, datetime, timedelta
@@ -10,34 +10,34 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from medrcube.review.audit_trail.event_chain import verify
+from medrcube.review.audit_trail.event_chain import verify_chain
 from medrcube.review.errors import (
     ConflictError,
-    IllegalStepError,
+    IllegalTransitionError,
     InvalidAnswerError,
     StaleClaimError,
 )
 from medrcube.review.models import Adjudication, BlindAnswer, Claim, Item, ItemVersion, Review, User
 from medrcube.review.quality import gold_items
 from medrcube.review.reviewing import decisions, voiding
-from medrcube.review.reviewing.claims import claim_next, give_back, held, renew
+from medrcube.review.reviewing.claims import active_claim, claim_next, give_back, renew
 from medrcube.review.reviewing.questionnaire import DANGERS
-from medrcube.review.reviewing.state_machine import TABLE, State, Step
-from medrcube.review.reviewing.steps import answer_blind, submit
-from medrcube.review.reviewing.submissions import Answer, Ruling
+from medrcube.review.reviewing.state_machine import TRANSITIONS, ReviewState, Transition
+from medrcube.review.reviewing.steps import answer_blind, submit_review
+from medrcube.review.reviewing.submissions import BlindSubmission, ReviewSubmission
 from medrcube.review.visibility import privacy_incidents
 
-READERS, ITEMS, WANTED = 4, 3, 2
+REVIEWERS, ITEMS, WANTED = 4, 3, 2
 OPTIONS = ("Cyst", "Stone", "Polyp", "Tumour")
-READER = st.integers(0, READERS - 1)
-ANYBODY = st.integers(0, READERS + 1)
+REVIEWER = st.integers(0, REVIEWERS - 1)
+ANYBODY = st.integers(0, REVIEWERS + 1)
 ITEM = st.integers(0, ITEMS - 1)
 CODES = st.sampled_from([(), ("TRIVIAL",), ("KEY_WRONG",), ("PHI",), ("UNSAFE", "TRIVIAL")])
 DECISION = st.sampled_from(["accept", "accept", "accept", "reject", "revise"])
 
 
 class Queue(RuleBasedStateMachine):
-    """Two judges besides the readers; every call either works or is refused for a reason known."""
+    """Two judges beside the reviewers; every call works or is refused for a known reason."""
 
     reset = None
 
@@ -53,74 +53,76 @@ class Queue(RuleBasedStateMachine):
     def time_passes(self, minutes):
         self.now += timedelta(minutes=minutes)
 
-    @rule(reader=READER)
-    def somebody_takes_an_item(self, reader):
-        user = self.people[reader]
+    @rule(reviewer=REVIEWER)
+    def somebody_takes_an_item(self, reviewer):
+        user = self.people[reviewer]
         claim = claim_next(user, self.now)
         if claim is not None:
             self.tokens.append((claim.token, user))
             assert claim.version.author_id != user.pk
-            assert held(user, self.now).token == claim.token
+            assert active_claim(user, self.now).token == claim.token
 
-    @rule(reader=READER, option=st.sampled_from([0, 0, 0, 1, None]))
-    def somebody_answers(self, reader, option):
-        claim = held(self.people[reader], self.now)
+    @rule(reviewer=REVIEWER, option=st.sampled_from([0, 0, 0, 1, None]))
+    def somebody_answers(self, reviewer, option):
+        claim = active_claim(self.people[reviewer], self.now)
         if claim is None:
             return
-        answer = Answer(option=option, confidence=1, needs_image="no", image_adequate=True)
+        answer = BlindSubmission(option=option, confidence=1, needs_image="no", image_adequate=True)
         if BlindAnswer.objects.filter(claim=claim).exists():
             with pytest.raises(StaleClaimError):
-                answer_blind(claim.token, self.people[reader], answer, self.now)
+                answer_blind(claim.token, self.people[reviewer], answer, self.now)
         else:
-            answer_blind(claim.token, self.people[reader], answer, self.now)
+            answer_blind(claim.token, self.people[reviewer], answer, self.now)
 
-    @rule(reader=READER, decision=DECISION, codes=CODES)
-    def somebody_decides(self, reader, decision, codes):
-        user = self.people[reader]
-        claim = held(user, self.now)
+    @rule(reviewer=REVIEWER, decision=DECISION, codes=CODES)
+    def somebody_decides(self, reviewer, decision, codes):
+        user = self.people[reviewer]
+        claim = active_claim(user, self.now)
         if claim is None:
             return
         reasons = tuple((code, None) for code in codes)
         complete = decision == "accept" or codes
         answered = BlindAnswer.objects.filter(claim=claim).exists()
-        ruling = Ruling(decision=decision, reasons=reasons)
+        ruling = ReviewSubmission(decision=decision, reasons=reasons)
         if complete and answered:
-            submit(claim.token, user, ruling, self.now)
+            submit_review(claim.token, user, ruling, self.now)
             danger = DANGERS & set(codes)
             item = claim.version.item
-            assert (item.state == State.QUARANTINED) == bool(gold_or(item, danger))
+            assert (item.state == ReviewState.QUARANTINED) == bool(gold_or(item, danger))
         else:
             with pytest.raises(InvalidAnswerError):
-                submit(claim.token, user, ruling, self.now)
+                submit_review(claim.token, user, ruling, self.now)
 
     @rule(data=st.data(), text=st.text(max_size=3))
     def an_old_page_is_sent(self, data, text):
         if not self.tokens:
             return
         token, user = data.draw(st.sampled_from(self.tokens))
-        claim = held(user, self.now)
+        claim = active_claim(user, self.now)
         if claim is not None and claim.token == token:
             renew(token, user, {"comment": text}, self.now)
             return
         reviews = Review.objects.count()
         with pytest.raises(StaleClaimError):
-            submit(token, user, Ruling(decision="accept"), self.now, typed={"comment": text})
+            submit_review(
+                token, user, ReviewSubmission(decision="accept"), self.now, typed={"comment": text}
+            )
         with pytest.raises(StaleClaimError):
             renew(token, user, {"comment": text}, self.now)
         assert Review.objects.count() == reviews
 
-    @rule(reader=READER, mine=st.booleans())
-    def somebody_gives_an_item_back(self, reader, mine):
-        claim = held(self.people[reader], self.now)
+    @rule(reviewer=REVIEWER, mine=st.booleans())
+    def somebody_gives_an_item_back(self, reviewer, mine):
+        claim = active_claim(self.people[reviewer], self.now)
         if claim is not None:
-            give_back(claim.token, self.people[reader], not_my_field=not mine, now=self.now)
+            give_back(claim.token, self.people[reviewer], not_my_field=not mine, now=self.now)
 
     @rule(item=ITEM, who=ANYBODY, outcome=st.sampled_from(["accept", "reject", "revise"]))
     def somebody_adjudicates(self, item, who, outcome):
         step = {
-            "accept": Step.ADJUDICATOR_ACCEPTS,
-            "reject": Step.ADJUDICATOR_REJECTS,
-            "revise": Step.ADJUDICATOR_SENDS_BACK,
+            "accept": Transition.ADJUDICATOR_ACCEPTS,
+            "reject": Transition.ADJUDICATOR_REJECTS,
+            "revise": Transition.ADJUDICATOR_SENDS_BACK,
         }[outcome]
         item, user = self.item(item), self.people[who]
         version = ItemVersion.objects.get(item=item, number=item.version)
@@ -143,11 +145,15 @@ class Queue(RuleBasedStateMachine):
         item = self.item(item)
         stem = f"Which finding number {self.edits} is shown in this CT image?"
         change = decisions.Edit(question=stem, options=OPTIONS, key=0, note="")
-        origin = State(item.state)
-        step = Step.NEW_VERSION if origin is State.NEEDS_REVISION else Step.EDIT_WANTED
-        target = State.QUEUED if (origin, step) in TABLE else origin
-        if target is origin and origin is not State.QUEUED:
-            with pytest.raises(IllegalStepError):
+        origin = ReviewState(item.state)
+        step = (
+            Transition.NEW_VERSION
+            if origin is ReviewState.NEEDS_REVISION
+            else Transition.EDIT_WANTED
+        )
+        target = ReviewState.QUEUED if (origin, step) in TRANSITIONS else origin
+        if target is origin and origin is not ReviewState.QUEUED:
+            with pytest.raises(IllegalTransitionError):
                 decisions.edit(item.pk, item.version, self.people[who], change, self.now)
         else:
             decisions.edit(item.pk, item.version, self.people[who], change, self.now)
@@ -160,11 +166,11 @@ class Queue(RuleBasedStateMachine):
         item = self.item(item)
         self.does(
             item,
-            Step.DANGER_SEEN,
-            lambda: decisions.report(
+            Transition.DANGER_SEEN,
+            lambda: decisions.report_harm(
                 item.pk, item.version, self.people[-1], reason="UNSAFE", note="x", now=self.now
             ),
-            refused=item.state in (State.REJECTED, State.WITHDRAWN),
+            refused=item.state in (ReviewState.REJECTED, ReviewState.WITHDRAWN),
         )
 
     @rule(item=ITEM)
@@ -172,23 +178,23 @@ class Queue(RuleBasedStateMachine):
         item = self.item(item)
         if item.state in privacy_incidents.UNSEEN:
             with pytest.raises(ConflictError):
-                privacy_incidents.report(item.pk, self.people[-1], self.now)
+                privacy_incidents.report_incident(item.pk, self.people[-1], self.now)
             return
-        privacy_incidents.report(item.pk, self.people[-1], self.now)
-        assert self.item_state(item) == State.QUARANTINED
-        assert not privacy_incidents.linked(item).exists()
+        privacy_incidents.report_incident(item.pk, self.people[-1], self.now)
+        assert self.item_state(item) == ReviewState.QUARANTINED
+        assert not privacy_incidents.linked_items(item).exists()
 
     @rule(clear=st.booleans())
     def a_manager_decides_over_a_report(self, clear):
         incident = privacy_incidents.open_incidents().first()
         if incident is not None:
-            privacy_incidents.decide(
+            privacy_incidents.decide_incident(
                 incident.pk, self.people[-1], clear=clear, note="x", now=self.now
             )
 
-    @rule(reader=READER)
-    def somebody_takes_a_review_back(self, reader):
-        user = self.people[reader]
+    @rule(reviewer=REVIEWER)
+    def somebody_takes_a_review_back(self, reviewer):
+        user = self.people[reviewer]
         mine = Claim.objects.filter(user=user, review__isnull=False).order_by("-submitted_at")
         claim = mine.select_related("version__item").first()
         if claim is None:
@@ -200,11 +206,11 @@ class Queue(RuleBasedStateMachine):
             assert Item.objects.get(pk=claim.version.item_id).reviews == before
             return
         item = Item.objects.get(pk=claim.version.item_id)
-        assert (item.state, item.reviews) == (State.QUEUED, before - 1)
+        assert (item.state, item.reviews) == (ReviewState.QUEUED, before - 1)
 
-    @rule(reader=READER)
-    def a_manager_voids_a_review(self, reader):
-        claim = Claim.objects.filter(user=self.people[reader], review__isnull=False).last()
+    @rule(reviewer=REVIEWER)
+    def a_manager_voids_a_review(self, reviewer):
+        claim = Claim.objects.filter(user=self.people[reviewer], review__isnull=False).last()
         if claim is not None:
             try:
                 voiding.void_review(claim.pk, self.people[-1], "x", self.now)
@@ -217,7 +223,7 @@ class Queue(RuleBasedStateMachine):
         item = self.item(item)
         self.does(
             item,
-            Step.REOPENED,
+            Transition.REOPENED,
             lambda: voiding.reopen(item.pk, item.version, self.people[-1], "x", self.now),
         )
 
@@ -226,7 +232,7 @@ class Queue(RuleBasedStateMachine):
         item = self.item(item)
         self.does(
             item,
-            Step.MANAGER_REJECTS,
+            Transition.MANAGER_REJECTS,
             lambda: decisions.decide_quarantine(
                 item.pk, item.version, self.people[-1], clear=False, note="x", now=self.now
             ),
@@ -241,11 +247,11 @@ class Queue(RuleBasedStateMachine):
                 item.pk, item.version, self.people[-1], clear=True, note="x", now=self.now
             )
 
-        if item.state == State.QUARANTINED:
+        if item.state == ReviewState.QUARANTINED:
             clear()
             assert self.item_state(item) in ("queued", "accepted", "rejected", "adjudication")
         else:
-            self.does(item, Step.MANAGER_CLEARS, clear)
+            self.does(item, Transition.MANAGER_CLEARS, clear)
 
     @rule(item=ITEM)
     def an_item_is_released(self, item):
@@ -254,7 +260,9 @@ class Queue(RuleBasedStateMachine):
         version = ItemVersion.objects.get(item=item, number=item.version)
         name = f"release {self.releases}"
         self.does(
-            item, Step.RELEASE, lambda: decisions.freeze(name, [version.pk], "f" * 64, self.now)
+            item,
+            Transition.RELEASE,
+            lambda: decisions.record_release(name, [version.pk], "f" * 64, self.now),
         )
 
     @rule(item=ITEM)
@@ -262,27 +270,27 @@ class Queue(RuleBasedStateMachine):
         item = self.item(item)
         self.does(
             item,
-            Step.DEFECT_FOUND,
+            Transition.DEFECT_FOUND,
             lambda: decisions.withdraw(item.pk, item.version, self.people[-1], "x", self.now),
         )
 
-    @rule(reader=READER)
-    def a_manager_lets_somebody_in_again(self, reader):
-        if User.objects.get(pk=self.people[reader].pk).paused:
-            gold_items.resume(self.people[reader].pk, self.people[-1], "x", self.now)
+    @rule(reviewer=REVIEWER)
+    def a_manager_lets_somebody_in_again(self, reviewer):
+        if User.objects.get(pk=self.people[reviewer].pk).paused:
+            gold_items.resume_reviewer(self.people[reviewer].pk, self.people[-1], "x", self.now)
 
     def does(self, item, step, call, *, refused=False):
         """The step works if and only if the table knows it and nothing else forbids it."""
-        origin = State(item.state)
+        origin = ReviewState(item.state)
         if refused:
-            with pytest.raises((InvalidAnswerError, IllegalStepError)):
+            with pytest.raises((InvalidAnswerError, IllegalTransitionError)):
                 call()
-        elif (origin, step) in TABLE:
+        elif (origin, step) in TRANSITIONS:
             call()
-            assert self.item_state(item) == TABLE[origin, step]
+            assert self.item_state(item) == TRANSITIONS[origin, step]
             return
         else:
-            with pytest.raises(IllegalStepError):
+            with pytest.raises(IllegalTransitionError):
                 call()
         assert self.item_state(item) == origin
 
@@ -306,7 +314,7 @@ class Queue(RuleBasedStateMachine):
                 assert valid.filter(user=item.sole_reader_id).exists()
 
     @invariant()
-    def no_version_has_too_many_readers(self):
+    def no_version_has_too_many_reviewers(self):
         for version in ItemVersion.objects.filter(item__gold_defect=""):
             taken = Claim.objects.filter(version=version, released_at=None)
             assert taken.count() <= WANTED
@@ -346,7 +354,7 @@ class Queue(RuleBasedStateMachine):
     def who_holds_an_item_holds_one_that_is_queued(self):
         live = Claim.objects.filter(released_at=None, submitted_at=None)
         for claim in live.select_related("version__item"):
-            assert claim.version.item.state == State.QUEUED
+            assert claim.version.item.state == ReviewState.QUEUED
             assert claim.version.number == claim.version.item.version
 
     @invariant()
@@ -355,7 +363,7 @@ class Queue(RuleBasedStateMachine):
         assert not live.filter(user__paused=True).exists()
 
     def teardown(self):
-        assert verify().fault == ""
+        assert verify_chain().fault == ""
 
 
 def gold_or(item, danger):
@@ -375,7 +383,7 @@ def test_whatever_people_do_the_rules_hold(
             left.unlink()
         shutil.copyfile(template, database.database)
         project(reviews=WANTED, gold_rate=0.3, gold_window=2, gold_pass=1.0)
-        people = [person() for _ in range(READERS)] + [person("adjudicator"), person("manager")]
+        people = [person() for _ in range(REVIEWERS)] + [person("adjudicator"), person("manager")]
         items = add_items(ITEMS)
         for original in add_items(2, state="released"):
             change = decisions.Edit(question="?", options=("a", "b", "c", "d"), key=1, note="")

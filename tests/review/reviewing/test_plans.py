@@ -23,16 +23,18 @@ def plans(database, monkeypatch):
         seen.append([row[3] for row in real(f"EXPLAIN QUERY PLAN {statement}", *values)])
         return real(statement, *values)
 
-    real = sql.rows
-    monkeypatch.setattr(candidate_queries, "rows", explained)
+    real = sql.fetch_all
+    monkeypatch.setattr(candidate_queries, "fetch_all", explained)
     return seen
 
 
 @pytest.mark.parametrize("gold", [False, True])
 def test_the_next_item_is_found_along_the_index_of_the_queue(plans, person, add_items, gold):
     add_items(3)
-    reader = person()
-    candidate_queries.waiting(reader.pk, Policy(), route_of(reader.pk, (), Policy()), gold=gold)
+    reviewer = person()
+    candidate_queries.queued_candidates(
+        reviewer.pk, Policy(), route_of(reviewer.pk, (), Policy()), gold=gold
+    )
     steps = plans[0]
     assert any("SEARCH i USING INDEX queue_order (state=? AND gold_defect" in s for s in steps)
     assert scans(steps) == [], "only the page of some 30 rows is read from end to end"
@@ -40,11 +42,11 @@ def test_the_next_item_is_found_along_the_index_of_the_queue(plans, person, add_
     assert len(sorts) == 2 + gold, "the index gives the order; a page and the few gold are sorted"
 
 
-def test_drafts_are_found_by_their_reader(plans, person, add_items):
-    reader = person()
+def test_drafts_are_found_by_their_reviewer(plans, person, add_items):
+    reviewer = person()
     (item,) = add_items()
-    Draft.objects.create(version=item.versions.get(), user=reader, saved_at=timezone.now())
-    candidate_queries.unfinished(reader.pk, Policy(), route_of(reader.pk, (), Policy()))
+    Draft.objects.create(version=item.versions.get(), user=reviewer, saved_at=timezone.now())
+    candidate_queries.resumable_items(reviewer.pk, Policy(), route_of(reviewer.pk, (), Policy()))
     (steps,) = plans
     assert any(step.startswith("SEARCH d USING INDEX") for step in steps)
     assert scans(steps) == []
@@ -76,7 +78,7 @@ def test_a_page_of_a_list_is_read_from_its_place_on(database, filters, index):
     assert "TEMP B-TREE" not in plan
 
 
-def test_a_reader_who_works_ahead_passes_their_own_items_within_the_index(
+def test_a_reviewer_who_works_ahead_passes_their_own_items_within_the_index(
     database, person, add_items, review
 ):
     add_items(100)
@@ -92,14 +94,14 @@ def test_a_reader_who_works_ahead_passes_their_own_items_within_the_index(
     assert review(ahead) is not None, "more than a page of own items stands before the next"
 
 
-def test_a_page_full_of_items_that_are_not_for_a_reader_does_not_end_the_queue(
+def test_a_page_full_of_items_that_are_not_for_a_reviewer_does_not_end_the_queue(
     project, person, add_items, review
 ):
     project(reviews=3)
     add_items(50)
     first, second = person(), person()
-    for reader in (first, second):
+    for reviewer in (first, second):
         for _ in range(40):
-            review(reader)
+            review(reviewer)
     done = {claim.version_id for claim in first.claims.all()}
     assert review(first).version_id not in done

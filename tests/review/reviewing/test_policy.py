@@ -2,10 +2,10 @@
 
 import pytest
 
-from medrcube.review.audit_trail.event_chain import verify
+from medrcube.review.audit_trail.event_chain import verify_chain
 from medrcube.review.errors import ReviewError
 from medrcube.review.models import Event
-from medrcube.review.reviewing.policy import Policy, current_policy, lot
+from medrcube.review.reviewing.policy import Policy, current_policy, queue_lot
 from medrcube.review.reviewing.policy_change import change_policy, parse_changes
 
 
@@ -37,10 +37,10 @@ def test_a_policy_that_makes_no_sense_is_refused_by_name(data):
 
 
 def test_the_lot_depends_on_the_seed_and_fits_the_column():
-    drawn = [lot(seed, item) for seed in (0, 1) for item in "abc"]
+    drawn = [queue_lot(seed, item) for seed in (0, 1) for item in "abc"]
     assert len(set(drawn)) == 6
     assert all(0 <= number < 2**63 for number in drawn)
-    assert lot(0, "a") == drawn[0]
+    assert queue_lot(0, "a") == drawn[0]
 
 
 def test_a_changed_rule_holds_at_once_and_stands_in_the_trail(project):
@@ -50,7 +50,7 @@ def test_a_changed_rule_holds_at_once_and_stands_in_the_trail(project):
     last = Event.objects.order_by("-number")[0]
     assert (last.kind, last.actor) == ("policy.changed", "console")
     assert '"gold_rate":0.1' in last.body
-    assert not verify().fault
+    assert not verify_chain().fault
 
 
 def test_a_change_to_the_same_rules_leaves_no_trace(project):

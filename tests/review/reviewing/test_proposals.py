@@ -9,8 +9,8 @@ from medrcube.review.errors import ConflictError, InvalidAnswerError
 from medrcube.review.models import Event, Item, ItemVersion, Proposal
 from medrcube.review.reviewing.claims import claim_next
 from medrcube.review.reviewing.decisions import Edit, edit
-from medrcube.review.reviewing.steps import answer_blind, submit
-from medrcube.review.reviewing.submissions import Ruling
+from medrcube.review.reviewing.steps import answer_blind, submit_review
+from medrcube.review.reviewing.submissions import ReviewSubmission
 from medrcube.review.wording.proposals import Wording, flaws_of, wording_of
 
 pytestmark = pytest.mark.usefixtures("any_database")
@@ -30,7 +30,11 @@ def propose(add_shown, person, answer):
         user = person()
         claim = claim_next(user)
         answer_blind(claim.token, user, answer(0))
-        submit(claim.token, user, Ruling(decision=decision, reasons=reasons, proposal=wording))
+        submit_review(
+            claim.token,
+            user,
+            ReviewSubmission(decision=decision, reasons=reasons, proposal=wording),
+        )
         claim.refresh_from_db()
         return claim
 
@@ -66,8 +70,8 @@ def test_a_proposal_of_which_the_trail_says_nothing_is_named(propose, add_shown)
 def crosscheck_fault(claim):
     """What is wrong with the item of a claim, as the trail tells it."""
     name = claim.version.item_id
-    told, stored = replay._told([name])[name], replay._stored([name])[name]
-    return "; ".join(line for line in replay._between(told, stored) if "proposal" in line)
+    told, stored = replay._trail_histories([name])[name], replay._table_histories([name])[name]
+    return "; ".join(line for line in replay._compare(told, stored) if "proposal" in line)
 
 
 def test_the_rules_that_a_proposal_breaks_are_stored_and_stop_nothing(propose):

@@ -6,17 +6,23 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import connection
 
-from medrcube.review.audit_trail.event_chain import verify
+from medrcube.review.audit_trail.event_chain import verify_chain
 from medrcube.review.errors import InvalidAnswerError, ReviewError, StaleClaimError
 from medrcube.review.models import BlindAnswer, Claim, Draft, Event, Item, Review, User
-from medrcube.review.reviewing.claims import claim_next, free_overdue, give_back, held, renew
+from medrcube.review.reviewing.claims import (
+    active_claim,
+    claim_next,
+    expire_claims,
+    give_back,
+    renew,
+)
 from medrcube.review.reviewing.sql import candidate_queries, claim_queries
-from medrcube.review.reviewing.steps import answer_blind, submit
-from medrcube.review.reviewing.submissions import Answer, Ruling
+from medrcube.review.reviewing.steps import answer_blind, submit_review
+from medrcube.review.reviewing.submissions import BlindSubmission, ReviewSubmission
 
 pytestmark = pytest.mark.usefixtures("any_database")
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
-ACCEPT = Ruling(decision="accept")
+ACCEPT = ReviewSubmission(decision="accept")
 ANSWER = {"confidence": 2, "needs_image": "yes", "image_adequate": True}
 
 
@@ -28,36 +34,38 @@ def item_of(claim):
     return claim.version.item_id
 
 
-def test_a_reader_gets_the_item_they_hold_until_it_is_reviewed(person, add_items, answer):
+def test_a_reviewer_gets_the_item_they_hold_until_it_is_reviewed(person, add_items, answer):
     add_items(2)
-    reader = person()
-    claim = claim_next(reader, NOON)
-    assert claim_next(reader, later(1)).token == claim.token
-    assert held(reader, later(1)).token == claim.token
-    answer_blind(claim.token, reader, answer(), later(2))
-    submit(claim.token, reader, ACCEPT, later(3))
-    assert held(reader, later(3)) is None
-    assert item_of(claim_next(reader, later(3))) != item_of(claim)
+    reviewer = person()
+    claim = claim_next(reviewer, NOON)
+    assert claim_next(reviewer, later(1)).token == claim.token
+    assert active_claim(reviewer, later(1)).token == claim.token
+    answer_blind(claim.token, reviewer, answer(), later(2))
+    submit_review(claim.token, reviewer, ACCEPT, later(3))
+    assert active_claim(reviewer, later(3)) is None
+    assert item_of(claim_next(reviewer, later(3))) != item_of(claim)
 
 
 def test_what_is_returned_is_what_is_stored(person, add_items, answer):
     add_items(1)
-    reader = person()
-    claim = claim_next(reader, NOON)
+    reviewer = person()
+    claim = claim_next(reviewer, NOON)
     stored = Claim.objects.get()
     for field in Claim._meta.concrete_fields:
         assert getattr(claim, field.attname) == getattr(stored, field.attname)
-        assert getattr(held(reader, NOON), field.attname) == getattr(stored, field.attname)
-    said = answer_blind(claim.token, reader, answer(2, milliseconds=1500), later(1))
+        assert getattr(active_claim(reviewer, NOON), field.attname) == getattr(
+            stored, field.attname
+        )
+    said = answer_blind(claim.token, reviewer, answer(2, milliseconds=1500), later(1))
     kept = BlindAnswer.objects.get()
-    ruling = Ruling(
+    ruling = ReviewSubmission(
         decision="revise",
         checklist={"key_correct": None, "stem_clear": True},
         verdicts={"1": "implausible"},
         reasons=(("DISTRACTOR_IMPLAUSIBLE", 1), ("OTHER", None)),
         comment="ä 'quoted' text",
     )
-    review = submit(claim.token, reader, ruling, later(2))
+    review = submit_review(claim.token, reviewer, ruling, later(2))
     found = Review.objects.get()
     for row, again in ((said, kept), (review, found)):
         for field in type(row)._meta.concrete_fields:
@@ -80,19 +88,19 @@ def test_items_that_others_have_reviewed_come_first_then_priority_then_the_lot(
     assert item_of(review(two)) == first.pk
 
 
-def test_readers_spread_over_items_of_one_rank(person, add_items):
+def test_reviewers_spread_over_items_of_one_rank(person, add_items):
     add_items(16)
     taken = {item_of(claim_next(person())) for _ in range(6)}
     assert len(taken) > 3
 
 
-def test_an_item_of_the_readers_field_comes_before_others_of_its_rank(person, add_items):
+def test_an_item_of_the_reviewers_field_comes_before_others_of_its_rank(person, add_items):
     add_items(8, anatomy="Brain")
     (chest,) = add_items(1, anatomy="Chest")
     assert item_of(claim_next(person(specialties=["Chest"]))) == chest.pk
 
 
-def test_a_version_never_has_more_readers_than_wanted(person, add_items):
+def test_a_version_never_has_more_reviewers_than_wanted(person, add_items):
     add_items(1)
     assert [claim_next(person()) is None for _ in range(3)] == [False, False, True]
 
@@ -108,7 +116,7 @@ def test_a_lease_that_is_over_frees_the_slot_and_says_so(person, add_items):
     assert (lost.outcome, lost.released_at) == ("expired", later(20))
     event = Event.objects.get(kind="claim.expired")
     assert lazy.pseudonym in event.body
-    assert free_overdue(later(20)) == 0
+    assert expire_claims(later(20)) == 0
 
 
 def test_a_late_submit_is_refused_and_the_text_kept(person, add_items, answer):
@@ -118,7 +126,7 @@ def test_a_late_submit_is_refused_and_the_text_kept(person, add_items, answer):
     answer_blind(claim.token, lazy, answer(), later(1))
     claim_next(other, later(30))
     with pytest.raises(StaleClaimError):
-        submit(claim.token, lazy, ACCEPT, later(31), typed={"comment": "an hour's work"})
+        submit_review(claim.token, lazy, ACCEPT, later(31), typed={"comment": "an hour's work"})
     assert Draft.objects.get().body == {"comment": "an hour's work"}
     assert not Review.objects.exists()
     assert Item.objects.get().reviews == 0
@@ -136,95 +144,95 @@ def test_a_late_answer_is_refused_and_the_text_kept(person, add_items, answer):
 
 def test_what_was_lost_by_time_comes_back_first_with_the_first_answer(person, add_items, answer):
     add_items(20)
-    reader = person()
-    claim = claim_next(reader, NOON)
-    answer_blind(claim.token, reader, answer(3), later(1))
-    renew(claim.token, reader, {"comment": "half"}, later(2))
-    again = claim_next(reader, later(60))
+    reviewer = person()
+    claim = claim_next(reviewer, NOON)
+    answer_blind(claim.token, reviewer, answer(3), later(1))
+    renew(claim.token, reviewer, {"comment": "half"}, later(2))
+    again = claim_next(reviewer, later(60))
     assert again.token != claim.token
     assert again.version_id == claim.version_id
     assert again.blind.option == 3
     with pytest.raises(StaleClaimError):
-        answer_blind(again.token, reader, answer(0), later(61))
-    submit(again.token, reader, ACCEPT, later(61))
+        answer_blind(again.token, reviewer, answer(0), later(61))
+    submit_review(again.token, reviewer, ACCEPT, later(61))
     assert not Draft.objects.exists()
 
 
 def test_a_draft_prolongs_the_lease_and_outlives_it(person, add_items):
     add_items(1)
-    reader = person()
-    claim = claim_next(reader, NOON)
-    renewed = renew(claim.token, reader, {"comment": "one"}, later(19))
+    reviewer = person()
+    claim = claim_next(reviewer, NOON)
+    renewed = renew(claim.token, reviewer, {"comment": "one"}, later(19))
     assert renewed.expires_at == later(39)
     with pytest.raises(StaleClaimError):
-        renew(claim.token, reader, {"comment": "two"}, later(50))
+        renew(claim.token, reviewer, {"comment": "two"}, later(50))
     assert Draft.objects.get().body == {"comment": "two"}
 
 
 def test_a_draft_that_arrives_after_the_review_is_not_kept(person, add_items, review):
     add_items(1)
-    reader = person()
-    claim = review(reader, now=NOON)
+    reviewer = person()
+    claim = review(reviewer, now=NOON)
     with pytest.raises(StaleClaimError):
-        renew(claim.token, reader, {"comment": "late"}, later(1))
+        renew(claim.token, reviewer, {"comment": "late"}, later(1))
     assert not Draft.objects.exists()
 
 
 CALLS = {
-    "blind": lambda token, user: answer_blind(token, user, Answer(option=0, **ANSWER)),
-    "submit": lambda token, user: submit(token, user, ACCEPT, typed={"text": "x"}),
+    "blind": lambda token, user: answer_blind(token, user, BlindSubmission(option=0, **ANSWER)),
+    "submit": lambda token, user: submit_review(token, user, ACCEPT, typed={"text": "x"}),
     "renew": lambda token, user: renew(token, user, {"text": "x"}),
     "give back": lambda token, user: give_back(token, user, not_my_field=True),
 }
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-def test_a_token_works_for_its_reader_only(person, add_items, call):
+def test_a_token_works_for_its_reviewer_only(person, add_items, call):
     add_items(1)
-    reader, stranger = person(), person()
-    token = claim_next(reader).token
-    for user, used in ((stranger, token), (reader, uuid.uuid4())):
+    reviewer, stranger = person(), person()
+    token = claim_next(reviewer).token
+    for user, used in ((stranger, token), (reviewer, uuid.uuid4())):
         with pytest.raises(StaleClaimError):
             call(used, user)
     assert not Draft.objects.exists()
-    assert held(reader) is not None
+    assert active_claim(reviewer) is not None
 
 
 def test_not_my_field_keeps_the_item_away_and_does_not_count(person, add_items):
     add_items(1)
-    reader, other = person(), person()
-    claim = claim_next(reader)
-    give_back(claim.token, reader, not_my_field=True)
-    assert claim_next(reader) is None
+    reviewer, other = person(), person()
+    claim = claim_next(reviewer)
+    give_back(claim.token, reviewer, not_my_field=True)
+    assert claim_next(reviewer) is None
     assert claim_next(other) is not None
     assert Item.objects.get().reviews == 0
 
 
 def test_an_item_that_was_given_back_comes_after_its_equals(person, add_items):
     add_items(16)
-    reader = person()
-    claim = claim_next(reader)
-    give_back(claim.token, reader, not_my_field=False)
-    assert item_of(claim_next(reader)) != item_of(claim)
+    reviewer = person()
+    claim = claim_next(reviewer)
+    give_back(claim.token, reviewer, not_my_field=False)
+    assert item_of(claim_next(reviewer)) != item_of(claim)
     with pytest.raises(StaleClaimError):
-        give_back(claim.token, reader, not_my_field=False)
+        give_back(claim.token, reviewer, not_my_field=False)
 
 
 def test_an_item_that_was_given_back_is_handed_out_again_when_nothing_else_is_left(
     person, add_items
 ):
     add_items(1)
-    reader = person()
-    give_back(claim_next(reader).token, reader, not_my_field=False)
-    assert claim_next(reader) is not None
+    reviewer = person()
+    give_back(claim_next(reviewer).token, reviewer, not_my_field=False)
+    assert claim_next(reviewer) is not None
 
 
 @pytest.mark.parametrize("change", [{"paused": True}, {"is_active": False}])
-def test_a_reader_who_was_stopped_meanwhile_gets_nothing(person, add_items, change):
+def test_a_reviewer_who_was_stopped_meanwhile_gets_nothing(person, add_items, change):
     add_items(1)
-    reader = person()
-    User.objects.filter(pk=reader.pk).update(**change)
-    assert claim_next(reader) is None
+    reviewer = person()
+    User.objects.filter(pk=reviewer.pk).update(**change)
+    assert claim_next(reviewer) is None
 
 
 def test_nobody_reviews_a_version_that_they_wrote(person, add_items):
@@ -236,10 +244,10 @@ def test_nobody_reviews_a_version_that_they_wrote(person, add_items):
 
 def test_a_submit_needs_the_first_step(person, add_items):
     add_items(1)
-    reader = person()
-    claim = claim_next(reader)
+    reviewer = person()
+    claim = claim_next(reviewer)
     with pytest.raises(InvalidAnswerError, match="first step"):
-        submit(claim.token, reader, ACCEPT)
+        submit_review(claim.token, reviewer, ACCEPT)
 
 
 RACES = {
@@ -256,22 +264,22 @@ def test_what_happens_between_looking_and_writing_is_noticed(
     person, add_items, answer, monkeypatch, step, happens
 ):
     add_items(1)
-    reader = person()
-    claim = claim_next(reader, NOON)
+    reviewer = person()
+    claim = claim_next(reviewer, NOON)
     if step == "submit":
-        answer_blind(claim.token, reader, answer(), NOON)
-    look = claim_queries.standing
+        answer_blind(claim.token, reviewer, answer(), NOON)
+    look = claim_queries.find_claim_context
 
     def look_and_be_overtaken(*args):
         found = look(*args)
         happens()
         return found
 
-    monkeypatch.setattr(claim_queries, "standing", look_and_be_overtaken)
+    monkeypatch.setattr(claim_queries, "find_claim_context", look_and_be_overtaken)
     typed = {"comment": "mine"}
-    call, said = (answer_blind, answer()) if step == "blind" else (submit, ACCEPT)
+    call, said = (answer_blind, answer()) if step == "blind" else (submit_review, ACCEPT)
     with pytest.raises(StaleClaimError):
-        call(claim.token, reader, said, NOON, typed=typed)
+        call(claim.token, reviewer, said, NOON, typed=typed)
     assert not Review.objects.exists()
     assert BlindAnswer.objects.count() == (step == "submit")
     assert Item.objects.get().reviews == 0
@@ -280,10 +288,10 @@ def test_what_happens_between_looking_and_writing_is_noticed(
 
 def test_a_review_is_sent_once(person, add_items, review):
     add_items(2)
-    reader = person()
-    claim = review(reader)
+    reviewer = person()
+    claim = review(reviewer)
     with pytest.raises(StaleClaimError):
-        submit(claim.token, reader, ACCEPT)
+        submit_review(claim.token, reviewer, ACCEPT)
     assert Review.objects.count() == 1
 
 
@@ -310,7 +318,7 @@ def test_what_the_reviews_lead_to(person, add_items, review, reviews, wanted):
         review(person(), decision, option=option, reasons=[(code, None) for code in codes])
     item = Item.objects.get()
     assert (item.state, item.reviews) == (wanted, len(reviews))
-    assert not verify().fault
+    assert not verify_chain().fault
 
 
 def test_as_many_reviews_as_the_policy_says(project, person, add_items, review):
@@ -332,7 +340,7 @@ def test_who_holds_an_item_that_is_quarantined_loses_it_and_keeps_the_text(
     answer_blind(claim.token, slow, answer())
     review(alert, "reject", reasons=[("PHI", None)])
     with pytest.raises(StaleClaimError):
-        submit(claim.token, slow, ACCEPT, typed={"comment": "mine"})
+        submit_review(claim.token, slow, ACCEPT, typed={"comment": "mine"})
     assert Draft.objects.get().body == {"comment": "mine"}
     assert Claim.objects.get(user=slow).outcome == "superseded"
     assert claim_next(slow) is None
@@ -355,7 +363,7 @@ def test_a_claim_need_not_wait_for_the_disk_but_what_follows_does(person, add_it
     monkeypatch.setattr(claim_queries, "insert_claim", watched)
     claim_next(person())
     assert (seen, durability()) == ([WAITS[connection.vendor][0]], WAITS[connection.vendor][1])
-    monkeypatch.setattr(candidate_queries, "waiting", lambda *_, **__: 1 // 0)
+    monkeypatch.setattr(candidate_queries, "queued_candidates", lambda *_, **__: 1 // 0)
     with pytest.raises(ZeroDivisionError):
         claim_next(person())
     assert durability() == WAITS[connection.vendor][1], "also after an error"
@@ -384,10 +392,10 @@ BAD_ANSWERS = [
 @pytest.mark.parametrize("fields", BAD_ANSWERS)
 def test_an_answer_outside_the_form_is_refused(person, add_items, answer, fields):
     add_items(1)
-    reader = person()
-    claim = claim_next(reader)
+    reviewer = person()
+    claim = claim_next(reviewer)
     with pytest.raises(InvalidAnswerError):
-        answer_blind(claim.token, reader, answer(**fields))
+        answer_blind(claim.token, reviewer, answer(**fields))
     assert not BlindAnswer.objects.exists()
 
 
@@ -410,10 +418,10 @@ BAD_RULINGS = [
 @pytest.mark.parametrize("fields", BAD_RULINGS)
 def test_a_ruling_outside_the_form_is_refused(person, add_items, answer, fields):
     add_items(1)
-    reader = person()
-    claim = claim_next(reader)
-    answer_blind(claim.token, reader, answer())
+    reviewer = person()
+    claim = claim_next(reviewer)
+    answer_blind(claim.token, reviewer, answer())
     with pytest.raises(InvalidAnswerError):
-        submit(claim.token, reader, Ruling(**{"decision": "accept", **fields}))
+        submit_review(claim.token, reviewer, ReviewSubmission(**{"decision": "accept", **fields}))
     assert not Review.objects.exists()
-    assert held(reader) is not None
+    assert active_claim(reviewer) is not None

@@ -1,4 +1,4 @@
-"""Whatever readers, specialties and assignments there are, the rule about specialists holds."""
+"""Whatever reviewers, specialties and assignments there are, the rule about specialists holds."""
 
 import random
 
@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.review.assigning.assignment import Scope, assign
-from medrcube.review.assigning.outstanding import gaps, kinds, left_for
+from medrcube.review.assigning.assignment import AssignmentScope, create_assignment
+from medrcube.review.assigning.outstanding import queued_groups, staffing_gaps, why_queue_empty
 from medrcube.review.models import Claim, Item
 from medrcube.review.reviewing.claims import claim_next, give_back
 from medrcube.review.reviewing.policy import Policy, current_policy
 from medrcube.review.reviewing.policy_change import change_policy
-from medrcube.review.reviewing.review_slots import has_place, is_kept
+from medrcube.review.reviewing.review_slots import has_free_slot, is_reserved
 
 FIELDS = [("Brain", "MRI"), ("Breast", "Ultrasound"), ("Chest", "CT"), ("Heart", "Ultrasound")]
 SPECIALTIES = ["radiology:neuro", "radiology:breast", "Chest", "Ultrasound", "cardiology:echo"]
@@ -22,16 +22,16 @@ SPECIALTIES = ["radiology:neuro", "radiology:breast", "Chest", "Ultrasound", "ca
     st.integers(1, 9).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))),
     st.lists(st.booleans(), max_size=40),
 )
-def test_readers_in_any_order_fill_an_item_by_the_rule_and_never_block_it(rule, readers):
+def test_reviewers_in_any_order_fill_an_item_by_the_rule_and_never_block_it(rule, reviewers):
     rules = Policy(reviews=rule[0], specialists=rule[1])
     taken = []
-    for specialist in readers:
-        if has_place(taken, rules, specialist=specialist):
+    for specialist in reviewers:
+        if has_free_slot(taken, rules, specialist=specialist):
             taken.append(specialist)
         complete = len(taken) >= rules.reviews and sum(taken) >= rules.specialists
-        assert complete != has_place(taken, rules, specialist=True)
-        assert is_kept(taken, rules) == (
-            not complete and not has_place(taken, rules, specialist=False)
+        assert complete != has_free_slot(taken, rules, specialist=True)
+        assert is_reserved(taken, rules) == (
+            not complete and not has_free_slot(taken, rules, specialist=False)
         )
     assert len(taken) <= rules.reviews
     assert len(taken) - sum(taken) <= rules.reviews - rules.specialists
@@ -41,7 +41,7 @@ def test_readers_in_any_order_fill_an_item_by_the_rule_and_never_block_it(rule, 
 def test_whatever_was_reviewed_under_another_rule_specialists_can_finish(reviews, wanted, taken):
     rules = Policy(reviews=reviews, specialists=min(wanted, reviews))
     taken = list(taken)
-    while has_place(taken, rules, specialist=True):
+    while has_free_slot(taken, rules, specialist=True):
         taken.append(True)
     assert len(taken) >= rules.reviews
     assert sum(taken) >= rules.specialists
@@ -66,21 +66,23 @@ def test_nothing_is_completed_against_the_rule_and_nothing_starves(
     for anatomy, _ in chance.sample(FIELDS, chance.randint(0, 2)):
         named = chance.sample(people, chance.randint(1, len(people)))
         mode = chance.choice(("only", "first"))
-        assign(manager, Scope(anatomy=anatomy), [user.pk for user in named], mode=mode)
+        create_assignment(
+            manager, AssignmentScope(anatomy=anatomy), [user.pk for user in named], mode=mode
+        )
     work_until_nothing_is_left(people, chance, review)
     rules = current_policy()
     check(rules)
-    hopeless = {(gap.anatomy, gap.modality) for gap in gaps(kinds(), rules)}
+    hopeless = {(gap.anatomy, gap.modality) for gap in staffing_gaps(queued_groups(), rules)}
     left = set(Item.objects.filter(state="queued").values_list("anatomy", "modality"))
     assert left == hopeless, "what waits is what nobody can finish, and the manager is told"
     for user in people:
-        told = left_for(user, rules)
+        told = why_queue_empty(user, rules)
         waits = sum(items for *_, items in told.specialist) + told.assigned
         reviewed = Claim.objects.filter(
             user=user, submitted_at__isnull=False, version__item__state="queued"
         )
         queued = Item.objects.filter(state="queued").count()
-        assert waits + reviewed.count() >= queued, "a reader is told why nothing is there"
+        assert waits + reviewed.count() >= queued, "a reviewer is told why nothing is there"
     change_policy("boss", {"specialists": 0})
     work_until_nothing_is_left(people, chance, review)
     check(current_policy())

@@ -14,11 +14,11 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
-from medrcube.review.audit_trail.event_chain import START, link
+from medrcube.review.audit_trail.event_chain import GENESIS_SHA256, event_sha256
 from medrcube.review.errors import ReviewError
 from medrcube.review.models import Item, User
 from medrcube.review.reviewing.policy import Policy
-from medrcube.review.server.bootstrap import _make_key, _refuse_network, migrate, place_of
+from medrcube.review.server.bootstrap import _make_key, _refuse_network, migrate, review_paths
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 OLD = "0001_queue"
@@ -49,7 +49,7 @@ def fill(apps):
     """One row or more in every table, as the first version wrote them."""
     rows = {name: apps.get_model("review", name).objects for name in TABLES}
     rows["Project"].create(name="Old", policy=Policy().to_json(), questionnaire="1")
-    readers = [
+    reviewers = [
         rows["User"].create(email=f"r{n}@example.org", pseudonym=f"reader-{n}", password="x")  # noqa: S106
         for n in range(2)
     ]
@@ -78,7 +78,7 @@ def fill(apps):
     claims = [
         rows["Claim"].create(
             version=version,
-            user=readers[minute % 2],
+            user=reviewers[minute % 2],
             slot=0,
             claimed_at=NOON + timedelta(minutes=minute),
             expires_at=NOON + timedelta(days=9999),
@@ -95,22 +95,22 @@ def fill(apps):
         submitted_at=NOON,
     )  # fmt: skip
     rows["ReviewReason"].create(review=review, code="TRIVIAL", option=None)
-    rows["Draft"].create(version=versions[1], user=readers[0], body={"a": "b"}, saved_at=NOON)
-    rows["Comment"].create(version=versions[1], author=readers[1], text="?", written_at=NOON)
+    rows["Draft"].create(version=versions[1], user=reviewers[0], body={"a": "b"}, saved_at=NOON)
+    rows["Comment"].create(version=versions[1], author=reviewers[1], text="?", written_at=NOON)
     rows["Adjudication"].create(
-        version=versions[3], adjudicator=readers[1], outcome="accept", rationale="x",
+        version=versions[3], adjudicator=reviewers[1], outcome="accept", rationale="x",
         decided_at=NOON,
     )  # fmt: skip
     release = rows["Release"].create(
-        name="1", made_at=NOON, manifest_sha256="0" * 64, head_number=0, head_sha256=START
+        name="1", made_at=NOON, manifest_sha256="0" * 64, head_number=0, head_sha256=GENESIS_SHA256
     )
     rows["ReleaseItem"].create(release=release, version=versions[3])
     rows["AgreementSnapshot"].create(release=release, stratum="a", metric="ac1", items=1)
     rows["SignInAttempt"].create(who="x", at=NOON)
-    said = (1, NOON.isoformat(), "system", "test", "item:1", "{}", START)
+    said = (1, NOON.isoformat(), "system", "test", "item:1", "{}", GENESIS_SHA256)
     names = ("number", "at", "actor", "kind", "object", "body", "previous_sha256")
-    rows["Event"].create(**dict(zip(names, said, strict=True)), sha256=link(*said))
-    rows["Chain"].update_or_create(pk=1, defaults={"number": 1, "sha256": link(*said)})
+    rows["Event"].create(**dict(zip(names, said, strict=True)), sha256=event_sha256(*said))
+    rows["Chain"].update_or_create(pk=1, defaults={"number": 1, "sha256": event_sha256(*said)})
 
 
 TABLES = [
@@ -246,8 +246,8 @@ def tables():
 STARTER = """
 import sys
 from pathlib import Path
-from medrcube.review.server.bootstrap import Place, configure, migrate
-configure(Place(folder=Path(sys.argv[1]), database=sys.argv[2]))
+from medrcube.review.server.bootstrap import ReviewPaths, configure, migrate
+configure(ReviewPaths(folder=Path(sys.argv[1]), database=sys.argv[2]))
 migrate()
 from django.conf import settings
 from medrcube.review.models import Chain
@@ -292,13 +292,13 @@ def test_neither_do_they_with_postgresql(tmp_path, postgresql_server, new_databa
 
 def test_a_workspace_has_its_own_place(tmp_path, monkeypatch):
     monkeypatch.delenv("MEDRCUBE_REVIEW_DATABASE", raising=False)
-    place = place_of(tmp_path)
+    place = review_paths(tmp_path)
     assert (place.folder, place.database) == (
         tmp_path / "review",
         str(tmp_path / "review.sqlite3"),
     )
     monkeypatch.setenv("MEDRCUBE_REVIEW_DATABASE", "postgresql://a@b/c")
-    assert place_of(tmp_path).database == "postgresql://a@b/c"
+    assert review_paths(tmp_path).database == "postgresql://a@b/c"
 
 
 @pytest.mark.parametrize(

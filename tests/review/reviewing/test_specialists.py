@@ -4,17 +4,17 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from medrcube.review.assigning.assignment import Scope, assign
-from medrcube.review.audit_trail.event_chain import verify
-from medrcube.review.audit_trail.replay import verify as crosscheck
+from medrcube.review.assigning.assignment import AssignmentScope, create_assignment
+from medrcube.review.audit_trail.event_chain import verify_chain
+from medrcube.review.audit_trail.replay import verify_trail as crosscheck
 from medrcube.review.errors import ConflictError, ReviewError
 from medrcube.review.models import Claim, Event, Item, Review, User
 from medrcube.review.reviewing.claims import claim_next, give_back
 from medrcube.review.reviewing.decisions import Edit, edit
-from medrcube.review.reviewing.external_reviews import review_once
+from medrcube.review.reviewing.external_reviews import import_review
 from medrcube.review.reviewing.policy import Policy
 from medrcube.review.reviewing.policy_change import change_policy
-from medrcube.review.reviewing.submissions import Ruling
+from medrcube.review.reviewing.submissions import ReviewSubmission
 from medrcube.review.reviewing.voiding import void_review
 
 pytestmark = pytest.mark.usefixtures("any_database")
@@ -110,7 +110,7 @@ def test_a_void_review_of_a_specialist_is_made_up_by_one(
     assert not crosscheck().fault
 
 
-def test_a_void_review_of_another_reader_opens_the_place_to_all(
+def test_a_void_review_of_another_reviewer_opens_the_place_to_all(
     rule, general, neuro, person, add_items, review
 ):
     add_items(1)
@@ -149,7 +149,7 @@ def test_a_stricter_rule_puts_accepted_items_back_with_their_reviews(
     assert review(neuro()), "a place more, since two others have theirs"
     assert state(item) == "accepted"
     assert Event.objects.filter(kind="item.specialist_wanted").count() == 1
-    assert not verify().fault
+    assert not verify_chain().fault
 
 
 def test_a_looser_rule_settles_what_waited(project, general, add_items, review, state):
@@ -177,9 +177,9 @@ def test_a_specialty_that_was_taken_away_leaves_reviews_what_they_were(
     rule, general, neuro, add_items, review, state
 ):
     (item,) = add_items(1)
-    reader = neuro()
-    review(reader)
-    User.objects.filter(pk=reader.pk).update(specialties=[])
+    reviewer = neuro()
+    review(reviewer)
+    User.objects.filter(pk=reviewer.pk).update(specialties=[])
     review(general())
     assert state(item) == "accepted"
 
@@ -189,10 +189,10 @@ def test_a_review_from_elsewhere_is_held_to_the_rule(
 ):
     (item,) = add_items(1)
     review(general())
-    version, ruling = item.versions.get(), Ruling(decision="accept")
+    version, ruling = item.versions.get(), ReviewSubmission(decision="accept")
     with pytest.raises(ConflictError, match="specialist in Brain or MRI"):
-        review_once(version, general(), answer(), ruling, seconds=9)
-    review_once(version, neuro(), answer(), ruling, seconds=9)
+        import_review(version, general(), answer(), ruling, seconds=9)
+    import_review(version, neuro(), answer(), ruling, seconds=9)
     assert Review.objects.filter(claim__specialist=True).count() == 1
 
 
@@ -220,7 +220,7 @@ def test_items_assigned_to_some_only_reach_nobody_else(project, person, add_item
     add_items(3)
     (breast,) = add_items(1, anatomy="Breast", source="mammo")
     own, other = person(), person()
-    assign(person("manager"), Scope(source="mammo"), [own.pk], mode="only")
+    create_assignment(person("manager"), AssignmentScope(source="mammo"), [own.pk], mode="only")
     seen = set()
     while claim := review(other):
         seen.add(claim.version.item_id)
@@ -237,7 +237,7 @@ def test_items_assigned_first_come_first_to_these_and_last_to_others(project, pe
     Item.objects.filter(pk=breast.pk).update(priority=9)
     own, other = person(), person(specialties=["Ultrasound"])
     manager = person("manager")
-    assign(manager, Scope(anatomy="Breast"), [own.pk], mode="first")
+    create_assignment(manager, AssignmentScope(anatomy="Breast"), [own.pk], mode="first")
     claim = claim_next(other)
     assert claim.version.item_id != breast.pk
     Item.objects.filter(pk=breast.pk).update(priority=0)
@@ -250,8 +250,10 @@ def test_items_assigned_first_come_first_to_these_and_last_to_others(project, pe
 def test_an_assignment_to_a_specialty_holds_for_whoever_has_it_later(project, person, add_items):
     project(gold_rate=0.0)
     add_items(1)
-    reader = person()
-    assign(person("manager"), Scope(), mode="only", specialty="radiology:neuro")
-    assert claim_next(reader) is None
-    User.objects.filter(pk=reader.pk).update(specialties=["radiology:neuro"])
-    assert claim_next(reader) is not None
+    reviewer = person()
+    create_assignment(
+        person("manager"), AssignmentScope(), mode="only", specialty="radiology:neuro"
+    )
+    assert claim_next(reviewer) is None
+    User.objects.filter(pk=reviewer.pk).update(specialties=["radiology:neuro"])
+    assert claim_next(reviewer) is not None

@@ -2,8 +2,8 @@
 
 import pytest
 
-from medrcube.review.errors import IllegalStepError
-from medrcube.review.reviewing.state_machine import TABLE, State, Step, after
+from medrcube.review.errors import IllegalTransitionError
+from medrcube.review.reviewing.state_machine import TRANSITIONS, ReviewState, Transition, next_state
 
 LEGAL = {
     "draft": "checks_passed>queued danger_seen>quarantined",
@@ -34,21 +34,23 @@ WANTED = {
 }
 
 
-@pytest.mark.parametrize("step", Step)
-@pytest.mark.parametrize("state", State)
+@pytest.mark.parametrize("step", Transition)
+@pytest.mark.parametrize("state", ReviewState)
 def test_every_pair_leads_where_the_specification_says_or_is_refused(state, step):
     wanted = WANTED.get((state.value, step.value))
     if wanted is None:
-        with pytest.raises(IllegalStepError, match=f"{state.value} cannot take the step"):
-            after(state, step)
+        with pytest.raises(IllegalTransitionError, match=f"{state.value} cannot take the step"):
+            next_state(state, step)
     else:
-        assert after(state, step) == wanted
+        assert next_state(state, step) == wanted
 
 
 def test_a_refused_step_says_what_is_possible():
-    with pytest.raises(IllegalStepError, match=r"possible: .*release.*defect_found|defect_found"):
-        after(State.RELEASED, Step.NEW_VERSION)
+    with pytest.raises(
+        IllegalTransitionError, match=r"possible: .*release.*defect_found|defect_found"
+    ):
+        next_state(ReviewState.RELEASED, Transition.NEW_VERSION)
 
 
 def test_every_step_is_used():
-    assert {step for _, step in TABLE} == set(Step)
+    assert {step for _, step in TRANSITIONS} == set(Transition)

@@ -1,16 +1,16 @@
-"""A slip is undone by its reader, a review voided and an item reopened by a manager."""
+"""A slip is undone by its reviewer, a review voided and an item reopened by a manager."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from medrcube.review.audit_trail import replay
-from medrcube.review.errors import ConflictError, IllegalStepError, InvalidAnswerError
+from medrcube.review.errors import ConflictError, IllegalTransitionError, InvalidAnswerError
 from medrcube.review.models import BlindAnswer, Claim, Draft, Event, Item
 from medrcube.review.reviewing import voiding
 from medrcube.review.reviewing.claims import claim_next
-from medrcube.review.reviewing.steps import submit
-from medrcube.review.reviewing.submissions import Ruling
+from medrcube.review.reviewing.steps import submit_review
+from medrcube.review.reviewing.submissions import ReviewSubmission
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SOON = NOON + timedelta(minutes=9)
@@ -24,16 +24,16 @@ def item(any_database, add_items):
 
 
 def test_a_review_that_is_taken_back_comes_again_with_what_was_typed(item, person, review, state):
-    reader = person()
-    claim = review(reader, "reject", option=1, now=NOON)
-    voiding.take_back(claim.token, reader, TYPED, SOON)
+    reviewer = person()
+    claim = review(reviewer, "reject", option=1, now=NOON)
+    voiding.take_back(claim.token, reviewer, TYPED, SOON)
     stored = Item.objects.get()
     assert (stored.state, stored.reviews, stored.sole_reader) == ("queued", 0, None)
-    again = claim_next(reader, SOON)
+    again = claim_next(reviewer, SOON)
     assert again.version_id == claim.version_id
     assert Draft.objects.get().body == TYPED
     assert BlindAnswer.objects.get(claim=again).option == 1
-    submit(again.token, reader, Ruling(decision="accept"), SOON)
+    submit_review(again.token, reviewer, ReviewSubmission(decision="accept"), SOON)
     assert Item.objects.get().reviews == 1
 
 
@@ -49,15 +49,15 @@ def test_an_item_that_was_settled_goes_back(item, person, review, state):
 
 @pytest.mark.parametrize("why", ["late", "begun", "other", "twice", "decided"])
 def test_a_review_stays_once_its_time_is_over(item, person, review, state, why):
-    reader, other = person(), person()
-    claim = review(reader, "reject", now=NOON)
+    reviewer, other = person(), person()
+    claim = review(reviewer, "reject", now=NOON)
     if why == "begun":
         claim_next(other, SOON)
     if why == "twice":
-        voiding.take_back(claim.token, reader, TYPED, SOON)
+        voiding.take_back(claim.token, reviewer, TYPED, SOON)
     if why == "decided":
         Item.objects.update(state="quarantined")
-    who, when = (other if why == "other" else reader), (LATE if why == "late" else SOON)
+    who, when = (other if why == "other" else reviewer), (LATE if why == "late" else SOON)
     before = Item.objects.get().reviews
     with pytest.raises(ConflictError, match="cannot be taken back any more"):
         voiding.take_back(claim.token, who, TYPED, when)
@@ -66,8 +66,8 @@ def test_a_review_stays_once_its_time_is_over(item, person, review, state, why):
 
 def test_the_time_is_a_rule_of_the_project(item, person, review, project):
     project(undo_minutes=0)
-    reader = person()
-    claim = review(reader, now=NOON)
+    reviewer = person()
+    claim = review(reviewer, now=NOON)
     assert voiding.undo_until(claim_of(claim), NOON) is None
     project(undo_minutes=60)
     assert voiding.undo_until(claim_of(claim), LATE) == NOON + timedelta(hours=1)
@@ -82,7 +82,7 @@ def test_a_manager_voids_a_review_with_a_reason(item, person, review, state):
         voiding.void_review(claim.pk, manager, " ")
     voiding.void_review(claim.pk, manager, "was made for a test")
     assert state(item) == "queued"
-    assert claim_next(first) is None, "another reader sees it"
+    assert claim_next(first) is None, "another reviewer sees it"
     assert "was made for a test" in Event.objects.filter(kind="review.voided").get().body
     with pytest.raises(ConflictError, match="counts no more already"):
         voiding.void_review(claim.pk, manager, "again")
@@ -91,14 +91,14 @@ def test_a_manager_voids_a_review_with_a_reason(item, person, review, state):
 
 
 def test_a_manager_reopens_what_was_decided(item, person, review, state):
-    manager, readers = person("manager"), [person(), person()]
-    for reader in readers:
-        review(reader, "reject")
+    manager, reviewers = person("manager"), [person(), person()]
+    for reviewer in reviewers:
+        review(reviewer, "reject")
     assert state(item) == "rejected"
     voiding.reopen(item.pk, 1, manager, "the reason does not hold")
     stored = Item.objects.get()
     assert (stored.state, stored.reviews) == ("queued", 0)
-    assert [claim_next(reader) for reader in readers] == [None, None]
+    assert [claim_next(reviewer) for reviewer in reviewers] == [None, None]
     for _ in range(2):
         review(person())
     assert state(item) == "accepted"
@@ -107,7 +107,7 @@ def test_a_manager_reopens_what_was_decided(item, person, review, state):
 @pytest.mark.parametrize("state", ["queued", "released", "withdrawn", "quarantined"])
 def test_what_is_not_decided_is_not_reopened(item, person, state):
     Item.objects.update(state=state)
-    with pytest.raises(IllegalStepError):
+    with pytest.raises(IllegalTransitionError):
         voiding.reopen(item.pk, 1, person("manager"), "x")
 
 
@@ -119,19 +119,19 @@ def test_a_review_of_a_released_item_stands(item, person, review):
 
 
 def test_the_trail_counts_every_time(item, person, review):
-    """Twice the same review of one reader, both taken back: a third in the table would show."""
-    reader = person()
+    """Twice the same review of one reviewer, both taken back: a third in the table would show."""
+    reviewer = person()
     for _ in range(2):
-        claim = review(reader, now=NOON) if not Claim.objects.exists() else again(reader)
-        voiding.take_back(claim.token, reader, TYPED, SOON)
-    told, stored = replay._told([item.pk]), replay._stored([item.pk])
+        claim = review(reviewer, now=NOON) if not Claim.objects.exists() else again(reviewer)
+        voiding.take_back(claim.token, reviewer, TYPED, SOON)
+    told, stored = replay._trail_histories([item.pk]), replay._table_histories([item.pk])
     assert told[item.pk].facts == stored[item.pk].facts
     assert max(told[item.pk].facts.values()) == 2
 
 
-def again(reader):
-    claim = claim_next(reader, NOON)
-    submit(claim.token, reader, Ruling(decision="accept"), NOON)
+def again(reviewer):
+    claim = claim_next(reviewer, NOON)
+    submit_review(claim.token, reviewer, ReviewSubmission(decision="accept"), NOON)
     return claim
 
 

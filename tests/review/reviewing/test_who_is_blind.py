@@ -11,20 +11,20 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.review.assigning.outstanding import Nothing, left_for
+from medrcube.review.assigning.outstanding import EmptyQueueReasons, why_queue_empty
 from medrcube.review.errors import ReviewError
 from medrcube.review.exchange.export_decisions import export_decisions
 from medrcube.review.exchange.remarks import import_remarks
 from medrcube.review.models import Claim, Disclosure, Exposure, Item, ItemVersion
-from medrcube.review.quality.agreement_gate import BLIND, by_stratum
+from medrcube.review.quality.agreement_gate import BLIND_ACCURACY, agreement_by_stratum
 from medrcube.review.quality.gold_items import make_gold
 from medrcube.review.reviewing import decisions
 from medrcube.review.reviewing.claims import claim_next, give_back, renew
-from medrcube.review.reviewing.consensus import outcome
+from medrcube.review.reviewing.consensus import consensus_transition
 from medrcube.review.reviewing.policy import Policy, current_policy
 from medrcube.review.reviewing.steps import answer_blind
 from medrcube.review.visibility import disclosure
-from medrcube.review.visibility.disclosure import asked_of, pairs_of, tells
+from medrcube.review.visibility.disclosure import disclosure_between, disclosure_pairs, item_content
 
 NOW = timezone.now()
 EVIDENCE = {"source": "toy: Images of the chest", "slice": "7 of 9", "sample": "s"}
@@ -32,7 +32,7 @@ EVIDENCE = {"source": "toy: Images of the chest", "slice": "7 of 9", "sample": "
 
 def asked(name, question, options, key=0, **about):
     rows = [{"text": text, "concept": concept} for text, concept in options]
-    return asked_of(name, question, rows, key, {**EVIDENCE, **about})
+    return item_content(name, question, rows, key, {**EVIDENCE, **about})
 
 
 ORGAN = asked("organ", "What is outlined?", [("Left lung", "Left lung"), ("Heart", "Heart")])
@@ -68,15 +68,15 @@ FREE = asked("free", "Where is it?", [("Upper field", "Upper"), ("Lower field", 
     ids=lambda value: getattr(value, "item", str(value)),
 )
 def test_an_item_tells_another_by_concept_group_or_words(by, told, at_sight):
-    found = tells(by, told)
+    found = disclosure_between(by, told)
     assert (found and found.at_sight) is at_sight
 
 
 def test_what_the_evidence_names_is_told():
     shown = asked("a", "Where?", [("Left", "L"), ("Right", "R")], case="Effusion/IM-001")
     told = asked("b", "Which finding?", [("Effusion", "E"), ("Nodule", "N")])
-    assert tells(shown, told)
-    assert tells(told, shown) is None
+    assert disclosure_between(shown, told)
+    assert disclosure_between(told, shown) is None
 
 
 words = st.text("abcdef ", min_size=1, max_size=12)
@@ -91,8 +91,8 @@ items = st.builds(
 @given(items, items)
 def test_a_shared_concept_is_told_both_ways(one, other):
     if one.concepts & other.concepts:
-        assert tells(one, other)
-        assert tells(other, one)
+        assert disclosure_between(one, other)
+        assert disclosure_between(other, one)
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def case(add_items):
         made = add_items(len(rows), case_key=name)
         for item, row in zip(made, rows, strict=True):
             reword(item, row)
-        disclosure.refresh([item.pk for item in made], NOW)
+        disclosure.refresh_disclosures([item.pk for item in made], NOW)
         return made
 
     return make
@@ -134,55 +134,57 @@ def concepts_of(row):
     return (row.true, *sorted(row.concepts - {row.true}), "", "", "")[: len(row.texts)]
 
 
-def test_a_reader_is_not_handed_what_a_key_has_told(any_database, case, person, review):
+def test_a_reviewer_is_not_handed_what_a_key_has_told(any_database, case, person, review):
     case("one", ORGAN, BOX)
-    reader = person()
-    assert review(reader) is not None
-    assert claim_next(reader) is None
+    reviewer = person()
+    assert review(reviewer) is not None
+    assert claim_next(reviewer) is None
     assert review(person()) is not None
 
 
 def test_who_has_nothing_left_is_told_how_many_are_held_back(any_database, case, person, review):
     case("one", ORGAN, BOX)
     case("two", ORGAN, BOX)
-    reader, other = person(), person()
-    assert left_for(reader, current_policy()).told == 0
-    review(reader), review(reader)
-    assert claim_next(reader) is None
-    assert left_for(reader, current_policy()) == Nothing(specialist=(), assigned=0, told=2)
-    assert left_for(other, current_policy()).told == 0
+    reviewer, other = person(), person()
+    assert why_queue_empty(reviewer, current_policy()).told == 0
+    review(reviewer), review(reviewer)
+    assert claim_next(reviewer) is None
+    assert why_queue_empty(reviewer, current_policy()) == EmptyQueueReasons(
+        specialist=(), assigned=0, told=2
+    )
+    assert why_queue_empty(other, current_policy()).told == 0
 
 
 def test_what_gold_items_told_is_not_counted(any_database, case, copy, person, review):
     original, _ = case("one", ORIGINAL, TOLD)
     Item.objects.filter(pk=original.pk).update(state="accepted")
     made = copy(original)
-    reader = person()
-    assert review(reader).version.item_id == made.pk
-    assert claim_next(reader) is None
-    assert left_for(reader, current_policy()).told == 0
+    reviewer = person()
+    assert review(reviewer).version.item_id == made.pk
+    assert claim_next(reviewer) is None
+    assert why_queue_empty(reviewer, current_policy()).told == 0
 
 
 def test_what_tells_nothing_is_handed_on(any_database, case, person, review):
     case("one", ORGAN, FREE)
-    reader = person()
-    assert [review(reader).blinded for _ in range(2)] == [True, True]
+    reviewer = person()
+    assert [review(reviewer).blinded for _ in range(2)] == [True, True]
 
 
 def test_what_tells_least_is_asked_first(any_database, case, person, review):
     made = case("one", FINDING, MODALITY)
-    reader = person()
-    assert [review(reader).version.item_id for _ in range(2)] == [made[1].pk, made[0].pk]
+    reviewer = person()
+    assert [review(reviewer).version.item_id for _ in range(2)] == [made[1].pk, made[0].pk]
 
 
 def test_the_question_alone_tells_who_gave_it_back(any_database, case, person):
     finding, modality = case("one", FINDING, MODALITY)
     Item.objects.filter(pk=modality.pk).update(state="needs_revision")
-    reader = person()
-    give_back(claim_next(reader).token, reader, not_my_field=False)
+    reviewer = person()
+    give_back(claim_next(reviewer).token, reviewer, not_my_field=False)
     Item.objects.filter(pk=modality.pk).update(state="queued")
     Item.objects.filter(pk=finding.pk).update(state="needs_revision")
-    assert claim_next(reader) is None
+    assert claim_next(reviewer) is None
 
 
 @pytest.mark.parametrize(
@@ -193,12 +195,12 @@ def test_a_remark_that_tells_another_item_counts_as_shown(
 ):
     seen, other = case("one", FINDING, FREE)
     Item.objects.filter(pk=seen.pk).update(priority=9)
-    reader = person()
-    assert review(reader).version.item_id == seen.pk
+    reviewer = person()
+    assert review(reviewer).version.item_id == seen.pk
     path = tmp_path / "remarks.jsonl"
     path.write_text(json.dumps({"id": seen.pk, "text": text}))
     assert import_remarks(path, origin="site form").added == 1
-    next_one = claim_next(reader)
+    next_one = claim_next(reviewer)
     assert (next_one is None) is told
     Item.objects.filter(pk=seen.pk).update(state="accepted")
     assert claim_next(person()).version.item_id == other.pk, "who has not seen it is asked"
@@ -229,15 +231,15 @@ def test_who_was_told_an_item_is_not_asked_its_copy_blind(
 ):
     telling, original = case("one", TELLING, ORIGINAL)
     Item.objects.filter(pk=original.pk).update(state="accepted")
-    reader = person()
+    reviewer = person()
     if first == "copied":
         copy(original)
         Item.objects.exclude(gold_defect="").update(state="needs_revision")
-    assert review(reader).version.item_id == telling.pk
+    assert review(reviewer).version.item_id == telling.pk
     if first == "told":
         copy(original)
     Item.objects.exclude(gold_defect="").update(state="queued")
-    assert claim_next(reader) is None
+    assert claim_next(reviewer) is None
     assert claim_next(person()).version.item.gold_defect
 
 
@@ -246,40 +248,40 @@ def test_who_was_told_by_a_wording_since_replaced_is_not_asked_the_copy_blind(
 ):
     telling, original = case("one", TELLING, ORIGINAL)
     Item.objects.filter(pk=original.pk).update(state="accepted")
-    reader = person()
-    assert review(reader).version.item_id == telling.pk
+    reviewer = person()
+    assert review(reviewer).version.item_id == telling.pk
     change = decisions.Edit(
         question="Which finding is in this MR image?", options=("Cyst", "Stone"), key=0, note=""
     )
     decisions.edit(telling.pk, 2, person("manager"), change)
     assert not Disclosure.objects.filter(by=telling, told=original).exists()
     made = copy(original)
-    assert Exposure.objects.filter(user=reader, item=made).exists()
+    assert Exposure.objects.filter(user=reviewer, item=made).exists()
 
 
 def test_a_copy_tells_what_its_original_tells(any_database, case, copy, person, review):
     original, _ = case("one", ORIGINAL, TOLD)
     Item.objects.filter(pk=original.pk).update(state="accepted")
     made = copy(original)
-    reader = person()
-    assert review(reader).version.item_id == made.pk
-    assert Exposure.objects.filter(user=reader, item=original, by=made).exists()
-    assert claim_next(reader) is None
+    reviewer = person()
+    assert review(reviewer).version.item_id == made.pk
+    assert Exposure.objects.filter(user=reviewer, item=original, by=made).exists()
+    assert claim_next(reviewer) is None
     assert claim_next(person()) is not None
 
 
 def test_items_of_other_cases_tell_nothing(any_database, case, person, review):
     case("one", ORGAN)
     case("two", BOX)
-    reader = person()
-    assert review(reader)
-    assert review(reader)
+    reviewer = person()
+    assert review(reviewer)
+    assert review(reviewer)
 
 
-def test_a_later_version_is_for_other_readers(any_database, add_items, person, review):
+def test_a_later_version_is_for_other_reviewers(any_database, add_items, person, review):
     add_items(1)
-    reader = person()
-    review(reader)
+    reviewer = person()
+    review(reviewer)
     item = Item.objects.get()
     change = decisions.Edit(
         question="Which finding of the brain is shown in this MR image?",
@@ -288,14 +290,14 @@ def test_a_later_version_is_for_other_readers(any_database, add_items, person, r
         note="",
     )
     decisions.edit(item.pk, 1, person("manager"), change)
-    assert claim_next(reader) is None
+    assert claim_next(reviewer) is None
     assert claim_next(person()).blinded
 
 
 def test_an_edit_that_comes_to_tell_another_item_is_seen(any_database, case, person, review):
     organ, free = case("one", ORGAN, FREE)
-    reader = person()
-    assert review(reader).version.item_id == organ.pk
+    reviewer = person()
+    assert review(reviewer).version.item_id == organ.pk
     change = decisions.Edit(
         question="Which organ of the upper field is outlined in this MR image?",
         options=("Left lung", "Heart"),
@@ -303,7 +305,7 @@ def test_an_edit_that_comes_to_tell_another_item_is_seen(any_database, case, per
         note="",
     )
     decisions.edit(organ.pk, 2, person("manager"), change)
-    assert claim_next(reader).version.item_id == free.pk, "they saw the old wording alone"
+    assert claim_next(reviewer).version.item_id == free.pk, "they saw the old wording alone"
     other = person()
     assert review(other).version.item_id == free.pk
     assert review(other).version.item_id == organ.pk
@@ -317,25 +319,25 @@ def test_an_answer_given_before_the_lease_was_over_stays_blind(
     any_database, case, person, answer, review
 ):
     case("one", ORGAN)
-    reader = person()
-    claim = claim_next(reader)
-    answer_blind(claim.token, reader, answer())
-    renew(claim.token, reader, {"comment": ["x"]})
+    reviewer = person()
+    claim = claim_next(reviewer)
+    answer_blind(claim.token, reviewer, answer())
+    renew(claim.token, reviewer, {"comment": ["x"]})
     later = NOW + timedelta(days=1)
-    again = claim_next(reader, later)
+    again = claim_next(reviewer, later)
     assert again.pk != claim.pk
     assert again.blinded
 
 
-def test_rules_may_let_one_reader_not_be_blind(any_database, case, person, project, review):
+def test_rules_may_let_one_reviewer_not_be_blind(any_database, case, person, project, review):
     project(unblinded_reviews=1)
     case("one", ORGAN, BOX)
     first = person()
     assert [review(first).blinded for _ in range(2)] == [True, False]
     told = Claim.objects.get(blinded=False).version_id
     for _ in range(2):
-        reader = person()
-        while review(reader):
+        reviewer = person()
+        while review(reviewer):
             pass
     assert Claim.objects.filter(version=told).values_list("blinded", flat=True).count() == 2
     assert Claim.objects.filter(version=told, blinded=False).count() == 1
@@ -346,16 +348,16 @@ def test_an_answer_that_was_not_blind_counts_nowhere(
 ):
     project(unblinded_reviews=1)
     organ, _ = case("one", ORGAN, BOX)
-    readers = [person() for _ in range(3)]
-    review(readers[0])
-    review(readers[0], option=1)  # not blind, and not the key
-    review(readers[1])
+    reviewers = [person() for _ in range(3)]
+    review(reviewers[0])
+    review(reviewers[0], option=1)  # not blind, and not the key
+    review(reviewers[1])
     Item.objects.filter(pk=organ.pk).update(state="needs_revision")
-    review(readers[2])
-    everything, _ = by_stratum()
+    review(reviewers[2])
+    everything, _ = agreement_by_stratum()
     seen = Claim.objects.filter(review__isnull=False)
-    assert everything.estimates[BLIND].items == sum(claim.blinded for claim in seen)
-    assert everything.estimates[BLIND].value == 1.0
+    assert everything.estimates[BLIND_ACCURACY].items == sum(claim.blinded for claim in seen)
+    assert everything.estimates[BLIND_ACCURACY].value == 1.0
     export_decisions(tmp_path, "jsonl")
     assert (tmp_path / "reviews.jsonl").read_text().count('"blinded": false') == 1
 
@@ -372,10 +374,10 @@ def test_what_was_not_blind_decides_but_does_not_answer(
     Item.objects.exclude(pk=claim.version.item_id).update(state="needs_revision")
     review(second)
     assert Item.objects.get(pk=claim.version.item_id).state == "accepted"
-    assert outcome(claim.version_id) == "reviewers_accept"
+    assert consensus_transition(claim.version_id) == "reviewers_accept"
 
 
-def test_one_reader_at_least_is_blind():
+def test_one_reviewer_at_least_is_blind():
     with pytest.raises(ReviewError, match="one review at least is blind"):
         Policy(reviews=2, unblinded_reviews=2)
 
@@ -390,16 +392,16 @@ def test_whatever_the_order_nobody_answers_blind_what_they_know(
     kinds = [ORGAN, BOX, MODALITY, FINDING, GRADE, OTHER_GRADE, FREE]
     for number in range(4):
         case(str(number), *draw.sample(kinds, draw.randint(2, 5)))
-    readers = [person() for _ in range(4)]
+    reviewers = [person() for _ in range(4)]
     for _ in range(60):
-        review(draw.choice(readers), draw.choice(["accept", "reject"]))
+        review(draw.choice(reviewers), draw.choice(["accept", "reject"]))
     shown = Counter()
     for claim in Claim.objects.select_related("version__item").order_by("pk"):
         item = claim.version.item
         siblings = ItemVersion.objects.filter(item__case_key=item.case_key, number=2)
-        pairs = pairs_of(
+        pairs = disclosure_pairs(
             [
-                asked_of(row.item_id, row.question, row.options, row.key, row.provenance)
+                item_content(row.item_id, row.question, row.options, row.key, row.provenance)
                 for row in siblings
             ]
         )

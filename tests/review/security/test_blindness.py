@@ -1,4 +1,4 @@
-"""What a reader can learn before the blind answer, and what they never learn.
+"""What a reviewer can learn before the blind answer, and what they never learn.
 
 The same walk is made through worlds that differ in one hidden thing. Whatever comes back must be
 equal to the byte: status, headers, cookies, body. Only what is random or a name by itself is
@@ -22,11 +22,11 @@ from stage.world import TEXTS, add_item, review
 
 from medrcube.build.viewer.case_copies import plane_path
 from medrcube.review.accounts import second_factor
-from medrcube.review.exchange.image_store import store
+from medrcube.review.exchange.image_store import store_image
 from medrcube.review.models import Claim, Comment, Item, ItemVersion, Role, User
 from medrcube.review.reviewing.claims import claim_next
 from medrcube.review.reviewing.steps import answer_blind
-from medrcube.review.reviewing.submissions import Answer
+from medrcube.review.reviewing.submissions import BlindSubmission
 
 SECRETS = {
     "provenance": "ZQPROVENANCE",
@@ -47,14 +47,14 @@ SECRETS = {
 }
 """What must be in no reply before the answer; each stands in one column of the world."""
 OTHERS = {"comment", "remark", "note", "defect", "stratum", "pseudonym", "email"}
-"""Those that a reader does not see after it either."""
+"""Those that a reviewer does not see after it either."""
 SIGNING_IN = ("sign-in", "sign-in-code", "single-sign-on", "single-sign-on-back")
 SAID = {"option": "1", "confidence": "2", "needs_image": "yes", "image_adequate": "yes"}
 RULING = {"decision": "reject", "reason": "KEY_WRONG", "comment": "mine", "then": "stop"}
 
 
 class Walk:
-    """A reader's way through all their pages; keeps every reply."""
+    """A reviewer's way through all their pages; keeps every reply."""
 
     def __init__(self, user, version):
         self._client = Client(SERVER_NAME="localhost")
@@ -161,7 +161,7 @@ class Walk:
 def walked(project, monkeypatch):
     """Walk through a world of its own, which is rolled back: ``walked("gold", "before")``."""
     project(gold_rate=1.0)
-    pictures = store(png(phantom())), store(png(phantom(mark=True)))
+    pictures = store_image(png(phantom())), store_image(png(phantom(mark=True)))
     pictures[0].original, files = deep(numbered(), own=2)
     pictures[0].save()
     for digest, data in files.items():
@@ -170,11 +170,11 @@ def walked(project, monkeypatch):
         path.write_bytes(data)
     now = timezone.now()
     monkeypatch.setattr(timezone, "now", lambda: now)
-    sealed = second_factor._sealed  # the page shows it, and draws it by lot
-    monkeypatch.setattr(second_factor, "_sealed", lambda secret: sealed(bytes(len(secret))))
+    sealed = second_factor._encrypted  # the page shows it, and draws it by lot
+    monkeypatch.setattr(second_factor, "_encrypted", lambda secret: sealed(bytes(len(secret))))
 
     def make(variant, *parts):
-        cache.clear()  # the share of a reader is counted once a minute
+        cache.clear()  # the share of a reviewer is counted once a minute
         with transaction.atomic():
             users = [
                 User.objects.create(email=email, pseudonym=name)
@@ -193,7 +193,7 @@ def walked(project, monkeypatch):
 
 
 def _stage(variant, pictures, users):
-    """The item that the reader gets, with one hidden thing changed."""
+    """The item that the reviewer gets, with one hidden thing changed."""
     template = add_item("template", state="accepted").item
     key = 2 if variant == "key" else 0
     told = variant == "evidence"
@@ -234,7 +234,7 @@ def _happen(variant, version, template, other):
     elif variant == "held by the other":
         claim_next(other)
     elif variant == "answered by the other":
-        blind = Answer(option=1, confidence=1, needs_image="no", image_adequate=False)
+        blind = BlindSubmission(option=1, confidence=1, needs_image="no", image_adequate=False)
         answer_blind(claim_next(other).token, other, blind)
     elif variant == "remarks":
         moment = timezone.now() - timedelta(days=1)
@@ -303,7 +303,7 @@ def test_the_signs_are_there_to_be_found(walked):
     assert [what for what in wanted if SECRETS[what] not in reply] == []
 
 
-def test_the_walk_opens_every_page_of_a_reader(walked):
+def test_the_walk_opens_every_page_of_a_reviewer(walked):
     mine = {
         name
         for name, view in every_route().items()

@@ -6,7 +6,7 @@ from django.test import Client
 from stage.routes import every_route
 from stage.world import ANONYMOUS
 
-from medrcube.review.audit_trail.event_chain import head
+from medrcube.review.audit_trail.event_chain import chain_head
 
 SENDERS = {
     "sign-in": ANONYMOUS,
@@ -117,10 +117,10 @@ def test_a_forged_form_is_refused_and_changes_nothing(world, route):
     for forgery in FORGERIES:
         client = strict(world, SENDERS[route])
         sent, headers = forgery(world, client)
-        before, session = head(), dict(client.session)
+        before, session = chain_head(), dict(client.session)
         reply = client.post(world.address(route), sent, headers=headers)
         assert reply.status_code == 403, forgery.__name__
-        assert (head(), dict(client.session)) == (before, session), forgery.__name__
+        assert (chain_head(), dict(client.session)) == (before, session), forgery.__name__
 
 
 OURS = (

@@ -61,7 +61,7 @@ def pair(asked, person, project):
 
 
 def walk(client, user):
-    """A reader's way through one item: number of statements and reply of each step."""
+    """A reviewer's way through one item: number of statements and reply of each step."""
     steps = []
 
     def step(method, path, sent=None):
@@ -88,12 +88,12 @@ def walk(client, user):
 
 
 def test_every_step_takes_as_many_statements_and_answers_the_same(pair, signed_in):
-    walks, readers = {}, {kind: signed_in() for kind in pair}
+    walks, reviewers = {}, {kind: signed_in() for kind in pair}
     for kind, other in (("real", "gold"), ("gold", "real")):
         Item.objects.filter(pk=pair[other].item_id).update(state="draft")
         Item.objects.filter(pk=pair[kind].item_id).update(state="queued")
         cache.clear()
-        client, user = readers[kind]
+        client, user = reviewers[kind]
         version, walks[kind] = walk(client, user)
         assert version == pair[kind].pk
     for real, gold in zip(walks["real"], walks["gold"], strict=True):

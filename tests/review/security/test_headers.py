@@ -82,7 +82,7 @@ def test_an_unknown_host_is_guarded(world):
 
 def test_a_fault_of_ours_is_guarded(world, monkeypatch):
     client = world.client("manager", raise_request_exception=False)
-    monkeypatch.setattr(landing, "_waiting", None)
+    monkeypatch.setattr(landing, "_count_in", None)
     reply = client.get("/")
     assert reply.status_code == 500
     assert_guarded(reply)

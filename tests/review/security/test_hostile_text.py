@@ -110,7 +110,7 @@ def test_what_is_stored_comes_back_as_text_on_every_page(ill):
 SAID = {"option": "1", "confidence": "2", "needs_image": "yes", "image_adequate": "yes"}
 
 
-def test_the_steps_of_a_reader_show_text_as_text(ill):
+def test_the_steps_of_a_reviewer_show_text_as_text(ill):
     client = ill.client("reviewer")
     client.post(ill.address("review-blind"), SAID)
     assert hostile("ItemVersion.provenance") in clean(client.get(ill.address("review")))

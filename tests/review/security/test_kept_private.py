@@ -12,15 +12,15 @@ import pytest
 from django.contrib.sessions.models import Session
 from django.test import Client
 
-from medrcube.review.accounts.sessions import SessionStore, digest
+from medrcube.review.accounts.sessions import SessionStore, session_digest
 
 QUEUE = """
 import os, sys
 os.umask(0)
 from pathlib import Path
-from medrcube.review.server.bootstrap import configure, migrate, place_of
+from medrcube.review.server.bootstrap import configure, migrate, review_paths
 root = Path(sys.argv[1])
-place = place_of(root)
+place = review_paths(root)
 configure(place)
 migrate()
 from django.contrib.sessions.models import Session
@@ -36,14 +36,14 @@ from PIL import Image
 import io
 png = io.BytesIO()
 Image.new("L", (8, 8)).save(png, "PNG")
-image_store.store(png.getvalue())
-export_decisions.flow_back(root)
+image_store.store_image(png.getvalue())
+export_decisions.write_verdicts(root)
 export_decisions.export_decisions(root / "review-export", "csv")
-backup.back_up(place, root / "back-up.tar")
+backup.create_backup(place, root / "back-up.tar")
 backup.copy_beside(Path(place.database), "before-update", __import__("datetime").datetime.now())
 del os.environ["MEDRCUBE_REVIEW_DATABASE"]
-fresh = place_of(root / "restored")
-backup.restore(root / "back-up.tar", fresh)
+fresh = review_paths(root / "restored")
+backup.restore_backup(root / "back-up.tar", fresh)
 found = {str(p.relative_to(root)): p.stat().st_mode & 0o777 for p in root.rglob("*")}
 print(found)
 """
@@ -104,7 +104,7 @@ def test_a_queue_that_stood_open_is_closed(tmp_path):
         path.chmod(0o644)
     (tmp_path / "review").mkdir(mode=0o755)
     code = "import sys;from pathlib import Path;from medrcube.review.server.bootstrap import *;"
-    code += "configure(place_of(Path(sys.argv[1])))"
+    code += "configure(review_paths(Path(sys.argv[1])))"
     run(code, tmp_path)
     for name in ("review.sqlite3", "accepted.jsonl", "review"):
         assert not stat.S_IMODE(os.stat(tmp_path / name).st_mode) & 0o077  # noqa: PTH116
@@ -115,7 +115,7 @@ def test_the_key_of_a_session_stands_nowhere(database, signed_in):
     key = client.cookies["sessionid"].value
     assert client.get("/dashboard/").status_code == 200
     row = Session.objects.get()
-    assert row.session_key == digest(key) != key
+    assert row.session_key == session_digest(key) != key
     assert key not in row.session_data
 
 

@@ -18,7 +18,7 @@ SECRET = b"ZQSECRET"
 
 @pytest.fixture
 def ask(world, database):
-    """Send a request line as it stands, with the reader's session: gives status and body."""
+    """Send a request line as it stands, with the reviewer's session: gives status and body."""
     (database.folder / "secret.key").write_bytes(SECRET)
     (database.folder / "assets2").mkdir()
     (database.folder / "assets2" / "x.png").write_bytes(SECRET)
@@ -84,7 +84,7 @@ def test_a_picture_is_under_its_one_address(ask, world, near):
 
 
 def test_pictures_of_others_and_unknown_ones_look_the_same(ask, world):
-    orphan = image_store.store(png(phantom((40, 40))))
+    orphan = image_store.store_image(png(phantom((40, 40))))
     names = (world.foreign, world.overlay, str(orphan.pk), str(uuid4()))
     replies = [ask(f"/pictures/{name}/") for name in names]
     assert [status for status, _ in replies] == [404] * len(names)
@@ -123,7 +123,7 @@ def to_a_device(path, _tmp_path):
 
 @pytest.mark.parametrize("linked", [as_file, to_the_key, as_folder, to_a_device])
 def test_a_link_in_the_place_of_a_picture_is_refused(ask, world, tmp_path, linked, caplog):
-    path = image_store.path_of(Asset.objects.get(pk=world.picture).sha256)
+    path = image_store.image_path(Asset.objects.get(pk=world.picture).sha256)
     assert ask(f"/pictures/{world.picture}/")[0] == 200
     linked(path, tmp_path)
     status, body = ask(f"/pictures/{world.picture}/")

@@ -49,7 +49,7 @@ MATRIX = {
     "dashboard":         "302/302 404/404 404/404 404/404 200/422 404/404",
     "agreement":         "302/302 404/404 404/404 404/404 200/405 404/404",
     "assigning":         "302/302 404/404 404/404 404/404 200/422 404/404",
-    "readers":           "302/302 404/404 404/404 404/404 200/405 404/404",
+    "reviewers":         "302/302 404/404 404/404 404/404 200/405 404/404",
     "people":            "302/302 404/404 404/404 404/404 404/404 200/422",
     "person":            "302/302 404/404 404/404 404/404 404/404 200/422",
     "trail":             "302/302 404/404 404/404 404/404 404/404 200/200",
@@ -121,7 +121,7 @@ def test_nobody_gives_back_what_another_holds(world):
     assert Claim.objects.get(token=world.token).released_at is None
 
 
-def test_what_a_reader_had_typed_is_not_shown_to_the_next_one(world):
+def test_what_a_reviewer_had_typed_is_not_shown_to_the_next_one(world):
     kept = {"option": "2", "confidence": "1"}
     world.client("reviewer").post(world.address("review-draft"), kept)
     world.client("reviewer").post(world.address("review-give-back"))

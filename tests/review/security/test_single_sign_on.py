@@ -16,7 +16,7 @@ from medrcube.review.models import Event, Identity, SecondFactor, User
 from medrcube.review_settings import ReviewSettings, SingleSignOn
 
 SECRET = "s3cret-of-the-client"  # noqa: S105
-EMAIL = "reader@example.org"
+EMAIL = "reviewer@example.org"
 
 
 class NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -134,7 +134,7 @@ def test_a_token_that_does_not_hold_lets_nobody_in(site, reviewer, come_back, wr
         {"email_verified": False},
         {"email_verified": None},
         {"email": None},
-        {"email": ["reader@example.org"]},
+        {"email": ["reviewer@example.org"]},
         {"email": f"{EMAIL}\0"},
     ],
     ids=str,
@@ -236,7 +236,7 @@ def test_a_role_that_needs_a_second_factor_may_have_it_at_the_provider(site, per
 
 def test_another_claim_may_name_the_account(site, reviewer, come_back):
     site(claim="upn")
-    client, reply = come_back(upn="Reader@Example.org", email="x@y.org", email_verified=None)
+    client, reply = come_back(upn="Reviewer@Example.org", email="x@y.org", email_verified=None)
     assert reply.status_code == 302
     assert is_in(client)
 

@@ -3,7 +3,7 @@
 from django.utils import timezone
 from stage.world import TEXTS, WHY
 
-from medrcube.review.audit_trail.event_chain import Entry, record
+from medrcube.review.audit_trail.event_chain import NewEvent, record_events
 from medrcube.review.models import (
     Adjudication,
     Asset,
@@ -222,9 +222,9 @@ def plant_the_rest(world):
     event = {name: hostile(f"Event.{name}") for name in ("actor", "kind", "object", "body")}
     body = {event["body"]: event["body"]}
     kind, actor = event["kind"], event["actor"]
-    record(now, Entry(actor=actor, kind=kind, object=event["object"], body=body))
+    record_events(now, NewEvent(actor=actor, kind=kind, object=event["object"], body=body))
     about = f"item:{world.items['disputed']}"
-    record(now, Entry(actor=actor, kind=kind, object=about, body=body))
+    record_events(now, NewEvent(actor=actor, kind=kind, object=about, body=body))
     danger = {"reasons": [event["body"]], "note": event["body"]}
     about = f"item:{world.items['quarantined']}"
-    record(now, Entry(actor=actor, kind="item.danger_seen", object=about, body=danger))
+    record_events(now, NewEvent(actor=actor, kind="item.danger_seen", object=about, body=danger))

@@ -16,8 +16,8 @@ from medrcube.review.wsgi import application
 _SERVE = """
 import sys
 from pathlib import Path
-from medrcube.review.server.bootstrap import Place, configure
-configure(Place(folder=Path(sys.argv[1]), database=sys.argv[2]))
+from medrcube.review.server.bootstrap import ReviewPaths, configure
+configure(ReviewPaths(folder=Path(sys.argv[1]), database=sys.argv[2]))
 from waitress import serve
 from medrcube.review.wsgi import application
 serve(application, host="127.0.0.1", port=int(sys.argv[3]), threads=4)

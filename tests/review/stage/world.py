@@ -13,17 +13,17 @@ from django.urls import reverse
 from django.utils import timezone
 from stage.drawings import phantom, png
 
-from medrcube.review.audit_trail.event_chain import Entry, record
-from medrcube.review.exchange.image_store import store
+from medrcube.review.audit_trail.event_chain import NewEvent, record_events
+from medrcube.review.exchange.image_store import store_image
 from medrcube.review.models import Item, ItemVersion, Project, User
 from medrcube.review.quality import gold_items
 from medrcube.review.reviewing import decisions
 from medrcube.review.reviewing.claims import claim_next
 from medrcube.review.reviewing.decisions import Edit
 from medrcube.review.reviewing.policy import Policy
-from medrcube.review.reviewing.questionnaire import CHECKLIST, VERSION
-from medrcube.review.reviewing.steps import answer_blind, submit
-from medrcube.review.reviewing.submissions import Answer, Ruling
+from medrcube.review.reviewing.questionnaire import CHECKLIST, QUESTIONNAIRE_VERSION
+from medrcube.review.reviewing.steps import answer_blind, submit_review
+from medrcube.review.reviewing.submissions import BlindSubmission, ReviewSubmission
 from medrcube.review.wording import comments
 
 PASSWORD = "correct horse battery staple"  # noqa: S105
@@ -145,7 +145,7 @@ def stocked(place, kept, word=None):
 
 
 def add_item(name, *, picture=None, **fields):
-    """A queued item with everything that readers may learn of it later; gives its version."""
+    """A queued item with everything that reviewers may learn of it later; gives its version."""
     row = {
         "id": sha256(name.encode()).hexdigest()[:32],
         "source": "toy",
@@ -161,8 +161,8 @@ def add_item(name, *, picture=None, **fields):
         "question": QUESTION,
         "options": [{"text": text, "concept": text, **WHY} for text in TEXTS],
         "key": 0,
-        "picture": picture or store(png(phantom())),
-        "overlay": None if picture else store(png(phantom(mark=True))),
+        "picture": picture or store_image(png(phantom())),
+        "overlay": None if picture else store_image(png(phantom(mark=True))),
         "provenance": {"source": "toy", "slice": "41 of 155, axial", "licence": "CC-BY-4.0"},
         "warnings": ["longest-is-key"],
         "created_at": timezone.now(),
@@ -174,32 +174,32 @@ def add_item(name, *, picture=None, **fields):
     made = ItemVersion.objects.create(item=item, **version)
     told = {"version": 1, "to": item.state, "content_sha256": made.content_sha256}
     entry = {"actor": "import", "kind": "item.imported", "object": f"item:{item.pk}", "body": told}
-    record(timezone.now(), Entry(**entry))
+    record_events(timezone.now(), NewEvent(**entry))
     return made
 
 
 def review(user, decision="accept", *, option=0, reasons=None, comment=""):
     """Take what is next and judge it; gives the claim."""
     claim = claim_next(user)
-    assert claim is not None, "nothing is left for this reader"
+    assert claim is not None, "nothing is left for this reviewer"
     said = {"confidence": 2, "needs_image": "yes", "image_adequate": True}
-    answer_blind(claim.token, user, Answer(option=option, **said))
+    answer_blind(claim.token, user, BlindSubmission(option=option, **said))
     if reasons is None:
         reasons = () if decision == "accept" else (("AMBIGUOUS_STEM", None),)
-    ruling = Ruling(
+    ruling = ReviewSubmission(
         decision=decision,
         reasons=tuple(reasons),
         comment=comment,
         checklist={line.name: decision == "accept" for line in CHECKLIST},
         verdicts={} if decision == "accept" else {"1": "also_correct"},
     )
-    submit(claim.token, user, ruling)
+    submit_review(claim.token, user, ruling)
     return claim
 
 
 def _build(word):
     policy = Policy(gold_rate=0.0).to_json()
-    Project.objects.create(name="Test", policy=policy, questionnaire=VERSION)
+    Project.objects.create(name="Test", policy=policy, questionnaire=QUESTIONNAIRE_VERSION)
     password = make_password(PASSWORD)
     people = {
         name: User.objects.create(
@@ -225,16 +225,16 @@ def _build(word):
     disputed = add("disputed")
     review(first)
     review(second, "reject", option=1, comment=remark)
-    quarantined = add("quarantined", picture=store(png(phantom((80, 48)))))
+    quarantined = add("quarantined", picture=store_image(png(phantom((80, 48)))))
     review(first, "reject", reasons=[("PHI", None)], comment=remark)
     accepted = add("accepted")
     review(first)
     stored = review(people["reviewer"], comment=remark)
     texts = tuple(option["text"] for option in accepted.options)
-    released = add("released", picture=store(png(phantom((96, 64)))))
+    released = add("released", picture=store_image(png(phantom((96, 64)))))
     review(first)
     review(second)
-    decisions.freeze(word("Release.name", "v1"), [released.pk], "0" * 64)
+    decisions.record_release(word("Release.name", "v1"), [released.pk], "0" * 64)
     edited = add("edited")
     change = Edit(
         question="Which abnormality is marked in this MRI slice of the brain?",
@@ -244,14 +244,17 @@ def _build(word):
     )
     decisions.edit(edited.item_id, 1, manager, change)
     text = word("Comment.text", "Is the term in RadLex?")
-    comments.add(edited.item_id, 2, manager, text)
+    comments.add_comment(edited.item_id, 2, manager, text)
     review(first, "revise")
     review(second, "revise")
     said = {"outcome": "revise", "rationale": word("Adjudication.rationale", "Name the sequence.")}
     decisions.adjudicate(edited.item_id, 2, people["adjudicator"], **said)
     moved = Edit(question=accepted.question, options=texts, key=2, note="the key is moved")
     marked = gold_items.make_gold(accepted.item_id, 1, manager, defect="KEY_WRONG", change=moved)
-    own = {"picture": store(png(phantom(SIZE))), "overlay": store(png(phantom(SIZE, mark=True)))}
+    own = {
+        "picture": store_image(png(phantom(SIZE))),
+        "overlay": store_image(png(phantom(SIZE, mark=True))),
+    }
     open_one = add("open", **own)
     held = claim_next(people["reviewer"])
     assert held.version_id == open_one.pk

@@ -1,4 +1,4 @@
-"""One reader in a process of their own: ``reader_process.py FOLDER DATABASE USER SEED``.
+"""One reviewer in a process of their own: ``reviewer_process.py FOLDER DATABASE USER SEED``.
 
 Reviews until nothing is queued. Now and then they dawdle: their clock stands an hour behind, so
 that the lease is over before they begin. Prints what happened as JSON.
@@ -11,7 +11,7 @@ import time
 from datetime import timedelta
 from pathlib import Path
 
-from medrcube.review.server.bootstrap import Place, configure
+from medrcube.review.server.bootstrap import ReviewPaths, configure
 
 LATE = 0.1
 PATIENCE = 500
@@ -19,7 +19,7 @@ PATIENCE = 500
 
 def main():
     folder, database, user, seed = sys.argv[1:]
-    configure(Place(folder=Path(folder), database=database))
+    configure(ReviewPaths(folder=Path(folder), database=database))
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     sys.stdin.readline()
@@ -32,15 +32,15 @@ def work(user, chance):
     from medrcube.review.models import Item, User  # noqa: PLC0415
     from medrcube.review.reviewing.claims import claim_next  # noqa: PLC0415
 
-    reader = User.objects.get(pk=user)
+    reviewer = User.objects.get(pk=user)
     done = {"reviews": 0, "late": 0, "refused": 0, "lost texts": 0}
     started = time.monotonic()
     while time.monotonic() - started < PATIENCE:
         late = chance.random() < LATE
         now = timezone.now() - timedelta(hours=1) if late else timezone.now()
-        claim = claim_next(reader, now)
+        claim = claim_next(reviewer, now)
         if claim is not None:
-            review(claim, reader, now, chance, done, late=late)
+            review(claim, reviewer, now, chance, done, late=late)
         elif not Item.objects.filter(state="queued").exists():
             return done
         else:
@@ -48,28 +48,28 @@ def work(user, chance):
     raise TimeoutError(f"not finished after {PATIENCE} s: {done}")
 
 
-def review(claim, reader, now, chance, done, *, late):
+def review(claim, reviewer, now, chance, done, *, late):
     from django.utils import timezone  # noqa: PLC0415
 
     from medrcube.review.errors import StaleClaimError  # noqa: PLC0415
     from medrcube.review.models import BlindAnswer, Draft  # noqa: PLC0415
-    from medrcube.review.reviewing.steps import answer_blind, submit  # noqa: PLC0415
-    from medrcube.review.reviewing.submissions import Answer, Ruling  # noqa: PLC0415
+    from medrcube.review.reviewing.steps import answer_blind, submit_review  # noqa: PLC0415
+    from medrcube.review.reviewing.submissions import BlindSubmission, ReviewSubmission  # noqa: PLC0415
 
     typed = {"comment": f"{claim.token}"}
     done["late"] += late
     try:
         if not BlindAnswer.objects.filter(claim=claim).exists():
-            answer = Answer(option=0, confidence=2, needs_image="yes", image_adequate=True)
-            answer_blind(claim.token, reader, answer, now, typed=typed)
+            answer = BlindSubmission(option=0, confidence=2, needs_image="yes", image_adequate=True)
+            answer_blind(claim.token, reviewer, answer, now, typed=typed)
         if late:
             # By the right clock it is too late; by the slow one somebody else may have it.
             now = chance.choice((now, timezone.now()))
-        submit(claim.token, reader, Ruling(decision="accept"), now, typed=typed)
+        submit_review(claim.token, reviewer, ReviewSubmission(decision="accept"), now, typed=typed)
         done["reviews"] += 1
     except StaleClaimError:
         done["refused"] += 1
-        kept = Draft.objects.filter(version=claim.version_id, user=reader, body=typed)
+        kept = Draft.objects.filter(version=claim.version_id, user=reviewer, body=typed)
         done["lost texts"] += not kept.exists()
 
 
