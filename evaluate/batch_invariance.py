@@ -77,8 +77,11 @@ class SelfCheck:
 
     def to_json(self) -> dict[str, Json]:
         """Plain data for the manifest."""
-        found: dict[str, Json] = asdict(self)
-        return {**found, "disagreements": [asdict(one) for one in self.disagreements]}
+        data: dict[str, Json] = asdict(self)
+        return {
+            **data,
+            "disagreements": [asdict(disagreement) for disagreement in self.disagreements],
+        }
 
 
 def selfcheck(
@@ -107,8 +110,8 @@ def selfcheck(
         ReleaseError: no item of the release has a usable picture.
     """
     together = together or getattr(model, "batch_size", None) or 8
-    drawn = draw_requests(benchmark, questions or max(16, min(together, 64)), asking)
-    requests = [*drawn, *(replace(request, picture=None) for request in drawn[::4] if blind)]
+    sample = draw_requests(benchmark, questions or max(16, min(together, 64)), asking)
+    requests = [*sample, *(replace(request, picture=None) for request in sample[::4] if blind)]
     if len(requests) < 2:
         raise ModelError(
             f"selfcheck: {benchmark.root} has {len(requests)} questions with a picture; a batch "
@@ -117,12 +120,12 @@ def selfcheck(
     alone, mixed = asyncio.run(_ask_twice(model, requests, together))
     pairs = list(zip(requests, alone, mixed, strict=True))
     allowed = tolerance if tolerance is not None else _tolerance(model)
-    told = [d for _, a, b in pairs if (d := _difference(a, b)) is not None]
-    found = SelfCheck(
+    differences = [d for _, a, b in pairs if (d := _difference(a, b)) is not None]
+    check = SelfCheck(
         questions=len(requests),
         blind=sum(request.picture is None for request in requests),
         together=together,
-        largest_difference=max(told, default=None),
+        largest_difference=max(differences, default=None),
         tolerance=allowed,
         disagreements=tuple(
             Disagreement(
@@ -135,9 +138,9 @@ def selfcheck(
             if not _agree(a, b, allowed)
         ),
     )
-    if found.disagreements:
-        raise ModelError(_complaint(model, found))
-    return found
+    if check.disagreements:
+        raise ModelError(_complaint(model, check))
+    return check
 
 
 def draw_requests(
@@ -149,15 +152,15 @@ def draw_requests(
     """
     usable = [item for item in benchmark.items if item.image is not None]
     usable.sort(key=lambda item: hashlib.sha256(item.name.encode()).digest())
-    made = (
+    candidates = (
         _request(benchmark, item, asking or QuestionSetup()) for item in usable[: count * _POOL]
     )
-    pool = [request for request in made if request is not None]
+    pool = [request for request in candidates if request is not None]
     by_size = sorted(pool, key=lambda r: len(r.picture.data) if r.picture else 0)
     by_length = sorted(pool, key=lambda r: len(r.prompt))
     chosen = {r.item: r for r in _spread(by_size, (count + 1) // 2)}
-    left = [request for request in by_length if request.item not in chosen]
-    chosen |= {r.item: r for r in _spread(left, count - len(chosen))}
+    others = [request for request in by_length if request.item not in chosen]
+    chosen |= {r.item: r for r in _spread(others, count - len(chosen))}
     return sorted(chosen.values(), key=lambda r: hashlib.sha256(r.item.encode()).digest())
 
 
@@ -189,9 +192,9 @@ async def _ask(model: Model, request: ModelRequest) -> Reply | RejectedError:
         ) from error
 
 
-def _agree(one: Reply | RejectedError, other: Reply | RejectedError, tolerance: float) -> bool:
-    difference = _difference(one, other)
-    return _answer_text(one) == _answer_text(other) and (
+def _agree(alone: Reply | RejectedError, together: Reply | RejectedError, tolerance: float) -> bool:
+    difference = _difference(alone, together)
+    return _answer_text(alone) == _answer_text(together) and (
         difference is None or difference <= tolerance
     )
 
@@ -203,11 +206,11 @@ def _answer_text(answer: Reply | RejectedError) -> str:
     return answer.text + cut
 
 
-def _difference(one: Reply | RejectedError, other: Reply | RejectedError) -> float | None:
-    if isinstance(one, RejectedError) or isinstance(other, RejectedError):
+def _difference(alone: Reply | RejectedError, together: Reply | RejectedError) -> float | None:
+    if isinstance(alone, RejectedError) or isinstance(together, RejectedError):
         return None
-    shared = one.scores.keys() & other.scores.keys()
-    return max((abs(one.scores[key] - other.scores[key]) for key in shared), default=None)
+    shared = alone.scores.keys() & together.scores.keys()
+    return max((abs(alone.scores[key] - together.scores[key]) for key in shared), default=None)
 
 
 def _tolerance(model: Model) -> float:
@@ -215,29 +218,31 @@ def _tolerance(model: Model) -> float:
     return TOLERANCE.get(dtype, ROUGH_TOLERANCE) if isinstance(dtype, str) else ROUGH_TOLERANCE
 
 
-def _complaint(model: Model, found: SelfCheck) -> str:
-    wrong = found.disagreements
+def _complaint(model: Model, check: SelfCheck) -> str:
+    wrong = check.disagreements
     head = (
-        f"selfcheck: {model.name} answers {len(wrong)} of {found.questions} questions otherwise "
-        f"when {found.together} are asked together; nothing was run"
+        f"selfcheck: {model.name} answers {len(wrong)} of {check.questions} questions otherwise "
+        f"when {check.together} are asked together; nothing was run"
     )
-    lines = [head, *(line for one in wrong[:SHOWN] for line in _lines(one))]
+    lines = [head, *(line for disagreement in wrong[:SHOWN] for line in _lines(disagreement))]
     if len(wrong) > SHOWN:
         lines.append(f"  and {len(wrong) - SHOWN} more")
     lines.append(
-        f"differences up to {found.tolerance:g} nats are taken for rounding. Repeat with --dtype "
+        f"differences up to {check.tolerance:g} nats are taken for rounding. Repeat with --dtype "
         "float32: if the answers still differ, the model or its processor pads wrongly, and only "
         "--batch-size 1 gives its true answers; if they agree, it was rounding"
     )
     return "\n".join(lines)
 
 
-def _lines(one: Disagreement) -> list[str]:
-    apart = "" if one.difference is None else f"  ({one.difference:.3g} nats apart)"
+def _lines(disagreement: Disagreement) -> list[str]:
+    apart = (
+        "" if disagreement.difference is None else f"  ({disagreement.difference:.3g} nats apart)"
+    )
     return [
-        f"  {one.item}{apart}",
-        f"    alone:    {one.alone[:100]!r}",
-        f"    together: {one.together[:100]!r}",
+        f"  {disagreement.item}{apart}",
+        f"    alone:    {disagreement.alone[:100]!r}",
+        f"    together: {disagreement.together[:100]!r}",
     ]
 
 
@@ -255,7 +260,7 @@ def _request(
         item=item.name,
         prompt=asking.prompt.render(item),
         options=item.options,
-        picture=asking.shown(picture),
+        picture=asking.prepare(picture),
     )
 
 

@@ -101,9 +101,9 @@ class Benchmark:
         """File of the item's picture, whether it exists or not."""
         return None if item.image is None else self.root / item.image
 
-    def knowing(self, seen: Mapping[str, ImageDigest]) -> Benchmark:
+    def knowing(self, digests: Mapping[str, ImageDigest]) -> Benchmark:
         """The same release, of which some pictures need not be read; itself once it has been."""
-        return self if "pictures" in self.__dict__ else replace(self, known=seen)
+        return self if "pictures" in self.__dict__ else replace(self, known=digests)
 
     @cached_property
     def pictures(self) -> Mapping[str, ImageDigest | None]:
@@ -112,23 +112,23 @@ class Benchmark:
         Reads every picture that is not known once, on first use.
         """
         images = sorted({item.image for item in self.items if item.image is not None})
-        found: dict[str, ImageDigest | None] = {
-            image: known
+        pictures: dict[str, ImageDigest | None] = {
+            image: digest
             for image in images
-            if (known := self.known.get(image)) and is_unchanged(self.root / image, known)
+            if (digest := self.known.get(image)) and is_unchanged(self.root / image, digest)
         }
-        rest = [image for image in images if image not in found]
+        rest = [image for image in images if image not in pictures]
         with ThreadPoolExecutor() as pool:
-            found.update(
+            pictures.update(
                 zip(rest, pool.map(digest_image, [self.root] * len(rest), rest), strict=True)
             )
-        return found
+        return pictures
 
     @cached_property
     def image_digests(self) -> Mapping[str, str | None]:
         """SHA-256 of every picture by its path in the release; ``None`` where it is unusable."""
         return {
-            image: None if seen is None else seen.sha256 for image, seen in self.pictures.items()
+            image: None if file is None else file.sha256 for image, file in self.pictures.items()
         }
 
     @cached_property
@@ -141,8 +141,12 @@ class Benchmark:
         """
         total = hashlib.sha256()
         for item in self.items:
-            asked = {n: v for n, v in item_to_json(item).items() if n not in _NOT_ASKED}
-            total.update(json.dumps({**asked, **self._picture(item)}, sort_keys=True).encode())
+            fields_of_question = {
+                n: v for n, v in item_to_json(item).items() if n not in _NOT_ASKED
+            }
+            total.update(
+                json.dumps({**fields_of_question, **self._picture(item)}, sort_keys=True).encode()
+            )
         return total.hexdigest()
 
     def _picture(self, item: BenchmarkItem) -> dict[str, str | None]:
@@ -173,11 +177,11 @@ def load_benchmark(root: Path, *, pictures: bool = True) -> Benchmark:
     errata = loader.errata()
     problems = loader.problems
     if problems:
-        shown = "\n".join(f"  {problem}" for problem in problems[:SHOWN_PROBLEMS])
+        lines = "\n".join(f"  {problem}" for problem in problems[:SHOWN_PROBLEMS])
         more = len(problems) - SHOWN_PROBLEMS
         tail = f"\n  and {more} more" if more > 0 else ""
         raise ReleaseError(
-            f"{root}: {len(problems)} problem(s) in the release, no model is asked:\n{shown}{tail}"
+            f"{root}: {len(problems)} problem(s) in the release, no model is asked:\n{lines}{tail}"
         )
     return Benchmark(
         root=root,
@@ -198,7 +202,7 @@ def _restricted_together(items: Sequence[BenchmarkItem]) -> tuple[BenchmarkItem,
 
 def item_to_json(item: BenchmarkItem) -> dict[str, Any]:
     """The item as a JSON object that ``item_from_json`` reads back."""
-    told = {name: getattr(item, name) for name in _TOLD}
+    optional = {name: getattr(item, name) for name in _TOLD}
     return {
         "id": item.id,
         "dataset": item.dataset,
@@ -212,7 +216,7 @@ def item_to_json(item: BenchmarkItem) -> dict[str, Any]:
         "original_task": item.original_task,
         "restricted": item.restricted,
         # A release without them, such as the published one, keeps its digest.
-        **{name: value for name, value in told.items() if value},
+        **{name: value for name, value in optional.items() if value},
     }
 
 
@@ -245,8 +249,8 @@ class _Loader:
         self._names: set[tuple[str, str]] = set()
         self._pictures: dict[str, str | None] = {}
         self._real_root = os.path.realpath(root)
-        self._told = read_item_facts(root)
-        tells_units = any(facts.unit for facts in self._told.values())
+        self._facts = read_item_facts(root)
+        tells_units = any(facts.unit for facts in self._facts.values())
         self._cases = {} if tells_units else read_case_units(root)
         self._plain_folders: dict[str, bool] = {}
 
@@ -277,22 +281,22 @@ class _Loader:
 
     def _take(self, row: Any, folder: str, where: str) -> None:
         try:
-            found = read_row(row)
+            parsed = read_row(row)
         except BadRowError as error:
             self.problems.append(f"{where}: {error}")
             return
-        if (found.dataset, found.id) in self._names:
-            self.problems.append(f"{where}: id {found.id!r} is used twice in {found.dataset}")
-        self._names.add((found.dataset, found.id))
-        image = None if found.image is None else f"{folder}/{found.image}"
+        if (parsed.dataset, parsed.id) in self._names:
+            self.problems.append(f"{where}: id {parsed.id!r} is used twice in {parsed.dataset}")
+        self._names.add((parsed.dataset, parsed.id))
+        image = None if parsed.image is None else f"{folder}/{parsed.image}"
         problem = self._problem_of(image) if image and self._checks_pictures else None
         if problem is not None:
             self.problems.append(f"{where}: {problem}")
-        told = {field.name: getattr(found, field.name) for field in fields(found)}
-        facts = self._told.get((found.dataset, found.id))
+        values = {field.name: getattr(parsed, field.name) for field in fields(parsed)}
+        facts = self._facts.get((parsed.dataset, parsed.id))
         beside = {} if facts is None else {name: getattr(facts, name) for name in _TOLD}
         unit = beside.get("unit") or self._cases.get(image or "", "")
-        self.items.append(BenchmarkItem(**{**told, **beside, "unit": unit, "image": image}))
+        self.items.append(BenchmarkItem(**{**values, **beside, "unit": unit, "image": image}))
 
     def _problem_of(self, image: str) -> str | None:
         """Why a picture must not be opened; one that is absent is no problem here."""

@@ -64,9 +64,9 @@ def take_errata(run: Path, release: Path) -> Collection[str]:
             f"{run}: was asked the release {digest[:12]}, and {release} is "
             f"{benchmark.digest[:12]}; give the release that it was asked"
         )
-    known = withdrawn_of(run).keys()
+    before = withdrawn_of(run).keys()
     withdraw_from_run(run, benchmark)
-    return known - benchmark.errata.keys()
+    return before - benchmark.errata.keys()
 
 
 def require_current(run: str, here: Collection[str], wanted: Collection[str]) -> None:
@@ -83,7 +83,7 @@ def require_current(run: str, here: Collection[str], wanted: Collection[str]) ->
     if set(here) == set(wanted):
         return
     lacking, more = sorted(set(wanted) - set(here)), sorted(set(here) - set(wanted))
-    told = [
+    parts = [
         f"{len(names):,} {words}: {', '.join(names[:_SHOWN])}"
         for names, words in (
             (lacking, "that its release has withdrawn are scored in it"),
@@ -92,6 +92,6 @@ def require_current(run: str, here: Collection[str], wanted: Collection[str]) ->
         if names
     ]
     raise WorkspaceError(
-        f"{run}: items differ from the errata of the release: {'; '.join(told)}; "
+        f"{run}: items differ from the errata of the release: {'; '.join(parts)}; "
         "score that run again with  medrcube score RUN --release RELEASE"
     )

@@ -64,11 +64,11 @@ def write_report(
         ReleaseError: the release is broken.
     """
     loaded = load_runs(runs)
-    shown = page_values(loaded, release)
-    made = report_environment()
-    script = made.get_template("tables.js.j2").render()
-    page = made.get_template("report.html.j2").render(
-        shown, script=script, script_hash=_hash_source(script)
+    values = page_values(loaded, release)
+    templates = report_environment()
+    script = templates.get_template("tables.js.j2").render()
+    page = templates.get_template("report.html.j2").render(
+        values, script=script, script_hash=_hash_source(script)
     )
     write_text(out, make_responsive(page))
     return [] if data is None else write_tables(loaded, data)
@@ -90,7 +90,7 @@ def page_values(runs: Sequence[Run], release: Path | None) -> dict[str, Any]:
     if benchmark is not None:
         require_errata_of(runs, benchmark)
     wrong = failure_section(runs, benchmark)
-    shown = {
+    values = {
         "runs": runs,
         "one": runs[0] if len(runs) == 1 else None,
         "one_dataset": len({run.benchmark for run in runs}) == 1,
@@ -104,7 +104,7 @@ def page_values(runs: Sequence[Run], release: Path | None) -> dict[str, Any]:
         "maps": [(run, accuracy_map(run)) for run in runs],
         "radar": radar(runs),
         "slices": axis_tables(runs),
-        "contrasts": [(run, found) for run in runs if (found := contrast_sections(run))],
+        "contrasts": [(run, sections) for run in runs if (sections := contrast_sections(run))],
         "contrast_rows": (rows := summaries(runs)),
         "contrast_columns": summary_columns(rows),
         "repeated": [(run, once) for run in runs if (once := run.metrics.get("epochs"))],
@@ -124,7 +124,7 @@ def page_values(runs: Sequence[Run], release: Path | None) -> dict[str, Any]:
         "small": SMALL,
         "fewest": FEWEST_UNITS,
     }
-    return {**shown, "parts": [(a, t) for a, t, key in _PARTS if not key or shown[key]]}
+    return {**values, "parts": [(a, t) for a, t, key in _PARTS if not key or values[key]]}
 
 
 def withdrawn_groups(runs: Sequence[Run]) -> list[tuple[int, str]]:
@@ -167,14 +167,14 @@ _PARTS = (
 
 def report_environment() -> Environment:
     """Templates of the parts, which escape what they show."""
-    made = Environment(
+    templates = Environment(
         loader=PackageLoader("medrcube.templates", "cards"),
         undefined=StrictUndefined,
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {
+    templates.filters |= {
         "percent": _percent,
         "span": span,
         "accuracy": accuracy_text,
@@ -191,7 +191,7 @@ def report_environment() -> Environment:
         "clip": escaping.clip,
         "line": escaping.one_line,
     }
-    return made
+    return templates
 
 
 def _percent(value: float | None, digits: int = 1) -> str:

@@ -109,15 +109,15 @@ def recompute_scores(run: Path, results: Sequence[Result]) -> Mapping[str, Any]:
     Raises:
         WorkspaceError: the folder is no run, or has no scores.
     """
-    found = read_metrics(run)
+    stored = read_metrics(run)
     replies, _ = _replies(read_asked(run), read_attempts(attempts_path(run)))
-    made = {
-        **_summary(run, results, read_by_rules(run), replies.values(), found["judge"]),
-        "outcomes_sha256": found["outcomes_sha256"],
+    summary = {
+        **_summary(run, results, read_by_rules(run), replies.values(), stored["judge"]),
+        "outcomes_sha256": stored["outcomes_sha256"],
     }
     # As JSON has it: keys are texts, tuples are lists.
-    again: Mapping[str, Any] = json.loads(json.dumps({METRICS: made, **_derived(results)}))
-    return again
+    recomputed: Mapping[str, Any] = json.loads(json.dumps({METRICS: summary, **_derived(results)}))
+    return recomputed
 
 
 def read_by_rules(run: Path) -> list[Result]:
@@ -164,16 +164,16 @@ def read_metrics(run: Path) -> dict[str, Any]:
         WorkspaceError: the run was never scored, or its files are not of one scoring.
     """
     try:
-        found: dict[str, Any] = json.loads((run / METRICS).read_text(encoding="utf-8"))
+        metrics: dict[str, Any] = json.loads((run / METRICS).read_text(encoding="utf-8"))
         outcomes = hashlib.sha256((run / OUTCOMES).read_bytes()).hexdigest()
     except (OSError, ValueError) as error:
         raise WorkspaceError(f"{run}: has no scores; run  medrcube score {run}") from error
-    if (found.get("version"), found.get("outcomes_sha256")) != (METRICS_VERSION, outcomes):
+    if (metrics.get("version"), metrics.get("outcomes_sha256")) != (METRICS_VERSION, outcomes):
         raise WorkspaceError(
             f"{run}: {METRICS} and {OUTCOMES} are not of one scoring, or of another version; "
             f"run  medrcube score {run}"
         )
-    return found
+    return metrics
 
 
 def withdrawn_items(run: Path) -> list[str]:
@@ -200,17 +200,17 @@ def main_results(results: Sequence[Result]) -> list[Result]:
     return [
         result
         for result in results
-        if (shown := result.asked.presentation).condition is first.condition
-        and shown.turn == shown.epoch == 0
+        if (presentation := result.asked.presentation).condition is first.condition
+        and presentation.turn == presentation.epoch == 0
     ]
 
 
 def score_attempts(
-    asked: Iterable[AskedQuestion], attempts: Iterable[Mapping[str, Any]]
+    questions: Iterable[AskedQuestion], attempts: Iterable[Mapping[str, Any]]
 ) -> list[Result]:
     """The outcome of every item; the last reply to its question counts."""
-    asked = list(asked)
-    return _score_replies(asked, *_replies(asked, attempts))
+    questions = list(questions)
+    return _score_replies(questions, *_replies(questions, attempts))
 
 
 def is_imported(manifest: Mapping[str, Any]) -> bool:
@@ -246,13 +246,13 @@ def score_reply(
 
 
 def _replies(
-    asked: Iterable[AskedQuestion], attempts: Iterable[Mapping[str, Any]]
+    questions: Iterable[AskedQuestion], attempts: Iterable[Mapping[str, Any]]
 ) -> tuple[dict[str, Mapping[str, Any]], set[str]]:
     """The reply that counts to each question, by its key; and the keys that were tried."""
-    wanted = {one.key for one in asked}
+    keys = {question.key for question in questions}
     replies, tried = dict[str, Mapping[str, Any]](), set[str]()
     for record in attempts:
-        if record["key"] in wanted:
+        if record["key"] in keys:
             tried.add(record["key"])
             if record["status"] == "reply":
                 replies[record["key"]] = record
@@ -260,17 +260,17 @@ def _replies(
 
 
 def _score_replies(
-    asked: Iterable[AskedQuestion],
+    questions: Iterable[AskedQuestion],
     replies: Mapping[str, Mapping[str, Any]],
     tried: Collection[str] | None,
 ) -> list[Result]:
     return [
         score_reply(
-            one,
-            None if one.key is None else replies.get(one.key),
-            tried=tried is None or one.key in tried,
+            question,
+            None if question.key is None else replies.get(question.key),
+            tried=tried is None or question.key in tried,
         )
-        for one in asked
+        for question in questions
     ]
 
 
@@ -342,12 +342,12 @@ def _order(presentation: Presentation) -> int:
 
 
 def _outcome_row(result: Result) -> dict[str, Any]:
-    shown = result.asked.presentation
+    presentation = result.asked.presentation
     return {
         "item": result.item.name,
-        "condition": shown.condition.value,
-        "turn": shown.turn,
-        "epoch": shown.epoch,
+        "condition": presentation.condition.value,
+        "turn": presentation.turn,
+        "epoch": presentation.epoch,
         "outcome": result.outcome.value,
         "answer": result.answer,
         "choice": result.choice,

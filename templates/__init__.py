@@ -98,8 +98,8 @@ class Wordings:
             return file
         for block in tree.find_all(nodes.Block):
             if block.name == variant:
-                asked = [it.lineno for it in block.find_all(nodes.Name) if it.name == name]
-                return f"{file}:{min(asked, default=block.lineno)}"
+                lines = [node.lineno for node in block.find_all(nodes.Name) if node.name == name]
+                return f"{file}:{min(lines, default=block.lineno)}"
         return file
 
     def _read(self, task: Task) -> str:
@@ -116,13 +116,13 @@ def _own_files(folder: Path) -> dict[Task, Path]:
     if not folder.is_dir():
         raise TemplateError(f"{folder}: is no folder; name one that holds question templates")
     tasks = {Path(_file(task)).name: task for task in Task}
-    found = sorted(path for path in folder.iterdir() if path.suffix == ".j2")
-    for path in found:
+    paths = sorted(path for path in folder.iterdir() if path.suffix == ".j2")
+    for path in paths:
         if path.name not in tasks:
             raise TemplateError(f"{path}: is of no task; name it one of {', '.join(tasks)}")
-    if not found:
+    if not paths:
         raise TemplateError(f"{folder}: holds no question template, such as {next(iter(tasks))}")
-    return {tasks[path.name]: path for path in found}
+    return {tasks[path.name]: path for path in paths}
 
 
 @cache

@@ -98,7 +98,7 @@ def _read(text: str, reader: ChoiceReader, depth: int) -> ParsedAnswer:
     body = hedging.without_idioms(
         letter_context.resolve_ordinals(strip_markup(fields.rest), reader.letters)
     )
-    if not body.strip() and not fields.found:
+    if not body.strip() and not fields.values:
         return ParsedAnswer(None, "empty")
     whole = reader.whole(body)
     if whole is not None:
@@ -110,29 +110,29 @@ def _read(text: str, reader: ChoiceReader, depth: int) -> ParsedAnswer:
     called_right = verdict_markers(body, reader, discussed)
     listed = begins_with_list(body, reader)
     body = blank_restated_options(body, reader)
-    signs = [*_fields(fields, reader, depth), *announcement_markers(body, reader), *called_right]
+    markers = [*_fields(fields, reader, depth), *announcement_markers(body, reader), *called_right]
     if discussed is not None:
         # "A: no, B: yes" is no change of mind.
         within = range(discussed.start, discussed.end)
-        signs = [s for s in signs if s.rule != "revised" or s.start not in within]
-    answer = _last(signs, body, reader)
+        markers = [s for s in markers if s.rule != "revised" or s.start not in within]
+    answer = _last(markers, body, reader)
     if answer is not None:
         return answer
     layers = (_closing if listed else _bare, _hinted, _paired, _mentioned, _standing)
-    found = [answer for layer in layers if (answer := layer(body, reader)) is not None]
-    return _agreeing(found, body, reader) if found else ParsedAnswer(None, "no-answer-found")
+    answers = [answer for layer in layers if (answer := layer(body, reader)) is not None]
+    return _agreeing(answers, body, reader) if answers else ParsedAnswer(None, "no-answer-found")
 
 
-def _agreeing(found: Sequence[ParsedAnswer], body: str, reader: ChoiceReader) -> ParsedAnswer:
+def _agreeing(answers: Sequence[ParsedAnswer], body: str, reader: ChoiceReader) -> ParsedAnswer:
     """What the first layer found, unless another speaks for another letter.
 
     An option that is merely named somewhere does not gainsay a letter that closes the reply; and
     it is no answer while the letter of another stands in the text.
     """
-    first = found[0]
+    first = answers[0]
     if first.letter is None:
         return first
-    others = {answer.letter for answer in found if answer.rule != "option-text"} - {None}
+    others = {answer.letter for answer in answers if answer.rule != "option-text"} - {None}
     if first.rule == "option-text":
         others |= undenied_letters(body, reader)
     elif first.rule not in _CLOSES:
@@ -143,32 +143,32 @@ def _agreeing(found: Sequence[ParsedAnswer], body: str, reader: ChoiceReader) ->
 
 def _fields(fields: AnswerFields, reader: ChoiceReader, depth: int) -> list[AnswerMarker]:
     """Values of structured fields and boxes, read like small replies of their own."""
-    signs: list[AnswerMarker] = []
-    for position, rule, value in fields.found:
+    markers: list[AnswerMarker] = []
+    for position, rule, value in fields.values:
         answer = _read(value, reader, depth + 1) if depth < _DEPTH else ParsedAnswer(None, "nested")
         letter = answer.letter
-        if signs and signs[-1].letter != letter:
-            between = fields.rest[signs[-1].start : position]
+        if markers and markers[-1].letter != letter:
+            between = fields.rest[markers[-1].start : position]
             letter = None if _OR.fullmatch(between) else letter
-        verdict = ChoiceKind.UNDECIDED if letter is None else ChoiceKind.LETTER
-        signs.append(AnswerMarker(position, position, verdict, letter, rule))
-    return signs
+        kind = ChoiceKind.UNDECIDED if letter is None else ChoiceKind.LETTER
+        markers.append(AnswerMarker(position, position, kind, letter, rule))
+    return markers
 
 
-def _last(signs: list[AnswerMarker], body: str, reader: ChoiceReader) -> ParsedAnswer | None:
+def _last(markers: list[AnswerMarker], body: str, reader: ChoiceReader) -> ParsedAnswer | None:
     """The last sign that says something, unless what follows takes it back."""
-    if not signs:
+    if not markers:
         return None
-    last = max(signs, key=lambda sign: (sign.start, sign.end))
-    if last.conditional and {s.letter for s in signs if not s.conditional} - {None, last.letter}:
+    last = max(markers, key=lambda marker: (marker.start, marker.end))
+    if last.conditional and {s.letter for s in markers if not s.conditional} - {None, last.letter}:
         return ParsedAnswer(None, "contradiction")
     if last.kind is ChoiceKind.UNDECIDED:
         later = _agreed(hint_markers(body, reader, last.end))
         return later or ParsedAnswer(None, "left-open")
     answer = _unless_revised(ParsedAnswer(last.letter, last.rule), last.end, body, reader)
     later = None if last.rule in _OUTSIDE else _agreed(hint_markers(body, reader, last.end))
-    gainsaid = later is not None and later.letter not in {None, answer.letter}
-    return ParsedAnswer(None, "contradiction") if gainsaid else answer
+    contradicted = later is not None and later.letter not in {None, answer.letter}
+    return ParsedAnswer(None, "contradiction") if contradicted else answer
 
 
 def _bare(body: str, reader: ChoiceReader) -> ParsedAnswer | None:
@@ -247,20 +247,20 @@ def _standing(body: str, reader: ChoiceReader) -> ParsedAnswer | None:
     return ParsedAnswer(letter, "standing-letter") if letter in reader.letters else None
 
 
-def _agreed(found: Iterable[AnswerMarker]) -> ParsedAnswer | None:
-    signs = list(found)
-    ends = [index for index, sign in enumerate(signs) if sign.kind is ChoiceKind.UNDECIDED]
-    letter_context = (
-        {sign.letter for sign in signs[ends[-1] + 1 :] or signs}
+def _agreed(candidates: Iterable[AnswerMarker]) -> ParsedAnswer | None:
+    markers = list(candidates)
+    ends = [index for index, marker in enumerate(markers) if marker.kind is ChoiceKind.UNDECIDED]
+    letters = (
+        {marker.letter for marker in markers[ends[-1] + 1 :] or markers}
         if ends
-        else {sign.letter for sign in signs}
+        else {marker.letter for marker in markers}
     )
-    if not letter_context:
+    if not letters:
         return None
-    letter = letter_context.pop()
+    letter = letters.pop()
     return (
         ParsedAnswer(None, "contradiction")
-        if letter_context or letter is None
+        if letters or letter is None
         else ParsedAnswer(letter, "hint")
     )
 

@@ -46,8 +46,8 @@ def verdict_markers(
     """What is called right; weaker verdicts count where they agree and stand alone."""
     strong: list[AnswerMarker] = []
     weak: list[AnswerMarker] = []
-    for sign, loose in _verdicts(body, reader):
-        (weak if loose else strong).append(sign)
+    for marker, loose in _verdicts(body, reader):
+        (weak if loose else strong).append(marker)
     for pattern, rule in (
         (answer_phrases.SINGLED, "singled-out"),
         (answer_phrases.RANKED, "ranked"),
@@ -58,15 +58,15 @@ def verdict_markers(
                 strong.append(
                     AnswerMarker(match.start(), match.end(), ChoiceKind.LETTER, letter, rule)
                 )
-    if not strong and len({sign.letter for sign in weak}) > 1:
+    if not strong and len({marker.letter for marker in weak}) > 1:
         strong = [weak[-1]._replace(kind=ChoiceKind.UNDECIDED, letter=None)]
-    found = strong or weak
+    markers = strong or weak
     if discussed is not None and discussed.choice.kind is not ChoiceKind.NOTHING:
         choice = discussed.choice
-        found.append(
+        markers.append(
             AnswerMarker(discussed.start, discussed.end, choice.kind, choice.letter, "judged-list")
         )
-    return found
+    return markers
 
 
 def hint_markers(body: str, reader: ChoiceReader, start: int = 0) -> Iterator[AnswerMarker]:
@@ -90,11 +90,11 @@ def _verdicts(body: str, reader: ChoiceReader) -> Iterator[tuple[AnswerMarker, b
             continue
         choice = reader.subject(body, match)
         if choice.kind is not ChoiceKind.NOTHING:
-            unreal = hedging.WOULD_BE.search(match[0]) is not None
-            sign = AnswerMarker(
-                match.start(), match.end(), choice.kind, choice.letter, "verdict", unreal
+            conditional = hedging.WOULD_BE.search(match[0]) is not None
+            marker = AnswerMarker(
+                match.start(), match.end(), choice.kind, choice.letter, "verdict", conditional
             )
-            yield sign, answer_phrases.WEAK.match(match[0]) is not None
+            yield marker, answer_phrases.WEAK.match(match[0]) is not None
 
 
 def _is_asserted(body: str, start: int, announcement: re.Match[str]) -> bool:
@@ -102,8 +102,8 @@ def _is_asserted(body: str, start: int, announcement: re.Match[str]) -> bool:
     clause = hedging.clause_before(body, start)
     if not hedging.is_asserted(clause) or hedging.AT_FIRST.search(clause + announcement[0]):
         return False
-    unreal = hedging.UNREAL.search(announcement[0]) is not None
-    behind = unreal and hedging.HYPOTHETICAL.match(body, announcement.end()) is not None
+    conditional = hedging.UNREAL.search(announcement[0]) is not None
+    behind = conditional and hedging.HYPOTHETICAL.match(body, announcement.end()) is not None
     return not (behind or sentence_spans.is_hypothetical(body, announcement.end()))
 
 
@@ -119,5 +119,5 @@ def _marker(match: re.Match[str], choice: ChoiceMatch, rule: str) -> Iterator[An
     beside = hedging.ALSO.search(match[0]) or hedging.TOO.match(match.string, choice.end)
     if rule != "revised" and beside:
         choice = choice._replace(kind=ChoiceKind.UNDECIDED, letter=None)
-    unreal = hedging.WOULD_BE.search(match[0]) is not None
-    yield AnswerMarker(match.start(), choice.end, choice.kind, choice.letter, rule, unreal)
+    conditional = hedging.WOULD_BE.search(match[0]) is not None
+    yield AnswerMarker(match.start(), choice.end, choice.kind, choice.letter, rule, conditional)

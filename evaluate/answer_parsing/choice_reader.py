@@ -184,10 +184,10 @@ class ChoiceReader:
     def _text(self, body: str, start: int, *, strict: bool) -> ChoiceMatch:
         article = _ARTICLE.match(body, start)
         start = article.end() if article else start
-        found = self.texts.at(body, start)
-        if found is None:
+        match = self.texts.at(body, start)
+        if match is None:
             return _nothing(start)
-        letter, end = found
+        letter, end = match
         end = self.texts.carried(body, end) or end
         if hedging.DENIED_AFTER.match(body, end) or not answer_phrases.AFTER_MENTION.match(
             body, end

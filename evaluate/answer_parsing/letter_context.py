@@ -43,8 +43,8 @@ def is_word(body: str, match: re.Match[str], own: Container[str]) -> bool:
 
 def letters_after(body: str, start: int, own: frozenset[str]) -> set[str]:
     """Own letters that stand alone after ``start``."""
-    found = FREE_LETTER.finditer(body, start)
-    return {match["letter"] for match in found if not is_word(body, match, own)} & own
+    matches = FREE_LETTER.finditer(body, start)
+    return {match["letter"] for match in matches if not is_word(body, match, own)} & own
 
 
 def undenied_letters_before(body: str, end: int) -> set[str]:

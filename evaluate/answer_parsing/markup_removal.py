@@ -13,33 +13,33 @@ class AnswerFields(NamedTuple):
     """Answers that stand in fields of their own.
 
     Attributes:
-        found: (position, rule, value) of each, in order of position.
+        values: (position, rule, value) of each, in order of position.
         rest: the reply with those fields blanked out, positions kept.
     """
 
-    found: list[tuple[int, str, str]]
+    values: list[tuple[int, str, str]]
     rest: str
 
 
 def lift_fields(text: str) -> AnswerFields:
     """Take JSON objects with an answer field, ``<answer>`` elements and boxes out of a reply."""
-    found: list[tuple[int, str, str]] = []
+    values: list[tuple[int, str, str]] = []
     rest = text
     for start, end, value in _json_objects(rest):
         inner = _JSON_KEY.sub(lambda match: " " * len(match[0]), rest[start:end])
         if value is not None:
-            found.append((start, "json", value))
+            values.append((start, "json", value))
             inner = " " * (end - start)
         rest = rest[:start] + inner + rest[end:]
-    found += [
+    values += [
         (match.start(), "element", match["value"] or match["bracketed"] or match["box"] or "")
         for match in _ELEMENT.finditer(rest)
     ]
     rest = _ELEMENT.sub(lambda match: " " * len(match[0]), rest)
     for start, end, value in _boxes(rest):
-        found.append((start, "boxed", value))
+        values.append((start, "boxed", value))
         rest = rest[:start] + " " * (end - start) + rest[end:]
-    return AnswerFields(sorted(found), rest)
+    return AnswerFields(sorted(values), rest)
 
 
 def strip_markup(text: str) -> str:
@@ -139,7 +139,7 @@ def _cells(row: re.Match[str]) -> str:
 def _json_objects(text: str) -> list[tuple[int, int, str | None]]:
     """(start, end, value of the answer field) of every JSON object."""
     decoder = json.JSONDecoder(strict=False)
-    found = []
+    objects = []
     failed = 0
     start = text.find("{")
     while start >= 0 and failed < _MOST_BROKEN:
@@ -149,9 +149,9 @@ def _json_objects(text: str) -> list[tuple[int, int, str | None]]:
         except (ValueError, RecursionError):
             failed += 1
         else:
-            found.append((start, end, _field(value)))
+            objects.append((start, end, _field(value)))
         start = text.find("{", end)
-    return found
+    return objects
 
 
 def _field(value: Any) -> str | None:
@@ -173,13 +173,13 @@ def _field(value: Any) -> str | None:
     chosen = [name for name, content in value.items() if content is True]
     if len(chosen) == 1 and all(len(n) == 1 and isinstance(c, bool) for n, c in value.items()):
         return str(chosen[0])
-    inner = [found for content in value.values() if (found := _field(content)) is not None]
+    inner = [answer for content in value.values() if (answer := _field(content)) is not None]
     return inner[0] if len(inner) == 1 else None
 
 
 def _boxes(text: str) -> list[tuple[int, int, str]]:
     r"""(start, end, content) of every ``\boxed{...}`` with balanced braces."""
-    found = []
+    boxes = []
     for match in _BOX.finditer(text):
         depth, end = 1, match.end()
         limit = min(len(text), end + _LONGEST_BOX)
@@ -187,5 +187,5 @@ def _boxes(text: str) -> list[tuple[int, int, str]]:
             depth += {"{": 1, "}": -1}.get(text[end], 0)
             end += 1
         if not depth:
-            found.append((match.start(), end, text[match.end() : end - 1]))
-    return found
+            boxes.append((match.start(), end, text[match.end() : end - 1]))
+    return boxes

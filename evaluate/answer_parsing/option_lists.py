@@ -51,7 +51,7 @@ def blank_rejected_options(body: str) -> str:
 
 def judged_list(body: str, reader: ChoiceReader) -> JudgedList | None:
     """The last list in which at least two options have a verdict of their own."""
-    found = None
+    judged = None
     for heads in _headed(body, reader):
         verdicts = [_verdict(body, *head, reader) for head in heads]
         ticked = len(heads) > _FEWEST and any(
@@ -66,8 +66,8 @@ def judged_list(body: str, reader: ChoiceReader) -> JudgedList | None:
             choice = ChoiceMatch(
                 ChoiceKind.UNDECIDED if right else ChoiceKind.NOTHING, None, heads[-1][2]
             )
-        found = JudgedList(heads[0][1], heads[-1][2], choice)
-    return found
+        judged = JudgedList(heads[0][1], heads[-1][2], choice)
+    return judged
 
 
 def begins_with_list(body: str, reader: ChoiceReader) -> bool:

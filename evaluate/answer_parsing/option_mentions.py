@@ -59,9 +59,9 @@ def named_options(body: str, reader: ChoiceReader) -> list[OptionMention]:
 
     A name counts where the sentence asserts it or says nothing else.
     """
-    found = []
+    mentions = []
     for start, end, letter, labelled in _places(body, reader):
-        said = stance(body, start, end)
+        verdict = stance(body, start, end)
         before, behind, _ = clause(body, start, end)
         # "B. Mass: a focal opacity ..." discusses an option.
         discussed = _HEAD.match(body, end) and not _WORD.search(before) and _WORD.search(behind)
@@ -71,27 +71,27 @@ def named_options(body: str, reader: ChoiceReader) -> list[OptionMention]:
             or _CHOSEN.search(before)
             or _PRAISED.search(behind)
         )
-        if said not in {OptionStance.DENIED, OptionStance.MENTIONED} and (
+        if verdict not in {OptionStance.DENIED, OptionStance.MENTIONED} and (
             discussed or not chosen or _in_doubt(before, behind)
         ):
-            said = OptionStance.DOUBTED
-        elif said is OptionStance.DOUBTED:
-            said = OptionStance.ASSERTED
-        found.append(OptionMention(start, letter, said))
-    return found
+            verdict = OptionStance.DOUBTED
+        elif verdict is OptionStance.DOUBTED:
+            verdict = OptionStance.ASSERTED
+        mentions.append(OptionMention(start, letter, verdict))
+    return mentions
 
 
 def asserted_texts(body: str, reader: ChoiceReader) -> list[OptionMention]:
     """Options whose text stands somewhere."""
-    found = []
+    mentions = []
     for letter, start, end in islice(reader.texts.everywhere(body), _MOST):
-        said = stance(body, start, end)
-        if said in {OptionStance.ASSERTED, OptionStance.CONCLUDED} and not _plainly(
+        verdict = stance(body, start, end)
+        if verdict in {OptionStance.ASSERTED, OptionStance.CONCLUDED} and not _plainly(
             body, start, end, reader.texts
         ):
-            said = OptionStance.DOUBTED
-        found.append(OptionMention(start, letter, said))
-    return found
+            verdict = OptionStance.DOUBTED
+        mentions.append(OptionMention(start, letter, verdict))
+    return mentions
 
 
 def lone_letters(body: str, reader: ChoiceReader) -> list[OptionMention]:
@@ -100,16 +100,16 @@ def lone_letters(body: str, reader: ChoiceReader) -> list[OptionMention]:
     One held for better than the others is concluded; one that something leads up to is asserted;
     any other is in doubt.
     """
-    found = []
+    mentions = []
     for match in islice(FREE_LETTER.finditer(body), _MOST):
         start, end, letter = match.start(), match.end(), match["letter"]
         if is_word(body, match, reader.letters) or (letter == "I" and letter not in reader.letters):
             continue
-        said = stance(body, start, end)
-        if said in {OptionStance.ASSERTED, OptionStance.CONCLUDED}:
-            said = _standing(body, start, end)
-        found.append(OptionMention(start, letter, said))
-    return found
+        verdict = stance(body, start, end)
+        if verdict in {OptionStance.ASSERTED, OptionStance.CONCLUDED}:
+            verdict = _standing(body, start, end)
+        mentions.append(OptionMention(start, letter, verdict))
+    return mentions
 
 
 def undenied_letters(body: str, reader: ChoiceReader) -> set[str]:

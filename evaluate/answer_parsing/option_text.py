@@ -35,10 +35,10 @@ class OptionTexts:
         exact = [key for key in same if bare.casefold() == self._texts[key].strip(EDGES).casefold()]
         if exact or (len(same) == 1 and _squeezed(bare)):
             return (exact or same)[0]
-        found = self.at(bare, 0)
-        if found is not None and found[1] == len(bare):
-            return found[0]
-        return self._abbreviated(bare) or self._told_apart(bare)
+        match = self.at(bare, 0)
+        if match is not None and match[1] == len(bare):
+            return match[0]
+        return self._abbreviated(bare) or self._distinctive_words(bare)
 
     def at(self, body: str, start: int) -> tuple[str, int] | None:
         """(letter, end) of the longest text that begins at ``start``."""
@@ -70,60 +70,66 @@ class OptionTexts:
     def beside(self, body: str, end: int, letter: str) -> int | None:
         """Where the own text of a letter ends that stands straight behind the letter."""
         gap = _GAP.match(body, end)
-        found = self.at(body, gap.end()) if gap else None
-        if gap is None or found is None or found[0] != letter:
+        match = self.at(body, gap.end()) if gap else None
+        if gap is None or match is None or match[0] != letter:
             return None
         if body[end - 1] in "Aa" and gap[0].isspace():
             # "a normal heart" is no option A, and neither is "A normal heart".
-            phrase = body[end - 1] == "A" and AFTER_MENTION.match(body, found[1])
-            return found[1] if phrase else None
-        return found[1]
+            phrase = body[end - 1] == "A" and AFTER_MENTION.match(body, match[1])
+            return match[1] if phrase else None
+        return match[1]
 
     def labels_another(self, body: str, end: int, letter: str) -> bool:
         """Whether a letter that ends at ``end`` is labelled with the text of another option."""
         gap = _GAP.match(body, end)
-        found = self.at(body, gap.end()) if gap else None
-        return found is not None and found[0] != letter and bool(_LABEL_END.match(body, found[1]))
+        match = self.at(body, gap.end()) if gap else None
+        return match is not None and match[0] != letter and bool(_LABEL_END.match(body, match[1]))
 
     def _abbreviated(self, text: str) -> str | None:
         """The only letter whose text this is with several words drawn together to initials."""
-        said = _LETTERS.findall(text)
-        short = [word for word in said if _INITIALS.fullmatch(word)]
-        if len(short) != 1 or len(said) > _MOST_WORDS:
+        reply_words = _LETTERS.findall(text)
+        short = [word for word in reply_words if _INITIALS.fullmatch(word)]
+        if len(short) != 1 or len(reply_words) > _MOST_WORDS:
             return None
-        place, length = said.index(short[0]), len(short[0])
-        meant = []
+        place, length = reply_words.index(short[0]), len(short[0])
+        letters = []
         for letter, own in self._texts.items():
             words = _LETTERS.findall(own)
             initials = "".join(word[0] for word in words[place : place + length])
-            drawn = [*words[:place], initials, *words[place + length :]]
-            if len(initials) == length and _folded(drawn) == _folded(said):
-                meant.append(letter)
-        return meant[0] if len(meant) == 1 else None
+            abbreviated = [*words[:place], initials, *words[place + length :]]
+            if len(initials) == length and _folded(abbreviated) == _folded(reply_words):
+                letters.append(letter)
+        return letters[0] if len(letters) == 1 else None
 
-    def _told_apart(self, text: str) -> str | None:
+    def _distinctive_words(self, text: str) -> str | None:
         """The letter whose words these are in another order, or that they tell from the others.
 
         "Left" does for "Left lung" beside "Right lung", "glioma" not for "Low-grade glioma". A
         word of one letter might be the letter of an option.
         """
-        known = frozenset().union(*map(_content_words, self._texts.values()))
-        said = _content_words(text)
-        said -= _GENERAL - known
-        if not said or len(said) > _MOST_WORDS or any(len(w) == 1 and w.isalpha() for w in said):
+        option_words = frozenset().union(*map(_content_words, self._texts.values()))
+        reply_words = _content_words(text)
+        reply_words -= _GENERAL - option_words
+        if (
+            not reply_words
+            or len(reply_words) > _MOST_WORDS
+            or any(len(w) == 1 and w.isalpha() for w in reply_words)
+        ):
             return None
         holding = {
-            key: words for key, own in self._texts.items() if said <= (words := _content_words(own))
+            key: words
+            for key, own in self._texts.items()
+            if reply_words <= (words := _content_words(own))
         }
         if len(holding) != 1:
             return None
         ((letter, words),) = holding.items()
-        left = words - said
-        if left & _DENYING or said <= _GENERAL:
+        missing = words - reply_words
+        if missing & _DENYING or reply_words <= _GENERAL:
             return None
         others = [_content_words(own) for key, own in self._texts.items() if key != letter]
-        told = left <= _GENERAL or any(left <= other for other in others)
-        return letter if told else None
+        distinctive = missing <= _GENERAL or any(missing <= other for other in others)
+        return letter if distinctive else None
 
     def _pattern(self, letter: str, text: str) -> re.Pattern[str]:
         loose = _compile(_loosely(text), text)

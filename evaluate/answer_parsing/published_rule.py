@@ -46,8 +46,8 @@ def upstream_letter(reply: object) -> str:
     Args:
         reply: its text; anything else is turned into one, so that ``None`` is read as the word.
     """
-    found = _LONE.search(str(reply).upper())
-    return found[0] if found else ""
+    match = _LONE.search(str(reply).upper())
+    return match[0] if match else ""
 
 
 def upstream_truth(options: Iterable[tuple[str, object]], answer: object) -> str:
@@ -112,12 +112,12 @@ def _group(results: Sequence[Result]) -> dict[str, Any]:
 
 def _bounded_group(results: Sequence[Result]) -> dict[str, Any]:
     """A group of an incomplete run: what was lost is no wrong answer, and no fair sample."""
-    kept = [result for result in results if result.outcome not in LOST]
+    replied = [result for result in results if result.outcome not in LOST]
     return {
         **_group(results),
         **dict.fromkeys(("accuracy", "ours", "difference")),
-        "bounds": accuracy_bounds(sum(map(_published, kept)), results),
-        "ours_bounds": accuracy_bounds(sum(map(_ours, kept)), results),
+        "bounds": accuracy_bounds(sum(map(_published, replied)), results),
+        "ours_bounds": accuracy_bounds(sum(map(_ours, replied)), results),
     }
 
 

@@ -45,8 +45,8 @@ def is_hypothetical(body: str, start: int) -> bool:
         return False
     view = views[-1]
     # "At first glance, ..." reaches over its comma.
-    said = before[view.end() :].lstrip(", " if not before[: view.start()].strip() else " ")
-    return not any(mark in said for mark in ",;:")
+    rest = before[view.end() :].lstrip(", " if not before[: view.start()].strip() else " ")
+    return not any(mark in rest for mark in ",;:")
 
 
 _FULL_STOP = re.compile(r"[.!?](?=\s|$)|\n")

@@ -33,11 +33,11 @@ def extract_truncated(reply: str, options: Sequence[tuple[str, str]]) -> ParsedA
         return none
     # The last word may be half of one, and what it says may have gone on: "B or", "A chest".
     whole_words = _LAST_WORD.sub("", visible.text)
-    found = extract(visible.text, options)
-    if found.letter is None or extract(whole_words, options).letter != found.letter:
+    answer = extract(visible.text, options)
+    if answer.letter is None or extract(whole_words, options).letter != answer.letter:
         return none
-    if found.rule in _OUTRIGHT:
-        return found
+    if answer.rule in _OUTRIGHT:
+        return answer
     first, _, _ = visible.text.partition("\n")
-    alone = extract(first, options) == ParsedAnswer(found.letter, "bare-letter")
-    return found if alone else none
+    alone = extract(first, options) == ParsedAnswer(answer.letter, "bare-letter")
+    return answer if alone else none

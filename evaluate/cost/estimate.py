@@ -133,10 +133,10 @@ def estimate(
     """
     for size in sample_sizes(len(plan.items)):
         ask(size)
-        found = _measure(out, plan, model, asking, prices, drawn=size, batches=batches)
-        if found.within is not None and found.within <= ENOUGH:
+        result = _measure(out, plan, model, asking, prices, drawn=size, batches=batches)
+        if result.within is not None and result.within <= ENOUGH:
             break
-    return found
+    return result
 
 
 def _measure(
@@ -164,8 +164,8 @@ def _measure(
     mean = sum(written.values()) / len(written)
     price = charged.of_batches if batches else charged
     items: dict[str, list[str]] = defaultdict(list)
-    for key, one in distinct.items():
-        items[one.item.name].append(key)
+    for key, question in distinct.items():
+        items[question.item.name].append(key)
     whole = [keys for keys in items.values() if all(key in usage for key in keys)]
     residuals = [
         sum(
@@ -202,13 +202,13 @@ def _modelled(prices: Prices, tokens_in_: float, tokens_out: float) -> float:
 
 def _half_width(residuals: list[float], units: int) -> float:
     """Half the 95 % interval of a total over all units; infinite where too few were drawn."""
-    drawn = len(residuals)
-    if drawn >= units:
+    sample = len(residuals)
+    if sample >= units:
         return 0.0
-    if drawn < 2:
+    if sample < 2:
         return math.inf
-    spread = statistics.stdev(residuals) / math.sqrt(drawn) * math.sqrt(1 - drawn / units)
-    return float(import_module("scipy.special").stdtrit(drawn - 1, 0.975)) * spread * units
+    spread = statistics.stdev(residuals) / math.sqrt(sample) * math.sqrt(1 - sample / units)
+    return float(import_module("scipy.special").stdtrit(sample - 1, 0.975)) * spread * units
 
 
 def _usage(
@@ -216,16 +216,16 @@ def _usage(
 ) -> tuple[dict[str, dict[str, int]], float]:
     """Tokens of each question that has a reply, those of its failed tries too; and their price."""
     names = ("prompt_tokens", "completion_tokens")
-    found: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(names, 0))
+    usage: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(names, 0))
     cost: dict[str, float] = defaultdict(float)
     replied = set()
     for record in read_attempts(attempts_path(out)):
         key, used = record["key"], record.get("usage") or {}
         if key in distinct and all(name in used for name in names):
             for name in names:
-                found[key][name] += used[name]
+                usage[key][name] += used[name]
             cost[key] += prices.cost_of(record)
             if record["status"] == "reply":
                 replied.add(key)
     spent = sum(cost[key] for key in replied)
-    return {key: used for key, used in found.items() if key in replied}, spent
+    return {key: used for key, used in usage.items() if key in replied}, spent

@@ -124,22 +124,27 @@ def forecast(
     replies = [a for a in read_attempts(attempts_path(out)) if a["status"] == "reply"]
     replied = {reply["key"] for reply in replies}
     distinct = distinct_questions(plan.asked)
-    todo = [one for key, one in distinct.items() if key not in replied]
-    shown = [image for one in todo for image in _images(one, plan)]
-    sizes = _sizes(plan, asking, set(shown))
+    todo = [question for key, question in distinct.items() if key not in replied]
+    images = [image for question in todo for image in _images(question, plan)]
+    sizes = _sizes(plan, asking, set(images))
     written = [n for r in replies if (n := r["usage"].get("completion_tokens")) is not None]
     each = sum(written) / len(written) if written else None
     longest = longest_reply(model)
-    text = sum(_text_tokens(one, plan, asking, model) for one in todo)
-    seen = sum(_picture_tokens(model, sizes[image]) for image in shown if image in sizes)
+    text = sum(_text_tokens(question, plan, asking, model) for question in todo)
+    picture_tokens = sum(_picture_tokens(model, sizes[image]) for image in images if image in sizes)
     most = None if longest is None else longest * len(todo)
-    withdrawn = len({one.item.name for one in plan.listed} - {one.item.name for one in plan.asked})
-    answerable = sum(one.key is not None for one in plan.asked)
+    withdrawn = len(
+        {question.item.name for question in plan.listed}
+        - {question.item.name for question in plan.asked}
+    )
+    answerable = sum(question.key is not None for question in plan.asked)
 
     def cost(tokens_out: float | None) -> float | None:
         if prices is None or tokens_out is None:
             return None
-        return ((text + seen) * prices.tokens_in + tokens_out * prices.tokens_out) / _MILLION
+        return (
+            (text + picture_tokens) * prices.tokens_in + tokens_out * prices.tokens_out
+        ) / _MILLION
 
     return CostForecast(
         model=model.name,
@@ -149,18 +154,18 @@ def forecast(
         missing=len(plan.asked) - answerable,
         reused=len(distinct) - len(todo),
         questions=len(todo),
-        pictures=len(shown),
-        distinct_pictures=len(set(shown)),
-        shrunk=sum(one.size != one.file_size for one in sizes.values()),
-        largest_side=max((max(one.size) for one in sizes.values()), default=0),
-        largest_bytes=max((one.data for one in sizes.values()), default=0),
+        pictures=len(images),
+        distinct_pictures=len(set(images)),
+        shrunk=sum(question.size != question.file_size for question in sizes.values()),
+        largest_side=max((max(question.size) for question in sizes.values()), default=0),
+        largest_bytes=max((question.data for question in sizes.values()), default=0),
         left_out={
             **plan.selection.left_out,
             **({WITHDRAWN: withdrawn} if withdrawn else {}),
         },
         left_out_by_source=dict(plan.selection.by_source),
         tokens_text=text,
-        tokens_pictures=seen,
+        tokens_pictures=picture_tokens,
         tokens_out_each=each,
         tokens_out_most=most,
         cost_in=cost(0),
@@ -172,7 +177,7 @@ def forecast(
 
 def distinct_questions(asked: Iterable[AskedQuestion]) -> dict[str, AskedQuestion]:
     """The distinct questions of a run by their key."""
-    return {one.key: one for one in asked if one.key is not None}
+    return {question.key: question for question in asked if question.key is not None}
 
 
 def tokens_in(
@@ -180,12 +185,12 @@ def tokens_in(
 ) -> dict[str, int]:
     """Tokens that are sent with each question, by its key."""
     listed = list(asked)
-    images = {str(one.key): _images(one, plan) for one in listed}
-    sizes = _sizes(plan, asking, {image for shown in images.values() for image in shown})
+    images = {str(question.key): _images(question, plan) for question in listed}
+    sizes = _sizes(plan, asking, {image for paths in images.values() for image in paths})
     return {
-        str(one.key): _text_tokens(one, plan, asking, model)
-        + sum(_picture_tokens(model, sizes[i]) for i in images[str(one.key)] if i in sizes)
-        for one in listed
+        str(question.key): _text_tokens(question, plan, asking, model)
+        + sum(_picture_tokens(model, sizes[i]) for i in images[str(question.key)] if i in sizes)
+        for question in listed
     }
 
 
@@ -195,16 +200,16 @@ def longest_reply(model: Model) -> int | None:
     if not isinstance(parameters, dict):
         return None
     names = ("max_tokens", "max_completion_tokens", "max_new_tokens")
-    found = [value for name in names if isinstance(value := parameters.get(name), int)]
-    return max(found, default=None)
+    limits = [value for name in names if isinstance(value := parameters.get(name), int)]
+    return max(limits, default=None)
 
 
 def _images(asked: AskedQuestion, plan: RunPlan) -> list[str]:
     """Pictures of a request, those of its examples first."""
     if asked.presentation.condition is Condition.BLIND:
         return []
-    shown = [plan.examples[name].image for name, _ in asked.shots] + [asked.presentation.image]
-    return [image for image in shown if image is not None]
+    images = [plan.examples[name].image for name, _ in asked.shots] + [asked.presentation.image]
+    return [image for image in images if image is not None]
 
 
 def _sizes(plan: RunPlan, asking: QuestionSetup, images: Iterable[str]) -> dict[str, SentImage]:
@@ -217,13 +222,13 @@ def _sizes(plan: RunPlan, asking: QuestionSetup, images: Iterable[str]) -> dict[
             size = size_of(picture)
         except RejectedError:
             return None
-        shown = size_within(size, asking.image_size)
-        return SentImage(size=shown, file_size=size, data=len(picture.data))
+        sent_size = size_within(size, asking.image_size)
+        return SentImage(size=sent_size, file_size=size, data=len(picture.data))
 
     listed = sorted(images)
     with ThreadPoolExecutor() as pool:
-        found = zip(listed, pool.map(look, listed), strict=True)
-        return {image: one for image, one in found if one is not None}
+        sizes = zip(listed, pool.map(look, listed), strict=True)
+        return {image: sent for image, sent in sizes if sent is not None}
 
 
 def _text_tokens(asked: AskedQuestion, plan: RunPlan, asking: QuestionSetup, model: Model) -> int:

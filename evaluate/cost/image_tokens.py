@@ -42,9 +42,9 @@ Count = Callable[[int, int, bool], int]
 
 def _rule(model: str) -> tuple[str, Count]:
     name = model.casefold()
-    for parts, told, count in _RULES:
+    for parts, name_text, count in _RULES:
         if all(part in name for part in parts):
-            return told, count
+            return name_text, count
     return "as Qwen2.5-VL does, a token for 28 x 28 pixels", _squares
 
 

@@ -76,11 +76,11 @@ def _add(archive: zipfile.ZipFile, name: str, value: object) -> None:
 def _summary(sample: Json) -> Json:
     """What the viewer lists of a sample."""
     text = sample["input"][0]["content"][-1]["text"][:_SHOWN]
-    kept = ("id", "epoch", "choices", "target", "metadata", "scores", "model_usage", "uuid")
+    names = ("id", "epoch", "choices", "target", "metadata", "scores", "model_usage", "uuid")
     times: Json = {name: sample[name] for name in _TIMES if name in sample}
     error = {"error": sample["error"]["message"]} if "error" in sample else {}
     count = {"completed": True, "message_count": len(sample["messages"])}
-    return {**{name: sample[name] for name in kept}, "input": text, **times, **error, **count}
+    return {**{name: sample[name] for name in names}, "input": text, **times, **error, **count}
 
 
 def _dump(value: object, indent: int | None = None) -> str:

@@ -52,15 +52,15 @@ def export_inspect(run: Path, out: Path, condition: Condition | None = None) -> 
     manifest = read_manifest(run)
     everything = read_results(run)
     main = main_results(everything)
-    wanted = condition or (main[0].asked.presentation.condition if main else Condition.FULL)
-    results = [r for r in everything if r.asked.presentation.condition is wanted]
+    chosen = condition or (main[0].asked.presentation.condition if main else Condition.FULL)
+    results = [r for r in everything if r.asked.presentation.condition is chosen]
     if not results:
-        asked = ", ".join(manifest["conditions"])
-        raise WorkspaceError(f"{run}: did not ask {wanted}; expected one of: {asked}")
+        conditions = ", ".join(manifest["conditions"])
+        raise WorkspaceError(f"{run}: did not ask {chosen}; expected one of: {conditions}")
     attempts = {a["key"]: a for a in read_attempts(attempts_path(run)) if a["status"] == "reply"}
     exporter = _Exporter(manifest=manifest, replies=attempts, prompt=prompt_of(manifest["prompt"]))
     samples = [exporter.sample(result) for result in results]
-    header = exporter.header(results, wanted)
+    header = exporter.header(results, chosen)
     write_log(out, header, samples)
     return len(samples)
 
@@ -101,16 +101,16 @@ class _Exporter:
 
     def sample(self, result: Result) -> Json:
         """One question as it was put, what came back, and how it was scored."""
-        shown = result.asked.presentation
+        presentation = result.asked.presentation
         record = self.replies.get(result.asked.key or "", {})
         question = self._question(result)
         messages = [question]
         sample: Json = {
             "id": _sample_id(result),
-            "epoch": shown.epoch + 1,
+            "epoch": presentation.epoch + 1,
             "input": [question],
-            "choices": [text for _, text in shown.item.options],
-            "target": shown.item.key,
+            "choices": [text for _, text in presentation.item.options],
+            "target": presentation.item.key,
             "messages": messages,
             "output": {"model": self._model, "choices": [], "completion": ""},
             "scores": {},
@@ -120,12 +120,15 @@ class _Exporter:
             "model_usage": {},
             "attachments": {},
             "uuid": _short(
-                f"{self.manifest['dataset']['digest']}:{_sample_id(result)}:{shown.epoch}"
+                f"{self.manifest['dataset']['digest']}:{_sample_id(result)}:{presentation.epoch}"
             ),
         }
         if result.outcome in LOST:
-            said = f"{result.outcome.value}: {result.rule}"
-            return {**sample, "error": {"message": said, "traceback": said, "traceback_ansi": said}}
+            problem = f"{result.outcome.value}: {result.rule}"
+            return {
+                **sample,
+                "error": {"message": problem, "traceback": problem, "traceback_ansi": problem},
+            }
         reply = {"role": "assistant", "content": result.reply or "", "model": self._model}
         messages.append({**reply, "source": "generate"})
         sample["output"] = self._output(messages[-1], record)
@@ -173,10 +176,10 @@ class _Exporter:
         }
 
     def _question(self, result: Result) -> Json:
-        shown = result.asked.presentation
+        presentation = result.asked.presentation
         content: list[Json] = [{"type": "text", "text": self._prompt(result)}]
-        if shown.image is not None:
-            content.insert(0, {"type": "image", "image": shown.image})
+        if presentation.image is not None:
+            content.insert(0, {"type": "image", "image": presentation.image})
         return {"role": "user", "content": content, "source": "input"}
 
     def _prompt(self, result: Result) -> str:
@@ -241,14 +244,14 @@ def _score(result: Result) -> Json:
 
 
 def _metadata(result: Result) -> Json:
-    item, shown = result.item, result.asked.presentation
+    item, presentation = result.item, result.asked.presentation
     return {
         "dataset": item.dataset,
         "task": item.task.value,
         "modality": item.modality.value,
         "parts": item.parts.value,
-        "condition": shown.condition.value,
-        "turn": shown.turn,
+        "condition": presentation.condition.value,
+        "turn": presentation.turn,
         "outcome": result.outcome.value,
         "image_sha256": result.asked.image_sha256,
         "restricted": item.restricted,
@@ -256,9 +259,9 @@ def _metadata(result: Result) -> Json:
 
 
 def _usage(usage: Mapping[str, int]) -> dict[str, int]:
-    given, made = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
-    total = usage.get("total_tokens", given + made)
-    return {"input_tokens": given, "output_tokens": made, "total_tokens": total}
+    tokens_in, tokens_out = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
+    total = usage.get("total_tokens", tokens_in + tokens_out)
+    return {"input_tokens": tokens_in, "output_tokens": tokens_out, "total_tokens": total}
 
 
 def _sample_id(result: Result) -> str:

@@ -77,9 +77,9 @@ def letter() -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         options = [(name, str(text)) for name, text in state.metadata["options"].items()]
-        found, rule = extract(state.output.completion, options)
-        value = NOANSWER if found is None else CORRECT if found == target.text else INCORRECT
-        return Score(value=value, answer=found, explanation=f"by the rule {rule}")
+        answer, rule = extract(state.output.completion, options)
+        value = NOANSWER if answer is None else CORRECT if answer == target.text else INCORRECT
+        return Score(value=value, answer=answer, explanation=f"by the rule {rule}")
 
     return score
 
@@ -91,16 +91,16 @@ def _sendable(loaded: Benchmark, named: Iterable[str]) -> Benchmark:
     leave = permitted_sources(named, closed)
     if str(model).startswith(_HERE) or stays_here(model.api.base_url):
         return loaded
-    kept = tuple(item for item in loaded.items if item.dataset not in closed - leave)
-    if len(kept) < len(loaded.items):
+    items = tuple(item for item in loaded.items if item.dataset not in closed - leave)
+    if len(items) < len(loaded.items):
         left_out = Counter(item.dataset for item in loaded.items) - Counter(
-            item.dataset for item in kept
+            item.dataset for item in items
         )
         _tell(
             f"left out {items_text(left_out)}: a contract keeps their pictures on this machine; "
             "-T i_may_send=SOURCE,...  if the owner lets you send them"
         )
-    return replace(loaded, items=kept)
+    return replace(loaded, items=items)
 
 
 def _sample(loaded: Benchmark, item: BenchmarkItem) -> Sample:

@@ -57,22 +57,22 @@ class ExportSelection:
 
     def left_out(self) -> tuple[str, ...]:
         """Sentences that count and name what was left out; none where nothing was."""
-        told = []
+        sentences = []
         if self.withdrawn:
-            told.append(
+            sentences.append(
                 f"left out {items_text(self.withdrawn)}: withdrawn by the errata of the release"
             )
         if self.withheld:
-            told.append(
+            sentences.append(
                 f"left out {items_text(self.withheld)}: their pictures may not be passed on; "
                 "--private takes them, for your own use"
             )
         if self.absent:
-            told.append(
+            sentences.append(
                 f"left out {items_text(self.absent)}: their pictures are not in this release; "
                 "medrcube reconstruct  makes them from your own copy of the data"
             )
-        return tuple(told)
+        return tuple(sentences)
 
 
 def select_exportable(benchmark: Benchmark, *, private: bool) -> ExportSelection:
@@ -83,7 +83,7 @@ def select_exportable(benchmark: Benchmark, *, private: bool) -> ExportSelection
     Raises:
         ReleaseError: none is left.
     """
-    kept: list[BenchmarkItem] = []
+    items: list[BenchmarkItem] = []
     digests = benchmark.image_digests
     closed = {digests[item.image] for item in benchmark.items if item.restricted and item.image}
     withheld, absent, withdrawn = Counter[str](), Counter[str](), Counter[str]()
@@ -95,16 +95,16 @@ def select_exportable(benchmark: Benchmark, *, private: bool) -> ExportSelection
         elif digests[item.image] in closed and not private:
             withheld[item.dataset] += 1
         else:
-            kept.append(item)
+            items.append(item)
     chosen = ExportSelection(
         benchmark=benchmark,
-        items=tuple(kept),
+        items=tuple(items),
         withheld=withheld,
         absent=absent,
         withdrawn=withdrawn,
-        private=any(item.image and digests[item.image] in closed for item in kept),
+        private=any(item.image and digests[item.image] in closed for item in items),
     )
-    if not kept:
+    if not items:
         raise ReleaseError(f"{benchmark.root}: no item to export; {'; '.join(chosen.left_out())}")
     return chosen
 

@@ -65,8 +65,10 @@ def export_vlmevalkit(selection: ExportSelection, out: Path) -> Path:
 def _rows(selection: ExportSelection) -> Iterator[list[str]]:
     first: dict[str, int] = {}
     for index, (item, picture) in enumerate(selection.with_pictures()):
-        known = first.setdefault(picture.sha256, index)
-        image = base64.b64encode(picture.data).decode() if known == index else str(known)
+        first_index = first.setdefault(picture.sha256, index)
+        image = (
+            base64.b64encode(picture.data).decode() if first_index == index else str(first_index)
+        )
         options = dict(item.options)
         yield [
             str(index),

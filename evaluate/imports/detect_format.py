@@ -38,13 +38,13 @@ def read_replies(path: Path, model: str | None = None) -> ForeignRun:
     if (path.suffix == ".jsonl" and looks_plain(path)) or (
         path.suffix in _PLAIN and not _is_of_harness(path)
     ):
-        found = read_plain(path)
+        run = read_plain(path)
     else:
-        found = _read(path)
-    if not found.replies:
-        first = f"; {found.bad[0]}" if found.bad else ""
+        run = _read(path)
+    if not run.replies:
+        first = f"; {run.bad[0]}" if run.bad else ""
         raise WorkspaceError(f"{path}: holds no reply{first}")
-    return single_run(found, path, model)
+    return single_run(run, path, model)
 
 
 def _is_of_harness(path: Path) -> bool:
@@ -66,21 +66,21 @@ def read_foreign(path: Path, model: str | None = None) -> ForeignRun:
         WorkspaceError: it cannot be read, is of none of them, holds no reply, names an item
             twice, or has several models of which none is chosen.
     """
-    found = _read(path)
-    if found.bad:
-        raise WorkspaceError(f"{path} {found.bad[0]}")
-    if not found.replies:
+    run = _read(path)
+    if run.bad:
+        raise WorkspaceError(f"{path} {run.bad[0]}")
+    if not run.replies:
         raise WorkspaceError(f"{path}: holds no reply")
-    found = single_run(found, path, model)
-    if found.bad:
-        raise WorkspaceError(f"{path}: {found.bad[0]}")
-    seen = set[Question]()
-    for reply in found.replies:
+    run = single_run(run, path, model)
+    if run.bad:
+        raise WorkspaceError(f"{path}: {run.bad[0]}")
+    questions = set[Question]()
+    for reply in run.replies:
         question = reply.item, reply.epoch, reply.turn
-        if question in seen:
+        if question in questions:
             raise WorkspaceError(f"{path}: has two replies to {reply.item}")
-        seen.add(question)
-    return found
+        questions.add(question)
+    return run
 
 
 def _read(path: Path) -> ForeignRun:

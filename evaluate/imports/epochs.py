@@ -12,11 +12,11 @@ from medrcube.evaluate.imports.replies import ForeignRun
 __all__ = ["single_run"]
 
 
-def single_run(found: ForeignRun, path: Path, model: str | None) -> ForeignRun:
+def single_run(run: ForeignRun, path: Path, model: str | None) -> ForeignRun:
     """The replies of one model, the lowest of its epochs as epoch 0.
 
     Args:
-        found: all that the file holds.
+        run: all that the file holds.
         path: the file, for messages.
         model: name of the model whose rows are wanted, where the rows tell several; else it
             chooses none.
@@ -24,7 +24,7 @@ def single_run(found: ForeignRun, path: Path, model: str | None) -> ForeignRun:
     Raises:
         WorkspaceError: the rows tell several models, of which ``model`` is none.
     """
-    replies, bad = found.replies, found.bad
+    replies, bad = run.replies, run.bad
     names = sorted({reply.model for reply in replies} - {""})
     if len(names) > 1:
         if model not in names:
@@ -33,14 +33,14 @@ def single_run(found: ForeignRun, path: Path, model: str | None) -> ForeignRun:
                 f"--model {names[0]}"
             )
         if unnamed := sum(not reply.model for reply in replies):
-            told = f"{counted(unnamed, 'reply')} without a model, in a file of several models"
-            bad = (*bad, told)
+            problem = f"{counted(unnamed, 'reply')} without a model, in a file of several models"
+            bad = (*bad, problem)
         replies = tuple(reply for reply in replies if reply.model == model)
         names = [model]
     first = min((reply.epoch for reply in replies), default=0)
     return replace(
-        found,
-        model=names[0] if names else found.model,
+        run,
+        model=names[0] if names else run.model,
         replies=tuple(replace(reply, epoch=reply.epoch - first) for reply in replies),
         bad=bad,
     )

@@ -83,16 +83,16 @@ def import_run(
             more than a few items with another question or other options than the release, or any
             turned or reworded one than the release or the edition, or ``out`` holds something.
     """
-    found = read_foreign(path, model)
-    matched = match_replies(found, benchmark.items, benchmark.errata)
+    foreign = read_foreign(path, model)
+    matched = match_replies(foreign, benchmark.items, benchmark.errata)
     if strange := (*matched.unknown, *matched.ambiguous):
         raise WorkspaceError(
             f"{path}: has replies to {counted(len(strange), 'item')} that {benchmark.root} does "
             f"not have: {', '.join(strange[:SHOWN])}; expected a result of this release"
         )
-    matched = drop_differing(matched, found, benchmark.items, path)
+    matched = drop_differing(matched, foreign, benchmark.items, path)
     return write_run(
-        found, matched, benchmark, out, digest=_digest(path), model=model, edition=edition
+        foreign, matched, benchmark, out, digest=_digest(path), model=model, edition=edition
     )
 
 
@@ -110,20 +110,20 @@ def score_replies(
             more than a few items with another question or other options, or ``out`` holds
             something.
     """
-    found = read_replies(path, model)
-    matched = match_replies(found, benchmark.items, benchmark.errata)
+    foreign = read_replies(path, model)
+    matched = match_replies(foreign, benchmark.items, benchmark.errata)
     if not matched.replies:
         named = ", ".join((*matched.unknown, *matched.ambiguous, *matched.conflicting)[:SHOWN])
         raise WorkspaceError(
             f"{path}: has no reply that belongs to one item of {benchmark.root}"
             f"{f'; it names {named}' if named else ''}; expected DATASET/ID, or the id"
         )
-    matched = drop_differing(matched, found, benchmark.items, path)
-    return write_run(found, matched, benchmark, out, digest=_digest(path), model=model)
+    matched = drop_differing(matched, foreign, benchmark.items, path)
+    return write_run(foreign, matched, benchmark, out, digest=_digest(path), model=model)
 
 
 def write_run(
-    found: ForeignRun,
+    foreign: ForeignRun,
     matched: MatchedReplies,
     benchmark: Benchmark,
     out: Path,
@@ -137,12 +137,12 @@ def write_run(
     """Write the folder of a run from replies that were matched with the items of a release.
 
     Args:
-        found: the replies, and who gave them.
+        foreign: the replies, and who gave them.
         matched: what of them belongs to which item.
         benchmark: the release.
         out: folder of the new run.
         digest: names the replies in the identity of the run.
-        model: name of the model; ``None`` takes the one that ``found`` tells.
+        model: name of the model; ``None`` takes the one that ``foreign`` tells.
         choice: which items were asked; all of them by default.
         about: further entries of the manifest.
         edition: the edition whose words were asked, for the condition ``reworded``.
@@ -153,14 +153,14 @@ def write_run(
     """
     if (out / MANIFEST).exists():
         raise WorkspaceError(f"{out}: holds a run; choose another folder")
-    name = f"{found.tool}/{model or found.model or 'unnamed'}"
-    asker = _Elsewhere(name=name, tool=found.tool, digest=digest)
+    name = f"{foreign.tool}/{model or foreign.model or 'unnamed'}"
+    asker = _Elsewhere(name=name, tool=foreign.tool, digest=digest)
     epochs = 1 + max((epoch for _, epoch, _ in matched.replies), default=0)
     plan = plan_run(
         out,
         benchmark,
         asker,
-        conditions=(found.condition,),
+        conditions=(foreign.condition,),
         epochs=epochs,
         choice=choice,
         elsewhere=True,
@@ -168,19 +168,19 @@ def write_run(
     )
     asked = plan.asked
     # An edition does not ask every fact.
-    forms = {one.item.name for one in asked}
-    _same_options(asked, matched.replies, found)
+    forms = {question.item.name for question in asked}
+    _same_options(asked, matched.replies, foreign)
     write_plan(out, plan)
-    write_json_lines(attempts_path(out), _attempts(asked, matched.replies, found))
+    write_json_lines(attempts_path(out), _attempts(asked, matched.replies, foreign))
     manifest = read_manifest(out)
     # Whoever asked elsewhere may have worded the question in another way.
-    worded = {"name": "", "version": found.prompt or f"of {found.tool}"}
-    models = [found.model] if found.model else []
+    worded = {"name": "", "version": foreign.prompt or f"of {foreign.tool}"}
+    models = [foreign.model] if foreign.model else []
     ended = {"ended": now(), "prompt": worded, "models": models}
     write_manifest(out, {**manifest, **ended, **(about or {})})
     metrics = score(out)
     return ImportedRun(
-        tool=found.tool,
+        tool=foreign.tool,
         model=name,
         replies=len(matched.replies),
         matched=replace(matched, missing=tuple(n for n in matched.missing if n in forms)),
@@ -190,53 +190,54 @@ def write_run(
 
 
 def _same_options(
-    asked: Iterable[AskedQuestion], replies: Mapping[Question, ForeignReply], found: ForeignRun
+    asked: Iterable[AskedQuestion], replies: Mapping[Question, ForeignReply], foreign: ForeignRun
 ) -> None:
     """Make sure that the forms of an item that the release alone does not tell are those asked."""
-    if found.condition not in {Condition.CIRCULAR, Condition.REWORDED}:
+    if foreign.condition not in {Condition.CIRCULAR, Condition.REWORDED}:
         return
-    reworded = found.condition is Condition.REWORDED
+    reworded = foreign.condition is Condition.REWORDED
     expected = f"a log of this release{', and the edition that was asked' if reworded else ''}"
-    for one in asked:
-        reply = replies.get(_question(one))
+    for question in asked:
+        reply = replies.get(_question(question))
         if reply is None:
             continue
-        other = shown_difference(reply, one.item) if reply.options else "options"
+        other = shown_difference(reply, question.item) if reply.options else "options"
         if other is not None:
+            form = f"{foreign.condition.value}, turn {question.presentation.turn}"
             raise WorkspaceError(
-                f"{one.item.name} was asked there with other {other} ({found.condition.value}, "
-                f"turn {one.presentation.turn}); expected {expected}"
+                f"{question.item.name} was asked there with other {other} ({form}); "
+                f"expected {expected}"
             )
-    forms = {_question(one) for one in asked}
+    forms = {_question(question) for question in asked}
     if strange := [key for key in replies if key not in forms]:
         raise WorkspaceError(
             f"{strange[0][0]} was asked there in a form that it does not have "
-            f"({found.condition.value}, turn {strange[0][2]}); expected {expected}"
+            f"({foreign.condition.value}, turn {strange[0][2]}); expected {expected}"
         )
 
 
 def _question(asked: AskedQuestion) -> Question:
-    shown = asked.presentation
-    return asked.item.name, shown.epoch, shown.turn
+    presentation = asked.presentation
+    return asked.item.name, presentation.epoch, presentation.turn
 
 
 def _attempts(
-    asked: tuple[AskedQuestion, ...], replies: Mapping[Question, ForeignReply], found: ForeignRun
+    asked: tuple[AskedQuestion, ...], replies: Mapping[Question, ForeignReply], foreign: ForeignRun
 ) -> Iterator[dict[str, Any]]:
     at = now()
-    for one in asked:
-        reply = replies.get(_question(one))
+    for question in asked:
+        reply = replies.get(_question(question))
         if reply is not None:
             yield {
-                "key": one.key,
-                "item": one.item.name,
+                "key": question.key,
+                "item": question.item.name,
                 "try": 1,
                 "at": at,
                 "status": "reply",
                 "text": reply.text,
                 "finish_reason": reply.finish_reason,
                 "usage": dict(reply.usage),
-                "model": found.model,
+                "model": foreign.model,
                 "latency": 0.0,
             }
 

@@ -46,10 +46,10 @@ def read_inspect(path: Path) -> ForeignRun:
         samples = iter(header.get("samples") or ())
     try:
         model = str(header["eval"]["model"])
-        told = [(_condition(sample), _reply(sample)) for sample in samples]
+        samples_by_condition = [(_condition(sample), _reply(sample)) for sample in samples]
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise WorkspaceError(f"{path}: is no log of Inspect: {error!r}") from error
-    names = dict.fromkeys(name for name, _ in told)
+    names = dict.fromkeys(name for name, _ in samples_by_condition)
     condition = _FULL if _FULL in names else next(iter(names), _FULL)
     if condition not in _KNOWN:
         raise WorkspaceError(
@@ -58,7 +58,7 @@ def read_inspect(path: Path) -> ForeignRun:
     return ForeignRun(
         tool=TOOL,
         model=model,
-        replies=tuple(reply for name, reply in told if name == condition),
+        replies=tuple(reply for name, reply in samples_by_condition if name == condition),
         condition=Condition(condition),
     )
 
@@ -76,13 +76,13 @@ def _condition(sample: Mapping[str, Any]) -> str:
 
 def _reply(sample: Mapping[str, Any]) -> ForeignReply:
     metadata = sample.get("metadata") or {}
-    told, turn = metadata.get("item"), int(metadata.get("turn") or 0)
+    item, turn = metadata.get("item"), int(metadata.get("turn") or 0)
     name = _TURN.sub("", str(sample["id"])) if turn else str(sample["id"])
     choices: list[Any] = sample["output"].get("choices") or []
     failed = sample.get("error") is not None or not choices
     usage = sample["output"].get("usage") or {}
     return ForeignReply(
-        item=told if isinstance(told, str) else item_name(name),
+        item=item if isinstance(item, str) else item_name(name),
         text=None if failed else _text(choices[0]["message"]["content"]),
         epoch=int(sample["epoch"]) - 1,
         turn=turn,
@@ -95,11 +95,11 @@ def _reply(sample: Mapping[str, Any]) -> ForeignReply:
 
 def _question(sample: Mapping[str, Any]) -> str:
     """The last turn of the user; empty where the log holds it elsewhere."""
-    told: Any = sample.get("input") or ""
-    if isinstance(told, list):
-        turns = [turn for turn in told if turn.get("role") == "user"]
-        told = _text(turns[-1]["content"]) if turns else ""
-    return "" if _ATTACHED in told else str(told)
+    content: Any = sample.get("input") or ""
+    if isinstance(content, list):
+        turns = [turn for turn in content if turn.get("role") == "user"]
+        content = _text(turns[-1]["content"]) if turns else ""
+    return "" if _ATTACHED in content else str(content)
 
 
 def _text(content: Any) -> str:
@@ -125,8 +125,8 @@ def _archive(path: Path) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
         raise WorkspaceError(f"{path}: is no log of Inspect: {error}") from error
     if "header.json" not in members:
         raise WorkspaceError(f"{path}: has no header.json; the run that wrote it did not end")
-    samples = [one for name, one in members.items() if name.startswith("samples/")]
-    return _member(path, members["header.json"]), (_member(path, one) for one in samples)
+    samples = [info for name, info in members.items() if name.startswith("samples/")]
+    return _member(path, members["header.json"]), (_member(path, info) for info in samples)
 
 
 def _member(path: Path, member: zipfile.ZipInfo) -> dict[str, Any]:

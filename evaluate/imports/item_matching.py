@@ -43,17 +43,17 @@ class MatchedReplies:
     @property
     def ignored(self) -> int:
         """Names and rows of the file from which nothing was taken."""
-        left = (self.unknown, self.ambiguous, self.conflicting, self.differing, self.bad)
-        return sum(map(len, left))
+        unmatched = (self.unknown, self.ambiguous, self.conflicting, self.differing, self.bad)
+        return sum(map(len, unmatched))
 
 
 def match_replies(
-    found: ForeignRun, items: Sequence[BenchmarkItem], withdrawn: Collection[str] = ()
+    run: ForeignRun, items: Sequence[BenchmarkItem], withdrawn: Collection[str] = ()
 ) -> MatchedReplies:
     """Sort the replies of a file by the items of a release.
 
     Args:
-        found: the replies.
+        run: the replies.
         items: all items of the release.
         withdrawn: names of those that count no more.
     """
@@ -64,7 +64,7 @@ def match_replies(
     groups: dict[Question, list[ForeignReply]] = {}
     unknown: dict[str, None] = {}
     ambiguous: dict[str, None] = {}
-    for reply in found.replies:
+    for reply in run.replies:
         fitting = [reply.item] if reply.item in names else by_id.get(reply.item, [])
         if len(fitting) == 1:
             groups.setdefault((fitting[0], reply.epoch, reply.turn), []).append(reply)
@@ -73,8 +73,8 @@ def match_replies(
     texts = {key: {reply.text for reply in group} for key, group in groups.items()}
     replies = {
         key: groups[key][0]
-        for key, told in texts.items()
-        if len(told) == 1 and None not in told and key[0] not in withdrawn
+        for key, reply_texts in texts.items()
+        if len(reply_texts) == 1 and None not in reply_texts and key[0] not in withdrawn
     }
     answered = {name for name, _, _ in replies}
     return MatchedReplies(
@@ -83,13 +83,15 @@ def match_replies(
         ambiguous=tuple(ambiguous),
         repeated=_names(key for key in replies if len(groups[key]) > 1),
         conflicting=_names(
-            key for key, told in texts.items() if len(told) > 1 and key[0] not in withdrawn
+            key
+            for key, reply_texts in texts.items()
+            if len(reply_texts) > 1 and key[0] not in withdrawn
         ),
         withdrawn=_names(key for key in texts if key[0] in withdrawn),
         missing=tuple(
             item.name for item in items if item.name not in answered and item.name not in withdrawn
         ),
-        bad=found.bad,
+        bad=run.bad,
     )
 
 

@@ -69,8 +69,8 @@ def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any] | str]]:
 def _reply(row: Mapping[str, Any]) -> ForeignReply:
     texts = [name for name in TEXTS if name in row]
     if len(texts) != 1:
-        told = " and ".join(texts) or "none of them"
-        raise _BadReplyRowError(f"has {told}; expected one of the columns {', '.join(TEXTS)}")
+        columns = " and ".join(texts) or "none of them"
+        raise _BadReplyRowError(f"has {columns}; expected one of the columns {', '.join(TEXTS)}")
     text = row[texts[0]]
     if not isinstance(text, str | int | float | None):
         raise _BadReplyRowError(f"{texts[0]} is no text")

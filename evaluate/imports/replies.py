@@ -102,12 +102,12 @@ def json_object(data: bytes | str, where: str) -> dict[str, Any]:
         WorkspaceError: it is none.
     """
     try:
-        found = json.loads(data)
+        value = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise WorkspaceError(f"{where}: cannot be read as JSON: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise WorkspaceError(f"{where}: expected an object")
-    return found
+    return value
 
 
 def model_of(row: Mapping[str, Any]) -> str:

@@ -50,11 +50,15 @@ def question_and_options(row: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
 
 def shown_difference(reply: ForeignReply, item: BenchmarkItem) -> str | None:
     """``question`` or ``options`` where the reply was given to others than the item's."""
-    told = [_plain(text) for text in reply.options]
-    own = [_plain(text) for _, text in item.options]
-    if len(told) != len(own):
-        told, own = ([text for text in part if not _is_lost(text)] for part in (told, own))
-    if reply.options and not (len(told) == len(own) and all(map(_same, told, own))):
+    shown_texts = [_plain(text) for text in reply.options]
+    own_texts = [_plain(text) for _, text in item.options]
+    if len(shown_texts) != len(own_texts):
+        shown_texts, own_texts = (
+            [text for text in part if not _is_lost(text)] for part in (shown_texts, own_texts)
+        )
+    if reply.options and not (
+        len(shown_texts) == len(own_texts) and all(map(_same, shown_texts, own_texts))
+    ):
         return "options"
     if reply.question.strip() and _plain(item.question) not in _plain(reply.question):
         return "question"
@@ -63,7 +67,7 @@ def shown_difference(reply: ForeignReply, item: BenchmarkItem) -> str | None:
 
 
 def drop_differing(
-    matched: MatchedReplies, found: ForeignRun, items: Sequence[BenchmarkItem], path: Path
+    matched: MatchedReplies, run: ForeignRun, items: Sequence[BenchmarkItem], path: Path
 ) -> MatchedReplies:
     """Leave out the replies to other questions or options than those of the release.
 
@@ -72,7 +76,7 @@ def drop_differing(
     Raises:
         WorkspaceError: more than one item and ``FAILURE_GATE`` of those with a reply differ.
     """
-    if found.condition in {Condition.CIRCULAR, Condition.REWORDED}:
+    if run.condition in {Condition.CIRCULAR, Condition.REWORDED}:
         return matched
     by_name = {item.name: item for item in items}
     other = {
@@ -110,9 +114,9 @@ def _listed(value: Any) -> list[Any]:
     ):
         return []
     lettered = [_LETTERED.fullmatch(str(text).strip()) for text in value]
-    told = {match[1]: match[2] for match in lettered if match}
+    texts = {match[1]: match[2] for match in lettered if match}
     # Each text with its letter, as prompts write them.
-    return [told[letter] for letter in sorted(told)] if len(told) == len(value) else value
+    return [texts[letter] for letter in sorted(texts)] if len(texts) == len(value) else value
 
 
 def _is_blank(value: Any) -> bool:
@@ -130,9 +134,9 @@ def _plain(text: str) -> str:
     return plain[1:] if plain[:1] == "'" and plain[1:2] in tuple("=+-@") else plain
 
 
-def _same(told: str, own: str) -> bool:
-    if told == own:
+def _same(shown_text: str, own_text: str) -> bool:
+    if shown_text == own_text:
         return True
     with suppress(ValueError):  # a table may write 1 as 1.0
-        return float(told) == float(own)
+        return float(shown_text) == float(own_text)
     return False

@@ -40,8 +40,8 @@ def read_vlmevalkit(path: Path) -> ForeignRun:
                 f"{path} row {number}: has no {ITEM} and prediction; expected a result of a data "
                 "set that  medrcube export --to vlmevalkit  wrote"
             )
-        said = "" if text is None else str(text)
-        text = None if FAILED in said else said
+        reply = "" if text is None else str(text)
+        text = None if FAILED in reply else reply
         question, options = question_and_options(row)
         replies.append(
             ForeignReply(

@@ -55,18 +55,18 @@ class Judge:
 
     Attributes:
         identity: what may change its verdicts; holds no secret.
-        said: its replies by key.
+        verdicts: its replies by key.
     """
 
     identity: Mapping[str, Any]
-    said: Mapping[str, str] = field(default_factory=dict)
+    verdicts: Mapping[str, str] = field(default_factory=dict)
 
     def question(self, result: Result) -> JudgeQuestion:
         """What to ask about a result that has a reply."""
         options = result.item.options
-        shown: dict[str, Json] = dict(options)
+        options_by_letter: dict[str, Json] = dict(options)
         data: Mapping[str, Json] = {
-            "options": shown,
+            "options": options_by_letter,
             "reply": _shortened(result.reply or ""),
         }
         prompt = render_data(PROMPT, data)
@@ -85,8 +85,8 @@ class Judge:
             results: every presentation, as the rules alone scored it.
         """
         unread = [result for result in results if is_unread(result)]
-        said = [(r, self.said.get(self.question(r).key)) for r in unread]
-        answers = [(read_verdict(text, r.item.options), text) for r, text in said]
+        texts = [(r, self.verdicts.get(self.question(r).key)) for r in unread]
+        answers = [(read_verdict(text, r.item.options), text) for r, text in texts]
         letters = sum(letter is not None for letter, _ in answers)
         none = sum(text is not None and _bare(text) == "none" for _, text in answers)
         judged = sum(text is not None for _, text in answers)
@@ -103,7 +103,7 @@ class Judge:
         }
 
     def _rescored(self, result: Result) -> Result:
-        text = self.said.get(self.question(result).key)
+        text = self.verdicts.get(self.question(result).key)
         if text is None:
             return result
         letter = read_verdict(text, result.item.options)
@@ -128,8 +128,8 @@ def read_judge(run: Path, model: Model) -> Judge:
         WorkspaceError: the file of judgements was changed by something else.
     """
     identity = dict(model.identity)
-    said = {record["key"]: str(record["text"]) for record in read_judgements(run)}
-    return Judge(identity=identity, said=said)
+    verdicts = {record["key"]: str(record["text"]) for record in read_judgements(run)}
+    return Judge(identity=identity, verdicts=verdicts)
 
 
 def read_judgements(run: Path) -> Iterator[Mapping[str, Any]]:

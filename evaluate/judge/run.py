@@ -43,45 +43,45 @@ def ask_judge(
         retry: how patiently to repeat.
 
     Returns:
-        The judge with all that it has said.
+        The judge with all that it has verdicts.
 
     Raises:
-        ModelError: the judge cannot be used; what it said is kept.
+        ModelError: the judge cannot be used; what it verdicts is kept.
         WorkspaceError: the judgements cannot be written, or were changed by something else.
     """
     judge = read_judge(run, model)
-    asked = {q.key: q for q in map(judge.question, filter(is_unread, results))}
-    todo = [question for key, question in asked.items() if key not in judge.said]
+    questions = {q.key: q for q in map(judge.question, filter(is_unread, results))}
+    todo = [question for key, question in questions.items() if key not in judge.verdicts]
     if not todo:
         return judge
     with open_log(run / FILE) as log:
-        said = asyncio.run(_ask_all(model, todo, log, max_connections, retry or RetryPolicy()))
-    return replace(judge, said={**judge.said, **said})
+        verdicts = asyncio.run(_ask_all(model, todo, log, max_connections, retry or RetryPolicy()))
+    return replace(judge, verdicts={**judge.verdicts, **verdicts})
 
 
 async def _ask_all(
     model: Model, todo: Sequence[JudgeQuestion], log: AttemptLog, workers: int, retry: RetryPolicy
 ) -> dict[str, str]:
-    said: dict[str, str] = {}
+    verdicts: dict[str, str] = {}
     rest = iter(todo)
     try:
         # The first alone: whoever mistyped a name learns it at once.
-        await _work(model, iter([next(rest)]), log, said, retry)
+        await _work(model, iter([next(rest)]), log, verdicts, retry)
         async with asyncio.TaskGroup() as group:
             for _ in range(workers):
-                group.create_task(_work(model, rest, log, said, retry))
+                group.create_task(_work(model, rest, log, verdicts, retry))
     except ExceptionGroup as errors:
         raise _innermost(errors) from None
     finally:
         await model.close()
-    return said
+    return verdicts
 
 
 async def _work(
     model: Model,
     rest: Iterator[JudgeQuestion],
     log: AttemptLog,
-    said: dict[str, str],
+    verdicts: dict[str, str],
     retry: RetryPolicy,
 ) -> None:
     for question in rest:
@@ -101,7 +101,7 @@ async def _work(
                 "latency": round(reply.latency, 3),
             }
         )
-        said[question.key] = reply.text
+        verdicts[question.key] = reply.text
 
 
 async def _ask(model: Model, question: JudgeQuestion, retry: RetryPolicy) -> Reply | None:

@@ -136,9 +136,9 @@ async def _company(model: Model, *, repeats: bool) -> list[str]:
     finally:
         await model.close()
     findings = [
-        f"{request.item}: {one.text[:60]!r} alone, {other.text[:60]!r} among others"
-        for request, one, other in zip(requests, alone, together, strict=True)
-        if repeats and one.text != other.text
+        f"{request.item}: {single.text[:60]!r} alone, {joint.text[:60]!r} among others"
+        for request, single, joint in zip(requests, alone, together, strict=True)
+        if repeats and single.text != joint.text
     ]
     if late > LATEST:
         findings.append(

@@ -129,15 +129,15 @@ def too_large(
     if limits is None:
         return None
     most = min(limits.picture or limits.request, limits.request)
-    asked = [item for item in items if item.image is not None]
-    sizes = {str(item.image): _base64(benchmark, str(item.image)) for item in asked}
+    with_pictures = [item for item in items if item.image is not None]
+    sizes = {str(item.image): _base64(benchmark, str(item.image)) for item in with_pictures}
     large = {image for image, size in sizes.items() if size > most}
     if not large:
         return None
     return TooLarge(
         limits=limits,
         pictures=tuple(sorted(large)),
-        items=sum(item.image in large for item in asked),
+        items=sum(item.image in large for item in with_pictures),
     )
 
 
@@ -161,16 +161,18 @@ def heavy_requests(plan: RunPlan, model: Model) -> HeavyRequests | None:
         return None
     sizes: dict[str, int] = {}
     heavy: dict[str, int] = {}
-    for asked in plan.asked:
-        if asked.presentation.condition is Condition.BLIND:
+    for question in plan.asked:
+        if question.presentation.condition is Condition.BLIND:
             continue
-        shown = [plan.examples[name].image for name, _ in asked.shots] + [asked.presentation.image]
-        images = [image for image in shown if image is not None]
+        paths = [plan.examples[name].image for name, _ in question.shots] + [
+            question.presentation.image
+        ]
+        images = [image for image in paths if image is not None]
         for image in images:
             sizes.setdefault(image, _base64(plan.benchmark, image))
         total = sum(sizes[image] for image in images)
         if len(images) > 1 and total > limits.request:
-            heavy[asked.item.name] = max(total, heavy.get(asked.item.name, 0))
+            heavy[question.item.name] = max(total, heavy.get(question.item.name, 0))
     if not heavy:
         return None
     return HeavyRequests(limits=limits, items=tuple(sorted(heavy)), largest=max(heavy.values()))

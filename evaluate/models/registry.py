@@ -93,12 +93,12 @@ def open_model(spec: str, settings: ModelSettings | None = None) -> Model:
         from medrcube.evaluate.models.hf.model import open_hf  # noqa: PLC0415 - needs an extra
 
         return open_hf(name, settings)
-    found = entry_points(group=ENTRY_POINTS, name=provider)
-    if not found:
+    points = entry_points(group=ENTRY_POINTS, name=provider)
+    if not points:
         others = sorted({point.name for point in entry_points(group=ENTRY_POINTS)})
-        known = ", ".join([*_ENDPOINTS, "baseline", "hf", *others])
-        raise ModelError(f"no provider {provider!r}; expected one of: {known}")
-    model: Model = next(iter(found)).load()(name, settings)
+        providers = ", ".join([*_ENDPOINTS, "baseline", "hf", *others])
+        raise ModelError(f"no provider {provider!r}; expected one of: {providers}")
+    model: Model = next(iter(points)).load()(name, settings)
     return model
 
 

@@ -40,7 +40,7 @@ class Condition(StrEnum):
         raise WorkspaceError(f"no condition {name!r}; expected one of: {known}")
 
 
-OF_ONE_EDITION = tuple(it for it in Condition if it is not Condition.REWORDED)
+OF_ONE_EDITION = tuple(c for c in Condition if c is not Condition.REWORDED)
 """Conditions that need nothing beside the release."""
 
 
@@ -89,14 +89,14 @@ def presentations(
     """
     wanted = set(conditions)
     donors = _donors(items) if Condition.IMAGE_SWAP in wanted else {}
-    shown = [
+    first_epoch = [
         presentation
         for condition in Condition
         if condition in wanted
         for item in items
         for presentation in _ways(item, condition, donors.get(item.name), reworded.get(item.name))
     ]
-    return [replace(one, epoch=epoch) for epoch in range(epochs) for one in shown]
+    return [replace(each, epoch=epoch) for epoch in range(epochs) for each in first_epoch]
 
 
 def rotate(item: BenchmarkItem, turn: int) -> BenchmarkItem:

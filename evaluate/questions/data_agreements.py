@@ -71,16 +71,16 @@ def withhold_agreement_sources(
 
 
 def sources_under_agreement(
-    items: Iterable[BenchmarkItem], known: Mapping[str, Card]
+    items: Iterable[BenchmarkItem], cards: Mapping[str, Card]
 ) -> frozenset[str]:
     """Folders of sources with pictures that only their user may have, as they stand in a release.
 
     Args:
         items: items of the release.
-        known: cards by id; a source without one is judged by the mark of the release alone.
+        cards: cards by id; a source without one is judged by the mark of the release alone.
     """
-    by_folder = {_fold(card.id): card for card in known.values()}
-    found = set[str]()
+    by_folder = {_fold(card.id): card for card in cards.values()}
+    folders = set[str]()
     for item in items:
         card = by_folder.get(_fold(item.dataset))
         if card is None:
@@ -89,8 +89,8 @@ def sources_under_agreement(
             agreed = card.access.mode != "open"
             passed_on = not item.restricted and card.access.passed_on != "no"
         if agreed and not passed_on:
-            found.add(item.dataset)
-    return frozenset(found)
+            folders.add(item.dataset)
+    return frozenset(folders)
 
 
 def permitted_sources(named: Iterable[str], folders: Collection[str]) -> frozenset[str]:
@@ -100,19 +100,19 @@ def permitted_sources(named: Iterable[str], folders: Collection[str]) -> frozens
         WorkspaceError: a name is no source of the release that needs leave.
     """
     by_name = {_fold(folder): folder for folder in folders}
-    wanted = {name: by_name.get(_fold(name)) for name in named}
-    if unknown := sorted(name for name, folder in wanted.items() if folder is None):
+    folder_by_name = {name: by_name.get(_fold(name)) for name in named}
+    if unknown := sorted(name for name, folder in folder_by_name.items() if folder is None):
         needed = ", ".join(sorted(folders)) or "none"
         raise WorkspaceError(
             f"--i-may-send {', '.join(unknown)}: is no source of this release that needs leave; "
             f"these do: {needed}"
         )
-    return frozenset(folder for folder in wanted.values() if folder is not None)
+    return frozenset(folder for folder in folder_by_name.values() if folder is not None)
 
 
-def rights_text(folder: str, known: Mapping[str, Card]) -> str:
+def rights_text(folder: str, cards: Mapping[str, Card]) -> str:
     """What is known of the rights to a source, in words for whoever is about to send it."""
-    card = next((card for card in known.values() if _fold(card.id) == _fold(folder)), None)
+    card = next((card for card in cards.values() if _fold(card.id) == _fold(folder)), None)
     if card is None:
         return f"{folder}: the release marks its pictures as restricted, and no card tells why."
     return f"{card.title} ({card.access.mode} access, {card.access.licence}): {card.access.known()}"

@@ -74,5 +74,5 @@ def shrink(picture: ImageFile, longest: int) -> ImageFile:
         small.save(out, "PNG", compress_level=1)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise RejectedError(f"the picture cannot be decoded: {error}", code="picture") from error
-    made = out.getvalue()
-    return ImageFile(data=made, media_type="image/png", sha256=hashlib.sha256(made).hexdigest())
+    png = out.getvalue()
+    return ImageFile(data=png, media_type="image/png", sha256=hashlib.sha256(png).hexdigest())

@@ -84,11 +84,11 @@ def parse(text: str) -> Callable[[BenchmarkItem], bool]:
 def _value(node: ast.expr) -> Value:
     match node:
         case ast.BoolOp(op=ast.And(), values=values):
-            every = [_value(one) for one in values]
-            return lambda item: all(one(item) for one in every)
+            every = [_value(value) for value in values]
+            return lambda item: all(value(item) for value in every)
         case ast.BoolOp(values=values):
-            some = [_value(one) for one in values]
-            return lambda item: any(one(item) for one in some)
+            some = [_value(value) for value in values]
+            return lambda item: any(value(item) for value in some)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             inner = _value(operand)
             return lambda item: not inner(item)
@@ -100,7 +100,7 @@ def _value(node: ast.expr) -> Value:
             return lambda _item: constant
         case ast.Tuple(elts=parts) | ast.List(elts=parts):
             listed = [_value(part) for part in parts]
-            return lambda item: [one(item) for one in listed]
+            return lambda item: [value(item) for value in listed]
     raise WorkspaceError(
         f"--where: {ast.unparse(node)!r} is not allowed; expected comparisons of columns and "
         "constants with and, or, not, in"
@@ -112,8 +112,8 @@ def _comparison(node: ast.Compare) -> Value:
         itertools.pairwise((node.left, *node.comparators)), node.ops, strict=True
     ):
         _require_one_kind(left, right, kind, node)
-    sides = [_value(one) for one in (node.left, *node.comparators)]
-    kinds = [_COMPARE.get(type(one)) for one in node.ops]
+    sides = [_value(operand) for operand in (node.left, *node.comparators)]
+    kinds = [_COMPARE.get(type(operand)) for operand in node.ops]
     if not all(kinds):
         raise WorkspaceError(f"--where: {ast.unparse(node)!r}: use ==, !=, <, <=, >, >= or in")
 
@@ -164,16 +164,18 @@ def require_known(text: str, items: Sequence[BenchmarkItem]) -> None:
         if not (isinstance(left, ast.Name) and left.id in _FEW):
             continue
         if isinstance(node.ops[0], ast.Eq | ast.NotEq):
-            wanted: Sequence[ast.expr] = [right]
+            constants: Sequence[ast.expr] = [right]
         else:
-            wanted = right.elts if isinstance(right, ast.Tuple | ast.List) else []
-        known = {COLUMNS[left.id](item) for item in items}
-        values = [str(one.value) for one in wanted if isinstance(one, ast.Constant)]
+            constants = right.elts if isinstance(right, ast.Tuple | ast.List) else []
+        present = {COLUMNS[left.id](item) for item in items}
+        values = [
+            str(constant.value) for constant in constants if isinstance(constant, ast.Constant)
+        ]
         # A list may name what another release has; one that chooses nothing is a slip.
-        if values and known.isdisjoint(values):
+        if values and present.isdisjoint(values):
             raise WorkspaceError(
                 f"--where: no item has {left.id} {' or '.join(values)}; there are "
-                f"{', '.join(sorted(known))}"
+                f"{', '.join(sorted(present))}"
             )
 
 

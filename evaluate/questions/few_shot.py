@@ -86,7 +86,7 @@ class ExamplePool:
     chosen: Mapping[tuple[str, str | None], Sequence[str]] = field(default_factory=dict)
     _tiers: dict[tuple[str, ...], list[BenchmarkItem]] = field(default_factory=dict)
     _by_name: dict[str, BenchmarkItem] = field(default_factory=dict)
-    _made: dict[tuple[str, str | None], list[tuple[str, BenchmarkItem]]] = field(
+    _examples: dict[tuple[str, str | None], list[tuple[str, BenchmarkItem]]] = field(
         default_factory=dict
     )
 
@@ -103,67 +103,73 @@ class ExamplePool:
             "apart_by": "unit and look" if self.units_known else "look alone",
         }
 
-    def of(self, shown: Presentation) -> tuple[BenchmarkItem, ...]:
+    def of(self, presentation: Presentation) -> tuple[BenchmarkItem, ...]:
         """The examples of a question.
 
         Raises:
             WorkspaceError: there are too few.
         """
-        return tuple(item for _, item in self._chosen(shown))
+        return tuple(item for _, item in self._chosen(presentation))
 
-    def tiers(self, shown: Iterable[Presentation]) -> dict[str, int]:
+    def tiers(self, presentations: Iterable[Presentation]) -> dict[str, int]:
         """How many examples of these questions are how near to their question."""
-        found = Counter(tier for one in shown for tier, _ in self._chosen(one))
-        return {tier: found[tier] for tier in _TIERS if found[tier]}
+        counts = Counter(
+            tier for presentation in presentations for tier, _ in self._chosen(presentation)
+        )
+        return {tier: counts[tier] for tier in _TIERS if counts[tier]}
 
     def looks_by_digest(self, benchmark: Benchmark) -> dict[str, int]:
         """Hash of each picture by the SHA-256 of its file, as a run keeps it."""
         return {str(benchmark.image_digests[image]): look for image, look in self.looks.items()}
 
-    def _chosen(self, shown: Presentation) -> list[tuple[str, BenchmarkItem]]:
+    def _chosen(self, presentation: Presentation) -> list[tuple[str, BenchmarkItem]]:
         # Turned options, another wording and a repetition change nothing of it.
-        key = (shown.item.name, shown.image)
-        if key not in self._made:
-            self._made[key] = self._choose(shown)
-        return self._made[key]
+        key = (presentation.item.name, presentation.image)
+        if key not in self._examples:
+            self._examples[key] = self._choose(presentation)
+        return self._examples[key]
 
-    def _choose(self, shown: Presentation) -> list[tuple[str, BenchmarkItem]]:
+    def _choose(self, presentation: Presentation) -> list[tuple[str, BenchmarkItem]]:
         chosen: list[tuple[str, BenchmarkItem]] = []
-        for candidates in (self._kept(shown), self._near(shown.item)):
-            apart = self._apart(shown)
-            fitting = (one for one in candidates if apart.takes(one[1]))
+        for candidates in (self._stored(presentation), self._near(presentation.item)):
+            apart = self._filter(presentation)
+            fitting = (candidate for candidate in candidates if apart.takes(candidate[1]))
             chosen = list(islice(fitting, self.shots.count))
             if len(chosen) == self.shots.count:
                 return chosen
         raise WorkspaceError(
-            f"--shots {self.shots.count}: {shown.item.name} has "
+            f"--shots {self.shots.count}: {presentation.item.name} has "
             f"{counted(len(chosen), 'example')} of other patients and of pictures that do not "
             "look alike, in a release of which "
             f"{len(self.pool):,} items may be examples; ask for fewer, or for none"
         )
 
-    def _apart(self, shown: Presentation) -> _ExampleFilter:
+    def _filter(self, presentation: Presentation) -> _ExampleFilter:
         # An item that is asked with a picture of another must not learn of either.
-        images = {str(image) for image in (shown.item.image, shown.image) if image is not None}
+        images = {
+            str(image)
+            for image in (presentation.item.image, presentation.image)
+            if image is not None
+        }
         units = {unit for image in images for unit in self.units.get(image, ())}
         return _ExampleFilter(
             pool=self,
-            names={shown.item.name, *self.withdrawn},
+            names={presentation.item.name, *self.withdrawn},
             images=images,
-            units=units | ({shown.item.unit} - {""}),
+            units=units | ({presentation.item.unit} - {""}),
             looks=[self.looks[image] for image in images if image in self.looks],
         )
 
-    def _kept(self, shown: Presentation) -> Iterator[tuple[str, BenchmarkItem]]:
+    def _stored(self, presentation: Presentation) -> Iterator[tuple[str, BenchmarkItem]]:
         """Examples that the question had in an earlier session."""
-        names = self.chosen.get((shown.item.name, shown.image), ())
+        names = self.chosen.get((presentation.item.name, presentation.image), ())
         if not names:
             return
         by_name = self._by_name
         if not by_name:
             by_name.update({item.name: item for item in self.pool})
         for item in (by_name[name] for name in names if name in by_name):
-            yield next(t for t, of in _TIERS.items() if of(item) == of(shown.item)), item
+            yield next(t for t, of in _TIERS.items() if of(item) == of(presentation.item)), item
 
     def _near(self, item: BenchmarkItem) -> Iterator[tuple[str, BenchmarkItem]]:
         """The nearest first; within a tier those whose letter was not the key yet."""
@@ -172,16 +178,16 @@ class ExamplePool:
             near = self._of_tier(tier, place(item))
             letters: set[str] = set()
             later = []
-            for one in near:
-                if one.name in passed:
+            for candidate in near:
+                if candidate.name in passed:
                     continue
-                passed.add(one.name)
-                if one.key in letters:
-                    later.append(one)
+                passed.add(candidate.name)
+                if candidate.key in letters:
+                    later.append(candidate)
                 else:
-                    letters.add(one.key)
-                    yield tier, one
-            yield from ((tier, one) for one in later)
+                    letters.add(candidate.key)
+                    yield tier, candidate
+            yield from ((tier, candidate) for candidate in later)
 
     def _of_tier(self, tier: str, place: tuple[str, ...]) -> list[BenchmarkItem]:
         if not self._tiers:
@@ -220,7 +226,7 @@ def example_pool(
     shots: FewShotSettings,
     asked: Iterable[BenchmarkItem],
     withheld: Iterable[str] = (),
-    kept: StoredExamples | None = None,
+    stored: StoredExamples | None = None,
 ) -> ExamplePool:
     """The examples of a release; decodes every picture whose look is not kept.
 
@@ -229,12 +235,12 @@ def example_pool(
         shots: what is wanted.
         asked: items that are asked.
         withheld: sources whose pictures must not be sent: an example is sent as well.
-        kept: what the run knows already.
+        stored: what the run knows already.
     """
-    kept, left_out = kept or StoredExamples(), set(withheld)
+    stored, left_out = stored or StoredExamples(), set(withheld)
     usable = [image for image, digest in benchmark.image_digests.items() if digest is not None]
-    looks = perceptual_hashes(benchmark, usable, kept.looks)
-    may = set(kept.pool) if kept.pool is not None else {i.name for i in benchmark.standing}
+    looks = perceptual_hashes(benchmark, usable, stored.looks)
+    may = set(stored.pool) if stored.pool is not None else {i.name for i in benchmark.standing}
     pool = [i for i in benchmark.items if i.image in looks and i.name in may]
     pool = [item for item in pool if item.dataset not in left_out]
     pool.sort(key=lambda item: hashlib.sha256(f"{shots.seed}:{item.name}".encode()).digest())
@@ -251,5 +257,5 @@ def example_pool(
         looks=looks,
         units_known=all(item.unit for item in pool),
         withdrawn=frozenset(benchmark.errata),
-        chosen=kept.chosen,
+        chosen=stored.chosen,
     )

@@ -35,10 +35,10 @@ def misplaced_option(
         pair for part in (question, *dict(options).values()) for pair in _pairs(part, options)
     }
     for letter, _ in options:
-        shown = {before for before, option in pairs if option == letter}
-        strange = {before for before in shown - {letter} if (before, letter) not in chance}
-        if letter not in shown or strange:
-            return letter, tuple(sorted(strange or shown))
+        letters_before = {before for before, option in pairs if option == letter}
+        strange = {before for before in letters_before - {letter} if (before, letter) not in chance}
+        if letter not in letters_before or strange:
+            return letter, tuple(sorted(strange or letters_before))
     return None
 
 
@@ -50,7 +50,7 @@ def fold(text: str) -> str:
 def _pairs(text: str, options: Sequence[tuple[str, str]]) -> Iterator[_PAIR]:
     """Each letter that stands before an option, with the letter of that option."""
     letters = {letter for letter, _ in options}
-    wanted = [(letter, fold(option)) for letter, option in options]
+    folded = [(letter, fold(option)) for letter, option in options]
     window = 2 * max((len(option) for _, option in options), default=0) + 16
     for match in _LETTER.finditer(text):
         if match[1] not in letters:
@@ -60,13 +60,13 @@ def _pairs(text: str, options: Sequence[tuple[str, str]]) -> Iterator[_PAIR]:
             if text[place : place + 1].isspace() or not _MARK.search(text, match.start(2), place):
                 continue
             rest = fold(text[place : place + window])
-            for letter, option in wanted:
+            for letter, option in folded:
                 if _begins(rest, option):
                     lengths[letter] = len(option)
         longest = max(lengths.values(), default=0)
-        told = {letter for letter, length in lengths.items() if length == longest}
-        if told:
-            yield match[1], match[1] if match[1] in told else min(told)
+        matches = {letter for letter, length in lengths.items() if length == longest}
+        if matches:
+            yield match[1], match[1] if match[1] in matches else min(matches)
 
 
 def _begins(text: str, option: str) -> bool:

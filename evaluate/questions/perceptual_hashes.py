@@ -31,11 +31,14 @@ def perceptual_hashes(
         known: hashes by the SHA-256 of a file, which need not be decoded again.
     """
     digests = benchmark.image_digests
-    found = {image: known[sha256] for image in images if (sha256 := str(digests[image])) in known}
-    rest = sorted(set(images) - set(found))
+    hashes = {image: known[sha256] for image in images if (sha256 := str(digests[image])) in known}
+    rest = sorted(set(images) - set(hashes))
     with ThreadPoolExecutor() as pool:
         hashed = zip(rest, pool.map(lambda image: _hash_image(benchmark, image), rest), strict=True)
-        return {**found, **{image: look for image, look in hashed if look is not None}}
+        return {
+            **hashes,
+            **{image: hash_value for image, hash_value in hashed if hash_value is not None},
+        }
 
 
 def _hash_image(benchmark: Benchmark, image: str) -> int | None:

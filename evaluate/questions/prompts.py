@@ -74,14 +74,14 @@ class Prompt:
         if not self.own:
             return render_prompt(item)
         try:
-            found = _own(self.text).render(_fields(item)).strip()
+            text = _own(self.text).render(_fields(item)).strip()
         except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
             raise WorkspaceError(
                 f"--prompt {self.name}: cannot be written for {item.name}: {error}; a template has "
                 f"the names {', '.join(FIELDS)}"
             ) from None
-        _check_whole(self.name, found, item)
-        return found
+        _check_whole(self.name, text, item)
+        return text
 
 
 def default_prompt() -> Prompt:
@@ -166,9 +166,9 @@ def _check_whole(name: str, text: str, item: BenchmarkItem) -> None:
         )
     if misplaced := misplaced_option(text, item.question, item.options):
         letter, before = misplaced
-        shown = f"behind {' and '.join(before)}" if before else "without a letter before it"
+        place = f"behind {' and '.join(before)}" if before else "without a letter before it"
         raise WorkspaceError(
-            f"--prompt {name}: shows option {letter} of {item.name} {shown}; expected its own "
+            f"--prompt {name}: shows option {letter} of {item.name} {place}; expected its own "
             f"letter, and that alone, before its text on one line, such as  {letter}. TEXT  or  "
             f"({letter}) TEXT"
         )

@@ -58,15 +58,15 @@ class QuestionSetup:
 
         return example_pool(benchmark, self.shots, asked, withheld, read_examples(run))
 
-    def identity(self, found: ExamplePool | None) -> dict[str, Json]:
+    def identity(self, examples: ExamplePool | None) -> dict[str, Json]:
         """The parts of a manifest that name how questions are put.
 
         Args:
-            found: the examples.
+            examples: the examples.
         """
         parts: dict[str, Json] = {"prompt": self.prompt.identity}
-        if found is not None:
-            parts["shots"] = found.identity
+        if examples is not None:
+            parts["shots"] = examples.identity
         if (pixels := self.pixels) is not None:
             parts["pictures"] = pixels
         return parts
@@ -80,7 +80,7 @@ class QuestionSetup:
 
         return {"longest_side": self.image_size, "rule": RULE}
 
-    def shown(self, picture: ImageFile) -> ImageFile:
+    def prepare(self, picture: ImageFile) -> ImageFile:
         """A picture as it is put to a model; call it in a thread.
 
         Raises:

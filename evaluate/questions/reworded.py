@@ -36,7 +36,7 @@ def reworded_items(items: Iterable[BenchmarkItem], edition: Benchmark) -> dict[s
             f"{where}: tells no facts (column fact of items.csv), by which two editions are "
             "paired; make both with  medrcube release  of this version, from one workspace"
         )
-    found = {
+    pairs = {
         item.name: replace(
             other,
             id=item.id,
@@ -48,13 +48,13 @@ def reworded_items(items: Iterable[BenchmarkItem], edition: Benchmark) -> dict[s
         for item in items
         if (other := others.get(item.fact)) and not _same(item, other)
     }
-    if not found:
+    if not pairs:
         raise WorkspaceError(
             f"{edition.root}: asks no fact of the release in other words; expected another "
             "edition of the same workspace:  medrcube build WORKSPACE --seed 1,  then  "
             "medrcube release"
         )
-    return found
+    return pairs
 
 
 def write_reworded(run: Path, items: Mapping[str, BenchmarkItem]) -> None:

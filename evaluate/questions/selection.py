@@ -101,9 +101,9 @@ def select_items(benchmark: Benchmark, choice: ItemFilter) -> ItemSelection:
         if count
     }
     if not items:
-        told = "; ".join(f"{count:,} {why}" for why, count in left_out.items())
+        reasons = "; ".join(f"{count:,} {why}" for why, count in left_out.items())
         raise WorkspaceError(
-            f"nothing is left of {counted(len(wanted), 'item')} ({told}); see --i-may-send for "
+            f"nothing is left of {counted(len(wanted), 'item')} ({reasons}); see --i-may-send for "
             "pictures under an agreement, medrcube reconstruct for pictures that are not there"
         )
     return ItemSelection(
@@ -125,10 +125,10 @@ def read_ids(path: Path) -> frozenset[str]:
         lines = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
     except (OSError, ValueError) as error:
         raise WorkspaceError(f"--ids {path}: cannot be read: {error}") from error
-    found = frozenset(line for line in lines if line and not line.startswith("#"))
-    if not found:
+    names = frozenset(line for line in lines if line and not line.startswith("#"))
+    if not names:
         raise WorkspaceError(f"--ids {path}: names no item; expected SOURCE/ID or ID on each line")
-    return found
+    return names
 
 
 def _tests(
@@ -155,8 +155,8 @@ def _tests(
     return tests
 
 
-def _all_known(option: str, named: Collection[str], known: Collection[str]) -> None:
-    if unknown := sorted(set(named) - set(known)):
-        shown = ", ".join(unknown[:5])
+def _all_known(option: str, named: Collection[str], present: Collection[str]) -> None:
+    if unknown := sorted(set(named) - set(present)):
+        first_names = ", ".join(unknown[:5])
         more = f" and {len(unknown) - 5:,} more" if len(unknown) > 5 else ""
-        raise WorkspaceError(f"{option}: not in this release: {shown}{more}")
+        raise WorkspaceError(f"{option}: not in this release: {first_names}{more}")

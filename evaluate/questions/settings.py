@@ -21,7 +21,7 @@ def settings_text(manifest: Mapping[str, Any]) -> dict[str, str]:
     """
     model = manifest["model"]
     prompt = manifest["prompt"]
-    found = {
+    texts = {
         "prompt": prompt_words(prompt),
         "template": prompt.get("text"),
         "system prompt": model.get("system"),
@@ -33,7 +33,7 @@ def settings_text(manifest: Mapping[str, Any]) -> dict[str, str]:
         "sent on the user's word": ", ".join(manifest.get("may_send", ())),
         "asked again": "; ".join(map(_again, manifest.get("again", ()))),
     }
-    return {name: str(told) for name, told in found.items() if told}
+    return {name: str(text) for name, text in texts.items() if text}
 
 
 def prompt_words(prompt: Mapping[str, Any]) -> str:
@@ -43,9 +43,9 @@ def prompt_words(prompt: Mapping[str, Any]) -> str:
 
 def side_by_side(manifests: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     """(name, of each run) of everything in which runs were set differently."""
-    found = [settings_text(manifest) for manifest in manifests]
-    names = dict.fromkeys(name for one in found for name in one if name != "template")
-    rows = [(name, *(one.get(name, "") for one in found)) for name in names]
+    settings = [settings_text(manifest) for manifest in manifests]
+    names = dict.fromkeys(name for texts in settings for name in texts if name != "template")
+    rows = [(name, *(texts.get(name, "") for texts in settings)) for name in names]
     return [row for row in rows if len(set(row[1:])) > 1]
 
 
@@ -77,18 +77,18 @@ def _items(manifest: Mapping[str, Any]) -> str:
     chosen, whole = manifest.get("selection"), manifest["dataset"]["items"]
     if chosen is None:
         return ""
-    left = "".join(
+    reasons = "".join(
         f"; left out {count:,} {_LEFT_OUT.get(why, why)}"
         for why, count in chosen["left_out"].items()
     )
-    return f"{chosen['items']:,} chosen of {whole:,}{left}"
+    return f"{chosen['items']:,} chosen of {whole:,}{reasons}"
 
 
 def _again(once: Mapping[str, Any]) -> str:
     ended: Iterable[str] = once["ended"]
     limits = (once.get("parameters") or {}).items()
     longest = next((value for name, value in limits if "max_" in name and "tokens" in name), None)
-    told = f", with replies up to {longest:,} tokens" if isinstance(longest, int) else ""
+    limit_text = f", with replies up to {longest:,} tokens" if isinstance(longest, int) else ""
     many = "" if once["questions"] == 1 else "s"
     names = " or ".join(_ENDED.get(end, end) for end in ended)
-    return f"{once['questions']:,} question{many} ({names}){told}"
+    return f"{once['questions']:,} question{many} ({names}){limit_text}"

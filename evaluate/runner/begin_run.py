@@ -54,17 +54,19 @@ def write_plan(out: Path, plan: RunPlan) -> None:
     if (drawn_from := plan.drawn_from) is not None:
         pool = [item.name for item in drawn_from.pool]
         write_examples(out, pool, drawn_from.looks_by_digest(plan.benchmark))
-    seen = {image: one for image, one in plan.benchmark.pictures.items() if one}
-    if plan.seen != seen:
-        write_lock(out / LOCK, seen)
+    digests_by_image = {
+        image: digest for image, digest in plan.benchmark.pictures.items() if digest
+    }
+    if plan.seen != digests_by_image:
+        write_lock(out / LOCK, digests_by_image)
     begun_by = {"medrcube": medrcube.__version__, "versions": versions()}
     write_manifest(out, {**plan.manifest, **plan.changing, **begun_by, "listed": listed})
     withdraw_from_run(out, plan.benchmark)
 
 
-def _pictures_told(asked: Iterable[AskedQuestion]) -> str:
+def _pictures_told(questions: Iterable[AskedQuestion]) -> str:
     """Digest of the pictures that a run shows: others lie there once a release is reconstructed."""
     total = hashlib.sha256()
-    for one in asked:
-        total.update(f"{one.subject} {one.image_sha256}\n".encode())
+    for question in questions:
+        total.update(f"{question.subject} {question.image_sha256}\n".encode())
     return total.hexdigest()

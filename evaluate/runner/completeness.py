@@ -58,18 +58,18 @@ def count_outside_draw(
 
 def _items(manifest: Mapping[str, Any], items: Sequence[BenchmarkItem]) -> Iterator[str]:
     chosen, limit = manifest.get("selection"), manifest.get("limit")
-    wanted = manifest["dataset"]["items"] if chosen is None else chosen["items"]
-    expected = wanted if limit is None else min(limit, wanted)
+    available = manifest["dataset"]["items"] if chosen is None else chosen["items"]
+    expected = available if limit is None else min(limit, available)
     names = {item.name for item in items}
     if len(items) != expected or len(names) != expected:
         why = "selection" if chosen is not None else "dataset"
-        told = f"{why}.items is {wanted:,}, " + (
+        setting = f"{why}.items is {available:,}, " + (
             "with no limit" if limit is None else f"with limit {limit:,}"
         )
         yield (
             f"{ITEMS}: holds {counted(len(names), 'item')}, and the run asks {expected:,} "
-            f"(manifest.json: {told}); questions were taken out or put in after it was asked: take "
-            "the whole folder as it was, or ask again"
+            f"(manifest.json: {setting}); questions were taken out or put in after it was asked: "
+            "take the whole folder as it was, or ask again"
         )
     elif chosen is not None and limit is None and chosen["digest"] != _digest(names):
         yield f"{ITEMS}: holds other items than selection.digest of manifest.json names"
@@ -82,16 +82,21 @@ def _forms(
     listed: Sequence[tuple[str, str, int, int]],
 ) -> Iterator[str]:
     conditions = [Condition(name) for name in manifest["conditions"]]
-    shown = presentations(items, conditions, epochs=manifest["epochs"], reworded=read_reworded(run))
-    expected = Counter((p.item.name, p.condition.value, p.turn, p.epoch) for p in shown)
-    found = Counter(listed)
-    for those, what in ((expected - found, "lacks"), (found - expected, "has beyond its items")):
+    planned = presentations(
+        items, conditions, epochs=manifest["epochs"], reworded=read_reworded(run)
+    )
+    expected = Counter((p.item.name, p.condition.value, p.turn, p.epoch) for p in planned)
+    present = Counter(listed)
+    for those, what in (
+        (expected - present, "lacks"),
+        (present - expected, "has beyond its items"),
+    ):
         if those:
             named = list(dict.fromkeys(name for name, *_ in sorted(those)))[:_SHOWN]
             yield (
                 f"{ASKED}: {what} {counted(those.total(), 'question')}, such as of "
                 f"{', '.join(named)}; expected {expected.total():,} from the items, conditions "
-                f"and epochs of the run, and it holds {found.total():,}"
+                f"and epochs of the run, and it holds {present.total():,}"
             )
 
 

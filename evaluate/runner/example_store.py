@@ -39,10 +39,10 @@ class StoredExamples:
 def read_examples(run: Path) -> StoredExamples:
     """What a run keeps; nothing where the folder holds no such files or damaged ones."""
     try:
-        kept = json.loads((run / FILE).read_text(encoding="utf-8"))
+        data = json.loads((run / FILE).read_text(encoding="utf-8"))
         return StoredExamples(
-            pool=[str(name) for name in kept["pool"]],
-            looks={str(digest): int(look, 16) for digest, look in kept["looks"].items()},
+            pool=[str(name) for name in data["pool"]],
+            looks={str(digest): int(look, 16) for digest, look in data["looks"].items()},
             chosen={
                 (row["item"], row["image"]): [name for name, _ in row["shots"]]
                 for row in read_json_lines(run / ASKED)

@@ -41,14 +41,14 @@ class ImageDigest:
     inode: int
 
 
-def is_unchanged(path: Path, known: ImageDigest) -> bool:
+def is_unchanged(path: Path, digest: ImageDigest) -> bool:
     """Whether a picture looks as it did when it was read; an unusable one is always read again."""
     try:
         state = path.stat()
     except OSError:
         return False
     now = (state.st_size, state.st_mtime_ns, state.st_ino)
-    return known.sha256 is not None and now == (known.size, known.mtime_ns, known.inode)
+    return digest.sha256 is not None and now == (digest.size, digest.mtime_ns, digest.inode)
 
 
 def digest_image(root: Path, image: str) -> ImageDigest | None:
@@ -80,7 +80,7 @@ def read_lock(path: Path) -> dict[str, ImageDigest]:
         return {}
 
 
-def write_lock(path: Path, seen: Mapping[str, ImageDigest]) -> None:
+def write_lock(path: Path, digests: Mapping[str, ImageDigest]) -> None:
     """Keep what was seen, a line for each picture."""
-    rows = ({"image": image, **asdict(one)} for image, one in sorted(seen.items()))
+    rows = ({"image": image, **asdict(digest)} for image, digest in sorted(digests.items()))
     write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))

@@ -121,56 +121,56 @@ def plan_run(
     asking, choice = asking or QuestionSetup(), choice or ItemFilter()
     if asking.shots and not getattr(model, "takes_shots", False):
         raise ModelError(f"--shots: {model.name} takes no examples before a question; leave it out")
-    known = read_lock(out / LOCK)
+    locked = read_lock(out / LOCK)
     described = _model_identity(model, out, again=again)
-    benchmark = benchmark.knowing({} if recheck else known)
+    benchmark = benchmark.knowing({} if recheck else locked)
     selection = select_items(benchmark, choice)
-    found = asking.examples(benchmark, selection.items, choice.withheld, out)
+    examples = asking.examples(benchmark, selection.items, choice.withheld, out)
     parts: dict[str, Any] = {
         "dataset": {"digest": benchmark.digest, "items": len(benchmark.items)},
         "model": {"name": model.name, **described},
-        **asking.identity(found),
+        **asking.identity(examples),
         **({} if selection.identity is None else {"selection": selection.identity}),
     }
     identity = json.loads(json.dumps(parts))
-    wanted = set(conditions)
+    all_conditions = set(conditions)
     manifest: dict[str, Any] = {"started": now(), "ended": None, **identity}
     if (out / MANIFEST).exists():
         manifest = read_manifest(out)
         require_same_identity(out, manifest, identity)
-        wanted |= {Condition(name) for name in manifest["conditions"]}
+        all_conditions |= {Condition(name) for name in manifest["conditions"]}
         epochs = max(epochs, manifest["epochs"])
     elif _holds_something_else(out):
         raise WorkspaceError(f"{out}: holds something that is no run; choose another folder")
     items = _select(selection.items, limit)
     if leave := sorted({*manifest.get("may_send", ()), *may_send}):
         manifest["may_send"] = leave
-    keys = QuestionKeys.of(benchmark, described, asking, found, elsewhere=elsewhere)
-    second = _second_forms(out, items, wanted, manifest, edition)
-    shown = presentations(items, wanted, epochs=epochs, reworded=second)
-    listed = tuple(keys.asked(one) for one in shown)
+    keys = QuestionKeys.of(benchmark, described, asking, examples, elsewhere=elsewhere)
+    second = _second_forms(out, items, all_conditions, manifest, edition)
+    planned = presentations(items, all_conditions, epochs=epochs, reworded=second)
+    listed = tuple(keys.question_of(question) for question in planned)
     _require_same_images(out, listed)
     changing: dict[str, Any] = {
         "limit": limit,
-        "conditions": [c for c in Condition if c in wanted],
+        "conditions": [c for c in Condition if c in all_conditions],
         "epochs": epochs,
     }
     if second:
         changing["edition"] = edition.digest if edition else manifest["edition"]
-    if found is not None:
-        changing["examples_from"] = found.tiers(shown)
+    if examples is not None:
+        changing["examples_from"] = examples.tiers(planned)
     return RunPlan(
-        asked=tuple(one for one in listed if one.item.name not in benchmark.errata),
+        asked=tuple(question for question in listed if question.item.name not in benchmark.errata),
         listed=listed,
         items=items,
         second=second,
         examples=keys.examples_used,
-        drawn_from=found,
+        drawn_from=examples,
         manifest=manifest,
         changing=changing,
         selection=selection,
         benchmark=benchmark,
-        seen=known,
+        seen=locked,
     )
 
 
@@ -188,7 +188,7 @@ def _model_identity(model: Model, out: Path, *, again: bool) -> dict[str, Json]:
     return restore_reply_limit(dict(model.identity), read_manifest(out))
 
 
-def _require_same_images(out: Path, asked: Iterable[AskedQuestion]) -> None:
+def _require_same_images(out: Path, questions: Iterable[AskedQuestion]) -> None:
     """A run may get pictures that it was begun without, and never loses or changes any.
 
     Raises:
@@ -196,7 +196,7 @@ def _require_same_images(out: Path, asked: Iterable[AskedQuestion]) -> None:
     """
     if not (out / ITEMS).exists():
         return
-    subjects = {one.item.name: one.subject for one in asked}
+    subjects = {question.item.name: question.subject for question in questions}
     try:
         before = {
             f"{r['dataset']}/{r['id']}": r["image_sha256"] for r in read_json_lines(out / ITEMS)
@@ -219,25 +219,26 @@ def _require_same_images(out: Path, asked: Iterable[AskedQuestion]) -> None:
 def _second_forms(
     out: Path,
     items: Iterable[BenchmarkItem],
-    wanted: Iterable[Condition],
+    conditions: Iterable[Condition],
     manifest: Mapping[str, Any],
     edition: Benchmark | None,
 ) -> dict[str, BenchmarkItem]:
-    if Condition.REWORDED not in wanted:
+    if Condition.REWORDED not in conditions:
         return {}
-    known = manifest.get("edition")
+    edition_digest = manifest.get("edition")
     if edition is None:
-        if known is None:
+        if edition_digest is None:
             raise WorkspaceError(
                 "condition reworded asks the same facts in the words of another edition; name its "
                 "release:  --edition RELEASE"
             )
         edition_items = read_reworded(out)
         return {item.name: edition_items[item.name] for item in items if item.name in edition_items}
-    if known not in {None, edition.digest}:
+    if edition_digest not in {None, edition.digest}:
         raise WorkspaceError(
-            f"{out}: asked the edition {known[:12]}, and {edition.root} is {edition.digest[:12]}; "
-            "choose another --out folder, or the edition that began this run"
+            f"{out}: asked the edition {edition_digest[:12]}, and {edition.root} is "
+            f"{edition.digest[:12]}; choose another --out folder, or the edition that began "
+            "this run"
         )
     return reworded_items(items, edition)
 
@@ -250,8 +251,8 @@ def _select(items: tuple[BenchmarkItem, ...], limit: int | None) -> list[Benchma
     if limit is not None:
         if limit < 1:
             raise WorkspaceError(f"limit is {limit}; expected at least 1")
-        kept = {item.name for item in draw_order(items)[:limit]}
-        items = tuple(item for item in items if item.name in kept)
+        names = {item.name for item in draw_order(items)[:limit]}
+        items = tuple(item for item in items if item.name in names)
     pictures: dict[str, list[BenchmarkItem]] = {}
     for item in items:
         pictures.setdefault(item.image or "", []).append(item)

@@ -23,21 +23,21 @@ def report_progress(reporter: Reporter, *, timed: bool = True) -> Iterator[OnPro
 
         def show(progress: RunProgress) -> None:
             nonlocal advance, last
-            known, last = last, progress
-            if advance is None or known is None:
-                left = progress.total - progress.reused
-                reporter.note(f"{progress.reused:,} reused, {left:,} to run")
+            previous, last = last, progress
+            if advance is None or previous is None:
+                remaining = progress.total - progress.reused
+                reporter.note(f"{progress.reused:,} reused, {remaining:,} to run")
                 advance = stack.enter_context(
                     reporter.stage(
                         "evaluate",
-                        left,
+                        remaining,
                         lambda: progress_text(last),
                         timed=timed,
                     )
                 )
                 return
-            advance(progress.done - known.done)
-            if progress.note and progress.note != known.note:
+            advance(progress.done - previous.done)
+            if progress.note and progress.note != previous.note:
                 reporter.note(progress.note)
 
         yield show

@@ -28,7 +28,7 @@ class QuestionKeys:
         asking: how questions are put.
         examples: where solved examples come from; ``None`` for none.
         elsewhere: the questions were answered in another place; they need no picture here.
-        examples_used: items that some question has as an example, by name; filled by ``asked``.
+        examples_used: items that some question has as an example, by name; see ``question_of``.
     """
 
     benchmark: Benchmark
@@ -60,14 +60,14 @@ class QuestionKeys:
             elsewhere=elsewhere,
         )
 
-    def asked(self, presentation: Presentation) -> AskedQuestion:
+    def question_of(self, presentation: Presentation) -> AskedQuestion:
         """A presentation with its key.
 
         Raises:
             WorkspaceError: the prompt cannot be written, or there are too few examples.
         """
-        shown = presentation.image
-        digest = None if shown is None else self.benchmark.image_digests[shown]
+        image = presentation.image
+        digest = None if image is None else self.benchmark.image_digests[image]
         usable = digest is not None or self.elsewhere or not presentation.wants_image
         shots = self.examples.of(presentation) if self.examples and usable else ()
         self.examples_used.update({item.name: item for item in shots})

@@ -31,8 +31,8 @@ class QuestionStates:
     @property
     def incomplete(self) -> str | None:
         """Why the numbers are of a part only; ``None`` where they are not."""
-        if left := self.ends[AnswerOutcome.NOT_ASKED]:
-            return f"{counted(left, 'question')} not asked yet"
+        if unasked := self.ends[AnswerOutcome.NOT_ASKED]:
+            return f"{counted(unasked, 'question')} not asked yet"
         if sum(self.ends[end] for end in _WITHOUT_ANSWER) > FAILURE_GATE * sum(self.ends.values()):
             return "too many questions have no reply, or one that was cut"
         return None
@@ -49,5 +49,5 @@ def states_of(results: Iterable[Result]) -> QuestionStates:
 
 def count_ends(results: Iterable[Result]) -> Mapping[str, int]:
     """How often each end holds."""
-    found = Counter(_END_OF[result.outcome] for result in results)
-    return {end: found[end] for end in dict.fromkeys(_END_OF.values())}
+    counts = Counter(_END_OF[result.outcome] for result in results)
+    return {end: counts[end] for end in dict.fromkeys(_END_OF.values())}

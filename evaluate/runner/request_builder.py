@@ -28,7 +28,7 @@ class _Read:
 
 
 def _pictures() -> SingleFlightCache[_Read]:
-    return SingleFlightCache(most=_KEPT, weigh=lambda one: len(one.picture.data))
+    return SingleFlightCache(most=_KEPT, weigh=lambda cached: len(cached.picture.data))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,30 +58,30 @@ class RequestBuilder:
         shots = []
         for name, digest in asked.shots:
             item = self.examples[name]
-            picture = None if blind or item.image is None else await self._shown(item.image, digest)
+            picture = None if blind or item.image is None else await self._image(item.image, digest)
             prompt = self.asking.prompt.render(item)
             shots.append(Shot(prompt=prompt, reply=item.key, picture=picture))
         return ModelRequest(
             item=asked.item.name,
             prompt=self.asking.prompt.render(asked.item),
             options=asked.item.options,
-            picture=None if image is None else await self._shown(image, asked.image_sha256),
+            picture=None if image is None else await self._image(image, asked.image_sha256),
             shots=tuple(shots),
         )
 
-    async def _shown(self, image: str, expected: str | None) -> ImageFile:
-        found = await self._recent.get(image, lambda: self._read(image))
-        if found.sha256 != expected:
+    async def _image(self, image: str, expected: str | None) -> ImageFile:
+        cached = await self._recent.get(image, lambda: self._load(image))
+        if cached.sha256 != expected:
             raise ReleaseError(
                 f"{self.root / image}: changed while the run was under way; begin a new run "
                 "with the release as it is now"
             )
-        return found.picture
+        return cached.picture
 
-    def _read(self, image: str) -> _Read:
+    def _load(self, image: str) -> _Read:
         path = self.root / image
         try:
             picture = read_picture(path, root=self.root)
         except UnusablePictureError as error:
             raise ReleaseError(f"{path}: vanished while the run was under way: {error}") from error
-        return _Read(self.asking.shown(picture), picture.sha256)
+        return _Read(self.asking.prepare(picture), picture.sha256)

@@ -135,7 +135,7 @@ def run_evaluation(
         require_no_open_batches(out)
     started, began = now(), time.monotonic()
     budget = Budget(prices=prices, most=max_cost)
-    wanted, leave = frozenset(again), frozenset(may_send)
+    repeated_outcomes, leave = frozenset(again), frozenset(may_send)
     plan = plan_run(
         out,
         benchmark,
@@ -145,7 +145,7 @@ def run_evaluation(
         epochs=epochs,
         recheck=recheck,
         edition=edition,
-        again=bool(wanted),
+        again=bool(repeated_outcomes),
         choice=withhold_agreement_sources(choice or ItemFilter(), benchmark.items, model, leave),
         may_send=leave,
         asking=asking,
@@ -160,17 +160,17 @@ def run_evaluation(
         answerable = [a for a in asked if a.key is not None]
         # Two items, or two conditions, may ask the same of the same picture; it is asked once.
         distinct = {a.key: a for a in answerable}
-        chosen = _ended(asked, attempts_path(out), wanted) if wanted else None
-        held: list[AskedQuestion] = []
+        chosen = _ended(asked, attempts_path(out), repeated_outcomes) if repeated_outcomes else None
+        postponed: list[AskedQuestion] = []
         todo = [
-            one
-            for key, one in distinct.items()
+            question
+            for key, question in distinct.items()
             if (key not in before.replied if chosen is None else key in chosen)
         ]
         if first is not None:
             names = {item.name for item in draw_order(plan.items)[:first]}
-            held = [one for one in todo if one.item.name not in names]
-            todo = [one for one in todo if one.item.name in names]
+            postponed = [question for question in todo if question.item.name not in names]
+            todo = [question for question in todo if question.item.name in names]
         session = RunSession(
             model=model,
             requests=RequestBuilder(
@@ -181,7 +181,8 @@ def run_evaluation(
             pace=pace,
             budget=budget,
             progress=RunProgress(
-                total=len(distinct) - len(held), reused=len(distinct) - len(held) - len(todo)
+                total=len(distinct) - len(postponed),
+                reused=len(distinct) - len(postponed) - len(todo),
             ),
             on_progress=on_progress or _unwatched,
             cut_after=timeout,
@@ -196,14 +197,14 @@ def run_evaluation(
             before_this = manifest.get("sessions", [])[-_KEPT_SESSIONS + 1 :]
             begun = {"started": started, "ended": None}
             manifest["sessions"] = [*before_this, begun]
-            if wanted:
-                once = {"at": started, "ended": sorted(wanted), "questions": len(todo)}
+            if repeated_outcomes:
+                once = {"at": started, "ended": sorted(repeated_outcomes), "questions": len(todo)}
                 settings = dict(model.identity).get("parameters")
                 manifest["again"] = [*manifest.get("again", []), {**once, "parameters": settings}]
             write_manifest(out, {**manifest, "ended": None})
         asyncio.run(way.ask_all(todo))
     progress = way.progress
-    left = len(todo) - progress.done + len(held)
+    remaining = len(todo) - progress.done + len(postponed)
     summary = RunSummary(
         out=out,
         asked=len(asked),
@@ -212,16 +213,16 @@ def run_evaluation(
         failed=progress.failed,
         missing=len(asked) - len(answerable),
         shared=len(answerable) - len(distinct),
-        left=left,
+        left=remaining,
         left_out=_left_out(out),
         seconds=time.monotonic() - began,
         cost=budget.spent if prices else None,
-        stopped=_why_stopped(len(todo) - progress.done, max_cost, first) if left else None,
+        stopped=_why_stopped(len(todo) - progress.done, max_cost, first) if remaining else None,
     )
     if todo:
         manifest["sessions"][-1] = _session_row(started, summary, pace)
     if todo or not manifest["ended"]:
-        manifest["ended"] = None if left else now()
+        manifest["ended"] = None if remaining else now()
         manifest["models"] = sorted(before.models | way.models)
     _score(out, manifest)
     return replace(summary, ends=count_ends(read_results(out)))
@@ -269,10 +270,10 @@ class _Before:
 
 
 def _ended(
-    asked: Iterable[AskedQuestion], attempts: Path, outcomes: Collection[AnswerOutcome]
+    questions: Iterable[AskedQuestion], attempts: Path, outcomes: Collection[AnswerOutcome]
 ) -> set[str]:
     """Keys of the questions that ended in one of some ways."""
-    results = score_attempts(asked, read_attempts(attempts))
+    results = score_attempts(questions, read_attempts(attempts))
     return {str(result.asked.key) for result in results if result.outcome in outcomes}
 
 

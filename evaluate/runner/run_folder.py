@@ -55,11 +55,11 @@ class AskedQuestion:
 
 def versions() -> dict[str, str]:
     """Versions of what a reply goes through, as far as it is installed."""
-    found = {"python": platform.python_version(), "medrcube": medrcube.__version__}
+    by_package = {"python": platform.python_version(), "medrcube": medrcube.__version__}
     for name in ("openai", "aiohttp", "pillow", "torch", "transformers"):
         with contextlib.suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            by_package[name] = version(name)
+    return by_package
 
 
 def read_manifest(run: Path) -> dict[str, Any]:
@@ -144,13 +144,13 @@ def question_set_digest(manifest: Mapping[str, Any]) -> str:
 
 def asked_row(asked: AskedQuestion) -> dict[str, Json]:
     """The row of ``asked.jsonl`` that ``read_asked`` reads back."""
-    shown = asked.presentation
+    presentation = asked.presentation
     return {
-        "item": shown.item.name,
-        "condition": shown.condition.value,
-        "turn": shown.turn,
-        "epoch": shown.epoch,
-        "image": shown.image,
+        "item": presentation.item.name,
+        "condition": presentation.condition.value,
+        "turn": presentation.turn,
+        "epoch": presentation.epoch,
+        "image": presentation.image,
         "image_sha256": asked.image_sha256,
         "key_sha256": asked.key,
         **({"shots": [list(shot) for shot in asked.shots]} if asked.shots else {}),

@@ -29,22 +29,22 @@ def require_same_identity(
     Raises:
         WorkspaceError: names every setting that differs, as it is there and as it is asked for.
     """
-    wanted = {**dict.fromkeys(_OPTIONAL), **identity}
-    there = {part: manifest.get(part) for part in wanted}
-    parts = [part for part in wanted if there[part] != wanted[part]]
+    expected = {**dict.fromkeys(_OPTIONAL), **identity}
+    there = {part: manifest.get(part) for part in expected}
+    parts = [part for part in expected if there[part] != expected[part]]
     if not parts:
         return
     lines = [
         f"  {name}: there {_value_text(old)}, asked {_value_text(new)}"
         for part in parts
-        for name, old, new in differing_values(there[part], wanted[part], part)
+        for name, old, new in differing_values(there[part], expected[part], part)
     ]
     more = [f"  and {len(lines) - _TOLD} more"] if len(lines) > _TOLD else []
     told_parts = " and ".join(_WORDS.get(part, f"another {part}") for part in parts)
-    told = "\n".join([*lines[:_TOLD], *more])
+    listed = "\n".join([*lines[:_TOLD], *more])
     raise WorkspaceError(
         f"{out}: was begun with {told_parts}; nothing was changed.\n"
-        f"{told}\nchoose another --out folder, or repeat the command that began this run"
+        f"{listed}\nchoose another --out folder, or repeat the command that began this run"
     )
 
 

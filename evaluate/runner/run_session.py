@@ -95,8 +95,8 @@ class RunSession:
                 await self._dispatch(QuestionQueue(rest), group)
                 watch.cancel()
         except BaseExceptionGroup as errors:
-            known = errors.subgroup(MedrcubeError)
-            raise (_first(known) if known else errors) from None
+            ours = errors.subgroup(MedrcubeError)
+            raise (_first(ours) if ours else errors) from None
         finally:
             await self.model.close()
 
@@ -152,15 +152,15 @@ class RunSession:
             reply = await self._answer(turn.asked)
         except AnswerError as error:
             self.watchdog.ended(key, self._clock())
-            lost = error_record(error)
-            await self.log.append({**head, **lost})
-            self.budget.count(lost)
+            error_fields = error_record(error)
+            await self.log.append({**head, **error_fields})
+            self.budget.count(error_fields)
             return self._repeat(error, turn, agenda)
         self.watchdog.ended(key, self._clock())
-        kept = reply_record(reply)
-        await self.log.append({**head, **kept})
+        reply_fields = reply_record(reply)
+        await self.log.append({**head, **reply_fields})
         self.models.add(reply.model)
-        self.budget.count(kept)
+        self.budget.count(reply_fields)
         self.pace.answered(self._clock(), clean=turn.tries == 1)
         self._failed_in_a_row = 0
         self._advance(done=1)

@@ -44,18 +44,19 @@ class CellPage:
 
 def cell_pages(entries: Sequence[LeaderboardRow]) -> list[CellPage]:
     """Cells of which some model was asked something, by task, modality and region."""
-    found: dict[CellName, list[tuple[LeaderboardRow, Row]]] = {}
+    rows: dict[CellName, list[tuple[LeaderboardRow, Row]]] = {}
     for entry in entries:
         for voxel in entry.run.metrics["voxels"]:
             name = CellName(
                 Task(voxel["task"]), Modality(voxel["modality"]), Anatomy(voxel["parts"])
             )
-            found.setdefault(name, []).append((entry, voxel))
+            rows.setdefault(name, []).append((entry, voxel))
     orders = [list(axis) for axis in (Task, Modality, Anatomy)]
     names = sorted(
-        found, key=lambda name: [order.index(it) for order, it in zip(orders, name, strict=True)]
+        rows,
+        key=lambda name: [order.index(member) for order, member in zip(orders, name, strict=True)],
     )
-    return [_cell(name, found[name]) for name in names]
+    return [_cell(name, rows[name]) for name in names]
 
 
 def _cell(name: CellName, rows: Sequence[tuple[LeaderboardRow, Row]]) -> CellPage:

@@ -69,10 +69,10 @@ def _evidence(item: BenchmarkItem, row: Mapping[str, Any]) -> Evidence:
 def _options(item: BenchmarkItem, row: Mapping[str, Any]) -> dict[str, str]:
     try:
         details = json.loads(row.get("details") or "[]")
-        told = [_option_text(detail) for detail in details]
+        texts = [_option_text(detail) for detail in details]
     except (ValueError, AttributeError, TypeError):
         return {}
-    return {letter: text for (letter, _), text in zip(item.options, told, strict=False) if text}
+    return {letter: text for (letter, _), text in zip(item.options, texts, strict=False) if text}
 
 
 def _option_text(detail: Mapping[str, Any]) -> str:

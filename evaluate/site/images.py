@@ -62,15 +62,15 @@ def write_pictures(
         The picture of each item by its name.
     """
     out.mkdir(parents=True, exist_ok=True)
-    wanted = sorted(_publishable(items))
-    allotment = MOST_BYTES // max(1, len(wanted))
-    made = {}
+    images = sorted(_publishable(items))
+    allotment = MOST_BYTES // max(1, len(images))
+    copies_by_image = {}
     with ThreadPoolExecutor() as pool:
-        copies = pool.map(lambda image: _write(out, release, image, allotment), wanted)
-        for image, copy in zip(wanted, copies, strict=True):
-            made[image] = copy
+        copies = pool.map(lambda image: _write(out, release, image, allotment), images)
+        for image, copy in zip(images, copies, strict=True):
+            copies_by_image[image] = copy
             advance()
-    return {item.name: _site_image(item, asked.get(item.name), made) for item in items}
+    return {item.name: _site_image(item, asked.get(item.name), copies_by_image) for item in items}
 
 
 def count_pictures(items: Sequence[BenchmarkItem]) -> int:
@@ -84,16 +84,16 @@ def _publishable(items: Sequence[BenchmarkItem]) -> set[str]:
 
 
 def _site_image(
-    item: BenchmarkItem, asked: str | None, made: Mapping[str, tuple[SiteImage, str]]
+    item: BenchmarkItem, asked: str | None, copies: Mapping[str, tuple[SiteImage, str]]
 ) -> SiteImage:
     if item.restricted:
         return SiteImage(why=WITHHELD)
     if item.image is None:
         return SiteImage(why=NONE_NAMED)
-    if item.image not in made:
+    if item.image not in copies:
         return SiteImage(why=WITHHELD)
-    shown, digest = made[item.image]
-    return SiteImage(why=ANOTHER) if asked and digest and asked != digest else shown
+    image, digest = copies[item.image]
+    return SiteImage(why=ANOTHER) if asked and digest and asked != digest else image
 
 
 def _write(out: Path, release: Benchmark, image: str, allotment: int) -> tuple[SiteImage, str]:

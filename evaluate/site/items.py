@@ -75,8 +75,8 @@ def write_items(
         Characters of a reply that are kept.
     """
     results = [{result.item.name: result for result in run.results} for run in data.runs]
-    limit = reply_limit(result.reply for found in results for result in found.values())
-    rules = sorted({result.rule for found in results for result in found.values()})
+    limit = reply_limit(result.reply for by_item in results for result in by_item.values())
+    rules = sorted({result.rule for by_item in results for result in by_item.values()})
     place = {rule: number for number, rule in enumerate(rules)}
     sources = sorted({item.dataset for item in data.items})
     write_script(
@@ -148,7 +148,7 @@ def _row(
         "options": [[letter, capped(text)] for letter, text in item.options],
         "picture": picture.file,
         "why": picture.why,
-        "outcomes": "".join(_code(found.get(item.name)) for found in results),
+        "outcomes": "".join(_code(by_item.get(item.name)) for by_item in results),
     }
 
 
@@ -174,8 +174,8 @@ def _answers(
         "options": evidence.options if evidence else {},
         "replies": [
             _reply(number, result, item, rules, limit)
-            for number, found in enumerate(results)
-            if _was_asked(result := found.get(item.name))
+            for number, by_item in enumerate(results)
+            if _was_asked(result := by_item.get(item.name))
         ],
     }
 
@@ -186,5 +186,7 @@ def _reply(
     """(model, outcome, letter in the release's order, rule, text; none where it is the letter)."""
     letters = {text: letter for letter, text in item.options}
     letter = letters.get(result.choice) if result.choice is not None else None
-    said = None if result.reply in (None, result.answer) else capped(clip(result.reply, limit))
-    return (number, _ENDS.index(result.outcome), letter, rules[result.rule], said)
+    shown_text = (
+        None if result.reply in (None, result.answer) else capped(clip(result.reply, limit))
+    )
+    return (number, _ENDS.index(result.outcome), letter, rules[result.rule], shown_text)

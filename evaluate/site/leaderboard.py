@@ -70,11 +70,11 @@ def leaderboard_rows(runs: Sequence[Run], pages: Mapping[str, str]) -> list[Lead
 
 def rows_by_block(entries: Sequence[LeaderboardRow]) -> list[tuple[str, list[LeaderboardRow]]]:
     """What stands below the ranking: (why, entries)."""
-    found: dict[str, list[LeaderboardRow]] = {}
+    blocks: dict[str, list[LeaderboardRow]] = {}
     for entry in entries:
         if entry.block:
-            found.setdefault(entry.block, []).append(entry)
-    return list(found.items())
+            blocks.setdefault(entry.block, []).append(entry)
+    return list(blocks.items())
 
 
 def population_text(entries: Sequence[LeaderboardRow]) -> str:
@@ -105,11 +105,11 @@ def _entry(
 
 def slice_table(runs: Sequence[Run]) -> SliceTable:
     """The numbers of every slice, of runs in the order of the leaderboard."""
-    found = axis_tables(runs)
+    tables = axis_tables(runs)
     return SliceTable(
-        names=[(title, [name for name, _ in groups]) for title, _, groups in found],
+        names=[(title, [name for name, _ in groups]) for title, _, groups in tables],
         rows=[
-            [_numbers(groups[place][1]) for _, _, table in found for _, groups in table]
+            [_numbers(groups[place][1]) for _, _, table in tables for _, groups in table]
             for place in range(len(runs))
         ],
     )
@@ -140,18 +140,18 @@ def _shortcut(run: Run) -> float | None:
 
 def _gain(run: Run) -> float | None:
     contrasts = run.metrics.get("contrasts") or {}
-    found: float | None = contrasts.get("image_gain", {}).get("global", {}).get("difference")
-    return found
+    gain: float | None = contrasts.get("image_gain", {}).get("global", {}).get("difference")
+    return gain
 
 
 def _remarks(run: Run) -> list[str]:
     asked, whole = run.total["n"], run.manifest["dataset"]["items"] - len(run.withdrawn)
     readers = run.readers["readers"] if run.readers else 0
-    told = {
+    conditions = {
         f"{readers:,} people": run.readers is not None,
         f"incomplete: {run.replied:,} of {asked:,} have a reply": run.incomplete,
         "unfinished": run.unfinished,
         f"{counted(run.cut, 'reply')} cut": run.cut > 0,
         f"sample of {whole:,}": asked < whole,
     }
-    return [remark for remark, holds in told.items() if holds]
+    return [remark for remark, holds in conditions.items() if holds]

@@ -27,14 +27,14 @@ class CellName(NamedTuple):
 def model_pages(labels: Iterable[str]) -> dict[str, str]:
     """File below ``models`` for each label; labels that read alike get a number."""
     pages: dict[str, str] = {}
-    taken: set[str] = set()
+    used: set[str] = set()
     for label in labels:
         plain = _plain(label)[:_LONGEST].strip("-") or "model"
         name, number = plain, 1
-        while name in taken:
+        while name in used:
             number += 1
             name = f"{plain}-{number}"
-        taken.add(name)
+        used.add(name)
         pages[label] = f"{name}.html"
     return pages
 

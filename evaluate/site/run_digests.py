@@ -42,8 +42,8 @@ def digest_mismatches(run: Path) -> Iterator[str]:
     if not path.exists():
         return
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))["sha256"]
-        sealed = {str(name): str(digest) for name, digest in told.items()}
+        digests = json.loads(path.read_text(encoding="utf-8"))["sha256"]
+        sealed = {str(name): str(digest) for name, digest in digests.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         yield f"{DIGESTS}: cannot be read ({error!r}); seal the run again with --seal"
         return

@@ -90,16 +90,16 @@ def check_run(run: Path, release: Path, *, sealing: bool = False) -> RunCheck:
         problems += _items(run, benchmark)
         problems += _errata(run, benchmark)
         scored, by_rules = read_results(run), read_by_rules(run)
-        found = read_metrics(run)
-        problems += _scores(run, scored, by_rules, found)
-        problems += _incomplete(found)
-        notes = [] if problems else list(_notes(run, manifest, found, benchmark))
-        summary = "" if problems else _summary(manifest, found)
+        metrics = read_metrics(run)
+        problems += _scores(run, scored, by_rules, metrics)
+        problems += _incomplete(metrics)
+        notes = [] if problems else list(_notes(run, manifest, metrics, benchmark))
+        summary = "" if problems else _summary(manifest, metrics)
     except MedrcubeError as error:
         return RunCheck(problems=[*problems, str(error)], notes=(), summary="")
     except _BAD_FORM as error:
-        told = f"a file has another form than a run of this version: {error!r}"
-        return RunCheck(problems=[*problems, told], notes=(), summary="")
+        problem = f"a file has another form than a run of this version: {error!r}"
+        return RunCheck(problems=[*problems, problem], notes=(), summary="")
     return RunCheck(problems=problems, notes=notes, summary=summary)
 
 
@@ -137,20 +137,20 @@ def _manifest(manifest: Mapping[str, Any]) -> Iterator[str]:
 
 def _items(run: Path, benchmark: Benchmark) -> Iterator[str]:
     """What was asked, held against the release; pictures where the release has them."""
-    known = {item.name: item for item in benchmark.items}
+    by_name = {item.name: item for item in benchmark.items}
     unknown, changed, pictures = [], [], []
-    for asked in read_asked(run):
-        shown = asked.presentation
-        if shown.turn or shown.condition is Condition.REWORDED:
+    for question in read_asked(run):
+        presentation = question.presentation
+        if presentation.turn or presentation.condition is Condition.REWORDED:
             continue
-        item = known.get(shown.item.name)
+        item = by_name.get(presentation.item.name)
         if item is None:
-            unknown.append(shown.item.name)
-        elif item != shown.item:
+            unknown.append(presentation.item.name)
+        elif item != presentation.item:
             changed.append(item.name)
-        elif asked.subject and item.image is not None:
+        elif question.subject and item.image is not None:
             digest = benchmark.image_digests[item.image]
-            if digest is not None and digest != asked.subject:
+            if digest is not None and digest != question.subject:
                 pictures.append(item.name)
     yield from _several(unknown, "are not in the release")
     yield from _several(changed, "differ from those of the release")
@@ -161,9 +161,9 @@ def _drawn(run: Path, manifest: Mapping[str, Any], benchmark: Benchmark) -> Iter
     """A limit or a number of items that does not explain which items of the release were asked."""
     if manifest["dataset"]["digest"] != benchmark.digest:
         return
-    told, whole = manifest["dataset"]["items"], len(benchmark.items)
-    if told != whole:
-        yield f"manifest.json: dataset.items is {told!r:.80}; its release has {whole:,}"
+    stated_count, whole = manifest["dataset"]["items"], len(benchmark.items)
+    if stated_count != whole:
+        yield f"manifest.json: dataset.items is {stated_count!r:.80}; its release has {whole:,}"
     names = [f"{row['dataset']}/{row['id']}" for row in read_json_lines(run / ITEMS)]
     if other := count_outside_draw(manifest, names, benchmark.items):
         yield (
@@ -174,9 +174,11 @@ def _drawn(run: Path, manifest: Mapping[str, Any], benchmark: Benchmark) -> Iter
 
 def _errata(run: Path, benchmark: Benchmark) -> Iterator[str]:
     """Items that count here though they were withdrawn, or the other way round."""
-    asked = {one.item.name for one in read_asked(run)}.union(withdrawn := withdrawn_items(run))
+    names = {question.item.name for question in read_asked(run)}.union(
+        withdrawn := withdrawn_items(run)
+    )
     try:
-        require_current(str(run), withdrawn, asked.intersection(benchmark.errata))
+        require_current(str(run), withdrawn, names.intersection(benchmark.errata))
     except WorkspaceError as error:
         yield str(error)
 
@@ -190,10 +192,10 @@ def _several(names: Sequence[str], what: str) -> Iterator[str]:
 
 
 def _scores(
-    run: Path, scored: Sequence[Result], by_rules: Sequence[Result], found: Mapping[str, Any]
+    run: Path, scored: Sequence[Result], by_rules: Sequence[Result], metrics: Mapping[str, Any]
 ) -> Iterator[str]:
     """Scores that do not follow from the replies."""
-    judged = bool(found["judge"]["used"])
+    judged = bool(metrics["judge"]["used"])
     wrong = [
         there.item.name
         for there, here in zip(scored, by_rules, strict=True)
@@ -204,26 +206,28 @@ def _scores(
             f"outcomes.jsonl: {len(wrong):,} outcomes do not follow from the replies, such as of "
             f"{wrong[0]}; run  medrcube score  with this version"
         )
-    yield from _further_files(run, scored, found)
+    yield from _further_files(run, scored, metrics)
 
 
-def _further_files(run: Path, scored: Sequence[Result], found: Mapping[str, Any]) -> Iterator[str]:
+def _further_files(
+    run: Path, scored: Sequence[Result], metrics: Mapping[str, Any]
+) -> Iterator[str]:
     """Files of scores that hold something else than scoring the replies gives."""
     again = recompute_scores(run, scored)
     for name, expected in again.items():
-        here = found if name == METRICS else _read(run / name)
+        here = metrics if name == METRICS else _read(run / name)
         if here == expected:
             continue
         if isinstance(expected, list):
-            told = _differing_row(here, expected)
+            names_text = _differing_row(here, expected)
         else:
             other = here if isinstance(here, dict) else {}
             names = sorted({*expected, *other})
-            told = ", ".join(
+            names_text = ", ".join(
                 n for n in names if other.get(n, _MISSING) != expected.get(n, _MISSING)
             )
         yield (
-            f"{name}: {told} do not follow from the outcomes; run  medrcube score  with this "
+            f"{name}: {names_text} do not follow from the outcomes; run  medrcube score  with this "
             "version"
         )
 
@@ -245,14 +249,14 @@ def _differing_row(here: Any, expected: Sequence[Mapping[str, Any]]) -> str:
     return f"{counted(len(wrong), 'row')}, such as of {wrong[0]},"
 
 
-def _incomplete(found: Mapping[str, Any]) -> Iterator[str]:
+def _incomplete(metrics: Mapping[str, Any]) -> Iterator[str]:
     """More questions without a reply than a ranking bears."""
-    total = found["global"]
-    if not found["incomplete"]:
+    total = metrics["global"]
+    if not metrics["incomplete"]:
         return
-    asked, replied = total["n"], total["n"] - lost(total)
+    count, replied = total["n"], total["n"] - lost(total)
     yield (
-        f"incomplete: {replied:,} of {counted(asked, 'question')} "
+        f"incomplete: {replied:,} of {counted(count, 'question')} "
         f"{'has' if replied == 1 else 'have'} a reply ({lost_text(total)}), and at most "
         f"{100 * FAILURE_GATE:.0f} % may lack one; run the  medrcube evaluate  command that began "
         "it once more: it goes on, and  --again failed  asks what failed"
@@ -266,12 +270,12 @@ def _follows(there: Result, here: Result, *, judged: bool) -> bool:
 
 
 def _notes(
-    run: Path, manifest: Mapping[str, Any], found: Mapping[str, Any], benchmark: Benchmark
+    run: Path, manifest: Mapping[str, Any], metrics: Mapping[str, Any], benchmark: Benchmark
 ) -> Iterator[str]:
-    total = found["global"]
+    total = metrics["global"]
     yield f"conditions: {', '.join(manifest['conditions'])}"
-    for name, told in settings_text(manifest).items():
-        yield f"{name}: {one_line(told, _LONGEST)}"
+    for name, text in settings_text(manifest).items():
+        yield f"{name}: {one_line(text, _LONGEST)}"
     if total["n"] < len(benchmark.standing):
         whole = counted(len(benchmark.standing), "item")
         yield f"asked {total['n']:,} of {whole}; shown as a sample"
@@ -281,7 +285,7 @@ def _notes(
         yield "the release here lacks pictures that the run was asked about, or has others"
     if manifest["prompt"].get("version") != prompt_version():
         yield "was asked with another prompt than this version has"
-    if found["judge"]["used"]:
+    if metrics["judge"]["used"]:
         yield "a judge model read what the rules could not; this check does not ask it again"
     extra = itertools.islice(
         (path.name for path in sorted(run.iterdir()) if path.name not in {*EXPECTED, DIGESTS}), 20
@@ -291,8 +295,8 @@ def _notes(
         yield "has no digests; --seal writes them"
 
 
-def _summary(manifest: Mapping[str, Any], found: Mapping[str, Any]) -> str:
-    total = found["global"]
+def _summary(manifest: Mapping[str, Any], metrics: Mapping[str, Any]) -> str:
+    total = metrics["global"]
     return (
         f"{manifest['model']['name']}, {counted(total['n'], 'item')}, "
         f"{100 * total['accuracy']:.1f} % correct"

@@ -109,22 +109,22 @@ def write_site(
         for result in run.results
         if result.asked.subject is not None
     }
-    found = cell_pages(entries)
+    pages_of_cells = cell_pages(entries)
     _clear(out)
     with shows.stage("pictures", count_pictures(items)) as advance:
-        shown = write_pictures(out / pictures_part.FOLDER, benchmark, asked, items, advance)
+        pictures = write_pictures(out / pictures_part.FOLDER, benchmark, asked, items, advance)
     data = ItemData(
         items=items,
         runs=ordered,
-        pictures=shown,
+        pictures=pictures,
         evidence=read_evidence(release, items),
     )
     models = [(entry.run.label, entry.page) for entry in entries]
     with shows.stage("items", len(items)) as advance:
         limit = write_items(out / items_part.FOLDER, data, models, advance)
     write_script(out / items_part.FOLDER / "board.js", "board", slice_table(ordered).rows)
-    with shows.stage("pages", len(entries) + len(found)) as advance:
-        _write_pages(out, entries, found, benchmark, advance)
+    with shows.stage("pages", len(entries) + len(pages_of_cells)) as advance:
+        _write_pages(out, entries, pages_of_cells, benchmark, advance)
     _mark(out, entries)
     files = [path for path in out.rglob("*") if path.is_file()]
     return SiteSummary(
@@ -132,7 +132,7 @@ def write_site(
         models=sum(entry.run.readers is None for entry in entries),
         people=sum(entry.run.readers is not None for entry in entries),
         items=len(items),
-        cells=len(found),
+        cells=len(pages_of_cells),
         reply_limit=limit,
         files=len(files),
         bytes=sum(path.stat().st_size for path in files),
@@ -142,17 +142,17 @@ def write_site(
 def _write_pages(
     out: Path,
     entries: Sequence[LeaderboardRow],
-    found: Sequence[CellPage],
+    cells: Sequence[CellPage],
     benchmark: Benchmark,
     advance: Advance,
 ) -> None:
-    made = _environment()
+    templates = _environment()
     shared = {
         "entries": entries,
         "who": population_text(entries),
         "ranked": [entry for entry in entries if not entry.block],
         "blocks": rows_by_block(entries),
-        "cells": found,
+        "cells": cells,
         "questions": len(benchmark.standing),
         "withdrawn_items": len(benchmark.errata),
         "version": medrcube.__version__,
@@ -161,7 +161,7 @@ def _write_pages(
 
     def write(path: str, template: str, **values: Any) -> None:
         root = "../" * path.count("/")
-        page = made.get_template(template).render(**shared, **values, root=root)
+        page = templates.get_template(template).render(**shared, **values, root=root)
         write_text(out / path, make_responsive(page) if path.endswith(".html") else page)
 
     write("index.html", "index.html.j2", slice_names=slice_table([e.run for e in entries]).names)
@@ -175,7 +175,7 @@ def _write_pages(
         values = {**style, "entry": entry, "number": number, "wrong": wrong}
         write(entry.page, "model.html.j2", **{k: v for k, v in values.items() if k not in shared})
         advance()
-    for cell in found:
+    for cell in cells:
         write(cell.page, "cell.html.j2", cell=cell)
         advance()
     write("assets/site.css", "site.css.j2", steps=style["steps"], picture_uris=[], filter_rules=[])
@@ -184,18 +184,18 @@ def _write_pages(
 
 
 def _environment() -> Environment:
-    made = report_environment()
-    made.loader = ChoiceLoader(
+    templates = report_environment()
+    templates.loader = ChoiceLoader(
         [PackageLoader("medrcube.templates", folder) for folder in ("site", "cards")]
     )
-    return made
+    return templates
 
 
 def _of_this_release(runs: Sequence[Run], benchmark: Benchmark) -> None:
     """Refuse runs that were asked other items."""
-    known = {item.name: item for item in benchmark.items}
+    by_name = {item.name: item for item in benchmark.items}
     for run in runs:
-        other = [r.item.name for r in run.results if known.get(r.item.name) != r.item]
+        other = [r.item.name for r in run.results if by_name.get(r.item.name) != r.item]
         if other:
             raise WorkspaceError(
                 f"{run.folder}: {len(other):,} of its items are not in {benchmark.root} or are "
@@ -220,7 +220,7 @@ def _clear(out: Path) -> None:
 
 
 def _mark(out: Path, entries: Sequence[LeaderboardRow]) -> None:
-    told = {
+    marker = {
         "medrcube": medrcube.__version__,
         "models": [
             {
@@ -232,4 +232,4 @@ def _mark(out: Path, entries: Sequence[LeaderboardRow]) -> None:
             for entry in entries
         ],
     }
-    write_text(out / MARKER, json.dumps(told, indent=2) + "\n")
+    write_text(out / MARKER, json.dumps(marker, indent=2) + "\n")

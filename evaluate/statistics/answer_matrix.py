@@ -32,41 +32,41 @@ class AnswerTable:
         results: one result of each question, whichever run has it first.
         units: number of the unit of each question, from 0.
         right: whether a run is right, of shape (runs, questions).
-        kept: whether a run was asked and has not lost its reply, of the same shape.
+        replied: whether a run was asked and has not lost its reply, of the same shape.
     """
 
     labels: Sequence[str]
     results: Sequence[Result]
     units: NDArray[np.int64]
     right: Flags
-    kept: Flags
+    replied: Flags
 
-    def kept_by_all(self) -> Flags:
+    def replied_by_all(self) -> Flags:
         """Which questions every run has kept."""
         import numpy as np  # noqa: PLC0415 - an import that only scoring pays
 
-        return np.asarray(self.kept.all(axis=0))
+        return np.asarray(self.replied.all(axis=0))
 
     def differences(self, first: int, second: int, chosen: Flags | None = None) -> list[UnitTally]:
         """First less second run, by unit, over the chosen questions that both have kept."""
         import numpy as np  # noqa: PLC0415
 
-        both = self.kept[first] & self.kept[second]
+        both = self.replied[first] & self.replied[second]
         both = both if chosen is None else both & chosen
         change = self.right[first].astype(np.int8) - self.right[second]
         return self._by_unit(change, both)
 
     def shares(self, run: int, chosen: Flags | None = None) -> list[UnitTally]:
         """Right answers of a run, by unit, over the chosen questions that it has kept."""
-        kept = self.kept[run] if chosen is None else self.kept[run] & chosen
-        return self._by_unit(self.right[run], kept)
+        replied = self.replied[run] if chosen is None else self.replied[run] & chosen
+        return self._by_unit(self.right[run], replied)
 
-    def _by_unit(self, values: NDArray[np.int8] | Flags, kept: Flags) -> list[UnitTally]:
+    def _by_unit(self, values: NDArray[np.int8] | Flags, selected: Flags) -> list[UnitTally]:
         import numpy as np  # noqa: PLC0415
 
-        units = self.units[kept]
+        units = self.units[selected]
         sizes = np.bincount(units)
-        totals = np.bincount(units, weights=values[kept]).astype(np.int64)
+        totals = np.bincount(units, weights=values[selected]).astype(np.int64)
         there = sizes > 0
         pairs = zip(totals[there].tolist(), sizes[there].tolist(), strict=True)
         return [UnitTally(total, size) for total, size in pairs]
@@ -80,28 +80,28 @@ def answer_table(runs: Mapping[str, Sequence[Result]]) -> AnswerTable:
     """
     import numpy as np  # noqa: PLC0415
 
-    known: dict[str, Result] = {}
+    result_by_item: dict[str, Result] = {}
     for results in runs.values():
         for result in results:
-            known.setdefault(result.item.name, result)
-    place = {name: index for index, name in enumerate(known)}
+            result_by_item.setdefault(result.item.name, result)
+    place = {name: index for index, name in enumerate(result_by_item)}
     units: dict[str, int] = {}
-    right = np.zeros((len(runs), len(known)), dtype=bool)
-    kept = np.zeros_like(right)
+    right = np.zeros((len(runs), len(result_by_item)), dtype=bool)
+    replied = np.zeros_like(right)
     for row, results in enumerate(runs.values()):
         for result in results:
             column = place[result.item.name]
-            kept[row, column] = result.outcome not in LOST
+            replied[row, column] = result.outcome not in LOST
             right[row, column] = result.outcome is AnswerOutcome.CORRECT
     return AnswerTable(
         labels=tuple(runs),
-        results=tuple(known.values()),
+        results=tuple(result_by_item.values()),
         units=np.array(
-            [units.setdefault(unit_of(result), len(units)) for result in known.values()],
+            [units.setdefault(unit_of(result), len(units)) for result in result_by_item.values()],
             dtype=np.int64,
         ),
         right=right,
-        kept=kept,
+        replied=replied,
     )
 
 

@@ -141,12 +141,12 @@ def _signed_sums(moves: tuple[tuple[int, int], ...]) -> NDArray[np.float64]:
     """Probability of every sum of so many steps of each length, from the least to the largest."""
     import numpy as np  # noqa: PLC0415 - an import that only scoring pays
 
-    found = np.ones(1)
+    distribution = np.ones(1)
     for length, count in moves:
         steps = np.zeros(2 * length * count + 1)
         steps[:: 2 * length] = _halves(count)
-        found = np.convolve(found, steps)
-    return found
+        distribution = np.convolve(distribution, steps)
+    return distribution
 
 
 def _halves(count: int) -> list[float]:

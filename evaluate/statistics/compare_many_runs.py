@@ -78,7 +78,7 @@ def compare_many(
     """
     everyone = load_compared(folders)
     labels_of_all = labels_of(everyone)
-    described = [run.described(label) for run, label in zip(everyone, labels_of_all, strict=True)]
+    described = [run.summary(label) for run, label in zip(everyone, labels_of_all, strict=True)]
     parts = incomplete_sentences(described)
     whole = [place for place, run in enumerate(described) if not run["incomplete"]]
     if len(whole) < 2:
@@ -96,17 +96,17 @@ def compare_many(
     if not common:
         require_same_items(loaded, results)
     everything = set().union(*results)
-    shared = [name for name in results[0] if all(name in found for found in results)]
+    shared = [name for name in results[0] if all(name in by_item for by_item in results)]
     alike = [n for n in shared if all(same_item(results[0][n], other[n]) for other in results)]
     labels = [labels_of_all[place] for place in whole]
     table = answer_table(
         {
-            label: [found[name] for name in alike]
-            for label, found in zip(labels, results, strict=True)
+            label: [by_item[name] for name in alike]
+            for label, by_item in zip(labels, results, strict=True)
         }
     )
     compared = compare_table(table, by)
-    found = {
+    by_item = {
         "runs": described,
         "condition": condition.value,
         "conditions_left": uncompared_conditions(everyone, condition),
@@ -122,7 +122,7 @@ def compare_many(
         "settings": [list(row) for row in side_by_side([run.manifest for run in everyone])],
         "notes": differences_of_runs(everyone),
     }
-    return {**found, "conclusions": [*parts, *many_conclusions(found)]}
+    return {**by_item, "conclusions": [*parts, *many_conclusions(by_item)]}
 
 
 def compare_table(table: AnswerTable, by: Axis) -> dict[str, Any]:
@@ -144,21 +144,21 @@ def compare_table(table: AnswerTable, by: Axis) -> dict[str, Any]:
     Raises:
         WorkspaceError: the runs have no question in common.
     """
-    kept = table.kept_by_all()
-    if not kept.any():
+    replied = table.replied_by_all()
+    if not replied.any():
         raise WorkspaceError("the runs answer no item in common")
-    shares = [ratio(*_sums(table.shares(run, kept))) or 0.0 for run in range(len(table.labels))]
+    shares = [ratio(*_sums(table.shares(run, replied))) or 0.0 for run in range(len(table.labels))]
     order = sorted(range(len(shares)), key=lambda run: -shares[run])
-    overall = _ComparedGroup(table, kept, order)
+    overall = _ComparedGroup(table, replied, order)
     groups = [
         (dict(zip(COLUMNS[by], key, strict=True)), _ComparedGroup(table, chosen, order))
-        for key, chosen in _chosen(table, kept, by)
+        for key, chosen in _chosen(table, replied, by)
     ]
     over_all = overall.p_values()
     in_groups = [[] if group.small else group.p_values() for _, group in groups]
     adjusted = iter(holm(list(itertools.chain.from_iterable(in_groups))))
     return {
-        "overall": overall.row(over_all, holm(over_all), told=True),
+        "overall": overall.row(over_all, holm(over_all), with_power=True),
         "axis": by,
         "groups": [
             {**names, **group.row(own, [next(adjusted) for _ in own])}
@@ -186,7 +186,7 @@ class _ComparedGroup:
         return [p_of_difference(self._difference(*pair)) for pair in self._pairs]
 
     def row(
-        self, p_values: Sequence[float], adjusted: Sequence[float], *, told: bool = False
+        self, p_values: Sequence[float], adjusted: Sequence[float], *, with_power: bool = False
     ) -> dict[str, Any]:
         tested = self._pairs if p_values else []
         apart = {pair for pair, p in zip(tested, adjusted, strict=True) if p < ALPHA}
@@ -198,7 +198,7 @@ class _ComparedGroup:
             "unit_kinds": unit_kinds(members),
             "runs": [self._share(run, own) for run, own in zip(self._order, letters, strict=True)],
             "pairs": [
-                self._pair(pair, p, p_holm, told=told)
+                self._pair(pair, p, p_holm, with_power=with_power)
                 for pair, p, p_holm in zip(tested, p_values, adjusted, strict=True)
             ],
         }
@@ -217,7 +217,7 @@ class _ComparedGroup:
         }
 
     def _pair(
-        self, pair: tuple[int, int], p: float, p_holm: float, *, told: bool
+        self, pair: tuple[int, int], p: float, p_holm: float, *, with_power: bool
     ) -> dict[str, Any]:
         units = self._difference(*pair)
         total, n = _sums(units)
@@ -232,7 +232,7 @@ class _ComparedGroup:
             "p_holm": p_holm,
             "apart": p_holm < ALPHA,
         }
-        if told:
+        if with_power:
             row["minimum_detectable_effect"] = self._detectable(pair, units)
         return row
 
@@ -258,12 +258,14 @@ def _sums(units: Sequence[UnitTally]) -> tuple[int, int]:
     return sum(unit.total for unit in units), sum(unit.size for unit in units)
 
 
-def _chosen(table: AnswerTable, kept: Flags, by: Axis) -> Iterator[tuple[tuple[str, ...], Flags]]:
+def _chosen(
+    table: AnswerTable, replied: Flags, by: Axis
+) -> Iterator[tuple[tuple[str, ...], Flags]]:
     """Names of each group and which questions are in it."""
     import numpy as np  # noqa: PLC0415 - an import that only scoring pays
 
-    places = [place for place in range(len(table.results)) if kept[place]]
+    places = [place for place in range(len(table.results)) if replied[place]]
     for key, members in grouped(by, places, lambda place: table.results[place].item).items():
-        chosen = np.zeros(len(kept), dtype=bool)
+        chosen = np.zeros(len(replied), dtype=bool)
         chosen[members] = True
         yield key, chosen

@@ -64,55 +64,57 @@ def compare_two(
         WorkspaceError: a folder is no scored run, the runs asked different benchmarks (without
             ``common``) or different conditions, or they share no item.
     """
-    one, other = load_compared([first, second])
-    same = one.dataset == other.dataset
+    first_run, second_run = load_compared([first, second])
+    same = first_run.dataset == second_run.dataset
     if not (same or common):
         raise WorkspaceError(
-            f"{first} and {second} asked different benchmarks ({one.dataset[:12]} and "
-            f"{other.dataset[:12]}); compare runs of one release, or add  --common  to compare on "
-            "the items that are the same in both"
+            f"{first} and {second} asked different benchmarks ({first_run.dataset[:12]} and "
+            f"{second_run.dataset[:12]}); compare runs of one release, or add  --common  to "
+            "compare on the items that are the same in both"
         )
-    condition, (left, right) = shown_alike([one, other])
+    condition, (left, right) = shown_alike([first_run, second_run])
     if not common:
-        require_same_items([one, other], [left, right])
+        require_same_items([first_run, second_run], [left, right])
     names = [name for name in left if name in right]
     equal = [name for name in names if same_item(left[name], right[name])]
-    kept = [
+    pairs = [
         (left[name], right[name])
         for name in equal
         if left[name].outcome not in LOST and right[name].outcome not in LOST
     ]
-    if not kept:
+    if not pairs:
         raise WorkspaceError(f"{first} and {second} answer no item in common")
     axes: dict[Axis, None] = {"task": None, by: None}
     described = [
-        run.described(label)
-        for run, label in zip((one, other), labels_of([one, other]), strict=True)
+        run.summary(label)
+        for run, label in zip(
+            (first_run, second_run), labels_of([first_run, second_run]), strict=True
+        )
     ]
     parts = incomplete_sentences(described)
-    overall = _with_verdict(_row(kept), "mcnemar_p")
-    families = {axis: _family(axis, kept) for axis in axes}
+    overall = _with_verdict(_row(pairs), "mcnemar_p")
+    families = {axis: _family(axis, pairs) for axis in axes}
     if parts:
         overall = _without_accuracies(overall)
         families = {axis: list(map(_without_accuracies, rows)) for axis, rows in families.items()}
-    found = {
+    comparison = {
         "runs": described,
         "condition": condition.value,
-        "conditions_left": uncompared_conditions([one, other], condition),
+        "conditions_left": uncompared_conditions([first_run, second_run], condition),
         "same_dataset": same,
         "items": {
-            "common": len(kept),
-            "lost": len(equal) - len(kept),
+            "common": len(pairs),
+            "lost": len(equal) - len(pairs),
             "changed": len(names) - len(equal),
             "only_one": len(left.keys() ^ right.keys()),
-            "withdrawn": len(one.withdrawn),
+            "withdrawn": len(first_run.withdrawn),
         },
         "overall": overall,
         "families": families,
-        "settings": [list(row) for row in side_by_side([one.manifest, other.manifest])],
-        "notes": differences_of_runs([one, other]),
+        "settings": [list(row) for row in side_by_side([first_run.manifest, second_run.manifest])],
+        "notes": differences_of_runs([first_run, second_run]),
     }
-    return {**found, "conclusions": parts or conclusions(found)}
+    return {**comparison, "conclusions": parts or conclusions(comparison)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,20 +136,20 @@ class ComparedRun:
         """Name of the model."""
         return str(self.manifest["model"]["name"])
 
-    def shown(self, *conditions: Condition) -> dict[str, Result]:
+    def results_of(self, *conditions: Condition) -> dict[str, Result]:
         """Results of the first of these conditions that the run asked, by item."""
         for condition in conditions:
-            found = {
+            results = {
                 result.item.name: result
                 for result in self.results
-                if (one := result.asked.presentation).condition is condition
-                and one.turn == one.epoch == 0
+                if (presentation := result.asked.presentation).condition is condition
+                and presentation.turn == presentation.epoch == 0
             }
-            if found:
-                return found
+            if results:
+                return results
         return {}
 
-    def described(self, label: str) -> dict[str, Any]:
+    def summary(self, label: str) -> dict[str, Any]:
         """The run as a result of a comparison names it."""
         items = {result.item.name for result in self.results}
         return {
@@ -223,11 +225,15 @@ def shown_alike(runs: Sequence[ComparedRun]) -> tuple[Condition, list[dict[str, 
         WorkspaceError: no condition was asked by all.
     """
     for conditions in _COMPARABLE:
-        found = [run.shown(*conditions) for run in runs]
-        if all(found):
-            return conditions[0], found
-    asked = [f"{run.folder} asked {', '.join(run.manifest['conditions'])}" for run in runs]
-    raise WorkspaceError(f"{', '.join(asked)}; expected a condition that {_all_of(runs)} asked")
+        results = [run.results_of(*conditions) for run in runs]
+        if all(results):
+            return conditions[0], results
+    conditions_text = [
+        f"{run.folder} asked {', '.join(run.manifest['conditions'])}" for run in runs
+    ]
+    raise WorkspaceError(
+        f"{', '.join(conditions_text)}; expected a condition that {_all_of(runs)} asked"
+    )
 
 
 def uncompared_conditions(runs: Sequence[ComparedRun], compared: Condition) -> list[list[str]]:
@@ -244,13 +250,13 @@ def require_same_items(
     Raises:
         WorkspaceError: they were not asked the same items.
     """
-    if any(found.keys() != results[0].keys() for found in results):
-        told = ", ".join(
-            f"{run.folder} {counted(len(found), 'item')}"
-            for run, found in zip(runs, results, strict=True)
+    if any(by_item.keys() != results[0].keys() for by_item in results):
+        counts = ", ".join(
+            f"{run.folder} {counted(len(by_item), 'item')}"
+            for run, by_item in zip(runs, results, strict=True)
         )
         raise WorkspaceError(
-            f"the runs were asked different items of the release ({told}); add  --common  to "
+            f"the runs were asked different items of the release ({counts}); add  --common  to "
             "compare on the items that all of them were asked"
         )
 
@@ -268,10 +274,10 @@ def same_item(left: Result, right: Result) -> bool:
 
 def _row(pairs: Sequence[tuple[Result, Result]]) -> dict[str, Any]:
     right = AnswerOutcome.CORRECT
-    found = paired_metrics(
+    row = paired_metrics(
         [AnswerPair(unit_of(a), a.outcome is right, b.outcome is right) for a, b in pairs]
     )
-    return {**found, "unit_kinds": unit_kinds(a for a, _ in pairs)}
+    return {**row, "unit_kinds": unit_kinds(a for a, _ in pairs)}
 
 
 def incomplete_sentences(runs: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -297,10 +303,10 @@ def _without_accuracies(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _family(axis: Axis, kept: Sequence[tuple[Result, Result]]) -> list[dict[str, Any]]:
+def _family(axis: Axis, pairs_of_axis: Sequence[tuple[Result, Result]]) -> list[dict[str, Any]]:
     rows = [
         {**dict(zip(COLUMNS[axis], key, strict=True)), **_row(pairs)}
-        for key, pairs in grouped(axis, kept, lambda pair: pair[0].item).items()
+        for key, pairs in grouped(axis, pairs_of_axis, lambda pair: pair[0].item).items()
     ]
     adjust(rows)
     return [_with_verdict(row, "mcnemar_p_holm") for row in rows]
@@ -323,15 +329,15 @@ def differences_of_runs(runs: Sequence[ComparedRun]) -> list[str]:
     prompts = [run.manifest["prompt"] for run in runs]
     if any(prompt != prompts[0] for prompt in prompts):
         notes.append("the runs used different prompts: a difference may be theirs")
-    put = [
+    settings = [
         name
         for name, *_ in side_by_side([run.manifest for run in runs])
         if name in _QUESTION_SETTINGS
     ]
-    if put:
-        notes.append(f"the runs differ in {', '.join(put)}: a difference may be theirs")
+    if settings:
+        notes.append(f"the runs differ in {', '.join(settings)}: a difference may be theirs")
     versions = [str(run.manifest.get("versions", {}).get("medrcube")) for run in runs]
     if len(set(versions)) > 1:
-        told = list(versions if len(runs) == 2 else dict.fromkeys(versions))
-        notes.append(f"begun with versions {', '.join(told[:-1])} and {told[-1]} of medrcube")
+        names = list(versions if len(runs) == 2 else dict.fromkeys(versions))
+        notes.append(f"begun with versions {', '.join(names[:-1])} and {names[-1]} of medrcube")
     return notes

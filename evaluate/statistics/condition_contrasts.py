@@ -43,29 +43,30 @@ def condition_contrasts(results: Sequence[Result]) -> dict[str, Any]:
     """
     now = [result for result in results if result.asked.presentation.epoch == 0]
     full = _named(now, Condition.FULL) or _named(now, Condition.CIRCULAR)
-    found: dict[str, Any] = {}
+    rows: dict[str, Any] = {}
     for name, condition in _PAIRED.items():
         other = _named(now, condition)
         if full and other:
-            found[name] = _paired(full, other)
+            rows[name] = _paired(full, other)
     circles = _rotation_sets(now)
     if circles:
-        found["position"] = _position(circles)
-    return found
+        rows["position"] = _position(circles)
+    return rows
 
 
 def other_conditions(results: Sequence[Result]) -> dict[str, Any]:
     """``task_metrics`` of each condition, over all its turns, first epoch."""
-    found = {}
+    by_condition = {}
     for condition in Condition:
         members = [
             result
             for result in results
-            if (shown := result.asked.presentation).condition is condition and shown.epoch == 0
+            if (presentation := result.asked.presentation).condition is condition
+            and presentation.epoch == 0
         ]
         if members:
-            found[condition.value] = task_metrics(members)
-    return found
+            by_condition[condition.value] = task_metrics(members)
+    return by_condition
 
 
 def epochs(results: Sequence[Result]) -> dict[str, Any] | None:
@@ -80,16 +81,18 @@ def epochs(results: Sequence[Result]) -> dict[str, Any] | None:
         of those items whose chosen option, or its absence, is not the same in all epochs, with
         its ``interval``; ``outcome_flip_rate``, the share that is right in some epochs only.
     """
-    shown = [result.asked.presentation for result in results]
-    count = 1 + max((one.epoch for one in shown), default=0)
+    presentations = [result.asked.presentation for result in results]
+    count = 1 + max((presentation.epoch for presentation in presentations), default=0)
     if count == 1:
         return None
-    condition = min((one.condition for one in shown), key=list(Condition).index)
+    condition = min(
+        (presentation.condition for presentation in presentations), key=list(Condition).index
+    )
     by_item: dict[str, list[Result]] = {}
     for result in results:
-        one = result.asked.presentation
-        if one.condition is condition and one.turn == 0:
-            by_item.setdefault(one.item.name, []).append(result)
+        presentation = result.asked.presentation
+        if presentation.condition is condition and presentation.turn == 0:
+            by_item.setdefault(presentation.item.name, []).append(result)
     whole = [
         group
         for group in by_item.values()
@@ -184,12 +187,12 @@ _PAIRED = {
 
 def _paired(full: Mapping[str, Result], other: Mapping[str, Result]) -> dict[str, Any]:
     both = [(full[name], other[name]) for name in full if name in other]
-    kept = [(a, b) for a, b in both if a.outcome not in LOST and b.outcome not in LOST]
-    found = _cut(kept, lambda pair: pair[0].item, _pair_row)
-    adjust(found["task"].values())
-    adjust(found["voxels"])
-    lost, not_asked = len(both) - len(kept), len(full.keys() ^ other.keys())
-    return {**found, "left_out": {"lost": lost, "not_asked": not_asked}}
+    pairs = [(a, b) for a, b in both if a.outcome not in LOST and b.outcome not in LOST]
+    rows = _cut(pairs, lambda pair: pair[0].item, _pair_row)
+    adjust(rows["task"].values())
+    adjust(rows["voxels"])
+    lost, not_asked = len(both) - len(pairs), len(full.keys() ^ other.keys())
+    return {**rows, "left_out": {"lost": lost, "not_asked": not_asked}}
 
 
 def _pair_row(pairs: Sequence[tuple[Result, Result]]) -> dict[str, Any]:
@@ -213,8 +216,8 @@ def _position(circles: Mapping[str, Sequence[Result]]) -> dict[str, Any]:
         if len(turns) == len(turns[0].item.options)
         and not any(result.outcome in LOST for result in turns)
     ]
-    found = _cut(whole, lambda circle: circle.item, position_metrics)
-    return {**found, "left_out": {"lost": len(circles) - len(whole), "not_asked": 0}}
+    rows = _cut(whole, lambda circle: circle.item, position_metrics)
+    return {**rows, "left_out": {"lost": len(circles) - len(whole), "not_asked": 0}}
 
 
 def _letters(results: Sequence[Result]) -> dict[str, dict[str, float]]:
@@ -260,7 +263,8 @@ def _named(results: Sequence[Result], condition: Condition) -> dict[str, Result]
     return {
         result.item.name: result
         for result in results
-        if (shown := result.asked.presentation).condition is condition and shown.turn == 0
+        if (presentation := result.asked.presentation).condition is condition
+        and presentation.turn == 0
     }
 
 
@@ -276,8 +280,8 @@ def _rotation_sets(results: Sequence[Result]) -> dict[str, list[Result]]:
 
 
 def _accuracy(results: Sequence[Result]) -> float | None:
-    kept = [result for result in results if result.outcome not in LOST]
-    return ratio(sum(result.outcome is AnswerOutcome.CORRECT for result in kept), len(kept))
+    replied = [result for result in results if result.outcome not in LOST]
+    return ratio(sum(result.outcome is AnswerOutcome.CORRECT for result in replied), len(replied))
 
 
 def _epoch(result: Result) -> int:

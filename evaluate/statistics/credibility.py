@@ -117,10 +117,10 @@ def upstream_credibility(
         results: one for each item.
         ignore_view: leave View Recognition out, as the script's list seems to mean.
     """
-    shown = [result for result in results if result.outcome not in _NOT_SHOWN]
-    right = {result.item.id: result.outcome is AnswerOutcome.CORRECT for result in shown}
+    loaded = [result for result in results if result.outcome not in _NOT_SHOWN]
+    right = {result.item.id: result.outcome is AnswerOutcome.CORRECT for result in loaded}
     counts: Counter[tuple[bool, bool]] = Counter()
-    for highs, lows in _by_path(shown):
+    for highs, lows in _by_path(loaded):
         for high in highs:
             for low in lows:
                 if not (ignore_view and low.item.task is Task.VIEW_RECOGNITION):
@@ -207,7 +207,7 @@ def pair_metrics(pairs: Sequence[CrossPair], weighting: Weighting = "pair") -> d
         "shortcut_probability": _over(totals[_GUESSED_HIGH], c + d),
         "rationality": by_luck,
     }
-    found = {
+    values = {
         name: {
             "value": (value := _value(terms, totals)),
             "interval": _interval(terms, draws, len(rows)),
@@ -221,7 +221,7 @@ def pair_metrics(pairs: Sequence[CrossPair], weighting: Weighting = "pair") -> d
         "units": len(rows),
         "groups": {name: groups[index] for index, name in enumerate("ABCD")},
         "small": len(by_image) < SMALL,
-        **found,
+        **values,
         "independent_shortcut": _over(a + d, a + b + c + d),
     }
 

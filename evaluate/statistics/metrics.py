@@ -51,8 +51,8 @@ def metrics(results: Sequence[Result]) -> dict[str, Any]:
     Where ``incomplete``, more than ``FAILURE_GATE`` of all items have no reply: no group has an
     accuracy or an interval then, only its ``bounds``.
     """
-    found = _metrics(results)
-    return _bounded(found) if found["incomplete"] else found
+    all_metrics = _metrics(results)
+    return _bounded(all_metrics) if all_metrics["incomplete"] else all_metrics
 
 
 def run_metrics(results: Sequence[Result]) -> dict[str, Any]:
@@ -211,8 +211,8 @@ def _upstream_group(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def _upstream_bounded(results: Sequence[Result]) -> dict[str, Any]:
-    found = _upstream_group(results)
-    return {**found, "acc": None, "bounds": accuracy_bounds(found["correct"], results)}
+    group = _upstream_group(results)
+    return {**group, "acc": None, "bounds": accuracy_bounds(group["correct"], results)}
 
 
 def _slice(results: Sequence[Result], axis: Axis) -> dict[str, Any]:
@@ -238,17 +238,17 @@ def _answer(item: BenchmarkItem, letter: str) -> tuple[str, Task, str]:
     return (item.dataset, item.task, dict(item.options)[letter].casefold())
 
 
-def _bounded(found: Mapping[str, Any]) -> dict[str, Any]:
+def _bounded(values: Mapping[str, Any]) -> dict[str, Any]:
     means = ("accuracy", "accuracy_not_small", "task_accuracy_not_small")
     return {
-        **found,
-        "global": _without_accuracy(found["global"]),
-        "macro": {**found["macro"], **dict.fromkeys(means)},
+        **values,
+        "global": _without_accuracy(values["global"]),
+        "macro": {**values["macro"], **dict.fromkeys(means)},
         "slices": {
             axis: {name: _without_accuracy(group) for name, group in groups.items()}
-            for axis, groups in found["slices"].items()
+            for axis, groups in values["slices"].items()
         },
-        "voxels": [_without_accuracy(group) for group in found["voxels"]],
+        "voxels": [_without_accuracy(group) for group in values["voxels"]],
     }
 
 

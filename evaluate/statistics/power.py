@@ -52,12 +52,12 @@ def power(n: float, discordance: float, difference: float, alpha: float = ALPHA)
         refused = bdtr(tried, differ, 0.5) <= alpha / 2
         most = np.where(refused, np.maximum(most, tried), most)
     winning = (discordance + difference) / (2 * discordance)
-    found = np.where(
+    probability = np.where(
         most < 0,
         0.0,
         bdtr(np.maximum(most, 0), differ, 1 - winning) + bdtr(np.maximum(most, 0), differ, winning),
     )
-    return float((weights * found).sum())
+    return float((weights * probability).sum())
 
 
 def minimum_detectable_effect(

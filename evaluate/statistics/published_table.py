@@ -163,8 +163,8 @@ def rows() -> tuple[PublishedRow, ...]:
 
 def models() -> tuple[PublishedRow, ...]:
     """The rows of models, best overall accuracy first."""
-    found = [row for row in rows() if row.model != RANDOM]
-    return tuple(sorted(found, key=lambda row: -row.accuracy("overall")))
+    rows_of_models = [row for row in rows() if row.model != RANDOM]
+    return tuple(sorted(rows_of_models, key=lambda row: -row.accuracy("overall")))
 
 
 def overall_of_tasks(row: PublishedRow) -> float:

@@ -50,8 +50,8 @@ def ranking(runs: Mapping[str, Sequence[Result]]) -> list[Ranked]:
     order = sorted(range(len(accuracy)), key=lambda run: -accuracy[run])
     letters = group_letters(table, order)
     return [
-        Ranked(label=table.labels[run], accuracy=accuracy[run], letters=found)
-        for run, found in zip(order, letters, strict=True)
+        Ranked(label=table.labels[run], accuracy=accuracy[run], letters=group)
+        for run, group in zip(order, letters, strict=True)
     ]
 
 
@@ -79,9 +79,9 @@ def compact_letters(count: int, apart: set[tuple[int, int]]) -> list[str]:
         ]
         # A group within another says nothing that the other does not.
         groups = [
-            one
-            for place, one in enumerate(split)
-            if not any(one < other for other in split) and one not in split[:place]
+            part_group
+            for place, part_group in enumerate(split)
+            if not any(part_group < other for other in split) and part_group not in split[:place]
         ]
     ordered = sorted(groups, key=sorted)
     return [

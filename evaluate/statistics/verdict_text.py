@@ -15,12 +15,12 @@ NAMED = 5
 """So many groups are named in a sentence; the table has all."""
 
 
-def conclusions(found: Mapping[str, Any]) -> list[str]:
+def conclusions(comparison: Mapping[str, Any]) -> list[str]:
     """Sentences about what ``compare`` found; those that limit it come after the verdict."""
-    first, second = (run["label"] for run in found["runs"])
-    row = found["overall"]
+    first, second = (run["label"] for run in comparison["runs"])
+    row = comparison["overall"]
     lines = [_verdict(row, first, second), _power(row)]
-    lines += [_family(axis, rows, first, second) for axis, rows in found["families"].items()]
+    lines += [_family(axis, rows, first, second) for axis, rows in comparison["families"].items()]
     lines.append(
         "This holds for these questions and pictures, each asked once. It says nothing about "
         "other data, another prompt or another version of a model."

@@ -12,11 +12,11 @@ from medrcube.evaluate.statistics.units import units_text
 from medrcube.evaluate.statistics.verdict_text import NAMED, points, short_name
 
 
-def many_conclusions(found: Mapping[str, Any]) -> list[str]:
+def many_conclusions(comparison: Mapping[str, Any]) -> list[str]:
     """Sentences about what ``compare_many_runs`` found; those that limit it come last."""
-    row, tests = found["overall"], found["correction"]
+    row, tests = comparison["overall"], comparison["correction"]
     lines = [_groups(row, tests["overall_tests"]), detectable(row)]
-    lines.append(_cells(found["axis"], found["groups"], tests["group_tests"]))
+    lines.append(_cells(comparison["axis"], comparison["groups"], tests["group_tests"]))
     lines.append(
         "This holds for these questions and pictures, each asked once. It says nothing about "
         "other data, another prompt or another version of a model."
@@ -31,12 +31,12 @@ def detectable(row: Mapping[str, Any]) -> str:
             f"What difference would be found is not said for fewer than {FEWEST_FOR_POWER} units."
         )
     effects = [pair["minimum_detectable_effect"] for pair in row["pairs"]]
-    known = sorted(effect for effect in effects if effect is not None)
-    if not known:
+    known_effects = sorted(effect for effect in effects if effect is not None)
+    if not known_effects:
         return "The runs differ on too few questions for any difference to be found reliably."
-    low, high = points(known[0]), points(known[-1])
+    low, high = points(known_effects[0]), points(known_effects[-1])
     reach = f"{low} points" if low == high else f"{low} to {high} points"
-    middle = "" if low == high else f", {points(statistics.median(known))} in the middle"
+    middle = "" if low == high else f", {points(statistics.median(known_effects))} in the middle"
     return (
         f"Of two of these runs a true difference of {reach}{middle} would be found in 8 of 10 "
         "such comparisons after the correction; a smaller one may well be missed."
@@ -67,13 +67,13 @@ def _groups(row: Mapping[str, Any], tests: int) -> str:
 
 def _letters(text: str) -> Sequence[str]:
     """Letters of a run one by one; ``b1`` is one letter."""
-    found: list[str] = []
+    letters: list[str] = []
     for character in text:
-        if character.isdigit() and found:
-            found[-1] += character
+        if character.isdigit() and letters:
+            letters[-1] += character
         else:
-            found.append(character)
-    return found
+            letters.append(character)
+    return letters
 
 
 def _cells(axis: Axis, groups: Sequence[Mapping[str, Any]], tests: int) -> str:
@@ -99,7 +99,8 @@ def _cells(axis: Axis, groups: Sequence[Mapping[str, Any]], tests: int) -> str:
 
 def _widest(group: Mapping[str, Any]) -> str:
     pair = max(
-        (pair for pair in group["pairs"] if pair["apart"]), key=lambda it: abs(it["difference"])
+        (pair for pair in group["pairs"] if pair["apart"]),
+        key=lambda tested: abs(tested["difference"]),
     )
     first, second = pair["first"], pair["second"]
     if pair["difference"] < 0:

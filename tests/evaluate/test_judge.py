@@ -163,7 +163,7 @@ def test_without_a_judge_the_scores_say_that_judgements_are_left_aside(run):
 def test_a_reply_is_judged_once(run):
     first = ask(run, Scripted(lambda *_: "A"))
     again = Scripted(lambda *_: "B")
-    assert ask(run, again).said == first.said
+    assert ask(run, again).verdicts == first.verdicts
     assert again.requests == []
 
 
@@ -171,7 +171,7 @@ def test_another_judge_reads_for_itself(run):
     ask(run, Scripted(lambda *_: "A"))
     other = Scripted(lambda *_: "B", identity="two")
     judge = ask(run, other)
-    assert set(judge.said.values()) == {"A", "B"}
+    assert set(judge.verdicts.values()) == {"A", "B"}
     assert score(run, judge)["rules"]["judge"] == 3
     assert len((run / FILE).read_text().splitlines()) == 6
 
@@ -190,7 +190,7 @@ def test_what_a_judge_said_before_it_fell_silent_is_kept(run, fast):
 def test_a_judge_is_asked_again_after_a_passing_error(run, fast):
     busy = TransientError("slow down", code="429", retry_after=0.01)
     model = Scripted(lambda n, _r: busy if n == 1 else "A")
-    assert len(ask(run, model, retry=fast).said) == 3
+    assert len(ask(run, model, retry=fast).verdicts) == 3
 
 
 def test_a_refused_judgement_leaves_the_reply_unread(run):

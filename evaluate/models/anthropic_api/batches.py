@@ -89,8 +89,8 @@ class AnthropicBatches:
         unsure = 0
         while True:
             page = await self._http.json("GET", _PATH, parameters={"limit": _PAGE, **after})
-            found = page.get("data")
-            batches = [one for one in found if isinstance(one, dict)] if found else []
+            rows = page.get("data")
+            batches = [row for row in rows if isinstance(row, dict)] if rows else []
             for batch in batches:
                 name = safe_id(batch.get("id"))
                 if name in known or _total(batch) != questions or _created(batch) < since - _DAY:
@@ -106,10 +106,10 @@ class AnthropicBatches:
 
     async def state(self, batch: str) -> BatchState:
         """Where a batch stands; the counts are told when it ends."""
-        found = await self._http.json("GET", f"{_PATH}/{batch}")
-        status = str(found.get("processing_status"))
+        batch_object = await self._http.json("GET", f"{_PATH}/{batch}")
+        status = str(batch_object.get("processing_status"))
         ended = status == "ended"
-        seconds = _seconds(found.get("ended_at")) - _created(found) if ended else 0.0
+        seconds = _seconds(batch_object.get("ended_at")) - _created(batch_object) if ended else 0.0
         return BatchState(status=status, ended=ended, seconds=max(0.0, seconds))
 
     async def results(
@@ -133,8 +133,8 @@ class AnthropicBatches:
         """Close the connections."""
         await self._http.close()
 
-    def _result(self, found: object, seconds: float) -> Reply | AnswerError:
-        result = found if isinstance(found, dict) else {}
+    def _result(self, value: object, seconds: float) -> Reply | AnswerError:
+        result = value if isinstance(value, dict) else {}
         kind = result.get("type")
         if kind == "succeeded":
             text = json.dumps(result.get("message"))
@@ -164,8 +164,8 @@ def _created(batch: Mapping[str, Any]) -> float:
     return _seconds(batch.get("created_at"))
 
 
-def _seconds(found: object) -> float:
+def _seconds(timestamp: object) -> float:
     try:
-        return datetime.fromisoformat(str(found)).timestamp()
+        return datetime.fromisoformat(str(timestamp)).timestamp()
     except ValueError:
         return 0.0

@@ -51,8 +51,11 @@ def open_anthropic(name: str, settings: ModelSettings) -> AnthropicModel:
         ModelError: there is no key, or a setting is given that the interface does not have.
         MissingExtraError: the SDK is not installed.
     """
-    for option, given in (("--seed", settings.seed is not None), ("--logprobs", settings.logprobs)):
-        if given:
+    for option, is_set in (
+        ("--seed", settings.seed is not None),
+        ("--logprobs", settings.logprobs),
+    ):
+        if is_set:
             raise ModelError(f"{option}: Anthropic's interface does not have it; leave it out")
     if settings.max_tokens is None:
         raise ModelError("--max-tokens none: Anthropic's interface wants a number")
@@ -113,14 +116,16 @@ class AnthropicModel:
 
     async def body(self, request: ModelRequest) -> Body:
         """What is sent for a question."""
-        said = [
+        turns = [
             MessageTurn(
                 prompt=shot.prompt, picture=await self._base64(shot.picture), reply=shot.reply
             )
             for shot in request.shots
         ]
-        said.append(MessageTurn(prompt=request.prompt, picture=await self._base64(request.picture)))
-        return messages_body(self.sender.model, said, self._parameters, self._settings.system)
+        turns.append(
+            MessageTurn(prompt=request.prompt, picture=await self._base64(request.picture))
+        )
+        return messages_body(self.sender.model, turns, self._parameters, self._settings.system)
 
     async def _base64(self, picture: ImageFile | None) -> tuple[str, bytes] | None:
         if picture is None:
@@ -182,5 +187,5 @@ def _parameters(settings: ModelSettings, model: str) -> dict[str, Json]:
     plain = temperature_of(settings, model)
     temperature = None if thinks and not settings.temperature else plain
     chosen: dict[str, Json] = {"temperature": temperature, "max_tokens": settings.max_tokens}
-    given = {name: value for name, value in chosen.items() if value is not None}
-    return {**given, **settings.extra_body}
+    parameters = {name: value for name, value in chosen.items() if value is not None}
+    return {**parameters, **settings.extra_body}

@@ -38,7 +38,7 @@ class MessageTurn:
 
 def messages_body(
     model: str,
-    said: Sequence[MessageTurn],
+    turns: Sequence[MessageTurn],
     parameters: Mapping[str, Json],
     system: str | None = None,
 ) -> Body:
@@ -46,30 +46,30 @@ def messages_body(
 
     Args:
         model: name of the model.
-        said: examples with their replies, then the question.
+        turns: examples with their replies, then the question.
         parameters: everything else of the body.
         system: what stands before the question; without the character NUL.
     """
     messages: list[Json] = []
-    for one in said:
-        content: list[Json] = [{"type": "text", "text": one.prompt}]
-        if one.picture is not None:
+    for turn in turns:
+        content: list[Json] = [{"type": "text", "text": turn.prompt}]
+        if turn.picture is not None:
             source: dict[str, Json] = {
                 "type": "base64",
-                "media_type": one.picture[0],
+                "media_type": turn.picture[0],
                 "data": PLACE,
             }
             content.insert(0, {"type": "image", "source": source})
         messages.append({"role": "user", "content": content})
-        if one.reply is not None:
-            messages.append({"role": "assistant", "content": one.reply})
+        if turn.reply is not None:
+            messages.append({"role": "assistant", "content": turn.reply})
     body: dict[str, Json] = {
         "messages": messages,
         "model": model,
         **({} if system is None else {"system": system}),
         **parameters,
     }
-    return insert_images(body, [one.picture[1] for one in said if one.picture is not None])
+    return insert_images(body, [turn.picture[1] for turn in turns if turn.picture is not None])
 
 
 def read_message(data: str, *, model: str, latency: float) -> Reply:
@@ -112,8 +112,8 @@ def _message(data: str) -> Mapping[str, Any]:
     return message
 
 
-def _usage(found: object) -> dict[str, int]:
-    counts = found if isinstance(found, dict) else {}
+def _usage(value: object) -> dict[str, int]:
+    counts = value if isinstance(value, dict) else {}
     sent = [counts[name] for name in _SENT if type(counts.get(name)) is int]
     written = counts.get("output_tokens")
     if not sent or type(written) is not int:

@@ -106,11 +106,11 @@ class BatchHttp:
             raise self._lost(error) from None
         if response.status_code >= 300:
             raise self._error(response, data)
-        found = _parsed(data)
-        if not isinstance(found, dict):
+        value = _parsed(data)
+        if not isinstance(value, dict):
             text = self._sender.scrub(printable_line(data[:2000].decode("utf-8", "replace")))
             raise TransientError(f"{path}: answer is no object: {text}", code="malformed")
-        return found
+        return value
 
     def _error(self, response: httpx2.Response, data: bytes) -> Exception:
         body = _parsed(data)
@@ -140,23 +140,23 @@ async def file_parts(file: Path, head: bytes = b"", tail: bytes = b"") -> AsyncI
         yield tail
 
 
-def safe_id(found: object) -> str:
+def safe_id(value: object) -> str:
     """An id of the provider, which becomes part of an address.
 
     Raises:
         TransientError: it is none.
     """
-    if not isinstance(found, str) or not re.fullmatch(r"[\w-][\w.-]{0,199}", found):
-        raise TransientError(f"an id is {printable_line(repr(found), 80)}", code="malformed")
-    return found
+    if not isinstance(value, str) or not re.fullmatch(r"[\w-][\w.-]{0,199}", value):
+        raise TransientError(f"an id is {printable_line(repr(value), 80)}", code="malformed")
+    return value
 
 
 def _parsed(data: bytes) -> object:
     try:
-        found: object = json.loads(data)
+        value: object = json.loads(data)
     except (ValueError, RecursionError):
         return None
-    return found
+    return value
 
 
 async def _bounded(response: httpx2.Response) -> bytes:

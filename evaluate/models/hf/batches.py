@@ -176,7 +176,7 @@ class Batcher:
     async def _gather(self) -> list[_WaitingJob]:
         """Wait for a full batch, or until the engine idles and nobody joins any more."""
         while True:
-            self._waiting = [one for one in self._waiting if not one.answer.done()]
+            self._waiting = [waiting for waiting in self._waiting if not waiting.answer.done()]
             self._changed.clear()
             idle = self._busy is None or self._busy.done()
             if len(self._waiting) >= self._batch_size * (WINDOW if idle else 1):
@@ -200,8 +200,8 @@ class Batcher:
             if chosen and self._too_large([w.job for w in (*chosen, waiting)]):
                 break
             chosen.append(waiting)
-        taken = set(map(id, chosen))
-        self._waiting = [w for w in self._waiting if id(w) not in taken]
+        chosen_ids = set(map(id, chosen))
+        self._waiting = [w for w in self._waiting if id(w) not in chosen_ids]
         return chosen
 
     def _prepared(self, jobs: Sequence[GenerationJob]) -> _PreparedBatch:
@@ -236,27 +236,27 @@ class Batcher:
         """Compute a batch; halve it until it fits, or until the question at fault stands alone."""
         if len(jobs) > 1 and self._too_large(jobs):
             return self._halves(jobs)
-        given = prepared or self._prepared(jobs)
-        found = self._try(given)
-        if not isinstance(found, _BatchFailure):
-            return found
+        prepared_batch = prepared or self._prepared(jobs)
+        outcome = self._try(prepared_batch)
+        if not isinstance(outcome, _BatchFailure):
+            return outcome
         # The exception is gone, and with it the frames that hold the tensors of the batch.
-        given.drop()
-        if found.trouble is ErrorKind.DEVICE:
-            raise ModelError(f"the device fails: {found.message}\nwhat was answered is kept")
-        if found.trouble is ErrorKind.MEMORY:
+        prepared_batch.drop()
+        if outcome.trouble is ErrorKind.DEVICE:
+            raise ModelError(f"the device fails: {outcome.message}\nwhat was answered is kept")
+        if outcome.trouble is ErrorKind.MEMORY:
             self._engine.free()
         if len(jobs) == 1:
-            return [found.rejected()]
-        if found.trouble is ErrorKind.MEMORY:
+            return [outcome.rejected()]
+        if outcome.trouble is ErrorKind.MEMORY:
             self._remember(jobs)
         return self._halves(jobs)
 
-    def _try(self, given: _PreparedBatch) -> Sequence[Generation] | _BatchFailure:
+    def _try(self, batch: _PreparedBatch) -> Sequence[Generation] | _BatchFailure:
         try:
-            if given.error is not None:
-                raise given.error  # noqa: TRY301 - judged like one of the computation
-            return self._engine.answer(given.value)
+            if batch.error is not None:
+                raise batch.error  # noqa: TRY301 - judged like one of the computation
+            return self._engine.answer(batch.value)
         except ModelError:
             raise
         except RejectedError as error:

@@ -30,9 +30,9 @@ def check_examples(text: str, request: ModelRequest) -> None:
     rest = text
     prompts = [*(shot.prompt for shot in request.shots), request.prompt]
     for shot, following in zip(request.shots, prompts[1:], strict=True):
-        _, found, rest = rest.partition(shot.prompt)
+        _, separator, rest = rest.partition(shot.prompt)
         reply = rest.partition(following)[0]
-        if not found or shot.reply not in reply:
+        if not separator or shot.reply not in reply:
             raise ValueError("the chat template of the model leaves out examples")
 
 
@@ -47,5 +47,5 @@ def _text_part(text: str) -> dict[str, str]:
 
 def pictures_of(request: ModelRequest) -> list[ImageFile]:
     """Pictures of the examples, then that of the question, as they stand in the text."""
-    shown = [*(shot.picture for shot in request.shots), request.picture]
-    return [picture for picture in shown if picture is not None]
+    pictures = [*(shot.picture for shot in request.shots), request.picture]
+    return [picture for picture in pictures if picture is not None]

@@ -187,8 +187,10 @@ class TransformersEngine:
 
     def _tensors(self, jobs: Sequence[GenerationJob], pictures: Mapping[str, Any]) -> Any:
         texts = [job.text for job in jobs]
-        shown = [pictures_of(job.request) for job in jobs]
-        images = [[pictures[picture.sha256] for picture in each] for each in shown if each]
+        pictures_by_job = [pictures_of(job.request) for job in jobs]
+        images = [
+            [pictures[picture.sha256] for picture in each] for each in pictures_by_job if each
+        ]
         begin = self._tokenizer.bos_token
         return self._processor(
             text=texts,
@@ -200,13 +202,13 @@ class TransformersEngine:
         )
 
     def _option_tokens(self, job: GenerationJob) -> dict[str, list[int]]:
-        found = {
+        tokens_by_letter = {
             letter: continuation_tokens(self._tokenizer, job.text, text)
             for letter, text in job.request.options
         }
-        if not all(found.values()):
+        if not all(tokens_by_letter.values()):
             raise ValueError("an option has no text of its own to score")
-        return found
+        return tokens_by_letter
 
     def _by_token(self, batch: TensorBatch) -> Iterator[Generation]:
         inputs = batch.inputs[0].to(self._opened.device, dtype=self._opened.dtype)
@@ -222,31 +224,33 @@ class TransformersEngine:
         start = inputs["input_ids"].shape[1]
         start *= torch.equal(output[:, :start], inputs["input_ids"])
         ends = set(_as_list(generation.eos_token_id))
-        asked = inputs["attention_mask"].sum(dim=1).tolist()
-        rows = zip(output[:, start:].tolist(), asked, batch.letter_tokens, batch.jobs, strict=True)
+        prompt_lengths = inputs["attention_mask"].sum(dim=1).tolist()
+        rows = zip(
+            output[:, start:].tolist(), prompt_lengths, batch.letter_tokens, batch.jobs, strict=True
+        )
         for number, (tokens, prompt, spelling, job) in enumerate(rows):
             scores = first.scores(number, spelling)
             if self._local.scoring == Scoring.LIKELIHOOD:
                 yield _chosen(scores, prompt, 0, job)
                 continue
             written = next((n for n, token in enumerate(tokens) if token in ends), None)
-            kept = tokens if written is None else tokens[:written]
+            reply_tokens = tokens if written is None else tokens[:written]
             yield Generation(
-                text=self._text(kept),
+                text=self._text(reply_tokens),
                 finish_reason="length" if written is None else "stop",
-                usage=_usage(prompt, len(kept) + (written is not None)),
+                usage=_usage(prompt, len(reply_tokens) + (written is not None)),
                 scores=scores,
             )
 
     def _text(self, tokens: Sequence[int]) -> str:
-        shown = [token for token in tokens if token not in self._hidden]
-        return str(self._tokenizer.decode(shown)).strip()
+        visible = [token for token in tokens if token not in self._hidden]
+        return str(self._tokenizer.decode(visible)).strip()
 
     def _by_text(self, batch: TensorBatch) -> Iterator[Generation]:
         if self._scorer is None:
             self._scorer = TextScorer(model=self._model, dtype=self._opened.dtype)
-        for job, one, options in zip(batch.jobs, batch.inputs, batch.options, strict=True):
-            inputs = one.to(self._opened.device, dtype=self._opened.dtype)
+        for job, tensors, options in zip(batch.jobs, batch.inputs, batch.options, strict=True):
+            inputs = tensors.to(self._opened.device, dtype=self._opened.dtype)
             scores = self._scorer.scores(inputs, options)
             computed = sum(len(tokens) for tokens in options.values())
             yield _chosen(scores, inputs["input_ids"].shape[1], computed, job)
@@ -256,24 +260,24 @@ class TransformersEngine:
 
     def _generation(self) -> Any:
         """The makers' settings, made greedy unless a temperature is wanted."""
-        wanted = copy.deepcopy(self._opened.generation)
+        config = copy.deepcopy(self._opened.generation)
         if self._local.scoring == Scoring.GENERATE:
             temperature = self._settings.temperature or 0.0
-            limit = self._settings.max_tokens or wanted.max_new_tokens or LONGEST_REPLY
+            limit = self._settings.max_tokens or config.max_new_tokens or LONGEST_REPLY
         else:
             temperature, limit = 0.0, 1
-            wanted.repetition_penalty = 1.0
-        wanted.do_sample = temperature > 0
-        wanted.temperature = temperature if wanted.do_sample else None
-        if not wanted.do_sample:
-            wanted.top_p = wanted.top_k = None
-        wanted.num_beams = wanted.num_return_sequences = 1
-        wanted.max_length = None
-        wanted.max_new_tokens = limit
-        wanted.pad_token_id = self._tokenizer.pad_token_id
-        ends = {*_as_list(wanted.eos_token_id), *_as_list(self._tokenizer.eos_token_id)}
-        wanted.eos_token_id = sorted(ends) or None
-        return wanted
+            config.repetition_penalty = 1.0
+        config.do_sample = temperature > 0
+        config.temperature = temperature if config.do_sample else None
+        if not config.do_sample:
+            config.top_p = config.top_k = None
+        config.num_beams = config.num_return_sequences = 1
+        config.max_length = None
+        config.max_new_tokens = limit
+        config.pad_token_id = self._tokenizer.pad_token_id
+        ends = {*_as_list(config.eos_token_id), *_as_list(self._tokenizer.eos_token_id)}
+        config.eos_token_id = sorted(ends) or None
+        return config
 
 
 def hidden_tokens(tokenizer: Any) -> frozenset[int]:
@@ -284,8 +288,8 @@ def hidden_tokens(tokenizer: Any) -> frozenset[int]:
 
 
 def _parts_thinking(text: str) -> bool:
-    found = strip_reasoning(text)
-    return not found.closed or found.text != text
+    visible = strip_reasoning(text)
+    return not visible.closed or visible.text != text
 
 
 def _chosen(

@@ -138,28 +138,28 @@ def load_weights(opened: OpenedModel, settings: LocalSettings) -> Any:
         ) from error
 
 
-def choose_device(wanted: str) -> Any:
+def choose_device(name: str) -> Any:
     """The device that was asked for, or the best there is.
 
     Raises:
         ModelError: torch does not know the device, or it is not at hand.
     """
-    if wanted == "auto":
+    if name == "auto":
         if torch.cuda.is_available():
             return torch.device("cuda")
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
     try:
-        device = torch.device(wanted)
+        device = torch.device(name)
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise ModelError(f"device {wanted!r} cannot be used: {_short(error)}") from error
+        raise ModelError(f"device {name!r} cannot be used: {_short(error)}") from error
     return device
 
 
-def choose_dtype(wanted: str, device: Any) -> Any:
+def choose_dtype(name: str, device: Any) -> Any:
     """The number format that was asked for, or the one that fits the device."""
-    if wanted != "auto":
-        return getattr(torch, wanted)
+    if name != "auto":
+        return getattr(torch, name)
     if device.type == "cuda" and not torch.cuda.is_bf16_supported():
         return torch.float16
     return torch.float32 if device.type == "cpu" else torch.bfloat16
@@ -271,11 +271,11 @@ def _class_of(config: Any) -> Any:
 def _processor_facts(processor: Any) -> dict[str, Json]:
     images = processor.image_processor
     facts = json.loads(images.to_json_string())
-    shown = {key: facts[key] for key in _PROCESSOR_KEYS if facts.get(key) is not None}
+    kept_facts = {key: facts[key] for key in _PROCESSOR_KEYS if facts.get(key) is not None}
     return {
         "name": type(processor).__name__,
         "images": type(images).__name__,
-        **shown,
+        **kept_facts,
         "digest": _digest(facts)[:12],
     }
 

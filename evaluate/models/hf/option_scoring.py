@@ -33,17 +33,17 @@ def letter_tokens(
     A spelling that begins with the same token for two letters says nothing and is left out.
     Empty when no spelling tells the letters apart.
     """
-    found: dict[str, tuple[int, ...]] = {letter: () for letter, _ in options}
+    spellings: dict[str, tuple[int, ...]] = {letter: () for letter, _ in options}
     for blank in ("", " "):
         tokens = {
-            letter: continuation_tokens(tokenizer, text, blank + letter)[:1] for letter in found
+            letter: continuation_tokens(tokenizer, text, blank + letter)[:1] for letter in spellings
         }
-        firsts = [one[0] for one in tokens.values() if one]
-        if len(set(firsts)) == len(found):
-            found = {k: tuple(dict.fromkeys((*v, *tokens[k]))) for k, v in found.items()}
-    all_tokens = list(itertools.chain.from_iterable(found.values()))
-    told_apart = all_tokens and len(set(all_tokens)) == len(all_tokens)
-    return found if told_apart else {}
+        firsts = [continuation[0] for continuation in tokens.values() if continuation]
+        if len(set(firsts)) == len(spellings):
+            spellings = {k: tuple(dict.fromkeys((*v, *tokens[k]))) for k, v in spellings.items()}
+    all_tokens = list(itertools.chain.from_iterable(spellings.values()))
+    distinct = all_tokens and len(set(all_tokens)) == len(all_tokens)
+    return spellings if distinct else {}
 
 
 def continuation_tokens(tokenizer: Any, text: str, more: str) -> list[int]:
@@ -67,19 +67,19 @@ class FirstToken:
     """Watches a generation and keeps the log-probabilities of its first token."""
 
     def __init__(self) -> None:
-        self._seen: Any = None
+        self._log_probabilities: Any = None
 
     def __call__(self, ids: Any, scores: Any) -> Any:
         """Called by transformers at each token with its scores, which stay as they are."""
         del ids
-        if self._seen is None:
-            self._seen = torch.log_softmax(scores.float(), dim=-1).cpu()
+        if self._log_probabilities is None:
+            self._log_probabilities = torch.log_softmax(scores.float(), dim=-1).cpu()
         return scores
 
     def scores(self, row: int, spellings: Mapping[str, Sequence[int]]) -> dict[str, float]:
         """Log-probability of each letter: of any of its spellings."""
         return {
-            letter: float(torch.logsumexp(self._seen[row, list(tokens)], dim=0))
+            letter: float(torch.logsumexp(self._log_probabilities[row, list(tokens)], dim=0))
             for letter, tokens in spellings.items()
         }
 
@@ -113,8 +113,8 @@ class TextScorer:
             if self._keeps_prefix is None:
                 self._keeps_prefix = self._prefix_holds(inputs, options)
             way = _after_prefix if self._keeps_prefix else _each_whole
-        found = way(self._model, inputs, list(options.values()))
-        return dict(zip(options, found, strict=True))
+        scores = way(self._model, inputs, list(options.values()))
+        return dict(zip(options, scores, strict=True))
 
     def _prefix_holds(
         self, inputs: Mapping[str, Any], options: Mapping[str, Sequence[int]]
@@ -122,13 +122,13 @@ class TextScorer:
         tokens = list(options.values())
         plain = _each_whole(self._model, inputs, tokens)
         try:
-            kept = _after_prefix(self._model, inputs, tokens)
+            with_prefix = _after_prefix(self._model, inputs, tokens)
         except torch.OutOfMemoryError:
             raise
         except Exception as error:  # noqa: BLE001 - caches differ from model to model
             _log.info("the prefix is computed anew for each option: %r", error)
             return False
-        pairs = zip(plain, kept, strict=True)
+        pairs = zip(plain, with_prefix, strict=True)
         return all(math.isclose(a, b, rel_tol=0, abs_tol=self._tolerance) for a, b in pairs)
 
 
@@ -137,7 +137,7 @@ def _each_whole(
 ) -> list[float]:
     """One pass for each option over question, picture and option: right for every model."""
     ids = inputs["input_ids"]
-    found = []
+    scores = []
     for tokens in options:
         more = torch.tensor([list(tokens)], device=ids.device)
         whole = {
@@ -147,8 +147,8 @@ def _each_whole(
             for name, value in inputs.items()
         }
         logits = model(**whole, use_cache=False).logits[0, ids.shape[1] - 1 : -1]
-        found.append(_mean(logits, more[0]))
-    return found
+        scores.append(_mean(logits, more[0]))
+    return scores
 
 
 def _after_prefix(

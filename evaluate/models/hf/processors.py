@@ -62,12 +62,16 @@ def _still_processor(path: str, config: Any, common: Mapping[str, Any], error: E
         "tokenizer": AutoTokenizer.from_pretrained(path, **common),
     }
     settings, _ = kind.get_processor_dict(path, **common)
-    made = kind.from_args_and_dict([parts.get(name) for name in kind.get_attributes()], settings)
-    if template := chat_template(made):
+    processor = kind.from_args_and_dict(
+        [parts.get(name) for name in kind.get_attributes()], settings
+    )
+    if template := chat_template(processor):
         # Some ask the part for videos how many frames it takes, whatever the question.
-        said = [{"type": "image"}, {"type": "text", "text": "?"}]
-        made.apply_chat_template([{"role": "user", "content": said}], chat_template=template)
-    return made
+        content = [{"type": "image"}, {"type": "text", "text": "?"}]
+        processor.apply_chat_template(
+            [{"role": "user", "content": content}], chat_template=template
+        )
+    return processor
 
 
 def bound_pixels(processor: Any, settings: LocalSettings) -> None:
@@ -76,29 +80,29 @@ def bound_pixels(processor: Any, settings: LocalSettings) -> None:
     Raises:
         ModelError: its part for pictures has no such setting.
     """
-    asked = {"min_pixels": settings.min_pixels, "max_pixels": settings.max_pixels}
-    given = {name: pixels for name, pixels in asked.items() if pixels is not None}
-    if not given:
+    limits = {"min_pixels": settings.min_pixels, "max_pixels": settings.max_pixels}
+    requested = {name: pixels for name, pixels in limits.items() if pixels is not None}
+    if not requested:
         return
     images = processor.image_processor
-    known = getattr(getattr(images, "valid_kwargs", None), "__annotations__", {})
-    absent = [f"--{name.replace('_', '-')}" for name in given if name not in known]
+    supported = getattr(getattr(images, "valid_kwargs", None), "__annotations__", {})
+    absent = [f"--{name.replace('_', '-')}" for name in requested if name not in supported]
     if absent:
         raise ModelError(
             f"{' and '.join(absent)}: {type(images).__name__}, which makes tensors of this model's "
             "pictures, has no such setting; leave it out, or use --image-size"
         )
-    bounded = type(images)(**{**images.to_dict(), **given})
+    bounded = type(images)(**{**images.to_dict(), **requested})
     facts = bounded.to_dict()
     size = facts.get("size") or {}
-    held = {
+    actual = {
         "min_pixels": facts.get("min_pixels") or size.get("shortest_edge"),
         "max_pixels": facts.get("max_pixels") or size.get("longest_edge"),
     }
-    for name, pixels in given.items():
-        if held[name] != pixels:
+    for name, pixels in requested.items():
+        if actual[name] != pixels:
             raise ModelError(
-                f"--{name.replace('_', '-')} {pixels}: {type(images).__name__} has {held[name]} "
+                f"--{name.replace('_', '-')} {pixels}: {type(images).__name__} has {actual[name]} "
                 "all the same; leave it out, or use --image-size"
             )
     processor.image_processor = bounded

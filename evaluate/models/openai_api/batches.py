@@ -111,14 +111,16 @@ class OpenAIBatches:
 
     async def state(self, batch: str) -> BatchState:
         """Where a batch stands."""
-        found = await self._http.json("GET", f"batches/{batch}")
-        status, counts = str(found.get("status")), found.get("request_counts")
+        batch_object = await self._http.json("GET", f"batches/{batch}")
+        status, counts = str(batch_object.get("status")), batch_object.get("request_counts")
         counts = counts if isinstance(counts, dict) else {}
-        ended = max((_number(found, f"{end}_at") for end in _ENDED), default=0.0)
-        files = {name: found[name] for name in _FILES if isinstance(found.get(name), str)}
+        ended = max((_number(batch_object, f"{end}_at") for end in _ENDED), default=0.0)
+        files = {
+            name: batch_object[name] for name in _FILES if isinstance(batch_object.get(name), str)
+        }
         void, crowded = "", False
         if status == "failed" and not files.keys() - {"input_file_id"}:
-            errors = found.get("errors")
+            errors = batch_object.get("errors")
             first = _objects(errors.get("data") if isinstance(errors, dict) else None)[:1]
             error: Mapping[str, Any] = first[0] if first else {}
             void = printable_line(str(error.get("message") or "the provider does not say why"), 500)
@@ -129,7 +131,7 @@ class OpenAIBatches:
             done=int(_number(counts, "completed") + _number(counts, "failed")),
             void=self._sender.scrub(void),
             crowded=crowded,
-            seconds=max(0.0, ended - _number(found, "created_at")) if ended else 0.0,
+            seconds=max(0.0, ended - _number(batch_object, "created_at")) if ended else 0.0,
             files=files,
         )
 
@@ -170,10 +172,10 @@ class OpenAIBatches:
         return unfinished(str(error.get("code") or "no-response"), error.get("message"))
 
 
-def _objects(found: object) -> list[Mapping[str, Any]]:
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+def _objects(value: object) -> list[Mapping[str, Any]]:
+    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
 
 
-def _number(found: Mapping[str, Any], name: str) -> float:
-    value = found.get(name)
+def _number(row: Mapping[str, Any], name: str) -> float:
+    value = row.get(name)
     return float(value) if isinstance(value, (int, float)) else 0.0

@@ -103,8 +103,10 @@ def sender_to(
             raise MissingExtraError(module, "evaluate")
     url = checked_url(address, query=("api-version",))
     variable = settings.api_key_env or key_env
-    if taken := sorted(set(own) & set(settings.extra_body)):
-        raise ModelError(f"--extra-body sets {', '.join(taken)}, which is set by the run itself")
+    if conflicts := sorted(set(own) & set(settings.extra_body)):
+        raise ModelError(
+            f"--extra-body sets {', '.join(conflicts)}, which is set by the run itself"
+        )
     key = os.environ.get(variable, "").strip()
     return Sender(url=url, model=name, key=key, key_env=variable)
 
@@ -153,9 +155,9 @@ class OpenAIModel:
     @property
     def identity(self) -> Mapping[str, Json]:
         """Adapter, endpoint, model, parameters, and what is done to pictures."""
-        given = {"system": self._settings.system, "image_detail": self._settings.image_detail}
+        optional = {"system": self._settings.system, "image_detail": self._settings.image_detail}
         return {
-            **{name: value for name, value in given.items() if value is not None},
+            **{name: value for name, value in optional.items() if value is not None},
             **({"forwards": True} if self._forwards else {}),
             "adapter": ADAPTER,
             "name": self.name,
@@ -243,5 +245,5 @@ def _parameters(settings: ModelSettings, sender: Sender) -> dict[str, Json]:
     }
     if settings.logprobs:
         chosen |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
-    given = {name: value for name, value in chosen.items() if value is not None}
-    return {**given, **settings.extra_body}
+    parameters = {name: value for name, value in chosen.items() if value is not None}
+    return {**parameters, **settings.extra_body}

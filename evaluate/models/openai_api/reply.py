@@ -65,12 +65,12 @@ def filtered_reply(model: str, latency: float) -> Reply:
     return Reply(text="", finish_reason="content_filter", usage={}, model=model, latency=latency)
 
 
-def _reason(found: object, usage: Mapping[str, int]) -> str:
+def _reason(value: object, usage: Mapping[str, int]) -> str:
     """Why the model stopped, in the words of ``Reply``.
 
     Google adds its own word to the reason (``content_filter: SAFETY``); a call of a tool is a stop.
     """
-    word = found.partition(":")[0].strip().casefold() if isinstance(found, str) else ""
+    word = value.partition(":")[0].strip().casefold() if isinstance(value, str) else ""
     if word in _BROKEN_OFF:
         raise TransientError(f"the server broke the reply off: {word}", code=word, usage=usage)
     return _ENDS.get(word, "stop")
@@ -78,10 +78,10 @@ def _reason(found: object, usage: Mapping[str, int]) -> str:
 
 def _json(data: str) -> object:
     try:
-        found: object = json.loads(data)
+        value: object = json.loads(data)
     except (ValueError, RecursionError):
         raise _malformed(data) from None
-    return found
+    return value
 
 
 def _mapping(value: object, data: str) -> Mapping[str, Any]:
@@ -123,13 +123,13 @@ def _refusal(message: Mapping[str, Any]) -> str:
     """The words of a refusal, which stand beside the content or as a part of it."""
     content = message.get("content")
     parts = content if isinstance(content, list) else []
-    said = [message, *(part for part in parts if isinstance(part, dict))]
-    words = (one.get("refusal") for one in said)
+    sources = [message, *(part for part in parts if isinstance(part, dict))]
+    words = (source.get("refusal") for source in sources)
     return next((word for word in words if isinstance(word, str) and word), "")
 
 
-def _usage(found: object) -> dict[str, int]:
-    counts = found if isinstance(found, dict) else {}
+def _usage(value: object) -> dict[str, int]:
+    counts = value if isinstance(value, dict) else {}
     usage = {name: counts[name] for name in _COUNTS if type(counts.get(name)) is int}
     if len(usage) == len(_COUNTS):
         # Gemini counts its thoughts in the total alone, and they are charged as written.
@@ -149,13 +149,17 @@ def _scores(logprobs: object, letters: Sequence[str]) -> dict[str, float]:
     tokens = logprobs.get("content") if isinstance(logprobs, dict) else None
     first = tokens[0] if isinstance(tokens, list) and tokens else None
     top = first.get("top_logprobs") if isinstance(first, dict) else None
-    found: dict[str, list[float]] = {}
-    for one in top if isinstance(top, list) else ():
-        token, value = (one.get("token"), one.get("logprob")) if isinstance(one, dict) else (0, 0)
+    by_letter: dict[str, list[float]] = {}
+    for alternative in top if isinstance(top, list) else ():
+        token, value = (
+            (alternative.get("token"), alternative.get("logprob"))
+            if isinstance(alternative, dict)
+            else (0, 0)
+        )
         letter = token.lstrip(_AROUND) if isinstance(token, str) else ""
         if letter in letters and isinstance(value, (int, float)) and math.isfinite(value):
-            found.setdefault(letter, []).append(float(value))
-    return {letter: _log_sum(found[letter]) for letter in letters if letter in found}
+            by_letter.setdefault(letter, []).append(float(value))
+    return {letter: _log_sum(by_letter[letter]) for letter in letters if letter in by_letter}
 
 
 def _log_sum(values: list[float]) -> float:
@@ -164,5 +168,5 @@ def _log_sum(values: list[float]) -> float:
 
 
 def _malformed(data: str) -> TransientError:
-    found = printable_line(data[:2000])
-    return TransientError(f"reply is no chat completion: {found}", code="malformed")
+    text = printable_line(data[:2000])
+    return TransientError(f"reply is no chat completion: {text}", code="malformed")

@@ -65,8 +65,8 @@ class SentBatch:
     def question(self, name: str) -> SentQuestion | None:
         """The question of that name; ``None`` for a name of another batch."""
         token, _, place = name.rpartition("-")
-        known = token == self.token and place.isdecimal() and int(place) < len(self.questions)
-        return self.questions[int(place)] if known else None
+        belongs = token == self.token and place.isdecimal() and int(place) < len(self.questions)
+        return self.questions[int(place)] if belongs else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class BatchLedger:
     async def planned(self, token: str, questions: Sequence[SentQuestion]) -> SentBatch:
         """A batch is about to be sent."""
         sent = SentBatch(token=token, at=time.time(), questions=tuple(questions))
-        rows = [[one.key, one.item, one.letters] for one in questions]
+        rows = [[question.key, question.item, question.letters] for question in questions]
         await self.log.append({"event": "planned", "token": token, "at": sent.at, "asks": rows})
         return sent
 
@@ -103,16 +103,16 @@ def open_batches(run: Path) -> list[SentBatch]:
         WorkspaceError: the file was changed by something else.
     """
     path = run / FILE
-    found: dict[str, SentBatch] = {}
+    batches: dict[str, SentBatch] = {}
     try:
         for record in read_attempts(path):
-            _apply(record, found)
+            _apply(record, batches)
     except (KeyError, TypeError, ValueError) as error:
         raise WorkspaceError(
             f"{path}: a line is no record of a batch ({error!r}); restore the file, or what it "
             "names is asked and paid for again"
         ) from error
-    return list(found.values())
+    return list(batches.values())
 
 
 def created_batch_ids(run: Path) -> Iterator[str]:
@@ -122,16 +122,16 @@ def created_batch_ids(run: Path) -> Iterator[str]:
             yield str(record["batch"])
 
 
-def _apply(record: Mapping[str, Any], found: dict[str, SentBatch]) -> None:
+def _apply(record: Mapping[str, Any], batches: dict[str, SentBatch]) -> None:
     event, token = record["event"], str(record["token"])
     if event == "planned":
-        found[token] = SentBatch(
+        batches[token] = SentBatch(
             token=token, at=float(record["at"]), questions=tuple(_questions(record["asks"]))
         )
     elif event == "created":
-        found[token] = replace(found[token], batch=str(record["batch"]))
+        batches[token] = replace(batches[token], batch=str(record["batch"]))
     else:
-        found.pop(token, None)
+        batches.pop(token, None)
 
 
 def _questions(rows: Iterable[Sequence[str]]) -> Iterator[SentQuestion]:
@@ -146,9 +146,9 @@ def require_no_open_batches(run: Path) -> None:
         WorkspaceError: batches of the run are under way.
     """
     if sent := open_batches(run):
-        asked = sum(len(batch.questions) for batch in sent)
+        count = sum(len(batch.questions) for batch in sent)
         raise WorkspaceError(
-            f"{run}: {counted(asked, 'question')} in batches under way; the same command with  "
+            f"{run}: {counted(count, 'question')} in batches under way; the same command with  "
             "--batch  fetches what came of them, and may then go on without it"
         )
 
@@ -160,10 +160,10 @@ def open_batches_text(sent: Sequence[SentBatch], through: Mapping[str, int]) -> 
         sent: these batches.
         through: questions that are through, by the token of a batch whose provider tells.
     """
-    told = [through.get(batch.token) for batch in sent]
+    counts = [through.get(batch.token) for batch in sent]
     questions = counted(sum(len(batch.questions) for batch in sent), "question")
     # Anthropic counts at the end alone.
-    if None not in told:
-        done = sum(count for count in told if count is not None)
+    if None not in counts:
+        done = sum(count for count in counts if count is not None)
         questions = f"{done:,} of {questions} through"
     return f"{counted(len(sent), 'batch')} under way, {questions}"

@@ -71,7 +71,7 @@ class BatchSession:
     _open: list[SentBatch] = field(default_factory=list, init=False)
     _through: dict[str, int] = field(default_factory=dict, init=False)
     _most: int = field(default=_ALL, init=False)
-    _held: bool = field(default=False, init=False)
+    _paused: bool = field(default=False, init=False)
     _heard: float = field(default=0.0, init=False)
     _hint: float = field(default=0.0, init=False)
 
@@ -93,7 +93,7 @@ class BatchSession:
         """
         delete_batch_files(self.out)
         self._open = open_batches(self.out)
-        self.tally.want((QueuedQuestion(asked=one) for one in todo), self._open)
+        self.tally.want((QueuedQuestion(asked=question) for question in todo), self._open)
         try:
             if self.tally.queue and not self._open and not self.single.budget.counted:
                 await self.single.ask_all([self.tally.queue.popleft().asked])
@@ -107,14 +107,14 @@ class BatchSession:
         self._heard, wait = time.monotonic(), self.polling.first
         self.tally.advance()
         while True:
-            while self.tally.queue and not self._held and (room := self._room()):
+            while self.tally.queue and not self._paused and (room := self._room()):
                 await self._send(room)
-            if not self._open and not (self.tally.queue and self._held):
+            if not self._open and not (self.tally.queue and self._paused):
                 return
             wait = max(wait, self._hint)
             self.tally.advance(waiting=self._words(wait))
             await asyncio.sleep(wait)
-            self._held, self._hint = False, 0.0
+            self._paused, self._hint = False, 0.0
             ended = await self._look()
             longer = min(wait * self.polling.growth, self.polling.longest)
             wait = self.polling.first if ended else longer
@@ -182,7 +182,7 @@ class BatchSession:
 
     def _put_back(self, turns: list[QueuedQuestion], error: TransientError) -> None:
         self.tally.queue.extendleft(reversed(turns))
-        self._held = True
+        self._paused = True
         self._reach(error)
 
     async def _look(self) -> bool:
@@ -221,16 +221,16 @@ class BatchSession:
         """Find a batch whose id was lost, or make sure that it was never taken."""
         if time.time() - sent.at < self.polling.settled:
             return
-        found = await self.interface.search(
+        search = await self.interface.search(
             sent.token,
             questions=len(sent.questions),
             known=set(created_batch_ids(self.out)),
             since=sent.at,
         )
         place = self._open.index(sent)
-        if found.batch is not None:
-            self._open[place] = await self.ledger.created(sent, found.batch)
-        elif found.unsure:
+        if search.batch is not None:
+            self._open[place] = await self.ledger.created(sent, search.batch)
+        elif search.unsure:
             self.tally.advance(
                 note=f"the id of a batch of {counted(len(sent.questions), 'question')} was lost; "
                 "it is one of those under way at the provider, and shows when it ends"
@@ -253,7 +253,7 @@ class BatchSession:
             if not state.crowded:
                 raise ModelError(f"the batch {batch} was not run: {state.void}")
             self._most = max(_FEWEST, len(sent.questions) // 2)
-            self._held = True
+            self._paused = True
             self.tally.again(sent, state.void)
             return False
 
@@ -262,12 +262,12 @@ class BatchSession:
             return "" if question is None else question.letters
 
         self.tally.advance(waiting="fetching what came of a batch")
-        kept = await self.tally.keep(batch, sent, self.interface.results(batch, state, letters))
-        await self.ledger.kept(sent, kept.counts)
+        result = await self.tally.keep(batch, sent, self.interface.results(batch, state, letters))
+        await self.ledger.kept(sent, result.counts)
         self._open.remove(sent)
         await self._forget(batch, state)
-        if kept.refused:
-            raise ModelError(f"every question of the batch {batch} was refused: {kept.refused}")
+        if result.refused:
+            raise ModelError(f"every question of the batch {batch} was refused: {result.refused}")
         return True
 
     async def _forget(self, batch: str, state: BatchState) -> None:

@@ -69,8 +69,8 @@ class BatchTally:
     def want(self, turns: Iterable[QueuedQuestion], sent: Iterable[SentBatch]) -> None:
         """Take over questions; those that a batch holds already are not sent again."""
         self.todo = {str(turn.asked.key): turn for turn in turns}
-        held = {question.key for batch in sent for question in batch.questions}
-        self.queue.extend(turn for key, turn in self.todo.items() if key not in held)
+        in_batches = {question.key for batch in sent for question in batch.questions}
+        self.queue.extend(turn for key, turn in self.todo.items() if key not in in_batches)
 
     async def keep(
         self, batch: str, sent: SentBatch, results: AsyncIterator[tuple[str, Result]]
@@ -83,12 +83,12 @@ class BatchTally:
         recorded = {key for of, key in self._earlier if of == batch}
         refused: list[str] = []
         fresh: list[tuple[SentQuestion, Result]] = []
-        async for name, found in results:
+        async for name, result in results:
             question = sent.question(name)
             if question is None or question.key in recorded:
                 continue
             recorded.add(question.key)
-            fresh.append((question, found))
+            fresh.append((question, result))
             if len(fresh) >= _TOGETHER:
                 await self._record_all(batch, fresh, counts, refused)
         for question in sent.questions:
@@ -108,7 +108,9 @@ class BatchTally:
 
     def again(self, sent: SentBatch, why: str) -> None:
         """Send the questions of a batch of which nothing was run."""
-        turns = [self.todo[one.key] for one in sent.questions if one.key in self.todo]
+        turns = [
+            self.todo[question.key] for question in sent.questions if question.key in self.todo
+        ]
         self.queue.extendleft(reversed(turns))
         self.advance(note=why)
 
@@ -142,30 +144,30 @@ class BatchTally:
         refused: list[str],
     ) -> None:
         """Write results together, and count them once they are on the disk."""
-        await asyncio.gather(*(self._record(batch, *one) for one in fresh))
-        for _, found in fresh:
-            counts[found.finish_reason if isinstance(found, Reply) else found.code] += 1
-            if isinstance(found, RejectedError):
-                refused.append(str(found))
+        await asyncio.gather(*(self._record(batch, *pair) for pair in fresh))
+        for _, result in fresh:
+            counts[result.finish_reason if isinstance(result, Reply) else result.code] += 1
+            if isinstance(result, RejectedError):
+                refused.append(str(result))
         fresh.clear()
 
-    async def _record(self, batch: str, question: SentQuestion, found: Result) -> None:
+    async def _record(self, batch: str, question: SentQuestion, result: Result) -> None:
         turn = self.todo.get(question.key)
         tries = 1 if turn is None else max(1, turn.tries)
-        told = reply_record(found) if isinstance(found, Reply) else error_record(found)
-        record = {**told, "batch": batch}
+        reply_fields = reply_record(result) if isinstance(result, Reply) else error_record(result)
+        record = {**reply_fields, "batch": batch}
         await self._append(question, tries, record)
         self.single.budget.count(record)
-        if isinstance(found, Reply):
-            self.models.add(found.model)
+        if isinstance(result, Reply):
+            self.models.add(result.model)
         if turn is None:
             return
-        if isinstance(found, Reply):
+        if isinstance(result, Reply):
             self.advance(done=1)
-        elif isinstance(found, TransientError):
-            self._retry(turn, str(found))
+        elif isinstance(result, TransientError):
+            self._retry(turn, str(result))
         else:
-            self.advance(done=1, failed=1, note=str(found))
+            self.advance(done=1, failed=1, note=str(result))
 
     def _count_earlier(self, batch: str, key: str) -> None:
         """Count what a session that was killed had kept of this batch."""

@@ -89,8 +89,8 @@ class ConcurrencyLimiter:
 
     def held_until(self, now: float) -> float | None:
         """When a refusal stops holding questions back; ``None`` where none does."""
-        held = self._served is not None and now < self._served_until
-        return self._served_until if held else None
+        active = self._served is not None and now < self._served_until
+        return self._served_until if active else None
 
     def sent(self) -> None:
         """A question was sent."""

@@ -21,18 +21,18 @@ class SingleFlightCache(Generic[T]):
         self._most = most
         self._weigh = weigh
         self._weight = 0
-        self._made: OrderedDict[str, T] = OrderedDict()
-        self._making: dict[str, asyncio.Task[T]] = {}
+        self._values: OrderedDict[str, T] = OrderedDict()
+        self._tasks: dict[str, asyncio.Task[T]] = {}
 
     async def get(self, key: str, make: Callable[[], T]) -> T:
         """What ``make`` returns for ``key``; it runs in a thread, and only once at a time."""
-        if key in self._made:
-            self._made.move_to_end(key)
-            return self._made[key]
-        task = self._making.get(key)
+        if key in self._values:
+            self._values.move_to_end(key)
+            return self._values[key]
+        task = self._tasks.get(key)
         if task is None:
             task = asyncio.create_task(self._make(key, make))
-            self._making[key] = task
+            self._tasks[key] = task
         # One who no longer waits must not take it from the others.
         return await asyncio.shield(task)
 
@@ -40,10 +40,10 @@ class SingleFlightCache(Generic[T]):
         try:
             value = await asyncio.to_thread(make)
         finally:
-            del self._making[key]
-        self._made[key] = value
+            del self._tasks[key]
+        self._values[key] = value
         self._weight += self._weigh(value)
         while self._weight > self._most:
-            _, dropped = self._made.popitem(last=False)
+            _, dropped = self._values.popitem(last=False)
             self._weight -= self._weigh(dropped)
         return value

@@ -85,9 +85,9 @@ def slice_correlations(
         )
     right, sizes = _by_unit(groups, tables)
     accuracy = right.sum(axis=0) / sizes.sum(axis=0)[:, None]
-    found = correlation_matrix(accuracy, method, lambda: item_draws(right, sizes))
+    matrices = correlation_matrix(accuracy, method, lambda: item_draws(right, sizes))
     if axis == "voxel":
-        found["by_region"] = _by_region(accuracy, [key[2] for key in groups], method)
+        matrices["by_region"] = _by_region(accuracy, [key[2] for key in groups], method)
     return {
         "method": method,
         "models": list(runs),
@@ -95,7 +95,7 @@ def slice_correlations(
         "left_out": len(everything) - len(common),
         "names": [list(key) for key in groups],
         "n": [len(members) for members in groups.values()],
-        **found,
+        **matrices,
     }
 
 
@@ -114,8 +114,8 @@ def published_correlations(
 
     def draws() -> Floats:
         rng = np.random.default_rng(seed_of_values(accuracy))
-        drawn = rng.binomial(sizes, accuracy, size=(DRAWS, *accuracy.shape))
-        return np.asarray(drawn / sizes, dtype=np.float64)
+        counts = rng.binomial(sizes, accuracy, size=(DRAWS, *accuracy.shape))
+        return np.asarray(counts / sizes, dtype=np.float64)
 
     return {
         "method": method,
@@ -140,14 +140,14 @@ def pearson(first: Sequence[float], second: Sequence[float]) -> dict[str, Any]:
     values = np.array([first, second], dtype=np.float64)
     if n < 3 or np.ptp(values, axis=1).min() == 0:
         return {"n": n, "r": None, "p": None, "fisher_interval": None, "bootstrap_interval": None}
-    found = correlation_matrix(values, "pearson", None)
-    r = found["r"][0][1]
+    matrices = correlation_matrix(values, "pearson", None)
+    r = matrices["r"][0][1]
     return {
         "n": n,
         "r": r,
-        "p": found["p"][0][1],
+        "p": matrices["p"][0][1],
         "fisher_interval": fisher_interval(r, n),
-        "bootstrap_interval": found["interval_models"][0][1],
+        "bootstrap_interval": matrices["interval_models"][0][1],
     }
 
 
@@ -230,7 +230,7 @@ def _by_region(accuracy: Floats, regions: Sequence[str], method: Method) -> list
     import numpy as np  # noqa: PLC0415
 
     z = fisher_z(correlate(accuracy, method))
-    drawn = fisher_z(model_draws(accuracy, method))
+    z_draws = fisher_z(model_draws(accuracy, method))
     enough = accuracy.shape[1] >= FEWEST_CLUSTERS
     tail = expanded_tail(accuracy.shape[1])
     rows = []
@@ -244,7 +244,7 @@ def _by_region(accuracy: Floats, regions: Sequence[str], method: Method) -> list
             continue
         index = tuple(np.array(pairs).T)
         mean = float(np.tanh(z[index].mean()))
-        means = drawn[:, index[0], index[1]].mean(axis=1)
+        means = z_draws[:, index[0], index[1]].mean(axis=1)
         low, high = np.tanh(quantiles(means, tail, 1 - tail))
         rows.append(
             {

@@ -45,23 +45,25 @@ def correlation_matrix(
     p = _p_values(r, accuracy.shape[1])
     tested = [(i, j) for i, j in pairs if math.isfinite(p[i, j])]
     listed = [float(p[i, j]) for i, j in tested]
-    found: dict[str, Any] = {"r": _square(count, {(i, j): float(r[i, j]) for i, j in tested})}
-    found["p"] = _square(count, dict(zip(tested, listed, strict=True)))
-    found["p_holm"] = _square(count, dict(zip(tested, holm(listed), strict=True)))
-    found["p_bh"] = _square(count, dict(zip(tested, benjamini_hochberg(listed), strict=True)))
+    matrices: dict[str, Any] = {"r": _square(count, {(i, j): float(r[i, j]) for i, j in tested})}
+    matrices["p"] = _square(count, dict(zip(tested, listed, strict=True)))
+    matrices["p_holm"] = _square(count, dict(zip(tested, holm(listed), strict=True)))
+    matrices["p_bh"] = _square(count, dict(zip(tested, benjamini_hochberg(listed), strict=True)))
     tail = expanded_tail(accuracy.shape[1])
     low, high = quantiles(model_draws(accuracy, method), tail, 1 - tail)
     enough = accuracy.shape[1] >= FEWEST_CLUSTERS
-    found["interval_models"] = _intervals(low, high, tested if enough else [])
+    matrices["interval_models"] = _intervals(low, high, tested if enough else [])
     if drawn_items is not None:
         # Basic bootstrap on Fisher's scale (Davison and Hinkley, 1997, 5.2): drawing items anew
         # adds their noise once more, and noise pulls a correlation to 0.
-        z, drawn = fisher_z(r), fisher_z(correlate(drawn_items(), method))
-        low, middle, high = (np.tanh(2 * z - q) for q in quantiles(drawn, 0.025, 0.5, 0.975)[::-1])
+        z, z_draws = fisher_z(r), fisher_z(correlate(drawn_items(), method))
+        low, middle, high = (
+            np.tanh(2 * z - q) for q in quantiles(z_draws, 0.025, 0.5, 0.975)[::-1]
+        )
         usable = [(i, j) for i, j in tested if math.isfinite(middle[i, j])]
-        found["r_corrected"] = _square(count, {(i, j): float(middle[i, j]) for i, j in usable})
-        found["interval_items"] = _intervals(low, high, tested)
-    return found
+        matrices["r_corrected"] = _square(count, {(i, j): float(middle[i, j]) for i, j in usable})
+        matrices["interval_items"] = _intervals(low, high, tested)
+    return matrices
 
 
 def correlate(values: Floats, method: Method) -> Floats:
@@ -119,8 +121,8 @@ def quantiles(draws: Floats, *shares: float) -> list[Any]:
     import numpy as np  # noqa: PLC0415
 
     lost = np.isnan(draws)
-    found = np.nanquantile(np.where(lost.all(axis=0), 0.0, draws), shares, axis=0)
-    return [np.where(lost.mean(axis=0) > 0.05, np.nan, quantile) for quantile in found]
+    values = np.nanquantile(np.where(lost.all(axis=0), 0.0, draws), shares, axis=0)
+    return [np.where(lost.mean(axis=0) > 0.05, np.nan, quantile) for quantile in values]
 
 
 def seed_of_values(values: Floats) -> int:
