@@ -32,7 +32,10 @@ class RankingBlock:
         """Groups by label; runs that share a letter cannot be told apart. Incomplete: none."""
         if len(self.runs) == 1 or not self.asked:
             return {}
-        return {one.label: one.letters for one in ranking({r.label: r.results for r in self.runs})}
+        return {
+            ranked.label: ranked.letters
+            for ranked in ranking({r.label: r.results for r in self.runs})
+        }
 
 
 def ranking_blocks(runs: Sequence[Run]) -> list[RankingBlock]:
@@ -43,27 +46,27 @@ def ranking_blocks(runs: Sequence[Run]) -> list[RankingBlock]:
     """
     groups = runs_by_questions([run for run in runs if not run.incomplete])
     groups.sort(key=lambda group: (-group[1][0].total["n"], -len(group[1]), group[0]))
-    found = [
+    blocks = [
         RankingBlock(
             title=f"Asked {asked}" if place else "", asked=asked, runs=_best_first(members)
         )
         for place, (asked, members) in enumerate(groups)
     ]
     if incomplete := [run for run in runs if run.incomplete]:
-        found.append(RankingBlock(title=INCOMPLETE, asked="", runs=_best_first(incomplete)))
-    return found
+        blocks.append(RankingBlock(title=INCOMPLETE, asked="", runs=_best_first(incomplete)))
+    return blocks
 
 
 def differing_settings(runs: Sequence[Run]) -> Mapping[str, Sequence[str]]:
     """By label, in which words a run was asked otherwise than the most; people are left out."""
-    asked = {run.label: _settings(run) for run in runs if run.readers is None}
-    usual = Counter(told for words in asked.values() for told in words.items())
-    half = len(asked) / 2
+    settings = {run.label: _settings(run) for run in runs if run.readers is None}
+    usual = Counter(text for words in settings.values() for text in words.items())
+    half = len(settings) / 2
     return {
         run.label: [
-            told
-            for name, told in asked.get(run.label, {}).items()
-            if usual[name, told] < len(asked) and usual[name, told] <= half
+            text
+            for name, text in settings.get(run.label, {}).items()
+            if usual[name, text] < len(settings) and usual[name, text] <= half
         ]
         for run in runs
     }

@@ -35,25 +35,33 @@ class Contrast:
 
 def contrast_sections(run: Run) -> list[Contrast]:
     """The contrasts for which the run asked the conditions."""
-    found = run.metrics.get("contrasts") or {}
-    shown = []
+    contrasts = run.metrics.get("contrasts") or {}
+    sections = []
     for key, title, lead, other in _PAIRED:
-        if key in found:
-            shown.append(
-                _contrast(found[key], title, lead, other, contrast_map(found[key]["voxels"], other))
+        if key in contrasts:
+            sections.append(
+                _contrast(
+                    contrasts[key],
+                    title,
+                    lead,
+                    other,
+                    contrast_map(contrasts[key]["voxels"], other),
+                )
             )
-    if "position" in found:
-        position = found["position"]
-        shown.append(_contrast(position, _POSITION, _ORDER, "", position_map(position["voxels"])))
-    return shown
+    if "position" in contrasts:
+        position = contrasts["position"]
+        sections.append(
+            _contrast(position, _POSITION, _ORDER, "", position_map(position["voxels"]))
+        )
+    return sections
 
 
 def summaries(runs: Sequence[Run]) -> list[tuple[int, Run, Sequence[Row | None], Row | None]]:
     """(number, run, paired contrasts, order) of all questions, for runs that have any."""
     rows: list[tuple[int, Run, Sequence[Row | None], Row | None]] = []
     for number, run in enumerate(runs):
-        found = run.metrics.get("contrasts") or {}
-        *paired, order = (found[key]["global"] if key in found else None for key in _KEYS)
+        contrasts = run.metrics.get("contrasts") or {}
+        *paired, order = (contrasts[key]["global"] if key in contrasts else None for key in _KEYS)
         if any(paired) or order:
             rows.append((number, run, paired, order))
     return rows
@@ -70,10 +78,10 @@ def summary_columns(
     ]
 
 
-def _contrast(found: Row, title: str, lead: str, other: str, cells: Map) -> Contrast:
-    rows = [("All questions", found["global"]), *found["task"].items()]
+def _contrast(numbers: Row, title: str, lead: str, other: str, cells: Map) -> Contrast:
+    rows = [("All questions", numbers["global"]), *numbers["task"].items()]
     return Contrast(
-        title=title, lead=lead, other=other, rows=rows, map=cells, left_out=found["left_out"]
+        title=title, lead=lead, other=other, rows=rows, map=cells, left_out=numbers["left_out"]
     )
 
 

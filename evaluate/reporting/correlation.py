@@ -27,7 +27,7 @@ class Square:
 
     text: str
     shade: Shade | None
-    said: str
+    description: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,87 +63,95 @@ def correlation_section(runs: Sequence[Run]) -> Correlation | None:
             slice_correlations,
         )
 
-        found = slice_correlations({run.label: run.results for run in runs})
+        correlations = slice_correlations({run.label: run.results for run in runs})
         published = published_correlations()
     except ImportError as error:
         return Correlation(problem=f"This needs {error.name}, which is not installed here.")
     except WorkspaceError as error:
         return Correlation(problem=f"Not computed: {error}.")
     return Correlation(
-        regions=_regions(found["by_region"]),
+        regions=_regions(correlations["by_region"]),
         published=_published(published),
-        picture=_draw(found),
-        models=len(found["models"]),
-        cells=len(found["names"]),
-        items=found["items"],
+        picture=_draw(correlations),
+        models=len(correlations["models"]),
+        cells=len(correlations["names"]),
+        items=correlations["items"],
     )
 
 
 def _regions(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Square]]]:
-    found = {frozenset((row["first"], row["second"])): row for row in rows}
-    names = [one.value for one in Anatomy if any(one.value in pair for pair in found)]
-    return [(a, [_region(a, b, found.get(frozenset((a, b)))) for b in names]) for a in names]
+    rows_by_pair = {frozenset((row["first"], row["second"])): row for row in rows}
+    names = [
+        region.value for region in Anatomy if any(region.value in pair for pair in rows_by_pair)
+    ]
+    return [(a, [_region(a, b, rows_by_pair.get(frozenset((a, b)))) for b in names]) for a in names]
 
 
 def _region(first: str, second: str, row: Mapping[str, Any] | None) -> Square:
     name = f"{first} with {second}" if first != second else f"{first} with itself"
     if row is None:
-        return Square(text="", shade=None, said=f"{name}: no two cells are large enough")
+        return Square(text="", shade=None, description=f"{name}: no two cells are large enough")
     return Square(
         text=_number(row["r"]),
         shade=signed_shade(row["r"]),
-        said=f"{name}: mean r {_number(row['r'])} over {row['pairs']} pairs of cells"
+        description=f"{name}: mean r {_number(row['r'])} over {row['pairs']} pairs of cells"
         f"{_interval(row['interval'])}",
     )
 
 
-def _published(found: Mapping[str, Any]) -> list[tuple[str, list[Square]]]:
-    names = [name for (name,) in found["names"]]
+def _published(correlations: Mapping[str, Any]) -> list[tuple[str, list[Square]]]:
+    names = [name for (name,) in correlations["names"]]
     table = []
     for i, first in enumerate(names):
         squares = []
         for j, second in enumerate(names):
-            r = found["r"][i][j]
-            said = f"{first} with {second}: "
-            said += (
-                "itself" if i == j else f"r {_number(r)}{_interval(found['interval_models'][i][j])}"
+            r = correlations["r"][i][j]
+            description = f"{first} with {second}: "
+            description += (
+                "itself"
+                if i == j
+                else f"r {_number(r)}{_interval(correlations['interval_models'][i][j])}"
             )
             shade = None if r is None else signed_shade(r)
-            squares.append(Square(text="" if r is None else _number(r), shade=shade, said=said))
+            squares.append(
+                Square(text="" if r is None else _number(r), shade=shade, description=description)
+            )
         table.append((first, squares))
     return table
 
 
-def _draw(found: Mapping[str, Any]) -> Markup:
+def _draw(correlations: Mapping[str, Any]) -> Markup:
     """Every cell against those above it; cells of one region stand together."""
-    order = sorted(range(len(found["names"])), key=lambda i: _place(found["names"][i]))
-    names = [found["names"][i] for i in order]
+    order = sorted(
+        range(len(correlations["names"])), key=lambda i: _place(correlations["names"][i])
+    )
+    names = [correlations["names"][i] for i in order]
     count = len(names)
     parts = []
     for row, i in enumerate(order):
         y = _TOP + row * _CELL
         parts.append(svg.text((_LABELS - 6, y + 10), _short(names[row]), "tiny", "end"))
         for column, j in enumerate(order[:row]):
-            r = found["r"][i][j]
+            r = correlations["r"][i][j]
             step = "none" if r is None else f"s{round((r + 1) / 2 * (STEPS - 1))}"
-            said = f"{_short(names[row])} with {_short(names[column])}: "
-            said += "not defined" if r is None else f"r {_number(r)}"
+            title = f"{_short(names[row])} with {_short(names[column])}: "
+            title += "not defined" if r is None else f"r {_number(r)}"
             place = (_LABELS + column * _CELL, y)
-            parts.append(svg.square(place, _CELL - 1, step, said))
+            parts.append(svg.square(place, _CELL - 1, step, title))
     for row in range(1, count):
         if names[row][2] != names[row - 1][2]:
             y = _TOP + row * _CELL - 0.5
             parts.append(svg.line((0, y), (_LABELS + row * _CELL, y), "spoke"))
-    said = f"Correlation of accuracies over models for every two of {count} cells"
-    return svg.drawing(_LABELS + count * _CELL, _TOP + count * _CELL + 4, said, parts)
+    title = f"Correlation of accuracies over models for every two of {count} cells"
+    return svg.drawing(_LABELS + count * _CELL, _TOP + count * _CELL + 4, title, parts)
 
 
 def _place(name: Sequence[str]) -> tuple[int, int, int]:
     task, modality, parts = name
     return (
-        [one.value for one in Anatomy].index(parts),
-        [one.value for one in Modality].index(modality),
-        [one.value for one in Task].index(task),
+        [member.value for member in Anatomy].index(parts),
+        [member.value for member in Modality].index(modality),
+        [member.value for member in Task].index(task),
     )
 
 

@@ -79,24 +79,26 @@ def _correlation(runs: Sequence[Run]) -> str:
     if len(runs) < FEWEST_RUNS:
         return ""
     try:
-        found = shortcut_reliance({run.label: run.metrics for run in runs})
+        correlations = shortcut_reliance({run.label: run.metrics for run in runs})
     except ImportError as error:
         return f"The correlation over models needs {error.name}, which is not installed here."
-    shortcut, grounding = found["published"], found["grounding"]
+    shortcut, grounding = correlations["published"], correlations["grounding"]
     if shortcut["r"] is None:
         return ""
-    said = (
+    sentence = (
         f"Over {shortcut['n']} models, accuracy of the high tier and shortcut probability have "
         f"{_r(shortcut)}. Published: r = 0.693 over 33 models. Such a correlation is expected even "
         "of models that never look, because both rise with what they know"
     )
-    return said + ("." if grounding["r"] is None else f"; with grounding it is {_r(grounding)}.")
+    return sentence + (
+        "." if grounding["r"] is None else f"; with grounding it is {_r(grounding)}."
+    )
 
 
-def _r(found: Mapping[str, Any]) -> str:
-    interval = found["fisher_interval"]
+def _r(correlation: Mapping[str, Any]) -> str:
+    interval = correlation["fisher_interval"]
     between = f" (95 % interval {interval[0]:.2f} to {interval[1]:.2f})" if interval else ""
-    return f"r = {found['r']:.2f}{between}".replace("-", "\u2212")
+    return f"r = {correlation['r']:.2f}{between}".replace("-", "\u2212")
 
 
 def _point(run: Run) -> Point:
@@ -119,11 +121,11 @@ def _draw(rows: Sequence[tuple[Run, Point]]) -> Markup:
         parts += _marked(run, point, number)
     if not any(point.row["shortcut_probability"]["value"] is not None for _, point in rows):
         parts.append(svg.text((_x(0.5), _y(0.5)), "undefined: no wrong basis", "label"))
-    said = (
+    title = (
         "Accuracy of high-tier questions against shortcut probability, one mark a model; the "
         "table beside it has the same numbers"
     )
-    return svg.drawing(_WIDTH, _HEIGHT, said, parts)
+    return svg.drawing(_WIDTH, _HEIGHT, title, parts)
 
 
 def _marked(run: Run, point: Point, number: int) -> list[Markup]:
@@ -139,11 +141,11 @@ def _marked(run: Run, point: Point, number: int) -> list[Markup]:
     if point.interval:
         low, high = point.interval
         parts.append(svg.line((x, _y(low)), (x, _y(high)), f"whisker {css}"))
-    said = (
+    title = (
         f"{run.label}: high tier {100 * point.accuracy:.1f} %, "
         f"shortcut probability {100 * shortcut['value']:.1f} %"
     )
-    return [*parts, svg.mark((x, y), number, f"point {css}", said)]
+    return [*parts, svg.mark((x, y), number, f"point {css}", title)]
 
 
 def _frame() -> list[Markup]:

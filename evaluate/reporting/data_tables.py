@@ -34,7 +34,7 @@ def tables(runs: Sequence[Run]) -> dict[str, list[Row]]:
     ``credibility`` are there where the runs are.
     """
     stands = _stands(runs)
-    found = {
+    rows_by_table = {
         "runs": [{**_run_row(run), **stands[run.label]} for run in runs],
         "slices": [row for run in runs for row in _slice_rows(run)],
         "voxels": [{"run": run.label, **_flat(row)} for run in runs for row in _voxels(run)],
@@ -44,7 +44,7 @@ def tables(runs: Sequence[Run]) -> dict[str, list[Row]]:
         "position": [row for run in runs for row in _contrast_rows(run, ("position",))],
         "credibility": [row for run in runs for row in _credibility_rows(run)],
     }
-    return {name: _squared(rows) for name, rows in found.items() if rows}
+    return {name: _squared(rows) for name, rows in rows_by_table.items() if rows}
 
 
 def write_tables(runs: Sequence[Run], folder: Path) -> list[Path]:
@@ -130,7 +130,7 @@ def _voxels(run: Run) -> Sequence[Mapping[str, Any]]:
 
 def _item_rows(run: Run) -> Iterator[Row]:
     for result in run.everything:
-        item, shown = result.item, result.asked.presentation
+        item, presentation = result.item, result.asked.presentation
         yield {
             "run": run.label,
             "dataset": item.dataset,
@@ -140,9 +140,9 @@ def _item_rows(run: Run) -> Iterator[Row]:
             "parts": item.parts.value,
             "visible": item.visible,
             "block": item.block,
-            "condition": shown.condition.value,
-            "turn": shown.turn,
-            "epoch": shown.epoch,
+            "condition": presentation.condition.value,
+            "turn": presentation.turn,
+            "epoch": presentation.epoch,
             "key": item.key,
             "answer": result.answer,
             "outcome": result.outcome.value,
@@ -170,7 +170,7 @@ def _leaderboard_rows(runs: Sequence[Run], stands: Mapping[str, Row]) -> list[Ro
     places = {label: place for place, label in enumerate(stands)}
     board = leaderboard(sorted(runs, key=lambda run: places[run.label]))
     printed = {"ranked_with": _PUBLISHED_DATA, "asked_otherwise": "", "group": ""}
-    lines = [("run", run.label, asked, cells) for run, asked, cells in board.runs]
+    lines = [("run", run.label, questions, cells) for run, questions, cells in board.runs]
     lines += [("published", name, _PUBLISHED_DATA, cells) for name, cells in board.models]
     return [
         {
@@ -194,27 +194,27 @@ def _leaderboard_cell(column: str, cell: LeaderboardEntry) -> Iterator[tuple[str
 
 
 def _contrast_rows(run: Run, names: Iterable[str]) -> Iterator[Row]:
-    found = run.metrics.get("contrasts") or {}
+    contrasts = run.metrics.get("contrasts") or {}
     for name in names:
-        if name in found:
+        if name in contrasts:
             head = {"run": run.label, "contrast": name}
             whole = {"task": None, "modality": None, "parts": None}
-            yield {**head, "level": "all", **whole, **_flat(found[name]["global"])}
-            for task, row in found[name]["task"].items():
+            yield {**head, "level": "all", **whole, **_flat(contrasts[name]["global"])}
+            for task, row in contrasts[name]["task"].items():
                 yield {**head, "level": "task", **whole, "task": task, **_flat(row)}
-            for row in found[name]["voxels"]:
+            for row in contrasts[name]["voxels"]:
                 yield {**head, "level": "voxel", **_flat(row)}
 
 
 def _credibility_rows(run: Run) -> Iterator[Row]:
-    found = run.metrics.get("credibility") or {}
+    credibility = run.metrics.get("credibility") or {}
     for reading in ("view_counted", "view_ignored"):
         for weighting in ("by_pair", "by_image"):
-            row = found.get(reading, {}).get(weighting)
+            row = credibility.get(reading, {}).get(weighting)
             if row:
                 head = {"reading": reading, "weighting": weighting, "high": None, "low": None}
                 yield {"run": run.label, **head, **_flat(row)}
-    for row in found.get("by_task_pair", []):
+    for row in credibility.get("by_task_pair", []):
         head = {"reading": "view_counted", "weighting": "by_pair"}
         yield {"run": run.label, **head, **_flat(row)}
 

@@ -81,28 +81,32 @@ def failure_section(runs: Sequence[Run], release: Benchmark | None) -> FailureSe
 
     Runs of another benchmark than the first one's are left out: their questions are others.
     """
-    asked = [(n, run) for n, run in enumerate(runs) if run.benchmark == runs[0].benchmark]
+    comparable = [(n, run) for n, run in enumerate(runs) if run.benchmark == runs[0].benchmark]
     answers: dict[str, list[tuple[int, Result]]] = {}
-    for number, run in asked:
+    for number, run in comparable:
         for result in run.results:
             answers.setdefault(result.item.name, []).append((number, result))
-    failed = [found for found in answers.values() if _worst(found) is not None]
+    failed = [
+        replies_of_item
+        for replies_of_item in answers.values()
+        if _worst(replies_of_item) is not None
+    ]
     chosen = sorted(_draw_order(failed)[:MOST], key=_place)
     gallery = ImageEmbedder(release=release) if release else None
-    shown = [_card(replies, gallery) for replies in chosen]
+    cards = [_card(replies, gallery) for replies in chosen]
     return FailureSection(
-        shown=shown,
+        shown=cards,
         total=len(failed),
         counts=Counter(
-            outcome for card in shown for outcome in {r.outcome for _, r in card.replies}
+            outcome for card in cards for outcome in {r.outcome for _, r in card.replies}
         ),
-        tasks=Counter(card.item.task for card in shown),
+        tasks=Counter(card.item.task for card in cards),
         by_run=[
-            sum(_is_shown(r) for card in shown for n, r in card.replies if n == number)
+            sum(_is_shown(r) for card in cards for n, r in card.replies if n == number)
             for number in range(len(runs))
         ],
         pictures=gallery,
-        longest_reply=max(_SHORTEST, min(_LONGEST, _TEXT // len(asked))),
+        longest_reply=max(_SHORTEST, min(_LONGEST, _TEXT // len(comparable))),
     )
 
 
@@ -157,8 +161,8 @@ def _draw_order(
 
 def _worst(replies: Sequence[tuple[int, Result]]) -> AnswerOutcome | None:
     """The rarest kind of failure among the replies."""
-    found = {result.outcome for _, result in replies}
-    return next((outcome for outcome in reversed(SHOWN_OUTCOMES) if outcome in found), None)
+    outcomes = {result.outcome for _, result in replies}
+    return next((outcome for outcome in reversed(SHOWN_OUTCOMES) if outcome in outcomes), None)
 
 
 def _is_shown(result: Result) -> bool:

@@ -29,7 +29,7 @@ class HeatMapCell:
         few: whether those are so few that the number says little.
         gaps: whether many of them have no reply.
         shade: its colours; ``None`` where there is no number.
-        said: everything about it in one line.
+        description: everything about it in one line.
     """
 
     text: str
@@ -37,7 +37,7 @@ class HeatMapCell:
     few: bool
     gaps: bool = False
     shade: Shade | None
-    said: str
+    description: str
 
 
 Map = list[tuple[Modality, list[tuple[Task, list[HeatMapCell | None]]]]]
@@ -90,15 +90,17 @@ def _arranged(voxels: Sequence[Row], cell: Callable[[Row, str], HeatMapCell]) ->
 def _accuracy(row: Row, name: str) -> HeatMapCell:
     n, gone = row["n"], lost(row)
     if gone == n:
-        said = f"{name}: {counted(n, 'question')}, none with a reply"
-        return HeatMapCell(text="\u2013", n=n, few=False, shade=None, said=said)
+        description = f"{name}: {counted(n, 'question')}, none with a reply"
+        return HeatMapCell(text="\u2013", n=n, few=False, shade=None, description=description)
     if row["accuracy"] is None:
-        said = (
+        description = (
             f"{name}: {row['correct']:,} of {n:,} correct, {lost_text(row)}: between "
             f"{accuracy_text(row)} %, chance {_percent(row['chance'])} %"
         )
-        return HeatMapCell(text=accuracy_text(row, 0), n=n, few=False, shade=None, said=said)
-    said = (
+        return HeatMapCell(
+            text=accuracy_text(row, 0), n=n, few=False, shade=None, description=description
+        )
+    description = (
         f"{name}: {row['correct']:,} of {n:,} correct = {_percent(row['accuracy'])} % "
         f"({interval_text(row)}), chance {_percent(row['chance'])} %"
         f"{'; few questions' if row['small'] else ''}"
@@ -110,16 +112,18 @@ def _accuracy(row: Row, name: str) -> HeatMapCell:
         few=row["small"],
         gaps=gone > FAILURE_GATE * n,
         shade=shade(row["accuracy"], row["chance"]),
-        said=said,
+        description=description,
     )
 
 
 def _difference(row: Row, name: str, other: str) -> HeatMapCell:
     if row["difference"] is None:
-        said = f"{name}: no pair with two replies"
-        return HeatMapCell(text="\u2013", n=row["n"], few=False, shade=None, said=said)
+        description = f"{name}: no pair with two replies"
+        return HeatMapCell(
+            text="\u2013", n=row["n"], few=False, shade=None, description=description
+        )
     interval = row["interval"]
-    said = (
+    description = (
         f"{name}: {_percent(row['first'])} % with the image, {_percent(row['second'])} % "
         f"{other}: {signed(row['difference'])} points"
         f"{f' (95 % interval {signed_span(interval)})' if interval else ''}, "
@@ -130,13 +134,13 @@ def _difference(row: Row, name: str, other: str) -> HeatMapCell:
         n=row["n"],
         few=row["small"],
         shade=signed_shade(row["difference"], 0.6),
-        said=said,
+        description=description,
     )
 
 
 def _consistency(row: Row, name: str) -> HeatMapCell:
     chance = row["chance_consistency"]
-    said = (
+    description = (
         f"{name}: the same text in every order for {_percent(row['consistency'])} % of "
         f"{counted(row['n'], 'question')}; a guesser {_percent(chance)} "
         f"%{'; few' if row['small'] else ''}"
@@ -146,7 +150,7 @@ def _consistency(row: Row, name: str) -> HeatMapCell:
         n=row["n"],
         few=row["small"],
         shade=shade(row["consistency"], max(chance, 0.01)),
-        said=said,
+        description=description,
     )
 
 
@@ -154,9 +158,9 @@ def signed(value: float | None, digits: int = 1) -> str:
     """Percentage points with their sign; a dash for what is not known."""
     if value is None:
         return "\u2013"
-    shown = f"{100 * value:+.{digits}f}"
+    text = f"{100 * value:+.{digits}f}"
     zero = f"{0:.{digits}f}"
-    return zero if shown.strip("+-") == zero else shown.replace("-", "\u2212")
+    return zero if text.strip("+-") == zero else text.replace("-", "\u2212")
 
 
 def signed_span(interval: Sequence[float] | None) -> str:

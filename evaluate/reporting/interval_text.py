@@ -38,8 +38,8 @@ def accuracy_line(row: Mapping[str, Any]) -> str:
 def lost_text(group: Mapping[str, Any]) -> str:
     """What of a group has no reply, by outcome: ``3 failed and 400 not asked``."""
     counts = {outcome: group["outcomes"][outcome] for outcome in AnswerOutcome if outcome in LOST}
-    told = [f"{count:,} {outcome.words}" for outcome, count in counts.items() if count]
-    return " and ".join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)
+    parts = [f"{count:,} {outcome.words}" for outcome, count in counts.items() if count]
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def span(interval: Sequence[float] | None) -> str:

@@ -94,15 +94,15 @@ def _leaderboard(blocks: Sequence[RankingBlock]) -> str:
                 _percent(total["chance"]),
             ]
             rows.append([*cells, letters.get(run.label, _NONE)] if letters else cells)
-    told = [_caption_text(runs)]
+    sentences = [_caption_text(runs)]
     if letters:
         head.append("Group")
-        told.append(
+        sentences.append(
             "Models that share a letter cannot be told apart (all pairs, exact test of whole "
             "units, Holm, 5\\,\\%)."
         )
     layout = "lrlrrr" + ("l" if letters else "")
-    return _table(layout, [head], rows, " ".join(told), "leaderboard")
+    return _table(layout, [head], rows, " ".join(sentences), "leaderboard")
 
 
 def _axis(
@@ -115,38 +115,38 @@ def _axis(
     places = {run.label: place for place, run in enumerate(runs)}
     caption = f"Accuracy by {title.lower()}. {_caption_text(runs)} {_SMALL}"
     for start in range(0, len(groups), _COLUMNS):
-        shown = groups[start : start + _COLUMNS]
+        columns = groups[start : start + _COLUMNS]
         rows = [
             row
             for block in blocks
             for row in (
-                *_title(block, 1 + len(shown)),
+                *_title(block, 1 + len(columns)),
                 *(
                     line
                     for run in block.runs
                     for line in _pair(
-                        escape(run.label), [found[places[run.label]][1] for _, found in shown]
+                        escape(run.label), [cells[places[run.label]][1] for _, cells in columns]
                     )
                 ),
             )
         ]
-        head = ["Model", *(_narrow(name) for name, _ in shown)]
+        head = ["Model", *(_narrow(name) for name, _ in columns)]
         label = _AXES[title] if not start else f"{_AXES[title]}-{start // _COLUMNS + 1}"
-        yield _table("l" + "r" * len(shown), [head], rows, caption, label)
+        yield _table("l" + "r" * len(columns), [head], rows, caption, label)
 
 
 def _cube(run: Run, number: int) -> Iterator[str]:
     """One float for each modality: its tasks by its regions."""
-    found = {(v["modality"], v["task"], v["parts"]): v for v in run.metrics["voxels"]}
+    voxels = {(v["modality"], v["task"], v["parts"]): v for v in run.metrics["voxels"]}
     for modality in Modality:
-        tasks = [task for task in Task if any((modality, task, a) in found for a in Anatomy)]
-        regions = [a for a in Anatomy if any((modality, task, a) in found for task in tasks)]
+        tasks = [task for task in Task if any((modality, task, a) in voxels for a in Anatomy)]
+        regions = [a for a in Anatomy if any((modality, task, a) in voxels for task in tasks)]
         if not tasks:
             continue
         rows = [
             row
             for task in tasks
-            for row in _pair(task, [found.get((modality, task, a)) for a in regions])
+            for row in _pair(task, [voxels.get((modality, task, a)) for a in regions])
         ]
         caption = f"{escape(run.label)}, {modality}. {_caption_text([run])} {_SMALL}"
         label = f"cube-{number}-{modality.name.lower()}"
@@ -171,8 +171,8 @@ def _cell(row: Row | None) -> tuple[str, str]:
     if row is None:
         return _NONE, ""
     value = _NONE if lost(row) == row["n"] else _accuracy(row)
-    shown = rf"\textit{{{value}}}" if row["small"] else value
-    return shown, rf"{{\scriptsize {_span(row['interval'])}, {row['n']:,}}}"
+    text = rf"\textit{{{value}}}" if row["small"] else value
+    return text, rf"{{\scriptsize {_span(row['interval'])}, {row['n']:,}}}"
 
 
 def _table(
@@ -199,27 +199,27 @@ def _table(
 def _caption_text(runs: Sequence[Run]) -> str:
     """What a reader has to know before the numbers."""
     digests = sorted({run.benchmark[:8] for run in runs})
-    told = ["Per cent of all items; intervals keep the items of one unit together."]
+    sentences = ["Per cent of all items; intervals keep the items of one unit together."]
     if len(digests) == 1:
-        told.append(f"Benchmark {digests[0]}.")
+        sentences.append(f"Benchmark {digests[0]}.")
     else:
-        told.append(
+        sentences.append(
             f"Different benchmarks ({', '.join(digests)}): these accuracies are of different items."
         )
     if gone := max(len(run.withdrawn) for run in runs):
-        told.append(
+        sentences.append(
             f"Left out of a run: up to {counted(gone, 'item')} that its release has withdrawn."
         )
     blocks = ranking_blocks(runs)
     if len(blocks) > 1:
         first = f"first those asked {escape(blocks[0].asked)}, " if blocks[0].asked else ""
-        told.append(
+        sentences.append(
             f"Only models asked the same items in the same way are ranked together: {first}"
             "then by block."
         )
     how = {label: words for label, words in differing_settings(runs).items() if words}
     if how:
-        told.append(
+        sentences.append(
             "Asked otherwise than the others: "
             + "; ".join(
                 f"{escape(label)} ({', '.join(map(escape, words))})" for label, words in how.items()
@@ -227,11 +227,11 @@ def _caption_text(runs: Sequence[Run]) -> str:
             + "."
         )
     if any(run.incomplete for run in runs):
-        told.append(
+        sentences.append(
             "* lacks more than 5\\,\\% of the replies: not the accuracy but the bounds between "
             "which it lies, no interval and no group."
         )
-    return " ".join(told)
+    return " ".join(sentences)
 
 
 def _narrow(name: str) -> str:

@@ -22,21 +22,21 @@ class LeaderboardEntry:
 
     Attributes:
         value: accuracy from 0 to 1, or ``None`` where nothing was asked or the run is incomplete.
-        told: the same in per cent, or the bounds of an incomplete run.
+        text: the same in per cent, or the bounds of an incomplete run.
         n: how many questions of a run it is of; ``None`` in a published row.
         small: whether those are few.
         interval: 95 %, of a run; ``None`` where there is none.
-        sure: the same in words, with units, or why there is none.
+        interval_text: the same in words, with units, or why there is none.
         best: whether no other published model has more.
         misprint: what the rest of the row says of a misprinted cell, or nothing.
     """
 
     value: float | None
-    told: str = "\u2013"
+    text: str = "\u2013"
     n: int | None = None
     small: bool = False
     interval: Sequence[float] | None = None
-    sure: str = ""
+    interval_text: str = ""
     best: bool = False
     misprint: str = ""
 
@@ -92,11 +92,11 @@ def _own_cell(group: Mapping[str, Any] | None) -> LeaderboardEntry:
         return LeaderboardEntry(value=None, n=0)
     return LeaderboardEntry(
         value=group["accuracy"],
-        told=accuracy_text(group),
+        text=accuracy_text(group),
         n=group["n"],
         small=group["small"],
         interval=group["interval"],
-        sure=interval_text(group),
+        interval_text=interval_text(group),
     )
 
 
@@ -106,7 +106,7 @@ def _printed_cells(
     return [
         LeaderboardEntry(
             value=row.printed[column] / 100,
-            told=f"{row.printed[column]:.1f}",
+            text=f"{row.printed[column]:.1f}",
             best=row.printed[column] == best.get(column),
             misprint=_misprint(row.model, column),
         )
@@ -115,9 +115,9 @@ def _printed_cells(
 
 
 def _misprint(model: str, column: str) -> str:
-    for known in published_table.MISPRINTS:
-        if (known.model, known.column) == (model, column):
-            return f"printed {known.printed}; the other cells of the row give {known.derived}"
+    for misprint in published_table.MISPRINTS:
+        if (misprint.model, misprint.column) == (model, column):
+            return f"printed {misprint.printed}; the other cells of the row give {misprint.derived}"
     return ""
 
 
@@ -134,11 +134,13 @@ def _groups(run: Run) -> dict[str, Mapping[str, Any] | None]:
     slices = run.metrics["slices"]
     tasks = slices["task"]
     modalities, regions = slices["modality_as_published"], slices["parts_as_published"]
-    found: dict[str, Mapping[str, Any] | None] = {"overall": run.total}
-    found |= {name: tasks.get(task.value) for name, task in published_table.TASKS.items()}
-    found |= {name: modalities.get(one.value) for name, one in published_table.MODALITIES.items()}
-    found |= {name: regions.get(one.value) for name, one in published_table.REGIONS.items()}
-    return {column: found[column] for column in published_table.COUNTS}
+    groups: dict[str, Mapping[str, Any] | None] = {"overall": run.total}
+    groups |= {name: tasks.get(task.value) for name, task in published_table.TASKS.items()}
+    groups |= {
+        name: modalities.get(member.value) for name, member in published_table.MODALITIES.items()
+    }
+    groups |= {name: regions.get(member.value) for name, member in published_table.REGIONS.items()}
+    return {column: groups[column] for column in published_table.COUNTS}
 
 
 def _names(members: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -37,9 +37,9 @@ def parsing_summary(runs: Sequence[Run]) -> ParsingSummary:
     )
     return ParsingSummary(
         published=[
-            (run, found)
+            (run, published)
             for run in runs
-            if not run.incomplete and (found := run.metrics.get("upstream"))
+            if not run.incomplete and (published := run.metrics.get("upstream"))
         ],
         rules=ranked,
         counts=[(run, [counts.get(name, 0) for name in ranked]) for run, counts in fired],

@@ -34,14 +34,14 @@ def changed_settings(run: Run) -> dict[str, str]:
     usual = prompt["name"] == "default" and prompt["version"] == prompt_version()
     system, detail = model.get("system"), model.get("image_detail")
     seed = f" by seed {shots['seed']}" if shots and shots.get("seed") else ""
-    told = {
+    texts = {
         "prompt": "" if usual else f"prompt {prompt_words(prompt)}",
         "system": f"system prompt {_digest(system)}" if system else "",
         "shots": f"{counted(shots['count'], 'example')}{seed}" if shots else "",
         "pictures": f"pictures to {pixels['longest_side']:,} px" if pixels else "",
         "detail": f"detail {detail}" if detail else "",
     }
-    return {name: words for name, words in told.items() if words}
+    return {name: words for name, words in texts.items() if words}
 
 
 def _digest(text: str) -> str:

@@ -43,11 +43,11 @@ def radar(runs: Sequence[Run]) -> Radar | None:
     groups = [run.metrics["slices"]["task"] for run in runs]
     rows = []
     for task in Task:
-        found = [group.get(task.value) for group in groups]
-        asked = [group for group in found if group]
-        if asked:
-            chance = min(group["chance"] for group in asked)
-            rows.append((task, chance, [_accuracy(group) for group in found]))
+        of_task = [group.get(task.value) for group in groups]
+        known_groups = [group for group in of_task if group]
+        if known_groups:
+            chance = min(group["chance"] for group in known_groups)
+            rows.append((task, chance, [_accuracy(group) for group in of_task]))
     if len(rows) < 3:
         return None
     return Radar(picture=_draw(runs, rows), runs=runs, rows=rows)
@@ -92,8 +92,8 @@ def _draw(
     for i, (task, _, _) in enumerate(rows):
         x, y = _at(i, count, 1.12)
         parts.append(svg.text((x, y + 5), task.abbreviation, "label", _anchor(x)))
-    said = "Accuracy by task as a radar; the table beside it has the same numbers"
-    return svg.drawing(_WIDTH, _HEIGHT, said, parts)
+    title = "Accuracy by task as a radar; the table beside it has the same numbers"
+    return svg.drawing(_WIDTH, _HEIGHT, title, parts)
 
 
 def _at(index: int, count: int, value: float) -> svg.Point:

@@ -26,15 +26,17 @@ class ReplyTable:
 
 def reply_table(runs: Sequence[Run]) -> ReplyTable:
     """The replies of all runs side by side."""
-    found = [run.metrics["replies"] for run in runs]
-    kept = [
-        (title, value) for title, value in _COLUMNS if any(value(one) is not None for one in found)
+    summaries = [run.metrics["replies"] for run in runs]
+    columns = [
+        (title, value)
+        for title, value in _COLUMNS
+        if any(value(summary) is not None for summary in summaries)
     ]
     return ReplyTable(
-        columns=[title for title, _ in kept],
+        columns=[title for title, _ in columns],
         rows=[
-            (run, [_cell(value(one)) for _, value in kept])
-            for run, one in zip(runs, found, strict=True)
+            (run, [_cell(value(summary)) for _, value in columns])
+            for run, summary in zip(runs, summaries, strict=True)
         ],
     )
 
@@ -44,20 +46,20 @@ def _cell(value: float | None) -> str:
 
 
 def _tokens(name: str) -> Callable[[Row], int | None]:
-    def value(one: Row) -> int | None:
-        found: int | None = one["usage"].get(name)
-        return found
+    def value(summary: Row) -> int | None:
+        tokens: int | None = summary["usage"].get(name)
+        return tokens
 
     return value
 
 
-def _tokens_a_reply(one: Row) -> float | None:
-    total = _tokens("total_tokens")(one)
-    return total / one["n"] if total is not None and one["n"] else None
+def _tokens_a_reply(summary: Row) -> float | None:
+    total = _tokens("total_tokens")(summary)
+    return total / summary["n"] if total is not None and summary["n"] else None
 
 
 _COLUMNS: tuple[tuple[str, Callable[[Row], float | None]], ...] = (
-    ("replies", lambda one: one["n"]),
+    ("replies", lambda summary: summary["n"]),
     ("tokens in", _tokens("prompt_tokens")),
     ("tokens out", _tokens("completion_tokens")),
     ("tokens a reply", _tokens_a_reply),

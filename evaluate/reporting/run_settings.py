@@ -63,17 +63,17 @@ class ComparableRuns:
 
 def comparable_runs(runs: Sequence[Run]) -> list[ComparableRuns]:
     """Runs by what they were asked, in the order of their first one; last, incomplete ones."""
-    found = [
+    groups = [
         _comparable(members, asked)
         for asked, members in runs_by_questions([run for run in runs if not run.incomplete])
     ]
     if incomplete := [run for run in runs if run.incomplete]:
-        found.append(
+        groups.append(
             ComparableRuns(
                 title=INCOMPLETE, asked="", runs=incomplete, letters={}, detectable="", tables=[]
             )
         )
-    return found
+    return groups
 
 
 def runs_by_questions(runs: Sequence[Run]) -> list[tuple[str, list[Run]]]:
@@ -91,59 +91,59 @@ def runs_by_questions(runs: Sequence[Run]) -> list[tuple[str, list[Run]]]:
 
 
 def _comparable(runs: Sequence[Run], asked: str) -> ComparableRuns:
-    told: Mapping[str, Any] | None = None
+    overall: Mapping[str, Any] | None = None
     tables: list[SettingsTable] = []
     if len(runs) > 1:
         answers = answer_table({run.label: run.results for run in runs})
         order = [run.label for run in runs]
         try:
             for axis in _AXES:
-                found = compare_table(answers, axis)
-                told = found["overall"]
-                tables.append(_table(found, order))
+                compared = compare_table(answers, axis)
+                overall = compared["overall"]
+                tables.append(_table(compared, order))
         except WorkspaceError:
-            told = None
+            overall = None
     return ComparableRuns(
         title=f"Asked {asked}",
         asked=asked,
         runs=runs,
-        letters={run["label"]: run["letters"] for run in told["runs"]} if told else {},
-        detectable=detectable(told) if told else "",
+        letters={run["label"]: run["letters"] for run in overall["runs"]} if overall else {},
+        detectable=detectable(overall) if overall else "",
         tables=[table for table in tables if table.tests],
     )
 
 
 def _questions_text(run: Run, *, several: bool) -> str:
-    told = ", ".join((_item_count_text(run), *changed_settings(run).values()))
+    text = ", ".join((_item_count_text(run), *changed_settings(run).values()))
     if run.condition is not Condition.FULL:
-        told = f"{told}, {run.condition.value}"
-    return f"{told}, release {run.manifest['dataset']['digest'][:8]}" if several else told
+        text = f"{text}, {run.condition.value}"
+    return f"{text}, release {run.manifest['dataset']['digest'][:8]}" if several else text
 
 
 def _item_count_text(run: Run) -> str:
     whole = run.manifest["dataset"]["items"]
-    wanted = run.selection["items"] if run.selection else whole
-    named = f"{wanted:,} chosen questions of {whole:,}" if run.selection else f"{whole:,} questions"
-    asked = run.total["n"] + len(run.withdrawn)
-    if asked < wanted:
-        return f"a sample of {asked:,} of {named}"
+    chosen = run.selection["items"] if run.selection else whole
+    named = f"{chosen:,} chosen questions of {whole:,}" if run.selection else f"{whole:,} questions"
+    count = run.total["n"] + len(run.withdrawn)
+    if count < chosen:
+        return f"a sample of {count:,} of {named}"
     return named if run.selection else f"all {named}"
 
 
-def _table(found: Mapping[str, Any], order: Sequence[str]) -> SettingsTable:
-    axis: Axis = found["axis"]
-    tested = [group for group in found["groups"] if not group["small"]]
-    shown = tested
+def _table(comparison: Mapping[str, Any], order: Sequence[str]) -> SettingsTable:
+    axis: Axis = comparison["axis"]
+    tested = [group for group in comparison["groups"] if not group["small"]]
+    groups = tested
     if axis == "voxel":
-        shown = [group for group in tested if any(pair["apart"] for pair in group["pairs"])]
+        groups = [group for group in tested if any(pair["apart"] for pair in group["pairs"])]
     return SettingsTable(
         title="task" if axis == "task" else "cell",
-        tests=found["correction"]["group_tests"],
-        rows=[(short_name(axis, group), group["n"], _cells(group, order)) for group in shown],
-        alike=len(tested) - len(shown),
+        tests=comparison["correction"]["group_tests"],
+        rows=[(short_name(axis, group), group["n"], _cells(group, order)) for group in groups],
+        alike=len(tested) - len(groups),
     )
 
 
 def _cells(group: Mapping[str, Any], order: Sequence[str]) -> list[tuple[float, str]]:
-    known = {run["label"]: (run["accuracy"], run["letters"]) for run in group["runs"]}
-    return [known[label] for label in order]
+    by_label = {run["label"]: (run["accuracy"], run["letters"]) for run in group["runs"]}
+    return [by_label[label] for label in order]

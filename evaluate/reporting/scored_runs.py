@@ -76,8 +76,8 @@ class Run:
     @property
     def selection(self) -> Mapping[str, Any] | None:
         """Which items of the release were asked; ``None`` for all."""
-        found: Mapping[str, Any] | None = self.manifest.get("selection")
-        return found
+        selection: Mapping[str, Any] | None = self.manifest.get("selection")
+        return selection
 
     @property
     def withdrawn(self) -> Sequence[str]:
@@ -88,8 +88,8 @@ class Run:
     @property
     def readers(self) -> Mapping[str, Any] | None:
         """Of a run of people: group, number of readers, agreement; ``None`` for a model."""
-        found: Mapping[str, Any] | None = self.manifest.get("readers")
-        return found
+        readers: Mapping[str, Any] | None = self.manifest.get("readers")
+        return readers
 
     @property
     def asked_how(self) -> Mapping[str, str]:
@@ -99,7 +99,7 @@ class Run:
     @property
     def put_differently(self) -> list[str]:
         """What of that makes its questions others than those of a plain run."""
-        told = self.asked_how
+        settings = self.asked_how
         names = {
             "template": "a prompt of its own",
             "system prompt": "a system prompt",
@@ -107,13 +107,13 @@ class Run:
             "size of pictures": "smaller pictures",
             "detail of pictures": "pictures seen in another detail",
         }
-        return [words for name, words in names.items() if name in told]
+        return [words for name, words in names.items() if name in settings]
 
     @property
     def condition(self) -> Condition:
         """Which condition its accuracies are of."""
-        shown = [result.asked.presentation.condition for result in self.results[:1]]
-        return shown[0] if shown else Condition.FULL
+        conditions = [result.asked.presentation.condition for result in self.results[:1]]
+        return conditions[0] if conditions else Condition.FULL
 
     @property
     def unfinished(self) -> bool:
@@ -176,12 +176,12 @@ def same_runs(folders: Sequence[Path]) -> list[tuple[Path, Path | None]]:
     A copy has what the run was begun with, the moment too, and the same tries, byte for byte.
     """
     first: dict[object, Path] = {}
-    found = []
+    pairs = []
     for folder in folders:
         key = _identity(folder) or folder.resolve()
-        found.append((folder, first.get(key)))
+        pairs.append((folder, first.get(key)))
         first.setdefault(key, folder)
-    return found
+    return pairs
 
 
 def _identity(folder: Path) -> tuple[str, str] | None:
@@ -201,8 +201,8 @@ def require_errata_of(runs: Sequence[Run], benchmark: Benchmark) -> None:
     """
     for run in runs:
         if run.manifest["dataset"]["digest"] == benchmark.digest:
-            asked = {result.item.name for result in run.results}.union(run.withdrawn)
-            require_current(run.folder, run.withdrawn, asked.intersection(benchmark.errata))
+            names = {result.item.name for result in run.results}.union(run.withdrawn)
+            require_current(run.folder, run.withdrawn, names.intersection(benchmark.errata))
 
 
 def _one_list_for_a_release(runs: Sequence[Run]) -> None:
@@ -210,8 +210,8 @@ def _one_list_for_a_release(runs: Sequence[Run]) -> None:
         alike = [run for run in runs if run.manifest["dataset"]["digest"] == digest]
         withdrawn = {name for run in alike for name in run.withdrawn}
         for run in alike:
-            asked = {result.item.name for result in run.results}.union(run.withdrawn)
-            require_current(run.folder, run.withdrawn, asked & withdrawn)
+            names = {result.item.name for result in run.results}.union(run.withdrawn)
+            require_current(run.folder, run.withdrawn, names & withdrawn)
 
 
 def _load(folder: Path) -> Run:

@@ -88,12 +88,12 @@ def run_usage(run: Path) -> RunUsage:
 
 def usage_table(efforts: Sequence[RunUsage]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Titles and rows for people; a column in which nothing is known is left out."""
-    found = [[_shown(value(one), form) for _, value, form in _COLUMNS] for one in efforts]
-    kept = [n for n in range(len(_COLUMNS)) if any(row[n] != _UNKNOWN for row in found)]
-    titles = tuple(_COLUMNS[n][0] for n in kept)
+    cells = [[_number_text(value(usage), form) for _, value, form in _COLUMNS] for usage in efforts]
+    columns = [n for n in range(len(_COLUMNS)) if any(row[n] != _UNKNOWN for row in cells)]
+    titles = tuple(_COLUMNS[n][0] for n in columns)
     rows = [
-        (one.run, *(row[n] for n in kept), _reasons(one.failed))
-        for one, row in zip(efforts, found, strict=True)
+        (usage.run, *(row[n] for n in columns), _reasons(usage.failed))
+        for usage, row in zip(efforts, cells, strict=True)
     ]
     return ("run", *titles, "failed tries"), rows
 
@@ -111,8 +111,8 @@ def _lengths(sessions: Sequence[Record], attempts: Sequence[Record]) -> Iterator
         yield max(((at - began).total_seconds() + seconds for at, seconds in own), default=0.0)
 
 
-def _shown(value: float | None, form: str) -> str:
-    return _UNKNOWN if value is None else format(value, form)
+def _number_text(number: float | None, form: str) -> str:
+    return _UNKNOWN if number is None else format(number, form)
 
 
 def _reasons(failed: Mapping[str, int]) -> str:
@@ -121,10 +121,10 @@ def _reasons(failed: Mapping[str, int]) -> str:
 
 _UNKNOWN = "\u2013"
 _COLUMNS: tuple[tuple[str, Callable[[RunUsage], float | None], str], ...] = (
-    ("tries", lambda one: one.tries, ",d"),
-    ("tokens in", lambda one: one.usage.get("prompt_tokens"), ",d"),
-    ("tokens out", lambda one: one.usage.get("completion_tokens"), ",d"),
-    ("US $", lambda one: one.cost, ",.2f"),
-    ("median s", lambda one: one.median_latency, ",.2f"),
-    ("minutes", lambda one: one.minutes, ",.1f"),
+    ("tries", lambda usage: usage.tries, ",d"),
+    ("tokens in", lambda usage: usage.usage.get("prompt_tokens"), ",d"),
+    ("tokens out", lambda usage: usage.usage.get("completion_tokens"), ",d"),
+    ("US $", lambda usage: usage.cost, ",.2f"),
+    ("median s", lambda usage: usage.median_latency, ",.2f"),
+    ("minutes", lambda usage: usage.minutes, ",.1f"),
 )

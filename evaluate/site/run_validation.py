@@ -86,7 +86,7 @@ def check_run(run: Path, release: Path, *, sealing: bool = False) -> RunCheck:
         manifest = read_manifest(run)
         problems += _manifest(manifest)
         problems += list_problems(run)
-        problems += _drawn(run, manifest, benchmark)
+        problems += _draw_problems(run, manifest, benchmark)
         problems += _items(run, benchmark)
         problems += _errata(run, benchmark)
         scored, by_rules = read_results(run), read_by_rules(run)
@@ -157,7 +157,7 @@ def _items(run: Path, benchmark: Benchmark) -> Iterator[str]:
     yield from _several(pictures, "were asked with another picture than the release has")
 
 
-def _drawn(run: Path, manifest: Mapping[str, Any], benchmark: Benchmark) -> Iterator[str]:
+def _draw_problems(run: Path, manifest: Mapping[str, Any], benchmark: Benchmark) -> Iterator[str]:
     """A limit or a number of items that does not explain which items of the release were asked."""
     if manifest["dataset"]["digest"] != benchmark.digest:
         return

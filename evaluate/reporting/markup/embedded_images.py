@@ -44,7 +44,7 @@ class ImageEmbedder:
 
     release: Benchmark
     uris: list[str] = field(default_factory=list)
-    _taken: dict[str, tuple[int | None, str]] = field(default_factory=dict)
+    _numbers: dict[str, tuple[int | None, str]] = field(default_factory=dict)
     _bytes: int = 0
 
     def take(self, result: Result) -> tuple[int | None, str]:
@@ -59,9 +59,9 @@ class ImageEmbedder:
         path = self.release.path(result.item)
         if digest is None or path is None:
             return None, "No image was shown."
-        if digest not in self._taken:
-            self._taken[digest] = self._new(path, digest)
-        return self._taken[digest]
+        if digest not in self._numbers:
+            self._numbers[digest] = self._new(path, digest)
+        return self._numbers[digest]
 
     def _new(self, path: Path, digest: str) -> tuple[int | None, str]:
         try:
@@ -70,11 +70,11 @@ class ImageEmbedder:
             return None, "The release does not have this image."
         if picture.sha256 != digest:
             return None, "The release has another image here than the one that was asked."
-        shown = _reduced(picture)
-        if shown is None or self._bytes + len(shown.data) > MOST_BYTES:
+        copy = _reduced(picture)
+        if copy is None or self._bytes + len(copy.data) > MOST_BYTES:
             return None, "Left out to keep this page small."
-        self._bytes += len(shown.data)
-        self.uris.append(_uri(shown))
+        self._bytes += len(copy.data)
+        self.uris.append(_uri(copy))
         return len(self.uris) - 1, ""
 
 
@@ -127,19 +127,19 @@ def jpeg_within(
             with Image.open(io.BytesIO(data)) as picture:
                 if picture.width * picture.height > _MOST_PIXELS:
                     return None
-                shown = _eight_bits(picture)
+                full = _eight_bits(picture)
         per_pixel = 0.0
         for side, quality in steps:
             last = (side, quality) == steps[-1]
-            if not last and per_pixel * _pixels(shown, side) > most * _SURELY:
+            if not last and per_pixel * _pixels(full, side) > most * _SURELY:
                 continue
-            made = shown.copy()
-            made.thumbnail((side, side), Image.Resampling.LANCZOS)
+            copy = full.copy()
+            copy.thumbnail((side, side), Image.Resampling.LANCZOS)
             out = io.BytesIO()
-            made.save(out, "JPEG", quality=quality, subsampling=0, optimize=True)
+            copy.save(out, "JPEG", quality=quality, subsampling=0, optimize=True)
             if out.tell() <= most:
                 return out.getvalue()
-            per_pixel = out.tell() / (made.width * made.height)
+            per_pixel = out.tell() / (copy.width * copy.height)
     except (OSError, ValueError, SyntaxError, Warning, Image.DecompressionBombError):
         return None
     return None

@@ -26,14 +26,14 @@ _NOT_SHOWN = "\ufffd"
 
 def visible(text: str) -> Markup:
     """The text as HTML in which every character can be seen."""
-    left = MOST_MARKS
+    marks_left = MOST_MARKS
     parts: list[Markup] = []
     for hidden, group in groupby(capped(text), key=_is_hidden):
         characters = "".join(group)
         if not hidden:
             parts.append(escape(characters))
-        elif left > 0:
-            left -= 1
+        elif marks_left > 0:
+            marks_left -= 1
             parts.append(_mark(characters))
         else:
             parts.append(escape(_NOT_SHOWN))
@@ -54,7 +54,7 @@ def one_line(text: str | None, limit: int) -> str:
     """The beginning, for a place that holds no markup: no line break, nothing invisible."""
     text = " ".join((text or "")[: 4 * limit].split())
     text = text if len(text) <= limit else text[:limit].rstrip() + " …"
-    return "".join(_NOT_SHOWN if _is_hidden(one) else one for one in capped(text))
+    return "".join(_NOT_SHOWN if _is_hidden(character) else character for character in capped(text))
 
 
 def _is_hidden(character: str) -> bool:

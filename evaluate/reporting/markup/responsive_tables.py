@@ -47,12 +47,12 @@ def make_responsive(page: str) -> str:
     return _TABLE.sub(_table, page)
 
 
-def _table(found: re.Match[str]) -> str:
-    tag, head, body = found["tag"], found["head"], found["body"]
-    known = _CLASS.search(tag)
-    names = known[1].split() if known else []
+def _table(match: re.Match[str]) -> str:
+    tag, head, body = match["tag"], match["head"], match["body"]
+    class_match = _CLASS.search(tag)
+    names = class_match[1].split() if class_match else []
     if _APART.intersection(names):
-        return found[0]
+        return match[0]
     columns = _columns(head)
     if len(columns) > MOST_COLUMNS or PROSE in names:
         names.append("stacks")
@@ -115,19 +115,19 @@ def _with_labels(cells: str, columns: list[_TableColumn]) -> str:
 def _with_column_numbers(head: str, places: dict[tuple[int, int], int]) -> str:
     number = -1
 
-    def row(found: re.Match[str]) -> str:
+    def row(match: re.Match[str]) -> str:
         nonlocal number
         number += 1
         place = -1
 
-        def cell(one: re.Match[str]) -> str:
+        def cell(head_cell: re.Match[str]) -> str:
             nonlocal place
             place += 1
             column = places.get((number, place))
             if column is None:
-                return one[0]
-            return f'<th{one["tag"]} data-column="{column}">{one["inner"]}</th>'
+                return head_cell[0]
+            return f'<th{head_cell["tag"]} data-column="{column}">{head_cell["inner"]}</th>'
 
-        return found[1] + _CELL.sub(cell, found[2]) + "</tr>"
+        return match[1] + _CELL.sub(cell, match[2]) + "</tr>"
 
     return _ROW.sub(row, head)

@@ -43,10 +43,10 @@ def polygon(points: Sequence[Point], css: str) -> Markup:
     return Markup('<polygon class="{}" points="{}"/>').format(css, corners)
 
 
-def mark(place: Point, shape: int, css: str, said: str) -> Markup:
+def mark(place: Point, shape: int, css: str, title_text: str) -> Markup:
     """One of three small marks, so that colour is not all that tells two runs apart."""
     x, y = place
-    title = Markup("<title>{}</title>").format(one_line(said, _LONGEST))
+    title = Markup("<title>{}</title>").format(one_line(title_text, _LONGEST))
     if shape % 3 == 0:
         return Markup('<circle class="{}" cx="{}" cy="{}" r="5">{}</circle>').format(
             css, number(x), number(y), title
@@ -61,12 +61,12 @@ def mark(place: Point, shape: int, css: str, said: str) -> Markup:
     return Markup('<polygon class="{}" points="{}">{}</polygon>').format(css, points, title)
 
 
-def square(corner: Point, side: float, css: str, said: str) -> Markup:
+def square(corner: Point, side: float, css: str, title_text: str) -> Markup:
     """A filled square with what it means."""
     x, y, size = (number(value) for value in (*corner, side))
     return Markup(
         '<rect class="{}" x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>'
-    ).format(css, x, y, size, size, one_line(said, _LONGEST))
+    ).format(css, x, y, size, size, one_line(title_text, _LONGEST))
 
 
 def text(place: Point, words: str, css: str, anchor: str = "middle") -> Markup:
@@ -92,5 +92,5 @@ def join(parts: Iterable[Markup]) -> Markup:
 
 def number(value: float) -> str:
     """At most two decimals, without a sign for zero."""
-    shown = f"{value:.2f}".rstrip("0").rstrip(".")
-    return "0" if shown in {"-0", ""} else shown
+    digits = f"{value:.2f}".rstrip("0").rstrip(".")
+    return "0" if digits in {"-0", ""} else digits

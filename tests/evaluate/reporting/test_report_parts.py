@@ -173,7 +173,7 @@ def test_image_gain_is_what_the_picture_adds(seen):
     assert (name, numbers["first"], numbers["second"]) == ("All questions", 64 / 96, 0.25)
     cells = [c for _, rows in found["Image gain"].map for _, row in rows for c in row if c]
     assert {cell.text for cell in cells} <= {signed(n / 12, 0) for n in range(-12, 13)}
-    assert all("with the image" in cell.said for cell in cells)
+    assert all("with the image" in cell.description for cell in cells)
 
 
 def test_a_condition_that_no_run_has_takes_no_columns(seen):
