@@ -1,4 +1,4 @@
-"""Hold a batch against single questions: what stands beside a question must not change its answer.
+"""Batch invariance check: the other questions of a batch must not change an answer.
 
 A model that pads on the wrong side, or forgets to hide what it pads, still answers fluently; only
 the comparison shows it. Questions of unlike length and pictures of unlike size are asked one after

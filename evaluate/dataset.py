@@ -1,4 +1,4 @@
-"""Read a release tree, ours or the published one: ``<SOURCE>/test.json`` and its pictures.
+"""Load and validate a release, ours or the published one: ``<SOURCE>/test.json`` and its images.
 
 Everything that could later turn into a wrong number is refused here, at once and by name: a key
 that is no option, two options with one text, an id used twice, a task that nobody knows.

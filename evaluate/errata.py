@@ -1,4 +1,4 @@
-"""The withdrawn items of a run: a copy of its release's ``errata.csv`` in the folder of the run.
+"""Withdrawn items of a run: its own copy of the release's ``errata.csv``.
 
 A run is scored without its release, so it keeps the list that it was last given. Its items stay in
 ``items.jsonl`` and its replies in ``attempts.jsonl``; they are left out wherever a run is read.

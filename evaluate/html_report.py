@@ -1,4 +1,4 @@
-"""One HTML page for one or several runs, with nothing outside it: no host, no font.
+"""HTML report of one or several runs: one self-contained page.
 
 Questions and replies are text of others; the template escapes them and shows what is invisible in
 them, and the page's own content policy forbids requests, and every script but the one that sorts

@@ -1,4 +1,4 @@
-"""The picture of an item, as the bytes that lie on disk: never decoded, never re-encoded.
+"""Read an item's image as the bytes on disk, never decoded or re-encoded.
 
 A model sees exactly the pixels that the release was proved with; transcoding would change them
 (JPEG smears a thin red outline, an 8-bit conversion clips a 16-bit picture).

@@ -1,4 +1,4 @@
-"""The outcome of an item: eight ways to end, of which exactly one holds."""
+"""Outcomes of an item: eight, of which exactly one holds."""
 
 from __future__ import annotations
 

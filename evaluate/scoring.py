@@ -1,4 +1,4 @@
-"""Turn the attempts of a run into outcomes and metrics; never calls a model.
+"""Score a run: turn its attempts into outcomes and metrics; never calls a model.
 
 Every item ends as exactly one outcome. What the machinery lost (failed, missing-image) stays
 apart from what the model did (wrong, unparsed, refused, cut) and from what was not asked yet.

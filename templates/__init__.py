@@ -1,4 +1,4 @@
-"""Texts made with Jinja: questions (one file per task, one block per wording) and cards.
+"""Jinja texts: question templates (one file per task, one block per wording), cards and prompts.
 
 Values that a wording of a question may use, by task:
 

@@ -1,4 +1,4 @@
-"""Places of a text that say something about the answer: announcements, verdicts and hints."""
+"""Explicit markers of the answer in a text: announcements, verdicts and hints."""
 
 from __future__ import annotations
 

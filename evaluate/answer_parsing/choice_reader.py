@@ -1,4 +1,4 @@
-"""Read one choice at one place of a text: a letter that is really a letter, or an option's text."""
+"""Match an option's letter or text at a given position of a text."""
 
 from __future__ import annotations
 

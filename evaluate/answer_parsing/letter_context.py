@@ -1,4 +1,4 @@
-"""Capitals that stand alone: letters of options, or articles and parts of medical terms."""
+"""Tell option letters from articles and from parts of medical terms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Take the clothes off a reply: markdown, LaTeX, HTML, JSON and typographic variants of letters."""
+"""Strip markup from a reply: Markdown, LaTeX, HTML, JSON and typographic letter variants."""
 
 from __future__ import annotations
 

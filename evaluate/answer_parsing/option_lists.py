@@ -1,4 +1,4 @@
-"""Lists that go through the options: restated ones say nothing, judged ones may."""
+"""Lists of options in a reply: restated ones carry no answer, judged ones may."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options that a text names somewhere, where nothing announces an answer."""
+"""Options mentioned in a text in which nothing announces an answer."""
 
 from __future__ import annotations
 

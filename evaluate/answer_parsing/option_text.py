@@ -1,4 +1,4 @@
-"""Find the texts of an item's options, in any case, accent, punctuation or spelling of numbers.
+"""Match option texts despite differences of case, accents, punctuation, plural and numerals.
 
 Nothing here is a nearest string: a text is found when it differs in form only. Where that would
 make two options of an item the same, both must stand as they are written.

@@ -1,4 +1,4 @@
-"""The published evaluator's own rule, flaws included, to be set beside ours.
+"""The published evaluator's parsing rule, flaws included, for comparison with ours.
 
 Its head of 2026 (revision 33d0ac9 of F1mc/MedRCube) takes the first A, B, C or D of the
 upper-cased reply that has no word character beside it. Reproduced with it are these flaws: the

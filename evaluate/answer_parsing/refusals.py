@@ -1,4 +1,4 @@
-"""Tell a reply that declines to answer from one that is merely undecided or badly put."""
+"""Detect refusals, as distinct from undecided or badly worded replies."""
 
 from __future__ import annotations
 

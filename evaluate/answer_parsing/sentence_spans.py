@@ -1,4 +1,4 @@
-"""The sentence around a place of a text, and whether the place is denied there."""
+"""Sentence boundaries around a position, and whether the position is negated or hypothetical."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sentence says of an option that it names: it asserts, doubts, airs or denies it.
+"""Stance of a sentence towards an option: asserts, doubts, merely mentions or denies it.
 
 Only the clause of the name decides: "probably pneumonia, although edema is possible" asserts one
 option and merely airs the other.

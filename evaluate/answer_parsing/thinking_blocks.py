@@ -1,4 +1,4 @@
-"""Part the thinking of a model from what it says: only the latter is an answer."""
+"""Remove a model's thinking from its reply; only the rest is an answer."""
 
 from __future__ import annotations
 

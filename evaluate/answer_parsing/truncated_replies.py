@@ -1,4 +1,4 @@
-"""Read a reply that the limit of tokens cut: it counts only where it had answered outright.
+"""Parse a reply that the token limit truncated: it counts only if it had answered outright.
 
 What a model says on its way to an answer is none: an option that it weighs, or the list that it
 goes through, stands there like an answer until the sentence after it is read, and here that one

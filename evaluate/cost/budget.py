@@ -1,4 +1,4 @@
-"""What the replies of a run cost, and when to stop."""
+"""Cost of the replies of a run, and the budget that stops it."""
 
 from __future__ import annotations
 

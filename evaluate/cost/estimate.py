@@ -1,4 +1,4 @@
-"""What a run will cost, from asking a small part of it.
+"""Estimate the cost of a run from a random sample of its items.
 
 How long replies are is known to nobody before they are written, and providers count pictures
 otherwise than they document. So a fair draw of items is asked, as part of the run: the replies are

@@ -1,4 +1,4 @@
-"""What a run would ask, send and cost, before anything is sent."""
+"""Forecast what a run would ask, send and cost; nothing is sent."""
 
 from __future__ import annotations
 

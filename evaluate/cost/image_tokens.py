@@ -1,4 +1,4 @@
-"""How many tokens a picture counts as, by what providers document; an estimate, never a bill.
+"""Tokens that an image counts as, by the documentation of the providers.
 
 - OpenAI, "Images and vision" (guide of the API): models of tiles scale a picture into 2,048 x
   2,048, then to a shorter side of 768, and count 85 tokens and 170 for each tile of 512 x 512;

@@ -1,4 +1,4 @@
-"""The items of a release as one CSV: no picture, so that all of them may stand there."""
+"""Export the items of a release as one CSV, without images."""
 
 from __future__ import annotations
 

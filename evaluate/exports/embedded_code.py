@@ -1,4 +1,4 @@
-"""Code of ours that goes into an export, so that it needs no medrcube where it is run."""
+"""Write the code templates that let an export run without medrcube."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One way in for all forms: what goes to which harness, and the mark of a private export."""
+"""Export a release for another harness, and mark private exports."""
 
 from __future__ import annotations
 

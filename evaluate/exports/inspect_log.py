@@ -1,4 +1,4 @@
-"""The two forms of a log of Inspect: one JSON file, or an archive with a member a sample."""
+"""Write Inspect logs: one JSON file, or an archive with a member for each sample."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run as a log of Inspect, so that its viewer opens it.
+"""Export a run as an Inspect log, for its viewer.
 
 The form is that of ``inspect_ai.log.EvalLog``, version 2 (inspect_ai 0.3.285): one JSON file, or
 an ``.eval`` archive with a member for each sample. A picture is named by its path in the release,

@@ -1,4 +1,4 @@
-"""Items as samples of Inspect, for the task of this package and for a folder that needs none."""
+"""Items as Inspect samples, for the task of this package and for a stand-alone folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A release as a task of Inspect:  ``inspect eval medrcube/benchmark -T release=FOLDER``.
+"""Inspect task of a release:  ``inspect eval medrcube/benchmark -T release=FOLDER``.
 
 Inspect finds this module by the entry point ``inspect_ai`` of the installed package; nothing else
 imports it, so that medrcube itself needs no Inspect.

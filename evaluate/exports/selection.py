@@ -1,4 +1,4 @@
-"""What of a release another program may be given: items whose pictures are there and may go."""
+"""Select the items to export: the image is present and may be passed on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A TSV that VLMEvalKit's multiple-choice class reads, and a script that runs VLMEvalKit on it."""
+"""Export a TSV for VLMEvalKit's multiple-choice class, and a script that runs VLMEvalKit on it."""
 
 from __future__ import annotations
 

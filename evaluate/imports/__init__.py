@@ -1,1 +1,1 @@
-"""Result files of other harnesses: their replies, and a run of ours made of them."""
+"""Import result files of other harnesses as runs."""

@@ -1,4 +1,4 @@
-"""Which harness wrote a result file, by its name and its content."""
+"""Detect which harness wrote a result file, by name and content, and read it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of a file that is one run: the replies of one model, epochs counted from the first."""
+"""Select the replies of one model from a result file, and count its epochs from 0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run of ours made of replies that were given elsewhere."""
+"""Create a run from replies that another harness collected."""
 
 from __future__ import annotations
 

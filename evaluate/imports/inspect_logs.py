@@ -1,4 +1,4 @@
-"""Logs of Inspect: one JSON file, or an archive with a member for each sample.
+"""Read Inspect logs: one JSON file, or an archive with a member for each sample.
 
 Newer archives are compressed with Zstandard, which ``zipfile`` reads from Python 3.14 on only.
 """

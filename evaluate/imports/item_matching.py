@@ -1,4 +1,4 @@
-"""Which item of a release each reply of a file belongs to, and what belongs to none."""
+"""Match the replies of a file with the items of a release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sample files (JSONL) of lmms-eval and of lm-evaluation-harness, of tasks that we exported."""
+"""Read sample files (JSONL) of lmms-eval and lm-evaluation-harness, of tasks exported by us."""
 
 from __future__ import annotations
 

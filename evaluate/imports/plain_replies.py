@@ -1,4 +1,4 @@
-"""Replies as anybody may write them down: rows with the id of an item and a text.
+"""Read replies from plain rows: the id of an item and a text.
 
 JSON lines, CSV, TSV, spreadsheets, and JSON lists, which is also the form of the published
 evaluator's ``results.json`` (``dataset``, ``id``, ``model_response``). One bad row never ends the

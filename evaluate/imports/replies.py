@@ -1,4 +1,4 @@
-"""What a result file of another harness says, whichever harness wrote it."""
+"""Replies of a result file in one form, whichever harness wrote it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file says that a model was shown, held against the items of a release."""
+"""Compare the question and options in a result file with those of the release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of a result file: spreadsheet, TSV, CSV, or a JSON list of objects."""
+"""Read table rows of a result file: spreadsheet, TSV, CSV, or a JSON list of objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Result files of VLMEvalKit: the columns of the data set, and the reply as ``prediction``.
+"""Read result files of VLMEvalKit: our columns, and the reply as ``prediction``.
 
 Spreadsheets, TSV and JSON are read; a pickle is not, since opening one runs what it says.
 """

@@ -1,1 +1,1 @@
-"""A language model as judge of replies that no rule could read."""
+"""A language model as judge of replies that no rule can parse."""

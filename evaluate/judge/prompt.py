@@ -1,4 +1,4 @@
-"""A second reading of replies that the rules cannot read, by a model that never sees the key.
+"""LLM judge: a second parsing of unparsed replies, by a model that never sees the key.
 
 Off by default. The judge gets the options as they were shown and the reply without its thinking:
 no question, no picture, no key. It may answer with one of the letters or with "none". What it

@@ -1,4 +1,4 @@
-"""Ask a judge about every unread reply of a run; what it says is kept and never asked again."""
+"""Ask the LLM judge about every unparsed reply of a run, each once."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Models that can be evaluated: what they promise, how to open one, and those that ship."""
+"""Models that can be evaluated: the protocol, the registry and the adapters."""

@@ -1,4 +1,4 @@
-"""Models that look at nothing: what a score means only shows beside them."""
+"""Baselines that never look at the image, as a reference for every score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hold a model to its contract: what the runner relies on and what a reader of a run may believe.
+"""Conformance check of a model adapter: what the runner and the readers of a run rely on.
 
 For the tests of whoever adds a model::
 

@@ -1,4 +1,4 @@
-"""What an endpoint says when it refuses, sorted by who can mend it.
+"""Classify an endpoint's errors by who can fix them.
 
 Every server writes its errors in a form of its own: OpenAI and most others under ``error``, Google
 the same within a list, Anthropic with a ``type`` for a code, SGLang flat, web frameworks under

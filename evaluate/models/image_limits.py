@@ -1,4 +1,4 @@
-"""How large a picture and a request may be at a provider: beyond it a question is refused.
+"""Size limits of images and requests by provider; larger questions are refused.
 
 - Anthropic: 5 MiB of base64 for a picture, by its own error ("image exceeds 5 MB maximum: ... bytes
   > 5242880 bytes") in github.com/anthropics/claude-code/issues/14887 of December 2025; 32 MB for a

@@ -1,4 +1,4 @@
-"""Pictures in the form that an endpoint takes; the file's own bytes wherever that is possible.
+"""Image bytes for an endpoint: the file's own bytes wherever possible.
 
 Chat endpoints take PNG, JPEG, GIF and WebP. What they cannot take is written anew as a PNG of
 8 bits, by the rules of ``POLICY``, and nothing else is ever touched:

@@ -1,4 +1,4 @@
-"""What a model promises to the runner.
+"""Protocol of a model, and its requests, replies and errors.
 
 A model asks once and reports what happened; waiting, repeating and recording are the runner's
 work, so that they hold for every model alike.

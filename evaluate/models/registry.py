@@ -1,4 +1,4 @@
-"""Open a model by its name: ``PROVIDER/NAME``, such as ``openai/NAME`` or ``hf/PATH``.
+"""Open a model by name: ``PROVIDER/NAME``, such as ``openai/NAME`` or ``hf/PATH``.
 
 A package adds a provider with an entry point in the group ``medrcube.models``; its name is the
 provider, its object a function ``(name, settings) -> Model``.

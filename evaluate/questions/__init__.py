@@ -1,1 +1,1 @@
-"""What is asked of a model: which items, under which condition, in which words."""
+"""What a model is asked: which items, in which condition, in which words."""

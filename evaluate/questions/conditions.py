@@ -1,4 +1,4 @@
-"""The conditions under which a question is asked; what one shows only beside another.
+"""Evaluation conditions of a question, and its presentations.
 
 ``full`` is the question as it stands. ``blind`` leaves the picture out, ``image-swap`` shows
 another picture of the same voxel, ``circular`` asks with every rotation of the options, and

@@ -1,4 +1,4 @@
-"""Which pictures must not leave this machine, because of what their user signed.
+"""Sources whose images must not leave this machine, because of a data agreement.
 
 Data under credentialed access or an agreement are given to a person, who may not pass them on; a
 model service is somebody else. Who has the owner's leave says so by name for each source.

@@ -1,4 +1,4 @@
-"""Pictures with fewer pixels, for a model that shall see or cost less: never with more.
+"""Downscale images for a model; never upscale.
 
 Every pixel of the smaller picture is the mean of the part that it covers (Pillow's BOX filter), so
 that a thin drawn mark becomes paler and never falls between two samples. The result is a PNG:

@@ -1,4 +1,4 @@
-"""Choose items by an expression over their columns, such as ``options > 2 and "left" in question``.
+"""Filter expressions over the columns of items, such as ``options > 2 and "left" in question``.
 
 Python's own grammar without its powers: comparisons, ``and``, ``or``, ``not``, ``in``, columns and
 constants. Nothing is called, no attribute is looked up, and nothing is ever executed.

@@ -1,4 +1,4 @@
-"""Solved examples before a question: which items they are, and why never a wrong one.
+"""Few-shot examples: which items are used, without leaking the answer.
 
 An example shows a question with its key. It must not be of the patient that is asked about, nor
 show the same picture in another file, or the answer stands in the prompt. Where a release tells no

@@ -1,4 +1,4 @@
-"""Which letter a worded question shows before each option."""
+"""Check that a prompt shows each option behind its own letter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pictures of a release look like, each hashed once: see ``medrcube.perceptual_hash``."""
+"""Perceptual hashes of the images of a release; see ``medrcube.perceptual_hash``."""
 
 from __future__ import annotations
 

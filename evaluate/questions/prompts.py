@@ -1,4 +1,4 @@
-"""The text that goes to a model beside the picture."""
+"""Prompt templates: the text sent to a model beside the image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a question is put, whatever it asks: its wording, examples before it, size of pictures."""
+"""How questions are presented: prompt, few-shot examples, image size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same facts in another edition of a release: other wording, order and wrong options.
+"""Pair items with the same facts in another edition: other wording, order and distractors.
 
 Two editions of one workspace differ in their seed alone (``medrcube build --seed``), so that none
 is harder than the other on average. Whoever has learnt the items of one by heart, and not what

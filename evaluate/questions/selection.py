@@ -1,4 +1,4 @@
-"""Which items of a release a run asks, and how that choice is named in its identity."""
+"""Select the items of a run, and name the selection in its identity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a run was asked, in words: only what an option changed, so a plain run has almost nothing."""
+"""Settings of a run in words: only those that an option changed."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The parts of a report, each a few pure functions from scored runs to what a template shows."""
+"""Parts of a report: pure functions from scored runs to template values."""

@@ -1,4 +1,4 @@
-"""Runs in the blocks of a leaderboard: only runs that were asked the same are ranked together."""
+"""Blocks of the leaderboard: only runs with the same questions are ranked together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report shows of the conditions of a run, where it asked more than the plain question."""
+"""Report section on contrasts between the conditions of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which cells go together over the models: is a region an island?"""
+"""Report section on correlations between cells across models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Credibility of runs: accuracy where it means something, against how often it was luck."""
+"""Report section on credibility: accuracy against shortcut probability."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every table of a report for other programs: CSV, JSON, and Parquet where pyarrow is installed.
+"""Data tables of a report: CSV, JSON, and Parquet where pyarrow is installed.
 
 One row a fact, the run named in each; accuracies from 0 to 1. Text that a spreadsheet would run
 as a formula is quoted in CSV and left as it is elsewhere.

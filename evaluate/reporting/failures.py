@@ -1,4 +1,4 @@
-"""The questions that went wrong, to be looked at: picture, options, reply and the rule that fired.
+"""Report section on failures: image, options, replies and the rule that fired.
 
 Filters work without a script: each card carries classes, and the style sheet hides those that
 the chosen outcome, task and run do not have.

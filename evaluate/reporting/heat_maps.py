@@ -1,4 +1,4 @@
-"""The cube as heat maps, and the same results along one axis at a time."""
+"""Heat maps of the cube, and tables along one axis."""
 
 from __future__ import annotations
 

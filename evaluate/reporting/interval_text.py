@@ -1,4 +1,4 @@
-"""How sure a number of a report is, in words: its interval with its units, or why it has none.
+"""Accuracies and intervals in words, with their units or why there is no interval.
 
 An incomplete run has no accuracy: what has no reply is neither wrong nor a fair sample left out.
 In its place stand the bounds between which the accuracy lies, whatever the replies would be.

@@ -1,4 +1,4 @@
-"""The leaderboard and the cube as LaTeX tables, for papers: every number with its interval.
+"""LaTeX tables of the leaderboard and the cube, every number with its interval.
 
 Each file holds floats that need only ``booktabs``; ``tables.tex`` is a whole document around all
 of them, to look at. Numbers are per cent.

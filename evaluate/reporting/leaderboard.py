@@ -1,4 +1,4 @@
-"""The runs above the published table: two blocks of rows, never one ranking.
+"""Report leaderboard: the runs above the published table, never in one ranking.
 
 The published numbers are of the published questions. A rebuilt release fills the same cube with
 other questions on other pictures, so its accuracies stand beside them and not among them.

@@ -1,4 +1,4 @@
-"""How the replies were read: by which rules, by the published rule instead, and by a judge."""
+"""Report section on parsing: rules that fired, the published rule, and a judge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the questions of a run were put; runs that differ in it are ranked apart."""
+"""Settings that change the questions of a run; runs that differ in them are ranked apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Accuracy by task on a radar: one polygon a run, a dashed ring where guessing would be."""
+"""Radar chart of accuracy by task, with a dashed ring at chance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The replies that count and their tokens; what else it took to get them is in ``usage_table``."""
+"""Report table of the replies and their tokens; cost and time are in ``usage_table``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs by what they were asked, and what tells apart those that were asked the same."""
+"""Group runs by the questions they were asked, and test which runs differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scored runs as a report needs them."""
+"""Load scored runs for a report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What it took to ask a run: tries, failed ones too, their tokens, money and time.
+"""Tries, tokens, cost and time of a run, failed tries included.
 
 Nothing of this is in a report. A run that was killed and went on took other tries and another time
 than one that was not, and its report is the same, byte for byte.

@@ -1,1 +1,1 @@
-"""Asking a model every question, as fast as it takes them, and keeping every reply."""
+"""Ask a model every question as fast as the server allows, and store every reply."""

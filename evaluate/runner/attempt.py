@@ -1,4 +1,4 @@
-"""What an attempt leaves in the store: a reply, or why there is none."""
+"""Records of the attempt log: a reply, or the error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store of attempts: one JSON object a line, only ever appended, safe against kill -9.
+"""Attempt log: append-only JSON lines, safe against kill -9.
 
 A line that was being written when the process died is cut off at the next start; every line
 before it is whole, because a record counts as written only after fsync.

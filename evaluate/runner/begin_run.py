@@ -1,4 +1,4 @@
-"""Write what a run asks into its folder."""
+"""Write a run's plan to its folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the lists of a run hold every question that its manifest says it asks.
+"""Check that the lists of a run hold every question that its manifest states.
 
 A run that was asked a part of a release says so: by its choice of items, or by a limit. Lists that
 are shorter without either lack questions that somebody took out.

@@ -1,4 +1,4 @@
-"""What a run keeps of its solved examples, so that it goes on with those that it was begun with.
+"""Few-shot examples stored with a run, so that a resumed run keeps them.
 
 ``examples.json`` holds the names of the items that may be examples, and what pictures look like by
 the SHA-256 of their files; ``asked.jsonl`` holds the examples of each question. A release that gets

@@ -1,4 +1,4 @@
-"""Which bytes each picture of a release had when it was last read.
+"""Digests of the images of a release at the last reading (``dataset-lock.jsonl``).
 
 Reading five thousand pictures takes seconds, so a later session believes that a picture is
 unchanged while its size, its time of change to the nanosecond and its inode are. Whoever cannot

@@ -1,4 +1,4 @@
-"""What a run would ask, and whether a folder may go on with it; nothing is written."""
+"""Plan a run: what it asks, and whether a folder can be resumed; nothing is written."""
 
 from __future__ import annotations
 

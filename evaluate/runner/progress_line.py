@@ -1,4 +1,4 @@
-"""The progress of a run on the command line."""
+"""Progress of a run on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Name each question by everything that may change its reply."""
+"""Key of a question: the digest of everything that may change its reply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the questions of a run stand: what is answered, what is lost, what is still to be asked."""
+"""States of the questions of a run: answered, lost, still to be asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Make the request of a question at the moment when it is sent."""
+"""Build the request of a question when it is sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ask a model every question of a benchmark, keep each reply the moment it comes, and resume."""
+"""Run an evaluation: ask every question, store each reply at once, resume."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The folder of a run: what it was begun with, what it asks, and its derived files."""
+"""Run folder: manifest, questions and derived files."""
 
 from __future__ import annotations
 

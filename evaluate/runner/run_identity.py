@@ -1,4 +1,4 @@
-"""Whether a run is the one that was begun: what differs is named, and nothing is changed."""
+"""Identity of a run: a resumed run must match, and every difference is named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One session of a run: sends questions as fast as the pace allows and keeps every reply.
+"""Session of a run: send questions within the concurrency limit, store every reply.
 
 One loop decides what is sent next; every try is a task of its own, which builds its request when
 it is sent, so that memory is bounded by the number of connections.

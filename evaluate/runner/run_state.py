@@ -1,4 +1,4 @@
-"""Where a run stands while it goes on, and how it ended."""
+"""Progress of a running evaluation, and its summary."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A static site about many runs on one release: leaderboard, models, cells and items."""
+"""Static site of many runs on one release: leaderboard, models, cells and items."""

@@ -1,4 +1,4 @@
-"""Every cell of the cube with all models side by side."""
+"""Cell pages: all models side by side in one cell of the cube."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the key and the options of an item rest on, from ``items.parquet`` of a release."""
+"""Evidence for the key and the options of an item, from ``items.parquet`` of a release."""
 
 from __future__ import annotations
 

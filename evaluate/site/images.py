@@ -1,4 +1,4 @@
-"""Pictures of a site as small files, within a budget; restricted ones are never opened."""
+"""Reduced images of a site, within a size budget; restricted ones are never opened."""
 
 from __future__ import annotations
 

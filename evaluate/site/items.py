@@ -1,4 +1,4 @@
-"""The items and the replies to them as script files that a page loads, also from a file.
+"""Items and replies as script files, which a page can load from ``file://`` too.
 
 A browser reads no JSON from ``file://``, so each file is a script that hands one JSON value to the
 page. Questions are in one row of files; keys, evidence and replies are in another, which a page

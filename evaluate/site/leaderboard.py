@@ -1,4 +1,4 @@
-"""Rows of the leaderboard, and the same numbers cut by every axis for the choice of a slice."""
+"""Leaderboard rows, and their numbers by axis for the slice filter."""
 
 from __future__ import annotations
 

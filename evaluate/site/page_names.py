@@ -1,4 +1,4 @@
-"""Names of the pages of a site: short, plain, and one for each thing."""
+"""File names of the pages of a site: short, plain and unique."""
 
 from __future__ import annotations
 

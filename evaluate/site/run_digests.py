@@ -1,4 +1,4 @@
-"""Digests of a run that is handed in: which files it held when it was sealed.
+"""Digests of the files of a submitted run.
 
 They show that a folder is whole and unchanged since, not who made it.
 """

@@ -1,4 +1,4 @@
-"""Whether a run that somebody hands in is whole, of this release, and scored from its replies.
+"""Validate a submitted run: whole, of this release, and scored from its replies.
 
 Nothing in the folder is trusted: its items are held against the release, and its replies are
 scored anew. What cannot be known from a folder is whether a model gave the replies.

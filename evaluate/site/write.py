@@ -1,4 +1,4 @@
-"""Writes a site: pages that need no server, no host and no network.
+"""Write a site whose pages need no server, host or network.
 
 All links are relative and all data are scripts beside the pages, so a site works from a folder,
 under any path of a web server, and without a connection. Text of others is escaped by the

@@ -1,1 +1,1 @@
-"""What the outcomes of a run say, how sure that is, and what it does not say."""
+"""Statistics of outcomes: estimates, intervals, tests and their limits."""

@@ -1,4 +1,4 @@
-"""Answers of many runs to the same questions, as one table: where every two of them differ."""
+"""Matrix of runs by questions, for pairwise comparisons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bootstrap over units: several questions on one patient are not several witnesses.
+"""Cluster bootstrap: units are resampled whole, since answers on one patient are dependent.
 
 For what is no plain share and no difference of two, such as a ratio of counts of pairs or a
 correlation; for those see ``clustered``. Whole units (patients, else cases, else

@@ -1,4 +1,4 @@
-"""Intervals and tests of answers that come in units, several of them on one patient.
+"""Intervals and tests for clustered answers (several on one patient).
 
 A proportion has Wilson's interval at the effective number of answers: their number over the
 design effect (Kish, Survey Sampling, 1965, 8.2), whose variance is CR2 (Bell and McCaffrey, Surv

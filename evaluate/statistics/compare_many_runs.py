@@ -1,4 +1,4 @@
-"""More than two runs on the same questions: which can be told apart, over all and group by group.
+"""Compare more than two runs: which can be told apart, overall and by group.
 
 Two tables, two families. Over all questions every two runs are tested, and all these tests are
 adjusted together (Holm). In the groups of an axis every two runs are tested in every group that

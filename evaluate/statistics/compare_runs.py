@@ -1,4 +1,4 @@
-"""Two runs on the same questions: which is better, where, and how sure that is."""
+"""Compare two runs: which is better, where, and with what certainty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What conditions show beside one another: image gain, position, and repetition.
+"""Contrasts between conditions: image gain, option position, repetition.
 
 Always the first epoch, except where epochs themselves are compared. A pair of which one side has no
 reply (failed, missing-image, not-asked) is left out and counted; a reply without a letter is an

@@ -1,4 +1,4 @@
-"""Is a right diagnosis grounded in what the model sees? Upstream's measure, and what it leaves out.
+"""Credibility: whether correct diagnoses rest on perception; upstream's measure and its gaps.
 
 Every question of a high tier (diagnosis, abnormality, severity) is paired with every other
 question on the same picture:

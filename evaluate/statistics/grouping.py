@@ -1,4 +1,4 @@
-"""Cutting a set of results along the axes of the cube, always in the order of the taxonomy."""
+"""Group results along the axes of the cube, in the order of the taxonomy."""
 
 from __future__ import annotations
 

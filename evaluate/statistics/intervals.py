@@ -1,4 +1,4 @@
-"""The few formulas behind every number of a report: pure functions of counts."""
+"""Interval and ratio formulas behind every number of a report."""
 
 from __future__ import annotations
 

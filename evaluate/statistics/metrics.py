@@ -1,4 +1,4 @@
-"""Accuracy cut by every axis, each with its size, interval, chance line and outcomes."""
+"""Accuracy along every axis, with sample size, interval, chance level and outcomes."""
 
 from __future__ import annotations
 

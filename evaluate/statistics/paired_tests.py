@@ -1,4 +1,4 @@
-"""Two answers to the same questions: their difference, and how sure it is.
+"""Paired comparison of two answers to the same questions.
 
 Questions that both sides get right, or both wrong, say nothing about the difference. Pairing
 drops them, and with them most of the noise.

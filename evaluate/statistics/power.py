@@ -1,4 +1,4 @@
-"""What difference between two sides a comparison would find, if there is one.
+"""Power and minimum detectable effect of a paired comparison.
 
 The verdict of a comparison rests on an exact test, which finds less than the usual formula of
 Connor (Biometrics 1987;43:207-211) promises. So the power is that of the exact test itself, summed

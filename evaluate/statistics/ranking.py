@@ -1,4 +1,4 @@
-"""A ranking in which runs that cannot be told apart share a letter.
+"""Ranking with compact letters: runs that share a letter cannot be told apart.
 
 Every two runs are compared question by question with the exact test of whole units, and the p
 values of all pairs are adjusted together (Holm), so that the chance of any false separation is

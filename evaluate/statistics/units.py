@@ -1,4 +1,4 @@
-"""What the answers of a run have in common: the unit that is drawn, and the picture.
+"""Sampling unit of an answer (patient, case or picture), and its picture.
 
 The unit is the patient where the release tells one, else the case, else the picture. Answers on
 one unit are not independent witnesses; two units are.

@@ -1,4 +1,4 @@
-"""What a comparison allows to be said, in plain words, and what it does not."""
+"""Conclusions of a comparison of two runs, in words, with their limits."""
 
 from __future__ import annotations
 

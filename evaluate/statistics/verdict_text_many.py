@@ -1,4 +1,4 @@
-"""What a comparison of many runs allows to be said, in plain words, and what it does not."""
+"""Conclusions of a comparison of many runs, in words, with their limits."""
 
 from __future__ import annotations
 

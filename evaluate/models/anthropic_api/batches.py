@@ -1,4 +1,4 @@
-"""The batch interface of Anthropic: one request with all questions, one file of results.
+"""Anthropic's Message Batches API: one request with all questions, one results file.
 
 Limits, fields and states are those of
 https://platform.claude.com/docs/en/build-with-claude/batch-processing and

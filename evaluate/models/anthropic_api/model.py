@@ -1,4 +1,4 @@
-"""Claude through Anthropic's own Messages interface.
+"""Claude models through Anthropic's Messages API.
 
 Anthropic has an OpenAI-compatible endpoint too, and calls it a way to compare models that is not
 ready for production: it drops what it does not know without a word, counts no cached tokens, tells

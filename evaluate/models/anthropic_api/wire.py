@@ -1,4 +1,4 @@
-"""The body of a request of Anthropic's Messages interface, and the message that comes back."""
+"""Request body and response of Anthropic's Messages API."""
 
 from __future__ import annotations
 

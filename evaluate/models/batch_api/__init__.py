@@ -1,1 +1,1 @@
-"""Batch interfaces of providers: what all of them promise."""
+"""Batch APIs of providers, behind one protocol."""

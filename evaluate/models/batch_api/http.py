@@ -1,4 +1,4 @@
-"""Requests about batches: small JSON, files that are streamed, and lines that are never trusted."""
+"""HTTP client for batch APIs: small JSON, streamed uploads, size-limited untrusted responses."""
 
 from __future__ import annotations
 

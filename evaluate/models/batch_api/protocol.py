@@ -1,4 +1,4 @@
-"""What a batch interface of a provider promises to the runner.
+"""Protocol of a batch API: what each provider promises to the runner.
 
 A provider answers a file of questions within a day at half the price. Whoever sends one must be
 able to find it again after a kill, or it is paid for twice: so every batch carries a token that the

@@ -1,4 +1,4 @@
-"""Which models can be asked in batches."""
+"""Find the batch API of a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read one line of the results of a batch."""
+"""Parse one line of a batch's results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Form batches of questions that cost alike, and go on with smaller ones when memory runs out.
+"""Form batches of questions of similar cost, and halve them when memory runs out.
 
 Knows nothing of torch: what is computed is the engine's work, in two threads. One prepares the
 next batch while the other computes.

@@ -1,4 +1,4 @@
-"""A question and the examples before it as the turns of a chat template."""
+"""Chat turns of a question and its examples, for a chat template."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compute batches of questions with transformers.
+"""Generate batches of replies with transformers.
 
 Padding stands on the left, so that each reply follows its own question directly: padded on the
 right, a model would go on from blanks, and its answer would depend on its neighbours.

@@ -1,4 +1,4 @@
-"""The pixels that a local model sees: 8-bit RGB, made in one stated way.
+"""Decode images for local models: 8-bit RGB by one fixed rule.
 
 A picture is first brought into the form in which it would be sent to an endpoint, so that deep
 grey is treated alike here and there; then it is decoded, which an endpoint does for itself.

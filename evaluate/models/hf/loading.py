@@ -1,4 +1,4 @@
-"""Open what a model's folder or hub page holds, and say exactly what it was.
+"""Load a model's files from a folder or the Hugging Face hub, and record exactly what they are.
 
 Nothing here computes: weights come last and apart, because the identity of a model is wanted
 before, and often without, a single question.

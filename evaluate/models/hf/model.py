@@ -1,4 +1,4 @@
-"""Any vision-language model that transformers opens, on this machine and in batches.
+"""Any vision-language model that transformers can load, run locally in batches.
 
 The runner asks one question at a time, many at once; here they are put together again.
 """

@@ -1,4 +1,4 @@
-"""How likely a model finds each option: by its letter, or by its text.
+"""Log-likelihood of each option, by its letter or by its text.
 
 By letter one pass over question and picture is enough for all options. By text each option needs
 a few tokens more; question and picture are computed once and kept where the model's cache allows

@@ -1,4 +1,4 @@
-"""What makes tensors of text and pictures, also where a package for videos is not installed."""
+"""Load processors of transformers, also where the video packages are not installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a local model is run; holds no torch, so that every command may read it."""
+"""Settings of a local model; imports no torch, so that every command can read them."""
 
 from __future__ import annotations
 

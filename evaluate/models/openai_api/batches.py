@@ -1,4 +1,4 @@
-"""The batch interface of OpenAI: a file of requests, a batch of it, files of replies and errors.
+"""OpenAI's Batch API: a request file, a batch, files of replies and errors.
 
 Limits, fields and states are those of https://platform.openai.com/docs/api-reference/batch and
 https://platform.openai.com/docs/guides/batch.

@@ -1,4 +1,4 @@
-"""Carries one request to an endpoint and sorts what goes wrong by who can mend it.
+"""HTTP client for chat completions; classifies errors by who can fix them.
 
 The SDK of OpenAI does the talking, over aiohttp: its pool does not slow down with hundreds of
 connections. The body is sent as it is given and the response comes back as bytes, because building

@@ -1,4 +1,4 @@
-"""Any endpoint that speaks the OpenAI chat-completions protocol, with the picture as it lies.
+"""Any endpoint that speaks the OpenAI chat-completions protocol.
 
 ``litellm/NAME`` is the same through LiteLLM's proxy, which passes every question on to a provider:
 pictures leave this machine, although its address is on it.

@@ -1,4 +1,4 @@
-"""What differs from provider to provider in a chat-completions request.
+"""Differences between providers in a chat-completions request.
 
 Only what a run sends without being asked to is adapted: the limit of the reply and the temperature
 of 0. What a user asks for (a seed, log-probabilities, another temperature) is always sent, and a

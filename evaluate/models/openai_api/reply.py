@@ -1,4 +1,4 @@
-"""Read what a chat-completions endpoint sends back; nothing in it is trusted to have its form."""
+"""Parse the response of a chat-completions endpoint; its form is never trusted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The body of a chat-completion request, sent in pieces so that a picture is never copied.
+"""Body of a chat-completions request, in pieces so that images are never copied.
 
 Everything around the picture is serialised anew for each question; the picture is Base64 that was
 made once and lies between the pieces. Base64 needs no escape in JSON.

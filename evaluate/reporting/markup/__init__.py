@@ -1,1 +1,1 @@
-"""Pieces of a page: escaped text, SVG, colours, images and tables."""
+"""HTML building blocks: escaped text, SVG, colours, images and tables."""

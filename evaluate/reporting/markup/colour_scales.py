@@ -1,4 +1,4 @@
-"""Colours of a heat map: brown below chance or zero, neutral at it, teal above.
+"""Colour scales of heat maps: brown below chance or zero, neutral at it, teal above.
 
 Brown against teal is told apart with every common colour vision (ColorBrewer's BrBG); each shade
 comes for a light and a dark page, with the text colour that contrasts more.

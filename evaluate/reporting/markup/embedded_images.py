@@ -1,4 +1,4 @@
-"""Pictures for a page that must stay small: the file's own bytes, or a reduced copy."""
+"""Embed images in a page within a size budget: the file's own bytes, or a reduced copy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text of others on a page: escaped, its invisible characters shown, its length bounded.
+"""Escape untrusted text: invisible characters are shown, the length is bounded.
 
 A reply may hold escape sequences, marks that turn the reading direction round, characters of no
 width or letters under a tower of accents. Each is shown for what it is and changes nothing else.

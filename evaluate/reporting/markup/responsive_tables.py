@@ -1,4 +1,4 @@
-"""Tables of a page that read on a narrow screen, and can be sorted.
+"""Make HTML tables responsive and sortable.
 
 A screen of 390 pixels has room for four columns of numbers. In a table of more, or of sentences,
 every cell is told the name of its column, so that the style sheet can set a row as a block of named

@@ -1,4 +1,4 @@
-"""Pieces of SVG: numbers rounded so that the same data give the same bytes, all text escaped.
+"""SVG primitives: deterministic numbers, escaped text.
 
 Colours, fonts and strokes come from classes of the page's style sheet, for a light page, a dark
 one and paper.

@@ -1,1 +1,1 @@
-"""A run through the batch interface of a provider."""
+"""Run through a provider's batch API."""

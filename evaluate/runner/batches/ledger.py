@@ -1,4 +1,4 @@
-"""The batches of a run, written down before each step so that a kill loses none of them.
+"""Batch ledger of a run: each step is logged before it is taken, so that a kill loses no batch.
 
 ``batches.jsonl`` is only ever appended: a batch is ``planned`` with a token and its questions
 before it is sent, ``created`` when the provider named it, and ``kept`` when its replies are on the

@@ -1,4 +1,4 @@
-"""How patiently a session looks after the batches that are under way."""
+"""Polling intervals for batches."""
 
 from __future__ import annotations
 

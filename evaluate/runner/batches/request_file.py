@@ -1,4 +1,4 @@
-"""Write questions into the file of a batch, up to what the provider takes."""
+"""Write the request file of a batch, within the provider's limits."""
 
 from __future__ import annotations
 

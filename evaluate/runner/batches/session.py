@@ -1,4 +1,4 @@
-"""One session of a run in batches: send files, look after them with growing waits, keep what comes.
+"""Batch session of a run: submit files, poll with growing intervals, store the results.
 
 The order of the steps makes sure that nothing is paid for twice. A batch is written down before it
 is sent; one whose id was lost is searched for at the provider before its questions are asked again;

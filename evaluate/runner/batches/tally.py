@@ -1,4 +1,4 @@
-"""How the questions of a session in batches fare: what is kept of each, and what is asked again."""
+"""Progress of the questions of a batch session: what is stored, what is asked again."""
 
 from __future__ import annotations
 

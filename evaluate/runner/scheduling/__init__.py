@@ -1,1 +1,1 @@
-"""Which question is sent next, how many at once, and how often again."""
+"""Scheduling: the next question, the concurrency, and retries."""

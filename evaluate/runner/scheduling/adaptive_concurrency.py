@@ -1,4 +1,4 @@
-"""How many questions may be under way: found by trying, taken back when a server refuses.
+"""Adaptive concurrency limit: grows by probing, cut when a server refuses.
 
 Pure: no clock, no waiting; whoever asks tells what happened and when. The rule is additive
 growth and multiplicative cuts, as inspect_ai does it, with one thing more: while a refusal is

@@ -1,4 +1,4 @@
-"""What is to be asked next: a question that waited first, then a new one."""
+"""Queue of questions: retries that are due first, then new ones."""
 
 from __future__ import annotations
 

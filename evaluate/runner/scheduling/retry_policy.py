@@ -1,4 +1,4 @@
-"""How patiently a question is asked again."""
+"""Retry policy of a question."""
 
 from __future__ import annotations
 

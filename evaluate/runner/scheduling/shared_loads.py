@@ -1,4 +1,4 @@
-"""Things that are made in a thread, once for all who want them at about the same time."""
+"""Single-flight cache for values that are loaded in a thread."""
 
 from __future__ import annotations
 

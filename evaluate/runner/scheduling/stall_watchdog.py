@@ -1,4 +1,4 @@
-"""Notices when nothing comes back any more, and names the question that waits longest."""
+"""Stall watchdog: reports silence, and the question that has waited longest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which abilities go together: correlations across models, cell by cell of the cube.
+"""Correlations of abilities across models, cell by cell of the cube.
 
 A correlation over few models, of accuracies over few items, is soft twice. Each has two
 intervals: over models, as if others had been run, and over items, as if others had been asked.

@@ -1,4 +1,4 @@
-"""Matrices of correlations over models, each cell with its p and its intervals."""
+"""Correlation matrices across models, with p values and intervals."""
 
 from __future__ import annotations
 
