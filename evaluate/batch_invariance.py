@@ -1,8 +1,8 @@
 """Batch invariance check: the other questions of a batch must not change an answer.
 
-A model that pads on the wrong side, or forgets to hide what it pads, still answers fluently; only
-the comparison shows it. Questions of unlike length and pictures of unlike size are asked one after
-another and then all at once, and every reply must be the same.
+A model that pads on the wrong side, or does not mask its padding, still answers fluently; only a
+comparison shows it. Questions of different lengths and images of different sizes are asked one by
+one and then together, and every reply must be the same.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from medrcube.evaluate.models.protocol import (
 from medrcube.evaluate.questions.question_setup import QuestionSetup
 
 TOLERANCE = {"float32": 0.001}
-"""How far two log-probabilities of one letter may be apart, in nats, by number format."""
+"""Largest difference of two log-probabilities of one letter, in nats, by number format."""
 
 ROUGH_TOLERANCE = 0.25
 """The same for 16-bit formats, whose rounding depends on the shape of the batch."""
 
 SHOWN = 5
-"""So many disagreements are shown."""
+"""Disagreements that a message lists."""
 
 _POOL = 4
 
@@ -44,9 +44,9 @@ class Disagreement:
 
     Attributes:
         item: dataset and id, and whether it was asked blind.
-        alone: what the model says to this question by itself.
-        together: what it says among others.
-        difference: largest difference of a letter's log-probability, where both tell.
+        alone: reply to this question alone.
+        together: reply to it in a batch.
+        difference: largest difference of a letter's log-probability, where both replies have them.
     """
 
     item: str
@@ -57,15 +57,15 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelfCheck:
-    """What a comparison found; goes into the manifest of a run.
+    """Result of the check, for the manifest of a run.
 
     Attributes:
         questions: number of questions compared.
-        blind: of these, asked without a picture.
-        together: questions under way at one time.
-        largest_difference: of a letter's log-probability, in nats; ``None`` where none was told.
-        tolerance: difference that is taken for rounding.
-        disagreements: what did not agree.
+        blind: of these, asked without an image.
+        together: concurrent questions.
+        largest_difference: of a letter's log-probability, in nats; ``None`` without any.
+        tolerance: difference that counts as rounding.
+        disagreements: questions with two answers.
     """
 
     questions: int
@@ -94,7 +94,7 @@ def selfcheck(
     asking: QuestionSetup | None = None,
     tolerance: float | None = None,
 ) -> SelfCheck:
-    """Ask some questions alone and then together.
+    """Ask a sample of questions alone and then together.
 
     Args:
         benchmark: where the questions come from; the same ones at every call.
@@ -146,7 +146,7 @@ def selfcheck(
 def draw_requests(
     benchmark: Benchmark, count: int, asking: QuestionSetup | None = None
 ) -> list[ModelRequest]:
-    """Questions of unlike length on pictures of unlike size: a fixed draw, then spread evenly.
+    """Requests of different lengths with images of different sizes: a fixed draw, spread evenly.
 
     Half of them are spread over the lengths of the prompts, half over the sizes of the files.
     """

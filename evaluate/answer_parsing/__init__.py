@@ -47,26 +47,26 @@ from medrcube.evaluate.answer_parsing.thinking_blocks import strip_reasoning
 
 _DEPTH = 3
 _LONGEST = 20_000
-"""Of a longer reply only its beginning and its end are read: models that loop never stop."""
-# Some models go on to invent another question; what follows answers that one.
+"""Characters of a reply that are parsed: its beginning and end, since looping models never stop."""
+# Some models invent a further question; the text after it answers that one.
 _NEXT_QUESTION = re.compile(
     r"(?<=\S)\s*\n[\s*#]*(?:Question|Q|User|Human)\s*\d*\s*:", re.IGNORECASE
 )
 
 
 _EXAMPLE = re.compile(r"\b(?:e\.g|i\.e|such\s+as)\.?", re.IGNORECASE)
-# Their places are those of the raw text.
+# Rules whose positions are those of the raw text.
 _OUTSIDE = frozenset({"json", "element", "boxed"})
 _CLOSES = frozenset({"hint", "own-line", "last-sentence"})
 _OR = re.compile(r"[\s$,/]*(?:or|and|或|和|,|/)[\s$]*(?:possibly|maybe|perhaps|also)?[\s$]*")
 
 
 class ParsedAnswer(NamedTuple):
-    """What a reply answers.
+    """Letter parsed from a reply.
 
     Attributes:
         letter: one of the item's own letters, or ``None``.
-        rule: name of the rule that found it, or why there is none.
+        rule: name of the rule that fired, or the reason for no letter.
     """
 
     letter: str | None
@@ -74,14 +74,14 @@ class ParsedAnswer(NamedTuple):
 
 
 def extract(reply: str, options: Sequence[tuple[str, str]]) -> ParsedAnswer:
-    """Read the answer out of a reply.
+    """Parse the answer of a reply.
 
     Args:
-        reply: what the model said, thinking included.
+        reply: text of the model, thinking included.
         options: (letter, text) of the item's own options.
 
     Returns:
-        The letter and the rule that found it, or ``None`` and the reason.
+        The letter and the rule that fired, or ``None`` and the reason.
     """
     visible = strip_reasoning(reply)
     if not visible.closed:
@@ -124,10 +124,10 @@ def _read(text: str, reader: ChoiceReader, depth: int) -> ParsedAnswer:
 
 
 def _agreeing(answers: Sequence[ParsedAnswer], body: str, reader: ChoiceReader) -> ParsedAnswer:
-    """What the first layer found, unless another speaks for another letter.
+    """The answer of the first layer, unless another layer gives a different letter.
 
-    An option that is merely named somewhere does not gainsay a letter that closes the reply; and
-    it is no answer while the letter of another stands in the text.
+    An option that is merely mentioned does not contradict a letter that ends the reply, and is no
+    answer while the letter of another option stands in the text.
     """
     first = answers[0]
     if first.letter is None:
@@ -142,7 +142,7 @@ def _agreeing(answers: Sequence[ParsedAnswer], body: str, reader: ChoiceReader) 
 
 
 def _fields(fields: AnswerFields, reader: ChoiceReader, depth: int) -> list[AnswerMarker]:
-    """Values of structured fields and boxes, read like small replies of their own."""
+    """Markers of structured fields and boxes, whose values are parsed like replies."""
     markers: list[AnswerMarker] = []
     for position, rule, value in fields.values:
         answer = _read(value, reader, depth + 1) if depth < _DEPTH else ParsedAnswer(None, "nested")
@@ -156,7 +156,7 @@ def _fields(fields: AnswerFields, reader: ChoiceReader, depth: int) -> list[Answ
 
 
 def _last(markers: list[AnswerMarker], body: str, reader: ChoiceReader) -> ParsedAnswer | None:
-    """The last sign that says something, unless what follows takes it back."""
+    """The answer of the last marker, unless the following text revises it."""
     if not markers:
         return None
     last = max(markers, key=lambda marker: (marker.start, marker.end))
@@ -172,7 +172,7 @@ def _last(markers: list[AnswerMarker], body: str, reader: ChoiceReader) -> Parse
 
 
 def _bare(body: str, reader: ChoiceReader) -> ParsedAnswer | None:
-    """A letter that stands alone: at the start, before its explanation, or at the end."""
+    """A bare letter: at the start, before its explanation, or at the end."""
     opening = reader.opening(body)
     closing = _closing(body, reader)
     if opening.kind is ChoiceKind.UNDECIDED:
@@ -208,7 +208,7 @@ def _closing(body: str, reader: ChoiceReader) -> ParsedAnswer | None:
 
 
 def _ending(line: str, reader: ChoiceReader) -> str | None:
-    """The letter that is the last sentence of a line, if no other stands undenied before it."""
+    """The letter that is the last sentence of a line, unless another stands undenied before it."""
     line = line.rstrip()
     stop = max(line.rfind(mark, 0, len(line) - 1) for mark in (". ", "; ", "! "))
     if stop < 0 or _EXAMPLE.search(line, max(0, stop - 4), stop + 1):
@@ -222,7 +222,7 @@ def _ending(line: str, reader: ChoiceReader) -> str | None:
 
 
 def _paired(body: str, reader: ChoiceReader) -> ParsedAnswer | None:
-    """One letter beside its own text, or named as an option, and no other."""
+    """The only letter beside its own text, or named as an option."""
     letter, why = decide_letter(named_options(body, reader))
     if letter is None:
         return ParsedAnswer(None, why) if why else None
@@ -234,7 +234,7 @@ def _hinted(body: str, reader: ChoiceReader) -> ParsedAnswer | None:
 
 
 def _mentioned(body: str, reader: ChoiceReader) -> ParsedAnswer | None:
-    """Exactly one option's text, asserted in plain words."""
+    """The only option whose text is asserted."""
     letter, why = decide_letter(asserted_texts(body, reader))
     if letter is None:
         return ParsedAnswer(None, why) if why else None
@@ -242,7 +242,7 @@ def _mentioned(body: str, reader: ChoiceReader) -> ParsedAnswer | None:
 
 
 def _standing(body: str, reader: ChoiceReader) -> ParsedAnswer | None:
-    """The one letter that stands where an answer stands."""
+    """The only bare letter in the position of an answer."""
     letter, _ = decide_letter(lone_letters(body, reader))
     return ParsedAnswer(letter, "standing-letter") if letter in reader.letters else None
 
@@ -268,7 +268,7 @@ def _agreed(candidates: Iterable[AnswerMarker]) -> ParsedAnswer | None:
 def _unless_revised(
     answer: ParsedAnswer, end: int, body: str, reader: ChoiceReader, *, soft: bool = False
 ) -> ParsedAnswer:
-    """The answer, or what a later change of mind makes of it."""
+    """The answer, after any later revision."""
     marker = hedging.REVISION.search(body, end)
     if marker is None or soft:
         return answer

@@ -12,15 +12,15 @@ from medrcube.evaluate.answer_parsing.option_lists import JudgedList
 
 
 class AnswerMarker(NamedTuple):
-    """A place in the text that says something about the answer.
+    """A position in the text that states something about the answer.
 
     Attributes:
-        start: where it begins.
-        end: where what it says ends.
-        kind: what it says.
+        start: start of the marker.
+        end: end of what it states.
+        kind: what it states.
         letter: the letter, for ``ChoiceKind.LETTER``.
         rule: name of the rule that found it.
-        conditional: whether it is said in the conditional mood.
+        conditional: whether it is in the conditional mood.
     """
 
     start: int
@@ -32,7 +32,7 @@ class AnswerMarker(NamedTuple):
 
 
 def announcement_markers(body: str, reader: ChoiceReader) -> Iterator[AnswerMarker]:
-    """What an announcement announces, and a letter that a change of mind turns to."""
+    """Announced answers, and letters that a change of mind turns to."""
     for match in answer_phrases.DECLARATION.finditer(body):
         if _is_asserted(body, _begin(match), match):
             yield from _marker(match, reader.at(body, match.end()), "declared")
@@ -43,7 +43,7 @@ def announcement_markers(body: str, reader: ChoiceReader) -> Iterator[AnswerMark
 def verdict_markers(
     body: str, reader: ChoiceReader, discussed: JudgedList | None
 ) -> list[AnswerMarker]:
-    """What is called right; weaker verdicts count where they agree and stand alone."""
+    """Letters that are called right; weak verdicts count only if they agree and stand alone."""
     strong: list[AnswerMarker] = []
     weak: list[AnswerMarker] = []
     for marker, loose in _verdicts(body, reader):
@@ -70,7 +70,7 @@ def verdict_markers(
 
 
 def hint_markers(body: str, reader: ChoiceReader, start: int = 0) -> Iterator[AnswerMarker]:
-    """What merely points to an answer."""
+    """Phrases that merely point to an answer."""
     for match in answer_phrases.HINT.finditer(body, start):
         if not _is_asserted(body, _begin(match), match):
             continue
@@ -82,7 +82,7 @@ def hint_markers(body: str, reader: ChoiceReader, start: int = 0) -> Iterator[An
 
 
 def _verdicts(body: str, reader: ChoiceReader) -> Iterator[tuple[AnswerMarker, bool]]:
-    """Sentences that call a letter right, and whether several letters could be called so."""
+    """Sentences that call a letter right, each with whether it could hold for several letters."""
     start = 0
     while match := answer_phrases.VERDICT.search(body, start):
         start = match.end("letter")
@@ -98,7 +98,7 @@ def _verdicts(body: str, reader: ChoiceReader) -> Iterator[tuple[AnswerMarker, b
 
 
 def _is_asserted(body: str, start: int, announcement: re.Match[str]) -> bool:
-    """Whether an announcement speaks of this answer: of this case, and in the speaker's name."""
+    """Whether an announcement is about this case and in the speaker's own name."""
     clause = hedging.clause_before(body, start)
     if not hedging.is_asserted(clause) or hedging.AT_FIRST.search(clause + announcement[0]):
         return False
@@ -108,12 +108,12 @@ def _is_asserted(body: str, start: int, announcement: re.Match[str]) -> bool:
 
 
 def _begin(match: re.Match[str]) -> int:
-    """Where the words of an announcement begin, behind the stop of the sentence before."""
+    """Start of the words of an announcement, after the full stop before it."""
     return match.end() - len(match[0].lstrip(" \n\t.,;:!?"))
 
 
 def _marker(match: re.Match[str], choice: ChoiceMatch, rule: str) -> Iterator[AnswerMarker]:
-    """A sign where something is said; open, where a second answer is put beside the first."""
+    """The marker of a choice; undecided where a second answer stands beside the first."""
     if choice.kind is ChoiceKind.NOTHING:
         return
     beside = hedging.ALSO.search(match[0]) or hedging.TOO.match(match.string, choice.end)

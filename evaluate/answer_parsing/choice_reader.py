@@ -14,7 +14,7 @@ from medrcube.evaluate.answer_parsing.stance import OptionStance, stance
 
 
 class ChoiceKind(Enum):
-    """What a place says."""
+    """Kind of choice at a position."""
 
     NOTHING = auto()
     LETTER = auto()
@@ -22,12 +22,12 @@ class ChoiceKind(Enum):
 
 
 class ChoiceMatch(NamedTuple):
-    """What stands at a place.
+    """Choice matched at a position.
 
     Attributes:
-        kind: a letter, nothing, or an answer that is left open or contradicts itself.
+        kind: a letter, nothing, or an undecided or contradictory answer.
         letter: the letter, for ``ChoiceKind.LETTER``.
-        end: where it ends.
+        end: end of the match.
     """
 
     kind: ChoiceKind
@@ -36,7 +36,7 @@ class ChoiceMatch(NamedTuple):
 
 
 class ChoiceReader:
-    """Reads the letters and texts of one item's options in plain text.
+    """Matches the letters and texts of one item's options in text without markup.
 
     Attributes:
         letters: the item's own letters.
@@ -71,7 +71,7 @@ class ChoiceReader:
         return bare[0] if self.texts.beside(bare, 1, bare[0]) == len(bare) else None
 
     def at(self, body: str, start: int, *, strict: bool = False) -> ChoiceMatch:
-        """What an announcement that ends at ``start`` announces.
+        """The choice announced by a phrase that ends at ``start``.
 
         With ``strict`` a letter must end a phrase, and a text must not be in doubt.
         """
@@ -101,7 +101,7 @@ class ChoiceReader:
         return self._letter(body, start, strict=True) or _nothing(start)
 
     def opening(self, body: str) -> ChoiceMatch:
-        """A reply that begins with its answer."""
+        """The choice at the start of a reply."""
         if len({m["letter"] for m in _SCORED.finditer(body)} & self.letters) > 1:
             return _nothing(0)
         if row := _LETTERS_ONLY.match(body):
@@ -116,7 +116,7 @@ class ChoiceReader:
         return text
 
     def subject(self, body: str, match: re.Match[str]) -> ChoiceMatch:
-        """What a verdict ("B is correct") is about."""
+        """The choice that a verdict ("B is correct") is about."""
         letter, between = match["letter"], match["text"].strip(EDGES)
         joined = _JOIN.match(body, match.end("letter"))
         if joined and self._letter(body, _skip(body, joined.end()), strict=False):
@@ -131,7 +131,7 @@ class ChoiceReader:
     def _letter(
         self, body: str, start: int, *, strict: bool, opening: bool = False, alone: bool = False
     ) -> ChoiceMatch | None:
-        """A letter at a place; ``None`` when what stands there is a word, a term or an article."""
+        """A letter at a position; ``None`` for a word, a medical term or an article."""
         match = _LETTER.match(body, start)
         if match is None or letter_context.in_term(body, match.end(), self.letters):
             return None
@@ -161,7 +161,7 @@ class ChoiceReader:
         return self._judged(body, start, end, letter, alone=alone)
 
     def _judged(self, body: str, start: int, end: int, letter: str, *, alone: bool) -> ChoiceMatch:
-        """The letter, unless another joins it or what follows denies it."""
+        """The letter, unless another is joined to it or the following text denies it."""
         sure = hedging.LIKELIER.search(body, max(0, start - 20), start) is not None
         if not alone and self._joined(body, end, letter, sure=sure):
             return ChoiceMatch(ChoiceKind.UNDECIDED, None, end)
@@ -170,7 +170,7 @@ class ChoiceReader:
         return ChoiceMatch(ChoiceKind.LETTER, letter, end)
 
     def _joined(self, body: str, end: int, letter: str, *, sure: bool) -> bool:
-        """Whether another letter is named in the same breath: "A or B"; not "likely A, maybe B"."""
+        """Whether another letter is joined to it ("A or B"); not in "likely A, maybe B"."""
         join = _JOIN.match(body, end) or _NEXT_LETTER.match(body, end)
         if join is None or (sure and hedging.LESSER.match(join[0])):
             return False
@@ -249,7 +249,7 @@ BEHIND = re.compile(
     rf"(?P<letter>[A-Za-z])(?![{CASED}])(?(open)\s*[)\]])",
     re.IGNORECASE,
 )
-"""A letter in brackets behind a text."""
+"""A letter in brackets after an option's text."""
 
 _LONGEST_BARE = 60
 _LEAST_LABELLED = 3

@@ -9,26 +9,26 @@ import re
 
 
 def clause_before(text: str, end: int) -> str:
-    """The clause before a place, without the polite "if I had to choose"."""
+    """The clause before a position, without the polite "if I had to choose"."""
     clause = text[max(0, end - 200) : end]
     clause = _POLITE.sub("", clause)
     return _CLAUSE_END.split(clause)[-1]
 
 
 def is_asserted(clause: str) -> bool:
-    """Whether what follows the beginning of a clause is meant: now, here and by the speaker."""
+    """Whether the clause asserts what follows it: now, of this case and by the speaker."""
     return not any(pattern.search(clause) for pattern in (_NOT_BEFORE, AT_FIRST))
 
 
 def without_idioms(text: str) -> str:
-    """The text in which what only sounds like a denial or a doubt is said plainly."""
+    """The text with idioms that only sound like denial or doubt replaced by plain words."""
     for idiom, plainly in _IDIOMS:
         text = idiom.sub(plainly, text)
     return text
 
 
 def denied_behind(text: str, end: int) -> bool:
-    """Whether what stands straight behind a place denies it, alone or together with others."""
+    """Whether the text directly after a position denies it, alone or with others."""
     joined = TOGETHER.match(text, end)
     return DENIED_AFTER.match(text, end) is not None or (
         joined is not None and DENIED_AFTER.match(text, joined.end()) is not None
@@ -36,7 +36,7 @@ def denied_behind(text: str, end: int) -> bool:
 
 
 def before_rejected(text: str) -> str:
-    """What precedes "rather than": what follows it is not meant."""
+    """The text before "rather than"; the rest is not asserted."""
     return _REJECTED.split(text, maxsplit=1)[0]
 
 

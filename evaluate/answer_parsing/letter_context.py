@@ -11,11 +11,11 @@ from medrcube.evaluate.answer_parsing.answer_phrases import CASED
 FREE_LETTER = re.compile(
     rf"(?<![{CASED}])(?<![{CASED}]['-])(?P<letter>[A-Z])(?![{CASED}+%])(?!'[A-Za-z])(?!-[{CASED}])"
 )
-"""A capital that stands alone."""
+"""A lone capital."""
 
 
 def resolve_ordinals(body: str, own: Iterable[str]) -> str:
-    """The text in which "the second option" is "option B"."""
+    """The text with ordinals replaced: "the second option" becomes "option B"."""
     letters = sorted(own)
 
     def named(match: re.Match[str]) -> str:
@@ -27,14 +27,14 @@ def resolve_ordinals(body: str, own: Iterable[str]) -> str:
 
 
 def in_term(body: str, end: int, own: Container[str]) -> bool:
-    """Whether a letter belongs to what follows it: "B lines", "C/O"."""
+    """Whether a letter is part of a term with what follows it: "B lines", "C/O"."""
     abbreviated = _ABBREVIATED.match(body, end)
     other = abbreviated is not None and abbreviated["second"] not in own
     return other or answer_phrases.TERM.match(body, end) is not None
 
 
 def is_word(body: str, match: re.Match[str], own: Container[str]) -> bool:
-    """Whether a capital that stands alone is an article or belongs to a term."""
+    """Whether a lone capital is an article or part of a term."""
     article = match["letter"] == "A" and _ARTICLE_OF.match(body, match.end()) is not None
     near = max(0, match.start() - _FARTHEST)
     labelled = _TERM_BEFORE.search(body, near, match.start()) is not None
@@ -42,13 +42,13 @@ def is_word(body: str, match: re.Match[str], own: Container[str]) -> bool:
 
 
 def letters_after(body: str, start: int, own: frozenset[str]) -> set[str]:
-    """Own letters that stand alone after ``start``."""
+    """Lone letters of the item's options after ``start``."""
     matches = FREE_LETTER.finditer(body, start)
     return {match["letter"] for match in matches if not is_word(body, match, own)} & own
 
 
 def undenied_letters_before(body: str, end: int) -> set[str]:
-    """Letters that stand alone before ``end``, own or not, and are not said to be wrong."""
+    """Lone letters before ``end``, of an option or not, that are not called wrong."""
     return {
         match["letter"]
         for match in FREE_LETTER.finditer(body, 0, end)

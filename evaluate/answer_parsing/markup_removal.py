@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 
 class AnswerFields(NamedTuple):
-    """Answers that stand in fields of their own.
+    """Answers in structured fields of a reply.
 
     Attributes:
         values: (position, rule, value) of each, in order of position.
-        rest: the reply with those fields blanked out, positions kept.
+        rest: the reply with those fields blanked out; positions are unchanged.
     """
 
     values: list[tuple[int, str, str]]
@@ -22,7 +22,7 @@ class AnswerFields(NamedTuple):
 
 
 def lift_fields(text: str) -> AnswerFields:
-    """Take JSON objects with an answer field, ``<answer>`` elements and boxes out of a reply."""
+    """Extract JSON objects with an answer field, ``<answer>`` elements and boxes from a reply."""
     values: list[tuple[int, str, str]] = []
     rest = text
     for start, end, value in _json_objects(rest):
@@ -43,9 +43,9 @@ def lift_fields(text: str) -> AnswerFields:
 
 
 def strip_markup(text: str) -> str:
-    """Straight, unmarked text: compatibility forms and accents folded, markup dropped, case kept.
+    """Plain text: compatibility forms and accents folded, markup removed, case unchanged.
 
-    What is struck out is not said. A row of a table becomes a line whose cells end in colons.
+    Struck-out text is removed. A table row becomes a line with colons between its cells.
     """
     text = _BLOCK.sub(_with_bold_ticked, text)
     text = _STRUCK.sub(" ", _TAG.sub(" ", html.unescape(text))).translate(_STOPS)
@@ -123,7 +123,7 @@ _BOX = re.compile(r"(?:\\f?|\x08|\\\\|\b)(?:boxed|oxed|fbox)\s*\{")
 
 
 def _with_bold_ticked(block: re.Match[str]) -> str:
-    """A list of options; where one alone is bold, it is ticked."""
+    """A list of options, with a tick on the only bold one."""
     lines = block[0].split("\n")
     bold = [index for index, line in enumerate(lines) if _BOLD_LINE.fullmatch(line)]
     if len(bold) == 1:
@@ -155,7 +155,7 @@ def _json_objects(text: str) -> list[tuple[int, int, str | None]]:
 
 
 def _field(value: Any) -> str | None:
-    """The answer that an object holds, with the text beside its letter; ``""`` for an odd one."""
+    """The answer in an object, with the text beside its letter; ``""`` for an unexpected type."""
     if not isinstance(value, dict):
         return None
     names = {re.sub(r"[^a-z]", "", str(name).casefold()): name for name in value}

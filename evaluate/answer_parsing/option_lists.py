@@ -16,10 +16,9 @@ class JudgedList(NamedTuple):
     """A list with a verdict on its options.
 
     Attributes:
-        start: where the list begins.
-        end: where it ends.
-        choice: the one option that it calls right; open when it calls several so; nothing when
-            none.
+        start: start of the list.
+        end: end of the list.
+        choice: the only option that it calls right; undecided for several, nothing for none.
     """
 
     start: int
@@ -28,7 +27,7 @@ class JudgedList(NamedTuple):
 
 
 def blank_restated_options(body: str, reader: ChoiceReader) -> str:
-    """The text with restated options blanked out, every position kept."""
+    """The text with restated options blanked out; positions are unchanged."""
     for run in _runs(body, reader):
         if len(run) < _FEWEST:
             continue
@@ -45,12 +44,12 @@ def blank_restated_options(body: str, reader: ChoiceReader) -> str:
 
 
 def blank_rejected_options(body: str) -> str:
-    """The text without what stands under "Why the other options are wrong:"."""
+    """The text with the list under "Why the other options are wrong:" blanked out."""
     return _REJECTED.sub(lambda match: match["kept"] + " " * len(match["list"]), body)
 
 
 def judged_list(body: str, reader: ChoiceReader) -> JudgedList | None:
-    """The last list in which at least two options have a verdict of their own."""
+    """The last list in which at least two options have their own verdict."""
     judged = None
     for heads in _headed(body, reader):
         verdicts = [_verdict(body, *head, reader) for head in heads]
@@ -71,7 +70,7 @@ def judged_list(body: str, reader: ChoiceReader) -> JudgedList | None:
 
 
 def begins_with_list(body: str, reader: ChoiceReader) -> bool:
-    """Whether the text starts by going through the options."""
+    """Whether the text starts with a list of the options."""
     heads = next(_headed(body, reader), [])
     if len(heads) < _FEWEST or body[heads[0][1] : heads[1][1]].strip(EDGES).upper() == heads[0][0]:
         return False
@@ -127,7 +126,7 @@ def _parts(body: str, run: list[re.Match[str]], end: int) -> list[tuple[str, int
 
 
 def _verdict(body: str, letter: str, start: int, end: int, reader: ChoiceReader) -> bool | None:
-    """What a part says of its option."""
+    """The verdict of a list entry on its option."""
     part = body[start : min(end, start + _LONGEST_PART)]
     head = _HEAD.match(part)
     inside = head.end("letter") if head else 0

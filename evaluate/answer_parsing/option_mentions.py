@@ -16,12 +16,12 @@ from medrcube.evaluate.answer_parsing.stance import OptionStance, clause, stance
 
 
 class OptionMention(NamedTuple):
-    """A place that names an option.
+    """A mention of an option.
 
     Attributes:
-        start: where it begins.
+        start: start of the mention.
         letter: the option.
-        stance: what its sentence says of it.
+        stance: stance of its sentence towards it.
     """
 
     start: int
@@ -30,10 +30,10 @@ class OptionMention(NamedTuple):
 
 
 def decide_letter(mentions: Sequence[OptionMention]) -> tuple[str | None, str]:
-    """The letter that the mentions of options speak for, or why there is none; "" for none at all.
+    """The letter that the mentions support, or the reason for none; "" without any mention.
 
-    An option that is denied or merely aired is no candidate. Of several candidates the concluded
-    one is meant, if no other is named after it.
+    An option that is denied or merely mentioned is no candidate. Of several candidates the
+    concluded one wins, if no other is mentioned after it.
     """
     live = [m for m in mentions if m.stance not in {OptionStance.DENIED, OptionStance.MENTIONED}]
     if not live:
@@ -50,12 +50,12 @@ def decide_letter(mentions: Sequence[OptionMention]) -> tuple[str | None, str]:
 
 
 def concluded_letters(mentions: Sequence[OptionMention]) -> set[str]:
-    """The options that everything is said to point to."""
+    """Options with the stance ``CONCLUDED``."""
     return {mention.letter for mention in mentions if mention.stance is OptionStance.CONCLUDED}
 
 
 def named_options(body: str, reader: ChoiceReader) -> list[OptionMention]:
-    """Letters beside their own text, or called an option.
+    """Mentions of letters beside their own text, or called an option.
 
     A name counts where the sentence asserts it or says nothing else.
     """
@@ -82,7 +82,7 @@ def named_options(body: str, reader: ChoiceReader) -> list[OptionMention]:
 
 
 def asserted_texts(body: str, reader: ChoiceReader) -> list[OptionMention]:
-    """Options whose text stands somewhere."""
+    """Mentions of option texts."""
     mentions = []
     for letter, start, end in islice(reader.texts.everywhere(body), _MOST):
         verdict = stance(body, start, end)
@@ -95,10 +95,10 @@ def asserted_texts(body: str, reader: ChoiceReader) -> list[OptionMention]:
 
 
 def lone_letters(body: str, reader: ChoiceReader) -> list[OptionMention]:
-    """Letters that stand alone, where a letter can be an answer.
+    """Mentions of lone letters, where a letter can be an answer.
 
-    One held for better than the others is concluded; one that something leads up to is asserted;
-    any other is in doubt.
+    A letter preferred to the others is concluded; one that a phrase leads up to is asserted; any
+    other is doubted.
     """
     mentions = []
     for match in islice(FREE_LETTER.finditer(body), _MOST):
@@ -113,7 +113,7 @@ def lone_letters(body: str, reader: ChoiceReader) -> list[OptionMention]:
 
 
 def undenied_letters(body: str, reader: ChoiceReader) -> set[str]:
-    """Letters that stand alone and are neither denied nor merely aired."""
+    """Lone letters that are neither denied nor merely mentioned."""
     return {
         mention.letter
         for mention in lone_letters(body, reader)
@@ -137,7 +137,7 @@ def _standing(body: str, start: int, end: int) -> OptionStance:
 
 
 def _plainly(body: str, start: int, end: int, texts: OptionTexts) -> bool:
-    """Whether a text stands for itself: no part of a longer name, and no state of some part."""
+    """Whether a text stands on its own: no part of a longer name, no state of one part."""
     text = body[start:end]
     state = _STATE.fullmatch(text) is not None
     before, _, _ = clause(body, start, end)
@@ -181,7 +181,7 @@ def _in_doubt(before: str, behind: str) -> bool:
 
 
 _MOST = 400
-"""So many names are looked at: a reply with more of them loops."""
+"""Most mentions that are examined; a reply with more is looping."""
 # The heart is normal: that does not make the study so.
 _STATE = re.compile(r"normal|healthy|unremarkable|正常", re.IGNORECASE)
 _ALL = re.compile(

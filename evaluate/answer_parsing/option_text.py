@@ -1,7 +1,7 @@
 """Match option texts despite differences of case, accents, punctuation, plural and numerals.
 
-Nothing here is a nearest string: a text is found when it differs in form only. Where that would
-make two options of an item the same, both must stand as they are written.
+There is no fuzzy matching: a text matches only if it differs in form alone. Where that would make
+two options of an item equal, both must match exactly.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import pairwise
 from medrcube.evaluate.answer_parsing.answer_phrases import AFTER_MENTION, CARRIER, CASED
 
 EDGES = " \t\n.,:;!()[]\"'-\u2013\u2014"
-"""What may stand around a text without belonging to it."""
+"""Characters around a text that do not belong to it."""
 
 
 class OptionTexts:
@@ -29,7 +29,7 @@ class OptionTexts:
         self._patterns = {letter: self._pattern(letter, text) for letter, text in ordered}
 
     def whole(self, text: str) -> str | None:
-        """The letter whose text this is and nothing else."""
+        """The letter whose text equals this one."""
         bare = text.strip(EDGES)
         same = [key for key, own in self._texts.items() if _squeezed(own) == _squeezed(bare)]
         exact = [key for key in same if bare.casefold() == self._texts[key].strip(EDGES).casefold()]
@@ -49,10 +49,10 @@ class OptionTexts:
         return None
 
     def carried(self, body: str, end: int) -> int | None:
-        """Where the nouns end that go on behind a text and do not make it a different thing.
+        """End of the nouns after a text that do not change its meaning; ``None`` without any.
 
-        General ones ("scan"), and such as another option has behind its own word: "diabetic
-        retinopathy" behind "Mild" beside "No diabetic retinopathy".
+        General nouns ("scan"), and those that another option has after its own word: "diabetic
+        retinopathy" after "Mild" beside "No diabetic retinopathy".
         """
         general = CARRIER.match(body, end)
         if general or self.at(body, end + 1):
@@ -61,14 +61,14 @@ class OptionTexts:
         return shared.end() if shared else None
 
     def everywhere(self, body: str) -> Iterator[tuple[str, int, int]]:
-        """(letter, start, end) of every text; one inside a longer one does not count."""
+        """(letter, start, end) of every text, except inside a longer one."""
         for letter, pattern in self._patterns.items():
             for match in pattern.finditer(body):
                 yield letter, match.start(), match.end()
             body = pattern.sub(lambda match: "\0" * len(match[0]), body)
 
     def beside(self, body: str, end: int, letter: str) -> int | None:
-        """Where the own text of a letter ends that stands straight behind the letter."""
+        """End of a letter's own text directly after the letter; ``None`` where there is none."""
         gap = _GAP.match(body, end)
         match = self.at(body, gap.end()) if gap else None
         if gap is None or match is None or match[0] != letter:
@@ -86,7 +86,7 @@ class OptionTexts:
         return match is not None and match[0] != letter and bool(_LABEL_END.match(body, match[1]))
 
     def _abbreviated(self, text: str) -> str | None:
-        """The only letter whose text this is with several words drawn together to initials."""
+        """The only letter whose text becomes this one with several words as initials."""
         reply_words = _LETTERS.findall(text)
         short = [word for word in reply_words if _INITIALS.fullmatch(word)]
         if len(short) != 1 or len(reply_words) > _MOST_WORDS:
@@ -102,10 +102,10 @@ class OptionTexts:
         return letters[0] if len(letters) == 1 else None
 
     def _distinctive_words(self, text: str) -> str | None:
-        """The letter whose words these are in another order, or that they tell from the others.
+        """The letter whose words these are in another order, or that they single out.
 
-        "Left" does for "Left lung" beside "Right lung", "glioma" not for "Low-grade glioma". A
-        word of one letter might be the letter of an option.
+        "Left" matches "Left lung" beside "Right lung"; "glioma" does not match "Low-grade glioma".
+        A word of one letter might be the letter of an option.
         """
         option_words = frozenset().union(*map(_content_words, self._texts.values()))
         reply_words = _content_words(text)
@@ -148,7 +148,7 @@ def _squeezed(text: str) -> str:
 
 
 def _content_words(text: str) -> frozenset[str]:
-    """The words of a text without their plural, numbers as figures."""
+    """Content words of a text in the singular, numerals as digits."""
     return frozenset(map(_singular, _LETTERS.findall(text.casefold()))) - _FUNCTION_WORDS
 
 
@@ -183,7 +183,7 @@ def _loosely(text: str) -> str:
 
 
 def _variants(word: str, *, first: bool, last: bool) -> str:
-    """A word in the forms that mean the same: British, without apostrophe, IV for 4."""
+    """Pattern of the equivalent forms of a word: British, without apostrophe, IV for 4."""
     if not first and word.upper() in _ROMAN:
         return f"(?:{word}|{_ROMAN.index(word.upper())})"
     if not first and word.isdigit() and 0 < int(word) < len(_ROMAN):
@@ -195,7 +195,7 @@ def _variants(word: str, *, first: bool, last: bool) -> str:
 
 
 def _compile(words: str, text: str) -> re.Pattern[str]:
-    """The words where they do not run on; a Chinese one may stand beside a Latin letter."""
+    """The words at word boundaries; Chinese text may adjoin a Latin letter."""
     bare = text.strip(EDGES) or " "
     head = rf"(?<![{CASED}])(?<![{CASED}]-)" if _BINDING.match(bare[0]) else ""
     tail = rf"(?![{CASED}])(?!-(?!sided\b)[{CASED}])" if _BINDING.match(bare[-1]) else ""
@@ -212,7 +212,7 @@ _PLURAL = re.compile(r"[a-z]{3,}[a-rtv-z]s|[a-z]{3,}[^siu]ss", re.IGNORECASE)
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _FUNCTION_WORDS = frozenset({"an", "the", "of", "in", "on", "side", "with", "and"})
 _DENYING = frozenset({"no", "non", "not", "without", "none", "absent", "absence", "negative"})
-# Words that tell nothing of one option.
+# Words that do not distinguish options.
 _GENERAL = frozenset(
     {
         "abnormality",

@@ -34,14 +34,14 @@ NO_REPLY = "Error: Request Failed"
 """What upstream's client returns when a question gets no reply."""
 
 KINDS = ("other-letter", "letter-of-no-option", "abstained-here", "abstained-there")
-"""How the two readings of a reply can differ: each finds another letter; upstream's letter is no
-option of the item; only upstream finds one; only ours does."""
+"""Disagreements of the two rules: each gives another letter; upstream's letter is no option of the
+item; only upstream gives one; only ours does."""
 
 _LONE = re.compile(r"(?<!\w)[A-D](?!\w)")
 
 
 def upstream_letter(reply: object) -> str:
-    """The letter that the published rule reads out of a reply, or ``""``.
+    """The letter that the published rule parses from a reply, or ``""``.
 
     Args:
         reply: its text; anything else is turned into one, so that ``None`` is read as the word.
@@ -51,7 +51,7 @@ def upstream_letter(reply: object) -> str:
 
 
 def upstream_truth(options: Iterable[tuple[str, object]], answer: object) -> str:
-    """The letter that the published loader takes for the right one, or ``""``."""
+    """The letter that the published loader takes as correct, or ``""``."""
     return next((letter for letter, text in reversed(list(options)) if text == answer), "")
 
 
@@ -61,7 +61,7 @@ def upstream_correct(reply: object, truth: str) -> bool:
 
 
 def upstream_scores(results: Sequence[Result]) -> dict[str, Any]:
-    """Accuracy by the published rule, and what sets it apart from ours.
+    """Accuracy by the published rule, and its differences from ours.
 
     Args:
         results: one result an item. An item whose picture is missing is left out, as upstream's
@@ -111,7 +111,7 @@ def _group(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def _bounded_group(results: Sequence[Result]) -> dict[str, Any]:
-    """A group of an incomplete run: what was lost is no wrong answer, and no fair sample."""
+    """A group of an incomplete run: lost replies are neither wrong answers nor a random sample."""
     replied = [result for result in results if result.outcome not in LOST]
     return {
         **_group(results),

@@ -7,11 +7,11 @@ import re
 from medrcube.evaluate.answer_parsing import hedging
 
 _LONGEST = 500
-"""Characters of a sentence that are read on either side of a place."""
+"""Most characters of a sentence that are read on either side of a position."""
 
 
 def sentence_start(body: str, start: int) -> int:
-    """Where the sentence begins that holds ``start``."""
+    """Start of the sentence around ``start``."""
     nearest = max(0, start - _LONGEST)
     # One character more than the place: a stop must be seen to have a blank behind it.
     stops = _STOP.finditer(body, nearest, min(len(body), start + 1))
@@ -20,20 +20,20 @@ def sentence_start(body: str, start: int) -> int:
 
 
 def sentence_end(body: str, end: int) -> int:
-    """Where the sentence ends that holds ``end``."""
+    """End of the sentence around ``end``."""
     furthest = min(len(body), end + _LONGEST)
     match = _STOP.search(body, end, furthest)
     return match.end() if match else furthest
 
 
 def is_denied(body: str, start: int, end: int) -> bool:
-    """Whether the sentence denies what stands at a place."""
+    """Whether the sentence denies the text at a position."""
     before = body[sentence_start(body, start) : start]
     return hedging.DENIED_MENTION.search(before) is not None or hedging.denied_behind(body, end)
 
 
 def is_hypothetical(body: str, start: int) -> bool:
-    """Whether the sentence has put another case or an earlier view before a place, and no "but"."""
+    """Whether a condition or an earlier view precedes a position, without a "but" between."""
     nearest = max(0, start - _LONGEST)
     full = [match.end() for match in _FULL_STOP.finditer(body, nearest, start)]
     before = body[full[-1] if full else nearest : start]

@@ -1,7 +1,7 @@
 """Stance of a sentence towards an option: asserts, doubts, merely mentions or denies it.
 
-Only the clause of the name decides: "probably pneumonia, although edema is possible" asserts one
-option and merely airs the other.
+Only the clause of the mention decides: "probably pneumonia, although edema is possible" asserts one
+option and merely mentions the other.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from medrcube.evaluate.answer_parsing import hedging, sentence_spans
 
 
 class OptionStance(Enum):
-    """What is said of an option.
+    """Stance towards an option.
 
     Attributes:
-        DENIED: that it is not the answer.
-        MENTIONED: something about it in general, or by way of comparison or concession.
-        DOUBTED: that it may be the answer, or may not.
-        ASSERTED: that it is there.
-        CONCLUDED: that it is what everything points to.
+        DENIED: it is not the answer.
+        MENTIONED: a general remark, a comparison or a concession.
+        DOUBTED: it may or may not be the answer.
+        ASSERTED: it is present.
+        CONCLUDED: everything points to it.
     """
 
     DENIED = auto()
@@ -31,7 +31,7 @@ class OptionStance(Enum):
 
 
 def stance(body: str, start: int, end: int) -> OptionStance:
-    """What the sentence around a name says of it."""
+    """Stance of the sentence around a mention towards it."""
     if sentence_spans.is_denied(body, start, end):
         return OptionStance.DENIED
     before, behind, contrasted = clause(body, start, end)
@@ -45,9 +45,9 @@ def stance(body: str, start: int, end: int) -> OptionStance:
 
 
 def clause(body: str, start: int, end: int) -> tuple[str, str, bool]:
-    """What stands before and behind a name in its clause, and whether a "but" opens it.
+    """Text before and after a mention in its clause, and whether a "but" opens the clause.
 
-    What is only compared with the name is left out.
+    Text that is only compared with the mention is left out.
     """
     before = body[sentence_spans.sentence_start(body, start) : start]
     behind = body[end : sentence_spans.sentence_end(body, end)]
@@ -86,7 +86,7 @@ def _is_only_mentioned(body: str, start: int, end: int, before: str, behind: str
 
 
 def _is_conceded(body: str, start: int) -> bool:
-    """Whether the name stands in a clause that begins with "although"."""
+    """Whether the mention is in a clause that begins with "although"."""
     return _CONCESSION.search(body, sentence_spans.sentence_start(body, start), start) is not None
 
 
@@ -106,7 +106,7 @@ _AMONG = re.compile(
     r"(?:options|choices|possibilities)(?:\s+(?:given|provided|listed|above))?",
     re.IGNORECASE,
 )
-"""Words that speak of the options and leave nothing open."""
+"""Phrases that refer to the set of options and express no doubt."""
 _CLOSING = re.compile(rf"{_CONTRAST.pattern}|,\s+which\b", re.IGNORECASE)
 _COMPARED = re.compile(
     r"""(?:(?<![=-])>|\b(?:than|as\s+opposed\s+to|unlike|instead\s+of|compar\w+\s+(?:to|with)|in\s+contrast\s+(?:to|with)
@@ -114,13 +114,13 @@ _COMPARED = re.compile(
         |more\s+typical\s+(?:of|for)|seen\s+in|occurs?\s+in|common\s+in))\s+(?:(?:an?|the|with|in|either)\s+)*[^,.;]{0,30}$""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Before a name: it is what the answer is compared with."""
+"""Before a mention: the answer is compared with it."""
 
 _GENERAL = re.compile(
     r"""\W*(?:\([^()]*\)\s*)?(?:would(?!\s+be\s+(?:the|my(?!\s+(?:next|second|other))|most|best|a|an)\b)|(?:is|are)\s+(?:much\s+|far\s+)?(?:less|rarer|uncommon)\b|usually|typically|often|commonly|generally|tends?|can(?:\s+also)?\s+(?:look|appear|present|cause|show|mimic|have|occur|be\s+seen))\b|相比|不同|鉴别|描述|多?(?:表现为|通常|一般|常见)""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Behind a name: what one would see in such a case."""
+"""After a mention: what one would see in such a case."""
 
 _TOPIC = re.compile(
     r"\W*(?:in|for|with|during|unlike|typically)\s+(?:(?:an?|the)\s+)?", re.IGNORECASE
@@ -145,7 +145,7 @@ _CONCLUDING = re.compile(
         |=>|->|[\u2192\u21d2]|因此|故|所以|提示|考虑|符合|诊断|(?:图中|此图|该图|本图|图像)(?:所示)?(?:的)?(?:是|为)""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Before a name: everything points to it."""
+"""Before a mention: everything points to it."""
 
 _CONCLUDED_BEHIND = re.compile(
     r"\s+is\s+(?:the|my)\s+(?:(?:correct|final|best|right)\s+)?(?:answer|diagnosis|choice)\b|\W*\((?:the\s+)?most\s+likely|\s+the\s+(?:most\s+likely|best|likeliest)\b"

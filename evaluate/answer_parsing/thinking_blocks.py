@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 
 class VisibleReply(NamedTuple):
-    """What is left of a reply.
+    """A reply without its thinking.
 
     Attributes:
-        text: the reply without its thinking.
-        closed: whether the thinking came to its end; if not, there is no answer yet.
+        text: the visible text.
+        closed: whether the thinking ended; if not, there is no answer yet.
     """
 
     text: str
@@ -19,7 +19,7 @@ class VisibleReply(NamedTuple):
 
 
 def strip_reasoning(reply: str) -> VisibleReply:
-    """Take the thinking out, in the spellings of the common model families.
+    """Remove the thinking, in the formats of the common model families.
 
     Handles ``<think>``, ``<thinking>``, ``<reasoning>`` and their kin, ``[THINK]``, the ``◁think▷``
     of Kimi, the unused tokens of MedGemma, the channels of gpt-oss, with or without their special
@@ -53,7 +53,7 @@ def strip_reasoning(reply: str) -> VisibleReply:
 
 
 def _one_turn(reply: str) -> str:
-    """The first turn of the model: what chat templates put before it, and what it made up after."""
+    """The first turn of the model, without template text before it and invented turns after it."""
     begun = _MODEL_TURN.search(reply)
     text = reply[begun.end() :] if begun else reply
     ended = _END_OF_TURN.search(text)
@@ -79,6 +79,6 @@ _END_OF_TURN = re.compile(
     r"|<end_of_turn>|<\uff5cend\u2581of\u2581sentence\uff5c>)"
 )
 _CHANNEL = re.compile(r"<\|channel\|>")
-# The special tokens of gpt-oss, decoded away: what is left of them runs into the text.
+# gpt-oss without its special tokens: the channel names run into the text.
 _BARE_CHANNEL = re.compile(r"\s*analysis(?=[A-Z])")
 _FINAL = re.compile(r"<\|channel\|>\s*final[^<]*<\|message\|>")

@@ -1,8 +1,7 @@
 """Parse a reply that the token limit truncated: it counts only if it had answered outright.
 
-What a model says on its way to an answer is none: an option that it weighs, or the list that it
-goes through, stands there like an answer until the sentence after it is read, and here that one
-is missing.
+Text on the way to an answer is no answer: an option that is weighed, or a list of the options,
+looks like one until the next sentence is read, and here that sentence is missing.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ _LAST_WORD = re.compile(r"\S+\Z")
 
 
 def extract_truncated(reply: str, options: Sequence[tuple[str, str]]) -> ParsedAnswer:
-    """The letter that a cut reply gave before it ended.
+    """The letter that a truncated reply gave before it ended.
 
     Args:
-        reply: what the model said, thinking included.
+        reply: text of the model, thinking included.
         options: (letter, text) of the item's own options.
 
     Returns:
@@ -31,7 +30,7 @@ def extract_truncated(reply: str, options: Sequence[tuple[str, str]]) -> ParsedA
     visible = strip_reasoning(reply)
     if not visible.closed:
         return none
-    # The last word may be half of one, and what it says may have gone on: "B or", "A chest".
+    # The last word may be incomplete, and the sentence may have gone on: "B or", "A chest".
     whole_words = _LAST_WORD.sub("", visible.text)
     answer = extract(visible.text, options)
     if answer.letter is None or extract(whole_words, options).letter != answer.letter:

@@ -1,7 +1,7 @@
 """Attempt log: append-only JSON lines, safe against kill -9.
 
-A line that was being written when the process died is cut off at the next start; every line
-before it is whole, because a record counts as written only after fsync.
+A line that was incomplete when the process died is cut off at the next start; every line before it
+is complete, because a record counts as written only after fsync.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FILE = "attempts.jsonl"
 
 
 def read_attempts(path: Path) -> Iterator[Mapping[str, Any]]:
-    """Every whole record in order; a torn last line is left out.
+    """Every complete record in order; an incomplete last line is left out.
 
     Raises:
         WorkspaceError: a line before the last is no record.
@@ -63,7 +63,7 @@ class AttemptLog:
         await written
 
     def finish(self) -> None:
-        """Write what was still waiting when the event loop was stopped."""
+        """Write the records that were waiting when the event loop stopped."""
         if self._waiting:
             self._write(b"".join(line for line, _ in self._waiting))
             self._waiting = []
@@ -100,7 +100,7 @@ class AttemptLog:
 
 @contextlib.contextmanager
 def open_log(path: Path) -> Iterator[AttemptLog]:
-    """Open the store for this process alone and repair a torn last line.
+    """Open the log for this process alone and cut off an incomplete last line.
 
     Raises:
         WorkspaceError: another process writes to it, or it cannot be written.

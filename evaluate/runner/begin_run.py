@@ -28,12 +28,12 @@ __all__ = ["write_plan"]
 
 
 def write_plan(out: Path, plan: RunPlan) -> None:
-    """Write what a run asks into its folder.
+    """Write the plan of a run to its folder.
 
     Raises:
         WorkspaceError: it cannot be written.
     """
-    # The manifest says what the lists hold only once they do, whenever the process is killed.
+    # The manifest states the lists only once they are complete, whenever the process is killed.
     listed = {
         **plan.changing,
         "medrcube": medrcube.__version__,
@@ -65,7 +65,7 @@ def write_plan(out: Path, plan: RunPlan) -> None:
 
 
 def _pictures_told(questions: Iterable[AskedQuestion]) -> str:
-    """Digest of the pictures that a run shows: others lie there once a release is reconstructed."""
+    """Digest of the images that a run shows; it changes when a release is reconstructed."""
     total = hashlib.sha256()
     for question in questions:
         total.update(f"{question.subject} {question.image_sha256}\n".encode())

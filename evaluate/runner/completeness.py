@@ -1,7 +1,7 @@
 """Check that the lists of a run hold every question that its manifest states.
 
-A run that was asked a part of a release says so: by its choice of items, or by a limit. Lists that
-are shorter without either lack questions that somebody took out.
+A run on a part of a release states a selection of items or a limit. Lists that are shorter without
+either lack questions that were removed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SHOWN = 3
 
 
 def list_problems(run: Path) -> list[str]:
-    """What the lists of a run lack of what its manifest says, in words; nothing for a whole run.
+    """Deviations of the lists of a run from its manifest, in words; empty for a complete run.
 
     Raises:
         WorkspaceError: the folder is no run, or a list cannot be read.
@@ -43,7 +43,7 @@ def list_problems(run: Path) -> list[str]:
 def count_outside_draw(
     manifest: Mapping[str, Any], asked: Sequence[str], release: Sequence[BenchmarkItem]
 ) -> int:
-    """How many items of a run with a limit are not those that the draw gives.
+    """Number of items of a run with a limit that the draw does not give.
 
     Args:
         manifest: of the run.

@@ -1,9 +1,9 @@
 """Few-shot examples stored with a run, so that a resumed run keeps them.
 
-``examples.json`` holds the names of the items that may be examples, and what pictures look like by
-the SHA-256 of their files; ``asked.jsonl`` holds the examples of each question. A release that gets
-pictures later, or withdraws items, would otherwise draw others; and hashing pictures takes longer
-than everything else that a run does before its first question.
+``examples.json`` holds the names of the items that may be examples, and perceptual hashes of images
+by the SHA-256 of their files; ``asked.jsonl`` holds the examples of each question. A release that
+gains images or withdraws items later would otherwise give other examples; and hashing images takes
+longer than everything else that a run does before its first question.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ FILE = "examples.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredExamples:
-    """What earlier sessions of a run know of its examples.
+    """Few-shot examples of earlier sessions of a run.
 
     Attributes:
-        pool: names of the items that may be examples; ``None`` for a run that is yet to begin.
-        looks: hash of each picture by the SHA-256 of its file, of what it looks like.
-        chosen: names of the examples of a question, by its item and the picture that is shown.
+        pool: names of the items that may be examples; ``None`` for a new run.
+        looks: perceptual hash of each image by the SHA-256 of its file.
+        chosen: names of the examples of a question, by its item and the image shown.
     """
 
     pool: Sequence[str] | None = None
@@ -37,7 +37,7 @@ class StoredExamples:
 
 
 def read_examples(run: Path) -> StoredExamples:
-    """What a run keeps; nothing where the folder holds no such files or damaged ones."""
+    """Stored examples of a run; empty where the files are missing or damaged."""
     try:
         data = json.loads((run / FILE).read_text(encoding="utf-8"))
         return StoredExamples(
@@ -54,7 +54,7 @@ def read_examples(run: Path) -> StoredExamples:
 
 
 def write_examples(run: Path, pool: Sequence[str], looks: Mapping[str, int]) -> None:
-    """Keep pool and looks, unless the run has them so."""
+    """Store pool and perceptual hashes, unless the run already has them."""
     hashes = {digest: f"{look:016x}" for digest, look in sorted(looks.items())}
     text = json.dumps({"pool": list(pool), "looks": hashes}, ensure_ascii=False) + "\n"
     path = run / FILE

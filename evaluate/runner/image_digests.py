@@ -1,9 +1,9 @@
 """Digests of the images of a release at the last reading (``dataset-lock.jsonl``).
 
-Reading five thousand pictures takes seconds, so a later session believes that a picture is
-unchanged while its size, its time of change to the nanosecond and its inode are. Whoever cannot
-rely on that (a copy that keeps times, a file system without inodes) has everything read again.
-A picture is read and compared in any case before it is sent.
+Reading five thousand images takes seconds, so a later session takes an image as unchanged while its
+size, modification time (to the nanosecond) and inode are. Where that is not reliable (a copy that
+preserves times, a file system without inodes), all images can be read again. An image is always
+read and compared before it is sent.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from medrcube.files.atomic import write_text
 FILE = "dataset-lock.jsonl"
 
 _SETTLED = 2_000_000_000
-"""Nanoseconds after which a change would show in the time of a file on every file system."""
+"""Nanoseconds after which a change shows in the modification time on every file system."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageDigest:
-    """A picture file as it was read.
+    """Digest and state of an image file when it was read.
 
     Attributes:
-        sha256: digest of its bytes; ``None`` when it was no usable picture.
+        sha256: digest of its bytes; ``None`` for an unusable image.
         size: bytes.
-        mtime_ns: time of its last change; ``None`` when that was so short before the reading
-            that a further change might not show.
-        inode: its number in the file system.
+        mtime_ns: modification time; ``None`` when it was so recent that a further change might
+            not show.
+        inode: inode number.
     """
 
     sha256: str | None
@@ -42,7 +42,7 @@ class ImageDigest:
 
 
 def is_unchanged(path: Path, digest: ImageDigest) -> bool:
-    """Whether a picture looks as it did when it was read; an unusable one is always read again."""
+    """Whether the file state equals that of the last reading; unusable images are always reread."""
     try:
         state = path.stat()
     except OSError:
@@ -52,7 +52,7 @@ def is_unchanged(path: Path, digest: ImageDigest) -> bool:
 
 
 def digest_image(root: Path, image: str) -> ImageDigest | None:
-    """Read a picture; ``None`` when there is no file."""
+    """Digest an image file; ``None`` where there is none."""
     path = root / image
     try:
         state = path.stat()
@@ -72,7 +72,7 @@ def digest_image(root: Path, image: str) -> ImageDigest | None:
 
 
 def read_lock(path: Path) -> dict[str, ImageDigest]:
-    """What ``write_lock`` wrote; nothing where there is no such file or it was damaged."""
+    """Digests that ``write_lock`` wrote; empty where the file is missing or damaged."""
     try:
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
         return {row.pop("image"): ImageDigest(**row) for row in rows}
@@ -81,6 +81,6 @@ def read_lock(path: Path) -> dict[str, ImageDigest]:
 
 
 def write_lock(path: Path, digests: Mapping[str, ImageDigest]) -> None:
-    """Keep what was seen, a line for each picture."""
+    """Write the digests, one line an image."""
     rows = ({"image": image, **asdict(digest)} for image, digest in sorted(digests.items()))
     write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))

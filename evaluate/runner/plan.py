@@ -39,21 +39,20 @@ __all__ = ["RunPlan", "draw_order", "plan_run"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
-    """What a run asks, and what its folder says of it.
+    """What a run asks, and what its folder states.
 
     Attributes:
-        asked: presentations, those of one picture back to back; without items that the release
-            has withdrawn.
-        listed: the same with them: they stay part of the run.
+        asked: presentations, those of one image consecutive; without withdrawn items.
+        listed: the same with withdrawn items, which remain part of the run.
         items: the items, in that order.
-        second: second forms of items in another edition, by name.
-        examples: items that stand before some question as an example, by name.
-        drawn_from: where examples come from; ``None`` for a run without them.
-        manifest: what the manifest says already or will say first.
-        changing: what a later session may change in it: limit, conditions, epochs, edition.
-        selection: what was wanted and what was left out.
-        benchmark: the release; pictures that look unchanged are not read again.
-        seen: pictures as the last session saw them.
+        second: items of another edition by the name of the item with the same fact.
+        examples: items that are an example of some question, by name.
+        drawn_from: source of the examples; ``None`` for a run without them.
+        manifest: present or initial content of the manifest.
+        changing: entries that a later session may change: limit, conditions, epochs, edition.
+        selection: items that were selected and left out.
+        benchmark: the release; images that look unchanged are not read again.
+        seen: image digests of the last session.
     """
 
     asked: tuple[AskedQuestion, ...]
@@ -85,36 +84,32 @@ def plan_run(
     elsewhere: bool = False,
     asking: QuestionSetup | None = None,
 ) -> RunPlan:
-    """What a run in ``out`` asks; of one that is there, what it would go on with.
+    """Plan a run in ``out``, or the continuation of the run that is there.
 
     Conditions and epochs that an earlier session asked stay part of the run.
 
     Args:
         out: folder of the run.
-        benchmark: what to ask.
-        model: whom to ask.
-        limit: ask so many items only.
-        conditions: what of a question is shown.
-        epochs: how often each question is asked.
-        recheck: read every picture, also those that look as the last session saw them.
+        benchmark: the release.
+        model: the model.
+        limit: largest number of items.
+        conditions: evaluation conditions.
+        epochs: repetitions of each question.
+        recheck: read every image, also those that look unchanged.
         edition: another edition of the release, for the condition ``reworded``; a run that has
-            asked it knows its second forms.
-        again: some questions of a run that is there are asked again; the model may write longer
+            asked it stores its items.
+        again: some questions of an existing run are asked again; the model may write longer
             replies than before.
-        choice: which items to ask; all of them by default.
-        may_send: sources under contract whose user says that they may be sent; for the record.
-        elsewhere: the questions were answered in another place, which had the pictures; those
-            that this copy of the release lacks count as shown.
-        asking: how a question is put; as this version puts it by default.
-
-    Returns:
-        The plan; its ``asked`` has presentations of one picture back to back, without items that
-        the release has withdrawn, which are part of the run all the same.
+        choice: which items to ask; all by default.
+        may_send: sources under a data agreement that the user declares may be sent; for the record.
+        elsewhere: the questions were answered elsewhere, with the images; images that this copy
+            of the release lacks count as shown.
+        asking: question setup; the default of this version if omitted.
 
     Raises:
         WorkspaceError: the folder holds something else, or a run of another benchmark, model,
-            parameters, prompt, examples, size of pictures or edition; or no edition is given
-            where one is needed, or there are too few examples.
+            parameters, prompt, examples, image size or edition; or an edition is needed and not
+            given, or there are too few examples.
     """
     if epochs < 1:
         raise WorkspaceError(f"epochs is {epochs}; expected at least 1")
@@ -175,12 +170,12 @@ def plan_run(
 
 
 def draw_order(items: Iterable[BenchmarkItem]) -> list[BenchmarkItem]:
-    """Items in the order in which a limit takes them: a fair draw, the same at every call."""
+    """Items in the order in which a limit takes them: pseudo-random by a hash, always the same."""
     return sorted(items, key=lambda item: hashlib.sha256(item.name.encode()).digest())
 
 
 def _model_identity(model: Model, out: Path, *, again: bool) -> dict[str, Json]:
-    """The identity of a model, as the run knows it where its questions are asked again."""
+    """Identity of the model; with ``again``, under the reply limit of the existing run."""
     if not again:
         return dict(model.identity)
     if not (out / MANIFEST).exists():
@@ -189,7 +184,7 @@ def _model_identity(model: Model, out: Path, *, again: bool) -> dict[str, Json]:
 
 
 def _require_same_images(out: Path, questions: Iterable[AskedQuestion]) -> None:
-    """A run may get pictures that it was begun without, and never loses or changes any.
+    """Refuse a release that lacks or changed an image of the run; new images are allowed.
 
     Raises:
         WorkspaceError: a picture that the run was asked with is gone, or is another one now.
@@ -244,9 +239,9 @@ def _second_forms(
 
 
 def _select(items: tuple[BenchmarkItem, ...], limit: int | None) -> list[BenchmarkItem]:
-    """All items, or ``limit`` of them drawn by a hash: a fair sample, and a larger limit keeps it.
+    """All items, or the first ``limit`` of the draw; a larger limit extends a smaller one.
 
-    Questions on one picture stand together, so that a server can reuse what it made of it.
+    Questions on one image are consecutive, so that a server can reuse its cache.
     """
     if limit is not None:
         if limit < 1:
@@ -260,7 +255,7 @@ def _select(items: tuple[BenchmarkItem, ...], limit: int | None) -> list[Benchma
 
 
 def _holds_something_else(out: Path) -> bool:
-    """Whether a folder may not become a run; half a file of a killed process does not count."""
+    """Whether a folder cannot become a run; partial files of a killed process do not count."""
     if not out.exists():
         return False
     return not out.is_dir() or any(path.suffix != PARTIAL for path in out.iterdir())

@@ -11,11 +11,11 @@ from medrcube.evaluate.runner.run_state import OnProgress, RunProgress
 
 @contextmanager
 def report_progress(reporter: Reporter, *, timed: bool = True) -> Iterator[OnProgress]:
-    """A callback for ``run_evaluation`` that moves one line; new trouble is told once.
+    """Callback for ``run_evaluation`` that updates one progress line; each new note is shown once.
 
     Args:
-        reporter: where it is shown.
-        timed: whether what is done tells how long the rest takes; batches do not.
+        reporter: shows the progress.
+        timed: whether the rate predicts the remaining time; not for batches.
     """
     with ExitStack() as stack:
         advance: Advance | None = None
@@ -44,7 +44,7 @@ def report_progress(reporter: Reporter, *, timed: bool = True) -> Iterator[OnPro
 
 
 def progress_text(progress: RunProgress) -> str:
-    """Rate, failures, what is under way and what it cost, in a few words."""
+    """Rate, failures, open questions and cost, in a few words."""
     words = [progress.waiting or f"{progress.running} of {progress.limit} under way"]
     if progress.rate is not None and not progress.waiting:
         words.insert(0, f"{progress.rate:.1f} a second")

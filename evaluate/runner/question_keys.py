@@ -20,15 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionKeys:
-    """Names the questions of a run.
+    """Computes the keys of the questions of a run.
 
     Attributes:
         benchmark: the release.
         model: digest of the model's identity.
-        asking: how questions are put.
-        examples: where solved examples come from; ``None`` for none.
-        elsewhere: the questions were answered in another place; they need no picture here.
-        examples_used: items that some question has as an example, by name; see ``question_of``.
+        asking: question setup.
+        examples: source of the few-shot examples; ``None`` for none.
+        elsewhere: the questions were answered elsewhere and need no image here.
+        examples_used: items that are an example of some question, by name; filled by
+            ``question_of``.
     """
 
     benchmark: Benchmark
@@ -49,7 +50,7 @@ class QuestionKeys:
         *,
         elsewhere: bool,
     ) -> QuestionKeys:
-        """Of the questions that a model, under its identity, is asked about a release."""
+        """Keys for a model, by its identity, on a release."""
         identity = json.dumps(model, sort_keys=True)
         digest = hashlib.sha256(identity.encode()).hexdigest()
         return cls(
@@ -61,7 +62,7 @@ class QuestionKeys:
         )
 
     def question_of(self, presentation: Presentation) -> AskedQuestion:
-        """A presentation with its key.
+        """Question of a presentation, with its key.
 
         Raises:
             WorkspaceError: the prompt cannot be written, or there are too few examples.
@@ -85,7 +86,7 @@ class QuestionKeys:
     def _key(
         self, presentation: Presentation, image_sha256: str | None, shots: tuple[BenchmarkItem, ...]
     ) -> str:
-        # Neither the item nor the condition is in it: one question in two conditions is one.
+        # Item and condition are left out: the same question in two conditions is asked once.
         blind = presentation.condition is Condition.BLIND
         request: dict[str, Json] = {
             "model": self.model,
@@ -94,9 +95,9 @@ class QuestionKeys:
             "epoch": presentation.epoch,
         }
         if self.elsewhere:
-            # Two questions whose pictures are not here would look alike.
+            # Without their images two questions would have the same key.
             request["item"] = presentation.item.name
-        # A run without them keeps the keys of earlier versions.
+        # Without examples the keys equal those of earlier versions.
         if shots:
             request["shots"] = [
                 [self._prompt(item), item.key, None if blind else self._image(item)]

@@ -20,17 +20,17 @@ _WITHOUT_ANSWER = (AnswerOutcome.CUT, AnswerOutcome.FAILED, AnswerOutcome.MISSIN
 
 @dataclass(frozen=True, slots=True)
 class QuestionStates:
-    """How often each end holds over every presentation of a run.
+    """Counts of the final states over all presentations of a run.
 
     Attributes:
-        ends: ``answered`` and every further outcome, each with its count.
+        ends: counts of ``answered`` and of every other outcome.
     """
 
     ends: Mapping[str, int]
 
     @property
     def incomplete(self) -> str | None:
-        """Why the numbers are of a part only; ``None`` where they are not."""
+        """Why the numbers cover only a part; ``None`` for a complete run."""
         if unasked := self.ends[AnswerOutcome.NOT_ASKED]:
             return f"{counted(unasked, 'question')} not asked yet"
         if sum(self.ends[end] for end in _WITHOUT_ANSWER) > FAILURE_GATE * sum(self.ends.values()):
@@ -43,11 +43,11 @@ class QuestionStates:
 
 
 def states_of(results: Iterable[Result]) -> QuestionStates:
-    """How the questions of a run stand."""
+    """States of the questions of a run."""
     return QuestionStates(count_ends(results))
 
 
 def count_ends(results: Iterable[Result]) -> Mapping[str, int]:
-    """How often each end holds."""
+    """Count of each final state."""
     counts = Counter(_END_OF[result.outcome] for result in results)
     return {end: counts[end] for end in dict.fromkeys(_END_OF.values())}

@@ -21,7 +21,7 @@ _KEPT = 8 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A picture as it is put to the model, and the digest of its file."""
+    """An image as it is sent, and the digest of its file."""
 
     picture: ImageFile
     sha256: str
@@ -33,12 +33,12 @@ def _pictures() -> SingleFlightCache[_Read]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestBuilder:
-    """Builds requests; each picture is read and proved once for questions back to back.
+    """Builds requests; each image is read and verified once for consecutive questions.
 
     Attributes:
-        root: folder of the release.
-        asking: how a question is put.
-        examples: items that may stand before a question as an example, by name.
+        root: release folder.
+        asking: question setup.
+        examples: items that may be few-shot examples, by name.
     """
 
     root: Path
@@ -50,8 +50,8 @@ class RequestBuilder:
         """The request of a question.
 
         Raises:
-            ReleaseError: a picture is not what it was when the run was begun.
-            RejectedError: a picture has to be made smaller and cannot be decoded.
+            ReleaseError: an image changed since the run was started.
+            RejectedError: an image must be downscaled and cannot be decoded.
         """
         blind = asked.presentation.condition is Condition.BLIND
         image = asked.presentation.image

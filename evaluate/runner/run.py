@@ -95,38 +95,36 @@ def run_evaluation(
     """Ask every question that has no reply yet, then score the run.
 
     Args:
-        benchmark: what to ask.
-        model: whom to ask.
-        out: folder of the run; one that was begun the same way is continued.
-        max_connections: most questions that are under way at one time.
-        fixed_connections: have as many as that under way at once, instead of finding out how
-            many the server takes.
-        limit: ask so many items only, drawn evenly by a hash.
-        conditions: what of a question is shown; see ``conditions``.
-        epochs: how often each question is asked.
-        retry: how patiently to repeat.
-        timeout: seconds after which a try is cut off; ``None`` leaves that to the model.
-        prices: what a reply costs.
-        max_cost: US dollars, of all sessions of the run, at which no further question is asked.
-        recheck: read every picture, also those that look as the last session saw them.
+        benchmark: the release.
+        model: the model.
+        out: run folder; a run with the same identity is resumed.
+        max_connections: most concurrent questions.
+        fixed_connections: always use ``max_connections`` instead of adapting to the server.
+        limit: largest number of items, drawn by a hash.
+        conditions: evaluation conditions; see ``conditions``.
+        epochs: repetitions of each question.
+        retry: retry policy.
+        timeout: seconds after which a try is cancelled; ``None`` leaves that to the model.
+        prices: prices of tokens.
+        max_cost: US dollars over all sessions of the run, at which no further question is asked.
+        recheck: read every image, also those that look unchanged.
         edition: another edition of the release, for the condition ``reworded``.
-        again: ask only the questions of a run that ended so; the last reply counts. The model may
-            differ from that of the run in the longest reply.
-        first: in this session ask only the first so many items of the draw by which a limit takes
-            them; the others stay to be asked.
-        choice: which items to ask; all of them by default.
-        may_send: sources under contract, by folder, that may be sent to another machine; all
-            others of them are left out where the model is elsewhere.
-        asking: how a question is put; as this version puts it by default.
-        selfcheck: what a comparison of batches with single questions found, for the manifest.
-        stalled_after: seconds of silence after which the progress says what it waits for.
-        batches: ask in batches of the provider, looked after so; ``None`` asks one by one.
+        again: ask only the questions of a run with these outcomes; the last reply counts. The
+            model may differ from that of the run in the longest reply.
+        first: ask only the first items of the draw in this session; the others stay to be asked.
+        choice: which items to ask; all by default.
+        may_send: sources under a data agreement, by folder, that may be sent to another machine;
+            the others are left out where the model is elsewhere.
+        asking: question setup; the default of this version if omitted.
+        selfcheck: result of the batch invariance check, for the manifest.
+        stalled_after: seconds of silence after which the progress names the oldest question.
+        batches: polling of the provider's batch API; ``None`` asks one by one.
         on_progress: called at the start and after every change, from the event loop.
 
     Raises:
         WorkspaceError: the folder belongs to another run, or cannot be written.
-        ModelError: the model cannot be used; what was answered is kept.
-        ReleaseError: a picture changed while the run was under way.
+        ModelError: the model cannot be used; the replies so far are stored.
+        ReleaseError: an image changed during the run.
     """
     if max_connections < 1:
         raise ModelError(f"max connections is {max_connections}; expected at least 1")
@@ -158,7 +156,7 @@ def run_evaluation(
     with open_log(attempts_path(out)) as log, ExitStack() as stack:
         before = _Before.read(attempts_path(out), budget)
         answerable = [a for a in asked if a.key is not None]
-        # Two items, or two conditions, may ask the same of the same picture; it is asked once.
+        # Two items or conditions may ask the same question on the same image; it is asked once.
         distinct = {a.key: a for a in answerable}
         chosen = _ended(asked, attempts_path(out), repeated_outcomes) if repeated_outcomes else None
         postponed: list[AskedQuestion] = []
@@ -193,7 +191,7 @@ def run_evaluation(
             way = stack.enter_context(in_batches(session, interface, out, batches))
         manifest = read_manifest(out)
         if todo:
-            # Now, so that a session that is killed is on record too.
+            # Recorded now, so that a killed session is on record too.
             before_this = manifest.get("sessions", [])[-_KEPT_SESSIONS + 1 :]
             begun = {"started": started, "ended": None}
             manifest["sessions"] = [*before_this, begun]
@@ -229,7 +227,7 @@ def run_evaluation(
 
 
 def _left_out(out: Path) -> Mapping[str, int]:
-    """Items that were wanted and are not asked, by reason."""
+    """Selected items that are not asked, by reason."""
     chosen = dict((read_manifest(out).get("selection") or {}).get("left_out", {}))
     withdrawn = len(withdrawn_items(out))
     return {**chosen, WITHDRAWN: withdrawn} if withdrawn else chosen
@@ -253,7 +251,7 @@ def _session_row(started: str, summary: RunSummary, pace: ConcurrencyLimiter) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Before:
-    """What earlier sessions left."""
+    """Replies and models of earlier sessions."""
 
     replied: frozenset[str]
     models: frozenset[str]
@@ -272,13 +270,13 @@ class _Before:
 def _ended(
     questions: Iterable[AskedQuestion], attempts: Path, outcomes: Collection[AnswerOutcome]
 ) -> set[str]:
-    """Keys of the questions that ended in one of some ways."""
+    """Keys of the questions with one of these outcomes."""
     results = score_attempts(questions, read_attempts(attempts))
     return {str(result.asked.key) for result in results if result.outcome in outcomes}
 
 
 def _score(out: Path, manifest: Mapping[str, Any]) -> None:
-    """Score the run, unless that was done from the same replies."""
+    """Score the run, unless its scores are of the same replies."""
     stamp = {
         "attempts": attempts_path(out).stat().st_size,
         "listed": manifest["listed"],
@@ -298,4 +296,4 @@ def _has_scores(out: Path) -> bool:
 
 
 def _unwatched(_progress: RunProgress) -> None:
-    """Progress that nobody watches."""
+    """Ignore the progress."""

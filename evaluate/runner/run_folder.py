@@ -32,13 +32,12 @@ class AskedQuestion:
     """One presentation of an item as a run asks it.
 
     Attributes:
-        presentation: the item as it is shown, and the picture beside it.
-        subject: digest of the item's own picture, under which its questions belong together;
-            ``None`` when there is no usable one.
-        image_sha256: digest of the picture that is shown; ``None`` when none is, or no usable one.
-        key: digest of everything that may change the reply. ``None`` when a picture is wanted and
+        presentation: the item as shown, and the image beside it.
+        subject: digest of the item's own image; ``None`` without a usable one.
+        image_sha256: digest of the image shown; ``None`` without a usable one.
+        key: digest of everything that may change the reply. ``None`` when an image is needed and
             there is no usable one: such a question is never asked.
-        shots: examples before the question: name of the item, digest of its picture.
+        shots: few-shot examples: item name, image digest.
     """
 
     presentation: Presentation
@@ -49,12 +48,12 @@ class AskedQuestion:
 
     @property
     def item(self) -> BenchmarkItem:
-        """The item, its options and key in the order that is shown."""
+        """The item, its options and key in the order shown."""
         return self.presentation.item
 
 
 def versions() -> dict[str, str]:
-    """Versions of what a reply goes through, as far as it is installed."""
+    """Versions of Python, medrcube and the installed packages that affect a reply."""
     by_package = {"python": platform.python_version(), "medrcube": medrcube.__version__}
     for name in ("openai", "aiohttp", "pillow", "torch", "transformers"):
         with contextlib.suppress(PackageNotFoundError):
@@ -63,7 +62,7 @@ def versions() -> dict[str, str]:
 
 
 def read_manifest(run: Path) -> dict[str, Any]:
-    """What the run was begun with.
+    """Manifest of a run.
 
     Raises:
         WorkspaceError: the folder is no run.
@@ -85,7 +84,7 @@ def write_manifest(run: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def read_asked(run: Path) -> tuple[AskedQuestion, ...]:
-    """What a run asks, as ``plan_run`` planned it; withdrawn items are left out.
+    """Questions of a run as ``plan_run`` planned them; withdrawn items are left out.
 
     Raises:
         WorkspaceError: a list is missing or malformed.
@@ -122,7 +121,7 @@ def read_asked(run: Path) -> tuple[AskedQuestion, ...]:
 
 
 def attempts_path(run: Path) -> Path:
-    """File of the attempts."""
+    """Path of the attempt log."""
     return run / ATTEMPTS
 
 
@@ -132,18 +131,18 @@ def write_json_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def now() -> str:
-    """UTC time for records, to the second."""
+    """UTC timestamp for records, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def question_set_digest(manifest: Mapping[str, Any]) -> str:
-    """Digest that names what a run was asked: the release, and which of its items."""
+    """Digest of the question set of a run: the release, and the selection of its items."""
     digest, selection = manifest["dataset"]["digest"], manifest.get("selection")
     return str(digest if selection is None else f"{selection['digest'][:16]}-of-{digest}")
 
 
 def asked_row(asked: AskedQuestion) -> dict[str, Json]:
-    """The row of ``asked.jsonl`` that ``read_asked`` reads back."""
+    """Row of ``asked.jsonl``, as ``read_asked`` reads it."""
     presentation = asked.presentation
     return {
         "item": presentation.item.name,
@@ -169,6 +168,6 @@ def _lines_of(path: Path) -> list[str]:
 
 @lru_cache(maxsize=1 << 15)
 def _item_of_line(line: str) -> tuple[BenchmarkItem, str | None]:
-    """An item and the digest of its picture; runs on one release share their lines."""
+    """Item and image digest of a line; cached, since runs on one release share their lines."""
     row = json.loads(line)
     return item_from_json(row), row["image_sha256"]

@@ -14,7 +14,7 @@ __all__ = ["differing_values", "require_same_identity", "restore_reply_limit"]
 
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_new_tokens")
 _OPTIONAL = ("selection", "shots", "pictures")
-"""Parts that a run has only where an option asked for them."""
+"""Parts that only an option adds."""
 
 _WORDS = {"shots": "other examples", "pictures": "another size of pictures"}
 _TOLD = 12
@@ -24,10 +24,10 @@ _LONGEST = 120
 def require_same_identity(
     out: Path, manifest: Mapping[str, Any], identity: Mapping[str, Any]
 ) -> None:
-    """Refuse to go on with a run that was begun otherwise.
+    """Refuse to resume a run with another identity.
 
     Raises:
-        WorkspaceError: names every setting that differs, as it is there and as it is asked for.
+        WorkspaceError: names every setting that differs, with both values.
     """
     expected = {**dict.fromkeys(_OPTIONAL), **identity}
     there = {part: manifest.get(part) for part in expected}
@@ -59,7 +59,7 @@ def differing_values(old: Any, new: Any, name: str) -> Iterator[tuple[str, Any, 
 
 
 def restore_reply_limit(described: dict[str, Json], manifest: Mapping[str, Any]) -> dict[str, Json]:
-    """A model as the run was begun with it, where it differs in the longest reply alone.
+    """Model identity under the reply limit of the run, where only that differs.
 
     Raises:
         WorkspaceError: replies would be shorter than before.

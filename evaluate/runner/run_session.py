@@ -1,7 +1,7 @@
 """Session of a run: send questions within the concurrency limit, store every reply.
 
-One loop decides what is sent next; every try is a task of its own, which builds its request when
-it is sent, so that memory is bounded by the number of connections.
+One loop picks the next question; every try is its own task and builds its request when it is sent,
+so that memory is bounded by the number of connections.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from medrcube.evaluate.runner.scheduling.retry_policy import RATE_LIMIT, RetryPo
 from medrcube.evaluate.runner.scheduling.stall_watchdog import Watchdog
 
 STOP_AFTER = 10
-"""The run stops when at least so many questions in a row fail: nobody is there."""
+"""Consecutive failures, at least, at which the run stops: the server is down."""
 
 PROBES = 3
-"""So many questions are tried alone at first; one that is refused may be at fault itself."""
+"""Questions that are tried alone at first, since a refused one may itself be at fault."""
 
 PROBE_TRIES = 3
-"""Tries of a probe, so that a wrong address shows within seconds."""
+"""Tries of a probe, so that a wrong address fails within seconds."""
 
 _TICK = 1.0
 
@@ -48,17 +48,17 @@ class RunSession:
     """Asks questions until all are answered or given up.
 
     Attributes:
-        model: whom to ask.
-        requests: how a question becomes a request.
-        log: where every try is kept.
-        retry: how patiently to repeat.
-        pace: how many questions may be under way.
-        budget: what it may cost.
-        progress: where the run stands.
+        model: the model.
+        requests: builds the request of a question.
+        log: attempt log.
+        retry: retry policy.
+        pace: concurrency limit.
+        budget: cost so far, and its limit.
+        progress: progress of the run.
         on_progress: called after every change, from the event loop.
-        cut_after: seconds after which a try is cut off; ``None`` leaves that to the model.
+        cut_after: seconds after which a try is cancelled; ``None`` leaves that to the model.
         watchdog: notices a stall.
-        models: names by which the provider answered.
+        models: model names in the replies.
     """
 
     model: Model
@@ -101,7 +101,7 @@ class RunSession:
             await self.model.close()
 
     async def _probe(self, rest: Iterator[AskedQuestion], group: asyncio.TaskGroup) -> None:
-        """Ask the first question alone: whoever mistyped a name learns it at once."""
+        """Ask the first question alone, so that a mistyped name fails at once."""
         self._probing = True
         for _, asked in zip(range(PROBES), rest, strict=False):
             await self._dispatch(QuestionQueue([asked]), group)
@@ -131,7 +131,7 @@ class RunSession:
                     await self._changed.wait()
 
     async def _try(self, turn: QueuedQuestion, agenda: QuestionQueue) -> None:
-        """Send a question once, and again in its own place where the fault was not its number."""
+        """Send a question, and retry it in place except after a rate limit."""
         try:
             while True:
                 pause = await self._send(turn, agenda)
@@ -143,7 +143,7 @@ class RunSession:
             self._changed.set()
 
     async def _send(self, turn: QueuedQuestion, agenda: QuestionQueue) -> float | None:
-        """One try, recorded; seconds until the next one in the same place."""
+        """Send once and record the result; returns seconds until a retry in place, or ``None``."""
         turn.tries += 1
         key, name = str(turn.asked.key), turn.asked.item.name
         head = {"key": key, "item": name, "try": turn.tries, "at": now()}
@@ -197,7 +197,7 @@ class RunSession:
         self._advance(retries=1, note=str(error))
         if not limited:
             return wait
-        # Its place goes to another question: the server takes some, only not so many.
+        # Another question takes its place: the server accepts some, only not so many.
         agenda.put_back(turn, due=clock + wait)
         return None
 
@@ -218,7 +218,7 @@ class RunSession:
         """Count a question that has no reply.
 
         Raises:
-            ModelError: nothing was answered for long enough.
+            ModelError: too many questions in a row failed.
         """
         words = f"{error}{why}"
         self._advance(done=1, failed=1, note=words)
@@ -226,7 +226,7 @@ class RunSession:
         rejected = isinstance(error, RejectedError)
         if self._probing and not rejected:
             raise ModelError(f"the first question got no reply: {words}")
-        # A refused question may be at fault itself, where others are answered.
+        # A refused question may itself be at fault if others are answered.
         if not (rejected and progress.reused + progress.done > progress.failed):
             self._failed_in_a_row += 1
         if self._failed_in_a_row >= max(STOP_AFTER, self.pace.most):
@@ -263,7 +263,7 @@ class RunSession:
 
 
 def _first(errors: BaseExceptionGroup[MedrcubeError]) -> MedrcubeError:
-    """The first error of a group; the others are the same trouble in other tasks."""
+    """The first error of a group; the others have the same cause."""
     error: BaseException = errors
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 FAILURE_GATE = 0.05
-"""A run counts as incomplete when a larger share of what was asked has no reply."""
+"""Share of questions without a reply above which a run counts as incomplete."""
 
 _RECENT = 30.0
 _MARKS = 256
@@ -16,20 +16,20 @@ _MARKS = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunProgress:
-    """Where a run stands.
+    """Progress of a run.
 
     Attributes:
-        total: distinct questions that the run asks, without those that have no picture.
+        total: distinct questions of the run, without those that have no image.
         reused: of these, answered in an earlier session.
-        done: finished in this session, failed ones too.
+        done: finished in this session, failed ones included.
         failed: given up in this session.
-        retries: tries that were repeated.
-        running: questions under way.
-        limit: how many may be.
-        rate: questions finished a second, of late; ``None`` until that is known.
+        retries: repeated tries.
+        running: concurrent questions.
+        limit: concurrency limit.
+        rate: recent questions a second; ``None`` until known.
         cost: US dollars of all sessions; ``None`` without prices.
-        note: the last trouble, in words; empty when there was none.
-        waiting: what batches are under way, in words; empty when questions are asked one by one.
+        note: the last problem, in words; empty without one.
+        waiting: open batches, in words; empty when questions are asked one by one.
     """
 
     total: int
@@ -46,7 +46,7 @@ class RunProgress:
 
     @property
     def seconds_left(self) -> float | None:
-        """How long the rest takes at the present rate; ``None`` until that is known."""
+        """Remaining seconds at the current rate; ``None`` until known."""
         return (self.total - self.reused - self.done) / self.rate if self.rate else None
 
 
@@ -55,12 +55,12 @@ OnProgress = Callable[[RunProgress], None]
 
 @dataclass(slots=True)
 class Rate:
-    """Questions finished a second over the last half minute."""
+    """Rate of finished questions over the last half minute."""
 
     _marks: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=_MARKS))
 
     def at(self, now: float, done: int) -> float | None:
-        """The rate when ``done`` questions are finished at ``now``."""
+        """Questions a second, given ``done`` finished questions at time ``now``."""
         marks = self._marks
         if not marks or now - marks[-1][0] >= _RECENT / _MARKS:
             marks.append((now, done))
@@ -72,7 +72,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
-    """How a run ended.
+    """Summary of a run.
 
     Attributes:
         out: folder of the run.

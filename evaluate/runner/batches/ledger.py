@@ -1,8 +1,8 @@
 """Batch ledger of a run: each step is logged before it is taken, so that a kill loses no batch.
 
-``batches.jsonl`` is only ever appended: a batch is ``planned`` with a token and its questions
-before it is sent, ``created`` when the provider named it, and ``kept`` when its replies are on the
-disk or ``void`` when nothing of it was run. What is neither is still under way somewhere.
+``batches.jsonl`` is append-only: a batch is ``planned`` with a token and its questions before it is
+sent, ``created`` when the provider has given it an id, and ``kept`` when its replies are on disk or
+``void`` when none of it was run. Every other batch is still open at the provider.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class SentBatch:
     """A batch that was sent, or was about to be.
 
     Attributes:
-        token: names it from before it was sent.
-        at: when that was, in seconds of the epoch.
-        questions: in their order; the name of each is the token and its place.
-        batch: the provider's id; ``None`` while it is not known.
+        token: our id of the batch, chosen before it was sent.
+        at: time of sending, in seconds since the epoch.
+        questions: in order; the name of each is the token and its index.
+        batch: the provider's id; ``None`` while unknown.
     """
 
     token: str
@@ -63,7 +63,7 @@ class SentBatch:
     batch: str | None = None
 
     def question(self, name: str) -> SentQuestion | None:
-        """The question of that name; ``None`` for a name of another batch."""
+        """Question by name; ``None`` for a name of another batch."""
         token, _, place = name.rpartition("-")
         belongs = token == self.token and place.isdecimal() and int(place) < len(self.questions)
         return self.questions[int(place)] if belongs else None
@@ -71,33 +71,33 @@ class SentBatch:
 
 @dataclass(frozen=True, slots=True)
 class BatchLedger:
-    """Writes down what happens to batches; each line is on the disk before the next step."""
+    """Logs the steps of batches; each line is on disk before the next step."""
 
     log: AttemptLog
 
     async def planned(self, token: str, questions: Sequence[SentQuestion]) -> SentBatch:
-        """A batch is about to be sent."""
+        """Log that a batch is about to be sent."""
         sent = SentBatch(token=token, at=time.time(), questions=tuple(questions))
         rows = [[question.key, question.item, question.letters] for question in questions]
         await self.log.append({"event": "planned", "token": token, "at": sent.at, "asks": rows})
         return sent
 
     async def created(self, sent: SentBatch, batch: str) -> SentBatch:
-        """The provider has named it."""
+        """Log the id that the provider has given to a batch."""
         await self.log.append({"event": "created", "token": sent.token, "batch": batch})
         return replace(sent, batch=batch)
 
     async def kept(self, sent: SentBatch, counts: Mapping[str, int]) -> None:
-        """All that came back is on the disk."""
+        """Log that all results are on disk."""
         await self.log.append({"event": "kept", "token": sent.token, "counts": dict(counts)})
 
     async def void(self, sent: SentBatch, why: str) -> None:
-        """Nothing of it was run."""
+        """Log that none of it was run."""
         await self.log.append({"event": "void", "token": sent.token, "why": why})
 
 
 def open_batches(run: Path) -> list[SentBatch]:
-    """The batches of a run that are still under way, as far as the run knows.
+    """Open batches of a run, as far as the run knows.
 
     Raises:
         WorkspaceError: the file was changed by something else.
@@ -116,7 +116,7 @@ def open_batches(run: Path) -> list[SentBatch]:
 
 
 def created_batch_ids(run: Path) -> Iterator[str]:
-    """Every id that a provider gave to a batch of the run."""
+    """Provider ids of all batches of the run."""
     for record in read_attempts(run / FILE):
         if record.get("event") == "created":
             yield str(record["batch"])
@@ -140,7 +140,7 @@ def _questions(rows: Iterable[Sequence[str]]) -> Iterator[SentQuestion]:
 
 
 def require_no_open_batches(run: Path) -> None:
-    """Make sure that no question is asked one by one that a batch is already paid for.
+    """Refuse to ask questions one by one that are already paid for in a batch.
 
     Raises:
         WorkspaceError: batches of the run are under way.
@@ -154,15 +154,15 @@ def require_no_open_batches(run: Path) -> None:
 
 
 def open_batches_text(sent: Sequence[SentBatch], through: Mapping[str, int]) -> str:
-    """Batches under way, in words.
+    """Open batches, in words.
 
     Args:
-        sent: these batches.
-        through: questions that are through, by the token of a batch whose provider tells.
+        sent: the open batches.
+        through: finished questions by batch token, where the provider reports them.
     """
     counts = [through.get(batch.token) for batch in sent]
     questions = counted(sum(len(batch.questions) for batch in sent), "question")
-    # Anthropic counts at the end alone.
+    # Anthropic reports counts only at the end.
     if None not in counts:
         done = sum(count for count in counts if count is not None)
         questions = f"{done:,} of {questions} through"

@@ -9,14 +9,15 @@ __all__ = ["Polling"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Polling:
-    """How patiently batches are looked after.
+    """Polling intervals.
 
     Attributes:
-        first: seconds until the first look.
-        growth: factor of each further wait.
-        longest: upper bound of a wait.
-        settled: seconds after which a batch that was sent would show in the list of the provider.
-        unreachable: seconds without any answer after which the session ends; batches go on.
+        first: seconds until the first poll.
+        growth: factor of each further interval.
+        longest: longest interval in seconds.
+        settled: seconds after which a sent batch must appear in the provider's list.
+        unreachable: seconds without any response after which the session ends; the batches stay
+            open.
     """
 
     first: float = 10.0

@@ -21,12 +21,12 @@ _NAME = "batch-{}.partial"
 
 @dataclass(slots=True, kw_only=True)
 class BatchFile:
-    """A file of questions, ready to be sent.
+    """A request file, ready to be sent.
 
     Attributes:
-        path: where it lies.
-        turns: its questions, in their order.
-        refused: questions that cannot be sent, and why.
+        path: the file.
+        turns: its questions, in order.
+        refused: questions that cannot be sent, each with the error.
     """
 
     path: Path
@@ -43,15 +43,15 @@ async def write_batch(
     interface: BatchInterface,
     requests: RequestBuilder,
 ) -> BatchFile:
-    """Take questions from the queue while they fit.
+    """Write questions from the queue while they fit.
 
     Args:
-        out: folder of the run; the file lies there while it is sent.
+        out: run folder; holds the file while it is sent.
         token: of the batch.
-        queue: questions to ask; those that were taken are no longer in it.
+        queue: questions to ask; those written are removed from it.
         most: largest number of questions.
-        interface: the provider.
-        requests: how a question becomes a request.
+        interface: the provider's batch API.
+        requests: builds the request of a question.
 
     Raises:
         WorkspaceError: the disk takes no more.
@@ -90,13 +90,13 @@ async def write_batch(
 
 
 def delete_batch_files(out: Path) -> None:
-    """Delete what a killed process left; it holds pictures."""
+    """Delete request files that a killed process left; they hold images."""
     for path in out.glob(_NAME.format("*")):
         path.unlink(missing_ok=True)
 
 
 def _fit(pieces: Sequence[bytes], size: int, most: int, *, alone: bool) -> int | None:
-    """The size of the file with one more question; ``None`` where it belongs to the next file."""
+    """File size with one more question; ``None`` where it belongs to the next file."""
     grown = size + sum(map(len, pieces))
     if grown <= most:
         return grown

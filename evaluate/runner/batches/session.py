@@ -1,8 +1,8 @@
 """Batch session of a run: submit files, poll with growing intervals, store the results.
 
-The order of the steps makes sure that nothing is paid for twice. A batch is written down before it
-is sent; one whose id was lost is searched for at the provider before its questions are asked again;
-and replies are on the disk before the batch counts as kept and is deleted there.
+The order of the steps ensures that nothing is paid for twice. A batch is logged before it is sent;
+one whose id was lost is searched for at the provider before its questions are asked again; and
+replies are on disk before the batch counts as kept and is deleted at the provider.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from medrcube.evaluate.runner.scheduling.retry_policy import RATE_LIMIT
 __all__ = ["BatchSession", "in_batches"]
 
 PILOT = 32
-"""Questions of the first batch where a largest cost is set and few replies have told a price."""
+"""Questions of the first batch where a cost limit is set and few replies have a known price."""
 
 _FEWEST = 10
-"""Questions of a batch of an account that takes no larger one at this time."""
+"""Smallest batch for an account whose limit is currently exceeded."""
 
 _ALL = 10**9
 
@@ -54,12 +54,12 @@ class BatchSession:
     """Asks questions in batches until all are answered or given up.
 
     Attributes:
-        single: asks the first question of a run alone, so that a wrong name shows at once.
-        interface: the batches of the provider.
-        ledger: where batches are written down.
-        tally: how the questions fare.
-        out: folder of the run.
-        polling: how patiently batches are looked after.
+        single: asks the first question of a run alone, so that a wrong model name fails at once.
+        interface: the provider's batch API.
+        ledger: log of the batches.
+        tally: progress of the questions.
+        out: run folder.
+        polling: polling intervals.
     """
 
     single: RunSession
@@ -77,16 +77,16 @@ class BatchSession:
 
     @property
     def progress(self) -> RunProgress:
-        """Where the run stands."""
+        """Progress of the run."""
         return self.tally.progress
 
     @property
     def models(self) -> set[str]:
-        """Names by which the provider answered."""
+        """Model names in the replies."""
         return self.tally.models
 
     async def ask_all(self, todo: Iterable[AskedQuestion]) -> None:
-        """Fetch what earlier sessions sent, then ask the rest.
+        """Fetch the batches of earlier sessions, then ask the rest.
 
         Raises:
             MedrcubeError: the model cannot be used, or a file cannot be read or written.
@@ -120,7 +120,7 @@ class BatchSession:
             wait = self.polling.first if ended else longer
 
     def _room(self) -> int:
-        """How many questions may be sent now, for the largest cost that is set."""
+        """How many questions may be sent now within the cost limit."""
         affordable = self.single.budget.affordable(sum(len(b.questions) for b in self._open))
         if affordable is None or affordable >= 2 * len(self.tally.queue):
             return self._most
@@ -130,7 +130,7 @@ class BatchSession:
         return min(max(min(PILOT, affordable), affordable // 2), self._most)
 
     async def _send(self, most: int) -> None:
-        """Send one batch; what cannot be sent now goes back to the queue.
+        """Send one batch; questions that cannot be sent now return to the queue.
 
         Raises:
             ModelError: the provider refuses the batch, or any.
@@ -186,7 +186,7 @@ class BatchSession:
         self._reach(error)
 
     async def _look(self) -> bool:
-        """Look at every batch once; whether one has ended."""
+        """Poll every batch once; returns whether one has ended."""
         ended = False
         for sent in list(self._open):
             try:
@@ -203,7 +203,7 @@ class BatchSession:
         return ended
 
     def _reach(self, error: TransientError) -> None:
-        """Bear with a provider that does not answer, for a while.
+        """Tolerate a provider that does not respond, up to ``Polling.unreachable``.
 
         Raises:
             ModelError: it has not answered for too long.
@@ -218,7 +218,7 @@ class BatchSession:
             )
 
     async def _search(self, sent: SentBatch) -> None:
-        """Find a batch whose id was lost, or make sure that it was never taken."""
+        """Find a batch whose id was lost, or establish that the provider never accepted it."""
         if time.time() - sent.at < self.polling.settled:
             return
         search = await self.interface.search(
@@ -241,7 +241,7 @@ class BatchSession:
             self.tally.again(sent, "a batch never reached the provider; it is sent again")
 
     async def _settle(self, batch: str, sent: SentBatch, state: BatchState) -> bool:
-        """Keep what came of a batch, and what did not for another one; whether it was run.
+        """Store the results of a batch and requeue the rest; returns whether it was run.
 
         Raises:
             ModelError: it was refused as a whole, or every question of it was.
@@ -271,7 +271,7 @@ class BatchSession:
         return True
 
     async def _forget(self, batch: str, state: BatchState) -> None:
-        """Delete a batch at the provider: it holds pictures."""
+        """Delete a batch at the provider, since it holds images."""
         try:
             await self.interface.forget(batch, state)
         except (AnswerError, ModelError) as error:
@@ -287,7 +287,7 @@ class BatchSession:
 def in_batches(
     single: RunSession, interface: BatchInterface, out: Path, polling: Polling
 ) -> Iterator[BatchSession]:
-    """A session in batches of the run in ``out``.
+    """Batch session of the run in ``out``.
 
     Raises:
         WorkspaceError: the list of batches cannot be written.

@@ -21,18 +21,18 @@ __all__ = ["BatchResult", "BatchTally", "question_of"]
 
 _NO_LINE = "no-line"
 _TOGETHER = 500
-"""Records that are written to the disk at a time."""
+"""Records written to disk at a time."""
 
 Result = Reply | AnswerError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchResult:
-    """What was kept of a batch.
+    """Stored results of a batch.
 
     Attributes:
-        counts: results by what they say: why a model stopped, or the code of an error.
-        refused: what the provider said where it refused every question; empty otherwise.
+        counts: results by finish reason or error code.
+        refused: the provider's message if it refused every question; else empty.
     """
 
     counts: Mapping[str, int]
@@ -41,15 +41,15 @@ class BatchResult:
 
 @dataclass(slots=True, kw_only=True)
 class BatchTally:
-    """Keeps results, counts them, and knows which questions are still to be sent.
+    """Stores and counts results, and holds the questions that are still to be sent.
 
     Attributes:
-        single: the session whose store, budget and patience are used.
-        out: folder of the run.
-        todo: questions that this session is asked for, by key.
+        single: the session whose log, budget and retry policy are used.
+        out: run folder.
+        todo: questions of this session, by key.
         queue: those of them that are to be sent.
-        progress: where the run stands.
-        models: names by which the provider answered.
+        progress: progress of the run.
+        models: model names in the replies.
     """
 
     single: RunSession
@@ -61,13 +61,13 @@ class BatchTally:
     _earlier: dict[tuple[str, str], bool] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Read what earlier sessions kept of batches."""
+        """Read the batch results of earlier sessions."""
         self.progress = self.single.progress
         self.models = self.single.models
         self._earlier = _earlier(self.out)
 
     def want(self, turns: Iterable[QueuedQuestion], sent: Iterable[SentBatch]) -> None:
-        """Take over questions; those that a batch holds already are not sent again."""
+        """Add questions; those in an open batch are not sent again."""
         self.todo = {str(turn.asked.key): turn for turn in turns}
         in_batches = {question.key for batch in sent for question in batch.questions}
         self.queue.extend(turn for key, turn in self.todo.items() if key not in in_batches)
@@ -75,7 +75,7 @@ class BatchTally:
     async def keep(
         self, batch: str, sent: SentBatch, results: AsyncIterator[tuple[str, Result]]
     ) -> BatchResult:
-        """Keep the results of a batch on the disk; one that an earlier session kept stays.
+        """Store the results of a batch on disk, except those that an earlier session stored.
 
         A question without a line is asked again.
         """
@@ -102,12 +102,12 @@ class BatchTally:
         return BatchResult(counts=counts, refused=refused[0] if whole else "")
 
     async def refuse(self, turn: QueuedQuestion, error: AnswerError) -> None:
-        """Keep that a question could not be sent."""
+        """Record that a question could not be sent."""
         await self._append(question_of(turn), turn.tries + 1, error_record(error))
         self.advance(done=1, failed=1, note=str(error))
 
     def again(self, sent: SentBatch, why: str) -> None:
-        """Send the questions of a batch of which nothing was run."""
+        """Requeue the questions of a batch that was not run."""
         turns = [
             self.todo[question.key] for question in sent.questions if question.key in self.todo
         ]
@@ -123,7 +123,7 @@ class BatchTally:
         note: str | None = None,
         waiting: str | None = None,
     ) -> None:
-        """Count, and tell where the run stands."""
+        """Update and report the progress."""
         progress, budget = self.progress, self.single.budget
         self.progress = replace(
             progress,
@@ -143,7 +143,7 @@ class BatchTally:
         counts: Counter[str],
         refused: list[str],
     ) -> None:
-        """Write results together, and count them once they are on the disk."""
+        """Write results together, and count them once they are on disk."""
         await asyncio.gather(*(self._record(batch, *pair) for pair in fresh))
         for _, result in fresh:
             counts[result.finish_reason if isinstance(result, Reply) else result.code] += 1
@@ -170,7 +170,7 @@ class BatchTally:
             self.advance(done=1, failed=1, note=str(result))
 
     def _count_earlier(self, batch: str, key: str) -> None:
-        """Count what a session that was killed had kept of this batch."""
+        """Count a result that a killed session had stored."""
         replied = self._earlier.get((batch, key))
         if replied is None or key not in self.todo:
             return
@@ -180,7 +180,7 @@ class BatchTally:
             self._retry(self.todo[key], "a try of an earlier session had no reply")
 
     def _retry(self, turn: QueuedQuestion, why: str) -> None:
-        """Ask a question again in a further batch, unless that was done often enough."""
+        """Requeue a question for a further batch, unless its tries are used up."""
         turn.errors += 1
         if turn.errors >= self.single.retry.attempts:
             self.advance(done=1, failed=1, note=why)
@@ -196,14 +196,14 @@ class BatchTally:
 
 
 def question_of(turn: QueuedQuestion) -> SentQuestion:
-    """A question as the list of batches holds it."""
+    """A question as the batch ledger stores it."""
     item = turn.asked.item
     letters = "".join(letter for letter, _ in item.options)
     return SentQuestion(str(turn.asked.key), item.name, letters)
 
 
 def _earlier(run: Path) -> dict[tuple[str, str], bool]:
-    """Whether it was a reply, by batch and question, of every result that is on the disk."""
+    """Results on disk by (batch, question key): whether each is a reply."""
     return {
         (record["batch"], record["key"]): record["status"] == "reply"
         for record in read_attempts(attempts_path(run))

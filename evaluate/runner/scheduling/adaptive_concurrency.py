@@ -1,10 +1,10 @@
 """Adaptive concurrency limit: grows by probing, cut when a server refuses.
 
-Pure: no clock, no waiting; whoever asks tells what happened and when. The rule is additive
-growth and multiplicative cuts, as inspect_ai does it, with one thing more: while a refusal is
-fresh, no more is sent at a time than the server was serving when it refused. A server that takes
-four at a time is kept at four from its first refusals on, and one that refuses everything is left
-alone until the wait that it asked for is over.
+Pure: no clock and no waiting; the caller passes events and times. The rule is slow start, then
+multiplicative growth and cuts as in inspect_ai, with one addition: shortly after a refusal, no more
+questions are sent than the server was serving when it refused. A server that serves four at a time
+stays at four from its first refusals on, and one that refuses everything is left alone until the
+wait that it asked for is over.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 START = 16
-"""Questions under way at first, unless the upper bound is lower."""
+"""Initial limit, unless the upper bound is lower."""
 
 IN_USE = 0.8
-"""A limit grows only when at least this share of it was in use."""
+"""Share of the limit that must have been in use for it to grow."""
 
 CUT = 0.8
-"""The limit after a refusal, as a share of what it was."""
+"""Factor of the limit after a refusal."""
 
 GROWTH = 1.05
-"""The limit after a clean round, once a refusal has ended the slow start."""
+"""Factor of the limit after a clean round, once a refusal has ended the slow start."""
 
 COOLDOWN = 15.0
-"""Seconds in which refusals count as one episode, where the server names no time of its own."""
+"""Seconds in which refusals count as one episode, unless the server names a wait."""
 
 _KEPT = 1000
 
@@ -48,17 +48,17 @@ class LimitChange:
 
 @dataclass(slots=True, kw_only=True)
 class ConcurrencyLimiter:
-    """The limit of questions under way, and how many are.
+    """Adaptive limit of concurrent questions.
 
-    A round is as many clean answers as the limit allows at a time. Answers to a question that was
-    refused before, and errors other than a refusal, neither grow the limit nor shrink it.
+    A round is as many clean answers as the limit. Answers to questions that were refused before,
+    and errors other than refusals, leave the limit unchanged.
 
     Attributes:
         highest: upper bound of the limit.
-        fixed: keep the limit at ``highest`` throughout; refusals are still waited for.
-        limit: questions that may be under way.
-        running: questions that are.
-        most: the most that ever were.
+        fixed: keep the limit at ``highest``; waits after refusals still apply.
+        limit: most concurrent questions.
+        running: concurrent questions now.
+        most: largest value of ``running`` so far.
         changes: the last thousand changes of the limit, the start included.
     """
 
@@ -88,7 +88,7 @@ class ConcurrencyLimiter:
         return max(0, allowed - self.running)
 
     def held_until(self, now: float) -> float | None:
-        """When a refusal stops holding questions back; ``None`` where none does."""
+        """End of the pause after a refusal; ``None`` without one."""
         active = self._served is not None and now < self._served_until
         return self._served_until if active else None
 
@@ -99,26 +99,26 @@ class ConcurrencyLimiter:
         self._round_most = max(self._round_most, self.running)
 
     def answered(self, now: float, *, clean: bool) -> None:
-        """A reply came; ``clean`` when it is the first that was heard of its question."""
+        """A reply arrived; ``clean`` if it is the first response to its question."""
         self.running -= 1
         self._clean += clean
         if self._clean >= self.limit:
             self._end_round(now)
 
     def failed(self) -> None:
-        """A question ended in another way than by a reply or a refusal."""
+        """A question ended with neither a reply nor a refusal."""
         self.running -= 1
 
     def refused(self, now: float, *, wait: float, hinted: bool) -> None:
-        """The server said that it is asked too much.
+        """The server refused with a rate limit.
 
         Args:
             now: seconds since the start.
             wait: seconds for which this question waits.
-            hinted: the server named that time itself.
+            hinted: whether the server named that wait.
         """
         self.running -= 1
-        # What is still under way was taken: so much the server serves at a time.
+        # Questions still running were accepted: that many the server serves at a time.
         self._served = self.running
         self._served_until = max(self._served_until, now + wait)
         self._slow_start = False
@@ -129,7 +129,7 @@ class ConcurrencyLimiter:
         self._new_round()
 
     def to_json(self) -> Mapping[str, object]:
-        """What the manifest keeps: the bound, the most that was under way, every change."""
+        """Manifest entry: mode, bound, peak and every change."""
         return {
             "mode": "fixed" if self.fixed else "adaptive",
             "highest": self.highest,

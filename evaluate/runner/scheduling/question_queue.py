@@ -12,11 +12,11 @@ from medrcube.evaluate.runner.run_folder import AskedQuestion
 
 @dataclass(slots=True, kw_only=True)
 class QueuedQuestion:
-    """One question and how it fared in this session.
+    """One question and its tries in this session.
 
     Attributes:
         asked: the question.
-        tries: how often it was sent.
+        tries: number of tries.
         refusals: of these, ended by a rate limit.
         errors: of these, ended by another error.
     """
@@ -36,17 +36,17 @@ class QuestionQueue:
         self._numbers = itertools.count()
 
     def next(self, now: float) -> QueuedQuestion | None:
-        """The next question, or ``None`` when there is none at this moment."""
+        """The next question; ``None`` when none is due now."""
         if self._waiting and self._waiting[0][0] <= now:
             return heapq.heappop(self._waiting)[2]
         asked = next(self._new, None)
         return None if asked is None else QueuedQuestion(asked=asked)
 
     def put_back(self, turn: QueuedQuestion, *, due: float) -> None:
-        """Ask a question again, not before ``due``."""
+        """Requeue a question, due no earlier than ``due``."""
         heapq.heappush(self._waiting, (due, next(self._numbers), turn))
 
     @property
     def due(self) -> float | None:
-        """When the first of the waiting questions may be sent; ``None`` when none waits."""
+        """When the first waiting question is due; ``None`` without one."""
         return self._waiting[0][0] if self._waiting else None

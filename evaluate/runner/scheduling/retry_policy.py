@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from medrcube.evaluate.models.protocol import TransientError
 
 RATE_LIMIT = "429"
-"""Code of the error by which a server says that it is asked too much."""
+"""Error code of a rate limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """How often and how patiently a question is asked again.
+    """Number of retries and their waits.
 
     Attributes:
         attempts: tries of one question after errors other than a rate limit.
         rate_limited: tries of one question while the server says 429.
         first_wait: seconds before the second try; doubles from then on.
-        longest_wait: upper bound of a wait of our own.
-        longest_hint: longest wait that the server may ask for; a question for which it asks
-            more is given up.
+        longest_wait: upper bound of our own waits.
+        longest_hint: longest wait that the server may ask for; beyond it the question is given
+            up.
     """
 
     attempts: int = 6
@@ -38,12 +38,11 @@ class RetryPolicy:
         return error.retry_after is not None and error.retry_after > self.longest_hint
 
     def wait(self, error: TransientError, tries: int) -> float | None:
-        """Seconds to wait, or ``None`` to give up.
+        """Seconds to wait; ``None`` to give up.
 
         Args:
-            error: what came back.
-            tries: how often the question has ended with an error of this kind: a rate limit, or
-                any other.
+            error: the error.
+            tries: tries that ended with an error of this kind: a rate limit, or any other.
         """
         allowed = self.rate_limited if error.code == RATE_LIMIT else self.attempts
         if tries >= allowed or self.too_long(error):

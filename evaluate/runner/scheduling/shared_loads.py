@@ -11,10 +11,10 @@ T = TypeVar("T")
 
 
 class SingleFlightCache(Generic[T]):
-    """Keeps what was used last, up to a weight.
+    """LRU cache, bounded by weight, in which concurrent requests for a key share one load.
 
-    Questions on one picture come back to back, so a small store is enough to read and to encode
-    each picture once; memory does not grow with the number of questions.
+    Questions on one image are consecutive, so a small cache is enough to read and encode each image
+    once; memory does not grow with the number of questions.
     """
 
     def __init__(self, *, most: int, weigh: Callable[[T], int]) -> None:
@@ -25,7 +25,7 @@ class SingleFlightCache(Generic[T]):
         self._tasks: dict[str, asyncio.Task[T]] = {}
 
     async def get(self, key: str, make: Callable[[], T]) -> T:
-        """What ``make`` returns for ``key``; it runs in a thread, and only once at a time."""
+        """Result of ``make`` for ``key``; runs in a thread, one call at a time for each key."""
         if key in self._values:
             self._values.move_to_end(key)
             return self._values[key]
@@ -33,7 +33,7 @@ class SingleFlightCache(Generic[T]):
         if task is None:
             task = asyncio.create_task(self._make(key, make))
             self._tasks[key] = task
-        # One who no longer waits must not take it from the others.
+        # A cancelled caller must not cancel the load of the others.
         return await asyncio.shield(task)
 
     async def _make(self, key: str, make: Callable[[], T]) -> T:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 STALLED_AFTER = 30.0
-"""Seconds without any reply after which a run says what it waits for, and again every so often."""
+"""Seconds without a reply after which a run reports what it waits for, repeatedly."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Watchdog:
-    """Which questions are under way since when; pure, whoever asks tells the time.
+    """Start times of concurrent questions; pure, the caller passes the time.
 
     Attributes:
-        patience: seconds of silence before the first word and between words.
+        patience: seconds of silence before the first report and between reports.
     """
 
     patience: float = STALLED_AFTER
@@ -21,18 +21,18 @@ class Watchdog:
     _heard: float = field(default=0.0, init=False)
 
     def sent(self, key: str, name: str, now: float) -> None:
-        """A question was sent; while none was under way there was nothing to wait for."""
+        """A question was sent; silence counts from the first concurrent question on."""
         if not self._under_way:
             self._heard = now
         self._under_way[key] = (name, now)
 
     def ended(self, key: str, now: float) -> None:
-        """Something was heard of a question."""
+        """A question ended."""
         del self._under_way[key]
         self._heard = now
 
     def complaint(self, now: float) -> str | None:
-        """What to tell when nothing was heard for too long."""
+        """Report of a stall; ``None`` without one."""
         if not self._under_way or now - self._heard < self.patience:
             return None
         name, since = next(iter(self._under_way.values()))
