@@ -12,7 +12,7 @@ from medrcube.evaluate.models.protocol import Json, ModelRequest, Reply
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """Answers by a fixed rule; the same question always gets the same answer."""
+    """Deterministic rule: the same question always gets the same answer."""
 
     rule: str
     seed: int = 0
@@ -24,12 +24,12 @@ class Baseline:
 
     @property
     def takes_shots(self) -> bool:
-        """Examples are as good as any other thing that it does not look at."""
+        """Accepts examples, and ignores them."""
         return True
 
     @property
     def identity(self) -> Mapping[str, Json]:
-        """The rule and, where it matters, the seed."""
+        """The rule and, for ``random``, the seed."""
         seed: dict[str, Json] = {"seed": self.seed} if self.rule == "random" else {}
         return {"adapter": "baseline/1", "name": self.name, **seed}
 
@@ -39,7 +39,7 @@ class Baseline:
         return Reply(text=letter, finish_reason="stop", usage={}, model=self.name, latency=0.0)
 
     async def close(self) -> None:
-        """Nothing to give back."""
+        """Nothing to close."""
 
 
 def open_baseline(rule: str, *, seed: int = 0) -> Baseline:
@@ -54,7 +54,7 @@ def open_baseline(rule: str, *, seed: int = 0) -> Baseline:
 
 
 def _random(request: ModelRequest, seed: int) -> str:
-    # A hash of the question, not a stream: the answer does not depend on the order of asking.
+    # A hash of the question, not a random stream: the order of asking does not matter.
     picture = request.picture.sha256 if request.picture else ""
     digest = hashlib.sha256(f"{seed}:{picture}:{request.prompt}".encode()).digest()
     return request.options[int.from_bytes(digest[:8]) % len(request.options)][0]

@@ -1,6 +1,6 @@
 """Conformance check of a model adapter: what the runner and the readers of a run rely on.
 
-For the tests of whoever adds a model::
+For the tests of a model adapter::
 
     def test_my_model_keeps_the_contract():
         assert check_model(open_mine("tiny", ModelSettings())) == []
@@ -24,13 +24,13 @@ from medrcube.evaluate.image_files import ImageFile
 from medrcube.evaluate.models.protocol import AnswerError, Model, ModelRequest, Reply
 
 REASONS = {"stop", "length", "content_filter", "refusal"}
-"""How a reply may end; see ``Reply``."""
+"""Finish reasons; see ``Reply``."""
 
 PATIENCE = 300.0
-"""Seconds for any one step, so that a model that hangs is a finding and no wait."""
+"""Seconds for any one step, so that a hanging model is a finding."""
 
 LATEST = 2.0
-"""Seconds for which the event loop may stand still."""
+"""Longest time in seconds for which a model may block the event loop."""
 
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
 _SHORTEST_SECRET = 8
@@ -38,14 +38,15 @@ _AT_ONCE = 9
 
 
 def check_model(model: Model, *, repeats: bool = True) -> list[str]:
-    """Ask a model a few questions about generated pictures and note every broken promise.
+    """Ask a model a few questions about generated images and list violations of the protocol.
 
     Args:
-        model: the model; an endpoint is asked about forty short questions.
-        repeats: whether one question always gets one answer; false for a model that draws.
+        model: the model; it gets about forty short questions.
+        repeats: whether the same question always gets the same answer; false for a model that
+            samples.
 
     Returns:
-        What is wrong, in words; empty when the model keeps the contract.
+        Violations, in words; empty for a conforming model.
     """
     findings = [*_identity(model)]
     for check in (_answers, _company, _second_session):
@@ -59,7 +60,7 @@ def check_model(model: Model, *, repeats: bool = True) -> list[str]:
 
 
 def sample_requests() -> list[ModelRequest]:
-    """Questions of several lengths on pictures of several sizes, with two to four options."""
+    """Requests of several lengths with images of several sizes and two to four options."""
     texts = ("Normal", "Mass", "Edema of both lungs", "Fracture")
     return [
         ModelRequest(
@@ -161,7 +162,7 @@ async def _second_session(model: Model, *, repeats: bool) -> list[str]:
 
 
 async def _lateness() -> float:
-    """The longest time by which a short sleep was late, until cancelled."""
+    """Longest delay of a short sleep in seconds, measured until cancelled."""
     worst, step = 0.0, 0.01
     began = time.monotonic()
     try:
@@ -184,7 +185,7 @@ async def _odd_picture(model: Model) -> list[str]:
         return _reply(odd, await model.answer(odd))
     except (AnswerError, MedrcubeError):
         return []
-    except Exception as error:  # noqa: BLE001 - this is what is looked for
+    except Exception as error:  # noqa: BLE001 - this is what the check looks for
         kind = type(error).__name__
         return [f"a broken picture raised {kind}: {error}; expected a subclass of AnswerError"]
 
@@ -220,7 +221,7 @@ async def _limited(check: Awaitable[list[str]]) -> list[str]:
 
 
 def _picture(width: int, height: int) -> ImageFile:
-    """A grey PNG with a slope, so that no two pictures are alike."""
+    """A grey PNG with a gradient, so that no two images are equal."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         check = zlib.crc32(kind + data)

@@ -1,8 +1,8 @@
 """Classify an endpoint's errors by who can fix them.
 
-Every server writes its errors in a form of its own: OpenAI and most others under ``error``, Google
-the same within a list, Anthropic with a ``type`` for a code, SGLang flat, web frameworks under
-``detail``. One request and one line of a batch are sorted by the same rules.
+Every server has its own error format: OpenAI and most others under ``error``, Google the same
+within a list, Anthropic with ``type`` as the code, SGLang flat, web frameworks under ``detail``.
+Single requests and lines of a batch follow the same rules.
 """
 
 from __future__ import annotations
@@ -51,15 +51,15 @@ _UNWANTED = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointProblem:
-    """What a server refused.
+    """Error response of a server.
 
     Attributes:
         status: HTTP status.
-        message: its words, on one line.
-        codes: its names for the problem, the most specific first.
-        param: field of the request that is at fault; empty where it does not say.
-        retry_after: seconds that the body asks to wait.
-        daily: whether a quota for a whole day is used up.
+        message: error message, on one line.
+        codes: error codes, the most specific first.
+        param: offending field of the request; empty where unknown.
+        retry_after: wait in seconds that the body asks for.
+        daily: whether a daily quota is exhausted.
     """
 
     status: int
@@ -71,12 +71,12 @@ class EndpointProblem:
 
     @property
     def filtered(self) -> bool:
-        """Whether a filter of the provider stopped the question or its reply."""
+        """Whether a content filter of the provider stopped the question or its reply."""
         return bool(_FILTERED & set(self.codes)) or bool(_BLOCKED.search(self.message))
 
 
 def read_problem(status: int, body: object) -> EndpointProblem:
-    """The problem in the body of a response, whatever its form."""
+    """Parse the body of an error response, whatever its format."""
     outer = body[0] if isinstance(body, list) and body else body
     error = outer.get("error", outer) if isinstance(outer, Mapping) else outer
     if not isinstance(error, Mapping):
@@ -101,13 +101,13 @@ def read_problem(status: int, body: object) -> EndpointProblem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sender:
-    """Who asked whom, for the words of an error.
+    """Endpoint, model and key of a request, for error messages.
 
     Attributes:
         url: address of the endpoint.
-        model: name that was asked for.
-        key: the secret; never shown.
-        key_env: environment variable that holds it.
+        model: requested model name.
+        key: API key; never shown.
+        key_env: environment variable that holds the key.
     """
 
     url: str
@@ -116,7 +116,7 @@ class Sender:
     key_env: str
 
     def scrub(self, text: str) -> str:
-        """The text without the key."""
+        """The text with the key removed."""
         return scrub(text, self.key)
 
     def error(
@@ -125,12 +125,12 @@ class Sender:
         """The error to raise.
 
         Args:
-            problem: what the server said.
-            retry_after: seconds that its headers ask to wait.
+            problem: the error response.
+            retry_after: wait in seconds that its headers ask for.
 
         Returns:
-            ``TransientError`` where asking again may help, ``RejectedError`` where this question
-            will never be answered, ``ModelError`` where none will.
+            ``TransientError`` where a retry may help, ``RejectedError`` where this question will
+            never be answered, ``ModelError`` where no question will.
         """
         status, message = problem.status, self.scrub(problem.message)
         codes = set(problem.codes)

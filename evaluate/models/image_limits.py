@@ -6,7 +6,7 @@
 - OpenAI and Azure: 50 MB for a request, from memory of "Images and vision", not verified.
 - Gemini: 20 MB for a request with pictures in it, by discuss.ai.google.dev/t/43061 of 2024.
 
-Servers of your own have limits that nobody documents; nothing is said of them here.
+Limits of self-hosted servers are unknown and not checked.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PictureLimits:
-    """What a provider takes.
+    """Size limits of a provider.
 
     Attributes:
         provider: its name.
-        picture: most bytes of a picture in base64; ``None`` where none is known.
+        picture: most bytes of an image in Base64; ``None`` where unknown.
         request: most bytes of a request.
-        source: where both come from.
+        source: source of both numbers.
     """
 
     provider: str
@@ -53,7 +53,7 @@ class PictureLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TooLarge:
-    """Pictures that a provider would refuse.
+    """Images that a provider would refuse.
 
     Attributes:
         limits: of the provider.
@@ -68,7 +68,7 @@ class TooLarge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeavyRequests:
-    """Questions that a provider would refuse for all their pictures together.
+    """Questions that a provider would refuse for the total size of their images.
 
     Attributes:
         limits: of the provider.
@@ -105,9 +105,9 @@ _HOSTS: Mapping[str, PictureLimits] = {
 
 
 def limits_of(model: Model) -> PictureLimits | None:
-    """The limits of whoever answers for a model; ``None`` where none are known.
+    """Limits of the provider of a model; ``None`` where unknown.
 
-    Anthropic's interface has them at every address, since gateways pass pictures on as they are.
+    Anthropic's limits apply at every address, since gateways pass images on unchanged.
     """
     if model.name.startswith("anthropic/"):
         return _ANTHROPIC
@@ -118,12 +118,12 @@ def limits_of(model: Model) -> PictureLimits | None:
 def too_large(
     benchmark: Benchmark, items: Iterable[BenchmarkItem], model: Model
 ) -> TooLarge | None:
-    """Pictures that would be refused as they lie; nothing is read but the sizes of files.
+    """Images that would be refused; only file sizes are read.
 
     Args:
         benchmark: the release.
-        items: what is asked, with pictures.
-        model: whom it is asked.
+        items: items that are asked with their image.
+        model: the model.
     """
     limits = limits_of(model)
     if limits is None:
@@ -142,7 +142,7 @@ def too_large(
 
 
 def may_be_heavy(benchmark: Benchmark, model: Model, examples: int) -> bool:
-    """Whether so many examples and a question might be too much; looks at the largest pictures."""
+    """Whether that many examples and a question may exceed the limit, by the largest images."""
     limits = limits_of(model)
     if limits is None or not examples:
         return False
@@ -152,9 +152,9 @@ def may_be_heavy(benchmark: Benchmark, model: Model, examples: int) -> bool:
 
 
 def heavy_requests(plan: RunPlan, model: Model) -> HeavyRequests | None:
-    """Questions whose pictures, those of their examples too, are more than a request may hold.
+    """Questions whose images, examples included, exceed the size of a request.
 
-    A picture that is too large by itself is told by ``too_large``.
+    ``too_large`` reports images that are too large by themselves.
     """
     limits = limits_of(model)
     if limits is None:

@@ -1,13 +1,12 @@
 """Image bytes for an endpoint: the file's own bytes wherever possible.
 
-Chat endpoints take PNG, JPEG, GIF and WebP. What they cannot take is written anew as a PNG of
-8 bits, by the rules of ``POLICY``, and nothing else is ever touched:
+Chat endpoints accept PNG, JPEG, GIF and WebP. Other formats are converted to 8-bit PNG, by the
+rules of ``POLICY``; all else is sent unchanged:
 
-- TIFF and BMP: the first page; colour as it is, grey as it is.
-- More than 8 bits of grey, also in a PNG: one linear window from the smallest to the largest value
-  of the picture, so that nothing is cut off. Pillow's ``convert("RGB")`` would turn every value
-  above 255 white.
-- 16 bits a colour: the upper 8 of each, as the PNG specification has it (section 13.12).
+- TIFF and BMP: the first page, with its colour mode.
+- More than 8 bits of grey, in a PNG too: one linear window from the smallest to the largest value
+  of the image, so that nothing is clipped. Pillow's ``convert("RGB")`` would clip values above 255.
+- 16 bits a colour channel: the upper 8 of each, as in the PNG specification (section 13.12).
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ if TYPE_CHECKING:
     from PIL import Image
 
 POLICY = "own-bytes, else png8/1"
-"""Names the rules above in the identity of a model; another rule is another run."""
+"""Name of the rules above in the identity of a model."""
 
 _TAKEN = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 _DEPTH_AT = 24
-"""Byte of the bit depth in a PNG: signature, length and name of IHDR, width, height."""
+"""Offset of the bit depth in a PNG: signature, length and name of IHDR, width, height."""
 
 
 def sendable_bytes(picture: ImageFile) -> tuple[str, bytes]:
-    """Media type and bytes to send. Decodes where it must, so call it in a thread.
+    """Media type and bytes to send. May decode the image, so call it in a thread.
 
     Raises:
         RejectedError: the picture cannot be decoded.

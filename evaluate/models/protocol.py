@@ -1,7 +1,7 @@
 """Protocol of a model, and its requests, replies and errors.
 
-A model asks once and reports what happened; waiting, repeating and recording are the runner's
-work, so that they hold for every model alike.
+A model sends a request once and reports the result; waiting, retrying and recording are the
+runner's work, so that they are the same for every model.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shot:
-    """A solved example before a question.
+    """A few-shot example before a question.
 
     Attributes:
-        prompt: the whole text of the example's question.
-        reply: the letter of its right option.
-        picture: what it is about; ``None`` where the question itself is asked blind.
+        prompt: whole text of the example's question.
+        reply: letter of its key.
+        picture: its image; ``None`` where the question itself is asked blind.
     """
 
     prompt: str
@@ -36,11 +36,11 @@ class ModelRequest:
 
     Attributes:
         item: dataset and id, unique within the benchmark.
-        prompt: the whole text.
+        prompt: whole text.
         options: (letter, text) of each option.
-        picture: what the question is about; ``None`` where it is asked blind.
-        shots: solved examples that stand before it, in their order. Only a model whose
-            ``takes_shots`` is true ever gets any.
+        picture: its image; ``None`` where it is asked blind.
+        shots: few-shot examples before it, in order. Only a model whose ``takes_shots`` is true
+            ever gets any.
     """
 
     item: str
@@ -52,15 +52,15 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What came back.
+    """A reply.
 
     Attributes:
         text: the visible text, possibly empty.
         finish_reason: why the model stopped: ``stop``, ``length``, ``content_filter``, ``refusal``.
         usage: token counts as the provider reports them.
-        scores: log-probability of each option's letter as the first token, where the model tells.
-        model: model as the provider names it, with its build where it tells one.
-        latency: seconds from sending to the whole reply.
+        scores: log-probability of each option's letter as the first token, where available.
+        model: model name as the provider reports it, with its build where available.
+        latency: seconds from sending to the complete reply.
     """
 
     text: str
@@ -72,11 +72,11 @@ class Reply:
 
 
 class Model(Protocol):
-    """A model that answers one question at a time, many at once."""
+    """A model that answers one question a call, and many calls concurrently."""
 
     @property
     def name(self) -> str:
-        """``PROVIDER/NAME``, as it was asked for."""
+        """``PROVIDER/NAME``, as it was opened."""
         ...
 
     @property
@@ -88,17 +88,17 @@ class Model(Protocol):
         ...
 
     async def answer(self, request: ModelRequest) -> Reply:
-        """Ask once.
+        """Send one request once.
 
         Raises:
-            TransientError: asking again may help.
+            TransientError: a retry may help.
             RejectedError: this question will never be answered; others may be.
             ModelError: no question will be answered; the run stops.
         """
         ...
 
     async def close(self) -> None:
-        """Give back connections; the model may be used again."""
+        """Close connections; the model may be used again."""
         ...
 
 
@@ -107,7 +107,7 @@ class AnswerError(Exception):
 
     Attributes:
         code: short machine-readable reason, such as ``429`` or ``timeout``.
-        usage: token counts of a reply that is none; the provider charges for it all the same.
+        usage: token counts of an unusable reply, which the provider charges for as well.
     """
 
     def __init__(self, message: str, *, code: str, usage: Mapping[str, int] | None = None) -> None:
@@ -117,7 +117,7 @@ class AnswerError(Exception):
 
 
 class TransientError(AnswerError):
-    """Asking again may help.
+    """A retry may help.
 
     Attributes:
         retry_after: seconds to wait as the server asks, or ``None``.

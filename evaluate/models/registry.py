@@ -16,12 +16,12 @@ from medrcube.evaluate.models.hf.settings import LocalSettings
 from medrcube.evaluate.models.protocol import Json, Model
 
 ENTRY_POINTS = "medrcube.models"
-"""Entry-point group of further providers."""
+"""Entry-point group of additional providers."""
 
 _ENDPOINTS = ("anthropic", "litellm", "openai")
 
 DETAILS = ("low", "high", "auto")
-"""How closely an endpoint looks at pictures, as OpenAI names it."""
+"""Detail levels of images, as OpenAI names them."""
 
 DEFAULT_TIMEOUT = 120.0
 """Seconds for one whole request to a server."""
@@ -29,7 +29,7 @@ DEFAULT_TIMEOUT = 120.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings:
-    """How to reach a model and how it shall answer.
+    """Endpoint and generation settings of a model.
 
     Attributes:
         base_url: endpoint; ``None`` takes the provider's own.
@@ -37,14 +37,14 @@ class ModelSettings:
             provider's own.
         temperature: sampling temperature; ``None`` leaves it to the server.
         max_tokens: longest reply in tokens; ``None`` leaves it to the server.
-        seed: seed of the sampling, where the server takes one, and of ``baseline/random``.
+        seed: sampling seed, where the server supports one, and seed of ``baseline/random``.
         timeout: seconds for one whole request.
-        logprobs: ask a server for the log-probability of each option's letter.
+        logprobs: request the log-probability of each option's letter.
         system: system prompt, for a model behind an endpoint.
-        image_detail: how closely an endpoint shall look at pictures: ``low``, ``high``, ``auto``.
-        needs_key: refuse OpenAI's own endpoint without a key; not where nothing is sent.
+        image_detail: detail level of images at an endpoint: ``low``, ``high``, ``auto``.
+        needs_key: refuse OpenAI's own endpoint without a key; false where nothing is sent.
         extra_body: further fields of the request to a server.
-        local: how to run a model on this machine.
+        local: settings of a local model.
     """
 
     base_url: str | None = None
@@ -62,10 +62,10 @@ class ModelSettings:
 
 
 def open_model(spec: str, settings: ModelSettings | None = None) -> Model:
-    """Open the model that ``PROVIDER/NAME`` names.
+    """Open the model ``PROVIDER/NAME``.
 
     Raises:
-        ModelError: the name has no provider, or nobody knows the provider or the model.
+        ModelError: the name has no provider, or the provider or the model is unknown.
         MissingExtraError: the provider needs a package that is not installed.
     """
     provider, slash, name = spec.partition("/")

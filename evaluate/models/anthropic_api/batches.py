@@ -65,17 +65,17 @@ class AnthropicBatches:
         self._http = BatchHttp(model.sender, headers)
 
     async def question(self, name: str, request: ModelRequest) -> Sequence[bytes]:
-        """One question as it stands in the body, in pieces."""
+        """One question of the request body, in pieces."""
         body = await self._model.body(request)
         return (f'{{"custom_id": "{name}", "params": '.encode(), *body.pieces, b"}")
 
     async def upload(self, file: Path) -> str:
-        """No step of its own here: the questions go with the request."""
+        """No separate step: the questions are sent with the request."""
         del file
         return ""
 
     async def create(self, uploaded: str, file: Path, token: str) -> str:
-        """Have a batch answered; its id. The token stands in the name of every question."""
+        """Submit a batch; returns its id. The token is part of the name of every question."""
         del uploaded, token
         size = (await asyncio.to_thread(file.stat)).st_size
         sent = await self._http.send(_PATH, file_parts(file), size, "application/json")
@@ -84,7 +84,7 @@ class AnthropicBatches:
     async def search(
         self, token: str, *, questions: int, known: Collection[str], since: float
     ) -> BatchSearch:
-        """Look for a batch whose questions bear the token, which only its results show."""
+        """Search for a batch by the token in its question names, which only its results show."""
         after: dict[str, str | int] = {}
         unsure = 0
         while True:
@@ -105,7 +105,7 @@ class AnthropicBatches:
             after = {"after_id": safe_id(batches[-1].get("id"))}
 
     async def state(self, batch: str) -> BatchState:
-        """Where a batch stands; the counts are told when it ends."""
+        """State of a batch; counts are reported only at its end."""
         batch_object = await self._http.json("GET", f"{_PATH}/{batch}")
         status = str(batch_object.get("processing_status"))
         ended = status == "ended"
@@ -115,9 +115,9 @@ class AnthropicBatches:
     async def results(
         self, batch: str, state: BatchState, letters: Letters
     ) -> AsyncIterator[tuple[str, Reply | AnswerError]]:
-        """What came of each question.
+        """Results by question name.
 
-        The address is our own and not ``results_url``: the key goes nowhere else.
+        The URL is built here and not taken from ``results_url``, so that the key goes nowhere else.
         """
         del letters
         async for data in self._http.lines(f"{_PATH}/{batch}/results"):
@@ -125,7 +125,7 @@ class AnthropicBatches:
                 yield line["custom_id"], self._result(line.get("result"), state.seconds)
 
     async def forget(self, batch: str, state: BatchState) -> None:
-        """Delete the batch with all that it holds."""
+        """Delete the batch and its contents."""
         del state
         await self._http.json("DELETE", f"{_PATH}/{batch}")
 

@@ -1,8 +1,8 @@
 """Claude models through Anthropic's Messages API.
 
-Anthropic has an OpenAI-compatible endpoint too, and calls it a way to compare models that is not
-ready for production: it drops what it does not know without a word, counts no cached tokens, tells
-no refusal and has no batches. So the native interface is asked.
+Anthropic also has an OpenAI-compatible endpoint, which it describes as a way to compare models and
+not ready for production: it silently drops unknown fields, counts no cached tokens, reports no
+refusals and has no batches. So the native API is used.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 __all__ = ["API_VERSION", "URL", "AnthropicModel", "open_anthropic"]
 
 ADAPTER = "anthropic/1"
-"""Changes whenever the same question would be sent in another form."""
+"""Changes whenever the same question would be sent in a different form."""
 
 URL = "https://api.anthropic.com/v1"
 KEY_ENV = "ANTHROPIC_API_KEY"
 API_VERSION = "2023-06-01"
-"""The version of the interface; the next one takes no temperature for any model."""
+"""API version; the next one accepts no temperature for any model."""
 
 _OWN = ("model", "messages", "stream", "system", "max_tokens")
 _KEPT = 16 * 2**20
@@ -87,7 +87,7 @@ class AnthropicModel:
 
     @property
     def takes_shots(self) -> bool:
-        """Examples are turns of the conversation before the question."""
+        """Examples become turns of the conversation before the question."""
         return True
 
     @property
@@ -115,7 +115,7 @@ class AnthropicModel:
         return self.read(data.decode("utf-8-sig", "replace"), (), latency)
 
     async def body(self, request: ModelRequest) -> Body:
-        """What is sent for a question."""
+        """Request body of a question."""
         turns = [
             MessageTurn(
                 prompt=shot.prompt, picture=await self._base64(shot.picture), reply=shot.reply
@@ -133,7 +133,7 @@ class AnthropicModel:
         return await self._pictures.get(picture.sha256, lambda: base64_of(*sendable_bytes(picture)))
 
     def read(self, data: str, letters: Sequence[str], latency: float) -> Reply:
-        """The reply in the body of a successful response; there are no scores of letters.
+        """Parse the body of a successful response; there are no letter scores.
 
         Raises:
             TransientError: it is no message.
@@ -145,7 +145,7 @@ class AnthropicModel:
 
     @property
     def headers(self) -> Mapping[str, str | None]:
-        """Key and version, as the interface wants them."""
+        """Headers with key and API version."""
         return {
             "x-api-key": self.sender.key or None,
             "anthropic-version": API_VERSION,
@@ -160,7 +160,7 @@ class AnthropicModel:
             await client.close()
 
     async def _connection(self) -> ChatClient:
-        # The SDK takes half a second to load, in which nothing else must wait.
+        # The SDK takes half a second to load, which must not block the event loop.
         async with self._connecting:
             if self._client is None:
                 self._client = await asyncio.to_thread(self._connect)
@@ -175,14 +175,14 @@ class AnthropicModel:
 
 
 def _of_environment() -> str | None:
-    """The address in the variable that Anthropic's own SDK reads, which ends before ``/v1``."""
+    """Address in the variable that Anthropic's own SDK reads, which ends before ``/v1``."""
     address = os.environ.get("ANTHROPIC_BASE_URL", "").strip().rstrip("/")
     return f"{address.removesuffix('/v1')}/v1" if address else None
 
 
 def _parameters(settings: ModelSettings, model: str) -> dict[str, Json]:
     thinking = settings.extra_body.get("thinking")
-    # While it thinks, Claude takes no temperature but its own.
+    # With thinking enabled, Claude accepts only its default temperature.
     thinks = isinstance(thinking, Mapping) and thinking.get("type") != "disabled"
     plain = temperature_of(settings, model)
     temperature = None if thinks and not settings.temperature else plain

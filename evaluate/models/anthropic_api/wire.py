@@ -23,12 +23,12 @@ _SENT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageTurn:
-    """A question with its reply, or the question that is to be answered.
+    """An example with its reply, or the question itself.
 
     Attributes:
-        prompt: the whole text.
-        picture: media type and Base64; ``None`` for a question without a picture.
-        reply: ``None`` where it is wanted.
+        prompt: whole text.
+        picture: media type and Base64 of the image; ``None`` without one.
+        reply: reply of an example; ``None`` for the question.
     """
 
     prompt: str
@@ -42,13 +42,13 @@ def messages_body(
     parameters: Mapping[str, Json],
     system: str | None = None,
 ) -> Body:
-    """The body of one question: each picture before its text.
+    """Request body of one question: each image before its text.
 
     Args:
         model: name of the model.
         turns: examples with their replies, then the question.
         parameters: everything else of the body.
-        system: what stands before the question; without the character NUL.
+        system: system prompt; without the character NUL.
     """
     messages: list[Json] = []
     for turn in turns:
@@ -73,13 +73,13 @@ def messages_body(
 
 
 def read_message(data: str, *, model: str, latency: float) -> Reply:
-    """The reply in the body of a successful response.
+    """Parse the body of a successful response.
 
-    Thoughts and calls of tools are no text. Tokens that a cache took or gave count as sent.
+    Thinking and tool calls are no text. Cached tokens count as sent.
 
     Args:
         data: the body.
-        model: name to give where the endpoint tells none.
+        model: name to use where the endpoint reports none.
         latency: seconds since sending.
 
     Raises:

@@ -22,16 +22,16 @@ except ImportError as error:
 __all__ = ["BatchHttp", "file_parts", "safe_id"]
 
 LONGEST_LINE = 16 * 2**20
-"""Bytes of one line of results; the same as of a single reply."""
+"""Largest line of results in bytes; the same as for a single reply."""
 
 _LONGEST_ANSWER = 2**24
 _CHUNK = 2**18
 _TIMES = httpx2.Timeout(600.0, connect=10.0)
-"""Seconds for one step of a transfer: a file of 200 MB goes up in many."""
+"""Seconds for one step of a transfer; a file of 200 MB is uploaded in many."""
 
 
 class BatchHttp:
-    """One endpoint, asked about batches."""
+    """HTTP client of one endpoint's batch API."""
 
     def __init__(self, sender: Sender, headers: Mapping[str, str]) -> None:
         """Connect to nothing yet."""
@@ -48,7 +48,7 @@ class BatchHttp:
         body: object = None,
         parameters: Mapping[str, str | int] | None = None,
     ) -> Mapping[str, Any]:
-        """Send a small request and read the object that comes back."""
+        """Send a small request and return the JSON object of the response."""
         content = None if body is None else json.dumps(body).encode()
         sent = {"Content-Type": "application/json"} if content else {}
         return await self._object(method, path, content, sent, parameters)
@@ -56,12 +56,12 @@ class BatchHttp:
     async def send(
         self, path: str, parts: AsyncIterator[bytes], size: int, content_type: str
     ) -> Mapping[str, Any]:
-        """Send a large body in parts and read the object that comes back."""
+        """Send a large body in parts and return the JSON object of the response."""
         headers = {"Content-Type": content_type, "Content-Length": str(size)}
         return await self._object("POST", path, parts, headers, None)
 
     async def lines(self, path: str) -> AsyncIterator[bytes]:
-        """The lines of a file at the provider, one at a time."""
+        """Stream the lines of a file at the provider."""
         rest = b""
         try:
             async with self._client.stream("GET", self._base + path) as response:
@@ -130,7 +130,7 @@ class BatchHttp:
 
 
 async def file_parts(file: Path, head: bytes = b"", tail: bytes = b"") -> AsyncIterator[bytes]:
-    """A file in parts, with something before and after it."""
+    """A file in parts, between ``head`` and ``tail``."""
     if head:
         yield head
     with file.open("rb") as opened:
@@ -141,10 +141,10 @@ async def file_parts(file: Path, head: bytes = b"", tail: bytes = b"") -> AsyncI
 
 
 def safe_id(value: object) -> str:
-    """An id of the provider, which becomes part of an address.
+    """A provider's id, checked because it becomes part of a URL.
 
     Raises:
-        TransientError: it is none.
+        TransientError: it is not a valid id.
     """
     if not isinstance(value, str) or not re.fullmatch(r"[\w-][\w.-]{0,199}", value):
         raise TransientError(f"an id is {printable_line(repr(value), 80)}", code="malformed")

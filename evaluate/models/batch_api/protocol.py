@@ -1,8 +1,8 @@
 """Protocol of a batch API: what each provider promises to the runner.
 
-A provider answers a file of questions within a day at half the price. Whoever sends one must be
-able to find it again after a kill, or it is paid for twice: so every batch carries a token that the
-run knew before it was sent.
+A provider answers a file of questions within a day at half the price. After a kill, a sent batch
+must be found again or it is paid for twice: so every batch carries a token that the run stored
+before sending.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ __all__ = [
 ]
 
 Letters = Callable[[str], Sequence[str]]
-"""Letters of the options of a question, by its name in the batch."""
+"""Option letters of a question, by its name in the batch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchLimits:
-    """How much one batch may hold.
+    """Limits of one batch.
 
     Attributes:
         questions: most questions.
@@ -42,12 +42,12 @@ class BatchLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchFileFrame:
-    """What stands around the questions in a file.
+    """Bytes around the questions in a request file.
 
     Attributes:
-        head: before the first.
-        between: between two.
-        tail: after the last.
+        head: before the first question.
+        between: between two questions.
+        tail: after the last question.
     """
 
     head: bytes
@@ -57,16 +57,16 @@ class BatchFileFrame:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchState:
-    """Where a batch stands.
+    """State of a batch.
 
     Attributes:
-        status: in the provider's word.
-        ended: nothing more will happen to it.
-        done: questions that are through; ``None`` where the provider does not tell yet.
-        void: why nothing of it was run, and nothing is charged; empty otherwise.
-        crowded: it is void because the account has too much under way.
+        status: status as the provider names it.
+        ended: whether its state is final.
+        done: finished questions; ``None`` where the provider does not report them yet.
+        void: why none of it was run or charged; empty otherwise.
+        crowded: it is void because the account has too many questions queued.
         seconds: from its creation to its end.
-        files: names of what lies at the provider, by kind.
+        files: ids of the files at the provider, by kind.
     """
 
     status: str
@@ -80,11 +80,11 @@ class BatchState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchSearch:
-    """What a search for a batch of ours gave.
+    """Result of a search for one of our batches.
 
     Attributes:
-        batch: its id; ``None`` where none was found.
-        unsure: batches that may be it, and do not tell before they end.
+        batch: its id; ``None`` if not found.
+        unsure: batches that may be it, which shows only when they end.
     """
 
     batch: str | None
@@ -92,59 +92,59 @@ class BatchSearch:
 
 
 class BatchInterface(Protocol):
-    """The batches of one provider.
+    """Batch API of one provider.
 
-    Every method raises ``TransientError`` where asking again may help, ``RejectedError`` and
+    Every method raises ``TransientError`` where a retry may help, ``RejectedError`` and
     ``ModelError`` where it does not.
     """
 
     @property
     def limits(self) -> BatchLimits:
-        """How much one batch may hold."""
+        """Limits of one batch."""
         ...
 
     @property
     def frame(self) -> BatchFileFrame:
-        """What stands around the questions in a file."""
+        """Bytes around the questions in a request file."""
         ...
 
     async def question(self, name: str, request: ModelRequest) -> Sequence[bytes]:
-        """One question as it stands in the file, in pieces."""
+        """One question of the request file, in pieces."""
         ...
 
     async def upload(self, file: Path) -> str:
-        """Bring a file to the provider, where that is a step of its own; nothing is charged."""
+        """Upload a file, where that is a separate step; nothing is charged."""
         ...
 
     async def create(self, uploaded: str, file: Path, token: str) -> str:
-        """Have a batch answered; its id."""
+        """Submit a batch; returns its id."""
         ...
 
     async def search(
         self, token: str, *, questions: int, known: Collection[str], since: float
     ) -> BatchSearch:
-        """Look for a batch that was sent with this token and whose id was lost.
+        """Search for a batch by its token after its id was lost.
 
         Args:
             token: of the batch.
             questions: in it.
             known: ids that belong to other tokens.
-            since: when it was sent, in seconds of the epoch.
+            since: time of sending, in seconds since the epoch.
         """
         ...
 
     async def state(self, batch: str) -> BatchState:
-        """Where a batch stands."""
+        """State of a batch."""
         ...
 
     def results(
         self, batch: str, state: BatchState, letters: Letters
     ) -> AsyncIterator[tuple[str, Reply | AnswerError]]:
-        """What came of each question, by its name, in any order."""
+        """Results by question name, in any order."""
         ...
 
     async def forget(self, batch: str, state: BatchState) -> None:
-        """Delete at the provider what was sent and what came back."""
+        """Delete questions and results at the provider."""
         ...
 
     async def close(self) -> None:

@@ -10,7 +10,7 @@ __all__ = ["batches_of"]
 
 
 def batches_of(model: Model) -> BatchInterface:
-    """The batch interface of a model.
+    """Batch API of a model.
 
     Raises:
         ModelError: it has none.

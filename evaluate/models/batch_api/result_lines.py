@@ -16,7 +16,7 @@ __all__ = ["line_of", "question_error", "reply_or_error", "unfinished"]
 
 
 def line_of(data: bytes, sender: Sender) -> Mapping[str, Any] | None:
-    """The object on a line that names its question; ``None`` where there is none."""
+    """JSON object of a line that names its question; ``None`` for any other line."""
     try:
         line = json.loads(sender.scrub(data.decode("utf-8", "replace")))
     except (ValueError, RecursionError):
@@ -26,7 +26,7 @@ def line_of(data: bytes, sender: Sender) -> Mapping[str, Any] | None:
 
 
 def reply_or_error(read: Callable[[], Reply]) -> Reply | AnswerError:
-    """The reply that a body holds, or why it holds none."""
+    """The reply, or the error that parsing it raised."""
     try:
         return read()
     except AnswerError as error:
@@ -36,9 +36,9 @@ def reply_or_error(read: Callable[[], Reply]) -> Reply | AnswerError:
 def question_error(
     sender: Sender, status: int, body: object, seconds: float
 ) -> Reply | AnswerError:
-    """What is made of a question that the provider refused.
+    """Result of a question that the provider refused.
 
-    What would end a run of single questions fails this one alone: the others have their replies.
+    An error that would end a run of single questions fails this question alone.
     """
     problem = read_problem(status, body)
     if problem.filtered:
@@ -50,6 +50,6 @@ def question_error(
 
 
 def unfinished(code: str, words: object) -> TransientError:
-    """The error of a question that the provider did not come to; it is asked again."""
+    """Error of a question that the provider did not process; it is asked again."""
     named = words if isinstance(words, str) and words else "the batch ended before this question"
     return TransientError(printable_line(f"{code}: {named}"), code=code)

@@ -1,7 +1,7 @@
 """Form batches of questions of similar cost, and halve them when memory runs out.
 
-Knows nothing of torch: what is computed is the engine's work, in two threads. One prepares the
-next batch while the other computes.
+Independent of torch: the engine computes, in two threads. One prepares the next batch while the
+other computes.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from medrcube.errors import ModelError
 from medrcube.evaluate.models.protocol import AnswerError, ModelRequest, RejectedError
 
 QUIET = 0.02
-"""Seconds without a new question after which an idle engine starts with those that wait."""
+"""Seconds without a new question after which an idle engine starts an incomplete batch."""
 
 WINDOW = 4
-"""So many batches of questions are under way at best: enough to put like beside like."""
+"""Batches of questions to keep queued, so that questions of similar length can be grouped."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationJob:
-    """One question, ready to be put into a batch.
+    """One question, ready to be batched.
 
     Attributes:
         request: the question.
-        text: what the model's chat template makes of it, placeholders not yet expanded.
-        length: tokens of text and picture together, which decide time and memory.
+        text: its text by the chat template, placeholders not yet expanded.
+        length: tokens of text and images together, which determine time and memory.
     """
 
     request: ModelRequest
@@ -43,7 +43,7 @@ class GenerationJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generation:
-    """What the engine says to one question; see ``Reply``."""
+    """Output of the engine for one question; see ``Reply``."""
 
     text: str
     finish_reason: str
@@ -52,7 +52,7 @@ class Generation:
 
 
 class ErrorKind(Enum):
-    """What an exception of the engine means."""
+    """Cause of an exception of the engine."""
 
     MEMORY = auto()
     """The batch was too large."""
@@ -68,27 +68,27 @@ class GenerationEngine(Protocol):
     """Computes batches; each method blocks, and ``answer`` is called from one thread only."""
 
     def prepare(self, jobs: Sequence[GenerationJob]) -> Any:
-        """Make the tensors of a batch; may run beside ``answer``."""
+        """Create the tensors of a batch; may run concurrently with ``answer``."""
         ...
 
     def answer(self, prepared: Any) -> Sequence[Generation]:
-        """Compute a prepared batch, one answer for each job in order."""
+        """Compute a prepared batch: one generation a job, in order."""
         ...
 
     def judge(self, error: Exception) -> ErrorKind:
-        """What an exception of the two methods means."""
+        """Cause of an exception of the two methods."""
         ...
 
     def free(self) -> None:
-        """Give memory that nobody uses back to the device."""
+        """Release unused memory of the device."""
         ...
 
     def stop(self) -> None:
-        """Make a computation that is under way end soon."""
+        """Make the current computation end soon."""
         ...
 
     def go(self) -> None:
-        """Compute again after ``stop``."""
+        """Allow computation again after ``stop``."""
         ...
 
 
@@ -119,7 +119,7 @@ class Batcher:
         engine.go()
 
     async def submit(self, make: Callable[[], GenerationJob]) -> Generation:
-        """Make a job in the preparing thread, and wait for its answer.
+        """Create a job in the preparing thread, and wait for its generation.
 
         Raises:
             RejectedError: this question cannot be computed.
@@ -141,7 +141,7 @@ class Batcher:
         tasks = [task for task in (self._driver, self._busy) if task is not None]
         for task in tasks:
             task.cancel()
-        # Whoever waited for an answer has heard of an error of theirs already.
+        # Errors were already delivered to the callers.
         await asyncio.gather(*tasks, return_exceptions=True)
         for waiting in self._waiting:
             waiting.answer.cancel()
@@ -164,7 +164,7 @@ class Batcher:
             self._busy.add_done_callback(self._wake)
 
     def _driven(self, driver: asyncio.Task[None]) -> None:
-        """Nobody may wait for a driver that broke."""
+        """Pass the error of a failed driver to all waiting callers."""
         if not driver.cancelled() and (error := driver.exception()) is not None:
             for waiting in self._waiting:
                 if not waiting.answer.done():
@@ -174,7 +174,7 @@ class Batcher:
         self._changed.set()
 
     async def _gather(self) -> list[_WaitingJob]:
-        """Wait for a full batch, or until the engine idles and nobody joins any more."""
+        """Wait for a full batch, or until the engine is idle and no question arrives."""
         while True:
             self._waiting = [waiting for waiting in self._waiting if not waiting.answer.done()]
             self._changed.clear()
@@ -190,7 +190,7 @@ class Batcher:
                 return self._pick()
 
     def _pick(self) -> list[_WaitingJob]:
-        """The question that waits longest, and those beside it in the queue's order of length."""
+        """The question that has waited longest, with those closest to it in length."""
         first = self._waiting[0]
         blind = first.job.request.picture is None
         alike = [w for w in self._waiting if (w.job.request.picture is None) == blind]
@@ -233,14 +233,14 @@ class Batcher:
     def _answers(
         self, jobs: Sequence[GenerationJob], prepared: _PreparedBatch | None = None
     ) -> Sequence[Generation | AnswerError]:
-        """Compute a batch; halve it until it fits, or until the question at fault stands alone."""
+        """Compute a batch; halve it until it fits, or until the failing question is alone."""
         if len(jobs) > 1 and self._too_large(jobs):
             return self._halves(jobs)
         prepared_batch = prepared or self._prepared(jobs)
         outcome = self._try(prepared_batch)
         if not isinstance(outcome, _BatchFailure):
             return outcome
-        # The exception is gone, and with it the frames that hold the tensors of the batch.
+        # The exception is gone, and with it the frames that hold the batch's tensors.
         prepared_batch.drop()
         if outcome.trouble is ErrorKind.DEVICE:
             raise ModelError(f"the device fails: {outcome.message}\nwhat was answered is kept")
@@ -270,11 +270,11 @@ class Batcher:
         return [*self._answers(jobs[:middle]), *self._answers(jobs[middle:])]
 
     def _too_large(self, jobs: Sequence[GenerationJob]) -> bool:
-        """Whether a batch that was put together earlier exceeds what has been learnt since."""
+        """Whether a batch exceeds the token limit learnt since it was formed."""
         return self._most_tokens is not None and _tokens(jobs) > self._most_tokens
 
     def _remember(self, jobs: Sequence[GenerationJob]) -> None:
-        """Later batches hold at most half as many tokens, padding included."""
+        """Limit later batches to half as many tokens, padding included."""
         tokens = _tokens(jobs)
         self._most_tokens = min(self._most_tokens or tokens, tokens // 2)
         _log.warning(

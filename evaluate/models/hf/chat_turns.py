@@ -11,7 +11,7 @@ __all__ = ["check_examples", "pictures_of", "turns_of"]
 
 
 def turns_of(request: ModelRequest) -> list[dict[str, Any]]:
-    """What the template writes; the question comes last."""
+    """Turns for the chat template; the question comes last."""
     turns: list[dict[str, Any]] = []
     for shot in request.shots:
         turns.append(_user(shot.prompt, shot.picture))
@@ -20,9 +20,9 @@ def turns_of(request: ModelRequest) -> list[dict[str, Any]]:
 
 
 def check_examples(text: str, request: ModelRequest) -> None:
-    """Refuse a text without its examples.
+    """Refuse a rendered text that lacks examples.
 
-    Not every template writes earlier turns, and an example would be lost silently.
+    Some templates drop earlier turns, and the examples would be lost silently.
 
     Raises:
         ValueError: a question or a reply of an example is not where it belongs.
@@ -46,6 +46,6 @@ def _text_part(text: str) -> dict[str, str]:
 
 
 def pictures_of(request: ModelRequest) -> list[ImageFile]:
-    """Pictures of the examples, then that of the question, as they stand in the text."""
+    """Images of the examples, then that of the question, in the order of the text."""
     pictures = [*(shot.picture for shot in request.shots), request.picture]
     return [picture for picture in pictures if picture is not None]

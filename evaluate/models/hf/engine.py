@@ -1,7 +1,7 @@
 """Generate batches of replies with transformers.
 
-Padding stands on the left, so that each reply follows its own question directly: padded on the
-right, a model would go on from blanks, and its answer would depend on its neighbours.
+Padding is on the left, so that each reply directly follows its question: padded on the right, a
+model would continue from padding, and its answer would depend on the rest of the batch.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ except ImportError as error:
 
 PADDING = "left"
 LONGEST_REPLY = 4096
-"""Tokens of a reply where nobody says how many."""
+"""Default limit of a reply in tokens."""
 
 _PIXELS_A_TOKEN = 28 * 28
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TensorBatch:
-    """A batch of jobs as tensors that still lie in main memory.
+    """A batch of jobs as tensors in main memory.
 
     Attributes:
-        jobs: what is asked.
-        inputs: what the processor made of them; one entry a job where options are scored by text.
+        jobs: the questions.
+        inputs: tensors of the processor; one entry a job where options are scored by text.
         letter_tokens: for each job the tokens of the letter of each option.
-        options: for each job the tokens of each option's text; empty unless these are scored.
+        options: for each job the tokens of each option's text; empty unless scored by text.
     """
 
     jobs: Sequence[GenerationJob]
@@ -69,9 +69,8 @@ class TransformersEngine:
 
     Args:
         opened: the model's files.
-        settings: how it shall answer.
-        model: the model itself, where it is in memory already; else the weights are read at the
-            first answer.
+        settings: generation settings.
+        model: the loaded model; if omitted, the weights are loaded at the first answer.
     """
 
     def __init__(self, opened: OpenedModel, settings: ModelSettings, model: Any = None) -> None:
@@ -85,15 +84,15 @@ class TransformersEngine:
         self._hidden = hidden_tokens(self._tokenizer)
         self._model = model
         self._scorer: TextScorer | None = None
-        # A tokenizer keeps its padding in itself, so two threads must not use it at once.
+        # A tokenizer stores its padding, so two threads must not use it at once.
         self._turn = threading.Lock()
         self._stopped = threading.Event()
 
     def job(self, request: ModelRequest) -> GenerationJob:
-        """Write a question as the model's chat template wants it, and foresee its length.
+        """Render a question by the model's chat template, and predict its length in tokens.
 
         Raises:
-            Exception: whatever the template or the picture's decoder makes of an odd question.
+            Exception: any error of the template or of the image decoder.
         """
         with self._turn:
             text = self._processor.apply_chat_template(
@@ -108,7 +107,7 @@ class TransformersEngine:
         return GenerationJob(request=request, text=text, length=length)
 
     def prepare(self, jobs: Sequence[GenerationJob]) -> TensorBatch:
-        """Decode pictures and make padded tensors."""
+        """Decode images and create padded tensors."""
         pictures: dict[str, Any] = {}
         for picture in (picture for job in jobs for picture in pictures_of(job.request)):
             if picture.sha256 not in pictures:
@@ -141,7 +140,7 @@ class TransformersEngine:
             return list(self._by_token(prepared))
 
     def judge(self, error: Exception) -> ErrorKind:
-        """Tell a full memory from a broken device and from a question at fault."""
+        """Distinguish out of memory, a failed device and an invalid question."""
         text = str(error).lower()
         if isinstance(error, torch.OutOfMemoryError | MemoryError):
             return ErrorKind.MEMORY
@@ -153,7 +152,7 @@ class TransformersEngine:
         return ErrorKind.QUESTION
 
     def free(self) -> None:
-        """Collect what failed batches left behind."""
+        """Free the memory of failed batches."""
         gc.collect()
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
@@ -161,15 +160,15 @@ class TransformersEngine:
             torch.mps.empty_cache()
 
     def stop(self) -> None:
-        """End after the token that is being computed."""
+        """Stop after the current token."""
         self._stopped.set()
 
     def go(self) -> None:
-        """Compute again."""
+        """Allow computation again."""
         self._stopped.clear()
 
     def parameters(self) -> dict[str, Json]:
-        """How replies are written: what the model's makers set, and what was asked for."""
+        """Generation parameters: the model's defaults with the user's settings."""
         chosen = self._generation().to_diff_dict()
         dropped = ("transformers_version", "_from_model_config")
         facts = {key: value for key, value in chosen.items() if key not in dropped}
@@ -197,7 +196,7 @@ class TransformersEngine:
             **({"images": images} if images else {}),
             padding=True,
             return_tensors="pt",
-            # A template that writes the opening token itself must not get a second one.
+            # A template that writes the BOS token itself must not get a second one.
             add_special_tokens=not (begin and texts[0].startswith(begin)),
         )
 
@@ -220,7 +219,7 @@ class TransformersEngine:
             logits_processor=[first],
             stopping_criteria=[self._interrupt],
         )
-        # Most models give the question back before the reply, some the reply alone.
+        # Most models return the prompt before the reply, some the reply alone.
         start = inputs["input_ids"].shape[1]
         start *= torch.equal(output[:, :start], inputs["input_ids"])
         ends = set(_as_list(generation.eos_token_id))
@@ -259,7 +258,7 @@ class TransformersEngine:
         return torch.full((ids.shape[0],), self._stopped.is_set(), device=ids.device)
 
     def _generation(self) -> Any:
-        """The makers' settings, made greedy unless a temperature is wanted."""
+        """The model's generation config, greedy unless a temperature is set."""
         config = copy.deepcopy(self._opened.generation)
         if self._local.scoring == Scoring.GENERATE:
             temperature = self._settings.temperature or 0.0
@@ -281,7 +280,7 @@ class TransformersEngine:
 
 
 def hidden_tokens(tokenizer: Any) -> frozenset[int]:
-    """The special tokens, but for those that part thinking from answer: these are read later."""
+    """Special tokens, except those around thinking, which are parsed later."""
     added = tokenizer.added_tokens_decoder.items()
     special = {*tokenizer.all_special_ids, *(n for n, token in added if token.special)}
     return frozenset(n for n in special if not _parts_thinking(tokenizer.decode([n])))

@@ -1,7 +1,7 @@
 """Decode images for local models: 8-bit RGB by one fixed rule.
 
-A picture is first brought into the form in which it would be sent to an endpoint, so that deep
-grey is treated alike here and there; then it is decoded, which an endpoint does for itself.
+An image is first converted as it would be for an endpoint, so that 16-bit grey is treated alike
+here and there; then it is decoded, which an endpoint does itself.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ except ImportError as error:
     raise MissingExtraError("PIL", "local") from error
 
 PIXELS = f"{POLICY}; upright rgb8 on white/1"
-"""Changes whenever the same file would give other pixels."""
+"""Changes whenever the same file would give different pixels."""
 
 
 def picture_size(picture: ImageFile) -> tuple[int, int]:
-    """Height and width as they lie in the file, from its header alone.
+    """Height and width in the file, from its header alone.
 
     Raises:
         OSError: the bytes are no picture that Pillow knows.
@@ -32,7 +32,7 @@ def picture_size(picture: ImageFile) -> tuple[int, int]:
 
 
 def decode_picture(picture: ImageFile) -> Image.Image:
-    """The upright picture as 8-bit RGB; transparent parts lie on white.
+    """The upright image as 8-bit RGB; transparency is composited on white.
 
     Raises:
         RejectedError: the picture cannot be decoded.

@@ -1,7 +1,7 @@
 """Load a model's files from a folder or the Hugging Face hub, and record exactly what they are.
 
-Nothing here computes: weights come last and apart, because the identity of a model is wanted
-before, and often without, a single question.
+Weights are loaded last and separately, because the identity of a model is needed before, and often
+without, any question.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ _PROCESSOR_KEYS = (
 
 
 _ATTENTION: Mapping[str, Mapping[str, str]] = {"phi4_multimodal": {"vision_config": "eager"}}
-"""Attention of models that compute wrongly by default.
+"""Attention implementation of models whose default is wrong.
 
 ``Phi4MultimodalVisionAttention`` is marked as causal (transformers 5.23), which SDPA obeys for a
 picture that fills its tiles: it is seen otherwise than beside one that does not.
 """
 
 _ADAPTERS: Mapping[str, str] = {"phi4_multimodal": "vision-lora"}
-"""Folder of the adapter beside the weights that a model needs for pictures, by type of model.
+"""Folder of the adapter that a model needs for images, by model type.
 
 Without it Phi-4-multimodal answers all the same (its page on the hub, folder ``vision-lora``).
 """
@@ -63,17 +63,17 @@ Without it Phi-4-multimodal answers all the same (its page on the hub, folder ``
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedModel:
-    """A model before its weights are read.
+    """A model without its weights.
 
     Attributes:
-        path: folder or name on the hub, as transformers takes it.
-        name: name on the hub, or the last part of the folder's path.
-        revision: commit on the hub, or ``files:`` and a digest of what the folder holds.
+        path: folder or hub name, as transformers takes it.
+        name: hub name, or the last part of the folder's path.
+        revision: commit on the hub, or ``files:`` and a digest of the folder's files.
         config: the model's configuration.
-        generation: how the model's makers want it to write.
-        processor: makes tensors of text and pictures.
-        device: where it will compute.
-        dtype: number format of the weights.
+        generation: the model's generation config.
+        processor: turns text and images into tensors.
+        device: device of the computation.
+        dtype: data type of the weights.
     """
 
     path: str
@@ -87,17 +87,17 @@ class OpenedModel:
 
 
 def open_files(path: str, settings: LocalSettings) -> OpenedModel:
-    """Read all but the weights.
+    """Load everything but the weights.
 
     Raises:
-        ModelError: there is no such model, it is none that sees, it has no chat template, or it
-            needs code that is not trusted.
+        ModelError: there is no such model, it takes no images, it has no chat template, or it needs
+            code that is not trusted.
     """
     common = _common(path, settings)
     try:
         config = AutoConfig.from_pretrained(path, **common)
         processor = open_processor(path, config, common)
-    # A torchvision that was made for another torch is a RuntimeError.
+    # A torchvision built for another torch raises RuntimeError.
     except (OSError, ValueError, ImportError, KeyError, RuntimeError) as error:
         raise ModelError(f"{_where(path)}: cannot be opened: {_short(error)}") from error
     _check(path, config, processor)
@@ -118,7 +118,7 @@ def open_files(path: str, settings: LocalSettings) -> OpenedModel:
 
 
 def load_weights(opened: OpenedModel, settings: LocalSettings) -> Any:
-    """The model, ready to compute.
+    """Load the weights of a model, in evaluation mode.
 
     Raises:
         ModelError: the weights are missing or broken, or do not fit into the memory.
@@ -139,10 +139,10 @@ def load_weights(opened: OpenedModel, settings: LocalSettings) -> Any:
 
 
 def choose_device(name: str) -> Any:
-    """The device that was asked for, or the best there is.
+    """The requested device; ``auto`` takes the best available.
 
     Raises:
-        ModelError: torch does not know the device, or it is not at hand.
+        ModelError: torch does not know the device, or it is not available.
     """
     if name == "auto":
         if torch.cuda.is_available():
@@ -157,7 +157,7 @@ def choose_device(name: str) -> Any:
 
 
 def choose_dtype(name: str, device: Any) -> Any:
-    """The number format that was asked for, or the one that fits the device."""
+    """The requested data type; ``auto`` takes the one that suits the device."""
     if name != "auto":
         return getattr(torch, name)
     if device.type == "cuda" and not torch.cuda.is_bf16_supported():
@@ -166,12 +166,12 @@ def choose_dtype(name: str, device: Any) -> Any:
 
 
 def dtype_name(dtype: Any) -> str:
-    """``bfloat16`` and its kin, without torch's prefix."""
+    """Name of a data type without torch's prefix, such as ``bfloat16``."""
     return str(dtype).removeprefix("torch.")
 
 
 def model_facts(opened: OpenedModel, settings: LocalSettings) -> dict[str, Json]:
-    """Everything about the model's files, device and libraries that may change a reply."""
+    """Facts of the model's files, device and libraries that may change a reply."""
     architectures = getattr(opened.config, "architectures", None) or [type(opened.config).__name__]
     return {
         "revision": opened.revision,
@@ -187,10 +187,10 @@ def model_facts(opened: OpenedModel, settings: LocalSettings) -> dict[str, Json]
 
 
 def digest_files(folder: Path) -> str:
-    """Short digest of every file that decides what a model says.
+    """Short digest of every file that affects a model's replies.
 
-    Small files count whole. Of weights, name, size and 64 evenly spread pieces of 16 KiB count:
-    training changes them all, and hashing 15 GB would take longer than many a run.
+    Small files are hashed whole; of weights, name, size and 64 evenly spread pieces of 16 KiB:
+    training changes all of them, and hashing 15 GB would take longer than many runs.
     """
     digest = hashlib.sha256()
     for path in sorted(folder.iterdir()):
@@ -212,7 +212,7 @@ def _pieces(path: Path) -> Iterator[bytes]:
 
 
 def _common(path: str, settings: LocalSettings) -> dict[str, Any]:
-    # A folder must never be looked up on the hub, whatever is missing in it.
+    # A local folder must never be looked up on the hub, whatever it lacks.
     return {
         "trust_remote_code": settings.trust_remote_code,
         "revision": settings.revision or "main",
@@ -254,13 +254,13 @@ def _check(path: str, config: Any, processor: Any) -> None:
 
 
 def _attention(config: Any, settings: LocalSettings) -> str | dict[str, str] | None:
-    """What was asked for, or what the model needs; ``None`` leaves it to transformers."""
+    """The user's or the model's attention implementation; ``None`` leaves it to transformers."""
     needed = _ATTENTION.get(config.model_type)
     return settings.attention or (None if needed is None else dict(needed))
 
 
 def _class_of(config: Any) -> Any:
-    """The class that opens a model; ``None`` where transformers knows none that sees."""
+    """Class that loads a model; ``None`` where transformers has none that takes images."""
     for kind in (AutoModelForImageTextToText, AutoModelForMultimodalLM):
         own = kind.__name__ in (getattr(config, "auto_map", None) or {})
         if own or type(config) in kind._model_mapping:  # noqa: SLF001 - no public list

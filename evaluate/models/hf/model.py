@@ -1,6 +1,6 @@
 """Any vision-language model that transformers can load, run locally in batches.
 
-The runner asks one question at a time, many at once; here they are put together again.
+The runner asks many single questions concurrently; here they are batched.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from medrcube.evaluate.models.protocol import Json, ModelRequest, RejectedError,
 from medrcube.evaluate.models.registry import ModelSettings
 
 ADAPTER = "hf/1"
-"""Changes whenever the same question would be put to the model in another form."""
+"""Changes whenever the same question would reach the model in a different form."""
 
 
 def open_hf(path: str, settings: ModelSettings) -> HFModel:
-    """Open a folder or a model of the hub; its weights are read at the first question.
+    """Open a local folder or a hub model; its weights are loaded at the first question.
 
     Raises:
-        ModelError: it cannot be opened, or is no model that sees and chats.
+        ModelError: it cannot be opened, or is no chat model that takes images.
         MissingExtraError: torch, transformers or Pillow is not installed.
     """
     opened = open_files(path, settings.local)
@@ -41,8 +41,8 @@ def open_hf(path: str, settings: ModelSettings) -> HFModel:
 class HFModel:
     """One local model; see ``Model`` for the contract.
 
-    The size of a batch is no part of the identity: what it may change is rounding, and
-    ``selfcheck`` holds it against single questions.
+    The batch size is not part of the identity: it may only change rounding, which ``selfcheck``
+    checks.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class HFModel:
 
     @property
     def name(self) -> str:
-        """``hf/`` and the name on the hub, or that of the folder without what lies above it."""
+        """``hf/`` and the hub name, or the last part of the folder's path."""
         return str(self._identity["name"])
 
     @property
@@ -70,16 +70,16 @@ class HFModel:
 
     @property
     def suggested_connections(self) -> int:
-        """Questions under way that keep batches full and of one length."""
+        """Concurrent questions that keep batches full and of similar length."""
         return WINDOW * self._batch_size
 
     @property
     def batch_size(self) -> int:
-        """Most questions that are computed together."""
+        """Most questions in a batch."""
         return self._batch_size
 
     async def answer(self, request: ModelRequest) -> Reply:
-        """Ask once, in a batch with whatever else waits."""
+        """Answer a question, batched with other waiting ones."""
         started = time.monotonic()
         if self._batcher is None:
             self._batcher = Batcher(self._engine, batch_size=self._batch_size)
@@ -94,7 +94,7 @@ class HFModel:
         )
 
     async def close(self) -> None:
-        """Stop computing; the weights stay, so that the model may be used again."""
+        """Stop computing; the weights stay loaded, so that the model may be used again."""
         batcher, self._batcher = self._batcher, None
         if batcher is not None:
             await batcher.close()

@@ -1,8 +1,8 @@
 """Log-likelihood of each option, by its letter or by its text.
 
-By letter one pass over question and picture is enough for all options. By text each option needs
-a few tokens more; question and picture are computed once and kept where the model's cache allows
-it, which is tried on the first question rather than believed.
+By letter, one pass over question and image is enough for all options. By text, each option needs a
+few more tokens; question and image are computed once and cached where the model's cache allows it,
+which is verified on the first question.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import Any
 import torch
 
 TOLERANCE = {"float32": 1e-3}
-"""How far the two ways to score a text may be apart, in nats a token, by number format."""
+"""Largest difference of the two scoring methods, in nats a token, by data type."""
 
 ROUGH_TOLERANCE = 0.1
-"""The same for the formats of 16 bits."""
+"""The same for 16-bit data types."""
 
 _log = logging.getLogger(__name__)
 
@@ -30,8 +30,8 @@ def letter_tokens(
 ) -> dict[str, tuple[int, ...]]:
     """First tokens of a reply that begins with each option's letter, with and without a blank.
 
-    A spelling that begins with the same token for two letters says nothing and is left out.
-    Empty when no spelling tells the letters apart.
+    A spelling whose first token is the same for two letters is left out. Empty when no spelling
+    distinguishes the letters.
     """
     spellings: dict[str, tuple[int, ...]] = {letter: () for letter, _ in options}
     for blank in ("", " "):
@@ -47,9 +47,9 @@ def letter_tokens(
 
 
 def continuation_tokens(tokenizer: Any, text: str, more: str) -> list[int]:
-    """The tokens by which ``more`` goes on from ``text``.
+    """Tokens of ``more`` as a continuation of ``text``.
 
-    Where both melt into one token at the border, those of ``more`` alone.
+    Where a token spans the boundary, the tokens of ``more`` alone.
     """
     before = tokenizer(text, add_special_tokens=False)["input_ids"]
     after = tokenizer(text + more, add_special_tokens=False)["input_ids"]
@@ -59,25 +59,25 @@ def continuation_tokens(tokenizer: Any, text: str, more: str) -> list[int]:
 
 
 def best_option(scores: Mapping[str, float]) -> str:
-    """The option with the highest score; the first of several."""
+    """The option with the highest score; the first on a tie."""
     return max(scores, key=lambda letter: scores[letter])
 
 
 class FirstToken:
-    """Watches a generation and keeps the log-probabilities of its first token."""
+    """Logits processor that stores the log-probabilities of the first token."""
 
     def __init__(self) -> None:
         self._log_probabilities: Any = None
 
     def __call__(self, ids: Any, scores: Any) -> Any:
-        """Called by transformers at each token with its scores, which stay as they are."""
+        """Called by transformers for each token; returns the scores unchanged."""
         del ids
         if self._log_probabilities is None:
             self._log_probabilities = torch.log_softmax(scores.float(), dim=-1).cpu()
         return scores
 
     def scores(self, row: int, spellings: Mapping[str, Sequence[int]]) -> dict[str, float]:
-        """Log-probability of each letter: of any of its spellings."""
+        """Log-probability of each letter, summed over its spellings."""
         return {
             letter: float(torch.logsumexp(self._log_probabilities[row, list(tokens)], dim=0))
             for letter, tokens in spellings.items()
@@ -106,8 +106,8 @@ class TextScorer:
             inputs: the processor's tensors for one question, without padding.
             options: tokens of each option, at least one.
         """
-        # Without a picture there is little to save, and some models then go on from the positions
-        # of the last picture that they saw.
+        # Without an image there is little to save, and some models then continue from the positions
+        # of their last image.
         way = _each_whole
         if any(value.is_floating_point() for value in inputs.values()):
             if self._keeps_prefix is None:
@@ -135,7 +135,7 @@ class TextScorer:
 def _each_whole(
     model: Any, inputs: Mapping[str, Any], options: Sequence[Sequence[int]]
 ) -> list[float]:
-    """One pass for each option over question, picture and option: right for every model."""
+    """One pass for each option over question, image and option: correct for every model."""
     ids = inputs["input_ids"]
     scores = []
     for tokens in options:
@@ -154,7 +154,7 @@ def _each_whole(
 def _after_prefix(
     model: Any, inputs: Mapping[str, Any], options: Sequence[Sequence[int]]
 ) -> list[float]:
-    """One pass over question and picture, and one over all options at once behind it."""
+    """One pass over question and image, then one over all options as a batch."""
     ids = inputs["input_ids"]
     last_only = "logits_to_keep" in inspect.signature(model.forward).parameters
     prefix = model(**inputs, use_cache=True, **({"logits_to_keep": 1} if last_only else {}))
@@ -164,7 +164,7 @@ def _after_prefix(
         return [_mean(first, torch.tensor(tokens, device=ids.device)) for tokens in options]
     cache = prefix.past_key_values
     cache.batch_repeat_interleave(len(options))
-    # Blanks stand behind the option, where nothing that counts can see them: no mask is needed.
+    # Padding follows the option, where no scored token attends to it: no mask is needed.
     more = torch.zeros((len(options), longest), dtype=ids.dtype, device=ids.device)
     for row, tokens in enumerate(options):
         more[row, : len(tokens)] = torch.tensor(tokens, device=ids.device)
@@ -182,7 +182,7 @@ def _is_per_token(value: Any, ids: Any) -> bool:
 def _extension(name: str, value: Any, more: Any) -> Any:
     if name == "input_ids":
         return more
-    # Written text is no picture, and every token of it may be seen.
+    # Option tokens are no image tokens, and all of them are attended to.
     filled = torch.ones_like if name == "attention_mask" else torch.zeros_like
     return filled(more).to(value.dtype)
 

@@ -16,24 +16,24 @@ except ImportError as error:
     raise MissingExtraError(error.name or "transformers", "local") from error
 
 _PROCESSING = ("torchvision", "num2words")
-"""Packages that processors of real checkpoints need; the extra brings them."""
+"""Packages that processors of real checkpoints need; the extra installs them."""
 
 
 def open_processor(path: str, config: Any, common: Mapping[str, Any]) -> Any:
-    """The processor that a model names, or the same without its part for videos.
+    """The processor of a model, without its video part if that cannot be loaded.
 
     Args:
         path: folder or name on the hub.
         config: the model's configuration.
-        common: what transformers is told of every part.
+        common: keyword arguments for every part.
 
     Raises:
         MissingExtraError: it needs packages that are not installed.
-        ImportError | ValueError | OSError: it cannot be made.
+        ImportError | ValueError | OSError: it cannot be created.
     """
     try:
         return AutoProcessor.from_pretrained(path, **common)
-    # A class that needs a package is an ImportError, a name that ends in "Fast" a ValueError.
+    # A missing package raises ImportError; a class name that ends in "Fast" raises ValueError.
     except (ImportError, ValueError) as error:
         absent = [name for name in _PROCESSING if find_spec(name) is None]
         if not any(name in str(error).lower() for name in absent):
@@ -66,7 +66,7 @@ def _still_processor(path: str, config: Any, common: Mapping[str, Any], error: E
         [parts.get(name) for name in kind.get_attributes()], settings
     )
     if template := chat_template(processor):
-        # Some ask the part for videos how many frames it takes, whatever the question.
+        # Some call their video part for any prompt; fail here rather than at the first question.
         content = [{"type": "image"}, {"type": "text", "text": "?"}]
         processor.apply_chat_template(
             [{"role": "user", "content": content}], chat_template=template
@@ -75,10 +75,10 @@ def _still_processor(path: str, config: Any, common: Mapping[str, Any], error: E
 
 
 def bound_pixels(processor: Any, settings: LocalSettings) -> None:
-    """Have a processor keep pictures within the pixels that the user asks for, if any.
+    """Apply the user's pixel limits to a processor.
 
     Raises:
-        ModelError: its part for pictures has no such setting.
+        ModelError: its image processor has no such setting.
     """
     limits = {"min_pixels": settings.min_pixels, "max_pixels": settings.max_pixels}
     requested = {name: pixels for name, pixels in limits.items() if pixels is not None}
@@ -109,7 +109,7 @@ def bound_pixels(processor: Any, settings: LocalSettings) -> None:
 
 
 def chat_template(processor: Any) -> Any:
-    """The template by which a processor writes a conversation, or ``None``."""
+    """Chat template of a processor, or ``None``."""
     return getattr(processor, "chat_template", None) or getattr(
         processor.tokenizer, "chat_template", None
     )

@@ -8,41 +8,41 @@ from enum import StrEnum
 from medrcube.errors import ModelError
 
 DTYPES = ("auto", "bfloat16", "float16", "float32")
-"""Number formats of weights; ``auto`` is bfloat16 where the device computes in it, else float32."""
+"""Data types of weights; ``auto`` is bfloat16 where the device supports it, else float32."""
 
 
 class Scoring(StrEnum):
-    """How an answer is taken from a local model."""
+    """How the answer of a local model is obtained."""
 
     GENERATE = "generate"
-    """The reply is written token by token, as an endpoint does it."""
+    """Generate the reply token by token, as an endpoint does."""
 
     LIKELIHOOD = "likelihood"
-    """The option whose letter is the likeliest first token."""
+    """Take the option whose letter is the likeliest first token."""
 
     TEXT = "text"
-    """The option whose text has the highest mean log-probability of its tokens."""
+    """Take the option whose text has the highest mean log-probability a token."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalSettings:
-    """How to run a model on this machine.
+    """Settings of a local model.
 
     Attributes:
-        batch_size: most questions that are computed together.
+        batch_size: most questions in a batch.
         dtype: one of ``DTYPES``.
-        device: as torch names it, or ``auto``: CUDA before MPS before the processor.
-        attention: implementation of attention as transformers names it; ``None`` leaves it to
+        device: as torch names it, or ``auto``: CUDA before MPS before CPU.
+        attention: attention implementation as transformers names it; ``None`` leaves it to
             transformers.
-        scoring: how an answer is taken, a value of ``Scoring``.
-        trust_remote_code: whether Python code that comes with the weights may run.
+        scoring: how the answer is obtained, a value of ``Scoring``.
+        trust_remote_code: whether Python code shipped with the weights may run.
         revision: branch, tag or commit on the hub; ``None`` takes its main branch.
-        min_pixels: pixels to which a smaller picture is enlarged by the model's processor; ``None``
-            leaves it as the processor has it.
-        max_pixels: pixels to which a larger picture is made smaller by it.
+        min_pixels: pixels to which the processor enlarges smaller images; ``None`` leaves its
+            default.
+        max_pixels: pixels to which it shrinks larger images.
 
     Raises:
-        ModelError: a value is none of those that are known.
+        ModelError: a value is not allowed.
     """
 
     batch_size: int = 8

@@ -59,13 +59,13 @@ class OpenAIBatches:
         self._http = BatchHttp(model.sender, {**headers, **azure})
 
     async def question(self, name: str, request: ModelRequest) -> Sequence[bytes]:
-        """One question as it stands in the file, in pieces."""
+        """One question of the request file, in pieces."""
         body = await self._model.body(request)
         head = json.dumps({"custom_id": name, "method": "POST", "url": _ENDPOINT})[:-1]
         return (f'{head}, "body": '.encode(), *body.pieces, b"}")
 
     async def upload(self, file: Path) -> str:
-        """Bring a file to the provider; nothing is charged for it."""
+        """Upload the request file; nothing is charged."""
         mark = secrets.token_hex(16)
         head = (
             f'--{mark}\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n'
@@ -80,7 +80,7 @@ class OpenAIBatches:
         return safe_id(sent.get("id"))
 
     async def create(self, uploaded: str, file: Path, token: str) -> str:
-        """Have a batch answered; its id."""
+        """Submit a batch; returns its id."""
         del file
         body = {
             "input_file_id": uploaded,
@@ -93,7 +93,7 @@ class OpenAIBatches:
     async def search(
         self, token: str, *, questions: int, known: Collection[str], since: float
     ) -> BatchSearch:
-        """Look for a batch by the token in its metadata."""
+        """Search for a batch by the token in its metadata."""
         del questions, known
         after: dict[str, str | int] = {}
         while True:
@@ -110,7 +110,7 @@ class OpenAIBatches:
             after = {"after": safe_id(batches[-1].get("id"))}
 
     async def state(self, batch: str) -> BatchState:
-        """Where a batch stands."""
+        """State of a batch."""
         batch_object = await self._http.json("GET", f"batches/{batch}")
         status, counts = str(batch_object.get("status")), batch_object.get("request_counts")
         counts = counts if isinstance(counts, dict) else {}
@@ -138,7 +138,7 @@ class OpenAIBatches:
     async def results(
         self, batch: str, state: BatchState, letters: Letters
     ) -> AsyncIterator[tuple[str, Reply | AnswerError]]:
-        """What came of each question: replies stand in one file, errors in the other."""
+        """Results by question name: replies are in one file, errors in another."""
         del batch
         for kind in _FILES[1:]:
             if kind not in state.files:

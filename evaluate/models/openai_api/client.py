@@ -1,8 +1,7 @@
 """HTTP client for chat completions; classifies errors by who can fix them.
 
-The SDK of OpenAI does the talking, over aiohttp: its pool does not slow down with hundreds of
-connections. The body is sent as it is given and the response comes back as bytes, because building
-typed objects from both costs more time than all the rest.
+Uses OpenAI's SDK over aiohttp, whose pool does not slow down with hundreds of connections. Bodies
+and responses are raw bytes, because building typed objects would take more time than all the rest.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ except ImportError as error:
     raise MissingExtraError("openai", "evaluate") from error
 
 _CONNECT = 10.0
-"""Seconds until an address that does not answer at all is given up."""
+"""Connection timeout in seconds."""
 
 LARGEST_REPLY = 16 * 2**20
-"""Bytes of one response, unpacked; a reply of 100,000 tokens with log-probabilities has fewer."""
+"""Largest decompressed response in bytes; 100,000 tokens with log-probabilities take less."""
 
 
 class _BoundedTransport(openai.DefaultAioHttpClient):
-    """Reads no more of a response than a reply can have, however small it was packed."""
+    """Transport that bounds the decompressed size of a response."""
 
     async def send(self, request: Any, *, stream: bool = False, **how: Any) -> Any:
         response = await super().send(request, stream=True, **how)
@@ -61,7 +60,7 @@ class _BoundedTransport(openai.DefaultAioHttpClient):
 
 
 class ChatClient:
-    """One endpoint, with its pool of connections."""
+    """HTTP client of one endpoint, with its connection pool."""
 
     def __init__(
         self,
@@ -76,8 +75,8 @@ class ChatClient:
         Args:
             sender: address, model and key.
             timeout: seconds for one whole request.
-            path: what stands behind the address.
-            headers: headers of every request beside those of the SDK; ``None`` leaves one out.
+            path: path of the requests.
+            headers: headers of every request beside the SDK's; ``None`` omits one of these.
         """
         self._sender = sender
         self._timeout = timeout
@@ -87,7 +86,7 @@ class ChatClient:
             for name, value in (headers or {}).items()
         }
         address, _, query = sender.url.partition("?")
-        # The SDK wants a key even where the server wants none.
+        # The SDK requires a key even where the server does not.
         self._client = openai.AsyncOpenAI(
             api_key=sender.key or "none",
             base_url=address,
@@ -101,10 +100,10 @@ class ChatClient:
         """Send one request once; the SDK's own retries are off.
 
         Returns:
-            The body of a successful response; ``None`` when a filter of the provider stopped it.
+            The body of a successful response; ``None`` when a content filter stopped it.
 
         Raises:
-            TransientError: asking again may help.
+            TransientError: a retry may help.
             RejectedError: this question will never be answered.
             ModelError: no question will be answered.
         """
@@ -146,7 +145,7 @@ class ChatClient:
 
 
 def _root(error: BaseException) -> BaseException:
-    """What went wrong below the SDK, which takes every lost connection for a slow one."""
+    """Root cause of an SDK error, since the SDK reports every lost connection as a timeout."""
     while error.__cause__ is not None:
         error = error.__cause__
     return error

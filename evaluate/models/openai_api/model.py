@@ -1,10 +1,10 @@
 """Any endpoint that speaks the OpenAI chat-completions protocol.
 
-``litellm/NAME`` is the same through LiteLLM's proxy, which passes every question on to a provider:
-pictures leave this machine, although its address is on it.
+``litellm/NAME`` is the same through LiteLLM's proxy, which forwards every question to a provider:
+images leave this machine although the proxy runs on it.
 
-The key comes from an environment variable. It is kept out of ``identity``, of ``repr`` and of
-every message: servers like to repeat it in what they refuse.
+The key comes from an environment variable. It never appears in ``identity``, ``repr`` or a message;
+servers tend to repeat it in error responses.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from medrcube.evaluate.models.openai_api.client import ChatClient
 
 ADAPTER = "openai/2"
-"""Changes whenever the same question would be sent in another form."""
+"""Changes whenever the same question would be sent in a different form."""
 
 TOP_LOGPROBS = 20
-"""Most alternatives that OpenAI and, by default, vLLM tell for a token."""
+"""Most alternatives that OpenAI and, by default, vLLM return for a token."""
 
 _OWN = ("model", "messages", "stream", "n")
 _KEPT = 16 * 2**20
@@ -49,15 +49,15 @@ _KEPT = 16 * 2**20
 
 KEY_ENV = "OPENAI_API_KEY"
 LITELLM_URL, LITELLM_KEY_ENV = "http://localhost:4000/v1", "LITELLM_API_KEY"
-"""Where LiteLLM's proxy listens unless it is told otherwise."""
+"""Default address and key variable of LiteLLM's proxy."""
 
 
 def open_openai(name: str, settings: ModelSettings) -> OpenAIModel:
     """Open a model behind an OpenAI-compatible endpoint.
 
     Raises:
-        ModelError: the official endpoint is asked without a key, the address is none, or the
-            additional parameters hold what the adapter sets itself.
+        ModelError: the official endpoint is used without a key, the address is invalid, or the
+            additional parameters hold a field that the adapter sets itself.
         MissingExtraError: the SDK is not installed.
     """
     address = settings.base_url or os.environ.get("OPENAI_BASE_URL") or OFFICIAL_URL
@@ -68,10 +68,11 @@ def open_openai(name: str, settings: ModelSettings) -> OpenAIModel:
 
 
 def open_litellm(name: str, settings: ModelSettings) -> OpenAIModel:
-    """Open a model that LiteLLM's proxy knows by that name.
+    """Open a model behind LiteLLM's proxy.
 
     Raises:
-        ModelError: the address is none, or the additional parameters hold what the adapter sets.
+        ModelError: the address is invalid, or the additional parameters hold a field that the
+            adapter sets itself.
         MissingExtraError: the SDK is not installed.
     """
     sender = sender_to(settings.base_url or LITELLM_URL, name, settings, LITELLM_KEY_ENV)
@@ -85,17 +86,17 @@ def sender_to(
     key_env: str,
     own: Collection[str] = _OWN,
 ) -> Sender:
-    """Who asks whom, with the key from the environment.
+    """Endpoint, model and key, with the key from the environment.
 
     Args:
         address: of the endpoint.
-        name: of the model, as the endpoint knows it.
-        settings: of the user.
+        name: model name at the endpoint.
+        settings: model settings.
         key_env: environment variable of the key, unless the settings name one.
         own: fields of the body that the adapter sets itself.
 
     Raises:
-        ModelError: the address is none, or the additional parameters hold a field of ``own``.
+        ModelError: the address is invalid, or the additional parameters hold a field of ``own``.
         MissingExtraError: the SDK is not installed.
     """
     for module in ("openai", "aiohttp"):
@@ -112,7 +113,7 @@ def sender_to(
 
 
 def missing_key_error(sender: Sender) -> ModelError:
-    """The error of an endpoint that wants a key where there is none."""
+    """Error of a missing API key."""
     return ModelError(
         f"no API key: set the environment variable {sender.key_env}, name another one "
         "with --api-key-env, or give the --base-url of a server that needs none"
@@ -129,9 +130,9 @@ class OpenAIModel:
 
         Args:
             sender: endpoint, model and key.
-            settings: of the user.
-            provider: what stands before the slash in the name.
-            forwards: whether the endpoint passes questions on to another machine.
+            settings: model settings.
+            provider: provider in the model name.
+            forwards: whether the endpoint forwards questions to another machine.
         """
         self.sender = sender
         self._settings = settings
@@ -144,12 +145,12 @@ class OpenAIModel:
 
     @property
     def name(self) -> str:
-        """The provider and the name that the endpoint knows."""
+        """Provider and model name."""
         return f"{self._provider}/{self.sender.model}"
 
     @property
     def takes_shots(self) -> bool:
-        """Examples are turns of the conversation before the question."""
+        """Examples become turns of the conversation before the question."""
         return True
 
     @property
@@ -179,7 +180,7 @@ class OpenAIModel:
         return self.read(data.decode("utf-8-sig", "replace"), letters, latency)
 
     async def body(self, request: ModelRequest) -> Body:
-        """What is sent for a question."""
+        """Request body of a question."""
         turns = [
             ChatTurn(
                 prompt=shot.prompt, picture=await self._data_url(shot.picture), reply=shot.reply
@@ -196,7 +197,7 @@ class OpenAIModel:
         )
 
     def read(self, data: str, letters: Sequence[str], latency: float) -> Reply:
-        """The reply in the body of a successful response.
+        """Parse the body of a successful response.
 
         Raises:
             TransientError: it is no chat completion.
@@ -204,7 +205,7 @@ class OpenAIModel:
         scrub = self.sender.scrub
         model = self.sender.model
         reply = read_reply(scrub(data), model=model, letters=letters, latency=latency)
-        # Once more: JSON can write a character in several ways.
+        # Again after parsing: JSON can encode a character in several ways.
         return replace(reply, text=scrub(reply.text), model=scrub(reply.model))
 
     async def _data_url(self, picture: ImageFile | None) -> bytes | None:
@@ -220,7 +221,7 @@ class OpenAIModel:
             await client.close()
 
     async def _connection(self) -> ChatClient:
-        # The SDK takes half a second to load, in which nothing else must wait.
+        # The SDK takes half a second to load, which must not block the event loop.
         async with self._connecting:
             if self._client is None:
                 self._client = await asyncio.to_thread(self._connect)

@@ -1,9 +1,9 @@
 """Differences between providers in a chat-completions request.
 
-Only what a run sends without being asked to is adapted: the limit of the reply and the temperature
-of 0. What a user asks for (a seed, log-probabilities, another temperature) is always sent, and a
-provider that refuses it ends the run at its first question with advice. The pages that each rule
-was read from stand in ``docs/how-to/ask-a-model-at-a-provider.md``.
+Only defaults are adapted: the reply limit and the temperature of 0. Explicit settings (a seed,
+log-probabilities, another temperature) are always sent, and a provider that refuses one ends the
+run at its first question with advice. The source of each rule is in
+``docs/how-to/ask-a-model-at-a-provider.md``.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ _CLOUD = re.compile(r"[:-]cloud$", re.IGNORECASE)
 
 
 def is_azure(url: str) -> bool:
-    """Whether the address is Azure's, which takes its key in a header of its own."""
+    """Whether the address is Azure's, which uses its own key header."""
     return (urlsplit(url).hostname or "").endswith(".azure.com")
 
 
 def limit_field(url: str) -> str:
-    """Name of the field for the longest reply.
+    """Name of the field for the reply limit.
 
-    OpenAI renamed it, and its reasoning models refuse the old name; most others know no other.
+    OpenAI renamed it, and its reasoning models refuse the old name; most others know only the old.
     """
     azure = is_azure(url) and "/openai" in urlsplit(url).path
     return "max_completion_tokens" if is_official(url) or azure else "max_tokens"
 
 
 def temperature_of(settings: ModelSettings, model: str, url: str = "") -> Json:
-    """The temperature to send; ``None`` for a model that takes none, unless the user set one.
+    """Temperature to send; ``None`` for a model that accepts none, unless the user set one.
 
     OpenAI's reasoning models and Claude from 4.7 on refuse every temperature but their own.
     """
@@ -53,5 +53,5 @@ def temperature_of(settings: ModelSettings, model: str, url: str = "") -> Json:
 
 
 def forwards(model: str) -> bool:
-    """Whether a server on this machine passes the question on: Ollama does for its cloud models."""
+    """Whether a local server forwards the question, as Ollama does for its cloud models."""
     return _CLOUD.search(model) is not None

@@ -22,20 +22,20 @@ _ENDS = {
     "refusal": "refusal",
 }
 _BROKEN_OFF = {"abort", "error", "insufficient_system_resource"}
-"""The server gave up, and the model did not: vLLM and SGLang, OpenRouter, DeepSeek."""
+"""Reasons of a server failure: vLLM and SGLang, OpenRouter, DeepSeek."""
 
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 _TEXTS = ("text", "output_text")
 _AROUND = " \t\n▁Ġ([*\"'"
-"""What may stand before a letter within one token: spaces as vocabularies write them, brackets."""
+"""Characters before a letter within one token: spaces as vocabularies write them, brackets."""
 
 
 def read_reply(data: str, *, model: str, letters: Sequence[str], latency: float) -> Reply:
-    """The reply in the body of a successful response.
+    """Parse the body of a successful response.
 
     Args:
         data: the body.
-        model: name to give where the endpoint tells none.
+        model: name to use where the endpoint reports none.
         letters: letters of the options, for their scores.
         latency: seconds since sending.
 
@@ -61,14 +61,14 @@ def read_reply(data: str, *, model: str, letters: Sequence[str], latency: float)
 
 
 def filtered_reply(model: str, latency: float) -> Reply:
-    """The reply of a model that a filter of its provider kept from answering."""
+    """Reply that a content filter of the provider suppressed."""
     return Reply(text="", finish_reason="content_filter", usage={}, model=model, latency=latency)
 
 
 def _reason(value: object, usage: Mapping[str, int]) -> str:
-    """Why the model stopped, in the words of ``Reply``.
+    """Finish reason, as ``Reply`` names it.
 
-    Google adds its own word to the reason (``content_filter: SAFETY``); a call of a tool is a stop.
+    Google appends its own reason (``content_filter: SAFETY``); a tool call is a stop.
     """
     word = value.partition(":")[0].strip().casefold() if isinstance(value, str) else ""
     if word in _BROKEN_OFF:
@@ -97,10 +97,10 @@ def _first(value: object, data: str) -> object:
 
 
 def _text(content: object, data: str) -> str:
-    """The visible text, which some servers send in parts; thoughts and calls of tools are none.
+    """The visible text, which some servers send in parts; thinking and tool calls are excluded.
 
-    A model that says nothing at all has no text. That is how it behaves, and no fault of the
-    connection: asked again, it would do the same, and be paid for it.
+    An empty reply is a reply of the model and no connection error: a retry would give, and charge
+    for, the same.
     """
     if content is None:
         return ""
@@ -114,13 +114,13 @@ def _text(content: object, data: str) -> str:
 
 
 def _spoken(part: Mapping[str, Any]) -> object:
-    """What a part says; parts of another kind, such as ``thinking``, say nothing."""
+    """Text of a part; empty for other kinds, such as ``thinking``."""
     kind = part.get("type", "text")
     return part.get("text") if kind in _TEXTS or not isinstance(kind, str) else ""
 
 
 def _refusal(message: Mapping[str, Any]) -> str:
-    """The words of a refusal, which stand beside the content or as a part of it."""
+    """Text of a refusal, beside the content or as a part of it."""
     content = message.get("content")
     parts = content if isinstance(content, list) else []
     sources = [message, *(part for part in parts if isinstance(part, dict))]
@@ -132,20 +132,20 @@ def _usage(value: object) -> dict[str, int]:
     counts = value if isinstance(value, dict) else {}
     usage = {name: counts[name] for name in _COUNTS if type(counts.get(name)) is int}
     if len(usage) == len(_COUNTS):
-        # Gemini counts its thoughts in the total alone, and they are charged as written.
+        # Gemini counts thinking in the total only, and charges it as output.
         thought = usage["total_tokens"] - usage["prompt_tokens"] - usage["completion_tokens"]
         usage["completion_tokens"] += max(0, thought)
     return usage
 
 
 def _name(body: Mapping[str, Any]) -> str:
-    """Model and build as the provider names them."""
+    """Model and build as the provider reports them."""
     names = (body.get("model"), body.get("system_fingerprint"))
     return "@".join(name for name in names if isinstance(name, str) and name)
 
 
 def _scores(logprobs: object, letters: Sequence[str]) -> dict[str, float]:
-    """Log-probability of each letter as the first token, summed over the ways to write it."""
+    """Log-probability of each letter as the first token, summed over its spellings."""
     tokens = logprobs.get("content") if isinstance(logprobs, dict) else None
     first = tokens[0] if isinstance(tokens, list) and tokens else None
     top = first.get("top_logprobs") if isinstance(first, dict) else None

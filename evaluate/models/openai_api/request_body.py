@@ -1,7 +1,7 @@
 """Body of a chat-completions request, in pieces so that images are never copied.
 
-Everything around the picture is serialised anew for each question; the picture is Base64 that was
-made once and lies between the pieces. Base64 needs no escape in JSON.
+The text is serialised for each question; the image is Base64 that was encoded once and is inserted
+between the pieces. Base64 needs no escaping in JSON.
 """
 
 from __future__ import annotations
@@ -17,46 +17,46 @@ from medrcube.evaluate.models.protocol import Json
 
 _CHUNK = 2**17
 PLACE = "\x00"
-"""Stands where a picture goes."""
+"""Placeholder of an image."""
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """Bytes in pieces; can be sent more than once, as a redirect needs it."""
+    """Request body in pieces; can be sent more than once, as redirects require."""
 
     pieces: tuple[bytes, ...]
 
     @property
     def size(self) -> int:
-        """Bytes in all."""
+        """Total bytes."""
         return sum(map(len, self.pieces))
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """The pieces, cut so that no connection holds up the others."""
+        """The pieces in chunks, so that no connection blocks the others."""
         for piece in self.pieces:
             for start in range(0, len(piece), _CHUNK):
                 yield piece[start : start + _CHUNK]
 
 
 def data_url(picture: ImageFile) -> bytes:
-    """The picture as a data URL, in a form that chat endpoints take; call it in a thread."""
+    """The image as a data URL, in a format that chat endpoints accept; call it in a thread."""
     media_type, data = base64_of(*sendable_bytes(picture))
     return b"data:%s;base64,%s" % (media_type.encode(), data)
 
 
 def base64_of(media_type: str, data: bytes) -> tuple[str, bytes]:
-    """Media type and Base64 of a picture."""
+    """Media type and Base64 of an image."""
     return media_type, base64.b64encode(data)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatTurn:
-    """A question with its reply, or the question that is to be answered.
+    """An example with its reply, or the question itself.
 
     Attributes:
-        prompt: the whole text.
-        picture: data URL; ``None`` for a question without a picture.
-        reply: ``None`` where it is wanted.
+        prompt: whole text.
+        picture: data URL of the image; ``None`` without one.
+        reply: reply of an example; ``None`` for the question.
     """
 
     prompt: str
@@ -72,14 +72,14 @@ def chat_body(
     system: str | None = None,
     detail: str | None = None,
 ) -> Body:
-    """The body of one question: in each turn the picture first, then the text.
+    """Request body of one question: in each turn the image first, then the text.
 
     Args:
-        model: name that the endpoint knows.
+        model: model name at the endpoint.
         turns: examples with their replies, then the question.
         parameters: everything else of the body.
-        system: what stands before the question; without the character NUL.
-        detail: how closely the server shall look at pictures; ``None`` leaves it to the server.
+        system: system prompt; without the character NUL.
+        detail: detail level of images; ``None`` leaves it to the server.
     """
     messages: list[Json] = [] if system is None else [{"role": "system", "content": system}]
     for turn in turns:
@@ -91,9 +91,9 @@ def chat_body(
 
 
 def insert_images(body: Mapping[str, Json], pictures: Sequence[bytes]) -> Body:
-    """A body with its pictures, in their order, in the places that hold ``PLACE`` alone."""
-    # No text is the mark alone, and a quotation mark within a text is escaped, so nothing can be
-    # taken for the mark in its quotation marks.
+    """The body with images inserted, in order, for values equal to ``PLACE``."""
+    # No text equals the placeholder, and quotation marks within texts are escaped, so the quoted
+    # placeholder is unambiguous.
     between = json.dumps(body).encode().split(json.dumps(PLACE).encode())
     pieces = [between[0]]
     for picture, after in zip(pictures, between[1:], strict=True):

@@ -231,7 +231,7 @@ def test_pictures_and_records_are_handled_beside_the_event_loop(
     monkeypatch.setattr(request_body, "sendable_bytes", noted(request_body.sendable_bytes))
     monkeypatch.setattr(AttemptLog, "_write", noted(AttemptLog._write))
     run_evaluation(benchmark, endpoint(), tmp_path / "run")
-    assert {name for name, _ in threads} == {"read_picture", "presentable", "_write"}
+    assert {name for name, _ in threads} == {"read_picture", "sendable_bytes", "_write"}
     assert all(thread is not main for _, thread in threads)
 
 
