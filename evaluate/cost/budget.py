@@ -13,12 +13,12 @@ _MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prices:
-    """What a provider charges, in US dollars for a million tokens.
+    """Token prices of a provider, in US dollars per million tokens.
 
     Attributes:
-        tokens_in: price of what is sent.
-        tokens_out: price of what is written, thoughts included.
-        in_batches: part of both that is charged for a reply in a batch.
+        tokens_in: price of input tokens.
+        tokens_out: price of output tokens, thinking included.
+        in_batches: factor of both prices for replies in a batch.
     """
 
     tokens_in: float
@@ -27,28 +27,28 @@ class Prices:
 
     @property
     def of_batches(self) -> Prices:
-        """What a reply in a batch costs."""
+        """Prices of replies in a batch."""
         part = self.in_batches
         return Prices(tokens_in=part * self.tokens_in, tokens_out=part * self.tokens_out)
 
     def cost(self, usage: Mapping[str, int]) -> float:
-        """Dollars for one reply; nothing where the server counts no tokens."""
+        """US dollars for one reply; 0 where the server reports no tokens."""
         sent, written = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
         return (sent * self.tokens_in + written * self.tokens_out) / _MILLION
 
     def cost_of(self, record: Mapping[str, Any]) -> float:
-        """Dollars for one try, by its record among the attempts of a run."""
+        """US dollars for one try, by its record in the attempt log."""
         return (self.of_batches if "batch" in record else self).cost(record.get("usage") or {})
 
 
 @dataclass(slots=True, kw_only=True)
 class Budget:
-    """Counts what all sessions of a run have cost.
+    """Cost of all sessions of a run, and its limit.
 
     Attributes:
-        prices: ``None`` when nobody named them.
-        most: dollars at which no further question is asked.
-        spent: dollars so far.
+        prices: token prices; ``None`` if unknown.
+        most: US dollars at which no further question is asked.
+        spent: US dollars so far.
         counted: replies in that sum.
     """
 
@@ -65,10 +65,10 @@ class Budget:
             )
 
     def count(self, record: Mapping[str, Any]) -> None:
-        """Count one try, by its record; one that ended without a reply may be charged too.
+        """Add the cost of one try; tries without a reply may be charged too.
 
         Raises:
-            ModelError: a largest cost is set and the server does not count tokens.
+            ModelError: a cost limit is set and the server reports no tokens.
         """
         replied = record["status"] == "reply"
         if replied and self.most is not None and not record["usage"]:
@@ -81,9 +81,9 @@ class Budget:
         self.counted += replied
 
     def affordable(self, running: int) -> int | None:
-        """How many questions beside those that are running the most allows, by the mean so far.
+        """Questions, beside those running, that fit the limit at the mean cost so far.
 
-        ``None`` where there is no bound, or none can be told because replies cost nothing.
+        ``None`` without a limit, or while replies have no known cost.
         """
         mean = self.spent / self.counted if self.counted else 0.0
         if self.most is None or not mean:
@@ -91,7 +91,7 @@ class Budget:
         return max(0, int((self.most - self.spent) / mean) - running)
 
     def exhausted(self, running: int) -> bool:
-        """Whether one more question, beside those that are running, might exceed the most."""
+        """Whether one more question, beside those running, might exceed the limit."""
         if self.most is None:
             return False
         mean = self.spent / self.counted if self.counted else 0.0

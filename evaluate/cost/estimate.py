@@ -1,15 +1,15 @@
 """Estimate the cost of a run from a random sample of its items.
 
-How long replies are is known to nobody before they are written, and providers count pictures
-otherwise than they document. So a fair draw of items is asked, as part of the run: the replies are
-kept, and the run goes on from them. The draw grows until the cost is known within a tenth, or a
+The length of replies is unknown in advance, and providers count images differently from their
+documentation. So a random sample of items is asked, as part of the run: the replies are stored,
+and the run continues from them. The sample grows until the cost is known within a tenth, or a
 quarter of the items are asked.
 
-The rest of the run is taken to send what is foreseen for it (``forecast``), times the ratio of
-what was counted to what was foreseen in the draw, and to be answered as long as the draw was on
-average. The interval is of that ratio estimate, with items as units: all questions on an item are
-drawn together (Cochran, Sampling Techniques, 3rd edition, section 6). What was asked counts as it
-was charged, in a batch or alone; the rest as the run goes on.
+The rest of the run is assumed to send its forecast (``forecast``) times the ratio of counted to
+forecast tokens in the sample, with replies of the mean length in the sample. The interval is that
+of a ratio estimator with items as units, since all questions on an item are sampled together
+(Cochran, Sampling Techniques, 3rd edition, section 6). Asked questions count as charged, in a
+batch or alone; the rest as the run will continue.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from medrcube.evaluate.runner.run_folder import attempts_path
 __all__ = ["ENOUGH", "FIRST", "MOST", "WITHIN", "CostEstimate", "estimate", "sample_sizes"]
 
 FIRST, MOST, PART = 32, 256, 4
-"""Items of the first draw, of the last, and the part of the run that is asked at most: one in."""
+"""Items of the first and the largest sample, and the largest share of the run: one in ``PART``."""
 
 ENOUGH, WITHIN = 0.1, 0.2
-"""Half of the 95 % interval as a part of the cost: where the draw stops, and what is promised.
+"""Half of the 95 % interval relative to the cost: where sampling stops, and what is promised.
 
-Lengths of replies are skewed, and a draw that happens to miss the long ones looks surer than it is;
-so the draw goes on beyond what is promised. In 400 simulated runs each of 400 to 5,000 items with
+Reply lengths are skewed, and a sample that misses the long ones looks more precise than it is; so
+sampling goes on beyond what is promised. In 400 simulated runs each of 400 to 5,000 items with
 lognormal lengths (sigma 0.8 of the logarithm, as wide as those of models that think), at least
 99 % of the estimates were within a fifth, with sigma 1.2 at least 93 %; the interval held the cost
 in 88 to 95 %.
@@ -52,24 +52,24 @@ _TOKENS = Prices(tokens_in=1_000_000.0, tokens_out=1_000_000.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostEstimate:
-    """What a whole run takes, what was asked already too.
+    """Tokens and cost of a whole run, questions already asked included.
 
     Attributes:
-        model: whom it asks.
+        model: name of the model.
         items: items of the run.
         questions: distinct questions of the run.
-        asked: of these, that have a reply.
-        drawn: items of the draw.
+        asked: of these, with a reply.
+        drawn: items of the sample.
         sample: of these, items of which all questions have a reply.
-        tokens_in: of the whole run.
-        tokens_out: of the whole run.
+        tokens_in: input tokens of the whole run.
+        tokens_out: output tokens of the whole run.
         cost: US dollars of the whole run; ``None`` without prices.
         spent: of these, so far.
-        interval: 95 % interval of the cost, or without prices of all tokens; without an upper end
-            where one item was asked of several.
-        within: half of the interval as a part of its middle; ``None`` without an upper end.
-        counted: tokens that were counted for each one that was foreseen to be sent.
-        tokens_out_each: mean tokens of a reply.
+        interval: 95 % interval of the cost, or of all tokens without prices; no upper end where
+            one item of several was asked.
+        within: half width of the interval relative to its centre; ``None`` without an upper end.
+        counted: ratio of counted to forecast input tokens.
+        tokens_out_each: mean output tokens of a reply.
     """
 
     model: str
@@ -89,16 +89,16 @@ class CostEstimate:
 
     @property
     def close(self) -> bool:
-        """Whether the cost is known within a fifth."""
+        """Whether the cost is known within ``WITHIN``."""
         return self.within is not None and self.within <= WITHIN
 
     def to_json(self) -> dict[str, Any]:
-        """The same for programs."""
+        """JSON object of the fields."""
         return asdict(self)
 
 
 def sample_sizes(items: int) -> Iterator[int]:
-    """How many items to ask, step by step: twice as many each time."""
+    """Successive sample sizes, doubling each time."""
     most = min(MOST, math.ceil(items / PART))
     size = FIRST
     while size < most:
@@ -117,19 +117,19 @@ def estimate(
     ask: Callable[[int], object],
     batches: bool = False,
 ) -> CostEstimate:
-    """Ask a part of a run and say what the whole takes.
+    """Ask a part of a run and estimate the cost of the whole.
 
     Args:
-        out: folder of the run.
-        plan: what it asks.
-        model: whom it asks.
-        asking: how.
-        prices: what a reply costs; without them tokens are estimated alone.
-        ask: asks the first so many items of the draw.
+        out: run folder.
+        plan: plan of the run.
+        model: the model.
+        asking: question setup.
+        prices: token prices; without them only tokens are estimated.
+        ask: asks the given number of items, in the order of the draw.
         batches: the rest will be asked in batches.
 
     Raises:
-        ModelError: the server does not count tokens, or nothing was answered.
+        ModelError: the server reports no tokens, or nothing was answered.
     """
     for size in sample_sizes(len(plan.items)):
         ask(size)
@@ -201,7 +201,7 @@ def _modelled(prices: Prices, tokens_in_: float, tokens_out: float) -> float:
 
 
 def _half_width(residuals: list[float], units: int) -> float:
-    """Half the 95 % interval of a total over all units; infinite where too few were drawn."""
+    """Half the 95 % interval of a total over all units; infinite where too few were sampled."""
     sample = len(residuals)
     if sample >= units:
         return 0.0
@@ -214,7 +214,7 @@ def _half_width(residuals: list[float], units: int) -> float:
 def _usage(
     out: Path, distinct: Mapping[str, object], prices: Prices
 ) -> tuple[dict[str, dict[str, int]], float]:
-    """Tokens of each question that has a reply, those of its failed tries too; and their price."""
+    """Tokens of each question with a reply, failed tries included; and their total cost."""
     names = ("prompt_tokens", "completion_tokens")
     usage: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(names, 0))
     cost: dict[str, float] = defaultdict(float)

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 CHARACTERS_A_TOKEN = 4
-"""Of English, as OpenAI and Google document it."""
+"""Characters a token in English, as OpenAI and Google document it."""
 
 _MESSAGE = 4
 _MILLION = 1_000_000
@@ -39,11 +39,11 @@ _MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentImage:
-    """A picture as it is sent.
+    """Sizes of an image that is sent.
 
     Attributes:
-        size: width and height in pixels.
-        file_size: the same as they lie in the file.
+        size: width and height in pixels, as sent.
+        file_size: width and height in the file.
         data: bytes of the file.
     """
 
@@ -54,31 +54,31 @@ class SentImage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostForecast:
-    """What a run would do.
+    """Forecast of a run.
 
     Attributes:
-        model: whom it would ask.
+        model: name of the model.
         items: items asked.
-        presentations: ways in which these are put, by condition and epoch.
-        shared: of these, the same as another.
-        missing: of these, without a usable picture, never asked.
-        reused: distinct questions that have a reply already.
+        presentations: presentations of these, by condition and epoch.
+        shared: of these, equal to another.
+        missing: of these, without a usable image and never asked.
+        reused: distinct questions that already have a reply.
         questions: distinct questions that would be sent.
-        pictures: pictures in these requests, those of examples too.
-        distinct_pictures: of these, different ones.
-        shrunk: of these, made smaller.
-        largest_side: longest side of a picture as it is sent, in pixels.
-        largest_bytes: most bytes of a file.
-        left_out: items that were wanted, by reason.
+        pictures: images in these requests, examples included.
+        distinct_pictures: of these, distinct ones.
+        shrunk: of these, downscaled ones.
+        largest_side: longest side of an image as sent, in pixels.
+        largest_bytes: size of the largest file.
+        left_out: selected items that are left out, by reason.
         left_out_by_source: of these, items that may not be sent.
-        tokens_text: of all questions, at so many characters a token.
-        tokens_pictures: of all pictures.
-        tokens_out_each: mean tokens of the replies that the folder holds; ``None`` without any.
-        tokens_out_most: longest reply times questions; ``None`` where the server decides.
-        cost_in: US dollars for what is sent; ``None`` without prices.
-        cost: with replies as long as those that the folder holds; ``None`` without any.
-        cost_most: with the longest replies; ``None`` where the server decides.
-        pictures_counted: whose rule for the tokens of a picture is taken.
+        tokens_text: text tokens of all questions, by ``CHARACTERS_A_TOKEN``.
+        tokens_pictures: image tokens.
+        tokens_out_each: mean tokens of the replies in the folder; ``None`` without any.
+        tokens_out_most: reply limit times questions; ``None`` where the server decides.
+        cost_in: US dollars for the input; ``None`` without prices.
+        cost: US dollars with replies of the mean length in the folder; ``None`` without any.
+        cost_most: US dollars with the longest replies; ``None`` where the server decides.
+        pictures_counted: rule by which image tokens are counted.
     """
 
     model: str
@@ -105,21 +105,21 @@ class CostForecast:
     pictures_counted: str
 
     def to_json(self) -> dict[str, Any]:
-        """The same for programs."""
+        """JSON object of the fields."""
         return asdict(self)
 
 
 def forecast(
     out: Path, plan: RunPlan, model: Model, asking: QuestionSetup, prices: Prices | None = None
 ) -> CostForecast:
-    """What a run in ``out`` would do; nothing is sent and nothing is written.
+    """Forecast a run in ``out``; nothing is sent and nothing is written.
 
     Args:
-        out: folder of the run, which may be there.
-        plan: what it asks.
-        model: whom it asks.
-        asking: how.
-        prices: what a reply costs.
+        out: run folder, new or existing.
+        plan: plan of the run.
+        model: the model.
+        asking: question setup.
+        prices: token prices.
     """
     replies = [a for a in read_attempts(attempts_path(out)) if a["status"] == "reply"]
     replied = {reply["key"] for reply in replies}
@@ -176,14 +176,14 @@ def forecast(
 
 
 def distinct_questions(asked: Iterable[AskedQuestion]) -> dict[str, AskedQuestion]:
-    """The distinct questions of a run by their key."""
+    """Distinct questions of a run by key."""
     return {question.key: question for question in asked if question.key is not None}
 
 
 def tokens_in(
     plan: RunPlan, asking: QuestionSetup, model: Model, asked: Iterable[AskedQuestion]
 ) -> dict[str, int]:
-    """Tokens that are sent with each question, by its key."""
+    """Input tokens of each question, by its key."""
     listed = list(asked)
     images = {str(question.key): _images(question, plan) for question in listed}
     sizes = _sizes(plan, asking, {image for paths in images.values() for image in paths})
@@ -195,7 +195,7 @@ def tokens_in(
 
 
 def longest_reply(model: Model) -> int | None:
-    """The limit of tokens that a model is asked with; ``None`` where it is left to the server."""
+    """Reply limit of a model in tokens; ``None`` where it is left to the server."""
     parameters = model.identity.get("parameters")
     if not isinstance(parameters, dict):
         return None
@@ -205,7 +205,7 @@ def longest_reply(model: Model) -> int | None:
 
 
 def _images(asked: AskedQuestion, plan: RunPlan) -> list[str]:
-    """Pictures of a request, those of its examples first."""
+    """Image paths of a request, those of its examples first."""
     if asked.presentation.condition is Condition.BLIND:
         return []
     images = [plan.examples[name].image for name, _ in asked.shots] + [asked.presentation.image]
@@ -213,7 +213,7 @@ def _images(asked: AskedQuestion, plan: RunPlan) -> list[str]:
 
 
 def _sizes(plan: RunPlan, asking: QuestionSetup, images: Iterable[str]) -> dict[str, SentImage]:
-    """Pictures by path; one whose size cannot be read is left out, and fails when it is asked."""
+    """Image sizes by path; unreadable images are left out, and fail when they are asked."""
 
     def look(image: str) -> SentImage | None:
         root = plan.benchmark.root

@@ -3,8 +3,8 @@
 - OpenAI, "Images and vision" (guide of the API): models of tiles scale a picture into 2,048 x
   2,048, then to a shorter side of 768, and count 85 tokens and 170 for each tile of 512 x 512;
   with low detail 85. Models of patches (``-mini``, ``-nano``) count squares of 32 x 32, at most
-  1,536, times a factor. gpt-4o-mini counts 2,833 and 5,667 in place of 85 and 170. What each rest
-  on, and where users were billed otherwise, stands in ``docs/how-to/choose-how-it-is-asked.md``.
+  1,536, times a factor. gpt-4o-mini counts 2,833 and 5,667 in place of 85 and 170. The sources, and
+  where users were billed differently, are in ``docs/how-to/choose-how-it-is-asked.md``.
 - Anthropic, "Vision": width x height / 750, after scaling to a longer side of 1,568 and about
   1,600 tokens. Later models take larger pictures.
 - Google, Gemini API, "Understand and count tokens": 258 up to 384 x 384, else 258 for each tile
@@ -21,19 +21,19 @@ __all__ = ["picture_tokens", "rule_name"]
 
 
 def picture_tokens(model: str, size: tuple[int, int], detail: str | None = None) -> int:
-    """Tokens of a picture.
+    """Tokens of an image.
 
     Args:
         model: ``PROVIDER/NAME``.
-        size: width and height as they are sent.
-        detail: how closely the endpoint shall look; without it, closely.
+        size: width and height as sent.
+        detail: detail level; high if omitted.
     """
     _, count = _rule(model)
     return count(*size, detail == "low")
 
 
 def rule_name(model: str) -> str:
-    """Whose rule is taken for a model, in words."""
+    """Name of the rule that applies to a model."""
     return _rule(model)[0]
 
 
@@ -98,4 +98,4 @@ _RULES: tuple[tuple[tuple[str, ...], str, Count], ...] = (
     (("claude",), "as Anthropic documents it", _anthropic),
     (("gemini",), "as Google documents it", _gemini),
 )
-"""What a name holds, in words, and the rule; the first that fits."""
+"""Parts of the model name, name of the rule, and the rule; the first match applies."""

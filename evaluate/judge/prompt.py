@@ -1,8 +1,8 @@
 """LLM judge: a second parsing of unparsed replies, by a model that never sees the key.
 
-Off by default. The judge gets the options as they were shown and the reply without its thinking:
-no question, no picture, no key. It may answer with one of the letters or with "none". What it
-said is kept with the run, so that a reply is judged once and the scores can be made again.
+Off by default. The judge gets the options as shown and the reply without its thinking: no question,
+no image, no key. It answers with one of the letters or "none". Its replies are stored with the run,
+so that each reply is judged once and scores can be recomputed.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from medrcube.evaluate.runner.attempt_log import read_attempts
 FILE = "judgements.jsonl"
 PROMPT = "judge"
 RULE = "judge"
-"""Rule of a result whose letter a judge found."""
+"""Rule of a result whose letter comes from a judge."""
 
 NONE_RULE = "judge-none"
-"""Rule of a result in which a judge found no letter either."""
+"""Rule of a result without a letter by a judge either."""
 
 LONGEST = 8000
-"""Characters of a reply that a judge reads: its beginning and its end."""
+"""Characters of a reply that a judge gets: its beginning and end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeQuestion:
-    """What a judge is asked about one reply.
+    """Question to a judge about one reply.
 
     Attributes:
         key: SHA-256 of the judge, its parameters and the prompt.
-        prompt: the whole text.
-        options: (letter, text) of the options as they were shown.
+        prompt: whole text.
+        options: (letter, text) of the options as shown.
     """
 
     key: str
@@ -51,10 +51,10 @@ class JudgeQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judge:
-    """A judge model and what it has said so far.
+    """A judge model and its verdicts so far.
 
     Attributes:
-        identity: what may change its verdicts; holds no secret.
+        identity: everything that may change its verdicts; holds no secret.
         verdicts: its replies by key.
     """
 
@@ -62,7 +62,7 @@ class Judge:
     verdicts: Mapping[str, str] = field(default_factory=dict)
 
     def question(self, result: Result) -> JudgeQuestion:
-        """What to ask about a result that has a reply."""
+        """Question about a result that has a reply."""
         options = result.item.options
         options_by_letter: dict[str, Json] = dict(options)
         data: Mapping[str, Json] = {
@@ -75,14 +75,14 @@ class Judge:
         return JudgeQuestion(key=key, prompt=prompt, options=options)
 
     def rescored(self, results: Iterable[Result]) -> list[Result]:
-        """The results, with the judge's letter where the rules found none."""
+        """Results with the judge's letter where the rules gave none."""
         return [self._rescored(result) if is_unread(result) else result for result in results]
 
     def account(self, results: Iterable[Result]) -> dict[str, Any]:
-        """What stands under ``judge`` in ``metrics.json``.
+        """Object ``judge`` of ``metrics.json``.
 
         Args:
-            results: every presentation, as the rules alone scored it.
+            results: all presentations, scored by the rules alone.
         """
         unread = [result for result in results if is_unread(result)]
         texts = [(r, self.verdicts.get(self.question(r).key)) for r in unread]
@@ -114,15 +114,15 @@ class Judge:
 
 
 def is_unread(result: Result) -> bool:
-    """Whether a judge may be asked about a result: it has a reply, and the rules found nothing.
+    """Whether a judge may be asked about a result: it has a reply that the rules could not parse.
 
-    A refusal, a reply that was cut off and a question without a reply are not for a judge.
+    Refusals, truncated replies and questions without a reply are excluded.
     """
     return result.outcome is AnswerOutcome.UNPARSED and bool((result.reply or "").strip())
 
 
 def read_judge(run: Path, model: Model) -> Judge:
-    """A judge with everything that it has said about a run.
+    """A judge with its stored verdicts on a run.
 
     Raises:
         WorkspaceError: the file of judgements was changed by something else.
@@ -142,7 +142,7 @@ def read_judgements(run: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def read_verdict(text: str | None, options: Iterable[tuple[str, str]]) -> str | None:
-    """The letter that a judge names; anything but a letter of the item alone is none."""
+    """Letter in a judge's reply; ``None`` for anything but a single letter of the item."""
     if text is None:
         return None
     letter = _bare(text).upper()

@@ -31,22 +31,22 @@ def ask_judge(
     max_connections: int = 8,
     retry: RetryPolicy | None = None,
 ) -> Judge:
-    """Have a judge read what the rules could not.
+    """Ask a judge about the replies that the rules could not parse.
 
-    A judgement that failed is not kept: the same command asks for it again.
+    A failed judgement is not stored: the same command asks for it again.
 
     Args:
-        run: folder of the run.
+        run: run folder.
         model: the judge.
-        results: every presentation, as the rules alone scored it.
-        max_connections: most questions that are under way at one time.
-        retry: how patiently to repeat.
+        results: all presentations, scored by the rules alone.
+        max_connections: most concurrent questions.
+        retry: retry policy.
 
     Returns:
-        The judge with all that it has verdicts.
+        The judge with all its verdicts.
 
     Raises:
-        ModelError: the judge cannot be used; what it verdicts is kept.
+        ModelError: the judge cannot be used; its verdicts so far are stored.
         WorkspaceError: the judgements cannot be written, or were changed by something else.
     """
     judge = read_judge(run, model)
@@ -65,7 +65,7 @@ async def _ask_all(
     verdicts: dict[str, str] = {}
     rest = iter(todo)
     try:
-        # The first alone: whoever mistyped a name learns it at once.
+        # The first alone, so that a mistyped name fails at once.
         await _work(model, iter([next(rest)]), log, verdicts, retry)
         async with asyncio.TaskGroup() as group:
             for _ in range(workers):
@@ -105,7 +105,7 @@ async def _work(
 
 
 async def _ask(model: Model, question: JudgeQuestion, retry: RetryPolicy) -> Reply | None:
-    """The judge's reply, or ``None`` when this question is refused.
+    """Reply of the judge; ``None`` when this question is refused.
 
     Raises:
         ModelError: the judge does not answer.

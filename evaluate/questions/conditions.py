@@ -1,9 +1,9 @@
 """Evaluation conditions of a question, and its presentations.
 
-``full`` is the question as it stands. ``blind`` leaves the picture out, ``image-swap`` shows
-another picture of the same voxel, ``circular`` asks with every rotation of the options, and
-``reworded`` asks the same fact as another edition of the release words it. They are parts of one
-run, so that a question which two of them share is asked once.
+``full`` is the question as it is. ``blind`` omits the image, ``image-swap`` shows another image of
+the same voxel, ``circular`` asks with every rotation of the options, and ``reworded`` asks the
+same fact as worded in another edition of the release. All are parts of one run, so that a question
+shared by two conditions is asked once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from medrcube.evaluate.dataset import BenchmarkItem
 
 
 class Condition(StrEnum):
-    """What of a question is shown."""
+    """Evaluation condition: what is shown of a question."""
 
     FULL = "full"
     BLIND = "blind"
@@ -41,20 +41,20 @@ class Condition(StrEnum):
 
 
 OF_ONE_EDITION = tuple(c for c in Condition if c is not Condition.REWORDED)
-"""Conditions that need nothing beside the release."""
+"""Conditions that need only the release."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Presentation:
-    """One way to put one item to a model.
+    """One presentation of an item to a model.
 
     Attributes:
-        item: the item, its options and key in the order that is shown.
-        condition: why it is asked this way.
-        turn: by how many places the options are rotated.
-        epoch: number of the repetition, from 0.
-        image: picture that is shown, relative to the release. ``None`` in the blind condition,
-            and for an item whose picture the release does not name.
+        item: the item, its options and key in the order shown.
+        condition: the evaluation condition.
+        turn: number of places by which the options are rotated.
+        epoch: repetition, from 0.
+        image: image shown, relative to the release. ``None`` in the blind condition, and for an
+            item without an image.
     """
 
     item: BenchmarkItem
@@ -65,7 +65,7 @@ class Presentation:
 
     @property
     def wants_image(self) -> bool:
-        """Whether the question may be asked with a picture only."""
+        """Whether the question needs an image."""
         return self.condition is not Condition.BLIND
 
 
@@ -76,16 +76,16 @@ def presentations(
     epochs: int = 1,
     reworded: Mapping[str, BenchmarkItem] = MappingProxyType({}),
 ) -> list[Presentation]:
-    """Every way to put every item, those of one picture back to back within a condition.
+    """All presentations of all items, those of one image consecutive within a condition.
 
-    An item whose voxel holds no other picture has no ``image-swap`` presentation, and one of which
-    another edition asks nothing else no ``reworded`` one.
+    An item whose voxel has no other image has no ``image-swap`` presentation, and one without a
+    counterpart in the other edition no ``reworded`` one.
 
     Args:
-        items: the items that a run asks.
-        conditions: the conditions wanted; their order and repetition do not matter.
-        epochs: how often each presentation is asked.
-        reworded: second forms by the name of the item, as ``reworded.reworded_items`` finds them.
+        items: items of the run.
+        conditions: the conditions, in any order.
+        epochs: repetitions of each presentation.
+        reworded: items of the other edition by item name, from ``reworded.reworded_items``.
     """
     wanted = set(conditions)
     donors = _donors(items) if Condition.IMAGE_SWAP in wanted else {}
@@ -100,7 +100,7 @@ def presentations(
 
 
 def rotate(item: BenchmarkItem, turn: int) -> BenchmarkItem:
-    """The item with its option texts moved on by ``turn`` letters, and its key with them."""
+    """The item with option texts and key rotated by ``turn`` letters."""
     letters = [letter for letter, _ in item.options]
     count = len(letters)
     if turn % count == 0:
@@ -130,10 +130,10 @@ def _ways(
 
 
 def _donors(items: Sequence[BenchmarkItem]) -> dict[str, str]:
-    """For each item the picture of another item of its voxel, drawn by a hash of its name.
+    """Swapped image of each item: an image of another item of its voxel, drawn by a hash.
 
-    Pictures of which nothing with the same right answer is asked come first: a reply that is
-    still right there did not need the picture.
+    Images without a question that has the same correct answer are preferred: a reply that is still
+    correct did not need the image.
     """
     voxels: dict[tuple[str, str, str], list[BenchmarkItem]] = {}
     for item in items:

@@ -1,7 +1,7 @@
 """Sources whose images must not leave this machine, because of a data agreement.
 
-Data under credentialed access or an agreement are given to a person, who may not pass them on; a
-model service is somebody else. Who has the owner's leave says so by name for each source.
+Data under credentialed access or an agreement are licensed to a person, who may not pass them on; a
+model provider is a third party. A user with the owner's permission declares it for each source.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _HERE = ("hf/", "baseline/")
 
 
 def sends_outside(model: Model) -> bool:
-    """Whether pictures leave this machine; a model of another package that does not say so does.
+    """Whether images leave this machine; assumed of models of other packages that do not state it.
 
-    An address counts as this machine when it is written as one: ``localhost`` or a loopback
-    address. What another name resolves to may change between two questions. A server here that
-    passes questions on (LiteLLM's proxy, Ollama for its cloud models) sends them outside.
+    An address counts as this machine only as ``localhost`` or a loopback address, since the
+    resolution of other names may change between two questions. A local server that forwards
+    questions (LiteLLM's proxy, Ollama for its cloud models) sends them outside.
     """
     if model.name.startswith(_HERE):
         return False
@@ -37,7 +37,7 @@ def sends_outside(model: Model) -> bool:
 
 
 def stays_here(endpoint: str | None) -> bool:
-    """Whether an address is written as one of this machine; an unknown one is elsewhere."""
+    """Whether an address is ``localhost`` or a loopback address; an unknown one is not."""
     host = urlsplit(endpoint).hostname if endpoint else None
     if host == "localhost":
         return True
@@ -48,20 +48,20 @@ def stays_here(endpoint: str | None) -> bool:
 
 
 def known_cards() -> Mapping[str, Card]:
-    """The cards of all sources that are known here, by id."""
+    """Cards of all known sources, by id."""
     return {name: source.card for name, source in find_sources().items()}
 
 
 def withhold_agreement_sources(
     choice: ItemFilter, items: Iterable[BenchmarkItem], model: Model, may_send: Iterable[str]
 ) -> ItemFilter:
-    """The choice without the sources whose pictures must not leave this machine.
+    """The filter, without sources whose images must not leave this machine.
 
     Args:
-        choice: what was asked for.
+        choice: the user's filter.
         items: items of the release.
-        model: who is asked.
-        may_send: folders of sources under contract that may be sent all the same.
+        model: the model.
+        may_send: folders of sources under an agreement that may be sent nevertheless.
     """
     if not sends_outside(model):
         return choice
@@ -73,7 +73,7 @@ def withhold_agreement_sources(
 def sources_under_agreement(
     items: Iterable[BenchmarkItem], cards: Mapping[str, Card]
 ) -> frozenset[str]:
-    """Folders of sources with pictures that only their user may have, as they stand in a release.
+    """Folders of the release with images that only their licensee may hold.
 
     Args:
         items: items of the release.
@@ -97,7 +97,7 @@ def permitted_sources(named: Iterable[str], folders: Collection[str]) -> frozens
     """The folders of a release that ``--i-may-send`` names.
 
     Raises:
-        WorkspaceError: a name is no source of the release that needs leave.
+        WorkspaceError: a name is no source of the release that needs permission.
     """
     by_name = {_fold(folder): folder for folder in folders}
     folder_by_name = {name: by_name.get(_fold(name)) for name in named}
@@ -111,7 +111,7 @@ def permitted_sources(named: Iterable[str], folders: Collection[str]) -> frozens
 
 
 def rights_text(folder: str, cards: Mapping[str, Card]) -> str:
-    """What is known of the rights to a source, in words for whoever is about to send it."""
+    """Rights to a source, in words, for a user who is about to send it."""
     card = next((card for card in cards.values() if _fold(card.id) == _fold(folder)), None)
     if card is None:
         return f"{folder}: the release marks its pictures as restricted, and no card tells why."

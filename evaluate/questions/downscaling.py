@@ -1,8 +1,8 @@
 """Downscale images for a model; never upscale.
 
-Every pixel of the smaller picture is the mean of the part that it covers (Pillow's BOX filter), so
-that a thin drawn mark becomes paler and never falls between two samples. The result is a PNG:
-nothing is lost but resolution. A picture that is small enough keeps its own bytes.
+Every output pixel is the mean of the area that it covers (Pillow's BOX filter), so that a thin
+drawn mark becomes paler but never disappears. The result is a PNG, so that only resolution is
+lost. Images that are small enough keep their own bytes.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ except ImportError as error:
 __all__ = ["RULE", "shrink", "size_of", "size_within"]
 
 RULE = "means of areas, png8/1"
-"""Changes whenever the same picture would become other pixels."""
+"""Changes whenever the same image would give different pixels."""
 
 
 def size_within(size: tuple[int, int], longest: int | None) -> tuple[int, int]:
-    """Width and height of a picture once its longer side is at most ``longest`` pixels."""
+    """Width and height of an image scaled to a longer side of at most ``longest`` pixels."""
     width, height = size
     if longest is None or max(width, height) <= longest:
         return size
@@ -36,7 +36,7 @@ def size_within(size: tuple[int, int], longest: int | None) -> tuple[int, int]:
 
 
 def size_of(picture: ImageFile) -> tuple[int, int]:
-    """Width and height as they lie in the file, from its header alone.
+    """Width and height in the file, from its header alone.
 
     Raises:
         RejectedError: it cannot be read.
@@ -50,10 +50,10 @@ def size_of(picture: ImageFile) -> tuple[int, int]:
 
 
 def shrink(picture: ImageFile, longest: int) -> ImageFile:
-    """The picture with a longer side of at most ``longest`` pixels; call it in a thread.
+    """The image scaled to a longer side of at most ``longest`` pixels; call it in a thread.
 
-    Deep grey is first brought to 8 bits as it would be for sending (``models.image_payload``), and
-    a picture that is stored turned is turned upright.
+    Deep grey is first converted to 8 bits as for sending (``models.image_payload``), and EXIF
+    orientation is applied.
 
     Raises:
         RejectedError: it cannot be decoded.

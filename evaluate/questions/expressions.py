@@ -1,7 +1,7 @@
 """Filter expressions over the columns of items, such as ``options > 2 and "left" in question``.
 
-Python's own grammar without its powers: comparisons, ``and``, ``or``, ``not``, ``in``, columns and
-constants. Nothing is called, no attribute is looked up, and nothing is ever executed.
+A subset of Python's grammar: comparisons, ``and``, ``or``, ``not``, ``in``, columns and constants.
+No calls, no attribute access, and no code is executed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ COLUMNS: Mapping[str, Callable[[BenchmarkItem], Any]] = {
     "unit": lambda item: item.unit,
     "block": lambda item: item.block,
 }
-"""What an expression may name."""
+"""Columns of an expression."""
 
 _NUMBERS = ("options", "restricted")
 _FEW = ("source", "task", "level", "modality", "anatomy")
@@ -53,11 +53,11 @@ Value = Callable[[BenchmarkItem], Any]
 
 
 def parse(text: str) -> Callable[[BenchmarkItem], bool]:
-    """The test that an expression describes.
+    """Predicate of an expression.
 
     Raises:
-        WorkspaceError: it is no expression, or uses what is not allowed. The test itself raises it
-            where an item's values cannot be compared so.
+        WorkspaceError: it is no valid expression. The predicate raises it where the values of an
+            item cannot be compared.
     """
     if len(text) > _LONGEST:
         raise WorkspaceError(f"--where: has {len(text):,} characters; expected at most {_LONGEST}")
@@ -128,7 +128,7 @@ def _comparison(node: ast.Compare) -> Value:
 
 
 def _require_one_kind(left: ast.expr, right: ast.expr, how: ast.cmpop, node: ast.Compare) -> None:
-    """Refuse a comparison of a number with text, which would hold of no item or of all."""
+    """Refuse a comparison of a number with text, which would hold for no item or for all."""
     inside = isinstance(how, ast.In | ast.NotIn) and isinstance(right, ast.Tuple | ast.List)
     for other in right.elts if inside and isinstance(right, ast.Tuple | ast.List) else [right]:
         kinds = {_is_text(left), _is_text(other)}
@@ -140,7 +140,7 @@ def _require_one_kind(left: ast.expr, right: ast.expr, how: ast.cmpop, node: ast
 
 
 def _is_text(node: ast.expr) -> bool | None:
-    """Whether a side is text; ``None`` where neither column nor constant."""
+    """Whether an operand is text; ``None`` for anything but a column or a constant."""
     match node:
         case ast.Constant(value=value):
             return isinstance(value, str)
@@ -150,10 +150,10 @@ def _is_text(node: ast.expr) -> bool | None:
 
 
 def require_known(text: str, items: Sequence[BenchmarkItem]) -> None:
-    """Refuse a value of a column with few values that no item has.
+    """Refuse a constant that no item has in a categorical column.
 
     Raises:
-        WorkspaceError: names the value, and those that there are.
+        WorkspaceError: names the constant and the values that exist.
     """
     for node in ast.walk(ast.parse(text.strip(), mode="eval")):
         if not isinstance(node, ast.Compare) or len(node.ops) != 1:
@@ -171,7 +171,7 @@ def require_known(text: str, items: Sequence[BenchmarkItem]) -> None:
         values = [
             str(constant.value) for constant in constants if isinstance(constant, ast.Constant)
         ]
-        # A list may name what another release has; one that chooses nothing is a slip.
+        # A list may hold values of another release; one that matches nothing is a mistake.
         if values and present.isdisjoint(values):
             raise WorkspaceError(
                 f"--where: no item has {left.id} {' or '.join(values)}; there are "

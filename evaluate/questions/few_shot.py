@@ -1,16 +1,16 @@
 """Few-shot examples: which items are used, without leaking the answer.
 
-An example shows a question with its key. It must not be of the patient that is asked about, nor
-show the same picture in another file, or the answer stands in the prompt. Where a release tells no
-patients and no cases, pictures that look alike are all that is known, and the run says so.
+An example shows a question with its key. It must not be of the patient asked about, nor show the
+same image in another file, or the prompt would contain the answer. Where a release states no
+patients and no cases, only similar images can be excluded, and the run records that.
 
-Examples come in one fixed order, drawn by the seed, from the cell of the question (task, modality,
-region) first, then from its task and modality, its task, the rest. So the questions of one cell
-have the same examples wherever they may, which a server may keep in its cache.
+Examples have one order, drawn by the seed: from the cell of the question (task, modality, region)
+first, then from its task and modality, its task, the rest. So the questions of one cell share their
+examples where possible, which a server can cache.
 
-A run keeps the items that it was begun with as its examples, also when its release later has more
-pictures. A question keeps its examples too, unless one of them was withdrawn, or is now known to
-show what is asked about.
+A run keeps the items that it was started with as its examples, even if its release gains images
+later. A question keeps its examples too, unless one of them was withdrawn, or is now known to show
+the image asked about.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from medrcube.perceptual_hash import MAX_DISTANCE
 __all__ = ["MOST", "RULE", "ExamplePool", "FewShotSettings", "example_pool"]
 
 MOST = 16
-"""So many examples may stand before a question."""
+"""Most examples of a question."""
 
 RULE = "shots/1"
-"""Changes whenever the same release and seed would give other examples."""
+"""Changes whenever the same release and seed would give different examples."""
 
 _TIERS: Mapping[str, Callable[[BenchmarkItem], tuple[str, ...]]] = {
     "cell": lambda item: (item.task, item.modality, item.parts),
@@ -48,11 +48,11 @@ _TIERS: Mapping[str, Callable[[BenchmarkItem], tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FewShotSettings:
-    """What the user asks for.
+    """Few-shot settings of the user.
 
     Attributes:
         count: examples before each question.
-        seed: which ones.
+        seed: seed of their order.
     """
 
     count: int
@@ -65,16 +65,16 @@ class FewShotSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExamplePool:
-    """Examples that a release can give.
+    """Items of a release that may be examples.
 
     Attributes:
-        shots: what was asked for.
-        pool: items that may be examples, in the order of the draw.
-        units: unit of each picture by its path; see ``units_known``.
-        looks: hash of each picture by its path, of what it looks like.
-        units_known: whether patients or cases are told of every item of the pool.
-        withdrawn: names of items that are no examples any more, although the run has them.
-        chosen: examples that earlier sessions of the run chose; see ``StoredExamples``.
+        shots: the user's settings.
+        pool: items that may be examples, in drawn order.
+        units: units of each image by its path; see ``units_known``.
+        looks: perceptual hash of each image by its path.
+        units_known: whether every item of the pool has a patient or case.
+        withdrawn: names of withdrawn items, which are no examples any more.
+        chosen: examples of earlier sessions; see ``StoredExamples``.
     """
 
     shots: FewShotSettings
@@ -92,7 +92,7 @@ class ExamplePool:
 
     @property
     def identity(self) -> dict[str, Json]:
-        """What names the examples in a run's manifest."""
+        """Identity of the examples in a run's manifest."""
         names = "\n".join(f"{item.name} {item.image}" for item in self.pool)
         return {
             "count": self.shots.count,
@@ -104,7 +104,7 @@ class ExamplePool:
         }
 
     def of(self, presentation: Presentation) -> tuple[BenchmarkItem, ...]:
-        """The examples of a question.
+        """Examples of a question.
 
         Raises:
             WorkspaceError: there are too few.
@@ -112,18 +112,18 @@ class ExamplePool:
         return tuple(item for _, item in self._chosen(presentation))
 
     def tiers(self, presentations: Iterable[Presentation]) -> dict[str, int]:
-        """How many examples of these questions are how near to their question."""
+        """Count of the examples of these questions by tier."""
         counts = Counter(
             tier for presentation in presentations for tier, _ in self._chosen(presentation)
         )
         return {tier: counts[tier] for tier in _TIERS if counts[tier]}
 
     def looks_by_digest(self, benchmark: Benchmark) -> dict[str, int]:
-        """Hash of each picture by the SHA-256 of its file, as a run keeps it."""
+        """Perceptual hash of each image by the SHA-256 of its file, as a run stores it."""
         return {str(benchmark.image_digests[image]): look for image, look in self.looks.items()}
 
     def _chosen(self, presentation: Presentation) -> list[tuple[str, BenchmarkItem]]:
-        # Turned options, another wording and a repetition change nothing of it.
+        # Rotation, rewording and repetition do not change the examples.
         key = (presentation.item.name, presentation.image)
         if key not in self._examples:
             self._examples[key] = self._choose(presentation)
@@ -145,7 +145,7 @@ class ExamplePool:
         )
 
     def _filter(self, presentation: Presentation) -> _ExampleFilter:
-        # An item that is asked with a picture of another must not learn of either.
+        # With a swapped image, neither the item's own nor the shown image may leak.
         images = {
             str(image)
             for image in (presentation.item.image, presentation.image)
@@ -161,7 +161,7 @@ class ExamplePool:
         )
 
     def _stored(self, presentation: Presentation) -> Iterator[tuple[str, BenchmarkItem]]:
-        """Examples that the question had in an earlier session."""
+        """Examples of the question in an earlier session."""
         names = self.chosen.get((presentation.item.name, presentation.image), ())
         if not names:
             return
@@ -172,7 +172,7 @@ class ExamplePool:
             yield next(t for t, of in _TIERS.items() if of(item) == of(presentation.item)), item
 
     def _near(self, item: BenchmarkItem) -> Iterator[tuple[str, BenchmarkItem]]:
-        """The nearest first; within a tier those whose letter was not the key yet."""
+        """Candidates by tier; within a tier first those whose key is a new letter."""
         passed: set[str] = set()
         for tier, place in _TIERS.items():
             near = self._of_tier(tier, place(item))
@@ -199,7 +199,7 @@ class ExamplePool:
 
 @dataclass(slots=True, kw_only=True)
 class _ExampleFilter:
-    """What a further example must differ from: the question, and the examples before it."""
+    """Excludes examples that could leak: of the question, and of earlier examples."""
 
     pool: ExamplePool
     names: set[str]
@@ -208,7 +208,7 @@ class _ExampleFilter:
     looks: list[int]
 
     def takes(self, item: BenchmarkItem) -> bool:
-        """Whether an item may be an example; if so, the next one must differ from it too."""
+        """Whether an item may be an example; if so, it is excluded from then on."""
         image = str(item.image)
         units, look = self.pool.units.get(image, frozenset()), self.pool.looks[image]
         if item.name in self.names or image in self.images or self.units & units:
@@ -228,12 +228,12 @@ def example_pool(
     withheld: Iterable[str] = (),
     stored: StoredExamples | None = None,
 ) -> ExamplePool:
-    """The examples of a release; decodes every picture whose look is not kept.
+    """Example pool of a release; decodes every image whose perceptual hash is not stored.
 
     Args:
         benchmark: the release.
-        shots: what is wanted.
-        asked: items that are asked.
+        shots: few-shot settings.
+        asked: items of the run.
         withheld: sources whose pictures must not be sent: an example is sent as well.
         stored: what the run knows already.
     """

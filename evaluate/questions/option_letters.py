@@ -15,20 +15,20 @@ _PAIR = tuple[str, str]
 def misplaced_option(
     text: str, question: str, options: Sequence[tuple[str, str]]
 ) -> tuple[str, tuple[str, ...]] | None:
-    """The first option that does not stand behind its own letter, and that alone.
+    """First option that does not follow its own letter, and only its own.
 
-    A letter belongs to the option that follows it on the same line, with a mark and no word
-    between the two: ``A. text``, ``(A) text``, ``A) text``, ``A: text``. Where one option begins
-    with another, the longer of the two is the one that is shown.
+    A letter belongs to the option that follows it on the same line, with punctuation and no word
+    between: ``A. text``, ``(A) text``, ``A) text``, ``A: text``. Where one option is a prefix of
+    another, the longer one counts.
 
     Args:
-        text: the whole prompt.
-        question: the question, whose own words say nothing about the options.
+        text: whole prompt.
+        question: the question; matches within it are ignored.
         options: letter and text of each option.
 
     Returns:
-        The letter of the option, and the letters before it in the prompt, none of them or not all
-        its own; ``None`` where every option stands behind its letter.
+        The letter of the option, and the letters before it in the prompt; ``None`` if every option
+        follows its letter.
     """
     pairs = set(_pairs(text, options))
     chance = {
@@ -43,12 +43,12 @@ def misplaced_option(
 
 
 def fold(text: str) -> str:
-    """The text without differences of case and white space."""
+    """The text with case and white space folded."""
     return " ".join(text.casefold().split())
 
 
 def _pairs(text: str, options: Sequence[tuple[str, str]]) -> Iterator[_PAIR]:
-    """Each letter that stands before an option, with the letter of that option."""
+    """(letter before an option, letter of that option) pairs in the text."""
     letters = {letter for letter, _ in options}
     folded = [(letter, fold(option)) for letter, option in options]
     window = 2 * max((len(option) for _, option in options), default=0) + 16
@@ -70,6 +70,6 @@ def _pairs(text: str, options: Sequence[tuple[str, str]]) -> Iterator[_PAIR]:
 
 
 def _begins(text: str, option: str) -> bool:
-    """Whether the option stands at the beginning, and ends where a word ends."""
+    """Whether the text starts with the option, up to a word boundary."""
     after = text[len(option) : len(option) + 1]
     return text.startswith(option) and not (option[-1:].isalnum() and after.isalnum())

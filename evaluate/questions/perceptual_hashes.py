@@ -23,12 +23,12 @@ __all__ = ["perceptual_hashes"]
 def perceptual_hashes(
     benchmark: Benchmark, images: Iterable[str], known: Mapping[str, int]
 ) -> dict[str, int]:
-    """Hash of each picture by its path; those that cannot be decoded are left out.
+    """Perceptual hash of each image by its path; undecodable images are left out.
 
     Args:
         benchmark: the release.
-        images: paths of pictures in it.
-        known: hashes by the SHA-256 of a file, which need not be decoded again.
+        images: image paths in it.
+        known: stored hashes by the SHA-256 of a file.
     """
     digests = benchmark.image_digests
     hashes = {image: known[sha256] for image in images if (sha256 := str(digests[image])) in known}

@@ -30,10 +30,10 @@ __all__ = [
 ]
 
 DEFAULT_PROMPT = "default"
-"""Name of the template in ``templates/prompts`` that asks for the letter."""
+"""Name of the default template in ``templates/prompts``."""
 
 FIELDS = ("question", "options", "letters", "task", "modality", "anatomy")
-"""What a template of the user may name; neither the key nor what it rests on is among them."""
+"""Names in a user's template; neither the key nor its evidence is among them."""
 
 _LONGEST_TEMPLATE = 100_000
 _LONGEST_PROMPT = 200_000
@@ -41,7 +41,7 @@ _LONGEST_PROMPT = 200_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """How a question is worded.
+    """A prompt template.
 
     Attributes:
         name: name of the template, or of the user's file without its folder.
@@ -55,21 +55,21 @@ class Prompt:
 
     @property
     def version(self) -> str:
-        """Short digest of the template: another wording is another run."""
+        """Short digest of the template, part of the run's identity."""
         return _version(self.text)
 
     @property
     def identity(self) -> dict[str, Json]:
-        """What names the prompt in a run's manifest; a template of the user stands there whole."""
+        """Identity of the prompt in a run's manifest; a user's template is stored whole."""
         named: dict[str, Json] = {"name": self.name, "version": self.version}
         return {**named, "text": self.text} if self.own else named
 
     def render(self, item: BenchmarkItem) -> str:
-        """The whole text of a question; ends without a newline.
+        """Whole prompt of a question; ends without a newline.
 
         Raises:
-            WorkspaceError: the user's template names what there is not, fails, or leaves out a
-                part of the question, or shows an option without its own letter before it.
+            WorkspaceError: the user's template uses an undefined name, fails, omits a part of the
+                question, or shows an option without its own letter before it.
         """
         if not self.own:
             return render_prompt(item)
@@ -90,7 +90,7 @@ def default_prompt() -> Prompt:
 
 
 def read_prompt(path: Path) -> Prompt:
-    """A template of the user.
+    """Read a user's template.
 
     Raises:
         WorkspaceError: the file cannot be read or is no template.
@@ -116,7 +116,7 @@ def read_prompt(path: Path) -> Prompt:
 
 
 def prompt_of(identity: Mapping[str, Json]) -> Prompt | None:
-    """The prompt that a manifest names; ``None`` where this version cannot write it again."""
+    """Prompt of a manifest; ``None`` where this version does not have it."""
     text = identity.get("text")
     if isinstance(text, str):
         return Prompt(name=str(identity["name"]), text=text, own=True)
@@ -125,19 +125,19 @@ def prompt_of(identity: Mapping[str, Json]) -> Prompt | None:
 
 
 def render_prompt(item: BenchmarkItem, name: str = DEFAULT_PROMPT) -> str:
-    """The question, its options by letter, and what to reply; ends without a newline."""
+    """Question, options by letter, and instruction; ends without a newline."""
     template = _environment().get_template(f"{name}.j2")
     return template.render(question=item.question, options=item.options).strip()
 
 
 def render_data(name: str, data: Mapping[str, Json]) -> str:
-    """A prompt around data that others wrote, which stands in it as one line of JSON."""
+    """Prompt around untrusted data, embedded as one line of JSON."""
     line = json.dumps(data, ensure_ascii=False).encode("utf-8", "replace").decode()
     return _environment().get_template(f"{name}.j2").render(data=line).strip()
 
 
 def prompt_version(name: str = DEFAULT_PROMPT) -> str:
-    """Short digest of the template's text: another wording is another run."""
+    """Short digest of a template's text."""
     return _version(_source(name))
 
 
@@ -153,7 +153,7 @@ def _fields(item: BenchmarkItem) -> dict[str, object]:
 
 
 def _check_whole(name: str, text: str, item: BenchmarkItem) -> None:
-    """A prompt without an option or its letter asks something else, which no score would show."""
+    """Refuse a prompt that lacks the question, an option or its letter."""
     if len(text) > _LONGEST_PROMPT:
         raise WorkspaceError(f"--prompt {name}: {item.name} becomes {len(text):,} characters")
     plain = fold(text)
@@ -186,7 +186,7 @@ def _source(name: str) -> str:
 
 @cache
 def _own(text: str) -> Template:
-    # No loader: a template of the user includes nothing, and it can change nothing that it sees.
+    # No loader, immutable sandbox: a user's template can include and change nothing.
     return ImmutableSandboxedEnvironment(
         undefined=StrictUndefined,
         autoescape=False,

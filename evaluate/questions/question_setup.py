@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 __all__ = ["SMALLEST", "QuestionSetup"]
 
 SMALLEST = 32
-"""Least longest side of a picture that may be asked for; below it little of medicine is left."""
+"""Smallest longest side of an image; below it no medical content is left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionSetup:
-    """How every question of a run is put; part of the run's identity.
+    """How every question of a run is presented; part of the run's identity.
 
     Attributes:
-        prompt: how a question is worded.
-        shots: solved examples before it; ``None`` for none.
-        image_size: longest side of a picture in pixels; larger ones are made smaller. ``None``
-            sends the file's own bytes.
+        prompt: prompt template.
+        shots: few-shot examples; ``None`` for none.
+        image_size: longest side of an image in pixels; larger ones are downscaled. ``None`` sends
+            the file's own bytes.
     """
 
     prompt: Prompt = field(default_factory=default_prompt)
@@ -59,10 +59,10 @@ class QuestionSetup:
         return example_pool(benchmark, self.shots, asked, withheld, read_examples(run))
 
     def identity(self, examples: ExamplePool | None) -> dict[str, Json]:
-        """The parts of a manifest that name how questions are put.
+        """Manifest entries of the question setup.
 
         Args:
-            examples: the examples.
+            examples: the few-shot examples.
         """
         parts: dict[str, Json] = {"prompt": self.prompt.identity}
         if examples is not None:
@@ -73,7 +73,7 @@ class QuestionSetup:
 
     @property
     def pixels(self) -> dict[str, Json] | None:
-        """What is done to pictures before a model has them; ``None`` for nothing."""
+        """Manifest entry of the downscaling; ``None`` without any."""
         if self.image_size is None:
             return None
         from medrcube.evaluate.questions.downscaling import RULE  # noqa: PLC0415 - Pillow
@@ -81,10 +81,10 @@ class QuestionSetup:
         return {"longest_side": self.image_size, "rule": RULE}
 
     def prepare(self, picture: ImageFile) -> ImageFile:
-        """A picture as it is put to a model; call it in a thread.
+        """The image as sent to a model; call it in a thread.
 
         Raises:
-            RejectedError: it has to be made smaller and cannot be decoded.
+            RejectedError: it must be downscaled and cannot be decoded.
         """
         if self.image_size is None:
             return picture

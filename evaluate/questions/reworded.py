@@ -1,8 +1,8 @@
 """Pair items with the same facts in another edition: other wording, order and distractors.
 
-Two editions of one workspace differ in their seed alone (``medrcube build --seed``), so that none
-is harder than the other on average. Whoever has learnt the items of one by heart, and not what
-the pictures show, is right less often about the same facts in the other.
+Two editions of one workspace differ only in their seed (``medrcube build --seed``), so that neither
+is harder on average. A model that memorised the items of one edition, rather than what the images
+show, is less accurate on the same facts in the other.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ FILE = "reworded.jsonl"
 
 
 def reworded_items(items: Iterable[BenchmarkItem], edition: Benchmark) -> dict[str, BenchmarkItem]:
-    """Items of another edition by the name of the item that asks the same fact.
+    """Items of another edition by the name of the item with the same fact.
 
-    They keep name, picture and unit of the first edition, so that answers to both are a pair.
-    Facts that the other edition does not ask, or asks in the very same words and order, have none.
+    They keep name, image and unit of the first edition, so that answers to both are paired. Facts
+    that the other edition lacks, or asks in the same words and order, are left out.
 
     Raises:
-        WorkspaceError: a release tells no facts, or the two share none.
+        WorkspaceError: a release states no facts, or the two share none.
     """
     items = list(items)
     others = {item.fact: item for item in edition.standing if item.fact}
@@ -58,13 +58,13 @@ def reworded_items(items: Iterable[BenchmarkItem], edition: Benchmark) -> dict[s
 
 
 def write_reworded(run: Path, items: Mapping[str, BenchmarkItem]) -> None:
-    """Keep the second forms beside the run."""
+    """Store the items of the other edition with the run."""
     rows = (json.dumps(item_to_json(item), ensure_ascii=False) for item in items.values())
     write_text(run / FILE, "".join(f"{row}\n" for row in rows))
 
 
 def read_reworded(run: Path) -> dict[str, BenchmarkItem]:
-    """What ``write_reworded`` wrote; nothing where there is no such file."""
+    """Items that ``write_reworded`` stored; empty without the file."""
     path = run / FILE
     if not path.exists():
         return {}

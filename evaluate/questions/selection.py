@@ -16,22 +16,22 @@ from medrcube.evaluate.questions import expressions
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 WITHHELD, NOT_THERE, WITHDRAWN = "may-not-be-sent", "not-there", "withdrawn"
-"""Why an item that was wanted is left out."""
+"""Reasons for leaving out a selected item."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemFilter:
-    """What was asked for; every part narrows the choice.
+    """Filter of items; all parts must match.
 
     Attributes:
-        tasks: of these tasks; all where empty, and so on.
-        anatomies: of these regions.
-        modalities: of these modalities.
-        sources: of these sources, by folder in the release, in any case.
-        where: an expression over the columns of an item.
-        ids: of these names, ``SOURCE/ID``, or ids.
-        present_only: only items whose picture is there.
-        withheld: sources whose items are left out, because their pictures may not be sent.
+        tasks: tasks; all if empty, likewise below.
+        anatomies: regions.
+        modalities: modalities.
+        sources: sources by folder in the release, case-insensitive.
+        where: expression over the columns of an item.
+        ids: names ``SOURCE/ID``, or ids.
+        present_only: only items whose image is present.
+        withheld: sources whose items are left out because their images may not be sent.
     """
 
     tasks: frozenset[Task] = frozenset()
@@ -46,12 +46,12 @@ class ItemFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemSelection:
-    """The items that a choice leaves.
+    """Items selected by a filter.
 
     Attributes:
-        items: in the order of the release.
-        wanted: how many were wanted before any was left out.
-        left_out: how many for each reason.
+        items: selected items, in the order of the release.
+        wanted: matching items before any was left out.
+        left_out: items left out, by reason.
         by_source: of these, items that may not be sent, by source.
         whole: whether these are all items of the release.
     """
@@ -64,7 +64,7 @@ class ItemSelection:
 
     @property
     def identity(self) -> dict[str, Json] | None:
-        """What names the choice in a run's manifest; ``None`` for the whole release."""
+        """Identity of the selection in a run's manifest; ``None`` for the whole release."""
         if self.whole:
             return None
         names = "\n".join(sorted(item.name for item in self.items))
@@ -78,7 +78,7 @@ class ItemSelection:
 
 
 def select_items(benchmark: Benchmark, choice: ItemFilter) -> ItemSelection:
-    """The items that a run asks.
+    """Select the items of a run.
 
     Raises:
         WorkspaceError: no item is left, or a source or an id is not in the release.
@@ -116,7 +116,7 @@ def select_items(benchmark: Benchmark, choice: ItemFilter) -> ItemSelection:
 
 
 def read_ids(path: Path) -> frozenset[str]:
-    """Names of items, one a line; empty lines and lines that begin with # are passed over.
+    """Names of items, one a line; empty lines and lines that begin with # are skipped.
 
     Raises:
         WorkspaceError: the file cannot be read, or names nothing.

@@ -8,16 +8,16 @@ from typing import Any
 __all__ = ["prompt_words", "settings_text", "side_by_side"]
 
 _ENDED = {"truncated": "cut"}
-"""What runs of before version 5 of the metrics call an outcome."""
+"""Names of outcomes before version 5 of the metrics."""
 
 _LEFT_OUT = {"not-there": "without their picture", "may-not-be-sent": "that may not be sent"}
 
 
 def settings_text(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """What was set for a run, by name; the same for a run that was killed and went on.
+    """Settings of a run in words, by name; a killed and resumed run has the same.
 
     Args:
-        manifest: of the run.
+        manifest: manifest of the run.
     """
     model = manifest["model"]
     prompt = manifest["prompt"]
@@ -37,12 +37,12 @@ def settings_text(manifest: Mapping[str, Any]) -> dict[str, str]:
 
 
 def prompt_words(prompt: Mapping[str, Any]) -> str:
-    """Name and version of the prompt in a manifest, or where it was worded instead."""
+    """Name and version of the prompt in a manifest, or the tool that worded it."""
     return " ".join(filter(None, (prompt["name"], prompt["version"])))
 
 
 def side_by_side(manifests: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """(name, of each run) of everything in which runs were set differently."""
+    """(name, value of each run) of all settings in which runs differ."""
     settings = [settings_text(manifest) for manifest in manifests]
     names = dict.fromkeys(name for texts in settings for name in texts if name != "template")
     rows = [(name, *(texts.get(name, "") for texts in settings)) for name in names]

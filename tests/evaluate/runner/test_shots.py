@@ -414,7 +414,7 @@ def test_pictures_are_hashed_once_for_a_run(cohort, tmp_path, scripted, monkeypa
     def never(_picture):
         raise AssertionError
 
-    monkeypatch.setattr(perceptual_hashes, "shrunk", never)
+    monkeypatch.setattr(perceptual_hashes, "thumbnail", never)
     again = begin_run(tmp_path / "run", load_benchmark(cohort), model, asking=asking)
     assert shots_of(again) == shots_of(first)
 
