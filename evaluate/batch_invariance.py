@@ -26,6 +26,16 @@ from medrcube.evaluate.models.protocol import (
 )
 from medrcube.evaluate.questions.question_setup import QuestionSetup
 
+__all__ = [
+    "ROUGH_TOLERANCE",
+    "SHOWN",
+    "TOLERANCE",
+    "Disagreement",
+    "SelfCheck",
+    "draw_requests",
+    "selfcheck",
+]
+
 TOLERANCE = {"float32": 0.001}
 """Largest difference of two log-probabilities of one letter, in nats, by number format."""
 

@@ -44,6 +44,8 @@ from medrcube.evaluate.statistics.units import units_text
 from medrcube.files.atomic import write_text
 from medrcube.taxonomy import Anatomy
 
+__all__ = ["page_values", "report_environment", "withdrawn_groups", "write_report"]
+
 
 def write_report(
     runs: Sequence[Path], out: Path, release: Path | None = None, data: Path | None = None

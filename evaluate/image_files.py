@@ -13,6 +13,8 @@ from pathlib import Path
 from medrcube.errors import ReleaseError
 from medrcube.release_format.tree import LARGEST_PICTURE, open_file
 
+__all__ = ["ImageFile", "UnusablePictureError", "media_type", "read_picture"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageFile:

@@ -11,6 +11,17 @@ from medrcube.evaluate.dataset import BenchmarkItem
 from medrcube.evaluate.runner.run_folder import AskedQuestion
 from medrcube.evaluate.runner.run_state import FAILURE_GATE
 
+__all__ = [
+    "LOST",
+    "NOT_SHOWN",
+    "AnswerOutcome",
+    "Result",
+    "accuracy_bounds",
+    "is_incomplete",
+    "lost",
+    "too_many_lost",
+]
+
 
 class AnswerOutcome(StrEnum):
     """How an item ended."""

@@ -52,6 +52,23 @@ from medrcube.evaluate.statistics.metrics import (
 )
 from medrcube.files.atomic import replacing
 
+__all__ = [
+    "NOT_TRIED",
+    "NO_REPLY",
+    "UPSTREAM_METRICS",
+    "UPSTREAM_RESULTS",
+    "is_imported",
+    "main_results",
+    "read_by_rules",
+    "read_metrics",
+    "read_results",
+    "recompute_scores",
+    "score",
+    "score_attempts",
+    "score_reply",
+    "withdrawn_items",
+]
+
 UPSTREAM_RESULTS, UPSTREAM_METRICS = "results.json", "metrics_summary.json"
 
 NO_REPLY, NOT_TRIED = "no-reply", "not-tried"

@@ -35,6 +35,17 @@ from jinja2 import (
 from medrcube.errors import MedrcubeError
 from medrcube.taxonomy import Task
 
+__all__ = [
+    "TemplateError",
+    "Wordings",
+    "package_wordings",
+    "render_card",
+    "render_prompt",
+    "render_question",
+    "template_version",
+    "wording_names",
+]
+
 
 class TemplateError(MedrcubeError, ValueError):
     """A question template is missing or has no wording of the name asked for."""

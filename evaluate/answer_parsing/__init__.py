@@ -45,6 +45,8 @@ from medrcube.evaluate.answer_parsing.option_mentions import (
 )
 from medrcube.evaluate.answer_parsing.thinking_blocks import strip_reasoning
 
+__all__ = ["ParsedAnswer", "extract"]
+
 _DEPTH = 3
 _LONGEST = 20_000
 """Characters of a reply that are parsed: its beginning and end, since looping models never stop."""

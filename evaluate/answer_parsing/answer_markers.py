@@ -10,6 +10,8 @@ from medrcube.evaluate.answer_parsing import answer_phrases, hedging, letter_con
 from medrcube.evaluate.answer_parsing.choice_reader import ChoiceKind, ChoiceMatch, ChoiceReader
 from medrcube.evaluate.answer_parsing.option_lists import JudgedList
 
+__all__ = ["AnswerMarker", "announcement_markers", "hint_markers", "verdict_markers"]
+
 
 class AnswerMarker(NamedTuple):
     """A position in the text that states something about the answer.

@@ -8,6 +8,26 @@ from __future__ import annotations
 
 import re
 
+__all__ = [
+    "AFTER_MENTION",
+    "CARRIER",
+    "CASED",
+    "DECLARATION",
+    "FOLLOWS_LETTER",
+    "HINT",
+    "LABELLING",
+    "LEADS_TO_LETTER",
+    "ORDINAL",
+    "PLACES",
+    "PREFERRED",
+    "RANKED",
+    "SINGLED",
+    "TERM",
+    "TURN",
+    "VERDICT",
+    "WEAK",
+]
+
 CASED = r"A-Za-z0-9\u00aa-\u024f\u0300-\u03ff\u0400-\u052f\u1e00-\u1fff"
 """Characters that bind to a neighbouring letter; Chinese, Japanese and Korean ones do not."""
 

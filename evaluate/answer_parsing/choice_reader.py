@@ -12,6 +12,8 @@ from medrcube.evaluate.answer_parsing.answer_phrases import CASED
 from medrcube.evaluate.answer_parsing.option_text import EDGES, OptionTexts
 from medrcube.evaluate.answer_parsing.stance import OptionStance, stance
 
+__all__ = ["BEHIND", "ChoiceKind", "ChoiceMatch", "ChoiceReader"]
+
 
 class ChoiceKind(Enum):
     """Kind of choice at a position."""

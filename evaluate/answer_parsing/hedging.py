@@ -7,6 +7,34 @@ from __future__ import annotations
 
 import re
 
+__all__ = [
+    "ALSO",
+    "AT_FIRST",
+    "CONDITION",
+    "CONSIDERED",
+    "DENIED_AFTER",
+    "DENIED_MENTION",
+    "DENIED_TARGET",
+    "DOUBT",
+    "ELSEWHERE",
+    "HYPOTHETICAL",
+    "LESSER",
+    "LIKELIER",
+    "OPEN_ANSWER",
+    "POSSIBLE_AFTER",
+    "RESOLVED",
+    "REVISION",
+    "TOGETHER",
+    "TOO",
+    "UNREAL",
+    "WOULD_BE",
+    "before_rejected",
+    "clause_before",
+    "denied_behind",
+    "is_asserted",
+    "without_idioms",
+]
+
 
 def clause_before(text: str, end: int) -> str:
     """The clause before a position, without the polite "if I had to choose"."""

@@ -8,6 +8,15 @@ from collections.abc import Container, Iterable
 from medrcube.evaluate.answer_parsing import answer_phrases, hedging, sentence_spans
 from medrcube.evaluate.answer_parsing.answer_phrases import CASED
 
+__all__ = [
+    "FREE_LETTER",
+    "in_term",
+    "is_word",
+    "letters_after",
+    "resolve_ordinals",
+    "undenied_letters_before",
+]
+
 FREE_LETTER = re.compile(
     rf"(?<![{CASED}])(?<![{CASED}]['-])(?P<letter>[A-Z])(?![{CASED}+%])(?!'[A-Za-z])(?!-[{CASED}])"
 )

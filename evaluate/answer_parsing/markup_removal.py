@@ -8,6 +8,8 @@ import re
 import unicodedata
 from typing import Any, NamedTuple
 
+__all__ = ["AnswerFields", "lift_fields", "strip_markup"]
+
 
 class AnswerFields(NamedTuple):
     """Answers in structured fields of a reply.

@@ -11,6 +11,14 @@ from medrcube.evaluate.answer_parsing.answer_phrases import CASED
 from medrcube.evaluate.answer_parsing.choice_reader import ChoiceKind, ChoiceMatch, ChoiceReader
 from medrcube.evaluate.answer_parsing.option_text import EDGES
 
+__all__ = [
+    "JudgedList",
+    "begins_with_list",
+    "blank_rejected_options",
+    "blank_restated_options",
+    "judged_list",
+]
+
 
 class JudgedList(NamedTuple):
     """A list with a verdict on its options.

@@ -14,6 +14,16 @@ from medrcube.evaluate.answer_parsing.letter_context import FREE_LETTER, is_word
 from medrcube.evaluate.answer_parsing.option_text import OptionTexts
 from medrcube.evaluate.answer_parsing.stance import OptionStance, clause, stance
 
+__all__ = [
+    "OptionMention",
+    "asserted_texts",
+    "concluded_letters",
+    "decide_letter",
+    "lone_letters",
+    "named_options",
+    "undenied_letters",
+]
+
 
 class OptionMention(NamedTuple):
     """A mention of an option.

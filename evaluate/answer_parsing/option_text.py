@@ -12,6 +12,8 @@ from itertools import pairwise
 
 from medrcube.evaluate.answer_parsing.answer_phrases import AFTER_MENTION, CARRIER, CASED
 
+__all__ = ["EDGES", "OptionTexts"]
+
 EDGES = " \t\n.,:;!()[]\"'-\u2013\u2014"
 """Characters around a text that do not belong to it."""
 

@@ -30,6 +30,15 @@ from medrcube.evaluate.outcomes import (
 from medrcube.evaluate.statistics.grouping import grouped
 from medrcube.evaluate.statistics.intervals import ratio
 
+__all__ = [
+    "KINDS",
+    "NO_REPLY",
+    "upstream_correct",
+    "upstream_letter",
+    "upstream_scores",
+    "upstream_truth",
+]
+
 NO_REPLY = "Error: Request Failed"
 """What upstream's client returns when a question gets no reply."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+__all__ = ["is_refusal"]
+
 
 def is_refusal(text: str) -> bool:
     """Whether a reply without an answer declines to give one.

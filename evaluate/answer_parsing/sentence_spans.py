@@ -6,6 +6,8 @@ import re
 
 from medrcube.evaluate.answer_parsing import hedging
 
+__all__ = ["is_denied", "is_hypothetical", "sentence_end", "sentence_start"]
+
 _LONGEST = 500
 """Most characters of a sentence that are read on either side of a position."""
 

@@ -11,6 +11,8 @@ from enum import Enum, auto
 
 from medrcube.evaluate.answer_parsing import hedging, sentence_spans
 
+__all__ = ["OptionStance", "clause", "stance"]
+
 
 class OptionStance(Enum):
     """Stance towards an option.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+__all__ = ["VisibleReply", "strip_reasoning"]
+
 
 class VisibleReply(NamedTuple):
     """A reply without its thinking.

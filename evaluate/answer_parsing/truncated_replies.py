@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from medrcube.evaluate.answer_parsing import ParsedAnswer, extract
 from medrcube.evaluate.answer_parsing.thinking_blocks import strip_reasoning
 
+__all__ = ["extract_truncated"]
+
 _OUTRIGHT = frozenset({"boxed", "declared", "element", "json", "singled-out", "verdict"})
 _LAST_WORD = re.compile(r"\S+\Z")
 

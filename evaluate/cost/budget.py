@@ -8,6 +8,8 @@ from typing import Any
 
 from medrcube.errors import ModelError
 
+__all__ = ["Budget", "Prices"]
+
 _MILLION = 1_000_000
 
 

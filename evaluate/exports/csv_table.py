@@ -9,6 +9,8 @@ from medrcube.evaluate.dataset import LETTERS, Benchmark
 from medrcube.evaluate.reporting.data_tables import as_csv
 from medrcube.files.atomic import write_text
 
+__all__ = ["CSV", "export_items"]
+
 CSV = "csv"
 
 

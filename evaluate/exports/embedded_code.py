@@ -7,6 +7,8 @@ from string import Template
 
 from medrcube.files.atomic import write_text
 
+__all__ = ["write_code"]
+
 _FOLDER = Path(__file__).parent / "code"
 
 

@@ -9,6 +9,8 @@ from medrcube.evaluate.exports.inspect_samples import INSPECT, export_inspect_ta
 from medrcube.evaluate.exports.selection import PRIVATE, ExportSelection, mark_private
 from medrcube.evaluate.exports.vlmevalkit import export_vlmevalkit
 
+__all__ = ["VLMEVALKIT", "write_export"]
+
 VLMEVALKIT = "vlmevalkit"
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 from medrcube.files.atomic import replacing, write_text
 
+__all__ = ["ARCHIVE", "JSON", "Json", "item_name", "sample_id", "write_log"]
+
 Json = dict[str, Any]
 
 JSON, ARCHIVE = ".json", ".eval"

@@ -24,6 +24,8 @@ from medrcube.evaluate.runner.run_folder import attempts_path, read_manifest
 from medrcube.evaluate.scoring import main_results, read_results
 from medrcube.evaluate.statistics.metrics import run_metrics
 
+__all__ = ["SCORER", "SUFFIXES", "export_inspect"]
+
 SCORER = "medrcube"
 SUFFIXES = (JSON, ARCHIVE)
 

@@ -14,6 +14,8 @@ from medrcube.evaluate.exports.selection import ExportSelection
 from medrcube.evaluate.questions.prompts import render_prompt
 from medrcube.files.atomic import write_bytes, write_text
 
+__all__ = ["INSPECT", "PICTURES", "export_inspect_task", "inspect_sample"]
+
 INSPECT = "inspect"
 PICTURES = "pictures"
 

@@ -39,6 +39,8 @@ from medrcube.evaluate.questions.data_agreements import (
     stays_here,
 )
 
+__all__ = ["benchmark", "letter"]
+
 _HERE = ("hf/", "mockllm/", "none/")
 
 

@@ -12,6 +12,8 @@ from medrcube.errors import ReleaseError
 from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
 from medrcube.evaluate.image_files import ImageFile, UnusablePictureError, read_picture
 
+__all__ = ["PRIVATE", "ExportSelection", "items_text", "mark_private", "select_exportable"]
+
 PRIVATE = "PRIVATE.md"
 """The mark of a folder that holds restricted pictures."""
 

@@ -17,6 +17,8 @@ from medrcube.evaluate.exports.selection import ExportSelection
 from medrcube.evaluate.questions.prompts import render_prompt
 from medrcube.files.atomic import replacing
 
+__all__ = ["DATA", "LMMS_EVAL", "LM_EVAL", "export_task_folder"]
+
 LMMS_EVAL, LM_EVAL = "lmms-eval", "lm-eval"
 
 DATA = "test.parquet"

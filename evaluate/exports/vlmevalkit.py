@@ -14,6 +14,8 @@ from medrcube.evaluate.exports.embedded_code import write_code
 from medrcube.evaluate.exports.selection import ExportSelection
 from medrcube.files.atomic import replacing
 
+__all__ = ["COLUMNS", "DATA_SET", "export_vlmevalkit"]
+
 COLUMNS = ("index", "item", "image", "question", *LETTERS, "answer", "category", "l2-category",
            "modality", "anatomy", "split")  # fmt: skip
 """Columns; ``index`` is a number there, so that ``item`` holds the name of the item."""

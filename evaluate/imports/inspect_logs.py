@@ -18,6 +18,8 @@ from medrcube.evaluate.imports.replies import ForeignReply, ForeignRun, json_obj
 from medrcube.evaluate.imports.shown_options import question_and_options
 from medrcube.evaluate.questions.conditions import Condition
 
+__all__ = ["TOOL", "read_inspect"]
+
 TOOL = "inspect"
 
 _FULL = Condition.FULL.value

@@ -10,6 +10,8 @@ from medrcube.errors import WorkspaceError
 from medrcube.evaluate.imports.replies import ForeignReply, ForeignRun, first_text, json_lines
 from medrcube.evaluate.imports.shown_options import question_and_options
 
+__all__ = ["LMMS_EVAL", "LM_EVAL", "METRIC", "read_samples"]
+
 LMMS_EVAL, LM_EVAL = "lmms-eval", "lm-eval"
 
 METRIC = "medrcube"

@@ -12,6 +12,16 @@ from medrcube.errors import WorkspaceError
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.release_format.strict_json import BadJsonError, each_line, read_lines
 
+__all__ = [
+    "ForeignReply",
+    "ForeignRun",
+    "first_text",
+    "json_lines",
+    "json_object",
+    "json_rows",
+    "model_of",
+]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignReply:

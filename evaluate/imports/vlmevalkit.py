@@ -14,6 +14,8 @@ from medrcube.evaluate.imports.replies import ForeignReply, ForeignRun, model_of
 from medrcube.evaluate.imports.shown_options import question_and_options
 from medrcube.evaluate.imports.table_rows import table_rows
 
+__all__ = ["FAILED", "ITEM", "SUFFIXES", "TOOL", "read_vlmevalkit"]
+
 TOOL = "vlmevalkit"
 ITEM = "item"
 """Column of the item's name that our export adds, since ``index`` is a number there."""

@@ -22,6 +22,20 @@ from medrcube.evaluate.outcomes import AnswerOutcome, Result
 from medrcube.evaluate.questions.prompts import prompt_version, render_data
 from medrcube.evaluate.runner.attempt_log import read_attempts
 
+__all__ = [
+    "FILE",
+    "LONGEST",
+    "NONE_RULE",
+    "PROMPT",
+    "RULE",
+    "Judge",
+    "JudgeQuestion",
+    "is_unread",
+    "read_judge",
+    "read_judgements",
+    "read_verdict",
+]
+
 FILE = "judgements.jsonl"
 PROMPT = "judge"
 RULE = "judge"

@@ -22,6 +22,8 @@ from medrcube.evaluate.runner.attempt_log import AttemptLog, open_log
 from medrcube.evaluate.runner.run_folder import now
 from medrcube.evaluate.runner.scheduling.retry_policy import RATE_LIMIT, RetryPolicy
 
+__all__ = ["ask_judge"]
+
 
 def ask_judge(
     run: Path,

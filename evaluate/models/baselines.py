@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from medrcube.errors import ModelError
 from medrcube.evaluate.models.protocol import Json, ModelRequest, Reply
 
+__all__ = ["Baseline", "open_baseline"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:

@@ -23,6 +23,8 @@ from medrcube.errors import MedrcubeError
 from medrcube.evaluate.image_files import ImageFile
 from medrcube.evaluate.models.protocol import AnswerError, Model, ModelRequest, Reply
 
+__all__ = ["LATEST", "PATIENCE", "REASONS", "check_model", "sample_requests"]
+
 REASONS = {"stop", "length", "content_filter", "refusal"}
 """Finish reasons; see ``Reply``."""
 

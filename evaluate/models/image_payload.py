@@ -21,6 +21,8 @@ from medrcube.evaluate.models.protocol import RejectedError
 if TYPE_CHECKING:
     from PIL import Image
 
+__all__ = ["POLICY", "sendable_bytes"]
+
 POLICY = "own-bytes, else png8/1"
 """Name of the rules above in the identity of a model."""
 

@@ -12,6 +12,17 @@ from typing import Protocol
 
 from medrcube.evaluate.image_files import ImageFile
 
+__all__ = [
+    "AnswerError",
+    "Json",
+    "Model",
+    "ModelRequest",
+    "RejectedError",
+    "Reply",
+    "Shot",
+    "TransientError",
+]
+
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 

@@ -15,6 +15,8 @@ from medrcube.evaluate.models.baselines import open_baseline
 from medrcube.evaluate.models.hf.settings import LocalSettings
 from medrcube.evaluate.models.protocol import Json, Model
 
+__all__ = ["DEFAULT_TIMEOUT", "DETAILS", "ENTRY_POINTS", "ModelSettings", "open_model"]
+
 ENTRY_POINTS = "medrcube.models"
 """Entry-point group of additional providers."""
 

@@ -17,6 +17,8 @@ from types import MappingProxyType
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.dataset import BenchmarkItem
 
+__all__ = ["OF_ONE_EDITION", "Condition", "Presentation", "presentations", "rotate"]
+
 
 class Condition(StrEnum):
     """Evaluation condition: what is shown of a question."""

@@ -18,6 +18,16 @@ from medrcube.evaluate.questions.selection import ItemFilter
 from medrcube.sources._framework.card import Card
 from medrcube.sources.registry import find_sources
 
+__all__ = [
+    "known_cards",
+    "permitted_sources",
+    "rights_text",
+    "sends_outside",
+    "sources_under_agreement",
+    "stays_here",
+    "withhold_agreement_sources",
+]
+
 _HERE = ("hf/", "baseline/")
 
 

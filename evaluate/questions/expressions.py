@@ -15,6 +15,8 @@ from typing import Any
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.dataset import BenchmarkItem
 
+__all__ = ["COLUMNS", "Value", "parse", "require_known"]
+
 COLUMNS: Mapping[str, Callable[[BenchmarkItem], Any]] = {
     "id": lambda item: item.id,
     "source": lambda item: item.dataset,

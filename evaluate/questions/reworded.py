@@ -16,6 +16,8 @@ from medrcube.errors import WorkspaceError
 from medrcube.evaluate.dataset import Benchmark, BenchmarkItem, item_from_json, item_to_json
 from medrcube.files.atomic import write_text
 
+__all__ = ["FILE", "read_reworded", "reworded_items", "write_reworded"]
+
 FILE = "reworded.jsonl"
 
 

@@ -15,6 +15,16 @@ from medrcube.evaluate.models.protocol import Json
 from medrcube.evaluate.questions import expressions
 from medrcube.taxonomy import Anatomy, Modality, Task
 
+__all__ = [
+    "NOT_THERE",
+    "WITHDRAWN",
+    "WITHHELD",
+    "ItemFilter",
+    "ItemSelection",
+    "read_ids",
+    "select_items",
+]
+
 WITHHELD, NOT_THERE, WITHDRAWN = "may-not-be-sent", "not-there", "withdrawn"
 """Reasons for leaving out a selected item."""
 

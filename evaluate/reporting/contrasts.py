@@ -9,6 +9,8 @@ from typing import Any
 from medrcube.evaluate.reporting.heat_maps import Map, contrast_map, position_map
 from medrcube.evaluate.reporting.scored_runs import Run
 
+__all__ = ["Contrast", "Row", "contrast_sections", "summaries", "summary_columns"]
+
 Row = Mapping[str, Any]
 
 

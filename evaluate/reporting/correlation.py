@@ -14,6 +14,8 @@ from medrcube.evaluate.reporting.markup.colour_scales import Shade, signed_shade
 from medrcube.evaluate.reporting.scored_runs import Run
 from medrcube.taxonomy import Anatomy, Modality, Task
 
+__all__ = ["FEWEST_RUNS", "STEPS", "Correlation", "Square", "correlation_section"]
+
 FEWEST_RUNS = 3
 STEPS = 11
 """Shades of the drawing, from -1 to 1."""

@@ -13,6 +13,8 @@ from medrcube.evaluate.reporting.scored_runs import Run
 from medrcube.evaluate.statistics.correlations.across_models import shortcut_reliance
 from medrcube.taxonomy import Level
 
+__all__ = ["FEWEST_RUNS", "Credibility", "Point", "Row", "credibility_section"]
+
 Row = Mapping[str, Any]
 
 FEWEST_RUNS = 3

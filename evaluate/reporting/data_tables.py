@@ -19,6 +19,8 @@ from medrcube.evaluate.reporting.scored_runs import Run
 from medrcube.evaluate.statistics import published_table
 from medrcube.files.atomic import replacing, write_text
 
+__all__ = ["Row", "as_csv", "tables", "write_csv_tables", "write_tables"]
+
 Row = dict[str, Any]
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

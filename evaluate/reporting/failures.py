@@ -18,6 +18,15 @@ from medrcube.evaluate.reporting.markup.embedded_images import ImageEmbedder
 from medrcube.evaluate.reporting.scored_runs import Run
 from medrcube.taxonomy import Task
 
+__all__ = [
+    "MOST",
+    "SHOWN_OUTCOMES",
+    "FailedItem",
+    "FailureSection",
+    "failure_section",
+    "filter_rules",
+]
+
 MOST = 200
 """So many questions are shown."""
 

@@ -14,6 +14,19 @@ from medrcube.evaluate.reporting.scored_runs import Run
 from medrcube.evaluate.runner.run_state import FAILURE_GATE
 from medrcube.taxonomy import Anatomy, Modality, Task
 
+__all__ = [
+    "HeatMapCell",
+    "Map",
+    "Row",
+    "Slices",
+    "accuracy_map",
+    "axis_tables",
+    "contrast_map",
+    "position_map",
+    "signed",
+    "signed_span",
+]
+
 Row = Mapping[str, Any]
 Slices = list[tuple[str, list[tuple[Run, Row | None]]]]
 """Groups of one axis, each with its numbers in every run."""

@@ -12,6 +12,8 @@ from typing import Any
 from medrcube.evaluate.outcomes import LOST, AnswerOutcome
 from medrcube.evaluate.statistics.units import units_text
 
+__all__ = ["accuracy_line", "accuracy_text", "interval_text", "lost_text", "span"]
+
 
 def interval_text(row: Mapping[str, Any]) -> str:
     """Such as ``95 % interval 40.1-60.2, 31 patients`` or ``no interval: fewer than 5 units``."""

@@ -26,6 +26,8 @@ from medrcube.evaluate.statistics.units import units_text
 from medrcube.files.atomic import write_text
 from medrcube.taxonomy import Anatomy, Modality, Task
 
+__all__ = ["DOCUMENT", "Row", "escape", "write_latex"]
+
 Row = Mapping[str, Any]
 
 DOCUMENT = "tables.tex"

@@ -15,6 +15,8 @@ from medrcube.evaluate.reporting.interval_text import accuracy_text, interval_te
 from medrcube.evaluate.reporting.scored_runs import Run
 from medrcube.evaluate.statistics import published_table
 
+__all__ = ["Leaderboard", "LeaderboardEntry", "leaderboard"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderboardEntry:

@@ -8,6 +8,8 @@ from typing import Any
 
 from medrcube.evaluate.reporting.scored_runs import Run
 
+__all__ = ["ParsingSummary", "Row", "parsing_summary"]
+
 Row = Mapping[str, Any]
 
 

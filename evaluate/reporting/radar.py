@@ -14,6 +14,8 @@ from medrcube.evaluate.reporting.markup import svg
 from medrcube.evaluate.reporting.scored_runs import Run
 from medrcube.taxonomy import Task
 
+__all__ = ["MOST_RUNS", "Radar", "radar"]
+
 MOST_RUNS = 6
 """So many polygons are drawn; more could not be told apart."""
 

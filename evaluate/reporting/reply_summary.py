@@ -8,6 +8,8 @@ from typing import Any
 
 from medrcube.evaluate.reporting.scored_runs import Run
 
+__all__ = ["ReplyTable", "Row", "reply_table"]
+
 Row = Mapping[str, Any]
 
 

@@ -17,6 +17,8 @@ from medrcube.evaluate.statistics.grouping import Axis
 from medrcube.evaluate.statistics.verdict_text import short_name
 from medrcube.evaluate.statistics.verdict_text_many import detectable
 
+__all__ = ["INCOMPLETE", "ComparableRuns", "SettingsTable", "comparable_runs", "runs_by_questions"]
+
 INCOMPLETE = f"Not ranked: more than {100 * FAILURE_GATE:.0f} % of the questions have no reply"
 _AXES: tuple[Axis, ...] = ("task", "voxel")
 

@@ -19,6 +19,8 @@ from medrcube.evaluate.questions.settings import settings_text
 from medrcube.evaluate.runner.run_folder import attempts_path, question_set_digest, read_manifest
 from medrcube.evaluate.scoring import main_results, read_metrics, read_results
 
+__all__ = ["Run", "distinct_folders", "load_runs", "require_errata_of", "same_runs"]
+
 _BEGUN_WITH = ("started", "model", "dataset", "prompt", "conditions", "selection", "shots")
 
 

@@ -16,6 +16,8 @@ from typing import Any
 from medrcube.evaluate.runner.attempt_log import read_attempts
 from medrcube.evaluate.runner.run_folder import attempts_path, read_manifest
 
+__all__ = ["Record", "RunUsage", "run_usage", "usage_table"]
+
 Record = Mapping[str, Any]
 
 

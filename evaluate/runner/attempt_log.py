@@ -18,6 +18,8 @@ from typing import Any, BinaryIO
 
 from medrcube.errors import WorkspaceError
 
+__all__ = ["FILE", "AttemptLog", "open_log", "read_attempts"]
+
 FILE = "attempts.jsonl"
 
 

@@ -17,6 +17,8 @@ from pathlib import Path
 from medrcube.evaluate.image_files import UnusablePictureError, read_picture
 from medrcube.files.atomic import write_text
 
+__all__ = ["FILE", "ImageDigest", "digest_image", "is_unchanged", "read_lock", "write_lock"]
+
 FILE = "dataset-lock.jsonl"
 
 _SETTLED = 2_000_000_000

@@ -8,6 +8,8 @@ from contextlib import ExitStack, contextmanager
 from medrcube.console.progress import Advance, Reporter
 from medrcube.evaluate.runner.run_state import OnProgress, RunProgress
 
+__all__ = ["progress_text", "report_progress"]
+
 
 @contextmanager
 def report_progress(reporter: Reporter, *, timed: bool = True) -> Iterator[OnProgress]:

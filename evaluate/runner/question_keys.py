@@ -17,6 +17,8 @@ from medrcube.evaluate.runner.run_folder import AskedQuestion
 if TYPE_CHECKING:
     from medrcube.evaluate.questions.few_shot import ExamplePool
 
+__all__ = ["QuestionKeys"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionKeys:

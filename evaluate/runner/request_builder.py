@@ -16,6 +16,8 @@ from medrcube.evaluate.questions.question_setup import QuestionSetup
 from medrcube.evaluate.runner.run_folder import AskedQuestion
 from medrcube.evaluate.runner.scheduling.shared_loads import SingleFlightCache
 
+__all__ = ["RequestBuilder"]
+
 _KEPT = 8 * 2**20
 
 

@@ -23,6 +23,26 @@ from medrcube.evaluate.questions.reworded import read_reworded
 from medrcube.evaluate.runner.attempt_log import FILE as ATTEMPTS
 from medrcube.files.atomic import write_text
 
+__all__ = [
+    "ASKED",
+    "ITEMS",
+    "MANIFEST",
+    "METRICS",
+    "OUTCOMES",
+    "RESULTS",
+    "AskedQuestion",
+    "asked_row",
+    "attempts_path",
+    "now",
+    "question_set_digest",
+    "read_asked",
+    "read_json_lines",
+    "read_manifest",
+    "versions",
+    "write_json_lines",
+    "write_manifest",
+]
+
 MANIFEST, ITEMS, ASKED = "manifest.json", "items.jsonl", "asked.jsonl"
 OUTCOMES, RESULTS, METRICS = "outcomes.jsonl", "results.jsonl", "metrics.json"
 

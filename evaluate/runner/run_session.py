@@ -31,6 +31,8 @@ from medrcube.evaluate.runner.scheduling.question_queue import QuestionQueue, Qu
 from medrcube.evaluate.runner.scheduling.retry_policy import RATE_LIMIT, RetryPolicy
 from medrcube.evaluate.runner.scheduling.stall_watchdog import Watchdog
 
+__all__ = ["PROBES", "PROBE_TRIES", "STOP_AFTER", "RunSession"]
+
 STOP_AFTER = 10
 """Consecutive failures, at least, at which the run stops: the server is down."""
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+__all__ = ["FAILURE_GATE", "OnProgress", "Rate", "RunProgress", "RunSummary"]
+
 FAILURE_GATE = 0.05
 """Share of questions without a reply above which a run counts as incomplete."""
 

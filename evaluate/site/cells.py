@@ -11,6 +11,8 @@ from medrcube.evaluate.site.leaderboard import LeaderboardRow
 from medrcube.evaluate.site.page_names import CellName
 from medrcube.taxonomy import Anatomy, Modality, Task
 
+__all__ = ["CellPage", "Row", "cell_pages"]
+
 Row = Mapping[str, Any]
 
 

@@ -11,6 +11,8 @@ from typing import Any
 from medrcube.evaluate.dataset import BenchmarkItem
 from medrcube.release_format.tree import open_file, stat_file
 
+__all__ = ["TABLE", "Evidence", "read_evidence"]
+
 TABLE = "items.parquet"
 
 _FACTS = (

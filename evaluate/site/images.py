@@ -13,6 +13,19 @@ from medrcube.evaluate.image_files import UnusablePictureError, read_picture
 from medrcube.evaluate.reporting.markup.embedded_images import jpeg_within
 from medrcube.files.atomic import write_again
 
+__all__ = [
+    "ABSENT",
+    "ANOTHER",
+    "FOLDER",
+    "MOST_BYTES",
+    "NONE_NAMED",
+    "TOO_LARGE",
+    "WITHHELD",
+    "SiteImage",
+    "count_pictures",
+    "write_pictures",
+]
+
 FOLDER = "pictures"
 
 MOST_BYTES = 30_000_000

@@ -25,6 +25,19 @@ from medrcube.evaluate.site.page_names import CellName
 from medrcube.files.atomic import write_again
 from medrcube.taxonomy import Anatomy, Modality, Task
 
+__all__ = [
+    "ANSWERS_IN_A_FILE",
+    "FOLDER",
+    "ITEMS_IN_A_FILE",
+    "LIMITS",
+    "MOST_REPLY_BYTES",
+    "NOT_ASKED",
+    "ItemData",
+    "reply_limit",
+    "write_items",
+    "write_script",
+]
+
 FOLDER = "data"
 
 ITEMS_IN_A_FILE = 500

@@ -11,6 +11,16 @@ from medrcube.evaluate.reporting.comparable_blocks import differing_settings, ra
 from medrcube.evaluate.reporting.heat_maps import axis_tables
 from medrcube.evaluate.reporting.scored_runs import Run
 
+__all__ = [
+    "LeaderboardRow",
+    "Row",
+    "SliceTable",
+    "leaderboard_rows",
+    "population_text",
+    "rows_by_block",
+    "slice_table",
+]
+
 Row = Mapping[str, Any]
 
 

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from medrcube.taxonomy import Anatomy, Modality, Task
 
+__all__ = ["CellName", "model_pages"]
+
 _LONGEST = 60
 
 

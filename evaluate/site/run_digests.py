@@ -14,6 +14,8 @@ from medrcube.evaluate.runner.attempt_log import FILE as ATTEMPTS
 from medrcube.evaluate.runner.run_folder import ASKED, ITEMS, MANIFEST, METRICS, OUTCOMES, RESULTS
 from medrcube.files.atomic import sha256_of, write_text
 
+__all__ = ["DIGESTS", "EXPECTED", "digest_mismatches", "irregular_files", "write_digests"]
+
 DIGESTS = "digests.json"
 
 EXPECTED = (MANIFEST, ITEMS, ASKED, ATTEMPTS, OUTCOMES, RESULTS, METRICS)

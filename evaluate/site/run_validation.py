@@ -41,6 +41,8 @@ from medrcube.evaluate.scoring import (
 )
 from medrcube.evaluate.site.run_digests import DIGESTS, EXPECTED, digest_mismatches, irregular_files
 
+__all__ = ["RunCheck", "check_run"]
+
 _LONGEST = 200
 """Characters of what a setting holds, such as a prompt."""
 

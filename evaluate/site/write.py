@@ -41,6 +41,8 @@ from medrcube.evaluate.site.page_names import model_pages
 from medrcube.evaluate.statistics.intervals import SMALL
 from medrcube.files.atomic import write_text
 
+__all__ = ["MARKER", "SiteSummary", "write_site"]
+
 MARKER = "medrcube-site.json"
 """File by which a folder is known as a site."""
 

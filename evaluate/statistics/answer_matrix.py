@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     Flags = NDArray[np.bool_]
 
+__all__ = ["ALPHA", "AnswerTable", "answer_table", "p_of_difference"]
+
 ALPHA = 0.05
 
 

@@ -24,6 +24,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+__all__ = [
+    "FEWEST_CLUSTERS",
+    "RESAMPLES",
+    "divide_or_nan",
+    "expanded_tail",
+    "percentile_interval",
+    "resampled",
+]
+
 RESAMPLES = 2000
 """Draws behind each interval; the bounds then vary by about a tenth of their distance."""
 

@@ -22,6 +22,18 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+__all__ = [
+    "FEWEST_UNITS",
+    "UnitTally",
+    "design_effect",
+    "difference_interval",
+    "effective_units",
+    "share_interval",
+    "sign_test",
+    "tallies",
+    "why_no_interval",
+]
+
 FEWEST_UNITS = 5
 """With fewer units no interval is given: what the simulation shows of them is too wide or wrong."""
 

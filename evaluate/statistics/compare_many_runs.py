@@ -50,6 +50,8 @@ from medrcube.evaluate.statistics.verdict_text_many import many_conclusions
 if TYPE_CHECKING:
     from medrcube.evaluate.statistics.answer_matrix import Flags
 
+__all__ = ["compare_many", "compare_table"]
+
 
 def compare_many(
     folders: Sequence[Path], *, by: Axis = "task", common: bool = False

@@ -25,6 +25,20 @@ from medrcube.evaluate.statistics.paired_tests import AnswerPair, adjust, paired
 from medrcube.evaluate.statistics.units import unit_kinds, unit_of
 from medrcube.evaluate.statistics.verdict_text import conclusions, points
 
+__all__ = [
+    "ALPHA",
+    "ComparedRun",
+    "compare_two",
+    "differences_of_runs",
+    "incomplete_sentences",
+    "labels_of",
+    "load_compared",
+    "require_same_items",
+    "same_item",
+    "shown_alike",
+    "uncompared_conditions",
+]
+
 ALPHA = 0.05
 
 

@@ -22,6 +22,8 @@ from medrcube.evaluate.statistics.metrics import task_metrics
 from medrcube.evaluate.statistics.paired_tests import AnswerPair, adjust, paired_metrics
 from medrcube.evaluate.statistics.units import unit_kinds, unit_of
 
+__all__ = ["RotationSet", "condition_contrasts", "epochs", "other_conditions", "position_metrics"]
+
 _Member = TypeVar("_Member")
 
 

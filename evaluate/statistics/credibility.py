@@ -35,6 +35,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+__all__ = [
+    "CrossPair",
+    "UpstreamCredibility",
+    "Weighting",
+    "credibility",
+    "cross_pairs",
+    "pair_metrics",
+    "upstream_credibility",
+]
+
 Weighting = Literal["pair", "image"]
 
 _NOT_SHOWN = frozenset({AnswerOutcome.MISSING_IMAGE, AnswerOutcome.NOT_ASKED})

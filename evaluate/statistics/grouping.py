@@ -9,6 +9,8 @@ from typing import Literal, TypeVar
 from medrcube.evaluate.dataset import BenchmarkItem
 from medrcube.taxonomy import Anatomy, Level, Modality, Task
 
+__all__ = ["COLUMNS", "OUTSIDE_PUBLISHED_MARGINS", "Axis", "Member", "grouped"]
+
 Axis = Literal["task", "level", "modality", "parts", "dataset", "visible", "voxel"]
 Member = TypeVar("Member")
 

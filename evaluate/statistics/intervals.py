@@ -7,6 +7,19 @@ from collections.abc import Iterable, Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
+__all__ = [
+    "SMALL",
+    "Z_95",
+    "ConfidenceInterval",
+    "chance",
+    "chance_corrected",
+    "mean",
+    "ratio",
+    "t_quantile",
+    "wilson",
+    "wilson_at",
+]
+
 Z_95 = 1.959963984540054
 """97.5 % quantile of the standard normal distribution."""
 

@@ -34,6 +34,16 @@ from medrcube.evaluate.statistics.intervals import (
 from medrcube.evaluate.statistics.units import unit_kinds, unit_of
 from medrcube.taxonomy import Task
 
+__all__ = [
+    "METRICS_VERSION",
+    "group_metrics",
+    "metrics",
+    "replies_account",
+    "run_metrics",
+    "task_metrics",
+    "upstream_metrics",
+]
+
 METRICS_VERSION = 5
 """Of the form of ``metrics.json``."""
 

@@ -20,6 +20,8 @@ from medrcube.evaluate.statistics.clustered_inference import (
 from medrcube.evaluate.statistics.intervals import SMALL, ratio
 from medrcube.evaluate.statistics.power import FEWEST_FOR_POWER, minimum_detectable_effect
 
+__all__ = ["AnswerPair", "adjust", "benjamini_hochberg", "holm", "paired_metrics"]
+
 
 class AnswerPair(NamedTuple):
     """One question answered twice.

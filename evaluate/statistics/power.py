@@ -11,6 +11,8 @@ import math
 from importlib import import_module
 from statistics import NormalDist
 
+__all__ = ["ALPHA", "FEWEST_FOR_POWER", "POWER", "minimum_detectable_effect", "power"]
+
 POWER = 0.8
 """Probability with which the minimum detectable effect would be found."""
 

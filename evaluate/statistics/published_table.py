@@ -19,6 +19,26 @@ from typing import Any
 
 from medrcube.taxonomy import Anatomy, Modality, Task
 
+__all__ = [
+    "COUNTS",
+    "MISPRINTS",
+    "MODALITIES",
+    "OUTSIDE_MARGINS",
+    "RANDOM",
+    "REGIONS",
+    "TASKS",
+    "TOLERANCE",
+    "Misprint",
+    "PublishedRank",
+    "PublishedRow",
+    "find_misprints",
+    "margin_counts",
+    "models",
+    "overall_of_tasks",
+    "published_ranks",
+    "rows",
+]
+
 RANDOM = "Random"
 """Name of the row that is no model."""
 

@@ -22,6 +22,8 @@ from medrcube.evaluate.statistics.answer_matrix import (
 from medrcube.evaluate.statistics.clustered_inference import UnitTally
 from medrcube.evaluate.statistics.paired_tests import holm
 
+__all__ = ["Ranked", "compact_letters", "group_letters", "ranking"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranked:

@@ -12,6 +12,8 @@ from typing import Any
 
 from medrcube.evaluate.outcomes import Result
 
+__all__ = ["KINDS", "picture_of", "unit_kinds", "unit_of", "units_text"]
+
 KINDS = ("patient", "case", "picture")
 """Units, the widest first."""
 

@@ -11,6 +11,8 @@ from medrcube.evaluate.statistics.power import FEWEST_FOR_POWER
 from medrcube.evaluate.statistics.units import units_text
 from medrcube.taxonomy import Task
 
+__all__ = ["NAMED", "conclusions", "name_of", "p_text", "points", "points_span", "short_name"]
+
 NAMED = 5
 """So many groups are named in a sentence; the table has all."""
 

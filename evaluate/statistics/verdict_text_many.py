@@ -11,6 +11,8 @@ from medrcube.evaluate.statistics.power import FEWEST_FOR_POWER
 from medrcube.evaluate.statistics.units import units_text
 from medrcube.evaluate.statistics.verdict_text import NAMED, points, short_name
 
+__all__ = ["detectable", "many_conclusions"]
+
 
 def many_conclusions(comparison: Mapping[str, Any]) -> list[str]:
     """Sentences about what ``compare_many_runs`` found; those that limit it come last."""

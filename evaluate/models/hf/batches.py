@@ -17,6 +17,16 @@ from typing import Any, Protocol
 from medrcube.errors import ModelError
 from medrcube.evaluate.models.protocol import AnswerError, ModelRequest, RejectedError
 
+__all__ = [
+    "QUIET",
+    "WINDOW",
+    "Batcher",
+    "ErrorKind",
+    "Generation",
+    "GenerationEngine",
+    "GenerationJob",
+]
+
 QUIET = 0.02
 """Seconds without a new question after which an idle engine starts an incomplete batch."""
 

@@ -40,6 +40,8 @@ except ImportError as error:
 
     raise MissingExtraError("torch", "local") from error
 
+__all__ = ["LONGEST_REPLY", "PADDING", "TensorBatch", "TransformersEngine", "hidden_tokens"]
+
 PADDING = "left"
 LONGEST_REPLY = 4096
 """Default limit of a reply in tokens."""

@@ -17,6 +17,8 @@ try:
 except ImportError as error:
     raise MissingExtraError("PIL", "local") from error
 
+__all__ = ["PIXELS", "decode_picture", "picture_size"]
+
 PIXELS = f"{POLICY}; upright rgb8 on white/1"
 """Changes whenever the same file would give different pixels."""
 

@@ -30,6 +30,17 @@ try:
 except ImportError as error:
     raise MissingExtraError(error.name or "transformers", "local") from error
 
+__all__ = [
+    "OpenedModel",
+    "choose_device",
+    "choose_dtype",
+    "digest_files",
+    "dtype_name",
+    "load_weights",
+    "model_facts",
+    "open_files",
+]
+
 _WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf")
 _TEXTS = (".json", ".jinja", ".model", ".txt", ".py", ".tiktoken")
 _SAMPLES, _SAMPLE = 64, 16_384

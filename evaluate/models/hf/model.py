@@ -15,6 +15,8 @@ from medrcube.evaluate.models.hf.loading import model_facts, open_files
 from medrcube.evaluate.models.protocol import Json, ModelRequest, RejectedError, Reply
 from medrcube.evaluate.models.registry import ModelSettings
 
+__all__ = ["ADAPTER", "HFModel", "open_hf"]
+
 ADAPTER = "hf/1"
 """Changes whenever the same question would reach the model in a different form."""
 

@@ -16,6 +16,16 @@ from typing import Any
 
 import torch
 
+__all__ = [
+    "ROUGH_TOLERANCE",
+    "TOLERANCE",
+    "FirstToken",
+    "TextScorer",
+    "best_option",
+    "continuation_tokens",
+    "letter_tokens",
+]
+
 TOLERANCE = {"float32": 1e-3}
 """Largest difference of the two scoring methods, in nats a token, by data type."""
 

@@ -15,6 +15,8 @@ try:
 except ImportError as error:
     raise MissingExtraError(error.name or "transformers", "local") from error
 
+__all__ = ["bound_pixels", "chat_template", "open_processor"]
+
 _PROCESSING = ("torchvision", "num2words")
 """Packages that processors of real checkpoints need; the extra installs them."""
 

@@ -7,6 +7,8 @@ from enum import StrEnum
 
 from medrcube.errors import ModelError
 
+__all__ = ["DTYPES", "LocalSettings", "Scoring"]
+
 DTYPES = ("auto", "bfloat16", "float16", "float32")
 """Data types of weights; ``auto`` is bfloat16 where the device supports it, else float32."""
 

@@ -22,6 +22,8 @@ try:
 except ImportError as error:
     raise MissingExtraError("openai", "evaluate") from error
 
+__all__ = ["LARGEST_REPLY", "ChatClient"]
+
 _CONNECT = 10.0
 """Connection timeout in seconds."""
 

@@ -37,6 +37,19 @@ from medrcube.model_endpoint import OFFICIAL_URL, checked_url, is_official
 if TYPE_CHECKING:
     from medrcube.evaluate.models.openai_api.client import ChatClient
 
+__all__ = [
+    "ADAPTER",
+    "KEY_ENV",
+    "LITELLM_KEY_ENV",
+    "LITELLM_URL",
+    "TOP_LOGPROBS",
+    "OpenAIModel",
+    "missing_key_error",
+    "open_litellm",
+    "open_openai",
+    "sender_to",
+]
+
 ADAPTER = "openai/2"
 """Changes whenever the same question would be sent in a different form."""
 

@@ -10,6 +10,8 @@ from typing import Any
 from medrcube.evaluate.models.protocol import Reply, TransientError
 from medrcube.model_endpoint import printable_line
 
+__all__ = ["filtered_reply", "read_reply"]
+
 _ENDS = {
     "length": "length",
     "max_tokens": "length",

@@ -15,6 +15,8 @@ from medrcube.evaluate.image_files import ImageFile
 from medrcube.evaluate.models.image_payload import sendable_bytes
 from medrcube.evaluate.models.protocol import Json
 
+__all__ = ["PLACE", "Body", "ChatTurn", "base64_of", "chat_body", "data_url", "insert_images"]
+
 _CHUNK = 2**17
 PLACE = "\x00"
 """Placeholder of an image."""

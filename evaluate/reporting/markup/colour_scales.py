@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+__all__ = ["Rgb", "Shade", "shade", "signed_shade"]
+
 Rgb = tuple[int, int, int]
 
 

@@ -18,6 +18,15 @@ from medrcube.evaluate.outcomes import Result
 if TYPE_CHECKING:
     from PIL.Image import Image as Raster
 
+__all__ = [
+    "LONGEST_SIDE",
+    "MOST_BYTES",
+    "SMALL_ENOUGH",
+    "ImageEmbedder",
+    "jpeg_within",
+    "reduced_jpeg",
+]
+
 MOST_BYTES = 9_000_000
 """Bytes of all pictures of a page together, before base64 adds a third."""
 

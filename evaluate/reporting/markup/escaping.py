@@ -12,6 +12,8 @@ from itertools import groupby
 
 from markupsafe import Markup, escape
 
+__all__ = ["MOST_ACCENTS", "MOST_MARKS", "capped", "clip", "one_line", "visible"]
+
 MOST_MARKS = 60
 """So many places with invisible characters are named in one text; later ones are one sign each."""
 

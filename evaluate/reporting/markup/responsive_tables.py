@@ -12,6 +12,8 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
+__all__ = ["FEWEST_ROWS", "MOST_COLUMNS", "PROSE", "make_responsive"]
+
 MOST_COLUMNS = 4
 """Tables of more columns become blocks on a narrow screen."""
 

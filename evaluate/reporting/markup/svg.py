@@ -12,6 +12,20 @@ from markupsafe import Markup
 
 from medrcube.evaluate.reporting.markup.escaping import one_line
 
+__all__ = [
+    "Point",
+    "drawing",
+    "group",
+    "join",
+    "line",
+    "mark",
+    "number",
+    "polygon",
+    "square",
+    "text",
+    "turned",
+]
+
 Point = tuple[float, float]
 
 _LONGEST = 300

@@ -13,6 +13,8 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+__all__ = ["COOLDOWN", "CUT", "GROWTH", "IN_USE", "START", "ConcurrencyLimiter", "LimitChange"]
+
 START = 16
 """Initial limit, unless the upper bound is lower."""
 

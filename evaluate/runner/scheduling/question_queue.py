@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from medrcube.evaluate.runner.run_folder import AskedQuestion
 
+__all__ = ["QuestionQueue", "QueuedQuestion"]
+
 
 @dataclass(slots=True, kw_only=True)
 class QueuedQuestion:

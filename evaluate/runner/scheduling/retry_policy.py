@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from medrcube.evaluate.models.protocol import TransientError
 
+__all__ = ["RATE_LIMIT", "RetryPolicy"]
+
 RATE_LIMIT = "429"
 """Error code of a rate limit."""
 

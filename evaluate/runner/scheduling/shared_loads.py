@@ -7,6 +7,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+__all__ = ["SingleFlightCache", "T"]
+
 T = TypeVar("T")
 
 

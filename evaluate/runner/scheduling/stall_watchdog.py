@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+__all__ = ["STALLED_AFTER", "Watchdog"]
+
 STALLED_AFTER = 30.0
 """Seconds without a reply after which a run reports what it waits for, repeatedly."""
 

@@ -34,6 +34,14 @@ from medrcube.evaluate.statistics.units import unit_of
 if TYPE_CHECKING:
     from medrcube.evaluate.statistics.correlations.matrix import Floats
 
+__all__ = [
+    "fisher_interval",
+    "pearson",
+    "published_correlations",
+    "shortcut_reliance",
+    "slice_correlations",
+]
+
 
 def slice_correlations(
     runs: Mapping[str, Sequence[Result]],

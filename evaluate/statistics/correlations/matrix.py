@@ -18,6 +18,18 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+__all__ = [
+    "DRAWS",
+    "Method",
+    "correlate",
+    "correlation_matrix",
+    "fisher_z",
+    "item_draws",
+    "model_draws",
+    "quantiles",
+    "seed_of_values",
+]
+
 Method = Literal["pearson", "spearman"]
 
 DRAWS = 1000
