@@ -42,7 +42,6 @@ __all__ = [
     "render_card",
     "render_prompt",
     "render_question",
-    "template_version",
     "wording_names",
 ]
 
@@ -150,11 +149,6 @@ def render_question(task: Task, variant: str, **values: str | bool) -> str:
 def wording_names(task: Task) -> tuple[str, ...]:
     """Names of the package's own wordings of a task, in file order."""
     return package_wordings().variants(task)
-
-
-def template_version(task: Task) -> str:
-    """Hash of the package's own template of a task."""
-    return package_wordings().version(task)
 
 
 def render_card(card: str, /, **values: object) -> str:

@@ -46,11 +46,6 @@ class RunProgress:
     note: str = ""
     waiting: str = ""
 
-    @property
-    def seconds_left(self) -> float | None:
-        """Remaining seconds at the current rate; ``None`` until known."""
-        return (self.total - self.reused - self.done) / self.rate if self.rate else None
-
 
 OnProgress = Callable[[RunProgress], None]
 

@@ -6,9 +6,9 @@ from jinja2 import UndefinedError
 from medrcube.taxonomy import Modality, Task
 from medrcube.templates import (
     TemplateError,
+    package_wordings,
     render_card,
     render_question,
-    template_version,
     wording_names,
 )
 
@@ -76,7 +76,7 @@ def test_an_unknown_wording_names_the_known_ones():
 
 
 def test_versions_of_task_files_differ():
-    assert len({template_version(task) for task in Task}) == len(Task)
+    assert len({package_wordings().version(task) for task in Task}) == len(Task)
 
 
 def test_an_unknown_card_is_named():

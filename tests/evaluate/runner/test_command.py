@@ -216,7 +216,6 @@ def test_the_progress_says_how_fast_how_many_and_what_it_costs(capsys):
     )
     words = "3.0 a second, 7 of 8 under way, 2 failed, 5 asked again, 1.50 US dollars"
     assert progress_text(at) == words
-    assert at.seconds_left == 20.0
     with report_progress(Reporter()) as show:
         show(RunProgress(total=100, reused=10))
         show(RunProgress(total=100, reused=10, done=1, note="500: busy"))
