@@ -129,8 +129,10 @@ def is_resized(frame: tuple[int, int], size: tuple[int, int]) -> bool:
         frame: ``(width, height)`` of the picture as it was.
         size: ``(width, height)`` as it is.
     """
-    kept = [side == before for side, before in zip(size, frame, strict=True)]
-    return kept[0] == kept[1] and abs(size[0] * frame[1] - size[1] * frame[0]) <= max(frame)
+    unchanged = [side == before for side, before in zip(size, frame, strict=True)]
+    return unchanged[0] == unchanged[1] and abs(size[0] * frame[1] - size[1] * frame[0]) <= max(
+        frame
+    )
 
 
 def frame_of(shape: Shape) -> tuple[int, int] | None:
@@ -159,7 +161,7 @@ def has_foreign_mask(shape: Shape) -> bool:
 def relocate_shape(shape: Shape, place: Callable[[Path], Path]) -> Shape:
     """The same shape with each raw file where ``place`` says that it lies."""
     if isinstance(shape, Consensus):
-        return replace(shape, readings=tuple(_moved(it, place) for it in shape.readings))
+        return replace(shape, readings=tuple(_moved(reading, place) for reading in shape.readings))
     return _moved(shape, place)
 
 

@@ -233,9 +233,9 @@ def add_source_folders(root: Path, folders: Iterable[Path]) -> None:
     Raises:
         WorkspaceError: the configuration cannot be written, or has no table ``[build]``.
     """
-    known = open_workspace(root).source_folders
-    wanted = dict.fromkeys((*known, *(folder.resolve() for folder in folders)))
-    if len(wanted) == len(known):
+    earlier = open_workspace(root).source_folders
+    wanted = dict.fromkeys((*earlier, *(folder.resolve() for folder in folders)))
+    if len(wanted) == len(earlier):
         return
     config = root / CONFIG
     text = config.read_text(encoding="utf-8")
@@ -298,7 +298,7 @@ def open_workspace(root: Path) -> Workspace:
         settings=_settings(build, root),
         sources={name: (root / text_to_name(path)).resolve() for name, path in sources.items()},
         llm=_llm(table.table("llm")) if "llm" in data else None,
-        source_folders=tuple((root / text_to_name(it)).resolve() for it in folders),
+        source_folders=tuple((root / text_to_name(folder)).resolve() for folder in folders),
         values={
             name: {field: entry.mapping(field) for field in entry.names()}
             for name, entry in ((name, values.table(name)) for name in values.names())

@@ -274,10 +274,10 @@ def _evidence_accepted(mark: Evidence | None, rules: SafetyRules) -> bool:
 
 def _unseen(candidate: str, request: DistractorRequest, rules: SafetyRules) -> str:
     ground = request.ground
-    shown = rules.visible.shown(candidate, ground.anatomy, ground.modality)
-    if shown is None:
+    visible = rules.visible.shown(candidate, ground.anatomy, ground.modality)
+    if visible is None:
         return ""
-    if not shown:
+    if not visible:
         return "not-visible"
     return "" if ground.region else "also-shown"
 

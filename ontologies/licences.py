@@ -79,19 +79,19 @@ _MAPPINGS: Mapping[str, OntologyLicence] = {
 }
 
 
-def licence_of(ontology: str, stated: str = "") -> OntologyLicence:
+def licence_of(ontology: str, licence_url: str = "") -> OntologyLicence:
     """Terms of an ontology, or of a mapping table by the licence that its header states.
 
     Args:
         ontology: ``hpo``, ``radlex``, ``icd11`` or ``sssom``.
-        stated: address of the licence, as a mapping table has it; a table without one has
-            unknown terms.
+        licence_url: licence that the header of a mapping table names; without one the terms are
+            unknown.
     """
     if ontology != SSSOM:
         return LICENCES[ontology]
     for address, licence in _MAPPINGS.items():
-        if address in stated:
+        if address in licence_url:
             return licence
     return OntologyLicence(
-        name=stated or "unknown", text="", terms="Read its terms before you pass it on."
+        name=licence_url or "unknown", text="", terms="Read its terms before you pass it on."
     )

@@ -29,8 +29,8 @@ def nearest_concepts(word: str, terms: Mapping[str, Term], count: int = 3) -> tu
     holding = sorted((text for text in spelled if parts <= set(text.split())), key=len)
     close = get_close_matches(wanted, list(spelled), n=count, cutoff=_CUTOFF)
     equal = [wanted] if wanted in spelled else []
-    found = dict.fromkeys(label for text in [*equal, *holding, *close] for label in spelled[text])
-    return tuple(found)[:count]
+    ranked = dict.fromkeys(label for text in [*equal, *holding, *close] for label in spelled[text])
+    return tuple(ranked)[:count]
 
 
 def _plain(text: str) -> str:

@@ -38,13 +38,15 @@ def terms_page(terms: Terms | None = None, relations: Relations | None = None) -
         matches=MATCHES,
         closeness=[_closeness(terms.values(), ontology) for ontology in ONTOLOGIES],
         seen=(
-            _seen("terms with an id that is not exact", (term.reviewed for term in inexact)),
-            _seen(
+            _review_counts(
+                "terms with an id that is not exact", (term.reviewed for term in inexact)
+            ),
+            _review_counts(
                 "other terms",
                 (term.reviewed for term in terms.values() if not _inexact(term)),
             ),
-            _seen("relations", (row.reviewed for row in relations.rows)),
-            _seen("rows on what a picture shows", (row["reviewed"] for row in visible)),
+            _review_counts("relations", (row.reviewed for row in relations.rows)),
+            _review_counts("rows on what a picture shows", (row["reviewed"] for row in visible)),
         ),
         inexact=[(term, _ids(term)) for term in inexact if not term.reviewed],
         groups=[(group, relations.group_members(group)) for group in relations.groups()],
@@ -69,11 +71,11 @@ def terms_page(terms: Terms | None = None, relations: Relations | None = None) -
 
 
 def _closeness(terms: Iterable[Term], ontology: str) -> tuple[str, list[int]]:
-    found = [term.matches()[ontology][1] for term in terms if ontology in term.matches()]
-    return TITLES[ontology], [len(found), *(found.count(match) for match in MATCHES)]
+    matches = [term.matches()[ontology][1] for term in terms if ontology in term.matches()]
+    return TITLES[ontology], [len(matches), *(matches.count(match) for match in MATCHES)]
 
 
-def _seen(what: str, reviewed: Iterable[str]) -> tuple[str, int, int]:
+def _review_counts(what: str, reviewed: Iterable[str]) -> tuple[str, int, int]:
     marks = list(reviewed)
     return what, len(marks), sum(map(bool, marks))
 
@@ -95,10 +97,10 @@ def _open(row: Relation) -> bool:
 
 
 def _by_kind(terms: Iterable[Term]) -> Mapping[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    labels: dict[str, list[str]] = {}
     for term in terms:
-        found.setdefault(term.kind, []).append(term.label)
-    return found
+        labels.setdefault(term.kind, []).append(term.label)
+    return labels
 
 
 def _without(terms: Iterable[Term]) -> list[tuple[str, list[str]]]:

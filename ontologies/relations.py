@@ -283,20 +283,22 @@ def _may_be_true(
     """What may be true of a label by the look-alikes of all that it implies."""
     may: dict[str, frozenset[str]] = {}
     for label in {*alike, *closures}:
-        near = {it for general in closures.get(label, (label,)) for it in alike.get(general, ())}
-        may[label] = frozenset().union(*(closures.get(it, frozenset({it})) for it in near))
+        near = {
+            other for general in closures.get(label, (label,)) for other in alike.get(general, ())
+        }
+        may[label] = frozenset().union(*(closures.get(other, frozenset({other})) for other in near))
     return may
 
 
 def _exclusive_groups(rows: tuple[Relation, ...]) -> dict[str, tuple[str, ...]]:
     members: dict[str, dict[str, None]] = {}
-    stated: dict[str, set[frozenset[str]]] = {}
+    pairs: dict[str, set[frozenset[str]]] = {}
     for row in rows:
         if row.relation == "excludes":
             members.setdefault(row.group, {}).update({row.label_a: None, row.label_b: None})
-            stated.setdefault(row.group, set()).add(frozenset((row.label_a, row.label_b)))
+            pairs.setdefault(row.group, set()).add(frozenset((row.label_a, row.label_b)))
     return {
         group: tuple(labels)
         for group, labels in members.items()
-        if all(frozenset(pair) in stated[group] for pair in combinations(labels, 2))
+        if all(frozenset(pair) in pairs[group] for pair in combinations(labels, 2))
     }

@@ -146,8 +146,8 @@ def _load_terms(_held: object) -> Terms:
     return Terms(Term(**row) for row in read_table("terms.csv", COLUMNS))
 
 
-def _nearest(label: str, known: Iterable[str]) -> str:
-    near = get_close_matches(label, known, n=3)
+def _nearest(label: str, labels: Iterable[str]) -> str:
+    near = get_close_matches(label, labels, n=3)
     return f" (nearest: {', '.join(map(repr, near))})" if near else ""
 
 

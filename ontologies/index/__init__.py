@@ -225,16 +225,16 @@ class OntologyIndex:
 
     def equivalents(self, identity: str) -> frozenset[str]:
         """Ids that mean the same by exact mappings, directly or by one id between; with itself."""
-        found = {self.resolve(identity) or canonical(identity)}
+        ids = {self.resolve(identity) or canonical(identity)}
         for _ in range(2):
-            found |= {
+            ids |= {
                 other
-                for known in found.copy()
-                for row in self.mapped(known)
+                for identifier in ids.copy()
+                for row in self.mapped(identifier)
                 if row.predicate in EXACT_MATCH
                 for other in (row.subject, row.object)
             }
-        return frozenset(found)
+        return frozenset(ids)
 
     def _find_edition(self, key: int) -> int:
         return int(self._one("SELECT edition FROM concept WHERE key = ?", key))

@@ -54,7 +54,7 @@ class ConceptHierarchy:
 
         Withdrawn concepts have no place in the tree; theirs is 0.
         """
-        below = Counter(above for found in self.closures.values() for above in found)
+        below = Counter(above for ancestors in self.closures.values() for above in ancestors)
         size = math.log(max(2, len(self.closures)))
         return {
             key: max(0.0, 1 - math.log(below[key] + 1) / size) if key in self.closures else 0.0
@@ -84,10 +84,12 @@ class ConceptHierarchy:
     def _redirect(self) -> None:
         to: dict[str, str] = {}
         for concept in self.concepts.values():
-            known = [it for it in concept.replaced_by if it in self.keys and it != concept.id]
-            if concept.obsolete and known:
-                to[concept.id] = known[0]
-            if concept.obsolete and len(known) > 1:
+            heirs = [
+                heir for heir in concept.replaced_by if heir in self.keys and heir != concept.id
+            ]
+            if concept.obsolete and heirs:
+                to[concept.id] = heirs[0]
+            if concept.obsolete and len(heirs) > 1:
                 self._note("withdrawn concepts have several heirs; the first counts", concept.id)
         for concept in self.concepts.values():
             for other in concept.alt_ids:
@@ -103,12 +105,12 @@ class ConceptHierarchy:
 
     def _last(self, identity: str, to: Mapping[str, str]) -> str:
         """Where a chain of redirects ends; empty when it runs in a circle."""
-        seen: set[str] = set()
+        visited: set[str] = set()
         while identity in to:
-            if identity in seen:
+            if identity in visited:
                 self._note("redirects run in a circle", identity)
                 return ""
-            seen.add(identity)
+            visited.add(identity)
             identity = to[identity]
         return identity
 

@@ -37,12 +37,12 @@ def canonical(identity: str) -> str:
     foundation by CURIE in SSSOM tables.
     """
     text = identity.strip()
-    if found := _RADLEX.search(text):
-        return found[1].upper()
-    if found := _HPO.search(text):
-        return f"HP:{found[1]}"
-    if found := _ICD_FOUNDATION.match(text):
-        return _ICD_ENTITY + found[1]
+    if match := _RADLEX.search(text):
+        return match[1].upper()
+    if match := _HPO.search(text):
+        return f"HP:{match[1]}"
+    if match := _ICD_FOUNDATION.match(text):
+        return _ICD_ENTITY + match[1]
     return text
 
 

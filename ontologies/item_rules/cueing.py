@@ -27,9 +27,9 @@ def _absolute_terms(draft: ItemText) -> Iterator[str]:
 
 
 def _vague_terms(draft: ItemText) -> Iterator[str]:
-    found = _VAGUE.search("\n".join((draft.question, *draft.options)))
-    if found:
-        yield f"vague term {found.group()!r}; say what is seen"
+    match = _VAGUE.search("\n".join((draft.question, *draft.options)))
+    if match:
+        yield f"vague term {match.group()!r}; say what is seen"
 
 
 def _longest_is_key(draft: ItemText) -> Iterator[str]:

@@ -133,19 +133,19 @@ def _exhaustive_subset(draft: ItemText) -> Iterator[str]:
     """With two options that leave nothing out, the others cannot be right."""
     if len(draft.options) < 3:
         return
-    for one, other in permutations(draft.options, 2):
-        if _complementary(normalise(one), normalise(other)):
+    for option, other in permutations(draft.options, 2):
+        if _complementary(normalise(option), normalise(other)):
             yield (
-                f"{one!r} and {other!r} leave no third case, so the other options are empty; drop "
-                "one of the two or all others"
+                f"{option!r} and {other!r} leave no third case, so the other options are empty; "
+                "drop one of the two or all others"
             )
 
 
-def _complementary(one: str, other: str) -> bool:
+def _complementary(option: str, other: str) -> bool:
     denied = _DENIALS.sub("", other)
-    if denied not in (other, "") and denied == one:
+    if denied not in (other, "") and denied == option:
         return True
-    words, others = one.split(), other.split()
+    words, others = option.split(), other.split()
     return len(words) == len(others) and [
         pair for pair in zip(words, others, strict=True) if pair[0] != pair[1]
     ] in [[pair] for pair in _COMPLEMENTS]

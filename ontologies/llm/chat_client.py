@@ -244,10 +244,10 @@ class _Session:
         """Sort an HTTP error by who can mend it: time, nobody, or the user."""
         status, body = error.status_code, error.body
         inner = body.get("message") if isinstance(body, Mapping) else None
-        said = self._said(str(inner or body or error.message))
+        message = self._said(str(inner or body or error.message))
         if status in {401, 402, 403, 404} or error.code in _SPENT:
-            self._refuse(status, said)
-        detail = f"{status}: {said}"
+            self._refuse(status, message)
+        detail = f"{status}: {message}"
         if error.code in _FILTERED:
             return Completion(outcome="filtered", detail=detail)
         if status in _TRANSIENT or status >= 500:
@@ -256,7 +256,7 @@ class _Session:
             return Completion(outcome=outcome, detail=detail, again=True, retry_after=wait)
         return Completion(outcome="rejected", detail=detail)
 
-    def _refuse(self, status: int, said: str) -> NoReturn:
+    def _refuse(self, status: int, message: str) -> NoReturn:
         """Stop for what only the user can mend.
 
         Raises:
@@ -269,12 +269,13 @@ class _Session:
             else f"the key in {settings.api_key_env} and what it may use"
         )
         raise ModelError(
-            f"[llm]: {settings.base_url} answered {status} for model {settings.model!r}: {said}\n"
+            f"[llm]: {settings.base_url} answered {status} for model {settings.model!r}: "
+            f"{message}\n"
             f"check {mend}, or remove [llm] from medrcube.toml"
         ) from None
 
-    def _malformed(self, found: str) -> Completion:
-        detail = f"reply is no chat completion: {self._said(found)}"
+    def _malformed(self, body: str) -> Completion:
+        detail = f"reply is no chat completion: {self._said(body)}"
         return Completion(outcome="malformed", detail=detail, again=True)
 
     def _said(self, text: str) -> str:

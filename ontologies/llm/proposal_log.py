@@ -97,10 +97,12 @@ def _record(line: bytes, path: Path, number: int) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", record)
 
 
-def _is_record(found: object) -> bool:
-    if not isinstance(found, dict):
+def _is_record(value: object) -> bool:
+    if not isinstance(value, dict):
         return False
-    texts = (found.get(name) for name in ("key", "outcome", "reply"))
-    usage = found.get("usage", {})
-    counts = (found.get("requests", 1), *(usage.values() if isinstance(usage, dict) else ("",)))
-    return all(isinstance(it, str) for it in texts) and all(type(it) is int for it in counts)
+    texts = (value.get(name) for name in ("key", "outcome", "reply"))
+    usage = value.get("usage", {})
+    counts = (value.get("requests", 1), *(usage.values() if isinstance(usage, dict) else ("",)))
+    return all(isinstance(entry, str) for entry in texts) and all(
+        type(entry) is int for entry in counts
+    )

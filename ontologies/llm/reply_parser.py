@@ -35,9 +35,9 @@ def names_in(reply: str) -> tuple[str, ...] | None:
         except (ValueError, RecursionError):
             position = start.end()
             continue
-        found = _list(value)
-        if found is not None:
-            return tuple(_name(entry) for entry in found[:MOST_NAMES])
+        entries = _list(value)
+        if entries is not None:
+            return tuple(_name(entry) for entry in entries[:MOST_NAMES])
     return None
 
 

@@ -59,13 +59,14 @@ def open_ontology(path: Path, ontology: str | None = None, *, version: str = "")
         OntologyError: the file is damaged, of no known format, or of another ontology.
         MissingExtraError: the format needs a package that is not installed.
     """
-    found = detect(path, ontology)
-    if ontology is not None and found.ontology != ontology:
+    file_format = detect(path, ontology)
+    if ontology is not None and file_format.ontology != ontology:
         raise OntologyError(
-            f"{path}: is {found}, as {found.ontology} comes; expected {_accepted(ontology)}: give "
-            f"another file, or if this one is {found.ontology}, name it so"
+            f"{path}: is {file_format}, as {file_format.ontology} comes; expected "
+            f"{_accepted(ontology)}: give another file, or if this one is {file_format.ontology}, "
+            "name it so"
         )
-    reader = cast("OntologyReader", import_module(f"{__name__}.{_MODULES[found]}"))
+    reader = cast("OntologyReader", import_module(f"{__name__}.{_MODULES[file_format]}"))
     return reader.read(path, version=version)
 
 
@@ -87,15 +88,15 @@ def detect(path: Path, ontology: str | None = None) -> Format:
             )
         return Format.ICD_API
     with open_bytes(path) as file:
-        found = format_of(file.read(HEAD))
-    if found is Format.OWL_XML:
+        file_format = format_of(file.read(HEAD))
+    if file_format is Format.OWL_XML:
         raise OntologyError(
             f"{path}: is OWL/XML (root element <Ontology>), which is not read; expected "
             f"{_accepted(ontology)}: get that edition, or save it so with Protege"
         )
-    if not isinstance(found, Format):
-        raise OntologyError(f"{path}: found {found}; expected {_accepted(ontology)}")
-    return found
+    if not isinstance(file_format, Format):
+        raise OntologyError(f"{path}: found {file_format}; expected {_accepted(ontology)}")
+    return file_format
 
 
 def _accepted(ontology: str | None) -> str:

@@ -126,21 +126,21 @@ def _member(archive: zipfile.ZipFile, path: Path, limit: int) -> IO[bytes]:
         )
     if len(names) > MEMBERS:
         raise OntologyError(f"{path}: holds {len(names)} files; expected one ontology in a zip")
-    found: list[zipfile.ZipInfo] = []
+    members: list[zipfile.ZipInfo] = []
     for info in archive.infolist():
         if info.is_dir() or info.filename.startswith("__MACOSX/"):
             continue
         if isinstance(format_of(_head(archive, info, path)), Format):
-            found.append(info)
-    if len(found) != 1:
-        listed = ", ".join(info.filename for info in found) or "none"
+            members.append(info)
+    if len(members) != 1:
+        listed = ", ".join(info.filename for info in members) or "none"
         raise OntologyError(
-            f"{path}: holds {len(found)} ontology files ({listed}); expected one: unpack it and "
+            f"{path}: holds {len(members)} ontology files ({listed}); expected one: unpack it and "
             "give the file that is meant"
         )
-    if found[0].file_size > limit:
+    if members[0].file_size > limit:
         raise OntologyError(_too_large(path, limit))
-    return archive.open(found[0])
+    return archive.open(members[0])
 
 
 def _head(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> bytes:

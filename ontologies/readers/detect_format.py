@@ -86,8 +86,8 @@ def _xml(text: str) -> Format | str:
     root = _ROOT.match(text, position)
     if root is None:
         return "XML without a root element in its first bytes"
-    found = {"RDF": Format.RDF_XML, "Ontology": Format.OWL_XML}.get(root[1])
-    return found or f"XML with the root element <{root[1]}>"
+    content = {"RDF": Format.RDF_XML, "Ontology": Format.OWL_XML}.get(root[1])
+    return content or f"XML with the root element <{root[1]}>"
 
 
 def _table(text: str) -> Format | None:

@@ -64,8 +64,8 @@ def read(path: Path, *, version: str = "") -> Ontology:
         raise OntologyError(f"{path}: has a header but no row; get the file again")
     remarks = table.remarks
     concepts = with_stubs(list(table.concepts()), remarks)
-    stated = _version(header, table.rows[0].uri)
-    edition = make_edition(path, ICD11, version=version or stated, remarks=remarks)
+    table_version = _version(header, table.rows[0].uri)
+    edition = make_edition(path, ICD11, version=version or table_version, remarks=remarks)
     return Ontology(edition=edition, concepts=concepts)
 
 
@@ -172,8 +172,8 @@ def _columns(path: Path, header: Sequence[str]) -> dict[str, int | None]:
     names = [normalize_column(name) for name in header]
     places: dict[str, int | None] = {}
     for wanted, variants in _COLUMNS.items():
-        found = [names.index(name) for name in variants if name in names]
-        places[wanted] = found[0] if found else None
+        matches = [names.index(name) for name in variants if name in names]
+        places[wanted] = matches[0] if matches else None
     lacking = [_COLUMNS[name][0] for name in _NEEDED if places[name] is None]
     if places["title"] is None and places["english"] is None:
         lacking.append("title")

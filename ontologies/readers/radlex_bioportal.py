@@ -93,8 +93,8 @@ def _rows(path: Path) -> Iterator[dict[str, str]]:
                 row: dict[str, str] = {}
                 for name, cell in zip(names, cells, strict=False):
                     text = cell.strip()
-                    kept = row.get(name, "")
-                    row[name] = f"{kept}{SEPARATOR}{text}" if kept and text else kept or text
+                    before = row.get(name, "")
+                    row[name] = f"{before}{SEPARATOR}{text}" if before and text else before or text
                 yield row
         except csv.Error as error:
             raise OntologyError(

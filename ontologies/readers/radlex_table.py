@@ -76,13 +76,13 @@ def _columns(path: Path, header: Sequence[str]) -> tuple[int, int, int]:
     names = [normalize_column(cell) for cell in header]
     places: list[int] = []
     for wanted in (TERM_COLUMNS, RID_COLUMNS, PARENT_COLUMNS):
-        found = [names.index(name) for name in wanted if name in names]
-        if not found:
+        matches = [names.index(name) for name in wanted if name in names]
+        if not matches:
             raise OntologyError(
                 f"{path}: no column is named {' or '.join(wanted)} (columns: "
                 f"{', '.join(header)}); expected Term, RID, Parent_RID"
             )
-        places.append(found[0])
+        places.append(matches[0])
     return places[0], places[1], places[2]
 
 

@@ -72,14 +72,14 @@ def read_states(row: TableRow) -> StudyLabels:
     return StudyLabels(place=f"{row.table}:{row.line}", states=states)
 
 
-def consensus(one: StudyLabels, other: StudyLabels) -> StudyLabels:
+def consensus(first: StudyLabels, other: StudyLabels) -> StudyLabels:
     """What two labelers say alike; where they differ, or only one speaks, it is unknown."""
-    names = dict.fromkeys((*one.states, *other.states))
+    names = dict.fromkeys((*first.states, *other.states))
     return StudyLabels(
-        place=f"{one.place}, {other.place}",
+        place=f"{first.place}, {other.place}",
         states={
-            name: one.states.get(name, LabelState.UNKNOWN)
-            if one.states.get(name) is other.states.get(name)
+            name: first.states.get(name, LabelState.UNKNOWN)
+            if first.states.get(name) is other.states.get(name)
             else LabelState.UNKNOWN
             for name in names
         },

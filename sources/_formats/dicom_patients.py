@@ -55,13 +55,13 @@ def skip_unreadable_slices(patient: str, files: Iterable[Path]) -> Iterator[Skip
         patient: whose files they are.
         files: of any kind, also those that are named otherwise.
     """
-    found: dict[tuple[Path, str], list[Path]] = {}
+    by_folder: dict[tuple[Path, str], list[Path]] = {}
     for path in sorted(files):
         if extension(path.name) == ".dcm" and not is_dicom(path):
             empty = not path.stat().st_size
             what = "is empty (0 bytes)" if empty else "holds no DICOM"
-            found.setdefault((path.parent, what), []).append(path)
-    for (_, what), paths in found.items():
+            by_folder.setdefault((path.parent, what), []).append(path)
+    for (_, what), paths in by_folder.items():
         several = f" and {len(paths) - 1:,} more beside it" if len(paths) > 1 else ""
         reason = f"{paths[0].name}{several}: {what}; get the file again"
         yield Skip(

@@ -80,7 +80,7 @@ def contradiction_skips(label: Label, key: str) -> Iterator[Skip]:
 
 def _agree(row: TableRow, fraction: str, diastole: str, systole: str) -> bool:
     try:
-        stated, full, left = (row.number(column) for column in (fraction, diastole, systole))
+        percent, full, end = (row.number(column) for column in (fraction, diastole, systole))
     except SourceError:
         return False
-    return full > 0 and abs(100 * (full - left) / full - stated) <= TOLERANCE
+    return full > 0 and abs(100 * (full - end) / full - percent) <= TOLERANCE

@@ -108,8 +108,8 @@ class LabelVolume:
         return VoxelMask(voxels=voxels, affine=self.affine, instead=instead)
 
     def _instead(self, values: tuple[int, ...]) -> str:
-        found = ", ".join(f"{value:g}" for value in np.unique(self.values)[:_NAMED])
-        return f": it holds {found}; expected {' or '.join(map(str, values)) or 'more than 0.5'}"
+        stored = ", ".join(f"{value:g}" for value in np.unique(self.values)[:_NAMED])
+        return f": it holds {stored}; expected {' or '.join(map(str, values)) or 'more than 0.5'}"
 
     def strays(self, *values: int) -> VoxelMask:
         """Voxels of some values that are not joined, face to face, to the most of them."""

@@ -64,7 +64,9 @@ class OwnCard:
 
     def unasked(self) -> list[str]:
         """Keys that nobody has asked for, as ``[numbers] side_px``."""
-        return [f"[{name}] {key}" for name, it in self._tables.items() for key in it.unasked()]
+        return [
+            f"[{name}] {key}" for name, table in self._tables.items() for key in table.unasked()
+        ]
 
 
 def own_card(adapter: str) -> OwnCard:
@@ -90,5 +92,5 @@ def unused_keys(adapter: ModuleType, card: Path) -> list[str]:
         adapter: the module, loaded.
         card: path of its ``card.toml``.
     """
-    held = [it for it in vars(adapter).values() if isinstance(it, OwnCard)]
+    held = [value for value in vars(adapter).values() if isinstance(value, OwnCard)]
     return (held[0] if held else own_card(str(card))).unasked()

@@ -33,8 +33,8 @@ class PublishedNameRule:
 
     def key(self, name: str) -> str | None:
         """Key of the case of a picture; ``None`` for a name that the rule does not know."""
-        found = re.fullmatch(self.picture, name)
-        return None if found is None else self.case.format(**found.groupdict(default=""))
+        match = re.fullmatch(self.picture, name)
+        return None if match is None else self.case.format(**match.groupdict(default=""))
 
 
 def parse_published_name_rule(table: TomlTable) -> PublishedNameRule:
@@ -51,11 +51,11 @@ def parse_published_name_rule(table: TomlTable) -> PublishedNameRule:
         table.fail("picture", f"a regular expression ({error})", picture)
     case = table.text("case")
     if not groups or _named(case) != groups:
-        told = (
+        expected = (
             ", ".join(f"{{{name}}}" for name in groups)
             or "(?P<name>...) in picture, which has none"
         )
-        table.fail("case", f"a text with the named groups of picture, each once: {told}", case)
+        table.fail("case", f"a text with the named groups of picture, each once: {expected}", case)
     return PublishedNameRule(
         folder=table.text("folder", pattern=r"[A-Za-z0-9._-]+"),
         picture=picture,

@@ -40,8 +40,8 @@ class HttpHome:
                 )
             order.folder.mkdir(parents=True, exist_ok=True)
             _check_space(files, order)
-            left = [DownloadedFile(name=name, status="unknown") for name in unknown]
-            return [*_bring_all(web, files, order, manifest, stages), *left]
+            missing = [DownloadedFile(name=name, status="unknown") for name in unknown]
+            return [*_bring_all(web, files, order, manifest, stages), *missing]
 
 
 def open_web(home: HomeFacts) -> HomeClient:
@@ -61,17 +61,17 @@ def choose_files(
     """
     if wanted is None:
         return offered, ()
-    known = {file.name: file for file in offered}
+    by_name = {file.name: file for file in offered}
     chosen: dict[str, RemoteFile] = {}
     unknown: list[str] = []
     for name in sorted(wanted):
         parts = PurePosixPath(name).parts
         tails = ("/".join(parts[start:]) for start in range(len(parts)))
-        found = next((known[tail] for tail in tails if tail in known), None)
-        if found is None:
+        file = next((by_name[tail] for tail in tails if tail in by_name), None)
+        if file is None:
             unknown.append(name)
         else:
-            chosen[found.name] = found
+            chosen[file.name] = file
     return tuple(chosen.values()), tuple(unknown)
 
 

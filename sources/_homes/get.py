@@ -53,10 +53,10 @@ def unpack_commands(
 ) -> Sequence[str]:
     """What is left to run: an archive is not unpacked unasked, as it may hold anything."""
     into = {file.name: file.into for file in home.files}
-    found: list[str] = []
+    lines: list[str] = []
     for file in brought:
         name = file.name.lower()
-        ending = next((it for it in _UNPACK if name.endswith(it)), None)
+        ending = next((suffix for suffix in _UNPACK if name.endswith(suffix)), None)
         if ending is None or not file.there or (home.files and not into.get(file.name)):
             continue
         target = folder / into.get(file.name, ".")
@@ -64,5 +64,5 @@ def unpack_commands(
             file=shlex.quote(str(folder / file.name)), folder=shlex.quote(str(target))
         )
         make = f"mkdir -p {shlex.quote(str(target))} && " if target != folder else ""
-        found.append(make + unpack)
-    return found
+        lines.append(make + unpack)
+    return lines

@@ -125,8 +125,10 @@ class HomeClient:
         )
 
     def _check(self, address: httpx2.URL) -> None:
-        known = any(address.host == it or address.host.endswith(f".{it}") for it in self._hosts)
-        if address.scheme != "https" or not known:
+        is_home = any(
+            address.host == host or address.host.endswith(f".{host}") for host in self._hosts
+        )
+        if address.scheme != "https" or not is_home:
             raise HomeError(
                 f"leads to {public_url(str(address))}; expected an https address of "
                 f"{', '.join(self._hosts)}. If the home has moved, its card must say so"
@@ -155,13 +157,13 @@ def _pause(response: httpx2.Response, number: int) -> float:
 
 
 def _refusal(status: int) -> str:
-    told = {
+    meanings = {
         401: "asks for a name and a password",
         403: "is not open to you: sign the agreement of the home, or check name and password",
         404: "is not there; has the home moved its files?",
         429: "is asked too often; try again later",
     }
-    return f"{told.get(status, 'cannot be had')} (status {status})"
+    return f"{meanings.get(status, 'cannot be had')} (status {status})"
 
 
 def _words(error: Exception) -> str:

@@ -52,8 +52,8 @@ class _Reading:
         """Present when each reader gave one of ``some``, absent when none gave any of ``none``."""
         if all(not set(some).isdisjoint(zones) for zones in self.zones):
             return LabelState.PRESENT
-        found = any(not set(none).isdisjoint(zones) for zones in self.zones)
-        return LabelState.UNKNOWN if found else LabelState.ABSENT
+        any_reader = any(not set(none).isdisjoint(zones) for zones in self.zones)
+        return LabelState.UNKNOWN if any_reader else LabelState.ABSENT
 
     def _label(self, field: str, value: str, state: LabelState) -> Label:
         evidence = f"{self.place} zones {'/'.join(self.zones)}, score {self.score:g}"
@@ -94,8 +94,8 @@ def _film(row: TableRow, path: Path, panel: Mapping[str, TableRow]) -> Iterator[
     labels = tuple(reading.labels())
     if read_by_panel and key not in panel:  # of five readers another may have seen it
         labels = tuple(
-            replace(it, state=LabelState.UNKNOWN) if it.state is LabelState.ABSENT else it
-            for it in labels
+            replace(label, state=LabelState.UNKNOWN) if label.state is LabelState.ABSENT else label
+            for label in labels
         )
     yield Case(
         key=key,

@@ -94,10 +94,10 @@ def _named(root: RawTree) -> tuple[dict[str, re.Match[str]], dict[tuple[str, str
     dicoms: dict[str, re.Match[str]] = {}
     outlines: dict[tuple[str, str], Path] = {}
     for name in root.names:
-        if found := _XML.fullmatch(f"/{name}"):
-            outlines[found["kind"].lower(), found["id"]] = root / name
-        elif found := _DICOM.fullmatch(name.rpartition("/")[2]):
-            dicoms.setdefault(found["id"], found)
+        if match := _XML.fullmatch(f"/{name}"):
+            outlines[match["kind"].lower(), match["id"]] = root / name
+        elif match := _DICOM.fullmatch(name.rpartition("/")[2]):
+            dicoms.setdefault(match["id"], match)
     return dicoms, outlines
 
 

@@ -108,4 +108,4 @@ def _whole(lines: Sequence[str], delimiter: str) -> Iterator[Record]:
 
 def _goes_on(lines: Sequence[str], delimiter: str, least: int) -> bool:
     """Whether another record follows an open quote, and not the rest of its cell."""
-    return any(len(next(csv.reader([it], delimiter=delimiter), ())) >= least for it in lines)
+    return any(len(next(csv.reader([line], delimiter=delimiter), ())) >= least for line in lines)

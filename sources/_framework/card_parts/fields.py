@@ -130,9 +130,9 @@ def strip_float_suffix(value: str) -> str:
 def missing_lines(entry: Mapping[str, Any]) -> Iterator[str]:
     """Lines that a ``[[field]]`` lacks before it may be asked about, as they stand in TOML."""
     if "basis" not in entry:
-        yield f"basis = {_one_of(it.value for it in Basis)}"
+        yield f"basis = {_one_of(basis.value for basis in Basis)}"
     if "visible" not in entry:
-        yield f"visible = {_one_of(it.name.lower() for it in reversed(Visibility))}"
+        yield f"visible = {_one_of(level.name.lower() for level in reversed(Visibility))}"
     needed = ["basis", "visible"]
     if entry.get("absence") in (Absence.READER, Absence.IMPLIED):
         needed.append("absence")

@@ -28,10 +28,10 @@ def files_opened() -> Iterator[set[Path]]:
 @cache
 def _listen() -> None:
     """Add the hook, once: a process never gets rid of it."""
-    sys.addaudithook(_told)
+    sys.addaudithook(_on_audit_event)
 
 
-def _told(event: str, values: tuple[Any, ...]) -> None:
+def _on_audit_event(event: str, values: tuple[Any, ...]) -> None:
     if event == "open" and _listening and isinstance(values[0], (str, bytes)):
         for opened in _listening:
             opened.add(Path(os.fsdecode(values[0])))
