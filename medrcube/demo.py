@@ -1,4 +1,4 @@
-"""Everything in one go on generated raw data: build, release, evaluate the baselines, report.
+"""Demo on generated raw data: build, release, evaluation of the baselines, report.
 
 The pictures are synthetic, so nothing is withheld and no clinician has to accept an item; the
 numbers say only that the machinery works.
@@ -24,6 +24,8 @@ from medrcube.evaluate.questions.conditions import OF_ONE_EDITION, Condition
 from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.sources.registry import find_sources, get_source
 from medrcube.workspace import CONFIG, add_sources, init_workspace, open_workspace
+
+__all__ = ["BASELINES", "run_demo"]
 
 BASELINES = {
     "baseline/random": OF_ONE_EDITION,

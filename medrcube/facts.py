@@ -1,4 +1,4 @@
-"""What every part of the system says to the next: facts of a raw dataset, as frozen records.
+"""Domain records shared by all parts: cases, labels, images and regions, as frozen dataclasses.
 
 An adapter turns a raw tree into ``Case`` records and opens no pixel file. Coordinates of a
 ``Rectangle`` and of masks are those of the *stored* image: the build carries them through every

@@ -1,4 +1,4 @@
-r"""File names as text.
+r"""File names as text: a reversible escape for bytes that are not UTF-8.
 
 A file name is bytes; Python shows those that are no UTF-8 as lone surrogates (PEP 383), which no
 table, JSON of others, terminal or page can hold. In everything that is written, such a byte is
@@ -10,6 +10,15 @@ from __future__ import annotations
 import re
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
+
+__all__ = [
+    "escape_bytes",
+    "escape_controls",
+    "escape_record",
+    "has_raw_bytes",
+    "name_to_text",
+    "text_to_name",
+]
 
 Record = TypeVar("Record")
 

@@ -1,4 +1,4 @@
-"""Where a region lies, in every form that datasets use.
+"""Region shapes: masks, boxes, outlines, run-length codes, and consensus of several readers.
 
 Coordinates are pixels of the *stored* image: ``x`` counts columns, ``y`` rows, from the top left
 corner; the centre of the first pixel is (0, 0) for outlines, and its corner for boxes.
@@ -9,6 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+__all__ = [
+    "Consensus",
+    "MaskFile",
+    "Outline",
+    "Polygons",
+    "Rectangle",
+    "Runs",
+    "Shape",
+    "files_of",
+    "frame_of",
+    "has_foreign_mask",
+    "is_resized",
+    "relocate_shape",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The table ``[review]`` of ``medrcube.toml``: how people sign in to the review queue of a site."""
+"""``[review]`` of ``medrcube.toml``: sign-in settings of the review queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A workspace: ``medrcube.toml`` and the files that the stages read and write beside it."""
+"""Workspace: ``medrcube.toml`` and the paths of the files beside it."""
 
 from __future__ import annotations
 
@@ -21,6 +21,20 @@ from medrcube.files.toml_reader import TomlTable
 from medrcube.model_endpoint import OFFICIAL_URL, checked_url
 from medrcube.names import name_to_text, text_to_name
 from medrcube.review_settings import ReviewSettings, parse_review_settings
+
+__all__ = [
+    "CONFIG",
+    "BuildSettings",
+    "LlmSettings",
+    "PreferredDifficulty",
+    "ValueMap",
+    "Workspace",
+    "add_source_folders",
+    "add_sources",
+    "init_workspace",
+    "open_workspace",
+    "patient_key",
+]
 
 CONFIG = "medrcube.toml"
 

@@ -1,4 +1,4 @@
-"""How hard a wrong option is to tell from the key, by its rank among the options that are safe.
+"""Distractor difficulty: similarity to the key, ranked among the safe options.
 
 Rules (Alsubait, Parsia, Sattler 2014: difficulty rises with the similarity of key and distractor):
 
@@ -29,6 +29,8 @@ from medrcube.facts import Grade
 from medrcube.ontologies.distractor_safety import DistractorRequest, SafetyRules
 from medrcube.ontologies.relations import Relations
 from medrcube.taxonomy import Task
+
+__all__ = ["Difficulty", "hardest", "is_scale", "level_distance", "rate_difficulty"]
 
 NOTHING_IN_COMMON = 0.05
 """Lin similarity of concepts that share no more than the branch of all abnormalities."""

@@ -26,6 +26,20 @@ from medrcube.ontologies.distractor_safety import (
 )
 from medrcube.ontologies.terms import NORMALITY
 
+__all__ = [
+    "SOURCES",
+    "CandidateSource",
+    "DistractorPool",
+    "ExclusiveGroup",
+    "LabelTable",
+    "LabelUsage",
+    "choose_distractors",
+    "choose_from_pool",
+    "judge_candidates",
+    "seeded_order",
+    "seeded_tiebreak",
+]
+
 
 class CandidateSource(Protocol):
     """Where wrong options come from. What it proposes still passes every safety rule.

@@ -1,4 +1,4 @@
-"""What follows from a label by our relation table and the user's ontologies together.
+"""Entailment between labels, from the relation table and the user's ontologies together.
 
 Ontologies miss entailments that matter (HPO makes a malignant pleural effusion a sibling of a
 pleural effusion), and the table knows only what somebody wrote down, so both are followed, in
@@ -11,6 +11,8 @@ from medrcube.ontologies.knowledge_protocol import Knowledge
 from medrcube.ontologies.label_words import content_words, normalise
 from medrcube.ontologies.relations import Relations
 from medrcube.ontologies.terms import Term, Terms
+
+__all__ = ["Entailment"]
 
 _IMAGING_KINDS = frozenset({"anatomy", "structure", "modality", "view", "plane", "MRI sequence"})
 

@@ -19,6 +19,8 @@ from medrcube.ontologies.index.schema import LABEL
 from medrcube.ontologies.knowledge_protocol import ConceptName
 from medrcube.ontologies.terms import EXACT, Term
 
+__all__ = ["IndexKnowledge"]
+
 _DIAGNOSIS = (ICD11, HPO, RADLEX)
 NAMING = {
     **dict.fromkeys(("disease", "injury", "pathology", "cardiac group"), _DIAGNOSIS),

@@ -1,4 +1,4 @@
-"""Under which terms each ontology is used, and what whoever uses it has to say.
+"""Licences of the ontologies, and the statements that they require.
 
 The texts are those that the owners ask for: HPO at its licence page, RSNA in the head of RadLex,
 WHO in the licence of ICD-11. HPO may not be altered and ICD-11 may not be passed on changed, so
@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from medrcube.ontologies.concept_records import HPO, ICD11, RADLEX, SSSOM
+
+__all__ = ["LICENCES", "licence_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

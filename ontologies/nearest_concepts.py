@@ -1,4 +1,4 @@
-"""Concepts whose label or name comes nearest to a word of a dataset."""
+"""Nearest concepts to a raw value, by spelling."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 
 from medrcube.ontologies.terms import Term
+
+__all__ = ["nearest_concepts"]
 
 _CUTOFF = 0.7
 """Share of characters that agree; below it suggestions have nothing to do with the word."""

@@ -1,4 +1,4 @@
-"""The reference page of the term and relation tables: what they hold, and who has seen it."""
+"""Reference page of the term and relation tables: contents and review status."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from medrcube.ontologies.terms import (
 )
 from medrcube.ontologies.visibility import COLUMNS as VISIBLE_COLUMNS
 from medrcube.templates import render_card
+
+__all__ = ["terms_page"]
 
 
 def terms_page(terms: Terms | None = None, relations: Relations | None = None) -> str:

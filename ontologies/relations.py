@@ -1,4 +1,4 @@
-"""What one label says about another: ``relations.csv``, closed and checked.
+"""Relations between labels (``relations.csv``): closure and consistency checks.
 
 ``implies`` points from the special to the general, ``same as`` joins two names of one finding,
 ``excludes`` says that both cannot be true of one thing, ``overlaps`` and ``suggests`` say that
@@ -18,6 +18,8 @@ from itertools import combinations
 
 from medrcube.files.outside_tables import active_vocabulary
 from medrcube.ontologies.terms import TermError, Terms, check_reviewed, load_terms, read_table
+
+__all__ = ["COLUMNS", "GROUP_COLUMNS", "KINDS", "Relation", "Relations", "load_relations"]
 
 COLUMNS = ("group", "label_a", "relation", "label_b", "reason", "reviewed")
 GROUP_COLUMNS = ("group", "ordered", "phrase", "of")

@@ -1,4 +1,4 @@
-"""Hold the term and relation tables against a user's index of HPO, RadLex and ICD-11.
+"""Validation of the term and relation tables against an index of HPO, RadLex and ICD-11.
 
 Ids are renamed, merged and withdrawn from edition to edition, and a wrong id is worse than none.
 What the ontology says beyond the ids (another wording, a kind-of that our table lacks) is a
@@ -19,6 +19,8 @@ from medrcube.ontologies.index.name_normalization import canonical
 from medrcube.ontologies.label_words import content_words
 from medrcube.ontologies.relations import Relations, load_relations
 from medrcube.ontologies.terms import EXACT, Term, Terms
+
+__all__ = ["BROKEN", "TITLES", "IssueKind", "check_terms"]
 
 TITLES = {HPO: "HPO", RADLEX: "RadLex", ICD11: "ICD-11"}
 """Names of the ontologies for people; notes of the term table use them."""

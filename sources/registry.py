@@ -17,6 +17,8 @@ from medrcube.errors import CardError, MedrcubeError
 from medrcube.files.outside_tables import activate_vocabulary
 from medrcube.sources._framework.contract import Source, load_source
 
+__all__ = ["ENTRY_POINT_GROUP", "find_sources", "get_source"]
+
 ENTRY_POINT_GROUP = "medrcube.sources"
 
 

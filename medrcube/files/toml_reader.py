@@ -1,4 +1,4 @@
-"""A TOML table that is read key by key and knows where it stands, so that errors can say so."""
+"""Typed TOML reader: each key is checked, and errors name the file and the key."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from typing import Any, NoReturn, TypeVar
 
 from medrcube.errors import MedrcubeError
 from medrcube.taxonomy import UnknownNameError
+
+__all__ = ["TomlTable"]
 
 E = TypeVar("E", bound=Enum)
 V = TypeVar("V", int, str)

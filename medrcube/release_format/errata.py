@@ -1,4 +1,4 @@
-"""``errata.csv`` beside the tables of a release: items that were withdrawn after it was published.
+"""``errata.csv`` of a release: items that were withdrawn after publication.
 
 A release is never changed, so what is found to be wrong in it stands in a list of its own, which
 no digest of the release covers. Whoever scores, compares, reports or exports leaves these items out

@@ -1,4 +1,4 @@
-"""``items.csv`` of a release: what is told of an item beside the published fields.
+"""``items.csv`` of a release: item metadata beside the published fields.
 
 ``test.json`` keeps exactly the fields of the published release, so what its questions rest on
 stands beside it. Releases of others have no such table, and those of earlier versions tell no
@@ -20,6 +20,17 @@ from medrcube.errors import ReleaseError
 from medrcube.facts import Visibility
 from medrcube.release_format.strict_json import BadJsonError, read_lines
 from medrcube.release_format.tree import open_file, safe_repr, stat_file
+
+__all__ = [
+    "FACT",
+    "ITEMS",
+    "UNIT",
+    "ItemFacts",
+    "read_case_units",
+    "read_item_facts",
+    "read_pixel_hashes",
+    "write_item_facts",
+]
 
 ITEMS = "items.csv"
 RECIPES = "recipes.jsonl"

@@ -1,4 +1,4 @@
-"""One row of ``<SOURCE>/test.json``: its fields, and every way in which it can be wrong.
+"""Row parser for ``<SOURCE>/test.json``: fields and validation rules.
 
 The rules are those that keep a wrong number out of a result: a key that is no option, two options
 with one text, a task that nobody knows. Both who runs models and who checks releases read rows
@@ -14,6 +14,16 @@ from typing import Any, TypeVar
 
 from medrcube.release_format.tree import leaves_folder, safe_repr
 from medrcube.taxonomy import Anatomy, Modality, Task, UnknownNameError
+
+__all__ = [
+    "FIELDS",
+    "LETTERS",
+    "LONGEST_TEXT",
+    "BadRowError",
+    "ReleaseRow",
+    "departures",
+    "read_row",
+]
 
 LETTERS = "ABCD"
 """Letters that a release has options for."""

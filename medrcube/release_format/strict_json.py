@@ -1,4 +1,4 @@
-"""JSON of strangers: strict, and bounded in memory whatever it holds.
+"""Strict JSON parser for untrusted files, with bounded memory.
 
 Stricter than ``json``: no ``NaN`` or infinity, no key twice in an object, UTF-8 only. A list is
 read one element at a time and an element may have a mebibyte, so ten million brackets or half a
@@ -13,6 +13,8 @@ import math
 import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO
+
+__all__ = ["BadJsonError", "each_line", "read_document", "read_lines", "read_list"]
 
 LONGEST_ROW = 2**20
 """Characters of the longest element of a list."""

@@ -1,4 +1,4 @@
-"""Compile what the readers give into one SQLite file, so that a file is parsed once per version."""
+"""Compiler of the ontology index: parsed ontologies to one SQLite file."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ from medrcube.ontologies.index.schema import (
     NoIndexError,
 )
 from medrcube.ontologies.readers.edition_metadata import make_edition
+
+__all__ = ["EPOCH_MODULES", "OntologyInput", "compile_index", "up_to_date"]
 
 EPOCH_MODULES = (
     *("concept_records.py", "licences.py", "label_words.py", "readers/*.py"),

@@ -1,4 +1,4 @@
-"""Everything about one concept, for a person at a terminal or a program."""
+"""Full record of one concept, as JSON values."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from medrcube.ontologies.concept_records import IS_A
 from medrcube.ontologies.index import OntologyIndex
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import Terms, load_terms
+
+__all__ = ["describe"]
 
 
 def describe(index: OntologyIndex, identity: str) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""One ontology as a tree with numbers for ids: redirects, edges, ancestors, content.
+"""Concept hierarchy of one ontology: redirects, edges, ancestors, information content.
 
 Concepts that cannot hang where their file says (parents without a row, parents of another
 ontology, circles of is_a) are kept without that edge or with their circle, and each case is
@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from medrcube.ontologies.concept_records import IS_A, Concept, Edge
+
+__all__ = ["ConceptHierarchy"]
 
 _SHOWN = 3
 """Ids that a remark names."""
@@ -41,7 +43,7 @@ class ConceptHierarchy:
     redirects: dict[str, int] = field(default_factory=dict)
     edges: list[tuple[int, str, int]] = field(default_factory=list)
     closures: dict[int, frozenset[int]] = field(default_factory=dict)
-    _found: dict[str, dict[str, None]] = field(default_factory=dict)
+    _repairs: dict[str, dict[str, None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._number()
@@ -64,13 +66,13 @@ class ConceptHierarchy:
     def remarks(self) -> list[str]:
         """What was mended, one sentence for each kind."""
         lines = []
-        for kind, ids in self._found.items():
+        for kind, ids in self._repairs.items():
             named = ", ".join([*ids][:_SHOWN]) + (", ..." if len(ids) > _SHOWN else "")
             lines.append(f"{len(ids):,} {kind} ({named})")
         return lines
 
     def _note(self, kind: str, identity: str) -> None:
-        self._found.setdefault(kind, {})[identity] = None
+        self._repairs.setdefault(kind, {})[identity] = None
 
     def _number(self) -> None:
         for concept in self.given:

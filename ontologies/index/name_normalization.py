@@ -1,4 +1,4 @@
-"""How the index spells names and ids, so that compiling and asking agree."""
+"""Normalization of names and ids, shared by compiler and queries of the index."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 import unicodedata
 
 from medrcube.ontologies.label_words import normalise, tokens
+
+__all__ = ["canonical", "is_abbreviation", "match_expression", "spelling"]
 
 _RADLEX = re.compile(r"(?:^|[/#:])(RID\d+)$", re.IGNORECASE)
 _HPO = re.compile(r"(?:^|[/#])HP[:_](\d{7})$", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""Find concepts by what people type: an id, a code, a name, or the beginning of one."""
+"""Concept search by id, code, name or prefix (FTS5, BM25)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from medrcube.ontologies.concept_records import SynonymScope
 from medrcube.ontologies.index.name_normalization import match_expression, spelling
 from medrcube.ontologies.index.schema import LABEL
 from medrcube.ontologies.index.sqlite_file import IndexFile
+
+__all__ = ["SearchHit", "find_by_name", "search"]
 
 _SCOPES = (LABEL, *(scope.value for scope in SynonymScope))
 _LEAST = 200

@@ -1,4 +1,4 @@
-"""Rules about the names of options as a set: nouns, in one number, case and form, on one level."""
+"""Item-writing rules on the form of options: nouns, number, case, level of detail."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from medrcube.ontologies.item_rules.rule_types import ERROR, ItemRule, ItemText
 from medrcube.ontologies.label_words import content_words
 from medrcube.ontologies.name_grammar import is_fragment, is_plural, phrase, tail
 from medrcube.ontologies.terms import NORMALITY
+
+__all__ = ["FORM_RULES"]
 
 _CAPITAL = re.compile(r"[A-Z][a-z-]*(?!\S)")
 _APART = re.compile(r"\bother than\b.*")

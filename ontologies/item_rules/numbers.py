@@ -1,4 +1,4 @@
-"""Rules about figures in options, and about the order of options that have one."""
+"""Item-writing rules on figures in options and their order."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, pairwise
 
 from medrcube.ontologies.item_rules.rule_types import ERROR, WARNING, ItemRule, ItemText
+
+__all__ = ["NUMBER_RULES"]
 
 _UNIT = r"%|percent|mm|cm|ml|mL|HU|years?|weeks?|days?|degrees?|bpm|mmHg"
 _FIGURE = r"(\d+(?:\.\d+)?)"

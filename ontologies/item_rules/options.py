@@ -1,4 +1,4 @@
-"""Rules about the options as a set: comparable, apart from each other, and alike in form."""
+"""Item-writing rules on the set of options: comparable, distinct, alike in form."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from statistics import median
 from medrcube.ontologies.item_rules.rule_types import ERROR, WARNING, ItemRule, ItemText
 from medrcube.ontologies.label_words import content_words, normalise, tokens
 from medrcube.ontologies.terms import NORMALITY
+
+__all__ = ["COUNT_RULE", "OPTION_RULES"]
 
 DEPTH = 0.25
 """Largest difference of information content between a distractor and the key."""

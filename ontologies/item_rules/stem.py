@@ -1,4 +1,4 @@
-"""Rules about the question: it can be answered before the options are read, and tells nothing."""
+"""Item-writing rules on the stem: answerable without the options, and without hints."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import PurePath
 
 from medrcube.ontologies.item_rules.rule_types import ERROR, ItemRule, ItemText
 from medrcube.ontologies.label_words import normalise
+
+__all__ = ["STEM_RULES"]
 
 # "Which of the following is the most likely diagnosis" names what is asked for.
 _OPEN = re.compile(

@@ -1,4 +1,4 @@
-"""A proposed name becomes a concept: of our term table, or one of the user's ontologies.
+"""Resolution of proposed names to concepts of the term table or the user's ontologies.
 
 A name that no ontology of the user holds is made up. One that names a concept of the table is
 that concept, whatever the model called it. Any other becomes a term for this build alone, whose
@@ -15,6 +15,8 @@ from medrcube.ontologies.knowledge_protocol import ConceptName, Knowledge
 from medrcube.ontologies.label_words import tokens
 from medrcube.ontologies.relations import Relations
 from medrcube.ontologies.terms import Term, Terms
+
+__all__ = ["KINDS", "LONGEST_NAME", "Resolver"]
 
 LONGEST_NAME = 80
 """Characters; the longest preferred name among imaging diagnoses is far shorter."""
@@ -85,7 +87,7 @@ class Resolver:
             return self._of_table(same, key)
         if any(identity in self._near for identity in identities):
             return ResolvedName(reason="inexact")
-        return self._made(candidate, names)
+        return self._new_term(candidate, names)
 
     def _of_table(self, labels: Iterable[str], key: Term) -> ResolvedName:
         distinct = list(dict.fromkeys(labels))
@@ -96,7 +98,7 @@ class Resolver:
             return ResolvedName(reason="kind")
         return ResolvedName(term=self.terms[alike[0]])
 
-    def _made(self, candidate: Term, names: tuple[ConceptName, ...]) -> ResolvedName:
+    def _new_term(self, candidate: Term, names: tuple[ConceptName, ...]) -> ResolvedName:
         if len(names) > len(candidate.ids()):
             return ResolvedName(reason="ambiguous")
         if candidate.kind == DISEASE and not _is_disease(candidate.icd11_code):

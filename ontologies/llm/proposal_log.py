@@ -1,4 +1,4 @@
-"""``proposals.jsonl``: every prompt that was sent and what came back, one JSON object a line.
+"""``proposals.jsonl``: append-only log of prompts and replies, one JSON object per line.
 
 Only ever appended. A record counts as written after fsync; a line that was being written when
 the process died is cut off at the next start. The first record that is final for a key stays the
@@ -20,6 +20,8 @@ from typing import Any, BinaryIO, cast
 
 from medrcube.errors import WorkspaceError
 from medrcube.files.atomic import private_file
+
+__all__ = ["FINAL", "REPLY", "TRUNCATED", "ProposalLog", "open_proposal_log", "request_key"]
 
 REPLY = "reply"
 TRUNCATED = "truncated"

@@ -1,4 +1,4 @@
-"""Read an ontology that a user obtained, whatever its format: one module for each.
+"""Ontology readers, one module per file format.
 
 Every reader has one public function, ``read(path, *, version="")``. Readers load when they are
 needed, since pronto and rdflib are extras and slow to import.
@@ -14,6 +14,8 @@ from typing import Protocol, cast
 from medrcube.ontologies.concept_records import HPO, ICD11, RADLEX, SSSOM, Ontology, OntologyError
 from medrcube.ontologies.readers.bounded_files import open_bytes
 from medrcube.ontologies.readers.detect_format import HEAD, Format, format_of
+
+__all__ = ["detect", "open_ontology"]
 
 _ACCEPTED: Mapping[str, str] = {
     HPO: "HPO as OBO (hp.obo)",

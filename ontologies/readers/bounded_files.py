@@ -1,4 +1,4 @@
-"""Open the file of an ontology: plain, gzip or zip, never more of it than can be real.
+"""Bounded reading of ontology files: plain, gzip or zip, up to a size limit.
 
 The largest edition in use is RadLex 4.3 with 52 MB, the largest table ICD-11 with 11 MB. Whatever
 unpacks to several times as much is a mistake or a decompression bomb, and is refused before it
@@ -18,6 +18,8 @@ from typing import IO, Protocol
 
 from medrcube.ontologies.concept_records import OntologyError
 from medrcube.ontologies.readers.detect_format import HEAD, Format, format_of
+
+__all__ = ["LIMIT", "TABLE_LIMIT", "UTF8", "open_bytes", "open_text"]
 
 LIMIT = 128 * 2**20
 """Bytes after unpacking, of XML and JSON."""

@@ -1,4 +1,4 @@
-"""The edition that a file is: version, digest, terms, and what its reader had to mend."""
+"""Edition metadata: version, digest, licence, and remarks of the reader."""
 
 from __future__ import annotations
 
@@ -10,6 +10,15 @@ from pathlib import Path
 from medrcube.files.atomic import sha256_of
 from medrcube.ontologies.concept_records import UNKNOWN, Concept, Edition, has_lost_character
 from medrcube.ontologies.licences import licence_of
+
+__all__ = [
+    "first_few",
+    "make_edition",
+    "plain_version",
+    "remark_broken",
+    "remark_shared",
+    "with_stubs",
+]
 
 _VERSION_IN_NAME = re.compile(
     r"(?<!\d)((?:19|20)\d\d[-_]\d\d(?:[-_]\d\d)?|\d{1,2}(?:\.\d+)+|(?:19|20)\d\d)(?!\d)"

@@ -1,4 +1,4 @@
-"""The Human Phenotype Ontology as OBO text, by pronto.
+"""Reader: Human Phenotype Ontology in OBO format, by pronto.
 
 pronto stops at a parent that has no frame of its own and at types that no header declares, so
 both are declared in the copy that it reads, and remarked on. Imports are never followed: reading
@@ -39,6 +39,8 @@ try:
     from pronto.term import Term as ProntoTerm
 except ImportError as error:
     raise MissingExtraError("pronto", "ontologies") from error
+
+__all__ = ["read"]
 
 PREFIX = "HP:"
 _REFERENCE = re.compile(r"(id|is_a|relationship|synonymtypedef):\s*(\S+)(?:\s+(\S+))?")

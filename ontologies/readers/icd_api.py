@@ -1,4 +1,4 @@
-"""ICD-11 as the ICD-API version 2 gives it: JSON-LD, one object for each entity.
+"""Reader: ICD-11 as ICD-API version 2 JSON-LD, one object per entity.
 
 A file may hold one object, a list, or one object after another; a folder holds one of these in
 each ``.json`` file. Linearization entities have a code and one parent, foundation entities have
@@ -31,6 +31,8 @@ from medrcube.ontologies.readers.edition_metadata import (
     with_stubs,
 )
 from medrcube.ontologies.readers.icd_table import RELEASE, RESIDUAL, entity_of
+
+__all__ = ["read"]
 
 EXCLUSION = "exclusion"
 _BETWEEN = re.compile(r"[\s,\[\]]*")

@@ -1,4 +1,4 @@
-"""RadLex as BioPortal exports it: one row a class, one column a property, lists joined by ``|``.
+"""Reader: RadLex as BioPortal CSV, one row per class, lists joined by ``|``.
 
 Withdrawn classes show the RID as their label and the name in ``Preferred_Name_for_Obsolete``.
 """
@@ -24,6 +24,8 @@ from medrcube.ontologies.readers.radlex_classes import (
     rid_of,
     rids_in,
 )
+
+__all__ = ["read"]
 
 SEPARATOR = "|"
 _OWN = {

@@ -1,4 +1,4 @@
-"""RadLex as RDF/XML, by rdflib with the Oxigraph store.
+"""Reader: RadLex as RDF/XML, by rdflib with the Oxigraph store.
 
 rdflib's own store takes half a minute for what Oxigraph does in a second. What a file says about
 a class is asked by its subject: RadLex puts labels of some classes into an ``rdf:Description``
@@ -34,6 +34,8 @@ try:
     from rdflib.term import Node
 except ImportError as error:
     raise MissingExtraError("oxrdflib", "ontologies") from error
+
+__all__ = ["read"]
 
 BASE = "http://www.radlex.org/RID/"
 _W3C = "http://www.w3.org/"

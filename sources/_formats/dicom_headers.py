@@ -1,4 +1,4 @@
-"""What an adapter may learn from DICOM files: named header elements, never pixels.
+"""DICOM headers for adapters: an allow-list of elements, never pixels.
 
 Elements outside ``FACTS`` and ``IDENTIFIERS`` cannot be asked for, so that no name, date or
 address gets into a case by mistake.
@@ -13,6 +13,19 @@ from typing import Any
 
 from medrcube.errors import MissingExtraError, ReadError, SourceError
 from medrcube.sources._formats.quiet_pydicom import silent_pydicom
+
+__all__ = [
+    "FACTS",
+    "IDENTIFIERS",
+    "distance_along_normal",
+    "in_slice_order",
+    "is_dicom",
+    "read_header",
+    "referenced_series",
+    "rois_of",
+    "segments_of",
+    "series_in",
+]
 
 FACTS = frozenset(
     {

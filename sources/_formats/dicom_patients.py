@@ -1,4 +1,4 @@
-"""Which patient the DICOM files of a copy belong to, and who is a child.
+"""DICOM files by patient, and the age limit for adults.
 
 The home's own client makes a folder for each patient; downloads by series make one for each
 series, and then the header alone names the patient.
@@ -14,6 +14,8 @@ from medrcube.errors import ReadError
 from medrcube.facts import Skip
 from medrcube.sources._formats.dicom_headers import is_dicom, read_header
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree, extension
+
+__all__ = ["ADULT_YEARS", "files_by_patient", "skip_unreadable_slices"]
 
 ADULT_YEARS = 18
 """From this age on a film is held to what the adapters know of adults; of younger patients, whose

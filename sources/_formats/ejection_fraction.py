@@ -1,4 +1,4 @@
-"""The ejection fraction of a ventricle, held against the volumes that it is made of."""
+"""Ejection fraction of a ventricle, checked against its volumes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from medrcube.errors import RowError, SourceError
 from medrcube.facts import BAD_ROW, Label, LabelState, Skip
 from medrcube.sources._formats.tables.redaction import redact_cell
 from medrcube.sources._formats.tables.tables import TableRow
+
+__all__ = ["TOLERANCE", "contradiction_skips", "ejection_label", "ejection_labels"]
 
 TOLERANCE = 2.0
 """Points: volumes rounded to whole millilitres move the fraction of 40 mL by as much."""

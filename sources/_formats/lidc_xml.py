@@ -1,4 +1,4 @@
-"""Readings of lung nodules as LIDC-IDRI writes them: one XML file a CT series.
+"""LIDC-IDRI nodule readings (XML, one file per CT series), matched across readers.
 
 Readers worked apart and gave no common names, so what they marked is matched by distance, as
 pylidc's ``cluster_annotations`` does: marks whose outlines come within the slice thickness are
@@ -22,6 +22,18 @@ from numpy.typing import NDArray
 from medrcube.errors import RowError
 from medrcube.sources._formats.bounded_xml import read_xml
 from medrcube.sources._formats.tables.redaction import redact_cell, redact_exception
+
+__all__ = [
+    "Contour",
+    "NoduleMark",
+    "SeriesReading",
+    "Unreadable",
+    "has_one_mark_per_reader",
+    "largest_slice",
+    "match_marks",
+    "median_rating",
+    "read_reading",
+]
 
 CT_ROOT, XRAY_ROOT = "LidcReadMessage", "IdriReadMessage"
 _SERIES = "{*}ResponseHeader/{*}SeriesInstanceUid"

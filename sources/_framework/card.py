@@ -1,4 +1,4 @@
-"""``card.toml``: every fact about a source, parsed and checked.
+"""Parser of ``card.toml``, which states every fact about a source.
 
 The schema is the dataclasses below; `docs/reference/card.md` lists every table and key. A key that
 is unknown, missing or of the wrong type is an error that names the file, the key and what was
@@ -42,6 +42,8 @@ from medrcube.sources._framework.card_parts.self_checks import (
 from medrcube.sources._framework.card_parts.values import parse_names, parse_numbers, parse_patterns
 from medrcube.sources._framework.upstream_names import PublishedNameRule, parse_published_name_rule
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
+
+__all__ = ["Card", "PixelPolicy", "Quirk", "load_card"]
 
 ROI = (0.005, 0.5)
 """Below half a per cent a region is a few pixels at the size that models see; above a half it is

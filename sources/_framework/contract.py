@@ -1,4 +1,4 @@
-"""What an adapter promises, and the checks that hold it to its word.
+"""Adapter contract, and the checks that enforce it.
 
 ``adapter.py`` has one required function::
 
@@ -57,6 +57,17 @@ from medrcube.sources._framework.own_card import unused_keys
 from medrcube.sources._framework.raw_tree.opened_files import files_opened
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree, newest_edition
 from medrcube.sources._framework.settled_cases import collect_doubts, merge_by_key, with_doubts
+
+__all__ = [
+    "Source",
+    "concept_of",
+    "field_of",
+    "load_source",
+    "missing_regions",
+    "quirk_of",
+    "undeclared_files",
+    "unused_card_keys",
+]
 
 _SEVERAL = 3
 """Patients of whom a value is said that names none of them."""

@@ -1,4 +1,4 @@
-"""Which layout a raw tree has, and what it lacks."""
+"""Layout detection: which layout a raw tree has, and what it lacks."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.layout import Layout
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree, compile_glob, extension
 from medrcube.sources._framework.raw_tree.roots import find_root, folders_below
+
+__all__ = ["LayoutReport", "check_root", "compare_layouts", "inspect_copy", "require_fit"]
 
 _PACKED = re.compile(r"(?<!\.csv)(?<!\.txt)(?<!\.json)\.(?:zip|tar|tgz|tar\.(?:gz|bz2|xz)|rar|7z)$")
 _UNPACK = {".zip": "unzip -q {file} -d {folder}", ".rar": "unar -o {folder} {file}"}

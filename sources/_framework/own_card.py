@@ -1,4 +1,4 @@
-"""What an adapter asks its own card for.
+"""Card access for adapters: constants by name.
 
 A fact about the dataset stands in ``card.toml``, with where it comes from; the adapter names it::
 
@@ -22,6 +22,8 @@ from typing import Any
 from medrcube.errors import CardError
 from medrcube.files.toml_reader import TomlTable
 from medrcube.sources._framework.card_parts.values import TABLES, parse_pattern
+
+__all__ = ["own_card", "unused_keys"]
 
 
 class OwnCard:

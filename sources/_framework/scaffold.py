@@ -1,4 +1,4 @@
-"""A first source folder for a raw tree: what can be seen is filled in, the rest is marked.
+"""Scaffold of a source folder for a raw tree, with TODOs for what a person decides.
 
 The folder loads, its layout fits the tree and its fixture can be built at once. It claims no
 more than the modality: a person decides what the labels mean.
@@ -36,6 +36,8 @@ from medrcube.sources._framework.raw_tree.survey import (
 )
 from medrcube.sources._synthetic.images import CANARY
 from medrcube.templates import render_card
+
+__all__ = ["new_source"]
 
 _ADAPTERS = {"table": "table", "series": "series", "classes": "files", "files": "files"}
 _MODALITIES = {

@@ -1,4 +1,4 @@
-"""What an adapter found, once all of it is known: one case a key, and no absence left in doubt."""
+"""Post-processing of an adapter's cases: one per key, doubtful absences made unknown."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from medrcube.facts import BAD_ROW, Case, Label, LabelState, Region, Skip
 from medrcube.sources._formats.tables.redaction import evidence_place
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.fields import CardField
+
+__all__ = ["collect_doubts", "merge_by_key", "with_doubts", "without_regions"]
 
 
 def merge_by_key(entries: Iterable[Case | Skip]) -> list[Case | Skip]:

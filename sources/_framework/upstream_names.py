@@ -1,4 +1,4 @@
-"""How pictures of the release that MedRCube's authors published lead to raw data: by name alone.
+"""``[[adopt]]`` of a card: names in the published MedRCube release to cases.
 
 That release has no recipes and no hashes. A card states a rule only where a published name and the
 raw name of the same picture are both known.
@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from string import Formatter
 
 from medrcube.files.toml_reader import TomlTable
+
+__all__ = ["PublishedNameRule", "parse_published_name_rule"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Brings the files of a home that lists them."""
+"""Homes with a file listing: selection and download over HTTPS."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from medrcube.sources._homes.listings import LISTINGS, RemoteFile, list_files
 from medrcube.sources._homes.manifest import Manifest
 from medrcube.sources._homes.protocol import DownloadedFile, DownloadRequest, ProgressStages
 from medrcube.sources._homes.transfer import transfer_file
+
+__all__ = ["HttpHome", "choose_files"]
 
 _MB = 1_000_000
 
@@ -99,7 +101,7 @@ def _bring_all(
     with stages.stage("get, MB" if sized else "get", max(total, 1)) as advance:
         for file in files:
             meter = _Meter(advance if sized else _nobody)
-            brought.append(transfer_file(web, file, order.folder, manifest, meter.told))
+            brought.append(transfer_file(web, file, order.folder, manifest, meter.add))
             if sized:
                 advance((file.bytes or 0) // _MB - meter.shown)
             else:
@@ -115,7 +117,7 @@ class _Meter:
         self._bytes = 0
         self.shown = 0
 
-    def told(self, count: int) -> None:
+    def add(self, count: int) -> None:
         self._bytes += count
         new = self._bytes // _MB - self.shown
         self.shown += new

@@ -1,4 +1,4 @@
-"""``medrcube sources get``: brings the raw data of a source, or as much of them as is wanted."""
+"""``medrcube sources get``: download of a source, whole or in part."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from medrcube.sources._homes.downloads import HttpHome
 from medrcube.sources._homes.listings import LISTINGS
 from medrcube.sources._homes.manifest import open_manifest
 from medrcube.sources._homes.protocol import DownloadedFile, DownloadRequest, Home, ProgressStages
+
+__all__ = ["HOMES", "download", "unpack_commands"]
 
 HOMES: Mapping[str, Home] = {
     **dict.fromkeys(LISTINGS, HttpHome()),

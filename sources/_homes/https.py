@@ -1,4 +1,4 @@
-"""HTTPS to a home: its own hosts alone, with patience where it asks for it.
+"""HTTPS client for one home: allow-listed hosts, redirects, retries.
 
 Redirects are followed by hand: each must lead to an ``https`` address of the home, and a password
 goes to the host that it is for and to no other. No address is written anywhere with its query,
@@ -18,6 +18,8 @@ import httpx2
 
 from medrcube import __version__
 from medrcube.errors import HomeError
+
+__all__ = ["TRIES", "HomeClient", "public_url"]
 
 TRIES = 5
 """So often a home that is busy, or cannot be reached, is asked."""

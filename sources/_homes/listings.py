@@ -1,4 +1,4 @@
-"""Homes that list their files: Zenodo, figshare, PhysioNet, and files that the card names.
+"""File listings: Zenodo, figshare, PhysioNet, and addresses in the card.
 
 Forms of the answers: Zenodo's records API (``files`` with ``key``, ``size``, ``checksum`` and
 ``links.self``), figshare's API v2 (``files`` with ``name``, ``size``, ``computed_md5`` and
@@ -20,6 +20,8 @@ from medrcube.errors import HomeError
 from medrcube.release_format.tree import leaves_folder, safe_repr
 from medrcube.sources._framework.card_parts.home import HomeFacts
 from medrcube.sources._homes.https import HomeClient
+
+__all__ = ["LISTINGS", "RemoteFile", "list_files"]
 
 _SUM = re.compile(r"([0-9a-f]{64}) [ *]?(.+)")
 

@@ -1,4 +1,4 @@
-"""``medrcube-get.json`` beside the data: what was brought, from where, with which digests."""
+"""``medrcube-get.json``: manifest of the downloaded files, with origins and digests."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import Any
 from medrcube.errors import HomeError
 from medrcube.files.atomic import write_text
 from medrcube.sources._framework.card_parts.home import HomeFacts
+
+__all__ = ["MANIFEST", "Manifest", "open_manifest"]
 
 MANIFEST = "medrcube-get.json"
 

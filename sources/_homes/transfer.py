@@ -1,4 +1,4 @@
-"""One file from a home to the disk: resumed where it broke off, proved before it gets its name.
+"""Transfer of one file: resumed after a break, verified before it gets its name.
 
 What has come lies in ``NAME.part``. It is taken up again only where the result can be proved: the
 home gives a digest, or the same entity tag as before. A file that is there already is never
@@ -21,6 +21,8 @@ from medrcube.sources._homes.https import TRIES, HomeClient, public_url
 from medrcube.sources._homes.listings import RemoteFile
 from medrcube.sources._homes.manifest import Manifest
 from medrcube.sources._homes.protocol import DownloadedFile
+
+__all__ = ["transfer_file"]
 
 _CHUNK = 2**20
 _RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")

@@ -90,7 +90,7 @@ def _film(row: TableRow, path: Path, panel: Mapping[str, TableRow]) -> Iterator[
     read_by_panel = row.meaning("ConsensusTestset", {"1": True, "0": False, "": False})
     if panel and read_by_panel and key not in panel:
         raise RowError(f"{row.quote('ConsensusTestset')}: the table of the panel has no row of it")
-    reading = _of_panel(panel[key]) if key in panel else _of_one(row, zones)
+    reading = _of_panel(panel[key]) if key in panel else _of_single_reader(row, zones)
     labels = tuple(reading.labels())
     if read_by_panel and key not in panel:  # of five readers another may have seen it
         labels = tuple(
@@ -135,7 +135,7 @@ def _public_film(row: TableRow, key: str, path: Path) -> Iterator[Case | Skip]:
     yield Case(key=key, images=images, labels=tuple(reading.labels()))
 
 
-def _of_one(row: TableRow, zones: str) -> _Reading:
+def _of_single_reader(row: TableRow, zones: str) -> _Reading:
     place = f"{row.table}:{row.line} {row.cite('BrixiaScore')}"
     return _Reading(score=float(row["BrixiaScoreGlobal"]), agreed=True, zones=(zones,), place=place)
 

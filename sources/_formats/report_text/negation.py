@@ -1,4 +1,4 @@
-"""What a text does with a phrase: affirms it, denies it, or leaves it open.
+"""Negation detection (NegEx): whether a text affirms a phrase, denies it or leaves it open.
 
 The method is NegEx: a cue within five words of a phrase, in the same sentence, negates it
 (Chapman 2001, doi:10.1006/jbin.2001.1029), and a word such as "but" ends the reach of a cue
@@ -16,6 +16,8 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+
+__all__ = ["PHRASE", "Assertion", "compile_phrase", "find_mentions", "words_of_name"]
 
 REACH = 5
 """Words between a cue and the phrase that it governs (Chapman 2001)."""

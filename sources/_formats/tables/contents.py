@@ -1,4 +1,4 @@
-"""What a table file holds: its bytes within stated limits, as text or as JSON.
+"""Contents of table files: bounded, decompressed, as text or JSON.
 
 A packed file is measured before any of it is kept, so that one made to exhaust the memory costs
 none. What is no text, by its first bytes or by its share of control characters, is refused here,

@@ -1,4 +1,4 @@
-"""Records of delimited text, and those of them that are not whole.
+"""Records of delimited text, with truncated and unclosed ones marked.
 
 A download that breaks off ends in the middle of a record: with fewer cells than the others and no
 line break behind, or within quotes. A quote that is never closed anywhere else would swallow all

@@ -1,4 +1,4 @@
-"""What the readers of tables have to say of a file as a whole, beside its rows."""
+"""Notices of table readers about a file as a whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reason tells of the cells of a table: a shifted row may show whose picture it is.
+"""Redaction of table cells in messages: a shifted row may hold a person's name.
 
 A reason shows a cell only where it cannot be personal: a number of a few digits, signs, one letter,
 a word for "no value", or a word that the column is known to hold, or one near it. Of every other

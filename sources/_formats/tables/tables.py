@@ -1,4 +1,4 @@
-"""Tables as datasets ship them: CSV by column name, and ``Key: value`` files.
+"""Tables of datasets: CSV by column name, and ``Key: value`` files.
 
 Values stay the strings that stand in the file: a label *is* ``NO``, ``N0`` or ``1e3``. Only what
 programs change when they save a table again is undone: ``4.0`` is ``4`` and ``nan`` is blank. Each
@@ -23,6 +23,22 @@ from medrcube.sources._formats.tables.notices import add_notice
 from medrcube.sources._formats.tables.redaction import redact_cell
 from medrcube.sources._framework.card_parts.fields import strip_float_suffix
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
+
+__all__ = [
+    "TableRow",
+    "companion_files",
+    "find_optional_table",
+    "find_table",
+    "iter_csv",
+    "label_map_regions",
+    "may_redistribute",
+    "name_cells",
+    "natural_key",
+    "read_csv",
+    "read_key_values",
+    "read_rows",
+    "require_columns",
+]
 
 Meaning = TypeVar("Meaning")
 

@@ -1,10 +1,12 @@
-"""``[access]`` of a card: how the data are obtained, and what is known of the rights to them."""
+"""``[access]`` of a card: how the data are obtained, and their licence."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from medrcube.files.toml_reader import TomlTable
+
+__all__ = ["ACCESS_MODES", "Access", "Statement", "parse_access"]
 
 ACCESS_MODES = ("open", "form", "account", "credentialed")
 

@@ -1,4 +1,4 @@
-"""What a card says of its own pictures, held against what it lets be asked of them.
+"""Visibility check of a card: notes against the ``visible`` of its fields.
 
 A note that somebody wrote for people ("the slice may not show the lesion") bars nothing by
 itself. Where the words of a card say that something cannot be seen, a field must say so too.
@@ -13,6 +13,8 @@ from medrcube.facts import Scope, Visibility
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.fields import CardField
 from medrcube.taxonomy import Modality
+
+__all__ = ["overclaimed_slices", "visibility_contradictions"]
 
 _UNSEEN = re.compile(
     r"\b(?:may|might|can|could|does|do|did|is|are|need)(?: ?not|n't)"

@@ -1,4 +1,4 @@
-"""``[[count]]`` of a card: how many pictures of the complete data set have each answer."""
+"""``[[count]]`` of a card: pictures per answer in the complete dataset."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from medrcube.files.toml_reader import TomlTable
+
+__all__ = ["AnswerCount", "parse_count"]
 
 IMAGE_KINDS = ("clean", "outline", "boxes", "numbered")
 """Kinds of picture that answers are counted on, as in ``build.samples``."""

@@ -1,4 +1,4 @@
-"""``[drawn_in]`` of a card: the size of the pictures that boxes and outlines were drawn in."""
+"""``[drawn_in]`` of a card: size of the pictures that boxes and outlines refer to."""
 
 from __future__ import annotations
 

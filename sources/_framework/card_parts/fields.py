@@ -1,4 +1,4 @@
-"""``[[field]]`` of a card: what a source states, what its truth rests on, who could see it."""
+"""``[[field]]`` of a card: values, concepts, evidence and visibility."""
 
 from __future__ import annotations
 
@@ -9,6 +9,17 @@ from typing import Any
 
 from medrcube.facts import Absence, Basis, FactKind, Grade, Scope, Visibility
 from medrcube.files.toml_reader import TomlTable
+
+__all__ = [
+    "REASON_KEYS",
+    "CardField",
+    "CitedReason",
+    "Larger",
+    "missing_lines",
+    "parse_field",
+    "parse_reason",
+    "strip_float_suffix",
+]
 
 REASON_KEYS = ("basis", "visible", "absence", "stated")
 """Keys of a field that a reason with its source can stand behind."""

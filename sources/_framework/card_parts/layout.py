@@ -1,4 +1,4 @@
-"""``[[layout]]`` of a card: which files a copy has, by the globs that fit them.
+"""``[[layout]]`` of a card: globs of the files of a copy.
 
 These globs are the only ones. An adapter asks for a part by its name, and the tree that it is
 given holds no file that none of them fits, so that what is counted and what is read are the same.
@@ -10,6 +10,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from medrcube.files.toml_reader import TomlTable
+
+__all__ = ["Layout", "parse_layout"]
 
 _COUNTED = (
     'glob = number of files, such as {"*.png" = 3}, or part = such a table, such as '

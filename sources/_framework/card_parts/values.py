@@ -1,4 +1,4 @@
-r"""``[numbers]``, ``[names]`` and ``[patterns]`` of a card: what its adapter asks for by name.
+r"""``[numbers]``, ``[names]`` and ``[patterns]`` of a card: constants of its adapter.
 
 A number bears its unit in its name; names are case keys, files or raw values that the adapter
 treats apart; a pattern is a regular expression for the whole of a file name or of a line::

@@ -1,4 +1,4 @@
-"""Which files some code opens, as the interpreter itself tells it."""
+"""Audit hook that records which files are opened."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+__all__ = ["files_opened"]
 
 _listening: list[set[Path]] = []
 

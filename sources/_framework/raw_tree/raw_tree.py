@@ -1,4 +1,4 @@
-"""A raw copy as adapters see it: its files without litter, found by the globs of cards.
+"""Raw tree: files of a copy without litter, matched by the globs of cards.
 
 Copies of one dataset differ in ways that mean nothing. Archives unpack into a folder of their own
 name that already holds one, so that ``images/images/1.png`` stands for ``images/1.png`` and
@@ -22,6 +22,18 @@ from typing import TypeVar
 from medrcube.errors import SourceError
 from medrcube.sources._framework.card_parts.layout import Layout
 from medrcube.sources._framework.raw_tree.litter import is_litter
+
+__all__ = [
+    "NameIndex",
+    "RawTree",
+    "compile_glob",
+    "expand_braces",
+    "extension",
+    "lower_extension",
+    "newest_edition",
+    "other_format",
+    "walk_files",
+]
 
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _EXTENSION = re.compile(r"\.[^./]*(?:\.(?:gz|zip))?$", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""Where the raw root of a copy lies: in the folder given, or a few levels below or above it.
+"""Raw root detection: in the given folder, or a few levels below or above it.
 
 Archives and downloads of repositories unpack into a folder of their own, and people name the
 folder of the pictures where the root was meant. A folder above is taken only where a layout names
@@ -23,6 +23,8 @@ from medrcube.sources._framework.raw_tree.raw_tree import (
     other_format,
     walk_files,
 )
+
+__all__ = ["describe_root", "find_root", "folders_below"]
 
 LEVELS = 3
 """How far below the folder given the root may lie: the folder of a download, of an archive in it,

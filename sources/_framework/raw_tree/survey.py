@@ -1,4 +1,4 @@
-"""What a raw tree of unknown make holds, as far as it may be told without showing a person.
+"""Survey of an unknown raw tree, without personal data.
 
 Values of a table are listed only where few of them repeat over many rows, and never those of a
 column whose name speaks of a person; of DICOM files only ``TAGS`` are read.
@@ -18,6 +18,20 @@ from medrcube.sources._formats.dicom_headers import read_header
 from medrcube.sources._formats.tables.delimited import delimiter_of
 from medrcube.sources._formats.tables.tables import TableRow, read_csv
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree, compile_glob
+
+__all__ = [
+    "DICOMS",
+    "MASK",
+    "MASK_FOLDER",
+    "VIDEOS",
+    "VOLUMES",
+    "Survey",
+    "SurveyColumn",
+    "SurveyTable",
+    "stem_of",
+    "suffix_of",
+    "survey",
+]
 
 TAGS = (
     *("Modality", "BodyPartExamined", "ViewPosition", "ImageLaterality", "Laterality"),
