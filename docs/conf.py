@@ -21,6 +21,7 @@ myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
 
 autodoc_member_order = "bysource"
+autodoc_class_signature = "separated"  # made by functions, not by their constructors
 autodoc_typehints = "signature"
 autodoc_default_options = {"members": True}
 python_use_unqualified_type_names = True

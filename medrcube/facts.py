@@ -1,4 +1,4 @@
-"""Domain records shared by all parts: cases, labels, images and regions, as frozen dataclasses.
+"""What every part of the system says to the next: facts of a raw dataset, as frozen records.
 
 An adapter turns a raw tree into ``Case`` records and opens no pixel file. Coordinates of a
 ``Rectangle`` and of masks are those of the *stored* image: the build carries them through every
@@ -289,31 +289,29 @@ class Case:
 
     def shapes(self) -> tuple[Shape, ...]:
         """Every shape of the case: those of its regions, what they are held against, its guide."""
-        shapes = [shape for region in self.regions for shape in (region.shape, *region.rivals)]
-        return (*shapes, *self.guide)
+        drawn = [shape for it in self.regions for shape in (it.shape, *it.rivals)]
+        return (*drawn, *self.guide)
 
     def moved(self, place: Callable[[Path], Path]) -> Case:
         """The same case with each raw file where ``place`` says that it lies."""
         if all(place(path) == path for path in (*self.files(), *self.sidecars, *self.series)):
             return self
         images = tuple(
-            replace(
-                image, paths=tuple(map(place, image.paths)), parts=tuple(map(place, image.parts))
-            )
-            for image in self.images
+            replace(it, paths=tuple(map(place, it.paths)), parts=tuple(map(place, it.parts)))
+            for it in self.images
         )
         return replace(
             self,
             images=images,
             regions=tuple(
                 replace(
-                    region,
-                    shape=relocate_shape(region.shape, place),
-                    rivals=tuple(relocate_shape(rival, place) for rival in region.rivals),
+                    it,
+                    shape=relocate_shape(it.shape, place),
+                    rivals=tuple(relocate_shape(rival, place) for rival in it.rivals),
                 )
-                for region in self.regions
+                for it in self.regions
             ),
-            guide=tuple(relocate_shape(shape, place) for shape in self.guide),
+            guide=tuple(relocate_shape(it, place) for it in self.guide),
             sidecars=tuple(map(place, self.sidecars)),
             series=tuple(map(place, self.series)),
         )

@@ -1,4 +1,4 @@
-"""Model endpoints: base URL checks, ``Retry-After``, and keys kept out of messages."""
+"""What every caller of a model endpoint needs: a clean address, patience, and a secret kept."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from collections.abc import Collection, Mapping
 from urllib.parse import parse_qsl, urlsplit
 
 from medrcube.errors import ModelError
-
-__all__ = ["OFFICIAL_URL", "checked_url", "is_official", "printable_line", "retry_after", "scrub"]
 
 OFFICIAL_URL = "https://api.openai.com/v1"
 _SHORTEST_SECRET = 8

@@ -19,8 +19,6 @@ from medrcube.ontologies.index.schema import LABEL
 from medrcube.ontologies.knowledge_protocol import ConceptName
 from medrcube.ontologies.terms import EXACT, Term
 
-__all__ = ["IndexKnowledge"]
-
 _DIAGNOSIS = (ICD11, HPO, RADLEX)
 NAMING = {
     **dict.fromkeys(("disease", "injury", "pathology", "cardiac group"), _DIAGNOSIS),
@@ -115,8 +113,8 @@ class IndexKnowledge:
 
         A concept that is merely close stands on a level of its own.
         """
-        contents = [self._in_ontology(terms, ontology) for ontology in (HPO, RADLEX, ICD11)]
-        return max(contents, key=lambda row: sum(value is not None for value in row))
+        known = [self._in_ontology(terms, ontology) for ontology in (HPO, RADLEX, ICD11)]
+        return max(known, key=lambda row: sum(value is not None for value in row))
 
     def preferred(self, term: Term) -> ConceptName | None:
         """The first of ``names``."""
@@ -129,13 +127,13 @@ class IndexKnowledge:
         ``NAMING``. Withdrawn concepts, rest classes, labels that lost a character and the chapters
         of ICD-11 that hold no diagnosis name nothing.
         """
-        names: list[ConceptName] = []
+        found: list[ConceptName] = []
         for ontology in NAMING.get(term.kind, _IMAGING):
             identity, match = term.matches().get(ontology, ("", ""))
             concept = self._index.concept(identity) if match == EXACT else None
             if concept is not None and _names_something(concept):
-                names.append(self._name(concept.id, concept.code, concept.label, ontology))
-        return tuple(names)
+                found.append(self._name(concept.id, concept.code, concept.label, ontology))
+        return tuple(found)
 
     def find(self, text: str) -> tuple[ConceptName, ...]:
         """Concepts with a label or EXACT synonym that is spelt like the text, labels first.
@@ -153,8 +151,8 @@ class IndexKnowledge:
         )
 
     def _in_ontology(self, terms: Sequence[Term], ontology: str) -> tuple[float | None, ...]:
-        matches = [term.matches().get(ontology, ("", "")) for term in terms]
-        return tuple(self._index.content(own) if match == EXACT else None for own, match in matches)
+        found = [term.matches().get(ontology, ("", "")) for term in terms]
+        return tuple(self._index.content(own) if match == EXACT else None for own, match in found)
 
     def _name(self, identity: str, code: str, label: str, ontology: str) -> ConceptName:
         return ConceptName(
@@ -177,15 +175,15 @@ class IndexKnowledge:
 
     def _compare(self, a: Term, b: Term) -> float | None:
         pairs = product(self._facts(a).near, self._facts(b).near)
-        similarities = [value for pair in pairs if (value := self._index.lin(*pair)) is not None]
-        return max(similarities, default=None)
+        found = [value for pair in pairs if (value := self._index.lin(*pair)) is not None]
+        return max(found, default=None)
 
 
 def _versions(index: OntologyIndex) -> dict[str, str]:
     versions: dict[str, list[str]] = {}
     for edition in index.editions:
         versions.setdefault(edition.ontology, []).append(edition.version)
-    return {ontology: ", ".join(numbers) for ontology, numbers in versions.items()}
+    return {ontology: ", ".join(found) for ontology, found in versions.items()}
 
 
 def _names_something(concept: Concept) -> bool:

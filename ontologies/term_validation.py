@@ -1,4 +1,4 @@
-"""Validation of the term and relation tables against an index of HPO, RadLex and ICD-11.
+"""Hold the term and relation tables against a user's index of HPO, RadLex and ICD-11.
 
 Ids are renamed, merged and withdrawn from edition to edition, and a wrong id is worse than none.
 What the ontology says beyond the ids (another wording, a kind-of that our table lacks) is a
@@ -19,8 +19,6 @@ from medrcube.ontologies.index.name_normalization import canonical
 from medrcube.ontologies.label_words import content_words
 from medrcube.ontologies.relations import Relations, load_relations
 from medrcube.ontologies.terms import EXACT, Term, Terms
-
-__all__ = ["BROKEN", "TITLES", "IssueKind", "check_terms"]
 
 TITLES = {HPO: "HPO", RADLEX: "RadLex", ICD11: "ICD-11"}
 """Names of the ontologies for people; notes of the term table use them."""
@@ -105,29 +103,27 @@ def check_terms(
             if ontology not in held:
                 continue
             findings.extend(_check_id(term, ontology, identity, match, index))
-            concept_id = index.resolve(identity)
-            if concept_id is not None and match == EXACT:
-                exact[ontology].setdefault(concept_id, []).append(term.label)
+            found = index.resolve(identity)
+            if found is not None and match == EXACT:
+                exact[ontology].setdefault(found, []).append(term.label)
     for ontology, labels in exact.items():
         findings.extend(_check_shared(ontology, labels, relations))
         findings.extend(_check_kinds(ontology, labels, relations, index))
     order = {kind: number for number, kind in enumerate(IssueKind)}
-    return tuple(
-        sorted(findings, key=lambda issue: (order[issue.kind], issue.label, issue.ontology))
-    )
+    return tuple(sorted(findings, key=lambda it: (order[it.kind], it.label, it.ontology)))
 
 
 def _check_id(
     term: Term, ontology: str, identity: str, match: str, index: OntologyIndex
 ) -> Iterator[TermIssue]:
-    def finding(kind: IssueKind, detail: str, *, judged: bool = False) -> TermIssue:
+    def finding(kind: IssueKind, detail: str, *, known: bool = False) -> TermIssue:
         return TermIssue(
             kind=kind,
             label=term.label,
             ontology=ontology,
             identity=identity,
             detail=detail,
-            known=judged,
+            known=known,
         )
 
     concept, edition = index.concept(identity), index.edition_of(identity)
@@ -141,26 +137,22 @@ def _check_id(
         detail = f"withdrawn without a successor, was {concept.label!r}{consider}"
         yield finding(IssueKind.OBSOLETE, detail)
     if concept.residual:
-        judged = match != EXACT and REST_CLASS in term.note
-        yield finding(
-            IssueKind.RESIDUAL, f"{_name(concept)} holds what is left over", judged=judged
-        )
+        known = match != EXACT and REST_CLASS in term.note
+        yield finding(IssueKind.RESIDUAL, f"{_name(concept)} holds what is left over", known=known)
     if match == EXACT and not _reads_alike(term.name, index.spellings(identity)):
-        judged = TITLES[ontology] in _judged_wordings(term.note)
-        yield finding(
-            IssueKind.WORDING, f"{term.name!r} here, {_name(concept)} there", judged=judged
-        )
+        known = TITLES[ontology] in _judged_wordings(term.note)
+        yield finding(IssueKind.WORDING, f"{term.name!r} here, {_name(concept)} there", known=known)
 
 
 def _check_shared(
     ontology: str, labels: dict[str, list[str]], relations: Relations
 ) -> Iterator[TermIssue]:
-    synonyms = {
+    stated = {
         frozenset((row.label_a, row.label_b)) for row in relations.rows if row.relation == "same as"
     }
     for identity, sharing in labels.items():
         for label, other in combinations(sharing, 2):
-            if frozenset((label, other)) not in synonyms:
+            if frozenset((label, other)) not in stated:
                 yield TermIssue(
                     kind=IssueKind.SHARED,
                     label=label,
@@ -212,4 +204,4 @@ def _reads_alike(name: str, spellings: frozenset[str]) -> bool:
 def _judged_wordings(note: str) -> frozenset[str]:
     """Ontologies that a note names after ``OTHER_WORDING``."""
     _, _, named = note.partition(OTHER_WORDING)
-    return frozenset(name.strip() for name in named.partition(";")[0].split(","))
+    return frozenset(it.strip() for it in named.partition(";")[0].split(","))

@@ -1,4 +1,4 @@
-"""Full record of one concept, as JSON values."""
+"""Everything about one concept, for a person at a terminal or a program."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from medrcube.ontologies.concept_records import IS_A
 from medrcube.ontologies.index import OntologyIndex
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import Terms, load_terms
-
-__all__ = ["describe"]
 
 
 def describe(index: OntologyIndex, identity: str) -> dict[str, Any] | None:
@@ -38,9 +36,7 @@ def describe(index: OntologyIndex, identity: str) -> dict[str, Any] | None:
         "obsolete": concept.obsolete,
         "residual": concept.residual,
         "content": index.content(concept.id),
-        "synonyms": [
-            {"name": synonym.text, "scope": synonym.scope.value} for synonym in concept.synonyms
-        ],
+        "synonyms": [{"name": it.text, "scope": it.scope.value} for it in concept.synonyms],
         "alternative_ids": list(concept.alt_ids),
         "consider": [_entry(index, other) for other in concept.consider],
         "parents": [_entry(index, other) for other in index.parents(concept.id)],
@@ -53,17 +49,17 @@ def describe(index: OntologyIndex, identity: str) -> dict[str, Any] | None:
         "labels": labels,
         "relations": [
             {
-                "label_a": row.label_a,
-                "relation": row.relation,
-                "label_b": row.label_b,
-                "reason": row.reason,
+                "label_a": it.label_a,
+                "relation": it.relation,
+                "label_b": it.label_b,
+                "reason": it.reason,
             }
-            for row in load_relations().rows
-            if not names.isdisjoint((row.label_a, row.label_b))
+            for it in load_relations().rows
+            if not names.isdisjoint((it.label_a, it.label_b))
         ],
         "mappings": [
-            {"subject": mapping.subject, "predicate": mapping.predicate, "object": mapping.object}
-            for mapping in index.mapped(concept.id)
+            {"subject": it.subject, "predicate": it.predicate, "object": it.object}
+            for it in index.mapped(concept.id)
         ],
         "edition": {
             "ontology": edition.ontology,
@@ -85,11 +81,11 @@ def _entry(index: OntologyIndex, identity: str) -> dict[str, str]:
 def _labels(
     index: OntologyIndex, identity: str, ontology: str, terms: Terms
 ) -> list[dict[str, str]]:
-    labels = []
+    found = []
     for term in terms.values():
         own, match = term.matches().get(ontology, ("", ""))
         if own and index.resolve(own) == identity:
-            labels.append(
+            found.append(
                 {"label": term.label, "kind": term.kind, "name": term.name, "match": match}
             )
-    return labels
+    return found

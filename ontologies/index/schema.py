@@ -1,10 +1,8 @@
-"""SQLite schema of the ontology index, and its errors."""
+"""The tables of the compiled index, and the error of whoever meets another file."""
 
 from __future__ import annotations
 
 from medrcube.errors import MedrcubeError
-
-__all__ = ["APPLICATION", "INDEXES", "LABEL", "SCHEMA", "TABLES", "IndexFileError", "NoIndexError"]
 
 APPLICATION = 0x6D724358
 """``PRAGMA application_id``: says that a SQLite file is such an index."""

@@ -1,12 +1,10 @@
-"""Types of the item-writing rules: the text of an item, rules and flaws."""
+"""What the rules of item writing look at, and what a rule is."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
-
-__all__ = ["ERROR", "WARNING", "Flaw", "ItemRule", "ItemText", "RuleLevel"]
 
 RuleLevel = Literal["error", "warning"]
 ERROR: RuleLevel = "error"

@@ -1,4 +1,4 @@
-"""Resolution of proposed names to concepts of the term table or the user's ontologies.
+"""A proposed name becomes a concept: of our term table, or one of the user's ontologies.
 
 A name that no ontology of the user holds is made up. One that names a concept of the table is
 that concept, whatever the model called it. Any other becomes a term for this build alone, whose
@@ -15,8 +15,6 @@ from medrcube.ontologies.knowledge_protocol import ConceptName, Knowledge
 from medrcube.ontologies.label_words import tokens
 from medrcube.ontologies.relations import Relations
 from medrcube.ontologies.terms import Term, Terms
-
-__all__ = ["KINDS", "LONGEST_NAME", "Resolver"]
 
 LONGEST_NAME = 80
 """Characters; the longest preferred name among imaging diagnoses is far shorter."""
@@ -77,38 +75,38 @@ class Resolver:
         exact = [label for identity in identities for label in self._exact.get(identity, ())]
         if exact:
             return self._of_table(exact, key)
-        candidate = _term(names, key.kind)
+        made = _term(names, key.kind)
         same = [
             term.label
             for term in self.terms.values()
-            if term.kind == key.kind and self.knowledge.same(candidate, term)
+            if term.kind == key.kind and self.knowledge.same(made, term)
         ]
         if same:
             return self._of_table(same, key)
         if any(identity in self._near for identity in identities):
             return ResolvedName(reason="inexact")
-        return self._new_term(candidate, names)
+        return self._made(made, names)
 
     def _of_table(self, labels: Iterable[str], key: Term) -> ResolvedName:
-        distinct = list(dict.fromkeys(labels))
-        if not set(distinct) <= self.relations.synonyms(distinct[0]):
+        found = list(dict.fromkeys(labels))
+        if not set(found) <= self.relations.synonyms(found[0]):
             return ResolvedName(reason="ambiguous")
-        alike = [label for label in distinct if self.terms[label].kind == key.kind]
+        alike = [label for label in found if self.terms[label].kind == key.kind]
         if not alike:
             return ResolvedName(reason="kind")
         return ResolvedName(term=self.terms[alike[0]])
 
-    def _new_term(self, candidate: Term, names: tuple[ConceptName, ...]) -> ResolvedName:
-        if len(names) > len(candidate.ids()):
+    def _made(self, made: Term, names: tuple[ConceptName, ...]) -> ResolvedName:
+        if len(names) > len(made.ids()):
             return ResolvedName(reason="ambiguous")
-        if candidate.kind == DISEASE and not _is_disease(candidate.icd11_code):
+        if made.kind == DISEASE and not _is_disease(made.icd11_code):
             return ResolvedName(reason="kind")
-        if candidate.kind == FINDING and not self.knowledge.implies(candidate, _PHENOTYPE):
+        if made.kind == FINDING and not self.knowledge.implies(made, _PHENOTYPE):
             return ResolvedName(reason="kind")
-        words = tokens(candidate.name)
+        words = tokens(made.name)
         if not _HEADINGS.isdisjoint(words) or (words[:1] and words[0] in _HEADINGS_FIRST):
             return ResolvedName(reason="heading")
-        return ResolvedName(term=candidate)
+        return ResolvedName(term=made)
 
 
 def _term(names: tuple[ConceptName, ...], kind: str) -> Term:
@@ -117,12 +115,12 @@ def _term(names: tuple[ConceptName, ...], kind: str) -> Term:
     ids = {ontology: name.id for ontology, name in first.items()}
     # Diagnoses are named by ICD-11, findings by HPO.
     order = (ICD11, HPO, RADLEX) if kind == DISEASE else (HPO, ICD11, RADLEX)
-    preferred = next((first[ontology] for ontology in order if ontology in first), names[0])
+    shown = next((first[ontology] for ontology in order if ontology in first), names[0])
     match = {ontology: "exact" if ontology in ids else "" for ontology in order}
     return Term(
-        label=f"{preferred.ontology}:{preferred.id}",
+        label=f"{shown.ontology}:{shown.id}",
         kind=kind,
-        name=preferred.text,
+        name=shown.text,
         hpo_id=ids.get(HPO, ""),
         hpo_match=match[HPO],
         radlex_id=ids.get(RADLEX, ""),

@@ -1,4 +1,4 @@
-"""Regions of interest in OsiriX property lists (``.xml``)."""
+"""Marks in the property lists that OsiriX exports (``.xml``)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from typing import Any
 
 from medrcube.errors import RowError
 from medrcube.sources._formats.bounded_xml import read_xml
-
-__all__ = ["OsirixRoi", "Points", "read_rois"]
 
 Points = tuple[tuple[float, float], ...]
 

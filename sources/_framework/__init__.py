@@ -1,1 +1,1 @@
-"""Framework of a source folder: card, contract, layout."""
+"""What a dataset folder must keep: its card, its contract, its layout."""

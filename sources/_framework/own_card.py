@@ -1,4 +1,4 @@
-"""Card access for adapters: constants by name.
+"""What an adapter asks its own card for.
 
 A fact about the dataset stands in ``card.toml``, with where it comes from; the adapter names it::
 
@@ -22,8 +22,6 @@ from typing import Any
 from medrcube.errors import CardError
 from medrcube.files.toml_reader import TomlTable
 from medrcube.sources._framework.card_parts.values import TABLES, parse_pattern
-
-__all__ = ["own_card", "unused_keys"]
 
 
 class OwnCard:
@@ -66,9 +64,7 @@ class OwnCard:
 
     def unasked(self) -> list[str]:
         """Keys that nobody has asked for, as ``[numbers] side_px``."""
-        return [
-            f"[{name}] {key}" for name, table in self._tables.items() for key in table.unasked()
-        ]
+        return [f"[{name}] {key}" for name, it in self._tables.items() for key in it.unasked()]
 
 
 def own_card(adapter: str) -> OwnCard:
@@ -94,5 +90,5 @@ def unused_keys(adapter: ModuleType, card: Path) -> list[str]:
         adapter: the module, loaded.
         card: path of its ``card.toml``.
     """
-    held = [value for value in vars(adapter).values() if isinstance(value, OwnCard)]
+    held = [it for it in vars(adapter).values() if isinstance(it, OwnCard)]
     return (held[0] if held else own_card(str(card))).unasked()

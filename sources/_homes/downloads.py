@@ -1,4 +1,4 @@
-"""Homes with a file listing: selection and download over HTTPS."""
+"""Brings the files of a home that lists them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from medrcube.sources._homes.listings import LISTINGS, RemoteFile, list_files
 from medrcube.sources._homes.manifest import Manifest
 from medrcube.sources._homes.protocol import DownloadedFile, DownloadRequest, ProgressStages
 from medrcube.sources._homes.transfer import transfer_file
-
-__all__ = ["HttpHome", "choose_files"]
 
 _MB = 1_000_000
 
@@ -42,8 +40,8 @@ class HttpHome:
                 )
             order.folder.mkdir(parents=True, exist_ok=True)
             _check_space(files, order)
-            missing = [DownloadedFile(name=name, status="unknown") for name in unknown]
-            return [*_bring_all(web, files, order, manifest, stages), *missing]
+            left = [DownloadedFile(name=name, status="unknown") for name in unknown]
+            return [*_bring_all(web, files, order, manifest, stages), *left]
 
 
 def open_web(home: HomeFacts) -> HomeClient:
@@ -63,17 +61,17 @@ def choose_files(
     """
     if wanted is None:
         return offered, ()
-    by_name = {file.name: file for file in offered}
+    known = {file.name: file for file in offered}
     chosen: dict[str, RemoteFile] = {}
     unknown: list[str] = []
     for name in sorted(wanted):
         parts = PurePosixPath(name).parts
         tails = ("/".join(parts[start:]) for start in range(len(parts)))
-        file = next((by_name[tail] for tail in tails if tail in by_name), None)
-        if file is None:
+        found = next((known[tail] for tail in tails if tail in known), None)
+        if found is None:
             unknown.append(name)
         else:
-            chosen[file.name] = file
+            chosen[found.name] = found
     return tuple(chosen.values()), tuple(unknown)
 
 
@@ -101,7 +99,7 @@ def _bring_all(
     with stages.stage("get, MB" if sized else "get", max(total, 1)) as advance:
         for file in files:
             meter = _Meter(advance if sized else _nobody)
-            brought.append(transfer_file(web, file, order.folder, manifest, meter.add))
+            brought.append(transfer_file(web, file, order.folder, manifest, meter.told))
             if sized:
                 advance((file.bytes or 0) // _MB - meter.shown)
             else:
@@ -117,7 +115,7 @@ class _Meter:
         self._bytes = 0
         self.shown = 0
 
-    def add(self, count: int) -> None:
+    def told(self, count: int) -> None:
         self._bytes += count
         new = self._bytes // _MB - self.shown
         self.shown += new

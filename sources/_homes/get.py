@@ -1,4 +1,4 @@
-"""``medrcube sources get``: download of a source, whole or in part."""
+"""``medrcube sources get``: brings the raw data of a source, or as much of them as is wanted."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from medrcube.sources._homes.downloads import HttpHome
 from medrcube.sources._homes.listings import LISTINGS
 from medrcube.sources._homes.manifest import open_manifest
 from medrcube.sources._homes.protocol import DownloadedFile, DownloadRequest, Home, ProgressStages
-
-__all__ = ["HOMES", "download", "unpack_commands"]
 
 HOMES: Mapping[str, Home] = {
     **dict.fromkeys(LISTINGS, HttpHome()),
@@ -55,10 +53,10 @@ def unpack_commands(
 ) -> Sequence[str]:
     """What is left to run: an archive is not unpacked unasked, as it may hold anything."""
     into = {file.name: file.into for file in home.files}
-    lines: list[str] = []
+    found: list[str] = []
     for file in brought:
         name = file.name.lower()
-        ending = next((suffix for suffix in _UNPACK if name.endswith(suffix)), None)
+        ending = next((it for it in _UNPACK if name.endswith(it)), None)
         if ending is None or not file.there or (home.files and not into.get(file.name)):
             continue
         target = folder / into.get(file.name, ".")
@@ -66,5 +64,5 @@ def unpack_commands(
             file=shlex.quote(str(folder / file.name)), folder=shlex.quote(str(target))
         )
         make = f"mkdir -p {shlex.quote(str(target))} && " if target != folder else ""
-        lines.append(make + unpack)
-    return lines
+        found.append(make + unpack)
+    return found

@@ -89,19 +89,17 @@ def _chosen(scans: Series, drawings: list[Path]) -> str:
 def _pictures(
     patient: str, scan: tuple[Path, ...], uid: str, drawings: list[Path], row: TableRow | None
 ) -> Iterator[Case | Skip]:
-    regions_by_name: dict[str, list[Region]] = {}
+    found: dict[str, list[Region]] = {}
     for path in drawings:
         if uid in (referenced_series(path) or (uid,)):
             for region in _regions(path):
-                regions_by_name.setdefault(region.value, []).append(region)
-    structures_drawn = {
+                found.setdefault(region.value, []).append(region)
+    drawn = {
         name: replace(first, rivals=tuple(other.shape for other in others))
-        for name, (first, *others) in regions_by_name.items()
+        for name, (first, *others) in found.items()
     }
     for name, structures in PICTURES.items():
-        regions = tuple(
-            structures_drawn[structure] for structure in structures if structure in structures_drawn
-        )
+        regions = tuple(drawn[structure] for structure in structures if structure in drawn)
         key = f"{patient}-{name}"
         if {region.value for region in regions} in ONE_SIDE:
             yield Skip(key=key, reason="one lung is drawn and the other, which shows, is not")
@@ -163,5 +161,5 @@ def _clinical(root: RawTree) -> tuple[dict[str, TableRow], list[Skip]]:
 
 
 def _facts(row: TableRow | None) -> tuple[tuple[str, str], ...]:
-    pairs = row.facts(**_FACTS) if row is not None else ()
-    return tuple((name, value) for name, value in pairs if value != "NA")
+    found = row.facts(**_FACTS) if row is not None else ()
+    return tuple((name, value) for name, value in found if value != "NA")

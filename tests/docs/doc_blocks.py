@@ -43,10 +43,10 @@ def blocks_of(page):
     """The blocks of a page, in order; ``<!-- not run: REASON -->`` belongs to the next one."""
     text = page.read_text(encoding="utf-8")
     blocks = []
-    for found in _FENCE.finditer(text):
-        language, _, file = found["info"].strip().partition(" ")
-        indent = len(found["indent"])
-        lines = [line[indent:] for line in found["text"].splitlines(keepends=True)]
-        line = text.count("\n", 0, found.start("info")) + 1
-        blocks.append(Block(page, line, language, file, "".join(lines), found["reason"] or ""))
+    for fence in _FENCE.finditer(text):
+        language, _, file = fence["info"].strip().partition(" ")
+        indent = len(fence["indent"])
+        lines = [line[indent:] for line in fence["text"].splitlines(keepends=True)]
+        line = text.count("\n", 0, fence.start("info")) + 1
+        blocks.append(Block(page, line, language, file, "".join(lines), fence["reason"] or ""))
     return blocks

@@ -1,1 +1,1 @@
-"""Report text: phrases and negation."""
+"""Free text of reports: phrases, and whether they are denied."""

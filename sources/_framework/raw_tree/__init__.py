@@ -1,1 +1,1 @@
-"""Raw trees: files of a copy as adapters see them."""
+"""A raw copy as adapters see it."""

@@ -1,10 +1,8 @@
-"""Litter: files of operating systems and downloads that belong to no dataset."""
+"""Files that come with every copy and belong to no dataset."""
 
 from __future__ import annotations
 
 import re
-
-__all__ = ["is_litter"]
 
 _FOLDERS = frozenset(
     {
