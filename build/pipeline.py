@@ -168,9 +168,9 @@ def _build(
             f"{workspace.root}: no source to build; name one in medrcube.toml or with  "
             "--source ID=ROOT"
         )
-    known = [source.card for source in sources.values()]
+    cards_available = [source.card for source in sources.values()]
     profile = _load_profile(workspace, sources)
-    outside = _settings_key(workspace, profile, known)
+    outside = _settings_key(workspace, profile, cards_available)
     named = [sources[name].card for name in sorted(workspace.sources) if name in sources]
     wordings = wordings_of(workspace.settings.templates, named)
     with _knowledge(workspace.ontology_index) as knowledge, BuildCache(workspace.cache) as cache:
@@ -179,49 +179,55 @@ def _build(
         remove_partial_files(workspace.root)
         private_folder(workspace.images)
         remove_partial_files(workspace.images)
-        shop = BuildContext(
+        context = BuildContext(
             images=workspace.images,
             secret=patient_key(workspace),
             cache=cache,
             engine=engine,
             stages=stages,
         )
-        sites, refused = _inspect_sources(workspace, sources, shop)
-        earlier = None if refused else _unchanged_report(workspace, outside, sites, shop)
+        source_states, refused = _inspect_sources(workspace, sources, context)
+        earlier = None if refused else _unchanged_report(workspace, outside, source_states, context)
         if earlier is not None:
             return replace(earlier, seconds=time.monotonic() - started)
-        gathered = build_sources(sites, shop)
-        refused = {**refused, **gathered.refused}
-        sites = tuple(site for site in sites if site.id not in refused)
-        if not sites:
+        results = build_sources(source_states, context)
+        refused = {**refused, **results.refused}
+        source_states = tuple(
+            source_state for source_state in source_states if source_state.id not in refused
+        )
+        if not source_states:
             raise SourceError("; ".join(refused.values()))
-        kept = store_results(sites, gathered, shop)
-        keys = None if refused else kept
-        cards = [site.source.card for site in sites]
-        samples = [sample for part in gathered.parts for sample in part.samples]
-        problems = [it for part in gathered.parts for it in (*part.set_aside, *part.problems)]
-        queries = bar_repeats([query for part in gathered.parts for query in part.queries])
+        source_keys = store_results(source_states, results, context)
+        keys = None if refused else source_keys
+        cards = [source_state.source.card for source_state in source_states]
+        samples = [sample for part in results.parts for sample in part.samples]
+        problems = [
+            problem for part in results.parts for problem in (*part.set_aside, *part.problems)
+        ]
+        queries = bar_repeats([query for part in results.parts for query in part.queries])
         composed, dropped, llm = _compose(
             workspace, profile, cards, queries, knowledge, wordings=wordings
         )
         items = composed.items
-        absent = {part.source: part.absent for part in gathered.parts}
+        absent = {part.source: part.absent for part in results.parts}
         verdict = audit_batch(samples, items, problems, absent)
-        reports = _reports(sites, gathered.parts, items)
-        gates = {it.source.id: _gate_of(workspace, it.source.card) for it in sites}
+        reports = _reports(source_states, results.parts, items)
+        gates = {state.source.id: _gate_of(workspace, state.source.card) for state in source_states}
         failures = [
             *refused.values(),
             *verdict["failures"],
-            *_gate_failures(reports, gathered.parts, gates),
+            *_gate_failures(reports, results.parts, gates),
         ]
         shared = shared_images(cards, samples)
         aimed = None
         if profile is not None and composed.plan is not None:
-            aimed = report_on(profile, composed.plan, items, known, named=workspace.sources)
+            aimed = report_on(
+                profile, composed.plan, items, cards_available, named=workspace.sources
+            )
         verdict = {
             **verdict,
             "dropped": dropped,
-            "words": {part.source: part.words for part in gathered.parts if part.words},
+            "words": {part.source: part.words for part in results.parts if part.words},
             "failures": failures,
             "shared_images": [asdict(pair) for pair in shared],
             "ontologies": editions_used(workspace.ontology_index),
@@ -232,17 +238,17 @@ def _build(
             samples=samples,
             items=items,
             problems=problems,
-            recipes="".join(part.recipes for part in gathered.parts),
-            raw_files="".join(part.raw_files for part in gathered.parts),
-            absent="".join(part.absent_images for part in gathered.parts),
+            recipes="".join(part.recipes for part in results.parts),
+            raw_files="".join(part.raw_files for part in results.parts),
+            absent="".join(part.absent_images for part in results.parts),
             verdict=verdict,
         )
         tables = _write_tables(workspace, outcome)
-        viewer = _update_viewer_copies(workspace, outcome, sites, shop)
+        viewer = _update_viewer_copies(workspace, outcome, source_states, context)
         report = BuildReport(
             sources=reports,
-            rendered=gathered.rendered,
-            reused=gathered.reused,
+            rendered=results.rendered,
+            reused=results.reused,
             dropped=dropped,
             shared=tuple(pair.describe() for pair in shared),
             failures=tuple(failures),
@@ -256,7 +262,7 @@ def _build(
             and not (viewer and viewer.failed)
             and not (llm and (llm.sent or llm.left))
         ):
-            unread = tuple(it for part in gathered.parts for it in part.unread)
+            unread = tuple(case for part in results.parts for case in part.unread)
             key = hash_values(outside, keys, tables, snapshot(workspace.viewer).digest)
             cache.remember(_NAME, key, dump_record(_LastBuild(report=report, unread=unread)))
     return replace(report, damaged=str(cache.damaged or ""))
@@ -288,38 +294,40 @@ class _BuildTables:
 
 
 def _inspect_sources(
-    workspace: Workspace, sources: Mapping[str, Source], shop: BuildContext
+    workspace: Workspace, sources: Mapping[str, Source], context: BuildContext
 ) -> tuple[tuple[SourceState, ...], Mapping[str, str]]:
     """The sources with what lies on disk of them, and why others cannot be built, by id."""
     named = [(get_source(sources, name), root) for name, root in sorted(workspace.sources.items())]
-    sites: list[SourceState] = []
+    source_states: list[SourceState] = []
     refused: dict[str, str] = {}
-    with shop.stages.stage("files", None) as advance:
+    with context.stages.stage("files", None) as advance:
         for source, root in named:
             try:
-                sites.append(inspect_source(source, root, shop.images, shop.secret, advance))
+                source_states.append(
+                    inspect_source(source, root, context.images, context.secret, advance)
+                )
             except SourceError as error:
                 refused[source.id] = refusal(source.id, error)
-    return tuple(sites), refused
+    return tuple(source_states), refused
 
 
 def _unchanged_report(
-    workspace: Workspace, outside: str, sites: Sequence[SourceState], shop: BuildContext
+    workspace: Workspace, outside: str, source_states: Sequence[SourceState], context: BuildContext
 ) -> BuildReport | None:
     """Report of a build that has nothing to do, but to try again what could not be read."""
-    keys = tuple(site.key(site.pictures) for site in sites)
+    keys = tuple(source_state.key(source_state.pictures) for source_state in source_states)
     tables = tuple(file_state(path) for path in _tables(workspace))
     if None in keys or None in tables:
         return None
     key = hash_values(outside, keys, tables, snapshot(workspace.viewer).digest)
-    earlier = load_record(shop.cache, _NAME, key, _LastBuild)
-    if earlier is None or not retry_unreadable(earlier.unread, shop.engine, shop.images):
+    earlier = load_record(context.cache, _NAME, key, _LastBuild)
+    if earlier is None or not retry_unreadable(earlier.unread, context.engine, context.images):
         return None
     again = len(earlier.unread)
     cases = sum(source.cases for source in earlier.report.sources)
     reports = (
-        replace(report, taken=site.taken)
-        for site, report in zip(sites, earlier.report.sources, strict=True)
+        replace(report, taken=source_state.taken)
+        for source_state, report in zip(source_states, earlier.report.sources, strict=True)
     )
     viewer = earlier.report.viewer and replace(earlier.report.viewer, made=0)
     return replace(
@@ -332,25 +340,28 @@ def _unchanged_report(
 
 
 def _update_viewer_copies(
-    workspace: Workspace, outcome: _BuildTables, sites: Sequence[SourceState], shop: BuildContext
+    workspace: Workspace,
+    outcome: _BuildTables,
+    source_states: Sequence[SourceState],
+    context: BuildContext,
 ) -> ViewerReport | None:
     """Viewer copies of the pictures of the items; without the setting what is there is removed."""
     if not workspace.settings.viewer:
         shutil.rmtree(workspace.viewer, ignore_errors=True)
         return None
-    engine = shop.engine
+    engine = context.engine
     return update_copies(
         workspace,
         outcome.items,
         outcome.samples,
         outcome.recipes,
         {
-            site.id: partial(jobs_of, site, shop)
-            for site in sites
-            if site.source.card.pixels.window != "none"
+            source_state.id: partial(jobs_of, source_state, context)
+            for source_state in source_states
+            if source_state.source.card.pixels.window != "none"
         },
         workers=engine.workers if isinstance(engine, LocalEngine) else usable_cores(),
-        stages=shop.stages,
+        stages=context.stages,
     )
 
 
@@ -365,7 +376,7 @@ def _load_profile(workspace: Workspace, sources: Mapping[str, Source]) -> Profil
     return profile.switch_on(settings.switched_on)
 
 
-def _settings_key(workspace: Workspace, profile: Profile | None, known: Sequence[Card]) -> str:
+def _settings_key(workspace: Workspace, profile: Profile | None, cards: Sequence[Card]) -> str:
     """Hash of what a build depends on beside its sources; taken before any of it is read."""
     names = [field.name for field in fields(workspace) if field.name not in ("root", "sources")]
     files = (workspace.ontology_index, workspace.proposals)
@@ -374,7 +385,7 @@ def _settings_key(workspace: Workspace, profile: Profile | None, known: Sequence
         states += [
             file_state(path) for path in sorted(Path(workspace.settings.templates).glob("*.j2"))
         ]
-    aim = profile and (profile.fingerprint, [card.fingerprint for card in known])
+    aim = profile and (profile.fingerprint, [card.fingerprint for card in cards])
     return hash_values([(name, getattr(workspace, name)) for name in names], states, aim)
 
 
@@ -403,13 +414,15 @@ def _compose(
     off: Counter[str] = Counter()
     if profile is not None:
         settings = replace(settings, options=profile.options or settings.options)
-        off.update(f"{it.task.value}: {OFF}" for it in queries if it.sample.source in profile.off)
+        off.update(
+            f"{query.task.value}: {OFF}" for query in queries if query.sample.source in profile.off
+        )
         queries = [query for query in queries if query.sample.source not in profile.off]
     proposed = propose(
         queries,
         SafetyRules(evidence=settings.evidence, knowledge=knowledge),
         stated={
-            card.id: frozenset(name for it in card.fields.values() for name in it.concepts())
+            card.id: frozenset(name for field in card.fields.values() for name in field.concepts())
             for card in cards
         },
         settings=settings,
@@ -451,24 +464,24 @@ def _knowledge(index: Path | None) -> Iterator[Knowledge]:
 
 
 def _reports(
-    sites: Sequence[SourceState], parts: Sequence[SourceBuild], items: Sequence[Item]
+    source_states: Sequence[SourceState], parts: Sequence[SourceBuild], items: Sequence[Item]
 ) -> tuple[SourceReport, ...]:
-    made = Counter(item.source for item in items)
+    item_counts = Counter(item.source for item in items)
     return tuple(
         SourceReport(
             source=part.source,
             layout=part.layout,
-            taken=site.taken,
-            older=tuple(it.message for it in part.set_aside if it.code == OLDER_EDITION),
+            taken=source_state.taken,
+            older=tuple(entry.message for entry in part.set_aside if entry.code == OLDER_EDITION),
             cases=part.cases,
             absent=part.absent,
             absent_first=_first_absent(part),
             set_aside=len(part.set_aside),
-            failed=len({it.case for it in part.problems if it.stage == "render"}),
+            failed=len({problem.case for problem in part.problems if problem.stage == "render"}),
             pictures=len(part.samples),
-            items=made[part.source],
+            items=item_counts[part.source],
         )
-        for site, part in zip(sites, parts, strict=True)
+        for source_state, part in zip(source_states, parts, strict=True)
     )
 
 
@@ -497,24 +510,24 @@ def _gate_failures(
 ) -> Iterator[str]:
     """Which sources gave nothing, or lost more of their cases than their gate allows."""
     for part in parts:
-        share, stated = gates[part.source]
-        bad = [it.message for it in part.set_aside if it.code == BAD_ROW]
+        share, limit = gates[part.source]
+        bad = [problem.message for problem in part.set_aside if problem.code == BAD_ROW]
         if len(bad) > share * (part.cases + len(bad)):
             yield (
                 f"{part.source}: {len(bad):,} of {part.cases + len(bad):,} cases have a row that "
-                f"cannot be used, more than {stated} allows; the first: {bad[0]}"
+                f"cannot be used, more than {limit} allows; the first: {bad[0]}"
             )
         if not part.samples:
-            codes = Counter(it.code for it in (*part.set_aside, *part.problems))
+            codes = Counter(problem.code for problem in (*part.set_aside, *part.problems))
             codes["absent"] = part.absent
             why = ", ".join(f"{count:,} {code}" for code, count in codes.most_common() if count)
             yield f"{part.source}: no picture was made ({why or 'no case was found'})"
     for report in reports:
-        share, stated = gates[report.source]
+        share, limit = gates[report.source]
         if report.cases and report.failed / report.cases > share:
             yield (
                 f"{report.source}: {report.failed} of {report.cases} cases could not be rendered, "
-                f'more than {stated} allows; the reasons:  python -c "import pandas; '
+                f'more than {limit} allows; the reasons:  python -c "import pandas; '
                 "print(pandas.read_parquet('quarantine.parquet').to_string())\""
             )
 

@@ -28,13 +28,13 @@ def workspace_sources(workspace: Workspace, extra: Iterable[Path] = ()) -> Mappi
         MedrcubeError: a source of the workspace does not exist, or a folder holds no source.
         WorkspaceError: ``[values]`` names no field with values, or a concept that is in no table.
     """
-    folders = dict.fromkeys(it.resolve() for it in (*workspace.source_folders, *extra))
-    found = dict(find_sources(folders))
+    folders = dict.fromkeys(folder.resolve() for folder in (*workspace.source_folders, *extra))
+    sources = dict(find_sources(folders))
     for name in (*workspace.sources, *workspace.values):
-        get_source(found, name)
+        get_source(sources, name)
     for name, fields in workspace.values.items():
-        found[name] = _with_values(found[name], fields)
-    return found
+        sources[name] = _with_values(sources[name], fields)
+    return sources
 
 
 def _with_values(source: Source, added: Mapping[str, ValueMap]) -> Source:
@@ -45,10 +45,10 @@ def _with_values(source: Source, added: Mapping[str, ValueMap]) -> Source:
         key = f"{CONFIG}: [values.{source.id}.{given}]"
         name = _field_of(card, given, key)
         for raw, concept in values.items():
-            known = fields[name].values.get(raw, concept)
-            if known != concept:
-                told = repr(known) if known else "nothing"
-                raise WorkspaceError(f"{key}: to the card {raw!r} means {told}; remove it here")
+            card_concept = fields[name].values.get(raw, concept)
+            if card_concept != concept:
+                meaning = repr(card_concept) if card_concept else "nothing"
+                raise WorkspaceError(f"{key}: to the card {raw!r} means {meaning}; remove it here")
             if concept and concept not in terms:
                 raise WorkspaceError(f"{key}: {concept!r} is no term; see  docs/reference/terms.md")
         fields[name] = replace(fields[name], values={**fields[name].values, **values})
@@ -63,19 +63,21 @@ def _field_of(card: Card, given: str, key: str) -> str:
     Raises:
         WorkspaceError: there is none, or a column holds values of several fields.
     """
-    named = [it for it in card.fields.values() if it.values]
-    if any(it.name == given for it in named):
+    named = [field for field in card.fields.values() if field.values]
+    if any(entry.name == given for entry in named):
         return given
     asked = given.casefold()
-    filled = [it.name for it in named if asked in (column.casefold() for column in it.columns)]
+    filled = [
+        entry.name for entry in named if asked in (column.casefold() for column in entry.columns)
+    ]
     if len(filled) == 1:
         return filled[0]
     if filled:
         raise WorkspaceError(
             f"{key}: the column holds values of the fields {', '.join(filled)}; name one of them"
         )
-    names = {it.casefold(): it for field in named for it in (*field.columns, field.name)}
-    near = [names[it] for it in get_close_matches(asked, names, n=1)]
+    names = {entry.casefold(): entry for field in named for entry in (*field.columns, field.name)}
+    near = [names[match] for match in get_close_matches(asked, names, n=1)]
     hint = f"did you mean {near[0]!r}? " if near else ""
-    known = ", ".join(" or ".join((it.name, *it.columns)) for it in named)
-    raise WorkspaceError(f"{key}: is no field with values; {hint}expected one of {known}")
+    choices = ", ".join(" or ".join((entry.name, *entry.columns)) for entry in named)
+    raise WorkspaceError(f"{key}: is no field with values; {hint}expected one of {choices}")

@@ -49,7 +49,7 @@ def audit_batch(
         "items": len(items),
         "by_task": _count(item.task for item in items),
         "by_source": _count(item.source for item in items),
-        "by_voxel": _count(f"{it.anatomy} / {it.modality} / {it.task}" for it in items),
+        "by_voxel": _count(f"{item.anatomy} / {item.modality} / {item.task}" for item in items),
         "by_options": _count(str(len(item.options)) for item in items),
         "by_state": _count(item.state for item in items),
         "by_strategy": _count(item.strategy for item in items),

@@ -57,7 +57,9 @@ def batch_rules(items: Iterable[Item], samples: Iterable[Sample]) -> dict[str, R
         ``threshold`` of its worst row, ``message``, and the ``rows`` of figures behind it.
     """
     ordered = sorted(items, key=lambda item: item.id)
-    askable = [it for it in ordered if len(it.options) > 1 and 0 <= it.key < len(it.options)]
+    askable = [
+        entry for entry in ordered if len(entry.options) > 1 and 0 <= entry.key < len(entry.options)
+    ]
     pictures = list(samples)
     return {rule.id: _verdict(rule, rule.measure(askable, pictures)) for rule in BATCH_RULES}
 
@@ -73,12 +75,18 @@ def _option_order(items: Sequence[Item], _samples: Sequence[Sample]) -> list[Row
 
 def _even_keys(items: Sequence[Item], _samples: Sequence[Sample]) -> list[Row]:
     """A row for every option that is always or never the key, or one that says there is none."""
-    found = unbalanced_options(items)
-    if not found:
+    unbalanced = unbalanced_options(items)
+    if not unbalanced:
         return [{"n": len(items), "uneven": 0, "threshold": 0, "within": True}] if items else []
     return [
-        {**asdict(it), "n": it.shown, "uneven": it.shown, "threshold": 0, "within": False}
-        for it in found
+        {
+            **asdict(option),
+            "n": option.shown,
+            "uneven": option.shown,
+            "threshold": 0,
+            "within": False,
+        }
+        for option in unbalanced
     ]
 
 

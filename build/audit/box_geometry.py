@@ -90,8 +90,8 @@ def _boxes(sample: Sample) -> _Boxes:
 def _row(name: str, hits: list[float] | None, layouts: Sequence[_Boxes], own: Sequence[str]) -> Row:
     chances = [1 / len(boxes.corners) for boxes in layouts]
     if hits is None:
-        known = {"task": name, "n": len(chances), "groups": 1, "chance": sum(chances) / len(own)}
-        return known | dict.fromkeys(("accuracy", "se", "threshold", "within"))
+        row_head = {"task": name, "n": len(chances), "groups": 1, "chance": sum(chances) / len(own)}
+        return row_head | dict.fromkeys(("accuracy", "se", "threshold", "within"))
     row = score_against_chance(list(zip(hits, chances, own, strict=True)))
     most = row["chance"] + BOUND_SE * row["se"]
     within = row["accuracy"] <= most if row["n"] >= FEWEST else None
@@ -182,7 +182,7 @@ def _features(boxes: _Boxes) -> list[dict[Hashable, float]]:
     """What the model sees of each box: all measures, their extremes, places and the picture."""
     count = len(boxes.corners)
     size = round(math.log2(boxes.width * boxes.height))
-    made: list[dict[Hashable, float]] = []
+    features_of_boxes: list[dict[Hashable, float]] = []
     for number, (x0, y0, x1, y1) in enumerate(boxes.corners):
         x, y = x0 + x1 - 1, y0 + y1 - 1
         places: dict[Hashable, float] = {
@@ -192,12 +192,12 @@ def _features(boxes: _Boxes) -> list[dict[Hashable, float]]:
             "from mid-height": abs(y),
         }
         margins = {"left": x0, "top": y0, "right": 1 - x1, "bottom": 1 - y1}
-        made.append(
+        features_of_boxes.append(
             {
                 ("number", count, number): 1.0,
                 **places,
                 **{(size, name): value for name, value in places.items()},
-                **{(side, "border"): 1.0 for side, it in margins.items() if it < _BORDER},
+                **{(side, "border"): 1.0 for side, margin in margins.items() if margin < _BORDER},
                 ("column", int((x + 1) * 3)): 1.0,
                 ("row", int((y + 1) * 3)): 1.0,
             }
@@ -205,9 +205,9 @@ def _features(boxes: _Boxes) -> list[dict[Hashable, float]]:
     for name, measure in _MEASURES.items():
         values = measure(boxes)
         low, high = min(values), max(values)
-        for features, value in zip(made, values, strict=True):
+        for features, value in zip(features_of_boxes, values, strict=True):
             features[name] = value
             if high - low > _NEAR:
                 features["most", name] = float(high - value < _NEAR)
                 features["least", name] = float(value - low < _NEAR)
-    return made
+    return features_of_boxes

@@ -60,9 +60,9 @@ class ConditionalLogit:
         if grow:
             for name in option:
                 self._names.setdefault(name, len(self._names))
-        known = [name for name in option if name in self._names]
-        indexes = np.array([self._names[name] for name in known], dtype=np.int64)
-        return indexes, np.array([option[name] for name in known], dtype=np.float64)
+        names = [name for name in option if name in self._names]
+        indexes = np.array([self._names[name] for name in names], dtype=np.int64)
+        return indexes, np.array([option[name] for name in names], dtype=np.float64)
 
 
 def folds(groups: Iterable[str], count: int) -> dict[str, int]:
@@ -76,12 +76,12 @@ def folds(groups: Iterable[str], count: int) -> dict[str, int]:
     for group in groups:
         sizes[group] = sizes.get(group, 0) + 1
     filled = [0] * min(count, len(sizes))
-    placed = {}
+    fold_of = {}
     for group in sorted(sizes, key=lambda name: (-sizes[name], sha256(name.encode()).digest())):
         fold = filled.index(min(filled))
         filled[fold] += sizes[group]
-        placed[group] = fold
-    return placed
+        fold_of[group] = fold
+    return fold_of
 
 
 def cross_validate(
@@ -105,19 +105,19 @@ def cross_validate(
         held out.
     """
     together = groups if blocks is None else blocks
-    placed = folds(together, count)
-    numbers = [placed[block] for block in together]
+    fold_of = folds(together, count)
+    numbers = [fold_of[block] for block in together]
     hits = [0.0] * len(questions)
     for fold in sorted(set(numbers)):
         held = {group for group, number in zip(groups, numbers, strict=True) if number == fold}
-        known = [
+        training = [
             question
             for question, group, number in zip(questions, groups, numbers, strict=True)
             if number != fold and group not in held
         ]
-        if not known:
+        if not training:
             return None
-        model = ConditionalLogit(known)
+        model = ConditionalLogit(training)
         for index, number in enumerate(numbers):
             if number == fold:
                 hits[index] = model.hit(questions[index])

@@ -61,16 +61,16 @@ def _row(task: str, items: list[Item]) -> Row:
         for word in set().union(*own):
             share = sum(word in words for words in own) / len(own)
             if share < 1:
-                keyed, due, shown = counts.get(word, (0, 0.0, 0))
-                counts[word] = (keyed + (word in own[item.key]), due + share, shown + 1)
+                keyed, due, showing = counts.get(word, (0, 0.0, 0))
+                counts[word] = (keyed + (word in own[item.key]), due + share, showing + 1)
     chance = sum(1 / len(item.options) for item in items) / len(items)
     smallest = math.ceil(math.log(WORD_P / (2 * (len(counts) + 1))) / math.log(chance))
     power = {"smallest_cue": smallest, "smallest_share": smallest / len(items)}
-    found = [(hoeffding_bound(*count), word) for word, count in counts.items()]
-    if not found:
+    tails = [(hoeffding_bound(*count), word) for word, count in counts.items()]
+    if not tails:
         empty = dict.fromkeys(("word", "key", "due", "p", "within"))
         return {"task": task, "n": len(items), "words": 0, **empty, "threshold": WORD_P, **power}
-    p, word = min(found)
+    p, word = min(tails)
     keyed, due, _ = counts[word]
     p = min(1.0, p * len(counts))
     return {

@@ -24,21 +24,21 @@ def option_features(items: Sequence[Item]) -> list[list[Features]]:
     often the label and its company are seen in the batch, and words shared with other options.
     """
     names = [[normalise(option.text) for option in item.options] for item in items]
-    seen = Counter(name for row in names for name in row)
+    frequencies = Counter(name for row in names for name in row)
     together = Counter(pair for row in names for pair in permutations(row, 2))
     return [
-        _merge(_shape(item), _company(row, seen, together))
+        _merge(_shape(item), _company(row, frequencies, together))
         for item, row in zip(items, names, strict=True)
     ]
 
 
 def wording_features(items: Sequence[Item]) -> list[list[Features]]:
     """Features of every option from the question: each word, and the whole, with each label."""
-    made: list[list[Features]] = []
+    features: list[list[Features]] = []
     for item in items:
         words = [*dict.fromkeys(tokens(item.question)), item.question]
         weight = 1 / math.sqrt(len(words))
-        made.append(
+        features.append(
             [
                 {(word, place): weight for word in words}
                 for place in (
@@ -47,7 +47,7 @@ def wording_features(items: Sequence[Item]) -> list[list[Features]]:
                 )
             ]
         )
-    return made
+    return features
 
 
 def _shape(item: Item) -> list[Features]:
@@ -56,31 +56,31 @@ def _shape(item: Item) -> list[Features]:
     words = [content_words(text) for text in texts]
     shared = [sum(len(own & other) for other in words) - len(own) for own in words]
     lengths = [math.log(len(text) + 1) for text in texts]
-    made: list[Features] = [
+    rows: list[Features] = [
         {("place", count, index): 1.0, "length": 2 * lengths[index], "shared": float(shared[index])}
         for index in range(count)
     ]
     for name, values in (("length", lengths), ("shared", shared)):
-        _flag(made, f"most {name}", values, max(values))
-        _flag(made, f"least {name}", values, min(values))
-    for features, text, own in zip(made, texts, words, strict=True):
+        _flag(rows, f"most {name}", values, max(values))
+        _flag(rows, f"least {name}", values, min(values))
+    for features, text, own in zip(rows, texts, words, strict=True):
         features.update({("word", word): 0.5 for word in own})
         features["words"] = float(len(text.split()))
         features["figures"] = float(any(map(str.isdigit, text)))
         features["brackets"] = float("(" in text)
-    return made
+    return rows
 
 
 def _company(
-    row: Sequence[str], seen: Counter[str], together: Counter[tuple[str, str]]
+    row: Sequence[str], frequencies: Counter[str], together: Counter[tuple[str, str]]
 ) -> list[Features]:
     family = tuple(sorted(row))
-    often = [math.log(seen[name]) for name in row]
+    often = [math.log(frequencies[name]) for name in row]
     close = [
         sum(math.log(together[name, other]) for other in row if other != name) / len(row)
         for name in row
     ]
-    made: list[Features] = [
+    rows: list[Features] = [
         {
             ("label", name): 1.0,
             ("set", family, name): 0.5,
@@ -91,15 +91,15 @@ def _company(
         for index, name in enumerate(row)
     ]
     for name, values in (("often", often), ("close", close)):
-        _flag(made, f"most {name}", values, max(values))
-        _flag(made, f"least {name}", values, min(values))
-    return made
+        _flag(rows, f"most {name}", values, max(values))
+        _flag(rows, f"least {name}", values, min(values))
+    return rows
 
 
-def _flag(made: Sequence[Features], name: str, values: Sequence[float], extreme: float) -> None:
+def _flag(rows: Sequence[Features], name: str, values: Sequence[float], extreme: float) -> None:
     """Mark the options at an extreme that not all share."""
     if min(values) < max(values):
-        for features, value in zip(made, values, strict=True):
+        for features, value in zip(rows, values, strict=True):
             if value == extreme:
                 features[name] = 1.0
 

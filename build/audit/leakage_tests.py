@@ -67,7 +67,7 @@ def groups_of(items: Iterable[Item], samples: Iterable[Sample]) -> dict[str, str
             f"picture {sample.pixel_sha256}": sample.pixel_sha256,
             f"patient {sample.source} {sample.patient}": sample.patient,
         }
-        for other in (name for name, known in others.items() if known):
+        for other in (name for name, value in others.items() if value):
             low, high = sorted((root(case), root(other)))
             parents[high] = low
     return {item.id: root(cases.get(item.sample, f"sample {item.sample}")) for item in items}
@@ -107,9 +107,11 @@ def _scores(
     features: Callable[[Sequence[Item]], list[list[Features]]],
 ) -> list[dict[str, Any]]:
     askable = [
-        it
-        for it in items
-        if len(it.options) > 1 and 0 <= it.key < len(it.options) and it.options[it.key].concept
+        entry
+        for entry in items
+        if len(entry.options) > 1
+        and 0 <= entry.key < len(entry.options)
+        and entry.options[entry.key].concept
     ]
     groups = groups_of(askable, samples)
     tasks: dict[str, list[Item]] = {}
@@ -139,5 +141,5 @@ def _scores(
 
 
 def _unmeasured(task: str, chances: Sequence[float]) -> dict[str, Any]:
-    known = {"task": task, "n": len(chances), "groups": 1, "chance": sum(chances) / len(chances)}
-    return known | dict.fromkeys(("accuracy", "se", "least", "threshold", "within"))
+    row_head = {"task": task, "n": len(chances), "groups": 1, "chance": sum(chances) / len(chances)}
+    return row_head | dict.fromkeys(("accuracy", "se", "least", "threshold", "within"))

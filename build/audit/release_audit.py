@@ -52,11 +52,11 @@ def write_audit(
     everything = list(samples)
     wanted = {item.sample for item in items}
     pictures = {sample.id: sample for sample in everything if sample.id in wanted}
-    found, near = release_audit(built, items, everything, root, workers=workers)
+    content, near = release_audit(built, items, everything, root, workers=workers)
     gallery = make_gallery(items, pictures, near, root, workers)
-    text = json.dumps(found, indent=2, sort_keys=True, ensure_ascii=False)
+    text = json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False)
     write_text(tree / JSON, text + "\n")
-    write_text(tree / PAGE, audit_page(found, gallery))
+    write_text(tree / PAGE, audit_page(content, gallery))
 
 
 def release_audit(
@@ -77,11 +77,11 @@ def release_audit(
     used = list(pictures.values())
     duplicates = find_duplicates(clean_pictures(samples, used), root, workers)
     figures = audit_batch(used, items, [], {})
-    kept = {name: built[name] for name in ("absent", "quarantine") if name in built}
-    found = {
+    build_figures = {name: built[name] for name in ("absent", "quarantine") if name in built}
+    content = {
         **built,
         **figures,
-        **kept,
+        **build_figures,
         "duplicate_pictures": duplicates.exact,
         "duplicates": duplicates.stated(),
         "by_difficulty": _count(item.difficulty or "not graded" for item in items),
@@ -92,8 +92,8 @@ def release_audit(
         "patient_overlap": patient_overlap(items, pictures),
     }
     if built.get("profile"):
-        found["profile"] = _profile(built["profile"], items)
-    return found, duplicates.near
+        content["profile"] = _profile(built["profile"], items)
+    return content, duplicates.near
 
 
 def patient_overlap(items: Iterable[Item], pictures: Mapping[str, Sample]) -> dict[str, Any]:
@@ -135,12 +135,18 @@ def patient_overlap(items: Iterable[Item], pictures: Mapping[str, Sample]) -> di
 
 def _sources(items: Iterable[Item], pictures: Mapping[str, Sample]) -> dict[str, dict[str, int]]:
     """Source -> items, pictures, and how many of these may not be passed on."""
-    made = Counter(item.source for item in items)
-    shown = Counter(sample.source for sample in pictures.values())
-    restricted = Counter(it.source for it in pictures.values() if not it.redistribute)
+    items_of = Counter(item.source for item in items)
+    pictures_of = Counter(sample.source for sample in pictures.values())
+    restricted = Counter(
+        picture.source for picture in pictures.values() if not picture.redistribute
+    )
     return {
-        source: {"items": made[source], "pictures": shown[source], "restricted": restricted[source]}
-        for source in sorted(made)
+        source: {
+            "items": items_of[source],
+            "pictures": pictures_of[source],
+            "restricted": restricted[source],
+        }
+        for source in sorted(items_of)
     }
 
 
@@ -149,21 +155,21 @@ def _licences(items: Iterable[Item], pictures: Mapping[str, Sample]) -> list[dic
     rows: dict[tuple[str, bool], tuple[set[str], set[str], list[str]]] = {}
     for item in items:
         sample = pictures[item.sample]
-        sources, shown, ids = rows.setdefault(
+        sources, picture_ids, ids = rows.setdefault(
             (sample.licence, sample.redistribute), (set(), set(), [])
         )
         sources.add(sample.source)
-        shown.add(sample.id)
+        picture_ids.add(sample.id)
         ids.append(item.id)
     return [
         {
             "licence": licence,
             "redistribute": redistribute,
             "sources": sorted(sources),
-            "pictures": len(shown),
+            "pictures": len(picture_ids),
             "items": len(ids),
         }
-        for (licence, redistribute), (sources, shown, ids) in sorted(rows.items())
+        for (licence, redistribute), (sources, picture_ids, ids) in sorted(rows.items())
     ]
 
 

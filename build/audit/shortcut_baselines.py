@@ -32,12 +32,12 @@ def key_positions(items: Iterable[Item]) -> list[Row]:
     Scales and numbered boxes keep their natural order and are not counted; nor are items whose
     key is none of their options, which are failures of their own.
     """
-    found: dict[int, Counter[int]] = {}
+    positions: dict[int, Counter[int]] = {}
     for item in items:
         if not item.ordered and 0 <= item.key < len(item.options) > 1:
-            found.setdefault(len(item.options), Counter())[item.key] += 1
+            positions.setdefault(len(item.options), Counter())[item.key] += 1
     rows = []
-    for options, counts in sorted(found.items()):
+    for options, counts in sorted(positions.items()):
         observed = [counts[position] for position in range(options)]
         expected = sum(observed) / options
         statistic = sum((count - expected) ** 2 / expected for count in observed)
@@ -78,26 +78,26 @@ def label_prior(items: Iterable[Item]) -> list[Row]:
     A label among n options should be the key once in n times: as a distractor (n - 1) times as
     often as a key. ``z`` is the distance in standard errors of the label that lies farthest out.
     """
-    shown: dict[str, dict[str, list[tuple[bool, float]]]] = {}
+    uses_of: dict[str, dict[str, list[tuple[bool, float]]]] = {}
     for item in items:
         for index, option in enumerate(item.options):
             if option.concept:
-                uses = shown.setdefault(item.task, {}).setdefault(option.concept, [])
+                uses = uses_of.setdefault(item.task, {}).setdefault(option.concept, [])
                 uses.append((index == item.key, 1 / len(item.options)))
-    return [_prior_row(task, labels) for task, labels in sorted(shown.items())]
+    return [_prior_row(task, labels) for task, labels in sorted(uses_of.items())]
 
 
 def _prior_row(task: str, labels: dict[str, list[tuple[bool, float]]]) -> Row:
-    found = []
+    deviations = []
     for label, uses in labels.items():
         keyed, due = sum(key for key, _ in uses), sum(chance for _, chance in uses)
         error = math.sqrt(sum(chance * (1 - chance) for _, chance in uses))
-        found.append(((keyed - due) / error, label, keyed, len(uses) - keyed, due))
-    z, label, keyed, wrong, due = max(found, key=lambda entry: (abs(entry[0]), entry[1]))
-    p = min(1.0, math.erfc(abs(z) / math.sqrt(2)) * len(found))
+        deviations.append(((keyed - due) / error, label, keyed, len(uses) - keyed, due))
+    z, label, keyed, wrong, due = max(deviations, key=lambda entry: (abs(entry[0]), entry[1]))
+    p = min(1.0, math.erfc(abs(z) / math.sqrt(2)) * len(deviations))
     return {
         "task": task,
-        "labels": len(found),
+        "labels": len(deviations),
         "label": label,
         "key": keyed,
         "distractor": wrong,
@@ -135,16 +135,16 @@ def most_frequent_label(items: Iterable[Item], samples: Iterable[Sample]) -> lis
     groups = groups_of(labelled, samples)
     chosen: dict[Item, list[int]] = {}
     for members in _by_task(labelled).values():
-        placed = folds((groups[item.id] for item in members), 5)
-        if len(set(placed.values())) < 2:
+        fold_of = folds((groups[item.id] for item in members), 5)
+        if len(set(fold_of.values())) < 2:
             continue
         counts: dict[int, Counter[str]] = {}
         for item in members:
-            counts.setdefault(placed[groups[item.id]], Counter())[_key_label(item)] += 1
+            counts.setdefault(fold_of[groups[item.id]], Counter())[_key_label(item)] += 1
         total = sum(counts.values(), Counter())
         for item in members:
-            own = counts[placed[groups[item.id]]]
-            often = [total[it.concept] - own[it.concept] for it in item.options]
+            own = counts[fold_of[groups[item.id]]]
+            often = [total[option.concept] - own[option.concept] for option in item.options]
             chosen[item] = [index for index, n in enumerate(often) if n == max(often)]
     return _trick_rows(chosen, groups, both_sides=False)
 

@@ -46,8 +46,8 @@ def source_leakage(items: Sequence[Item], samples: Sequence[Sample]) -> dict[str
     for item in sorted(items, key=lambda item: item.id):
         if item.sample in pictures and item.options[item.key].concept:
             tasks.setdefault(item.task, []).append(item)
-    groups = groups_of([it for members in tasks.values() for it in members], samples)
-    cues = _cues([pictures[it.sample] for members in tasks.values() for it in members])
+    groups = groups_of([member for members in tasks.values() for member in members], samples)
+    cues = _cues([pictures[member.sample] for members in tasks.values() for member in members])
     return {
         "cues": [
             row

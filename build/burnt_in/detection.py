@@ -77,8 +77,8 @@ def points_at_lesion(graphics: str) -> bool:
     Calipers and arrows do wherever they are: in a picture of a lesion they are set on it, or on
     another that the source does not mark. Words do on a lesion or beside it.
     """
-    found = (mark.partition(":") for mark in graphics.split())
-    return any(kind in _POINTS or place in ("on", "near", "inside") for kind, _, place in found)
+    marks = (mark.partition(":") for mark in graphics.split())
+    return any(kind in _POINTS or place in ("on", "near", "inside") for kind, _, place in marks)
 
 
 def has_words(graphics: str) -> bool:

@@ -43,11 +43,11 @@ def coloured_drawings(picture: NDArray[np.uint8]) -> list[Extent]:
     """Coloured drawings on a picture, (rows, columns, 3), that is otherwise grey."""
     if picture.ndim == 2:
         return []
-    drawn = np.ptp(picture, axis=2) > _COLOURFUL
-    if not _LEAST <= drawn.sum() <= _TINTED * drawn.size:
+    colourful = np.ptp(picture, axis=2) > _COLOURFUL
+    if not _LEAST <= colourful.sum() <= _TINTED * colourful.size:
         return []
-    labels, _ = ndimage().label(ndimage().binary_dilation(drawn, np.ones((3, 3)), iterations=2))
-    sizes = np.bincount(labels[drawn])
+    labels, _ = ndimage().label(ndimage().binary_dilation(colourful, np.ones((3, 3)), iterations=2))
+    sizes = np.bincount(labels[colourful])
     return [
         Extent(rows.start, rows.stop, columns.start, columns.stop)
         for number, (rows, columns) in enumerate(ndimage().find_objects(labels), start=1)

@@ -62,8 +62,8 @@ def calipers(grey: NDArray[np.uint8], strokes: Strokes) -> list[Extent]:
         for axis in (0, 1):
             centres &= _moved(strokes, step, axis) & _moved(strokes, -step, axis)
     labels, _ = ndimage().label(centres, np.ones((3, 3)))
-    found = (_cross(grey, strokes, place) for place in ndimage().find_objects(labels))
-    return [cross for cross in found if cross is not None]
+    candidates = (_cross(grey, strokes, place) for place in ndimage().find_objects(labels))
+    return [cross for cross in candidates if cross is not None]
 
 
 def text_rows(grey: NDArray[np.uint8], strokes: Strokes) -> list[Extent]:
@@ -148,8 +148,8 @@ def _follows(left: Extent, right: Extent) -> bool:
 
 def _around(extents: list[Extent]) -> Extent:
     return Extent(
-        min(it.top for it in extents),
-        max(it.bottom for it in extents),
-        min(it.left for it in extents),
-        max(it.right for it in extents),
+        min(extent.top for extent in extents),
+        max(extent.bottom for extent in extents),
+        min(extent.left for extent in extents),
+        max(extent.right for extent in extents),
     )

@@ -116,7 +116,7 @@ class BuildCache:
             return None
         for name, digest in files.items():
             path = images / name
-            if self._digest(path, pictures.state(path), known=False) != digest:
+            if self._digest(path, pictures.state(path), only_recorded=False) != digest:
                 return None
         return rendered
 
@@ -139,19 +139,21 @@ class BuildCache:
             if str(path) not in digests or state is None or file_state(path) != state:
                 return None
             states[path] = state
-        made: dict[str, tuple[FileState, str]] = {}
+        image_digests: dict[str, tuple[FileState, str]] = {}
         for picture in rendered.pictures:
             state = file_state(images / picture.path)
             if state is None or state.size != picture.bytes:
                 return None
-            made[picture.path] = (state, sha256_of(images / picture.path))
+            image_digests[picture.path] = (state, sha256_of(images / picture.path))
         for path, state in states.items():
             self._keep_digest(
                 path, state if raw.settled else _unmatched_state(state), digests[str(path)]
             )
-        for name, (state, digest) in made.items():
+        for name, (state, digest) in image_digests.items():
             self._keep_digest(images / name, state, digest)
-        record = _encode(rendered) | {"files": {name: entry[1] for name, entry in made.items()}}
+        record = _encode(rendered) | {
+            "files": {name: entry[1] for name, entry in image_digests.items()}
+        }
         self._execute(
             "INSERT OR REPLACE INTO rendering VALUES (?, ?)",
             (content_key(job, digests), json.dumps(record)),
@@ -159,7 +161,7 @@ class BuildCache:
         self._new += 1
         if self._new % 64 == 0:
             self._commit()
-        return {name: state for name, (state, _) in made.items()}
+        return {name: state for name, (state, _) in image_digests.items()}
 
     def recall(self, name: str, key: str) -> bytes | None:
         """The record of that name, if it was kept under the same key."""
@@ -177,10 +179,12 @@ class BuildCache:
         self._execute("INSERT OR REPLACE INTO memory VALUES (?, ?, ?)", (name, key, packed))
         self._commit()
 
-    def _digest(self, path: Path, state: FileState | None, *, known: bool = True) -> str | None:
-        """Digest of a file in a state; ``None`` where it cannot be what was kept.
+    def _digest(
+        self, path: Path, state: FileState | None, *, only_recorded: bool = True
+    ) -> str | None:
+        """Digest of a file in a state; ``None`` where it differs from the recorded one.
 
-        With ``known`` a file of which nothing is kept is not read: it will be rendered anyway.
+        With ``only_recorded`` a file without a record is not read: it will be rendered anyway.
         """
         if state is None:
             return None
@@ -188,7 +192,7 @@ class BuildCache:
             "SELECT size, written, changed, inode, sha256 FROM file WHERE path = ?",
             (name_to_text(str(path)),),
         ).fetchone()
-        if row is None and known:
+        if row is None and only_recorded:
             return None
         if row is not None and FileState(*row[:4]) == state:
             return str(row[4])
@@ -236,8 +240,8 @@ def _set_aside_damaged(path: Path) -> Path | None:
             return None
     place = path.with_name(f"{path.name}.damaged")
     path.replace(place)
-    for left in ("-wal", "-shm"):
-        path.with_name(f"{path.name}{left}").unlink(missing_ok=True)
+    for suffix in ("-wal", "-shm"):
+        path.with_name(f"{path.name}{suffix}").unlink(missing_ok=True)
     return place
 
 

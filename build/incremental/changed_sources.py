@@ -57,7 +57,7 @@ class BuildContext:
     stages: Stages
 
 
-def build_sources(sites: Sequence[SourceState], shop: BuildContext) -> SourceResults:
+def build_sources(source_states: Sequence[SourceState], context: BuildContext) -> SourceResults:
     """Build every source.
 
     Raises:
@@ -66,44 +66,56 @@ def build_sources(sites: Sequence[SourceState], shop: BuildContext) -> SourceRes
     parts: dict[str, SourceBuild] = {}
     refused: dict[str, str] = {}
     scans: list[tuple[SourceState, Scan]] = []
-    with shop.stages.stage("scan", len(sites)) as advance:
-        for site in sites:
-            known = _unchanged_source(site, shop)
-            if known is not None:
-                parts[site.id] = known
+    with context.stages.stage("scan", len(source_states)) as advance:
+        for source_state in source_states:
+            result = _unchanged_source(source_state, context)
+            if result is not None:
+                parts[source_state.id] = result
             else:
                 try:
-                    found = scan(site.source, site.raw.root, shop.secret, shop.cache, site.raw)
-                    scans.append((site, found))
+                    source_scan = scan(
+                        source_state.source,
+                        source_state.raw.root,
+                        context.secret,
+                        context.cache,
+                        source_state.raw,
+                    )
+                    scans.append((source_state, source_scan))
                 except SourceError as error:
-                    refused[site.id] = refusal(site.id, error)
+                    refused[source_state.id] = refusal(source_state.id, error)
             advance()
     rendering = _RenderTally(results={}, unread={}, intact={})
     jobs = [
-        (site, job)
-        for site, found in scans
-        for job in plan_jobs(site.source, found.root, found.cases)
+        (source_state, job)
+        for source_state, source_scan in scans
+        for job in plan_jobs(source_state.source, source_scan.root, source_scan.cases)
     ]
-    rendered = _render(jobs, rendering, shop)
+    rendered = _render(jobs, rendering, context)
     reused = len(jobs) - rendered + sum(part.cases for part in parts.values())
     rendered_again = sum(len(part.unread) for part in parts.values())
-    for site, found in scans:
-        results = rendering.results.pop(site.id, {})
-        parts[site.id] = build_source(found, site.raw, results, rendering.unread.get(site.id, ()))
+    for source_state, source_scan in scans:
+        results = rendering.results.pop(source_state.id, {})
+        parts[source_state.id] = build_source(
+            source_scan, source_state.raw, results, rendering.unread.get(source_state.id, ())
+        )
     return SourceResults(
-        parts=tuple(parts[site.id] for site in sites if site.id in parts),
+        parts=tuple(
+            parts[source_state.id] for source_state in source_states if source_state.id in parts
+        ),
         refused=refused,
-        fresh=frozenset(site.id for site, _ in scans),
+        fresh=frozenset(source_state.id for source_state, _ in scans),
         rendered=rendered + rendered_again,
         reused=reused - rendered_again,
         intact=rendering.intact,
     )
 
 
-def jobs_of(site: SourceState, shop: BuildContext) -> list[RenderJob]:
+def jobs_of(source_state: SourceState, context: BuildContext) -> list[RenderJob]:
     """Jobs of a source, from what is remembered of its scan where nothing has changed."""
-    seen = scan(site.source, site.raw.root, shop.secret, shop.cache, site.raw)
-    return plan_jobs(site.source, seen.root, seen.cases)
+    result = scan(
+        source_state.source, source_state.raw.root, context.secret, context.cache, source_state.raw
+    )
+    return plan_jobs(source_state.source, result.root, result.cases)
 
 
 def refusal(source: str, error: SourceError) -> str:
@@ -113,7 +125,7 @@ def refusal(source: str, error: SourceError) -> str:
 
 
 def store_results(
-    sites: Sequence[SourceState], gathered: SourceResults, shop: BuildContext
+    source_states: Sequence[SourceState], results: SourceResults, context: BuildContext
 ) -> tuple[str, ...] | None:
     """Keep what the sources gave for the next build, and remove pictures that none of them has.
 
@@ -122,11 +134,11 @@ def store_results(
         tree, or a picture was changed while the build was at work.
     """
     keys: list[str | None] = []
-    for site, part in zip(sites, gathered.parts, strict=True):
-        if site.id in gathered.fresh:
-            keys.append(_store_result(site, part, gathered.intact, shop))
+    for source_state, part in zip(source_states, results.parts, strict=True):
+        if source_state.id in results.fresh:
+            keys.append(_store_result(source_state, part, results.intact, context))
         else:
-            keys.append(site.key(site.pictures))
+            keys.append(source_state.key(source_state.pictures))
     whole = tuple(key for key in keys if key is not None)
     return whole if len(whole) == len(keys) else None
 
@@ -143,36 +155,42 @@ class _RenderTally:
         self.results.setdefault(job.source, {})[job.case.key] = rendered
 
 
-def _unchanged_source(site: SourceState, shop: BuildContext) -> SourceBuild | None:
-    key = site.key(site.pictures)
-    part = load_record(shop.cache, f"source/{site.id}", key, SourceBuild) if key else None
-    if part is None or not retry_unreadable(part.unread, shop.engine, shop.images):
+def _unchanged_source(source_state: SourceState, context: BuildContext) -> SourceBuild | None:
+    key = source_state.key(source_state.pictures)
+    part = (
+        load_record(context.cache, f"source/{source_state.id}", key, SourceBuild) if key else None
+    )
+    if part is None or not retry_unreadable(part.unread, context.engine, context.images):
         return None
     return part
 
 
 def _render(
-    jobs: Sequence[tuple[SourceState, RenderJob]], rendering: _RenderTally, shop: BuildContext
+    jobs: Sequence[tuple[SourceState, RenderJob]], rendering: _RenderTally, context: BuildContext
 ) -> int:
     """Render what is new and take the rest from the cache; returns how many were new."""
-    sites = {site.id: site for site, _ in jobs}
+    source_states = {source_state.id: source_state for source_state, _ in jobs}
     new: list[RenderJob] = []
-    with shop.stages.stage("render", len(jobs)) as advance:
-        for site, job in jobs:
-            known = shop.cache.find(job, site.raw, shop.images, site.pictures)
-            if known is None:
+    with context.stages.stage("render", len(jobs)) as advance:
+        for source_state, job in jobs:
+            cached = context.cache.find(
+                job, source_state.raw, context.images, source_state.pictures
+            )
+            if cached is None:
                 new.append(job)
                 continue
-            rendering.add(job, known)
-            for picture in known.pictures:
-                state = site.pictures.state(shop.images / picture.path)
+            rendering.add(job, cached)
+            for picture in cached.pictures:
+                state = source_state.pictures.state(context.images / picture.path)
                 if state is not None:
                     rendering.intact[picture.path] = state
             advance()
         # Large files first: no worker is left alone with one at the end.
-        new.sort(key=lambda job: -_size(job, sites[job.source]))
-        for job, rendered in shop.engine.run(new, shop.images):
-            states = shop.cache.keep(job, rendered, sites[job.source].raw, shop.images)
+        new.sort(key=lambda job: -_size(job, source_states[job.source]))
+        for job, rendered in context.engine.run(new, context.images):
+            states = context.cache.keep(
+                job, rendered, source_states[job.source].raw, context.images
+            )
             if states is None:
                 again = UnreadableCase(job=job, rendered=rendered)
                 rendering.unread.setdefault(job.source, []).append(again)
@@ -180,27 +198,32 @@ def _render(
                 rendering.intact.update(states)
             rendering.add(job, rendered)
             advance()
-    remove_partial_files(shop.images)  # a worker that died may have been writing
+    remove_partial_files(context.images)  # a worker that died may have been writing
     return len(new)
 
 
-def _size(job: RenderJob, site: SourceState) -> int:
-    states = [site.raw.state(path) for path in job.case.files()]
+def _size(job: RenderJob, source_state: SourceState) -> int:
+    states = [source_state.raw.state(path) for path in job.case.files()]
     return sum(state.size for state in states if state is not None)
 
 
 def _store_result(
-    site: SourceState, part: SourceBuild, intact: Mapping[str, FileState], shop: BuildContext
+    source_state: SourceState,
+    part: SourceBuild,
+    intact: Mapping[str, FileState],
+    context: BuildContext,
 ) -> str | None:
-    folder = shop.images / site.id
+    folder = context.images / source_state.id
     wanted = {sample.image.rpartition("/")[2] for sample in part.samples}
     for stray in folder.glob("*.png"):
         if stray.name not in wanted:
             stray.unlink(missing_ok=True)
     after = snapshot(folder)
-    key = site.key(after)
-    sound = all(after.states.get(name) == intact.get(f"{site.id}/{name}") for name in wanted)
+    key = source_state.key(after)
+    sound = all(
+        after.states.get(name) == intact.get(f"{source_state.id}/{name}") for name in wanted
+    )
     if key is None or not sound:
         return None
-    shop.cache.remember(f"source/{site.id}", key, dump_record(part))
+    context.cache.remember(f"source/{source_state.id}", key, dump_record(part))
     return key

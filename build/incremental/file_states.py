@@ -129,15 +129,15 @@ def snapshot_parent(
         The tree of ``folder``, or ``None`` where it has more files.
     """
     held = len(inner.states) + len(inner.barred)
-    for known in (None,) if inner.linked else (inner, None):
-        limit = most if known else most + held
+    for reused in (None,) if inner.linked else (inner, None):
+        limit = most if reused else most + held
         try:
-            tree = _take_snapshot(folder, partial(_walk, tell=tell, known=known, most=limit))
+            tree = _take_snapshot(folder, partial(_walk, tell=tell, inner=reused, most=limit))
         except _TooManyError:
             return None
         except _LinkedError:  # of a known part alone
             continue
-        return replace(tree, settled=tree.settled and (known is None or known.settled))
+        return replace(tree, settled=tree.settled and (reused is None or reused.settled))
     return None
 
 
@@ -190,28 +190,28 @@ def _take_snapshot(root: Path, looked: Callable[[str], _Walk]) -> TreeSnapshot:
 
 
 def _walk(
-    root: str, tell: OnFiles, known: TreeSnapshot | None = None, most: int | None = None
+    root: str, tell: OnFiles, inner: TreeSnapshot | None = None, most: int | None = None
 ) -> _Walk:
     states: dict[str, FileState] = {}
     barred: dict[str, str] = {}
     linked = False
     held: tuple[Mapping[str, FileState], Mapping[str, str]] = ({}, {})
-    if known is not None:
-        held = known.states, known.barred
-    for number, part in enumerate(_entries(root, tell, known)):
+    if inner is not None:
+        held = inner.states, inner.barred
+    for number, part in enumerate(_entries(root, tell, inner)):
         if isinstance(part, str):
-            states.update((f"{part}{it}", state) for it, state in held[0].items())
-            barred.update((f"{part}{it}", reason) for it, reason in held[1].items())
+            states.update((f"{part}{file}", state) for file, state in held[0].items())
+            barred.update((f"{part}{file}", reason) for file, reason in held[1].items())
             continue
         name, entry, inside, by_link = part
         is_link = entry.is_symlink()
         linked = linked or by_link or is_link
-        if linked and known is not None:
+        if linked and inner is not None:
             raise _LinkedError
         if most is not None and number > most:
             raise _TooManyError
         try:
-            found = entry.stat()
+            status = entry.stat()
         except OSError as error:
             if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
                 continue
@@ -219,20 +219,20 @@ def _walk(
             continue
         if not inside or (is_link and not _is_within(entry.path, root)):
             barred[name] = _OUTSIDE
-        elif not stat.S_ISREG(found.st_mode):
+        elif not stat.S_ISREG(status.st_mode):
             barred[name] = _NO_FILE
         else:
-            states[name] = _state(found)
+            states[name] = _state(status)
     return _Walk(states, barred, linked)
 
 
-def _entries(root: str, tell: OnFiles, known: TreeSnapshot | None) -> Iterator[_Entry | str]:
+def _entries(root: str, tell: OnFiles, inner: TreeSnapshot | None) -> Iterator[_Entry | str]:
     """Everything that is no folder, in the order of ``raw_tree.walk_files``.
 
     In the place of all that lies in the known part comes its path, with a slash at the end.
     """
-    place = "" if known is None else os.fspath(known.root)
-    seen: set[tuple[int, int]] = set()
+    place = "" if inner is None else os.fspath(inner.root)
+    visited: set[tuple[int, int]] = set()
     todo = [(root, "", True, False)]
     while todo:
         folder, prefix, inside, by_link = todo.pop()
@@ -241,13 +241,13 @@ def _entries(root: str, tell: OnFiles, known: TreeSnapshot | None) -> Iterator[_
             continue
         try:
             identity = os.stat(folder)  # noqa: PTH116  # a path object costs as much as the call
-            with os.scandir(folder) as found:
-                entries = sorted(found, key=attrgetter("name"))
+            with os.scandir(folder) as directory:
+                entries = sorted(directory, key=attrgetter("name"))
         except OSError:  # not there, or not ours to list: its files are missing, as cases will say
             continue
-        if (identity.st_dev, identity.st_ino) in seen:
+        if (identity.st_dev, identity.st_ino) in visited:
             continue
-        seen.add((identity.st_dev, identity.st_ino))
+        visited.add((identity.st_dev, identity.st_ino))
         folders: list[tuple[str, str, bool, bool]] = []
         for entry in entries:
             if _is_folder(entry):
@@ -271,19 +271,19 @@ def _is_within(path: str, root: str) -> bool:
     return Path(os.path.realpath(path)).is_relative_to(root)
 
 
-def _state(found: os.stat_result) -> FileState:
+def _state(status: os.stat_result) -> FileState:
     # SQLite holds 63 bits; file systems that are laid over others use the highest too.
-    inode = found.st_ino & ((1 << 63) - 1)
-    return FileState(found.st_size, found.st_mtime_ns, found.st_ctime_ns, inode)
+    inode = status.st_ino & ((1 << 63) - 1)
+    return FileState(status.st_size, status.st_mtime_ns, status.st_ctime_ns, inode)
 
 
 def _is_settled(states: Mapping[str, FileState], started: int) -> bool:
     return max((state.changed for state in states.values()), default=0) < started - _TICK_NS
 
 
-def _below(found: Mapping[str, Kind], folder: str) -> dict[str, Kind]:
+def _below(entries: Mapping[str, Kind], folder: str) -> dict[str, Kind]:
     start = len(folder) + 1
-    return {name[start:]: it for name, it in found.items() if name.startswith(f"{folder}/")}
+    return {name[start:]: value for name, value in entries.items() if name.startswith(f"{folder}/")}
 
 
 def _digest(states: Mapping[str, FileState], barred: Mapping[str, str]) -> str:

@@ -104,10 +104,10 @@ def load_record(memory: RecordStore, name: str, key: str, kind: type[Record]) ->
     if record is None:
         return None
     try:
-        found = parse_record(record)
+        value = parse_record(record)
     except pickle.UnpicklingError:
         return None
-    return found if isinstance(found, kind) else None
+    return value if isinstance(value, kind) else None
 
 
 def parse_record(record: bytes) -> Any:
@@ -145,15 +145,15 @@ class _RecordsOnly(pickle.Unpickler):
         if module.partition(".")[0] == "pathlib" and name in _PATHS:
             return super().find_class(module, name)
         if module.startswith("medrcube."):
-            found = super().find_class(module, name)
+            candidate = super().find_class(module, name)
             # A name may have dots and reach what a module has imported, such as ``os.system``.
-            if _is_record(found) and found.__module__ == module:
-                return found
+            if _is_record(candidate) and candidate.__module__ == module:
+                return candidate
         raise pickle.UnpicklingError(f"a record of a build must not hold {module}.{name}")
 
 
-def _is_record(found: object) -> bool:
-    return isinstance(found, type) and (is_dataclass(found) or issubclass(found, Enum))
+def _is_record(candidate: object) -> bool:
+    return isinstance(candidate, type) and (is_dataclass(candidate) or issubclass(candidate, Enum))
 
 
 def _installed_version(requirement: str) -> str:

@@ -77,17 +77,17 @@ class UnderfilledQuestions:
     def _unsafe(self, term: Term) -> str:
         """The most frequent reason against the option; empty when one question may use it."""
         reasons: Counter[str] = Counter()
-        known: dict[object, str] = {}
+        reason_of: dict[object, str] = {}
         for query in self.queries:
             ground, label = query.ground, term.label
             mark = ground.absent.get(label)
             true = (tuple(ground.present.items()), ground.unknown)
             alike = (*true, mark, self._open(query), query.scope, query.group, ground.region)
-            if alike not in known:
-                known[alike] = self._judge(term, query)
-            if not known[alike]:
+            if alike not in reason_of:
+                reason_of[alike] = self._judge(term, query)
+            if not reason_of[alike]:
                 return ""
-            reasons[known[alike]] += 1
+            reasons[reason_of[alike]] += 1
         return min(reasons, key=lambda reason: (-reasons[reason], reason))
 
     def _judge(self, term: Term, query: QuestionCandidate) -> str:
@@ -113,8 +113,8 @@ class UnderfilledQuestions:
     def _open(self, query: QuestionCandidate) -> frozenset[str]:
         """What the source could have stated of the picture, and did not."""
         ground = query.ground
-        known = {*ground.present, *ground.absent, *ground.unknown}
-        return self.stated.get(query.sample.source, frozenset()) - known
+        mentioned = {*ground.present, *ground.absent, *ground.unknown}
+        return self.stated.get(query.sample.source, frozenset()) - mentioned
 
     def _incomparable(self, term: Term, query: QuestionCandidate) -> bool:
         """Whether a concept outside our table is unknown to the ontologies of what is true.

@@ -155,18 +155,18 @@ def propose(
     places: dict[PromptTarget, list[QuestionCandidate]] = {}
     for query in _underfilled(queries, rules, settings):
         places.setdefault(prompt_target(request_of(query)), []).append(query)
-    gathered = fetch_proposals(places, rules.terms, llm, store)
+    answers = fetch_proposals(places, rules.terms, llm, store)
     tally = _ProposalTally()
-    found = _resolve(gathered, rules, tally)
-    proposed = {term.label: term for terms in found.values() for term in terms}
-    made = {label: term for label, term in proposed.items() if label not in rules.terms}
-    terms = Terms((*rules.terms.values(), *made.values()))
+    terms_of = _resolve(answers, rules, tally)
+    proposed = {term.label: term for terms in terms_of.values() for term in terms}
+    new_terms = {label: term for label, term in proposed.items() if label not in rules.terms}
+    terms = Terms((*rules.terms.values(), *new_terms.values()))
     wider = replace(rules, terms=terms, relations=rules.relations.over(terms))
     opened: dict[int, QuestionCandidate] = {}
     labels: dict[PromptTarget, tuple[str, ...]] = {}
-    for place, candidates in found.items():
+    for place, candidates in terms_of.items():
         short = UnderfilledQuestions(
-            queries=places[place], rules=wider, stated=stated, made=frozenset(made)
+            queries=places[place], rules=wider, stated=stated, made=frozenset(new_terms)
         )
         reasons = {term.label: short.refuse(term) for term in candidates}
         tally.dropped.update(filter(None, reasons.values()))
@@ -178,7 +178,7 @@ def propose(
         terms=terms,
         relations=wider.relations,
         sources=(*SOURCES, LlmProposals(labels=labels)),
-        report=_report(llm.model, len(places), gathered, tally),
+        report=_report(llm.model, len(places), answers, tally),
     )
 
 
@@ -209,17 +209,19 @@ def _underfilled(
 ) -> list[QuestionCandidate]:
     """Questions for which the other routes have fewer safe options than wanted."""
     least = settings.least_visible
-    asked = [it for it in queries if it.task is TASK and it.visible >= least]
+    asked = [query for query in queries if query.task is TASK and query.visible >= least]
     enough: dict[int, bool] = {}
     filled: set[str] = set()
-    for one in prepare_questions(asked, rules, SOURCES, settings.seed, least_visible=least).ready:
-        if one.against is None:
+    for question in prepare_questions(
+        asked, rules, SOURCES, settings.seed, least_visible=least
+    ).ready:
+        if question.against is None:
             continue
-        number = one.against.number
+        number = question.against.number
         if number not in enough:
-            enough[number] = _enough(one.against, rules, settings)
+            enough[number] = _enough(question.against, rules, settings)
         if enough[number]:
-            filled.add(one.identity)
+            filled.add(question.identity)
     return [
         query
         for query in asked
@@ -246,12 +248,12 @@ def _enough(against: CompatibleOptions, rules: SafetyRules, settings: BuildSetti
 
 
 def _resolve(
-    gathered: ProposalBatch, rules: SafetyRules, tally: _ProposalTally
+    answers: ProposalBatch, rules: SafetyRules, tally: _ProposalTally
 ) -> dict[PromptTarget, list[Term]]:
     """Concepts of the proposed names, each once for its place."""
     resolver = Resolver(rules.terms, rules.relations, rules.knowledge)
-    found: dict[PromptTarget, list[Term]] = {}
-    for place, names in gathered.names.items():
+    terms_of: dict[PromptTarget, list[Term]] = {}
+    for place, names in answers.names.items():
         terms: dict[str, Term] = {}
         for name in names:
             result = resolver.resolve(name, rules.terms[place.key])
@@ -261,21 +263,21 @@ def _resolve(
                 tally.dropped["repeated"] += 1
             else:
                 terms[result.term.label] = result.term
-        found[place] = list(terms.values())
-    return found
+        terms_of[place] = list(terms.values())
+    return terms_of
 
 
-def _report(model: str, places: int, gathered: ProposalBatch, tally: _ProposalTally) -> LlmReport:
+def _report(model: str, places: int, answers: ProposalBatch, tally: _ProposalTally) -> LlmReport:
     return LlmReport(
         model=model,
         places=places,
-        left=gathered.left,
-        stopped=gathered.stopped,
-        outcomes=dict(sorted(gathered.outcomes.items())),
-        requests=gathered.spent["requests"],
-        tokens=gathered.spent["prompt_tokens"] + gathered.spent["completion_tokens"],
-        proposals=sum(len(names) for names in gathered.names.values()),
+        left=answers.left,
+        stopped=answers.stopped,
+        outcomes=dict(sorted(answers.outcomes.items())),
+        requests=answers.spent["requests"],
+        tokens=answers.spent["prompt_tokens"] + answers.spent["completion_tokens"],
+        proposals=sum(len(names) for names in answers.names.values()),
         accepted=tally.accepted,
         dropped=dict(sorted(tally.dropped.items())),
-        sent=gathered.sent,
+        sent=answers.sent,
     )

@@ -154,7 +154,7 @@ def choose_case_slices(job: RenderJob, tiles: Sequence[CaseImage]) -> tuple[Slic
         return tuple(SliceChoice(index, "named by the job") for index in job.frames)
     if job.case.unguided and (tiles[0].misled is not None or not job.case.guide):
         choices = choose_slices(job.case.unguided, volume, ())
-        return tuple(replace(it, instead=tiles[0].misled) for it in choices)
+        return tuple(replace(choice, instead=tiles[0].misled) for choice in choices)
     hook = _source(job.folder).find_hook("frames")
     if hook is not None:
         return tuple(
@@ -365,7 +365,9 @@ def _check_marks(job: RenderJob, masks: Mapping[int, Mask], volume: Volume) -> N
 
 
 def _check_axes(job: RenderJob, number: int, stored: Volume) -> None:
-    regions = (it for index, it in enumerate(job.case.regions) if job.concepts[index] is not None)
+    regions = (
+        region for index, region in enumerate(job.case.regions) if job.concepts[index] is not None
+    )
     shapes = [region.shape for region in regions if region.image == number]
     for shape in (*shapes, *(job.case.guide if number == 0 else ())):
         if isinstance(shape, MaskFile):

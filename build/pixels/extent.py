@@ -42,8 +42,8 @@ def body_extent(volume: Volume) -> tuple[int, int]:
             inside = np.clip(whole[row : row + _ROWS], low, high)
             counts[k] += np.histogram(inside if scale == 1 else inside * scale, _BINS, ends)[0]
     bodies = counts[:, _otsu(counts.sum(axis=0)) :].sum(axis=1)
-    shown = np.flatnonzero(bodies >= _SHARE * bodies.max())
-    return (int(shown[0]), int(shown[-1]))
+    slices = np.flatnonzero(bodies >= _SHARE * bodies.max())
+    return (int(slices[0]), int(slices[-1]))
 
 
 def slice_at_height(volume: Volume, height: Fraction) -> int:

@@ -201,38 +201,38 @@ def resample_mask(mask: NDArray[np.bool_], size: tuple[int, int]) -> NDArray[np.
     return mask[np.ix_(rows, columns)]
 
 
-def same_grid(one: Volume, other: Volume) -> bool:
+def same_grid(first: Volume, second: Volume) -> bool:
     """Whether two volumes have equal shapes and, where both say it, equal places in space.
 
     Places are equal when no corner lies half a voxel or more off along any axis.
     """
-    shape = one.slices.shape[:3]
-    if shape != other.slices.shape[:3]:
+    shape = first.slices.shape[:3]
+    if shape != second.slices.shape[:3]:
         return False
-    if one.affine is None or other.affine is None:
+    if first.affine is None or second.affine is None:
         return True
-    return same_positions(one.affine, other.affine, shape)
+    return same_positions(first.affine, second.affine, shape)
 
 
 def same_positions(
-    one: NDArray[np.float64], other: NDArray[np.float64], shape: tuple[int, ...]
+    first: NDArray[np.float64], second: NDArray[np.float64], shape: tuple[int, ...]
 ) -> bool:
     """Whether two affines put no corner of a grid half a voxel or more apart along any axis."""
-    moved = _corners(shape[:3]) @ (index_map(one, other) - np.eye(4)).T
+    moved = _corners(shape[:3]) @ (index_map(first, second) - np.eye(4)).T
     return bool(np.abs(moved).max() < _SAME_GRID)
 
 
-def axis_mapping(one: NDArray[np.float64], other: NDArray[np.float64]) -> Orientation | None:
+def axis_mapping(source: NDArray[np.float64], target: NDArray[np.float64]) -> Orientation | None:
     """How the axes of one grid become those of another: which is which, and which run backwards.
 
     Args:
-        one: 4 x 4, of the grid to be turned.
-        other: 4 x 4, of the grid to match.
+        source: 4 x 4, of the grid to be turned.
+        target: 4 x 4, of the grid to match.
 
     Returns:
         ``None`` where an axis of one lies along none of the other.
     """
-    steps = index_map(one, other)[:3, :3]
+    steps = index_map(source, target)[:3, :3]
     axes = tuple(int(axis) for axis in np.abs(steps).argmax(axis=1))
     if sorted(axes) != [0, 1, 2]:
         return None
@@ -248,10 +248,10 @@ def turned_affine(
 
 
 def corner_distance_mm(
-    one: NDArray[np.float64], other: NDArray[np.float64], shape: tuple[int, ...]
+    first: NDArray[np.float64], second: NDArray[np.float64], shape: tuple[int, ...]
 ) -> float:
     """Greatest distance between the same corner of two grids of one shape."""
-    moved = _corners(shape[:3]) @ (one - other).T
+    moved = _corners(shape[:3]) @ (first - second).T
     return float(np.linalg.norm(moved[:, :3], axis=1).max())
 
 
@@ -338,8 +338,8 @@ def _turned_ids(volume: Volume, orientation: Orientation) -> Mapping[str, int]:
         return MappingProxyType({})
     last = volume.slices.shape[0] - 1
     flip = orientation.flips[0]
-    found = [(last - k if flip else k, uid) for uid, k in volume.slice_ids.items()]
-    return MappingProxyType({uid: k for k, uid in sorted(found, key=lambda pair: pair[0])})
+    places = [(last - k if flip else k, uid) for uid, k in volume.slice_ids.items()]
+    return MappingProxyType({uid: k for k, uid in sorted(places, key=lambda pair: pair[0])})
 
 
 def _corners(shape: tuple[int, ...]) -> NDArray[np.float64]:

@@ -53,8 +53,8 @@ def _counts(slices: SliceStack, heads: Sequence[int], shift: int) -> NDArray[np.
             keys = _key_of(part).ravel()
             first = 8 * keys.itemsize - _DIGIT == shift
             for number, head in enumerate(heads):
-                known = keys if first else keys[keys >> (shift + _DIGIT) == head]
-                digits = (known >> shift & ((1 << _DIGIT) - 1)).astype(np.intp)
+                matching = keys if first else keys[keys >> (shift + _DIGIT) == head]
+                digits = (matching >> shift & ((1 << _DIGIT) - 1)).astype(np.intp)
                 counts[number] += np.bincount(digits, minlength=1 << _DIGIT)
     return counts
 

@@ -93,10 +93,10 @@ def display_transform(volume: Volume, policy: str) -> DisplayTransform:
         curve, named = _window("linear", centre, width)
         return _scale(volume, policy, volume.greys, curve, named)
     if policy == "header":
-        found = _header_curve(volume.greys)
-        if found is None:
+        window = _header_curve(volume.greys)
+        if window is None:
             return _range_scale(volume, policy, 0, 100)
-        curve, named = found
+        curve, named = window
         if volume.greys.median_of and volume.greys.voi_table is None:
             named = {**named, "median_of": volume.greys.median_of}
         return _scale(volume, policy, volume.greys, curve, named)
@@ -336,9 +336,9 @@ def _histogram(volume: Volume) -> NDArray[np.int64]:
     if volume.greys.padding is not None:
         first, last = volume.greys.padding
         stored = _all_values(dtype)
-        kept = np.where((stored >= first) & (stored <= last), 0, counts)
-        if kept.any():
-            return kept
+        unpadded = np.where((stored >= first) & (stored <= last), 0, counts)
+        if unpadded.any():
+            return unpadded
     return counts
 
 

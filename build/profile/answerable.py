@@ -58,17 +58,23 @@ def answerable_facts(card: Card, rules: SafetyRules | None = None) -> Iterator[A
     )
     for field in card.fields.values():
         kinds = {
-            it.artefact for it in FACT_RULES if it.kind is field.kind and it.task in card.tasks
+            rule.artefact
+            for rule in FACT_RULES
+            if rule.kind is field.kind and rule.task in card.tasks
         }
         for shown in sorted(kinds):
             for concept in field.concepts() if field.constant is None else ():
-                found = _of_fact(card, field, concept, shown, rules)
+                prepared = _of_fact(card, field, concept, shown, rules)
                 assumed = False
-                if not found.ready and field.group is None and field.kind in _MANY:
-                    found = _of_fact(card, field, concept, shown, rules, denied=True)
-                    assumed = bool(found.ready)
+                if not prepared.ready and field.group is None and field.kind in _MANY:
+                    prepared = _of_fact(card, field, concept, shown, rules, denied=True)
+                    assumed = bool(prepared.ready)
                 yield AnswerableFact(
-                    field=field.name, shown=shown, concept=concept, prepared=found, assumed=assumed
+                    field=field.name,
+                    shown=shown,
+                    concept=concept,
+                    prepared=prepared,
+                    assumed=assumed,
                 )
 
 
@@ -117,10 +123,17 @@ def _of_fact(
 ) -> PreparedQuestions:
     image = ImageRef(paths=())
     label = Label(field=field.name, value=_raw(field, concept), evidence="stand-in")
-    others = [it for it in field.concepts() if it != concept] if denied else []
+    others = (
+        [concept_name for concept_name in field.concepts() if concept_name != concept]
+        if denied
+        else []
+    )
     labels = [
         label,
-        *(replace(label, value=_raw(field, it), state=LabelState.ABSENT) for it in others),
+        *(
+            replace(label, value=_raw(field, concept_name), state=LabelState.ABSENT)
+            for concept_name in others
+        ),
     ]
     case = Case(
         key="one",
@@ -154,8 +167,10 @@ def _sample(card: Card, case: Case, shown: str, field: str, concept: str) -> Sam
 
     A region is taken to have a size that may be asked about where only its pixels tell it.
     """
-    marked = [it for it in case.regions if shown in ("boxes", "outline")]
-    marked = [it for it in marked if it.field == field and concept_of(card, it) == concept]
+    marked = [region for region in case.regions if shown in ("boxes", "outline")]
+    marked = [
+        region for region in marked if region.field == field and concept_of(card, region) == concept
+    ]
     return Sample(
         id=f"{case.key}/{shown}/{field}/{concept}",
         source=card.id,
@@ -165,7 +180,7 @@ def _sample(card: Card, case: Case, shown: str, field: str, concept: str) -> Sam
         marked=concept,
         truth="1" if shown in ("boxes", "numbered") else "",
         choices=max(len(case.images), 4 if shown == "boxes" else 0),
-        area=sum(_area(it, card.roi) for it in marked),
+        area=sum(_area(region, card.roi) for region in marked),
         regions=len(marked),
         image="",
         pixel_sha256="",

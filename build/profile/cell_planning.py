@@ -101,8 +101,8 @@ def plan_items(profile: Profile, ready: Sequence[EligibleQuestion], make: Make) 
         make: turns chosen questions into items.
     """
     rounds = list(_rounds(profile, ready, make))
-    best = max(rounds, key=lambda one: len(one.kept))
-    quota = Counter(one.query.task.value for one in ready)
+    best = max(rounds, key=lambda planning_round: len(planning_round.kept))
+    quota = Counter(question.query.task.value for question in ready)
     quota -= Counter(item.task for item in best.kept)
     for reason, count in best.lost.items():
         quota[reason.partition(": ")[0]] -= count
@@ -119,8 +119,8 @@ def plan_items(profile: Profile, ready: Sequence[EligibleQuestion], make: Make) 
 
 def _holders(ready: Iterable[EligibleQuestion]) -> dict[Key, frozenset[str]]:
     holders: dict[Key, set[str]] = {}
-    for one in ready:
-        holders.setdefault(key_of(one), set()).add(one.query.sample.source)
+    for question in ready:
+        holders.setdefault(key_of(question), set()).add(question.query.sample.source)
     return {key: frozenset(sources) for key, sources in holders.items()}
 
 
@@ -129,19 +129,19 @@ def supply_of(ready: Iterable[EligibleQuestion], per_patient: int) -> Supply:
     cells: Counter[tuple[Voxel, str]] = Counter()
     lots: Counter[tuple[AnswerCell, str]] = Counter()
     names: dict[ShelfKey, set[str]] = {}
-    seen: set[tuple[ShelfKey, int]] = set()
-    for one in ready:
-        patient, lot = patient_of(one), answer_cell_of(one)
+    counted: set[tuple[ShelfKey, int]] = set()
+    for question in ready:
+        patient, lot = patient_of(question), answer_cell_of(question)
         cells[lot.cell, patient] += 1
         lots[lot, patient] += 1
         key = (lot.shelf, lot.answer)
-        if one.against is not None and (key, one.against.number) not in seen:
-            seen.add((key, one.against.number))
-            names.setdefault(key, set()).update(one.against.labels)
+        if question.against is not None and (key, question.against.number) not in counted:
+            counted.add((key, question.against.number))
+            names.setdefault(key, set()).update(question.against.labels)
     return Supply(
         cells=_bounded(cells, per_patient),
         lots=_bounded(lots, per_patient),
-        names={key: frozenset(found) for key, found in names.items()},
+        names={key: frozenset(answers) for key, answers in names.items()},
     )
 
 
@@ -182,22 +182,22 @@ def _rounds(
             per_patient=profile.per_patient,
             sources_per_key=profile.sources_per_key,
         )
-        made = make(asked, partial(_trim, profile))
-        failed = failed + made.lost
-        kept = set(map(_item_question_id, made.kept))
-        answered = [one for one in asked if _question_id(one) in kept]
-        left = _without_lost(ready, asked, made)
+        batch = make(asked, partial(_trim, profile))
+        failed = failed + batch.lost
+        kept_ids = set(map(_item_question_id, batch.kept))
+        answered = [question for question in asked if _question_id(question) in kept_ids]
+        remaining = _without_lost(ready, asked, batch)
         yield _PlanningRound(
             stock=stock,
             planned=table.cells,
-            kept=made.kept,
+            kept=batch.kept,
             answered=answered,
-            lost=failed + made.dropped,
-            left=left,
+            lost=failed + batch.dropped,
+            left=remaining,
         )
-        if len(left) == len(ready):
+        if len(remaining) == len(ready):
             return
-        ready = left
+        ready = remaining
 
 
 def _trim(profile: Profile, items: Sequence[Item]) -> Sequence[Item]:
@@ -205,12 +205,12 @@ def _trim(profile: Profile, items: Sequence[Item]) -> Sequence[Item]:
     cells = Counter(map(_cell, items))
     stock = Supply(cells=cells, lots={AnswerCell(cell): count for cell, count in cells.items()})
     room = dict(fit_margins(profile, stock).cells)
-    kept = []
+    within_plan = []
     for item in _in_turn(items, profile.sources_per_key):
         if room.get(_cell(item), 0) > 0:
             room[_cell(item)] -= 1
-            kept.append(item)
-    return kept
+            within_plan.append(item)
+    return within_plan
 
 
 def _in_turn(items: Sequence[Item], sources_per_key: int) -> list[Item]:
@@ -218,11 +218,11 @@ def _in_turn(items: Sequence[Item], sources_per_key: int) -> list[Item]:
     by_lot = sorted(items, key=lambda item: seeded_tiebreak("trim", *_item_question_id(item)))
     if sources_per_key == 1:
         return by_lot
-    known: dict[tuple[str, str, str], set[str]] = {}
+    sources_of: dict[tuple[str, str, str], set[str]] = {}
     first: list[Item] = []
     rest: list[Item] = []
     for item in by_lot:
-        sources = known.setdefault((item.task, item.group, item.concept), set())
+        sources = sources_of.setdefault((item.task, item.group, item.concept), set())
         needed = len(sources) < sources_per_key and item.source not in sources
         (first if needed else rest).append(item)
         if needed:
@@ -235,25 +235,25 @@ def _cell(item: Item) -> Voxel:
 
 
 def _without_lost(
-    ready: Sequence[EligibleQuestion], asked: Sequence[EligibleQuestion], made: ItemBatch
+    ready: Sequence[EligibleQuestion], asked: Sequence[EligibleQuestion], batch: ItemBatch
 ) -> Sequence[EligibleQuestion]:
     """Leave out what failed, and of every lot that the rules cut all that they did not keep."""
-    written, kept = (
-        set(map(_item_question_id, made.written)),
-        set(map(_item_question_id, made.kept)),
+    written_ids, kept_ids = (
+        set(map(_item_question_id, batch.written)),
+        set(map(_item_question_id, batch.kept)),
     )
-    surplus = written - kept
-    cut = {answer_cell_of(one) for one in asked if _question_id(one) in surplus}
+    surplus = written_ids - kept_ids
+    cut = {answer_cell_of(question) for question in asked if _question_id(question) in surplus}
     return [
-        one
-        for one in ready
-        if one.identity not in made.failed
-        and (answer_cell_of(one) not in cut or _question_id(one) in kept)
+        question
+        for question in ready
+        if question.identity not in batch.failed
+        and (answer_cell_of(question) not in cut or _question_id(question) in kept_ids)
     ]
 
 
-def _question_id(one: EligibleQuestion) -> tuple[str, str, str, str]:
-    query = one.query
+def _question_id(question: EligibleQuestion) -> tuple[str, str, str, str]:
+    query = question.query
     return (query.task.value, query.sample.id, query.field, query.key)
 
 

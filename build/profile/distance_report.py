@@ -131,11 +131,12 @@ class ProfileReport:
         """Heads and rows for people; sources stand there where any would help."""
         heads: tuple[str, ...] = ("", "wanted", "made", "missing")
         rows: list[tuple[object, ...]] = [
-            (it.value, it.wanted, it.made, it.wanted - it.made) for it in self.margins
+            (margin.value, margin.wanted, margin.made, margin.wanted - margin.made)
+            for margin in self.margins
         ]
         if not self.closers:
             return heads, rows
-        named = (_named(it.sources) for it in self.margins)
+        named = (_named(margin.sources) for margin in self.margins)
         return (*heads, "would add most"), [
             (*row, names) for row, names in zip(rows, named, strict=True)
         ]
@@ -159,7 +160,7 @@ class ProfileReport:
         return lines
 
     def _spread(self) -> str:
-        others = sum(bool(it.others) for it in self.few_sources)
+        others = sum(bool(entry.others) for entry in self.few_sources)
         return (
             f"{len(self.few_sources):,} of {self.keys:,} keys have items of fewer than "
             f"{self.sources_per_key} sources; of these {others:,} are held by another source too"
@@ -188,27 +189,29 @@ def report_on(
         named: sources of the workspace.
     """
     there = set(named)
-    made = Counter(Voxel(Anatomy(it.anatomy), Modality(it.modality), Task(it.task)) for it in items)
-    got, planned = _along(profile, made), _along(profile, plan.planned)
+    item_counts = Counter(
+        Voxel(Anatomy(item.anatomy), Modality(item.modality), Task(item.task)) for item in items
+    )
+    got, planned = _along(profile, item_counts), _along(profile, plan.planned)
     missing = {
         (axis, value): count - got[axis, value]
         for axis, counts in profile.margins.items()
         for value, count in counts.items()
     }
-    left = profile.total - len(items)
-    patients = Counter(patient_of(one) for one in plan.answered)
+    missing_items = profile.total - len(items)
+    patients = Counter(patient_of(question) for question in plan.answered)
     levels = _levels(plan)
     spread = _spread(plan)
     others = [card for card in cards if card.id not in there | profile.off]
-    closers = suggest_sources(profile, plan.held, missing, others) if left else ()
-    known = {card.id: card for card in others}
+    closers = suggest_sources(profile, plan.held, missing, others) if missing_items else ()
+    cards_by_id = {card.id: card for card in others}
     return ProfileReport(
         name=profile.name,
         description=profile.description,
         fingerprint=profile.fingerprint,
         wanted=profile.total,
         made=len(items),
-        distance=left / profile.total,
+        distance=missing_items / profile.total,
         distances={
             axis: sum(missing[axis, value] for value in counts) / sum(counts.values())
             for axis, counts in profile.margins.items()
@@ -222,7 +225,7 @@ def report_on(
                 wanted=profile.margins[axis][value],
                 planned=planned[axis, value],
                 made=got[axis, value],
-                sources=suggestions_for(profile, (axis, value), missing, closers, known),
+                sources=suggestions_for(profile, (axis, value), missing, closers, cards_by_id),
             )
             for axis, value in missing
         ),
@@ -230,12 +233,12 @@ def report_on(
             str(cell): {
                 "available": plan.available.cells.get(cell, 0),
                 "planned": plan.planned.get(cell, 0),
-                "made": made[cell],
+                "made": item_counts[cell],
             }
-            for cell in sorted({*plan.available.cells, *made})
+            for cell in sorted({*plan.available.cells, *item_counts})
         },
         closers=closers,
-        way=suggestion_path(profile, plan.held, closers, known),
+        way=suggestion_path(profile, plan.held, closers, cards_by_id),
         off=tuple(sorted(there & profile.off)),
         sources_per_key=profile.sources_per_key,
         keys=len(spread),
@@ -244,15 +247,15 @@ def report_on(
         most_of_one_patient=max(patients.values(), default=0),
         patients=len(patients),
         pictures=len(levels),
-        chains=sum(len(found) > 1 for found in levels.values()),
+        chains=sum(len(task_levels) > 1 for task_levels in levels.values()),
     )
 
 
 def _spread(plan: ProfilePlan) -> dict[Key, set[str]]:
     """Key -> sources of its items."""
     spread: dict[Key, set[str]] = {}
-    for one in plan.answered:
-        spread.setdefault(key_of(one), set()).add(one.query.sample.source)
+    for question in plan.answered:
+        spread.setdefault(key_of(question), set()).add(question.query.sample.source)
     return spread
 
 
@@ -275,8 +278,8 @@ def _few_sources(
 def _levels(plan: ProfilePlan) -> dict[str, set[Level]]:
     """Picture -> levels of the tasks that its items have."""
     levels: dict[str, set[Level]] = {}
-    for one in plan.answered:
-        levels.setdefault(picture_of(one), set()).add(one.query.task.level)
+    for question in plan.answered:
+        levels.setdefault(picture_of(question), set()).add(question.query.task.level)
     return levels
 
 
@@ -293,9 +296,9 @@ def _mix(profile: Profile, got: Mapping[tuple[str, str], int]) -> dict[str, floa
     """Total variation between two distributions: half the sum of the differences."""
     mix = {}
     for axis, wanted in profile.margins.items():
-        made, total = sum(got[axis, value] for value in wanted), sum(wanted.values())
-        if made:
-            shares = ((got[axis, value] / made, n / total) for value, n in wanted.items())
+        items, total = sum(got[axis, value] for value in wanted), sum(wanted.values())
+        if items:
+            shares = ((got[axis, value] / items, n / total) for value, n in wanted.items())
             mix[axis] = sum(abs(share - due) for share, due in shares) / 2
     return mix
 

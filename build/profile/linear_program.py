@@ -72,14 +72,14 @@ def minimize(
         integral: 1 for variables that take whole numbers, else 0; all real by default.
     """
     optimize = import_module("scipy.optimize")
-    found = optimize.milp(
+    solution = optimize.milp(
         objective,
         constraints=rows.constraint(),
         bounds=optimize.Bounds(low, high),
         integrality=integral,
         options={"mip_rel_gap": 0.0},
     )
-    return None if found.x is None else np.asarray(found.x, dtype=np.float64)
+    return None if solution.x is None else np.asarray(solution.x, dtype=np.float64)
 
 
 def nearest_integer_point(
@@ -92,11 +92,11 @@ def nearest_integer_point(
     for n in range(count):
         parts = [(n, 1.0), (first + n, 1.0), (first + count + n, -1.0)]
         wide.add(parts, float(point[n]), float(point[n]))
-    found = minimize(
+    solution = minimize(
         np.concatenate([np.zeros(count), np.ones(2 * count)]),
         wide,
         low=np.concatenate([low, np.zeros(2 * count)]),
         high=np.concatenate([high, np.full(2 * count, np.inf)]),
         integral=np.concatenate([np.ones(count), np.zeros(2 * count)]),
     )
-    return None if found is None else np.round(found[:count])
+    return None if solution is None else np.round(solution[:count])

@@ -174,7 +174,9 @@ class _Program:
                 and (shelf, name) in keys
                 and answer in stock.names.get((shelf, name), ())
             ]
-            self._rows.add([(keys[key], 1.0), *((it, -1.0) for it in partners)], -np.inf, 0.0)
+            self._rows.add(
+                [(keys[key], 1.0), *((partner, -1.0) for partner in partners)], -np.inf, 0.0
+            )
         room = [self._room[members].sum() for members in of_key.values()]
         self._high = np.concatenate([self._room, room])
         self._keys = list(keys.values())
@@ -185,8 +187,8 @@ class _Program:
         objective, integral = np.zeros(len(self._high)), np.zeros(len(self._high))
         objective[:count] = -1.0
         integral[:count] = whole
-        found = minimize(objective, self._rows, high=self._high, integral=integral)
-        cells = _require_solution(found)[:count]
+        solution = minimize(objective, self._rows, high=self._high, integral=integral)
+        cells = _require_solution(solution)[:count]
         return np.round(cells) if whole else cells
 
     def spread(self, total: float) -> tuple[Floats, Floats]:
@@ -202,8 +204,10 @@ class _Program:
             rows.add([(variable, -1.0), *pieces], 0.0, 0.0)
             high.append(widths)
             costs.append(weight * slopes)
-        found = _require_solution(minimize(np.concatenate(costs), rows, high=np.concatenate(high)))
-        return found[:count], found[count : len(self._room)]
+        solution = _require_solution(
+            minimize(np.concatenate(costs), rows, high=np.concatenate(high))
+        )
+        return solution[:count], solution[count : len(self._room)]
 
     def rounded(self, even: Floats, total: float) -> Floats | None:
         """The nearest whole table with that many items; ``None`` if no near one keeps margins."""
@@ -213,11 +217,11 @@ class _Program:
         down = np.floor(even + _EVEN)
         for wide in _WIDEN:
             low = np.maximum(down - (wide - 1), 0.0)
-            found = nearest_integer_point(
+            rounding = nearest_integer_point(
                 even, rows, low=low, high=np.minimum(down + wide, self._room[:count])
             )
-            if found is not None:
-                return found
+            if rounding is not None:
+                return rounding
         return None
 
 
@@ -225,10 +229,10 @@ def _ones(variables: Iterable[int]) -> list[tuple[int, float]]:
     return [(variable, 1.0) for variable in variables]
 
 
-def _require_solution(found: Floats | None) -> Floats:
-    if found is None:
+def _require_solution(solution: Floats | None) -> Floats:
+    if solution is None:
         raise MedrcubeError("profile: the solver found no table; please report this workspace")
-    return found
+    return solution
 
 
 def _segments(top: float) -> tuple[Floats, Floats]:
@@ -242,8 +246,8 @@ def _segments(top: float) -> tuple[Floats, Floats]:
     return widths, np.diff(values) / widths
 
 
-def _joined(one: Mapping[K, V], other: Mapping[K, V], join: Callable[[V, V], V]) -> dict[K, V]:
-    joined = dict(one)
-    for key, value in other.items():
+def _joined(first: Mapping[K, V], second: Mapping[K, V], join: Callable[[V, V], V]) -> dict[K, V]:
+    joined = dict(first)
+    for key, value in second.items():
         joined[key] = join(joined[key], value) if key in joined else value
     return joined

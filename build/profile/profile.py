@@ -130,13 +130,13 @@ def profile_names() -> tuple[str, ...]:
     return tuple(sorted(name[:-5] for name in names if name.endswith(".toml")))
 
 
-def require_sources(profile: Profile, known: Iterable[str]) -> None:
+def require_sources(profile: Profile, sources: Iterable[str]) -> None:
     """Refuse a profile that switches off what is no source: most likely a typing error.
 
     Raises:
         ProfileError: names the entry and the nearest source.
     """
-    names = sorted(known)
+    names = sorted(sources)
     for name in sorted(profile.off):
         if name not in names:
             near = difflib.get_close_matches(name, names, n=1)
@@ -148,14 +148,14 @@ def _folder() -> Traversable:
     return files("medrcube.build") / "profiles"
 
 
-def _read(path: Traversable, shown: str) -> Profile:
+def _read(path: Traversable, name: str) -> Profile:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ProfileError(f"{shown}: cannot be read ({error.strerror})") from error
+        raise ProfileError(f"{name}: cannot be read ({error.strerror})") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ProfileError(f"{shown}: is not valid TOML: {error}") from error
-    return _parse(Path(shown), data)
+        raise ProfileError(f"{name}: is not valid TOML: {error}") from error
+    return _parse(Path(name), data)
 
 
 def _parse(file: Path, data: Mapping[str, Any]) -> Profile:
@@ -240,10 +240,10 @@ def _total(
     if not sums:
         total = table.integer("total")
     else:
-        found = next(iter(sums.values())) + apart
-        total = table.integer("total", default=found)
-        if total != found:
-            table.fail("total", f"{found}, to which the margins sum", total)
+        margin_sum = next(iter(sums.values())) + apart
+        total = table.integer("total", default=margin_sum)
+        if total != margin_sum:
+            table.fail("total", f"{margin_sum}, to which the margins sum", total)
     if total < 1:
         table.fail("total", "at least one item", total)
     return total

@@ -45,23 +45,23 @@ def count_answers(source: Source, root: Path) -> AnswerTallies:
     Raises:
         SourceError: the tree fits no layout, or the adapter breaks its contract.
     """
-    found: dict[tuple[str, str], AnswerTally] = {}
+    tallies: dict[tuple[str, str], AnswerTally] = {}
     cases = cases_of(source, root)
     while some := list(islice(cases, _AT_ONCE)):
-        for one in prepare_cases(source.card, some).ready:
-            query = one.query
+        for question in prepare_cases(source.card, some).ready:
+            query = question.query
             asked = source.card.fields.get(query.field)
             if asked is None or asked.constant:
                 continue
-            tally = found.setdefault((query.field, query.sample.artefact), AnswerTally())
+            tally = tallies.setdefault((query.field, query.sample.artefact), AnswerTally())
             tally.pictures[query.key] += 1
-            if asked.group is None and query.sample.artefact == "clean" and one.against:
-                own = set(one.against.labels.values()).intersection(asked.concepts())
+            if asked.group is None and query.sample.artefact == "clean" and question.against:
+                own = set(question.against.labels.values()).intersection(asked.concepts())
                 tally.beside.setdefault(query.key, set()).update(own)
-    return found
+    return tallies
 
 
-def as_counts(found: AnswerTallies, evidence: str) -> tuple[AnswerCount, ...]:
+def as_counts(tallies: AnswerTallies, evidence: str) -> tuple[AnswerCount, ...]:
     """What was counted as a card holds it."""
     return tuple(
         AnswerCount(
@@ -72,21 +72,25 @@ def as_counts(found: AnswerTallies, evidence: str) -> tuple[AnswerCount, ...]:
             reason="counted by the adapter: pictures that may be asked about",
             evidence=evidence,
         )
-        for (name, shown), tally in sorted(found.items())
+        for (name, shown), tally in sorted(tallies.items())
     )
 
 
 def as_toml(counts: Iterable[AnswerCount]) -> str:
     """The tables as a card takes them."""
     lines = []
-    for it in counts:
-        lines += ["[[count]]", f'field = "{it.field}"']
-        lines += [f'shown = "{it.shown}"'] if it.shown != "clean" else []
-        lines += [f'reason = "{it.reason}"', f'evidence = "{it.evidence}"', "[count.pictures]"]
-        lines += [f'"{name}" = {pictures}' for name, pictures in it.pictures.items()]
-        known = {name: others for name, others in it.beside.items() if others}
-        lines += ["[count.beside]"] if known else []
-        for name, others in known.items():
+    for count in counts:
+        lines += ["[[count]]", f'field = "{count.field}"']
+        lines += [f'shown = "{count.shown}"'] if count.shown != "clean" else []
+        lines += [
+            f'reason = "{count.reason}"',
+            f'evidence = "{count.evidence}"',
+            "[count.pictures]",
+        ]
+        lines += [f'"{name}" = {pictures}' for name, pictures in count.pictures.items()]
+        partners = {name: others for name, others in count.beside.items() if others}
+        lines += ["[count.beside]"] if partners else []
+        for name, others in partners.items():
             lines.append(f'"{name}" = [' + ", ".join(f'"{other}"' for other in others) + "]")
         lines.append("")
     return "\n".join(lines)
@@ -104,6 +108,6 @@ def cases_of(source: Source, root: Path) -> Iterator[Case]:
     if not report.fits:
         raise SourceError(report.describe())
     terms = load_terms()
-    for found in source.scan(root, report.layout):
-        if isinstance(found, Case) and quirk_of(source.card, found.key, "drop") is None:
-            yield check_labels(source.card, found, terms).case
+    for case in source.scan(root, report.layout):
+        if isinstance(case, Case) and quirk_of(source.card, case.key, "drop") is None:
+            yield check_labels(source.card, case, terms).case

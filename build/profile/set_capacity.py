@@ -50,22 +50,27 @@ def set_capacity(
         beside: answer -> answers that may stand against it; both must allow each other.
         options: most options of an item.
     """
-    left = {name: count for name, count in counts.items() if count > 0}
+    remaining = {name: count for name, count in counts.items() if count > 0}
     partners = {
-        name: [it for it in left if it != name and it in beside[name] and name in beside[it]]
-        for name in left
+        name: [
+            other
+            for other in remaining
+            if other != name and other in beside[name] and name in beside[other]
+        ]
+        for name in remaining
     }
     # More questions than partners could stand in no set, even of two.
-    left = {
-        name: min(count, sum(left[it] for it in partners[name])) for name, count in left.items()
+    remaining = {
+        name: min(count, sum(remaining[partner] for partner in partners[name]))
+        for name, count in remaining.items()
     }
     reach = 1 + max(map(len, partners.values()), default=0)
     keys = dict.fromkeys(counts, 0)
     pairs = dict.fromkeys(counts, 0)
     for size in range(min(options, reach), 1, -1):
         into = keys if size > 2 else pairs
-        for name, taken in _questions_per_answer(left, size).items():
-            left[name] -= taken
+        for name, taken in _questions_per_answer(remaining, size).items():
+            remaining[name] -= taken
             into[name] += taken
     return SetCapacity(keys=keys, pairs=pairs)
 
@@ -97,7 +102,7 @@ def _questions_per_answer(counts: Mapping[str, int], size: int) -> dict[str, int
             high = sets - 1
     taken = {name: min(count, low) for name, count in counts.items()}
     surplus = sum(taken.values()) - size * low
-    for name in sorted(taken, key=lambda it: (counts[it], it)):
+    for name in sorted(taken, key=lambda answer: (counts[answer], answer)):
         given = min(surplus, taken[name])
         taken[name] -= given
         surplus -= given

@@ -81,7 +81,7 @@ def suggestion_path(
     while waiting and len(way) < _STEPS:
         fresh: list[tuple[SourceSuggestion, Supply]] = []
         for closer in waiting:
-            if fresh and closer.adds <= max(it.adds for it, _ in fresh):
+            if fresh and closer.adds <= max(updated.adds for updated, _ in fresh):
                 break
             wider = held.beside(_promised_supply(cards[closer.source]))
             adds = int(reachable_items(profile, wider) - now + _WHOLE)
@@ -91,9 +91,9 @@ def suggestion_path(
             break
         way.append((best.source, best.adds))
         held, now = wider, reachable_items(profile, wider)
-        looked = {it.source: it for it, _ in fresh}
-        waiting = sorted((looked.get(it.source, it) for it in waiting), key=_rank)
-        waiting = [it for it in waiting if it.adds and it.source != best.source]
+        updates = {updated.source: updated for updated, _ in fresh}
+        waiting = sorted((updates.get(entry.source, entry) for entry in waiting), key=_rank)
+        waiting = [entry for entry in waiting if entry.adds and entry.source != best.source]
     return tuple(way)
 
 
@@ -128,7 +128,9 @@ def _promised_supply(card: Card) -> Supply:
     cells = dict.fromkeys(card.voxels, card.images)
     lots: dict[AnswerCell, int] = {}
     names: dict[GroupAnswer, frozenset[str]] = {}
-    words = {it: normalise(load_terms()[name].name) for it, name in MODALITY_CONCEPTS.items()}
+    words = {
+        modality: normalise(load_terms()[name].name) for modality, name in MODALITY_CONCEPTS.items()
+    }
     for cell in cells:
         lot = AnswerCell(cell)
         if cell.task is Task.MODALITY_RECOGNITION:

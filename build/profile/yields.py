@@ -69,34 +69,34 @@ class ExpectedItems:
 
 def expected_items(card: Card) -> Mapping[Task, ExpectedItems]:
     """Expected items of every task of a card, at the default settings of a workspace."""
-    pictures = {(it.field, it.shown): it for it in card.counts}
+    pictures = {(count.field, count.shown): count for count in card.counts}
     named = {name for name, _ in pictures}
     boxed = {name for name, shown in pictures if shown == "boxes"}
     shelves: dict[Task, dict[str, AnswerCounts]] = {task: {} for task in card.tasks}
     unknown: dict[Task, dict[str, None]] = {task: {} for task in card.tasks}
     reasons: dict[tuple[Task, str], Counter[str]] = {}
     asked: set[tuple[Task, str]] = set()
-    for it in answerable_facts(card):
+    for fact in answerable_facts(card):
         count: int | None = card.images
-        known = None
-        if it.concept:
-            known = pictures.get((it.field, it.shown))
+        count_row = None
+        if fact.concept:
+            count_row = pictures.get((fact.field, fact.shown))
             count = None
-            if known is not None and (known.beside or not it.assumed):
-                count = known.pictures.get(it.concept, 0)
-        for one in it.prepared.ready:
-            task, name = one.query.task, one.query.field
+            if count_row is not None and (count_row.beside or not fact.assumed):
+                count = count_row.pictures.get(fact.concept, 0)
+        for question in fact.prepared.ready:
+            task, name = question.query.task, question.query.field
             asked.add((task, name))
             if count is not None:
-                names = _names(one)
-                if known is not None and known.beside:
-                    names = (_name(other) for other in known.beside.get(it.concept, ()))
-                _answers(shelves[task], one).add(_name(one.query.key), count, names)
-            elif it.assumed or name not in named or (it.shown == "boxes" and not boxed):
+                names = _names(question)
+                if count_row is not None and count_row.beside:
+                    names = (_name(other) for other in count_row.beside.get(fact.concept, ()))
+                _answers(shelves[task], question).add(_name(question.query.key), count, names)
+            elif fact.assumed or name not in named or (fact.shown == "boxes" and not boxed):
                 unknown[task][name] = None
-        for reason in it.prepared.dropped:
+        for reason in fact.prepared.dropped:
             task_name, _, why = reason.partition(": ")
-            reasons.setdefault((Task(task_name), it.field), Counter())[why] += 1
+            reasons.setdefault((Task(task_name), fact.field), Counter())[why] += 1
     return {
         task: _expected(task, shelves[task], tuple(unknown[task]), _nothing(task, reasons, asked))
         for task in card.tasks
@@ -109,7 +109,7 @@ def two_option_room(more: int, two: int) -> int:
 
 
 def expected_together(
-    found: Mapping[str, Mapping[Task, ExpectedItems]],
+    expectations: Mapping[str, Mapping[Task, ExpectedItems]],
 ) -> dict[tuple[str, Task], float]:
     """What each source adds to each task when all stand side by side.
 
@@ -118,25 +118,30 @@ def expected_together(
     """
     given: dict[tuple[str, Task], float] = {}
     for task in Task:
-        own = {name: tasks[task] for name, tasks in found.items() if task in tasks}
+        own = {name: tasks[task] for name, tasks in expectations.items() if task in tasks}
         shared: dict[str, AnswerCounts] = {}
-        for it in own.values():
-            for shelf, answers in it.shelves.items():
+        for expectation in own.values():
+            for shelf, answers in expectation.shelves.items():
                 if has_constant_answer(task, answers):
                     for answer, count in answers.counts.items():
                         beside = answers.beside[answer]
                         shared.setdefault(shelf, AnswerCounts()).add(answer, count, beside)
-        filled = {name: set_capacity(it.counts, it.beside, OPTIONS) for name, it in shared.items()}
-        more = sum(it.items for it in own.values()) + sum(it.more for it in filled.values())
-        two = sum(it.two for it in own.values()) + sum(it.two for it in filled.values())
-        kept = two_option_room(more, two) / two if two else 0.0
-        for name, it in own.items():
-            given[name, task] = it.items + it.two * kept
-            for shelf, answers in it.shelves.items():
+        filled = {
+            name: set_capacity(answers.counts, answers.beside, OPTIONS)
+            for name, answers in shared.items()
+        }
+        more = sum(expectation.items for expectation in own.values())
+        more += sum(capacity.more for capacity in filled.values())
+        two = sum(expectation.two for expectation in own.values())
+        two += sum(capacity.two for capacity in filled.values())
+        pair_share = two_option_room(more, two) / two if two else 0.0
+        for name, expectation in own.items():
+            given[name, task] = expectation.items + expectation.two * pair_share
+            for shelf, answers in expectation.shelves.items():
                 if has_constant_answer(task, answers):
                     for answer, count in answers.counts.items():
                         there = filled[shelf]
-                        items = there.keys[answer] + there.pairs[answer] * kept
+                        items = there.keys[answer] + there.pairs[answer] * pair_share
                         given[name, task] += items * count / shared[shelf].counts[answer]
     return given
 
@@ -186,33 +191,37 @@ def _alone(answers: list[str]) -> tuple[str, str]:
     """Answers of which no two make a set, and why."""
     if len(answers) == 1:
         return (answers[0], "no other answer in the source")
-    shown = ", ".join(answers[:2]) + (f", {len(answers) - 2} more" if len(answers) > 2 else "")
-    return (shown, "none may stand against another")
+    answer_names = ", ".join(answers[:2]) + (
+        f", {len(answers) - 2} more" if len(answers) > 2 else ""
+    )
+    return (answer_names, "none may stand against another")
 
 
-def _answers(shelves: dict[str, AnswerCounts], one: EligibleQuestion) -> AnswerCounts:
-    numbers = PAIRS if one.query.sample.choices == 2 else NUMBERS
-    return shelves.setdefault(numbers if one.against is None else one.shelf, AnswerCounts())
+def _answers(shelves: dict[str, AnswerCounts], question: EligibleQuestion) -> AnswerCounts:
+    numbers = PAIRS if question.query.sample.choices == 2 else NUMBERS
+    return shelves.setdefault(
+        numbers if question.against is None else question.shelf, AnswerCounts()
+    )
 
 
 def _name(concept: str) -> str:
     return load_terms()[concept].name
 
 
-def _names(one: EligibleQuestion) -> Iterator[str]:
-    if one.against is not None:
-        for label in one.against.labels.values():
+def _names(question: EligibleQuestion) -> Iterator[str]:
+    if question.against is not None:
+        for label in question.against.labels.values():
             yield _name(label)
 
 
 def _nothing(
     task: Task, reasons: Mapping[tuple[Task, str], Counter[str]], asked: set[tuple[Task, str]]
 ) -> tuple[tuple[str, str], ...]:
-    found = []
+    rows = []
     for (of, name), why in reasons.items():
         if of is task and (of, name) not in asked:
-            found.append((name, min(why, key=lambda it: (-why[it], it))))
-    return tuple(found)
+            rows.append((name, min(why, key=lambda cause: (-why[cause], cause))))
+    return tuple(rows)
 
 
 TASKS = tuple(dict.fromkeys((Task.MODALITY_RECOGNITION, *(rule.task for rule in FACT_RULES))))

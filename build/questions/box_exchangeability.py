@@ -47,8 +47,8 @@ class SeededDraws:
 
     def shuffled(self, count: int) -> list[int]:
         """The numbers below ``count`` in an order by lot."""
-        left = list(range(count))
-        return [left.pop(self.draw(0, len(left) - 1)) for _ in range(count)]
+        remaining = list(range(count))
+        return [remaining.pop(self.draw(0, len(remaining) - 1)) for _ in range(count)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +115,7 @@ def _places(lot: SeededDraws, stretch: int, apart: int, most: int) -> list[int]:
     count = min(stretch // apart + 1, most)
     spare = stretch - (count - 1) * apart
     lots = sorted(lot.draw(0, spare) for _ in range(count))
-    return [index * apart + it for index, it in enumerate(lots)]
+    return [index * apart + shift for index, shift in enumerate(lots)]
 
 
 def _axis(span: _Span, length: int, places: Sequence[int], ahead: int) -> _AxisLayout:

@@ -55,9 +55,9 @@ def facts_of_case(card: Card, case: Case, terms: Terms) -> CaseFacts:
     ]
     for label in normals:
         against = {
-            concept_of(card, it)
-            for it in statements
-            if _contradicts(card, it, present[label], terms)
+            concept_of(card, statement)
+            for statement in statements
+            if _contradicts(card, statement, present[label], terms)
         }
         unknown |= {name for name in against if name} | ({label} if against else set())
     read = [card.fields[present[label].field].stated for label in normals if label not in unknown]
@@ -107,8 +107,8 @@ def _mark(field: CardField, grade: Grade) -> Evidence:
 
 def _keep_worst(marks: dict[str, Evidence], concept: str, mark: Evidence) -> None:
     """Of several statements of absence keep the one that proves least."""
-    known = marks.get(concept)
-    if known is None or (mark.grade, -mark.scope) > (known.grade, -known.scope):
+    previous = marks.get(concept)
+    if previous is None or (mark.grade, -mark.scope) > (previous.grade, -previous.scope):
         marks[concept] = mark
 
 
@@ -120,9 +120,9 @@ def _without(marks: dict[str, Evidence], unknown: Iterable[str]) -> dict[str, Ev
 def _unmentioned_concepts(
     card: Card, case: Case, stated: set[str]
 ) -> Iterator[tuple[str, CardField]]:
-    said = [label for label in case.labels if label.state is LabelState.PRESENT]
-    speaks = {label.field for label in said}
-    usable = {label.field for label in said if concept_of(card, label) is not None}
+    present_labels = [label for label in case.labels if label.state is LabelState.PRESENT]
+    speaks = {label.field for label in present_labels}
+    usable = {label.field for label in present_labels if concept_of(card, label) is not None}
     for field in card.fields.values():
         # "Unknown", or a number between two bands, says nothing of the other values either.
         unusable = field.name in speaks - usable
@@ -151,7 +151,11 @@ def _overlapping_concepts(card: Card, case: Case, concept: str) -> Iterator[str]
     named = [(concept_of(card, region), region) for region in case.regions]
     own = [region for name, region in named if name == concept]
     for name, region in named:
-        if name is not None and name != concept and any(_overlap(region, it) for it in own):
+        if (
+            name is not None
+            and name != concept
+            and any(_overlap(region, other_region) for other_region in own)
+        ):
             yield name
 
 

@@ -145,13 +145,13 @@ def compose(
         return ComposeResult(items=items, dropped=prepared.dropped + plan.dropped, plan=plan)
     spare = SPARE if even_keys else 1.0
     asked = select_questions(prepared.ready, per_cell=per_cell and math.ceil(per_cell * spare))
-    made = make(asked, partial(_within_quota, per_cell, seed))
-    beyond = Counter(one.query.task.value for one in prepared.ready)
-    beyond -= Counter(one.query.task.value for one in asked)
+    batch_items = make(asked, partial(_within_quota, per_cell, seed))
+    beyond = Counter(question.query.task.value for question in prepared.ready)
+    beyond -= Counter(question.query.task.value for question in asked)
     dropped = Counter({f"{task}: {QUOTA}": count for task, count in beyond.items()})
     dropped.update(prepared.dropped)
-    dropped.update(made.lost + made.dropped)
-    return ComposeResult(items=place_keys(made.kept, seed), dropped=dropped)
+    dropped.update(batch_items.lost + batch_items.dropped)
+    return ComposeResult(items=place_keys(batch_items.kept, seed), dropped=dropped)
 
 
 def place_keys(items: Sequence[Item], seed: int) -> tuple[Item, ...]:
@@ -164,13 +164,13 @@ def place_keys(items: Sequence[Item], seed: int) -> tuple[Item, ...]:
     for item in sorted(items, key=lambda item: seeded_tiebreak(seed, item.id)):
         if not item.ordered:
             cells.setdefault((item.source, item.task, len(item.options)), []).append(item)
-    placed = {item.id: item for item in items if item.ordered}
+    final = {item.id: item for item in items if item.ordered}
     for cell, members in cells.items():
         count = cell[2]
         start = int(seeded_tiebreak(seed, *cell)[:8], 16)
         for number, item in enumerate(members):
-            placed[item.id] = _with_key_at(item, (start + number) % count, seed)
-    return tuple(sorted(placed.values(), key=lambda item: (item.source, item.task, item.id)))
+            final[item.id] = _with_key_at(item, (start + number) % count, seed)
+    return tuple(sorted(final.values(), key=lambda item: (item.source, item.task, item.id)))
 
 
 def _write_items(
@@ -190,15 +190,19 @@ def _write_items(
             if batch.try_out(block):
                 blocks.append(block)
             else:
-                shelf.put_back(it.ready for it in block if it.ready.identity not in batch.failed)
-        drawn = list(draw_keys(blocks, shelf.rest(), seed=f"{seed}|{name}"))
-        for group in drawn:
+                shelf.put_back(
+                    member.ready for member in block if member.ready.identity not in batch.failed
+                )
+        groups = list(draw_keys(blocks, shelf.rest(), seed=f"{seed}|{name}"))
+        for group in groups:
             batch.keep(writer.block(group.members), block=group.block)
-        asked = {it.ready.identity for group in drawn for it in group.members}
-        out = [*(it.ready for block in blocks for it in block), *shelf.rest()]
+        asked = {member.ready.identity for group in groups for member in group.members}
+        out = [*(member.ready for block in blocks for member in block), *shelf.rest()]
         reason = _why_not_drawn(out, blocks)
         batch.dropped.update(
-            f"{one.query.task.value}: {reason}" for one in out if one.identity not in asked
+            f"{question.query.task.value}: {reason}"
+            for question in out
+            if question.identity not in asked
         )
     batch.keep_numbers(ready)
     return batch
@@ -208,7 +212,7 @@ def _why_not_drawn(ready: Sequence[EligibleQuestion], blocks: Sequence[object]) 
     """Why questions of one shelf are not asked, in the words that are counted."""
     if blocks:
         return NOT_DRAWN
-    if len({one.answer for one in ready}) > 1:
+    if len({question.answer for question in ready}) > 1:
         return NO_SET
     return ONE_ANSWER if ready and ready[0].within else ONE_ANSWER_IN_ALL
 
@@ -216,26 +220,26 @@ def _why_not_drawn(ready: Sequence[EligibleQuestion], blocks: Sequence[object]) 
 def _within_quota(per_cell: int | None, seed: int, items: Sequence[Item]) -> Sequence[Item]:
     """At most so many items of each source and task, by lot."""
     taken: Counter[tuple[str, str]] = Counter()
-    kept = []
+    within = []
     for item in sorted(items, key=lambda item: seeded_tiebreak(seed, "quota", item.id)):
         taken[item.source, item.task] += 1
         if per_cell is None or taken[item.source, item.task] <= per_cell:
-            kept.append(item)
-    return kept
+            within.append(item)
+    return within
 
 
 def _apply_batch_rules(
     batch: _Batch, written: Sequence[Item], share: float, seed: int
 ) -> tuple[Item, ...]:
     """Leave out what the rules on a whole batch do not let stand, and count it."""
-    left = tuple(sorted(written, key=lambda item: (item.source, item.task, item.id)))
+    remaining = tuple(sorted(written, key=lambda item: (item.source, item.task, item.id)))
     while True:
-        few = limit_two_option_items(left, share, seed)
-        batch.leave_out(left, few, TWO_OPTIONS)
-        left = drop_unbalanced(few)
-        batch.leave_out(few, left, UNEVEN)
-        if len(left) == len(few):
-            return left
+        few = limit_two_option_items(remaining, share, seed)
+        batch.leave_out(remaining, few, TWO_OPTIONS)
+        remaining = drop_unbalanced(few)
+        batch.leave_out(few, remaining, UNEVEN)
+        if len(remaining) == len(few):
+            return remaining
 
 
 def _with_key_at(item: Item, position: int, seed: int) -> Item:
@@ -263,9 +267,9 @@ class _Batch:
         self._lose(written)
 
     def keep_numbers(self, ready: Iterable[EligibleQuestion]) -> None:
-        for one in ready:
-            if one.against is None:
-                self.keep(self.writer.numbers(one))
+        for question in ready:
+            if question.against is None:
+                self.keep(self.writer.numbers(question))
 
     def try_out(self, block: Sequence[BlockMember]) -> bool:
         """Whether each question of a block can be written with its options."""
@@ -279,5 +283,7 @@ class _Batch:
         self.dropped.update({f"{task}: {reason}": count for task, count in out.items()})
 
     def _lose(self, written: WrittenItems) -> None:
-        self.failed.update(one.identity for one, _ in written.failed)
-        self.lost.update(f"{one.query.task.value}: {reason}" for one, reason in written.failed)
+        self.failed.update(question.identity for question, _ in written.failed)
+        self.lost.update(
+            f"{question.query.task.value}: {reason}" for question, reason in written.failed
+        )

@@ -117,15 +117,17 @@ def prepare_questions(
             dropped[f"{query.task.value}: {NOT_VISIBLE}"] += 1
             continue
         numbered = query.sample.artefact in NUMBERED
-        found = judge.numbers(query) if numbered else judge.concepts(query)
-        if isinstance(found, str):
-            dropped[f"{query.task.value}: {found}"] += 1
+        options = judge.numbers(query) if numbered else judge.concepts(query)
+        if isinstance(options, str):
+            dropped[f"{query.task.value}: {options}"] += 1
             continue
         answer = f"{query.key} {query.sample.truth}"
-        if found is not None:
+        if options is not None:
             answer = judge.name(query.key)
         ready.append(
-            EligibleQuestion(query=query, identity=identity, lot=lot, answer=answer, against=found)
+            EligibleQuestion(
+                query=query, identity=identity, lot=lot, answer=answer, against=options
+            )
         )
     return PreparedQuestions(ready=_within_sources(ready), dropped=dropped)
 
@@ -149,16 +151,17 @@ def _within_sources(ready: Sequence[EligibleQuestion]) -> tuple[EligibleQuestion
     """Bind questions to the answers of their source, but where it has one by its nature."""
     answers: dict[tuple[str, ...], set[str]] = {}
 
-    def kind(one: EligibleQuestion) -> tuple[str, ...]:
-        return (one.query.sample.source, one.query.task, one.query.group or "")
+    def kind(question: EligibleQuestion) -> tuple[str, ...]:
+        return (question.query.sample.source, question.query.task, question.query.group or "")
 
-    for one in ready:
-        answers.setdefault(kind(one), set()).add(one.answer)
+    for question in ready:
+        answers.setdefault(kind(question), set()).add(question.answer)
     return tuple(
-        one
-        if one.against is None or is_constant_answer(one.query.task, answers[kind(one)])
-        else replace(one, within=one.query.sample.source)
-        for one in ready
+        question
+        if question.against is None
+        or is_constant_answer(question.query.task, answers[kind(question)])
+        else replace(question, within=question.query.sample.source)
+        for question in ready
     )
 
 
@@ -197,10 +200,10 @@ class _QuestionJudge:
         self._grounds: dict[int, object] = {}
 
     def name(self, label: str) -> str:
-        known = self._names.get(label)
-        if known is None:
-            known = self._names[label] = normalise(self._rules.terms[label].name)
-        return known
+        name = self._names.get(label)
+        if name is None:
+            name = self._names[label] = normalise(self._rules.terms[label].name)
+        return name
 
     def numbers(self, query: QuestionCandidate) -> str | None:
         if query.barred:
@@ -222,10 +225,10 @@ class _QuestionJudge:
             query.pool,
             self._signature(query.ground),
         )
-        known = self._known.get(alike)
-        if known is None:
-            known = self._known[alike] = self._judged(request_of(query, apart))
-        return known
+        options = self._known.get(alike)
+        if options is None:
+            options = self._known[alike] = self._judged(request_of(query, apart))
+        return options
 
     def _judged(self, request: DistractorRequest) -> CompatibleOptions | str:
         verdict = judge_key(request, self._rules)
@@ -247,9 +250,9 @@ class _QuestionJudge:
 
     def _signature(self, ground: CaseFacts) -> object:
         """All that is known, ready to be compared; the queries of a case share their ground."""
-        known = self._grounds.get(id(ground))
-        if known is None:
-            known = self._grounds[id(ground)] = (
+        signature = self._grounds.get(id(ground))
+        if signature is None:
+            signature = self._grounds[id(ground)] = (
                 *_flat(ground.present),
                 *_flat(ground.absent),
                 ground.unknown,
@@ -257,7 +260,7 @@ class _QuestionJudge:
                 ground.modality,
                 ground.region,
             )
-        return known
+        return signature
 
 
 def _flat(marks: Mapping[str, Evidence]) -> Iterator[object]:

@@ -115,15 +115,15 @@ class CaseFactsCache:
 
     def of(self, case: Case) -> CaseFacts:
         """All facts of a case; see ``facts_of_case``."""
-        said = (
+        statements = (
             tuple((label.field, label.value, label.state) for label in case.labels),
             tuple((region.field, region.value) for region in case.regions),
             case.anatomy,
             case.modality,
         )
-        if said not in self._known:
-            self._known[said] = facts_of_case(self.card, case, self.terms)
-        return self._known[said]
+        if statements not in self._known:
+            self._known[statements] = facts_of_case(self.card, case, self.terms)
+        return self._known[statements]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +170,7 @@ def derive_questions(
         ground=grounds.of(case),
         terms=terms,
         relations=relations or load_relations(),
-        confirmed=frozenset(it.field for it in samples if it.artefact == "numbered"),
+        confirmed=frozenset(sample.field for sample in samples if sample.artefact == "numbered"),
     )
     queries: list[QuestionCandidate] = []
     for sample in sorted(samples, key=lambda sample: sample.id):
@@ -216,7 +216,7 @@ def _label_questions(
     """Questions about what the labels say of a clean picture."""
     fields = [field for field in facts.card.fields.values() if field.kind is rule.kind]
     pool = tuple(dict.fromkeys(name for field in fields for name in field.concepts()))
-    panels = tuple(name for it in facts.case.panels if (name := concept_of(facts.card, it)))
+    panels = tuple(name for panel in facts.case.panels if (name := concept_of(facts.card, panel)))
     for field in fields:
         group = field.group
         if rule.kind is FactKind.STRUCTURE:

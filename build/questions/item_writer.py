@@ -69,9 +69,11 @@ class ItemWriter:
 
     def block(self, members: Sequence[BlockMember]) -> WrittenItems:
         """Items of questions that share their options, or of a single one."""
-        labels = frozenset(label for it in members for label in (it.ready.query.key, *it.wrong))
+        labels = frozenset(
+            label for member in members for label in (member.ready.query.key, *member.wrong)
+        )
         draw = "\x1f".join(
-            [it.ready.identity for it in members]
+            [member.ready.identity for member in members]
             if len(members) > 1
             else [members[0].ready.shelf, *sorted(labels)]
         )
@@ -106,13 +108,13 @@ class ItemWriter:
 
     def _styles(self, labels: frozenset[str]) -> Sequence[Mapping[str, OptionName]]:
         """Ways to name a set of options, the preferred one first."""
-        known = self._named.get(labels)
-        if known is None:
+        styles = self._named.get(labels)
+        if styles is None:
             terms, ordered = self._rules.terms, sorted(labels)
             preferred = preferred_names(ordered, terms, self._rules.knowledge)
             own = own_names(ordered, terms)
-            known = self._named[labels] = (own,) if preferred is None else (preferred, own)
-        return known
+            styles = self._named[labels] = (own,) if preferred is None else (preferred, own)
+        return styles
 
     def _all(
         self, members: Sequence[BlockMember], names: Mapping[str, OptionName], draw: str
@@ -198,7 +200,7 @@ class ItemWriter:
         variant, question, flaws = self._word(ready, options, key, draw, ordered=ordered)
         content = "\x1f".join((sample.id, query.task, question, texts[key], *sorted(texts)))
         wrong = [option for option in options if option.strategy != KEY]
-        level = hardest(Difficulty(it.difficulty) for it in wrong if it.difficulty)
+        level = hardest(Difficulty(option.difficulty) for option in wrong if option.difficulty)
         return Item(
             id=sha256(content.encode()).hexdigest()[:16],
             sample=sample.id,
@@ -237,7 +239,7 @@ class ItemWriter:
         query = ready.query
         terms, relations = self._rules.terms, self._rules.relations
         values = wording_values(
-            query, terms, relations, [it.concept for it in options if it.concept]
+            query, terms, relations, [option.concept for option in options if option.concept]
         )
         lots = {
             name: seeded_tiebreak(self._seed, draw, name)
@@ -258,8 +260,8 @@ class ItemWriter:
                 file=query.sample.image,
             )
             flaws = lint(draft)
-            found = [flaw for flaw in flaws if flaw.level == ERROR]
-            if not found:
+            broken = [flaw for flaw in flaws if flaw.level == ERROR]
+            if not broken:
                 return name, question, flaws
-            errors += found
+            errors += broken
         raise _FlawedError(f"lint {errors[0].rule}")

@@ -52,33 +52,33 @@ def unbalanced_options(items: Iterable[Item]) -> list[UnbalancedOption]:
     An option breaks it when it is always or never the key of ``LEARNABLE`` items or more with one
     set of options, or that show it in any set, or when it is the only key of a source and task.
     """
-    shown: Counter[tuple[str, str, tuple[str, ...], str]] = Counter()
-    keyed: Counter[tuple[str, str, tuple[str, ...], str]] = Counter()
+    show_counts: Counter[tuple[str, str, tuple[str, ...], str]] = Counter()
+    key_counts: Counter[tuple[str, str, tuple[str, ...], str]] = Counter()
     tasks: dict[tuple[str, str], Counter[str]] = {}
     for item, place in comparison_places(items):
         options, key = option_set(item), item.options[item.key].concept
         tasks.setdefault((place, item.task), Counter())[key] += 1
         for scope in (options, ()):
-            keyed[place, item.task, scope, key] += 1
+            key_counts[place, item.task, scope, key] += 1
             for concept in options:
-                shown[place, item.task, scope, concept] += 1
-    found = [
+                show_counts[place, item.task, scope, concept] += 1
+    unbalanced = [
         UnbalancedOption(
-            place=place, task=task, options=scope, concept=it, key=keyed[entry], shown=count
+            place=place, task=task, options=scope, concept=name, key=key_counts[entry], shown=count
         )
-        for entry, count in shown.items()
-        for place, task, scope, it in [entry]
-        if count >= LEARNABLE and keyed[entry] in (0, count)
+        for entry, count in show_counts.items()
+        for place, task, scope, name in [entry]
+        if count >= LEARNABLE and key_counts[entry] in (0, count)
     ]
-    found += [
+    unbalanced += [
         UnbalancedOption(
-            place=place, task=task, options=(), concept=it, key=keys[it], shown=keys[it]
+            place=place, task=task, options=(), concept=name, key=keys[name], shown=keys[name]
         )
         for (place, task), keys in tasks.items()
         if len(keys) == 1
-        for it in keys
+        for name in keys
     ]
-    return sorted(set(found))
+    return sorted(set(unbalanced))
 
 
 def drop_unbalanced(items: Sequence[Item]) -> tuple[Item, ...]:
@@ -86,18 +86,20 @@ def drop_unbalanced(items: Sequence[Item]) -> tuple[Item, ...]:
 
     What one round leaves may be uneven anew, so rounds follow until nothing is.
     """
-    kept = tuple(items)
-    while found := unbalanced_options(kept):
-        sets = {(it.place, it.task, it.options) for it in found if it.options}
-        options = {(it.place, it.task, it.concept) for it in found if not it.options}
+    remaining = tuple(items)
+    while unbalanced := unbalanced_options(remaining):
+        sets = {(entry.place, entry.task, entry.options) for entry in unbalanced if entry.options}
+        options = {
+            (entry.place, entry.task, entry.concept) for entry in unbalanced if not entry.options
+        }
         out = {
             item.id
-            for item, place in comparison_places(kept)
+            for item, place in comparison_places(remaining)
             if (place, item.task, option_set(item)) in sets
             or any((place, item.task, concept) in options for concept in option_set(item))
         }
-        kept = tuple(item for item in kept if item.id not in out)
-    return kept
+        remaining = tuple(item for item in remaining if item.id not in out)
+    return remaining
 
 
 def comparison_places(items: Iterable[Item]) -> list[tuple[Item, str]]:

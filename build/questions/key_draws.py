@@ -61,22 +61,22 @@ def draw_keys(
     for block in blocks:
         names = tuple(sorted(member.ready.answer for member in block))
         planned.setdefault(names, []).append(block)
-    left = _QuestionPool(spare)
+    spare_pool = _QuestionPool(spare)
     for names, members in sorted(planned.items(), key=lambda entry: (-len(entry[0]), entry[0])):
         own = _QuestionPool(member.ready for block in members for member in block)
-        yield from _fill(names, len(members), own, left, seed)
-        left.add(own.rest())
+        yield from _fill(names, len(members), own, spare_pool, seed)
+        spare_pool.add(own.rest())
 
 
 def _fill(
-    names: tuple[str, ...], count: int, own: _QuestionPool, left: _QuestionPool, seed: str
+    names: tuple[str, ...], count: int, own: _QuestionPool, spare_pool: _QuestionPool, seed: str
 ) -> Iterator[QuestionGroup]:
     """One group of questions for each block that was planned with these names."""
     block = sha256("\x1f".join((seed, *names)).encode()).hexdigest()[:12]
     keys = _keys(names, count * len(names), f"{seed}|{block}")
     for start in range(0, len(keys), len(names)):
         taken = [
-            own.take(key, names) or left.take(key, names)
+            own.take(key, names) or spare_pool.take(key, names)
             for key in keys[start : start + len(names)]
         ]
         members = tuple(member for member in taken if member is not None)
@@ -109,15 +109,15 @@ class _QuestionPool:
         self.add(ready)
 
     def add(self, ready: Iterable[EligibleQuestion]) -> None:
-        for one in sorted(ready, key=lambda one: (one.lot, one.identity)):
-            if one.against is None:
+        for entry in sorted(ready, key=lambda question: (question.lot, question.identity)):
+            if entry.against is None:
                 continue
-            sample, labels = one.query.sample, one.against.labels
-            place = (one.answer, sample.anatomy, sample.modality, sample.source)
-            turn = (self._places[place], len(labels), one.lot, one.identity)
+            sample, labels = entry.query.sample, entry.against.labels
+            place = (entry.answer, sample.anatomy, sample.modality, sample.source)
+            turn = (self._places[place], len(labels), entry.lot, entry.identity)
             self._places[place] += 1
-            kinds = self._kinds.setdefault(one.answer, {})
-            heappush(kinds.setdefault(one.against.number, (labels, []))[1], (turn, one))
+            kinds = self._kinds.setdefault(entry.answer, {})
+            heappush(kinds.setdefault(entry.against.number, (labels, []))[1], (turn, entry))
 
     def take(self, key: str, names: tuple[str, ...]) -> BlockMember | None:
         """The question that is next in turn, of those with that answer that allow the others."""
@@ -136,5 +136,5 @@ class _QuestionPool:
         """Questions that were not taken."""
         for kinds in self._kinds.values():
             for _, queue in kinds.values():
-                for _, one in queue:
-                    yield one
+                for _, question in queue:
+                    yield question

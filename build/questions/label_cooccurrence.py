@@ -44,24 +44,24 @@ class LabelCooccurrence:
         if not query.pool or query.group is not None:
             return {}
         place = (query.sample.source, query.key)
-        known = self._known.get(place)
-        if known is None:
-            absent, said = self._absent.get(place, Counter()), self._said.get(place, Counter())
-            known = self._known[place] = {
+        shares = self._known.get(place)
+        if shares is None:
+            absent, stated = self._absent.get(place, Counter()), self._said.get(place, Counter())
+            shares = self._known[place] = {
                 label: absent[label] / count
-                for label, count in said.items()
+                for label, count in stated.items()
                 if count >= LEAST and absent[label]
             }
-        return known
+        return shares
 
     def _count(self, source: str, ground: CaseFacts, count: int) -> None:
         absent = [label for label, mark in ground.absent.items() if mark.grade < Grade.C]
         for key in ground.present:
-            said = self._said.setdefault((source, key), Counter())
+            stated = self._said.setdefault((source, key), Counter())
             denied = self._absent.setdefault((source, key), Counter())
             for label in absent:
-                said[label] += count
+                stated[label] += count
                 denied[label] += count
             for label in ground.present:
                 if label != key:
-                    said[label] += count
+                    stated[label] += count

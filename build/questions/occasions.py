@@ -27,7 +27,7 @@ from medrcube.sources._framework.card_parts.fields import CardField
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 _TYPES: dict[str, Any] = {"str": "", "int": 0, "float": 0.0, "bool": False}
-_BLANK = Sample(**{it.name: _TYPES.get(str(it.type), "") for it in fields(Sample)})
+_BLANK = Sample(**{field.name: _TYPES.get(str(field.type), "") for field in fields(Sample)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ def occasions(cards: Iterable[Card], terms: Terms, relations: Relations) -> Iter
     """Every occasion of the cards, in their order; one may come again from another card."""
     for card in cards:
         phases = _phases(card)
-        patient = any(it.scope is Scope.PATIENT for it in card.fields.values())
+        patient = any(field.scope is Scope.PATIENT for field in card.fields.values())
         for place in sorted({(voxel.anatomy, voxel.modality) for voxel in card.voxels}):
             if Task.MODALITY_RECOGNITION in card.tasks:
                 key = MODALITY_CONCEPTS[place[1]]
@@ -66,8 +66,8 @@ def occasions(cards: Iterable[Card], terms: Terms, relations: Relations) -> Iter
 
 def _phases(card: Card) -> tuple[str, ...]:
     """What each of two images shows, where a card parts them by the cardiac phase."""
-    fields = (it for it in card.fields.values() if it.group == "cardiac phase")
-    return next((tuple(it.concepts()) for it in fields if not it.constant), ())
+    fields = (field for field in card.fields.values() if field.group == "cardiac phase")
+    return next((tuple(field.concepts()) for field in fields if not field.constant), ())
 
 
 def _panels(artefact: str, *, several: bool) -> tuple[str, ...]:
@@ -100,7 +100,7 @@ def _with_options(
     group = field.group
     if field.kind is FactKind.STRUCTURE:
         if sample.artefact == "clean":
-            kinds = {terms[it].kind for it in field.concepts()}
+            kinds = {terms[concept].kind for concept in field.concepts()}
             organ = "organ" if field.constant in relations.group_members("organ") else None
             group = (group or organ) if kinds == {"anatomy"} else None
             if group is None:
@@ -111,8 +111,8 @@ def _with_options(
     if not pool or _elsewhere(pool, sample, terms):
         return
     query = _query(task, sample, pool[0], field=field, group=group, panels=panels)
-    for said in (False, True):
-        labels = tuple(it for it in pool if denies(terms[it]) is said)
+    for denial in (False, True):
+        labels = tuple(concept for concept in pool if denies(terms[concept]) is denial)
         if labels:
             yield Occasion(query=query, labels=labels[:1])
 

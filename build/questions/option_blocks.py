@@ -65,11 +65,11 @@ class BlockBuilder:
 
     def put_back(self, ready: Iterable[EligibleQuestion]) -> None:
         """Add questions, or give back those of a block that cannot be made."""
-        for one in ready:
-            if one.against is not None:
-                mask = self._mask(one.against.labels)
-                self._mask((one.answer,))
-                self._stacks.setdefault(one.answer, _AnswerStack()).add(mask, one)
+        for question in ready:
+            if question.against is not None:
+                mask = self._mask(question.against.labels)
+                self._mask((question.answer,))
+                self._stacks.setdefault(question.answer, _AnswerStack()).add(mask, question)
                 self._stuck.clear()
 
     def take(self) -> tuple[BlockMember, ...]:
@@ -81,18 +81,20 @@ class BlockBuilder:
                 for name, stack in self._stacks.items()
                 if stack.count and (name, size) not in self._stuck
             ]
-            for anchor in sorted(anchors, key=lambda it: (-self._stacks[it].count, lot(it), it)):
-                found = self._block(anchor, size)
-                if found:
+            for anchor in sorted(
+                anchors, key=lambda anchor: (-self._stacks[anchor].count, lot(anchor), anchor)
+            ):
+                block = self._block(anchor, size)
+                if block:
                     self._made += 1
-                    return self._filled(found)
+                    return self._filled(block)
                 self._stuck.add((anchor, size))
         return ()
 
     def rest(self) -> tuple[EligibleQuestion, ...]:
         """Questions that stand in no block, by lot."""
-        left = [one for stack in self._stacks.values() for one in stack.all()]
-        return tuple(sorted(left, key=lambda one: (one.lot, one.identity)))
+        questions = [question for stack in self._stacks.values() for question in stack.all()]
+        return tuple(sorted(questions, key=lambda question: (question.lot, question.identity)))
 
     def _mask(self, names: Iterable[str]) -> int:
         """Names as bits, so that a set of them is one number."""
@@ -120,11 +122,11 @@ class BlockBuilder:
                 break
         return {}
 
-    def _ranked(self, one: EligibleQuestion) -> list[str]:
+    def _ranked(self, question: EligibleQuestion) -> list[str]:
         """Candidates of a key: trust, the wanted difficulty, then those that wait most."""
-        if one.against is None:
+        if question.against is None:
             return []
-        against, lot = one.against, seeded_order(f"{self._seed}|{self._made}")
+        against, lot = question.against, seeded_order(f"{self._seed}|{self._made}")
 
         def rank(name: str) -> tuple[int, int, int, int]:
             wrong = against.pool.allowed[against.labels[name]]
@@ -149,19 +151,19 @@ class BlockBuilder:
     def _fits(self, name_a: str, name_b: str) -> bool:
         """Whether two names may stand together as wrong options of a third."""
         pair = (name_a, name_b) if name_a < name_b else (name_b, name_a)
-        known = self._beside.get(pair)
-        if known is None:
+        compatible = self._beside.get(pair)
+        if compatible is None:
             a, b = (self._stacks[name].request for name in pair)
-            known = self._beside[pair] = not option_conflict(a.key, b.key, a, self._rules)
-        return known
+            compatible = self._beside[pair] = not option_conflict(a.key, b.key, a, self._rules)
+        return compatible
 
     def _filled(self, block: dict[str, int]) -> tuple[BlockMember, ...]:
         members = []
         for name, mask in block.items():
-            one = self._stacks[name].take(mask)
-            labels = one.against.labels if one.against is not None else {}
+            question = self._stacks[name].take(mask)
+            labels = question.against.labels if question.against is not None else {}
             wrong = tuple(labels[other] for other in block if other != name)
-            members.append(BlockMember(ready=one, wrong=wrong))
+            members.append(BlockMember(ready=question, wrong=wrong))
         return tuple(members)
 
 
@@ -185,25 +187,25 @@ class _AnswerStack:
             raise ValueError("an empty stack has no request")
         return self._request
 
-    def add(self, mask: int, one: EligibleQuestion) -> None:
-        if self._request is None and one.against is not None:
-            self._request = one.against.request
+    def add(self, mask: int, question: EligibleQuestion) -> None:
+        if self._request is None and question.against is not None:
+            self._request = question.against.request
         if mask not in self._waiting:
             self._waiting[mask] = deque()
-            insort(self.masks, mask, key=lambda it: (it.bit_count(), it))
-        self._waiting[mask].append(one)
+            insort(self.masks, mask, key=lambda known_mask: (known_mask.bit_count(), known_mask))
+        self._waiting[mask].append(question)
         self.count += 1
 
     def first(self, mask: int) -> EligibleQuestion:
         return self._waiting[mask][0]
 
     def take(self, mask: int) -> EligibleQuestion:
-        one = self._waiting[mask].popleft()
+        question = self._waiting[mask].popleft()
         if not self._waiting[mask]:
             del self._waiting[mask]
             self.masks.remove(mask)
         self.count -= 1
-        return one
+        return question
 
     def all(self) -> Iterator[EligibleQuestion]:
         for waiting in self._waiting.values():
@@ -223,11 +225,11 @@ def block_builders(
     Questions whose words tell of their pictures apart ("mammogram", "CT image") share no shelf:
     some of their options would never be right beside these words.
     """
-    found: dict[str, list[EligibleQuestion]] = {}
-    for one in ready:
-        if one.against is not None:
-            found.setdefault(one.shelf, []).append(one)
-    for name, members in sorted(found.items()):
+    groups: dict[str, list[EligibleQuestion]] = {}
+    for question in ready:
+        if question.against is not None:
+            groups.setdefault(question.shelf, []).append(question)
+    for name, members in sorted(groups.items()):
         yield (
             name,
             BlockBuilder(members, rules, options=options, seed=f"{seed}|{name}", wanted=wanted),

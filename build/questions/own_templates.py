@@ -36,7 +36,7 @@ def wordings_of(folder: str, cards: Iterable[Card]) -> Wordings:
         return package_wordings()
     wordings = Wordings(Path(folder))
     terms, relations = load_terms(), load_relations()
-    told: dict[tuple[Task, str, str], str] = {}
+    question_of: dict[tuple[Task, str, str], str] = {}
     for occasion in occasions(cards, terms, relations):
         query = occasion.query
         if query.task not in wordings.own:
@@ -50,10 +50,11 @@ def wordings_of(folder: str, cards: Iterable[Card]) -> Wordings:
                 name,
                 f"{wording_context(query)}|{query.group}|{values.get('normal')}",
             )
-            if "target" not in values and told.setdefault(key, question) != question:
+            if "target" not in values and question_of.setdefault(key, question) != question:
                 raise TemplateError(
-                    f"{wordings.where(query.task, name)}: {question!r} and {told[key]!r} are asked "
-                    "of pictures that share their options; the words must not tell them apart"
+                    f"{wordings.where(query.task, name)}: {question!r} and {question_of[key]!r} "
+                    "are asked of pictures that share their options; the words must not tell them "
+                    "apart"
                 )
     return wordings
 
@@ -64,8 +65,8 @@ def _render(wordings: Wordings, task: Task, name: str, values: dict[str, str | b
     except JinjaError as error:
         asked = _UNDEFINED.search(str(error))
         place = wordings.where(task, name, asked.group(1) if asked else "")
-        known = ", ".join(sorted(values)) or "none"
-        raise TemplateError(f"{place}: {error}; values of {task}: {known}") from None
+        names = ", ".join(sorted(values)) or "none"
+        raise TemplateError(f"{place}: {error}; values of {task}: {names}") from None
 
 
 def _check_stem(wordings: Wordings, task: Task, name: str, question: str) -> None:

@@ -179,8 +179,8 @@ def wording_values(
     task = query.task
     if task is Task.MODALITY_RECOGNITION:
         return {}
-    shown = _picture_phrase(query)
-    values: dict[str, str | bool] = {"shown": shown}
+    phrase_of_picture = _picture_phrase(query)
+    values: dict[str, str | bool] = {"shown": phrase_of_picture}
     if task in _TELLS_SCOPE:
         values["about"] = _subject_phrase(query)
         values["subject"] = "this patient" if query.scope is Scope.PATIENT else ""
@@ -212,8 +212,8 @@ def wording_context(query: QuestionCandidate) -> str:
     """
     if query.task is Task.MODALITY_RECOGNITION:
         return ""
-    told = _subject_phrase(query) if query.task in _TELLS_SCOPE else _picture_phrase(query)
-    return f"{told} {query.sample.artefact}".strip()
+    phrase = _subject_phrase(query) if query.task in _TELLS_SCOPE else _picture_phrase(query)
+    return f"{phrase} {query.sample.artefact}".strip()
 
 
 def _subject_phrase(query: QuestionCandidate) -> str:
@@ -244,8 +244,8 @@ def _picture_phrase(query: QuestionCandidate) -> str:
     if sample.artefact == "numbered":
         return f"these {pluralize(picture)}"
     # "left" and "right" would point at options that hold them.
-    told = ", then ".join(query.panels) if query.task in _TELLS_SCOPE else ""
-    return f"these side-by-side {pluralize(picture)}{f' ({told})' if told else ''}"
+    phases = ", then ".join(query.panels) if query.task in _TELLS_SCOPE else ""
+    return f"these side-by-side {pluralize(picture)}{f' ({phases})' if phases else ''}"
 
 
 def _count(sample: Sample) -> int:

@@ -109,44 +109,48 @@ def select_cells(
     rarest source. A cell that has enough questions under the bound on patients is always filled.
     The same set of questions gives the same result in any order.
     """
-    found: dict[Voxel, list[_QuotaEntry]] = {}
+    entries: dict[Voxel, list[_QuotaEntry]] = {}
     for candidate in _quota_entries(ready):
-        found.setdefault(cell_of(candidate.ready), []).append(candidate)
+        entries.setdefault(cell_of(candidate.ready), []).append(candidate)
     drawing = _QuotaDraw(per_patient=per_patient, due=lots, sources_per_key=sources_per_key)
     chosen: list[EligibleQuestion] = []
-    for cell, members in sorted(found.items(), key=_least_choice):
+    for cell, members in sorted(entries.items(), key=_least_choice):
         chosen += drawing.fill(members, cells.get(cell, 0))
     return _by_lot(chosen)
 
 
-def cell_of(one: EligibleQuestion) -> Voxel:
+def cell_of(question: EligibleQuestion) -> Voxel:
     """The cell of the cube that a question counts in."""
-    sample = one.query.sample
-    return _voxel(sample.anatomy, sample.modality, one.query.task)
+    sample = question.query.sample
+    return _voxel(sample.anatomy, sample.modality, question.query.task)
 
 
-def answer_cell_of(one: EligibleQuestion) -> AnswerCell:
+def answer_cell_of(question: EligibleQuestion) -> AnswerCell:
     """The lot that a question belongs to."""
-    if one.against is None:
-        return AnswerCell(cell_of(one))
-    return AnswerCell(cell_of(one), one.shelf, one.answer)
+    if question.against is None:
+        return AnswerCell(cell_of(question))
+    return AnswerCell(cell_of(question), question.shelf, question.answer)
 
 
-def key_of(one: EligibleQuestion) -> Key:
+def key_of(question: EligibleQuestion) -> Key:
     """What a question asks for, whichever source it is of; of boxes not their number."""
-    query = one.query
-    return (query.task, query.group or "", query.key if one.against is None else one.answer)
+    query = question.query
+    return (
+        query.task,
+        query.group or "",
+        query.key if question.against is None else question.answer,
+    )
 
 
-def patient_of(one: EligibleQuestion) -> str:
+def patient_of(question: EligibleQuestion) -> str:
     """The patient, told apart from those of other sources."""
-    sample = one.query.sample
+    sample = question.query.sample
     return f"{sample.source}|{sample.patient or sample.case}"
 
 
-def picture_of(one: EligibleQuestion) -> str:
+def picture_of(question: EligibleQuestion) -> str:
     """The slice that is shown; marked and clean pictures of one slice are one."""
-    sample = one.query.sample
+    sample = question.query.sample
     return f"{sample.source}|{sample.case}|{sample.frames}"
 
 
@@ -156,7 +160,7 @@ def _voxel(anatomy: str, modality: str, task: Task) -> Voxel:
 
 
 def _by_lot(ready: Iterable[EligibleQuestion]) -> tuple[EligibleQuestion, ...]:
-    return tuple(sorted(ready, key=lambda one: (one.lot, one.identity)))
+    return tuple(sorted(ready, key=lambda question: (question.lot, question.identity)))
 
 
 def _least_choice(entry: tuple[C, Sequence[_QuotaEntry]]) -> tuple[int, C]:
@@ -165,11 +169,15 @@ def _least_choice(entry: tuple[C, Sequence[_QuotaEntry]]) -> tuple[int, C]:
 
 
 def _quota_entries(ready: Sequence[EligibleQuestion]) -> Iterator[_QuotaEntry]:
-    pictures = [picture_of(one) for one in ready]
-    pairs = {(one.query.task, picture) for one, picture in zip(ready, pictures, strict=True)}
+    pictures = [picture_of(question) for question in ready]
+    pairs = {
+        (question.query.task, picture) for question, picture in zip(ready, pictures, strict=True)
+    }
     tasks = Counter(picture for _, picture in pairs)
-    for one, picture in zip(ready, pictures, strict=True):
-        yield _QuotaEntry(ready=one, picture=picture, patient=patient_of(one), tasks=tasks[picture])
+    for question, picture in zip(ready, pictures, strict=True):
+        yield _QuotaEntry(
+            ready=question, picture=picture, patient=patient_of(question), tasks=tasks[picture]
+        )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -248,12 +256,12 @@ class _QuotaDraw:
 
     def _is_spread(self, kind: _EntryKind) -> bool:
         """Whether one more question of the kind brings its key no source that it still needs."""
-        known = self.drawn_from.get(kind.asks, ())
-        enough = len(known) >= self.sources_per_key
-        return self.sources_per_key == 1 or enough or kind.source in known
+        sources = self.drawn_from.get(kind.asks, ())
+        enough = len(sources) >= self.sources_per_key
+        return self.sources_per_key == 1 or enough or kind.source in sources
 
-    def _kind(self, one: EligibleQuestion) -> _EntryKind:
-        lot = None if self.due is None else answer_cell_of(one)
-        key = ("" if lot is None else lot.shelf, one.answer)
-        asks = None if lot is None else key_of(one)
-        return _EntryKind(key=key, source=one.query.sample.source, lot=lot, asks=asks)
+    def _kind(self, question: EligibleQuestion) -> _EntryKind:
+        lot = None if self.due is None else answer_cell_of(question)
+        key = ("" if lot is None else lot.shelf, question.answer)
+        asks = None if lot is None else key_of(question)
+        return _EntryKind(key=key, source=question.query.sample.source, lot=lot, asks=asks)

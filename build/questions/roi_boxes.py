@@ -74,11 +74,13 @@ def candidate_boxes(
         ground = _content(picture if picture.ndim == 2 else picture.max(axis=2))
     lot = SeededDraws(seed)
     for _ in range(_ROUNDS):
-        found = [
+        layouts = [
             _number_boxes(lot, _plausible_layout(lot, region, barred, ground))
             for _ in range(_LAYOUTS)
         ]
-        most = max((it for it in found if it), key=lambda it: len(it.boxes), default=None)
+        most = max(
+            (boxes for boxes in layouts if boxes), key=lambda boxes: len(boxes.boxes), default=None
+        )
         if most:
             return most
     return None
@@ -102,11 +104,13 @@ def _plausible_layout(
     enough = _share(ground, right) / 2
 
     def stands(boxes: tuple[Box, ...]) -> bool:
-        places = {_translate(right, one, other) for one, other in permutations(boxes, 2)}
+        places = {_translate(right, start, end) for start, end in permutations(boxes, 2)}
         return all(not _part(barred, box).any() and _share(ground, box) >= enough for box in places)
 
-    kept = [layout.boxes[:count] for count in range(2, len(layout.boxes) + 1)]  # others are by lot
-    most = max(filter(stands, kept), key=len, default=None)
+    subsets = [
+        layout.boxes[:count] for count in range(2, len(layout.boxes) + 1)
+    ]  # others are by lot
+    most = max(filter(stands, subsets), key=len, default=None)
     return replace(layout, boxes=most) if most else None
 
 

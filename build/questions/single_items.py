@@ -25,20 +25,25 @@ def single_members(
     wanted: Difficulty | None,
 ) -> Iterator[BlockMember]:
     """Each question that is not about boxes, with safe labels that were used least so far."""
-    asked = sorted((one for one in ready if one.against), key=lambda one: (one.lot, one.identity))
+    asked = sorted(
+        (question for question in ready if question.against),
+        key=lambda question: (question.lot, question.identity),
+    )
     keyed: dict[str, Counter[str]] = {}
-    for one in asked:
-        keyed.setdefault(one.shelf, Counter())[one.query.key] += 1
+    for question in asked:
+        keyed.setdefault(question.shelf, Counter())[question.query.key] += 1
     priors = {shelf: LabelUsage(keyed=counts) for shelf, counts in keyed.items()}
-    for one in asked:
-        if one.against is not None:
+    for question in asked:
+        if question.against is not None:
             choice = choose_from_pool(
-                one.against.pool,
-                one.against.request,
+                question.against.pool,
+                question.against.request,
                 rules,
                 options=options,
-                seed=f"{seed}|{one.identity}",
-                prior=priors[one.shelf],
+                seed=f"{seed}|{question.identity}",
+                prior=priors[question.shelf],
                 wanted=wanted,
             )
-            yield BlockMember(ready=one, wrong=tuple(it.label for it in choice.distractors))
+            yield BlockMember(
+                ready=question, wrong=tuple(distractor.label for distractor in choice.distractors)
+            )

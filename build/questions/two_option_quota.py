@@ -34,18 +34,18 @@ def limit_two_option_items(items: Sequence[Item], share: float, seed: int) -> tu
     tasks: dict[str, list[Item]] = {}
     for item in items:
         tasks.setdefault(item.task, []).append(item)
-    kept: set[str] = set()
+    kept_ids: set[str] = set()
     for members in tasks.values():
         two = [item for item in members if len(item.options) == 2]
         more = len(members) - len(two)
-        kept.update(item.id for item in members if len(item.options) != 2)
+        kept_ids.update(item.id for item in members if len(item.options) != 2)
         room = len(two) if share >= 1 else int(share / (1 - share) * more + 1e-9)
         reached = {_cell(item) for item in members if len(item.options) > 2}
         for unit in _turns(two, reached, seed):
             if len(unit) <= room:
                 room -= len(unit)
-                kept.update(item.id for item in unit)
-    return tuple(item for item in items if item.id in kept)
+                kept_ids.update(item.id for item in unit)
+    return tuple(item for item in items if item.id in kept_ids)
 
 
 def _cell(item: Item) -> tuple[str, str]:
@@ -70,7 +70,7 @@ def _turns(items: Sequence[Item], reached: Container[tuple[str, str]], seed: int
 def _units(items: Sequence[Item]) -> list[_Unit]:
     """The first pair with different keys, then item by item; boxes, which have no label, alone."""
     first = items[0]
-    other = next((it for it in items if it.concept != first.concept), None)
+    other = next((item for item in items if item.concept != first.concept), None)
     if other is None:
         return [(item,) for item in items]
     rest = [item for item in items if item.id not in (first.id, other.id)]

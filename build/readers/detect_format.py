@@ -88,11 +88,11 @@ def module_of(content: str) -> Any:
 
 def _read_series(image: ImageRef) -> Volume:
     for path in image.paths:
-        found = content_of(path)
-        if found != "dicom":
+        content = content_of(path)
+        if content != "dicom":
             raise ReadError(
                 f"{path.name}: is one of {len(image.paths)} files of one image, but holds "
-                f"{found}; only slices of a DICOM series are read together",
+                f"{content}; only slices of a DICOM series are read together",
                 code="series-unsupported",
             )
     return module_of("series").read(image.paths, image.frame)  # type: ignore[no-any-return]
@@ -108,14 +108,14 @@ def content_of(path: Path) -> str:
     head = _head(path)
     if head[:2] == b"\x1f\x8b":
         return _gzip_content(path, head)
-    found = _plain_content(head)
-    if found is None:
+    content = _plain_content(head)
+    if content is None:
         raise ReadError(
             f"{path.name}: its first bytes belong to no known format; expected PNG, JPEG, GIF, "
             "BMP, DICOM, NIfTI, MetaImage, MATLAB 7.3, HDF5 or a video",
             code="unsupported-format",
         )
-    return found
+    return content
 
 
 def _head(path: Path) -> bytes:

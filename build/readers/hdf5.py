@@ -86,11 +86,11 @@ def _member(path: Path, file: h5py.File, member: str | None) -> h5py.Dataset:
 
 
 def _arrays(file: h5py.File) -> list[str]:
-    found: list[str] = []
+    names: list[str] = []
 
     def note(name: str, node: object) -> None:
         if isinstance(node, h5py.Dataset) and not name.startswith("#refs#"):
-            found.append(name)
+            names.append(name)
 
     file.visititems(note)
-    return found
+    return names

@@ -25,7 +25,7 @@ def cache_last_files(reader: Callable[Given, Held]) -> Callable[Given, Held]:
     def read(_stamp: tuple[int, int], *args: Given.args, **kwargs: Given.kwargs) -> Held:
         return reader(*args, **kwargs)
 
-    kept: Callable[..., Held] = lru_cache(maxsize=_FILES)(read)
+    cached: Callable[..., Held] = lru_cache(maxsize=_FILES)(read)
 
     @wraps(reader)
     def remembered(*args: Given.args, **kwargs: Given.kwargs) -> Held:
@@ -33,6 +33,6 @@ def cache_last_files(reader: Callable[Given, Held]) -> Callable[Given, Held]:
         if not isinstance(path, Path):
             raise TypeError(f"{reader.__name__}: the first argument must be the path of a file")
         status = path.stat()
-        return kept((status.st_size, status.st_mtime_ns), *args, **kwargs)
+        return cached((status.st_size, status.st_mtime_ns), *args, **kwargs)
 
     return remembered

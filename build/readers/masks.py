@@ -60,7 +60,12 @@ def read_mask(mask: MaskFile, volume: Volume) -> Mask:
     marked = [_placed(path, mask, volume) for path in mask.paths]
     if len(marked) == 1:
         return marked[0]
-    pictures = ((k, one[k]) for one in marked for k in range(one.shape[0]) if one.marks(k))
+    pictures = (
+        (k, mask_of_file[k])
+        for mask_of_file in marked
+        for k in range(mask_of_file.shape[0])
+        if mask_of_file.marks(k)
+    )
     return Mask.of(volume.slices.shape, pictures)
 
 
@@ -98,27 +103,27 @@ def describe_values(mask: MaskFile) -> str:
     Raises:
         ReadError: as ``read_mask``.
     """
-    found = _values_in(mask)
-    if not found:
+    values = _values_in(mask)
+    if not values:
         return ""
     lossy = any(
-        content_of(it) == "raster" and module_of("raster").is_lossy(it) for it in mask.paths
+        content_of(path) == "raster" and module_of("raster").is_lossy(path) for path in mask.paths
     )
-    held = ", ".join(f"{value:g}" for value in found[:_NAMED])
-    more = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
+    held = ", ".join(f"{value:g}" for value in values[:_NAMED])
+    more = f" and {len(values) - _NAMED:,} more" if len(values) > _NAMED else ""
     wanted = " or ".join(map(str, mask.values)) or f"more than {_HALF if lossy else 0}"
     return f"the mask holds {held}{more}; expected {wanted}"
 
 
 def _values_in(mask: MaskFile) -> tuple[float, ...]:
-    found: set[float] = set()
+    values: set[float] = set()
     for path in mask.paths:
         if _kind_of(path) in _DRAWN:  # segment numbers and names, no stored values
             continue
         stored = _stored(path, mask.member, labels=bool(mask.values))
         for k in range(stored.slices.shape[0]):
-            found.update(np.unique(_labels(stored.greys, stored.slices[k])).tolist())
-    return tuple(sorted(found))
+            values.update(np.unique(_labels(stored.greys, stored.slices[k])).tolist())
+    return tuple(sorted(values))
 
 
 def check_grids(mask: MaskFile, volume: Volume) -> None:
@@ -150,27 +155,27 @@ def check_axes(mask: MaskFile, volume: Volume) -> None:
 
 
 def check_stored_alike(
-    name: str, one: Volume, other: Volume, whose: str = "the image beside it"
+    name: str, first: Volume, second: Volume, whose: str = "the image beside it"
 ) -> None:
     """Refuse two volumes of one body whose dummy affines differ.
 
     Raises:
         ReadError: code ``mask-place``.
     """
-    shapes = one.slices.shape[:3], other.slices.shape[:3]
-    if sorted(shapes[0]) != sorted(shapes[1]) or (one.affine is None and other.affine is None):
+    shapes = first.slices.shape[:3], second.slices.shape[:3]
+    if sorted(shapes[0]) != sorted(shapes[1]) or (first.affine is None and second.affine is None):
         return  # by their size they belong to different volumes, whichever way they are turned
-    if one.affine is None or other.affine is None:
-        found = "one of the two says how it lies in space, the other does not"
+    if first.affine is None or second.affine is None:
+        difference = "one of the two says how it lies in space, the other does not"
     elif shapes[0] != shapes[1]:
-        found = f"their axes have {shapes[0]} and {shapes[1]} voxels"
-    elif same_positions(one.affine, other.affine, shapes[0]):
+        difference = f"their axes have {shapes[0]} and {shapes[1]} voxels"
+    elif same_positions(first.affine, second.affine, shapes[0]):
         return
     else:
-        apart = corner_distance_mm(one.affine, other.affine, shapes[0])
-        found = f"by their affines corners lie up to {apart:.1f} mm apart"
+        apart = corner_distance_mm(first.affine, second.affine, shapes[0])
+        difference = f"by their affines corners lie up to {apart:.1f} mm apart"
     raise ReadError(
-        f"{name}: may be turned or mirrored against {whose}: {found}; expected equal affines, "
+        f"{name}: may be turned or mirrored against {whose}: {difference}; expected equal affines, "
         "since those of this source prove no direction: get both files from the release",
         code="mask-place",
     )

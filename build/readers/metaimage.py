@@ -110,10 +110,10 @@ def _check_header(path: Path) -> str:
     """
     with path.open("rb") as file:
         head = file.read(_LONGEST_HEADER)
-    axes, found = _AXES.search(head), _DATA_FILE.search(head)
+    axes, match = _AXES.search(head), _DATA_FILE.search(head)
     if axes is None or not 1 <= int(axes[1]) <= _MOST_AXES:
         raise unreadable(path, f"has no number of axes (NDims) from 1 to {_MOST_AXES}")
-    name = os.fsdecode(found[1]).strip() if found else ""
+    name = os.fsdecode(match[1]).strip() if match else ""
     if not name:
         raise unreadable(path, "does not say where its pixels are (ElementDataFile)")
     if "/" in name or "\\" in name:
@@ -140,8 +140,8 @@ def _check_length(path: Path, pixels: str, promised: int) -> None:
         head = header.read(_LONGEST_HEADER)
     if _TEXT.search(head):
         return
-    found = _DATA_FILE.search(head)
-    begin = head.find(b"\n", found.end()) + 1 if local and found else _skipped(head)
+    match = _DATA_FILE.search(head)
+    begin = head.find(b"\n", match.end()) + 1 if local and match else _skipped(head)
     if not file.is_file():
         raise truncated(path, f"its file of pixels {file.name} is missing")
     if _PACKED.search(head):
@@ -156,8 +156,8 @@ def _check_length(path: Path, pixels: str, promised: int) -> None:
 
 
 def _skipped(head: bytes) -> int:
-    found = _HEADER_SIZE.search(head)
-    return int(found[1]) if found else 0
+    match = _HEADER_SIZE.search(head)
+    return int(match[1]) if match else 0
 
 
 def _unpacked(file: Path, begin: int, enough: int) -> int:

@@ -243,16 +243,18 @@ def _affine(path: Path, header: Any, first: int) -> NDArray[np.float64] | None:
         return None
     if len(coded) == len(forms):
         _check_forms(path, header)
-    stated = next((found for found in (form() for form in coded) if _spans_space(found)), None)
-    if stated is None:
+    matrix = next(
+        (candidate for candidate in (form() for form in coded) if _spans_space(candidate)), None
+    )
+    if matrix is None:
         raise ReadError(
             f"{path.name}: its affine does not span space; expected three independent axes",
             code="singular-affine",
         )
-    stated = np.asarray(stated, dtype=np.float64)
-    stated[:3] *= _millimetres(header)
-    stated[:3, 3] += first * stated[:3, 2]
-    return stated[:, [2, 1, 0, 3]]
+    matrix = np.asarray(matrix, dtype=np.float64)
+    matrix[:3] *= _millimetres(header)
+    matrix[:3, 3] += first * matrix[:3, 2]
+    return matrix[:, [2, 1, 0, 3]]
 
 
 def _check_forms(path: Path, header: Any) -> None:
@@ -273,9 +275,9 @@ def _qform(path: Path, header: Any) -> Any:
     widths = np.asarray(header["pixdim"][1:4], np.float64)
     if not (widths > 0).all():
         raise ReadError(
-            f"{path.name}: pixdim states voxels of {' x '.join(f'{it:g}' for it in widths)}, and "
-            "no sform says how they lie; expected positive widths (nifti1.h), for tools differ in "
-            "what they make of others",
+            f"{path.name}: pixdim states voxels of {' x '.join(f'{size:g}' for size in widths)}, "
+            "and no sform says how they lie; expected positive widths (nifti1.h), for tools differ "
+            "in what they make of others",
             code="singular-affine",
         )
     fixed = header.copy()
@@ -286,11 +288,11 @@ def _qform(path: Path, header: Any) -> Any:
         raise ReadError(f"{path.name}: its qform is no rotation", code="singular-affine") from error
 
 
-def _spans_space(stated: Any) -> bool:
-    lengths = np.linalg.norm(stated[:3, :3], axis=0)
+def _spans_space(matrix: Any) -> bool:
+    lengths = np.linalg.norm(matrix[:3, :3], axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        volume = abs(np.linalg.det(stated[:3, :3] / lengths))
-    return bool(np.isfinite(stated).all() and volume > 1e-3)
+        volume = abs(np.linalg.det(matrix[:3, :3] / lengths))
+    return bool(np.isfinite(matrix).all() and volume > 1e-3)
 
 
 def _spacing(header: Any, affine: NDArray[np.float64] | None) -> tuple[float, float, float] | None:

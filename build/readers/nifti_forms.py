@@ -24,8 +24,8 @@ def check_forms(path: Path, sform: NDArray[np.float64], qform: NDArray[np.float6
         ReadError: code ``contradicting-affines``.
     """
     sform, qform = sform[:3, :3], qform[:3, :3]
-    lengths = [np.linalg.norm(it, axis=0) for it in (sform, qform)]
-    if not all(np.isfinite(it).all() and it.all() for it in lengths):
+    lengths = [np.linalg.norm(array, axis=0) for array in (sform, qform)]
+    if not all(np.isfinite(length).all() and length.all() for length in lengths):
         return
     cosines = (sform * qform).sum(axis=0) / (lengths[0] * lengths[1])
     mirrored = np.linalg.det(sform) * np.linalg.det(qform) < 0

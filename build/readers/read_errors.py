@@ -17,9 +17,9 @@ MOST_PIXELS = 178_956_970
 """Of one picture: where Pillow, too, takes a small file for a decompression bomb."""
 
 
-def truncated(path: Path, found: str) -> ReadError:
+def truncated(path: Path, what: str) -> ReadError:
     """The file ends early."""
-    return ReadError(f"{path.name}: {found}; get the file again", code="truncated")
+    return ReadError(f"{path.name}: {what}; get the file again", code="truncated")
 
 
 def unreadable(path: Path, what: str) -> ReadError:
@@ -126,18 +126,22 @@ def first_slice(array: Array, frame: int | None) -> int:
     return frame if frame is not None and array.ndim == 3 else 0
 
 
-def check_frame_of_reference(path: Path, stated: str, volume: Volume) -> None:
+def check_frame_of_reference(path: Path, frame_of_reference: str, volume: Volume) -> None:
     """Refuse marks that were drawn in another space than that of their image (DICOM C.7.4.1).
 
     Args:
         path: file of the marks.
-        stated: its FrameOfReferenceUID, or empty.
+        frame_of_reference: its FrameOfReferenceUID, or empty.
         volume: the image.
 
     Raises:
         ReadError: code ``frame-of-reference``.
     """
-    if stated and volume.frame_of_reference and stated != volume.frame_of_reference:
+    if (
+        frame_of_reference
+        and volume.frame_of_reference
+        and frame_of_reference != volume.frame_of_reference
+    ):
         raise ReadError(
             f"{path.name}: was drawn in another frame of reference than that of its image, so its "
             "millimetres mean other places; expected marks of this very scan",

@@ -75,12 +75,12 @@ def check_count(path: Path, count: int) -> None:
     """
     try:
         with ascii_path(path) as link, av.open(link, metadata_errors="replace") as container:
-            found = sum(1 for packet in container.demux(video=0) if packet.size)
+            packets = sum(1 for packet in container.demux(video=0) if packet.size)
     except (av.error.FFmpegError, ValueError, IndexError) as error:
         raise unreadable(path, f"cannot be read as video ({error.__class__.__name__})") from error
-    if found != count:
+    if packets != count:
         raise ReadError(
-            f"{path.name}: holds {found} frames; expected {count}, as its source states: is it a "
+            f"{path.name}: holds {packets} frames; expected {count}, as its source states: is it a "
             "copy with other frames? get it from the release",
             code="frame-count",
         )
@@ -88,11 +88,11 @@ def check_count(path: Path, count: int) -> None:
 
 def _single(path: Path, frame: int) -> Volume:
     check_frame(path, frame if frame < 0 else None, 0)
-    seen = 0
-    for seen, picture in enumerate(islice(_frames(path), frame + 1), 1):
-        if seen == frame + 1:
+    count = 0
+    for count, picture in enumerate(islice(_frames(path), frame + 1), 1):
+        if count == frame + 1:
             return Volume(slices=without_equal_channels(picture)[None], spacing=_spacing(path))
-    check_frame(path, frame, seen)
+    check_frame(path, frame, count)
     raise truncated(path, "has no frame that can be decoded")
 
 

@@ -23,8 +23,8 @@ def is_whole(path: Path) -> bool:
         file.seek(0)
         head = file.read(12)
         if head[:4] == b"RIFF" and len(head) == 12:
-            (stated,) = struct.unpack("<I", head[4:8])
-            return stated in _UNSTATED or 8 + int(stated) <= size
+            (length,) = struct.unpack("<I", head[4:8])
+            return length in _UNSTATED or 8 + int(length) <= size
         return head[4:8] not in _BOXES or _ends(file) <= size
 
 
@@ -36,9 +36,9 @@ def _ends(file: BinaryIO) -> int:
         head = file.read(16)
         if len(head) < 8:
             return place
-        stated = int.from_bytes(head[:4], "big")
-        if stated == 1:
-            stated = int.from_bytes(head[8:], "big")
-        if stated < 8:  # 0: up to the end of the file; others are damaged, as decoding will tell
+        length = int.from_bytes(head[:4], "big")
+        if length == 1:
+            length = int.from_bytes(head[8:], "big")
+        if length < 8:  # 0: up to the end of the file; others are damaged, as decoding will tell
             return place
-        place += stated
+        place += length

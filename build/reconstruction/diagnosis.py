@@ -40,7 +40,7 @@ def diagnose(
         changed: what of the source has changed since, from ``changes_of``.
     """
     raw = _other_files(recipe, job, rendered)
-    problem = next((it for it in rendered.problems if it.stage != "compose"), None)
+    problem = next((failure for failure in rendered.problems if failure.stage != "compose"), None)
     status, stage = Status.HASH_DIFFERS, ""
     if raw:
         status, detail = Status.RAW_FILE_DIFFERS, _describe(raw)
@@ -70,14 +70,14 @@ def changes_of(recipe: Recipe, now: Mapping[str, Any]) -> tuple[str, ...]:
         now: what ``origin_of`` says of the source and this copy.
     """
     origin = _origin(recipe)
-    told = {
+    sentences = {
         "layout": f"the release was made of layout {_text(origin.get('layout'))}, this copy has "
         f"layout {now['layout']!r}",
         "card": f"the card of {recipe.source} has changed since the release",
         "adapter": f"the adapter of {recipe.source} has changed since the release",
     }
     return tuple(
-        text for name, text in told.items() if name in origin and origin[name] != now[name]
+        text for name, text in sentences.items() if name in origin and origin[name] != now[name]
     )
 
 
@@ -98,8 +98,8 @@ def _policy_difference(recipe: Recipe, job: RenderJob) -> str | None:
         return None
     for name, now in asdict(job.policy).items():
         if was.get(name) != now:
-            told = f"{_text(was.get(name))} in the release, {_text(now)} now"
-            return f"the card's pixels.{name}: {told}"
+            difference = f"{_text(was.get(name))} in the release, {_text(now)} now"
+            return f"the card's pixels.{name}: {difference}"
     return None
 
 
@@ -134,9 +134,9 @@ def _not_made(recipe: Recipe, job: RenderJob, rendered: RenderResult) -> tuple[s
     problem = next(iter(rendered.problems), None)
     if problem is not None:
         return "overlay", problem.message
-    made = [picture.frames for picture in rendered.pictures]
+    frames = [picture.frames for picture in rendered.pictures]
     wanted = "+".join(map(str, recipe.frames))
-    return "slice", f"frame {wanted} in the release, {', '.join(made) or 'none'} now"
+    return "slice", f"frame {wanted} in the release, {', '.join(frames) or 'none'} now"
 
 
 def _other_files(
@@ -144,47 +144,48 @@ def _other_files(
 ) -> tuple[RawFileDifference, ...]:
     """Raw files that are not those of the release, by content: their names may differ."""
     digests = dict(rendered.digests)
-    found: dict[str, str] = {}
+    digest_of: dict[str, str] = {}
     for path in job.case.files():
         name = name_to_text(path.relative_to(job.root).as_posix())
         try:
-            found[name] = digests.get(str(path)) or sha256_of(path)
+            digest_of[name] = digests.get(str(path)) or sha256_of(path)
         except OSError:
             continue
-    if Counter(found.values()) == Counter(recipe.files.values()):
+    if Counter(digest_of.values()) == Counter(recipe.files.values()):
         return ()
     first = name_to_text(job.case.images[0].paths[0].relative_to(job.root).as_posix())
     others: list[RawFileDifference] = []
     for name, digest in recipe.files.items():
-        here = first if name == recipe.first and name not in found else name
-        if found.get(here) != digest and digest not in found.values():
+        here = first if name == recipe.first and name not in digest_of else name
+        if digest_of.get(here) != digest and digest not in digest_of.values():
             others.append(
                 RawFileDifference(
                     name=name,
                     recorded=digest,
-                    found=found.get(here),
-                    found_name=here if here != name and here in found else None,
+                    found=digest_of.get(here),
+                    found_name=here if here != name and here in digest_of else None,
                 )
             )
-    known = set(recipe.files.values())
+    recorded = set(recipe.files.values())
     others += [
         RawFileDifference(name=name, recorded=None, found=digest)
-        for name, digest in found.items()
-        if digest not in known and name not in {it.found_name or it.name for it in others}
+        for name, digest in digest_of.items()
+        if digest not in recorded
+        and name not in {other_file.found_name or other_file.name for other_file in others}
     ]
     return tuple(others)
 
 
 def _describe(raw: Sequence[RawFileDifference]) -> str:
-    one = raw[0]
+    file = raw[0]
     more = f" (and {len(raw) - 1} more)" if len(raw) > 1 else ""
-    if one.recorded is None:
-        return f"{one.name}: belongs to the case here and did not in the release{more}"
-    if one.found is None:
-        return f"{one.name}: belonged to the case in the release and does not here{more}"
-    name = f" ({one.found_name} here)" if one.found_name else ""
+    if file.recorded is None:
+        return f"{file.name}: belongs to the case here and did not in the release{more}"
+    if file.found is None:
+        return f"{file.name}: belonged to the case in the release and does not here{more}"
+    name = f" ({file.found_name} here)" if file.found_name else ""
     return (
-        f"{one.name}{name}: SHA-256 is {one.found}, the release recorded {one.recorded}{more}; "
+        f"{file.name}{name}: SHA-256 is {file.found}, the release recorded {file.recorded}{more}; "
         "a damaged file, or another edition of the data?"
     )
 

@@ -65,7 +65,9 @@ class NeededFiles:
     def text(self) -> str:
         """A path a line, as ``rsync --files-from``, ``wget --input-file`` and others read them."""
         paths = (file.path for file in self.files)
-        return "".join(f"./{it}\n" if it.startswith(_COMMENTS) else f"{it}\n" for it in paths)
+        return "".join(
+            f"./{path}\n" if path.startswith(_COMMENTS) else f"{path}\n" for path in paths
+        )
 
     def stated(self) -> dict[str, Any]:
         """The list for programs."""
@@ -92,10 +94,10 @@ def needed_files(
     """
     tree = release.resolve()
     images, recipes = pictures_and_recipes(tree)
-    known = [recipes[image] for image in images if image in recipes]
-    present = {image for image, _ in already_present(tree, known, stages)}
+    needed_recipes = [recipes[image] for image in images if image in recipes]
+    present = {image for image, _ in already_present(tree, needed_recipes, stages)}
     lacking: dict[str, list[Recipe]] = {}
-    for recipe in known:
+    for recipe in needed_recipes:
         if recipe.image not in present:
             lacking.setdefault(recipe.source, []).append(recipe)
     listed: dict[str, list[RawFile]] = {}
@@ -148,8 +150,8 @@ def _for_layout(
     card = source.card if source else None
     if card is None or not {layout.name for layout in card.layouts} >= set(layouts):
         return files
-    seen = RawTree(Path(), names)
+    tree = RawTree(Path(), names)
     lacking = [
-        glob for name in layouts for glob in card.layout(name).expect if not seen.holds(glob)
+        glob for name in layouts for glob in card.layout(name).expect if not tree.holds(glob)
     ]
     return [file for file in files if any(map(RawTree(Path(), [file.path]).holds, lacking))]

@@ -93,8 +93,8 @@ class SourceOutcome:
     @property
     def counts(self) -> Mapping[Status, int]:
         """How many pictures have each status, in the order of ``Status``."""
-        found = Counter(outcome.status for outcome in self.pictures)
-        return {status: found[status] for status in Status if found[status]}
+        counts = Counter(outcome.status for outcome in self.pictures)
+        return {status: counts[status] for status in Status if counts[status]}
 
     @property
     def short(self) -> int:
@@ -130,7 +130,7 @@ class Reconstruction:
     @property
     def not_given(self) -> tuple[SourceOutcome, ...]:
         """Sources of which no copy was named and a picture is short."""
-        return tuple(it for it in self.sources if Status.SOURCE_NOT_GIVEN in it.counts)
+        return tuple(source for source in self.sources if Status.SOURCE_NOT_GIVEN in source.counts)
 
     def reasons(self, most: int) -> Iterator[str]:
         """Why pictures are short, a line for each reason, at most so many of a status.
@@ -143,7 +143,7 @@ class Reconstruction:
                 if status not in THERE and status is not Status.SOURCE_NOT_GIVEN:
                     yield from _reasons(source, status, most)
         if self.not_given:
-            pictures = sum(it.counts[Status.SOURCE_NOT_GIVEN] for it in self.not_given)
+            pictures = sum(outcome.counts[Status.SOURCE_NOT_GIVEN] for outcome in self.not_given)
             several = len(self.not_given) > 1
             named = "ID" if several else self.not_given[0].source
             whose = f"{len(self.not_given)} sources" if several else named

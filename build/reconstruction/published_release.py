@@ -74,10 +74,10 @@ def adopt(
         rule.folder: (source, rule) for source in sources.values() for rule in source.card.adopt
     }
     with lock_tree(tree), using_vocabulary(source.folder for source in sources.values()):
-        found: list[SourceOutcome] = []
+        outcomes_of_sources: list[SourceOutcome] = []
         for folder, items in folders.items():
             if folder not in rules:
-                found.append(_no_rule(tree, folder, items, sorted(rules)))
+                outcomes_of_sources.append(_no_rule(tree, folder, items, sorted(rules)))
                 continue
             source, rule = rules[folder]
             if source.id in raw and source.id not in scans:
@@ -87,14 +87,14 @@ def adopt(
             if place:
                 outcomes |= match.place(lacking, engine, stages)
             notes = _notes(match, outcomes)
-            found.append(
+            outcomes_of_sources.append(
                 SourceOutcome(
                     source=source.id,
                     pictures=tuple(outcomes[name] for name in sorted(outcomes)),
                     notes=tuple(notes),
                 )
             )
-    return Reconstruction(sources=tuple(found))
+    return Reconstruction(sources=tuple(outcomes_of_sources))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,37 +147,37 @@ class _Match:
             return _unnamed(name)
         target = safe_path(self.tree, item.image)
         if target.is_file():
-            told = "the published release has no hash to hold it against"
-            return PictureOutcome(image=name, status=Status.THERE_UNPROVED, detail=told)
+            detail = "the published release has no hash to hold it against"
+            return PictureOutcome(image=name, status=Status.THERE_UNPROVED, detail=detail)
         case = self.rule.key(target.name)
         if case is None:
-            told = f"is no name like {self.rule.picture}"
-            return PictureOutcome(image=name, status=Status.NAME_NOT_UNDERSTOOD, detail=told)
+            detail = f"is no name like {self.rule.picture}"
+            return PictureOutcome(image=name, status=Status.NAME_NOT_UNDERSTOOD, detail=detail)
         if self.found is None:
-            told = f"name your own copy:  --source {self.source.id}=ROOT"
+            detail = f"name your own copy:  --source {self.source.id}=ROOT"
             return PictureOutcome(
-                image=name, status=Status.SOURCE_NOT_GIVEN, case=case, detail=told
+                image=name, status=Status.SOURCE_NOT_GIVEN, case=case, detail=detail
             )
         if case not in cases:
-            told = "this copy has no such case"
-            return PictureOutcome(image=name, status=Status.CASE_MISSING, case=case, detail=told)
-        told = f"by name, unproved, and not placed: {self.rule.unproved}; --by-name places it"
-        return PictureOutcome(image=name, status=Status.MATCHED_BY_NAME, case=case, detail=told)
+            detail = "this copy has no such case"
+            return PictureOutcome(image=name, status=Status.CASE_MISSING, case=case, detail=detail)
+        detail = f"by name, unproved, and not placed: {self.rule.unproved}; --by-name places it"
+        return PictureOutcome(image=name, status=Status.MATCHED_BY_NAME, case=case, detail=detail)
 
     def _put(
         self, item: BenchmarkItem, job: RenderJob, rendered: RenderResult, folder: Path
     ) -> PictureOutcome:
         image, case = str(item.image), job.case.key
         if len(rendered.pictures) != 1:
-            told = "; ".join(it.message for it in rendered.problems) or (
+            detail = "; ".join(problem.message for problem in rendered.problems) or (
                 f"the case gives {len(rendered.pictures)} pictures, and the name does not say which"
             )
-            return PictureOutcome(image=image, status=Status.NOT_RENDERED, case=case, detail=told)
+            return PictureOutcome(image=image, status=Status.NOT_RENDERED, case=case, detail=detail)
         if item.restricted or not self.source.card.access.redistribute:
             mark_private(self.tree)
         place_picture(self.tree, image, folder / rendered.pictures[0].path)
-        told = f"by name, unproved: {self.rule.unproved}"
-        return PictureOutcome(image=image, status=Status.PLACED_BY_NAME, case=case, detail=told)
+        detail = f"by name, unproved: {self.rule.unproved}"
+        return PictureOutcome(image=image, status=Status.PLACED_BY_NAME, case=case, detail=detail)
 
 
 def _folders(items: Sequence[BenchmarkItem]) -> Mapping[str, Mapping[str, BenchmarkItem]]:
@@ -190,11 +190,11 @@ def _folders(items: Sequence[BenchmarkItem]) -> Mapping[str, Mapping[str, Benchm
 
 
 def _no_rule(
-    tree: Path, folder: str, items: Mapping[str, BenchmarkItem], known: Sequence[str]
+    tree: Path, folder: str, items: Mapping[str, BenchmarkItem], folders: Sequence[str]
 ) -> SourceOutcome:
-    told = (
+    detail = (
         f"no rule is known that leads from a picture of {folder} to a raw file "
-        f"(known: {', '.join(known) or 'none'}), and nothing is guessed"
+        f"(known: {', '.join(folders) or 'none'}), and nothing is guessed"
     )
     pictures: list[PictureOutcome] = []
     for name, item in sorted(items.items()):
@@ -203,13 +203,13 @@ def _no_rule(
         elif safe_path(tree, item.image).is_file():
             pictures.append(PictureOutcome(image=name, status=Status.THERE_UNPROVED))
         else:
-            pictures.append(PictureOutcome(image=name, status=Status.NO_RULE, detail=told))
+            pictures.append(PictureOutcome(image=name, status=Status.NO_RULE, detail=detail))
     return SourceOutcome(source=folder, pictures=tuple(pictures))
 
 
 def _unnamed(name: str) -> PictureOutcome:
-    told = "the item names no picture, so nothing says which one belongs to it"
-    return PictureOutcome(image=name, status=Status.NO_PICTURE_NAMED, detail=told)
+    detail = "the item names no picture, so nothing says which one belongs to it"
+    return PictureOutcome(image=name, status=Status.NO_PICTURE_NAMED, detail=detail)
 
 
 def _notes(match: _Match, outcomes: Mapping[str, PictureOutcome]) -> Iterator[str]:

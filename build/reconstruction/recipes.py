@@ -100,9 +100,9 @@ def _rows(tree: Path) -> Iterator[tuple[int, Any]]:
             raise ReleaseError(f"{path}: {error}") from None
 
 
-def _claim(seen: dict[str, int], name: str, number: int) -> None:
-    if seen.setdefault(name, number) != number:
-        raise _RecipeError(f"{name} belongs to recipe {seen[name]} already")
+def _claim(owners: dict[str, int], name: str, number: int) -> None:
+    if owners.setdefault(name, number) != number:
+        raise _RecipeError(f"{name} belongs to recipe {owners[name]} already")
 
 
 def _recipe(row: Any) -> Recipe:

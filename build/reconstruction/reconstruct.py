@@ -75,11 +75,11 @@ def reconstruct(
     tree = release.resolve()
     raw = inspect_trees(sources, roots, stages)
     images, recipes = pictures_and_recipes(tree)
-    known = [recipes[image] for image in images if image in recipes]
+    known_recipes = [recipes[image] for image in images if image in recipes]
     with lock_tree(tree), using_vocabulary(source.folder for source in sources.values()):
-        outcomes = dict(already_present(tree, known, stages))
-        lacking = [recipe for recipe in known if recipe.image not in outcomes]
-        if any(recipe.restricted and recipe.image in outcomes for recipe in known):
+        outcomes = dict(already_present(tree, known_recipes, stages))
+        lacking = [recipe for recipe in known_recipes if recipe.image not in outcomes]
+        if any(recipe.restricted and recipe.image in outcomes for recipe in known_recipes):
             mark_private(tree)
         orders: list[_SourceOrder] = []
         with stages.stage("scan", len(raw)) as advance:
@@ -127,7 +127,7 @@ class _SourceOrder:
         for job in plan_jobs(self.source, self.found.root, cases):
             recipes = self.wanted[job.case.key]
             wanted = {recipe.artefact for recipe in recipes}
-            artefacts = tuple(it for it in job.artefacts if it in wanted)
+            artefacts = tuple(artefact for artefact in job.artefacts if artefact in wanted)
             yield replace(job, artefacts=artefacts, frames=_frames(job, recipes))
 
 
@@ -160,8 +160,8 @@ def already_present(
     """Pictures whose pixels are in the tree already."""
     with stages.stage("check", len(recipes)) as advance, ThreadPoolExecutor() as pool:
         hashes = pool.map(stored_hash, [tree / recipe.image for recipe in recipes])
-        for recipe, found in zip(recipes, hashes, strict=True):
-            if found == recipe.pixel_sha256:
+        for recipe, digest in zip(recipes, hashes, strict=True):
+            if digest == recipe.pixel_sha256:
                 yield recipe.image, _outcome(recipe, Status.ALREADY_THERE)
             advance()
 
@@ -171,11 +171,11 @@ def _order(source: Source, raw: TreeSnapshot, recipes: Sequence[Recipe]) -> _Sou
     for recipe in recipes:
         wanted.setdefault(recipe.case, []).append(recipe)
     try:
-        found = scan(source, raw.root, _NO_KEY, tree=raw)
+        source_scan = scan(source, raw.root, _NO_KEY, tree=raw)
     except SourceError as error:
         return _SourceOrder(source=source, raw=raw, found=None, refused=str(error), wanted=wanted)
-    origin = origin_of(source, found.layout.layout)
-    return _SourceOrder(source=source, raw=raw, found=found, origin=origin, wanted=wanted)
+    origin = origin_of(source, source_scan.layout.layout)
+    return _SourceOrder(source=source, raw=raw, found=source_scan, origin=origin, wanted=wanted)
 
 
 def _render(
@@ -192,12 +192,12 @@ def _render(
         stages.stage("render", len(jobs)) as advance,
     ):
         for job, rendered in engine.run(jobs, Path(folder)):
-            made = _RenderedJob(job=job, rendered=rendered, folder=Path(folder))
+            result = _RenderedJob(job=job, rendered=rendered, folder=Path(folder))
             order = by_source[job.source]
             for recipe in order.wanted[job.case.key]:
                 changed = changes_of(recipe, order.origin)
-                outcomes[recipe.image] = _place(tree, recipe, made, changed)
-            made.clear()
+                outcomes[recipe.image] = _place(tree, recipe, result, changed)
+            result.clear()
             advance()
     for order in orders:
         for case, recipes in order.wanted.items():
@@ -216,9 +216,11 @@ class _RenderedJob:
 
     def picture(self, recipe: Recipe) -> RenderedPicture | None:
         """The picture of the recipe's mark and slice; else that of another slice, to compare."""
-        alike = [it for it in self.rendered.pictures if it.artefact == recipe.artefact]
+        alike = [
+            picture for picture in self.rendered.pictures if picture.artefact == recipe.artefact
+        ]
         frames = "+".join(map(str, recipe.frames))
-        exact = next((it for it in alike if it.frames == frames), None)
+        exact = next((picture for picture in alike if picture.frames == frames), None)
         return alike[0] if exact is None and len(alike) == 1 else exact
 
     def clear(self) -> None:
@@ -228,14 +230,14 @@ class _RenderedJob:
 
 
 def _place(
-    tree: Path, recipe: Recipe, made: _RenderedJob, changed: Sequence[str]
+    tree: Path, recipe: Recipe, result: _RenderedJob, changed: Sequence[str]
 ) -> PictureOutcome:
-    picture = made.picture(recipe)
+    picture = result.picture(recipe)
     if picture is None or picture.pixel_sha256 != recipe.pixel_sha256:
-        return diagnose(recipe, made.job, made.rendered, picture, changed)
+        return diagnose(recipe, result.job, result.rendered, picture, changed)
     if recipe.restricted:
         mark_private(tree)
-    place_picture(tree, recipe.image, made.folder / picture.path)
+    place_picture(tree, recipe.image, result.folder / picture.path)
     return _outcome(recipe, Status.REBUILT)
 
 
@@ -246,20 +248,25 @@ def _absent(recipe: Recipe, case: str, order: _SourceOrder) -> PictureOutcome:
         status = Status.RAW_FILE_MISSING if missing else Status.RAW_TREE_REFUSED
         return _outcome(recipe, status, order.refused, missing)
     changed = changes_of(recipe, order.origin)
-    problem = next((it for it in order.found.problems if it.case == case), None)
+    problem = next(
+        (found_problem for found_problem in order.found.problems if found_problem.case == case),
+        None,
+    )
     if problem is not None and problem.code not in ("mask-missing", "outside-root"):
-        told = f"{problem.message} ({problem.code})"
-        return _outcome(recipe, Status.CASE_MISSING, "; ".join((told, *changed)))
+        detail = f"{problem.message} ({problem.code})"
+        return _outcome(recipe, Status.CASE_MISSING, "; ".join((detail, *changed)))
     same = same_layout(recipe, order.found.layout.layout)
     missing = _missing(recipe, order) if same else ()
     if missing or problem is not None or case in order.found.absent:
-        told = problem.message if problem else "a raw file of the case is not in this copy"
+        detail = problem.message if problem else "a raw file of the case is not in this copy"
         named = ", ".join(file.name for file in missing[:3])
-        told = f"{named}: {told}" if named and problem is None else told
-        return _outcome(recipe, Status.RAW_FILE_MISSING, "; ".join((told, *changed)), missing)
-    told = "no case of this copy has that key, though its raw files are there"
-    told = told if same else f"layout {order.found.layout.layout!r} of this copy has no such case"
-    return _outcome(recipe, Status.CASE_MISSING, "; ".join((told, *changed)))
+        detail = f"{named}: {detail}" if named and problem is None else detail
+        return _outcome(recipe, Status.RAW_FILE_MISSING, "; ".join((detail, *changed)), missing)
+    detail = "no case of this copy has that key, though its raw files are there"
+    detail = (
+        detail if same else f"layout {order.found.layout.layout!r} of this copy has no such case"
+    )
+    return _outcome(recipe, Status.CASE_MISSING, "; ".join((detail, *changed)))
 
 
 def _missing(recipe: Recipe, order: _SourceOrder) -> tuple[RawFileDifference, ...]:
@@ -272,10 +279,12 @@ def _missing(recipe: Recipe, order: _SourceOrder) -> tuple[RawFileDifference, ..
 
 def _not_given(recipe: Recipe, sources: Mapping[str, Source]) -> PictureOutcome:
     if recipe.source in sources:
-        told = f"name your own copy:  --source {recipe.source}=ROOT"
-        return _outcome(recipe, Status.SOURCE_NOT_GIVEN, told)
-    told = f"no source is called {recipe.source!r} here; is it one of a folder for  --source-path ?"
-    return _outcome(recipe, Status.UNKNOWN_SOURCE, told)
+        detail = f"name your own copy:  --source {recipe.source}=ROOT"
+        return _outcome(recipe, Status.SOURCE_NOT_GIVEN, detail)
+    detail = (
+        f"no source is called {recipe.source!r} here; is it one of a folder for  --source-path ?"
+    )
+    return _outcome(recipe, Status.UNKNOWN_SOURCE, detail)
 
 
 def _report(

@@ -24,7 +24,10 @@ def tasks_page(cards: Iterable[Card]) -> str:
         "tasks.md",
         tasks=list(Task),
         cards=[(card, asked_fields(card)) for card in ordered if asked_fields(card)],
-        counts={seen.name.lower(): sum(it.visible is seen for it in fields) for seen in Visibility},
+        counts={
+            visibility.name.lower(): sum(field.visible is visibility for field in fields)
+            for visibility in Visibility
+        },
         claims=[claim for card in ordered for claim in _claims(card)],
         task_of=task_of,
         why=linked_reason,

@@ -22,13 +22,13 @@ def wordings_page(cards: Sequence[Card]) -> str:
     for occasion in occasions(cards, terms, relations):
         task = occasion.query.task
         values = wording_values(occasion.query, terms, relations, occasion.labels)
-        for name, found in texts[task].items():
-            found.add(render_question(task, name, **values))
+        for name, questions in texts[task].items():
+            questions.add(render_question(task, name, **values))
     return render_card(
         "wordings.md",
         tasks=[
-            (task, [(name, sorted(found)) for name, found in named.items()])
+            (task, [(name, sorted(questions)) for name, questions in named.items()])
             for task, named in texts.items()
         ],
-        count=sum(len(found) for named in texts.values() for found in named.values()),
+        count=sum(len(questions) for named in texts.values() for questions in named.values()),
     )

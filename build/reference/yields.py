@@ -30,80 +30,89 @@ class YieldsSection:
 def yields_of(cards: Sequence[Card]) -> YieldsSection:
     """Expected items of all cards."""
     ordered = sorted(cards, key=lambda card: card.id)
-    found = {card.id: expected_items(card) for card in ordered}
+    expectations = {card.id: expected_items(card) for card in ordered}
     return YieldsSection(
-        items={name: _whole(tasks) for name, tasks in found.items()},
+        items={name: _whole(tasks) for name, tasks in expectations.items()},
         section=render_card(
             "yields.md",
             tasks=TASKS,
             rows=[
-                (name, [yield_cell(tasks.get(it)) for it in TASKS]) for name, tasks in found.items()
+                (name, [yield_cell(tasks.get(task)) for task in TASKS])
+                for name, tasks in expectations.items()
             ],
-            limits=_limits(found),
-            nothing=_nothing(found),
-            unknown=_unknown(found),
-            unknown_count=sum(len(it.unknown) for tasks in found.values() for it in tasks.values()),
-            margins=_margins(ordered, found, load_profile("medrcube")),
+            limits=_limits(expectations),
+            nothing=_nothing(expectations),
+            unknown=_unknown(expectations),
+            unknown_count=sum(
+                len(task.unknown) for tasks in expectations.values() for task in tasks.values()
+            ),
+            margins=_margins(ordered, expectations, load_profile("medrcube")),
             evidence=[(card.id, count) for card in ordered for count in card.counts],
         ),
     )
 
 
-def yield_cell(it: ExpectedItems | None) -> str:
+def yield_cell(entry: ExpectedItems | None) -> str:
     """One source and task: items, those with two options apart, and what is not known."""
-    if it is None:
+    if entry is None:
         return ""
-    parts = [f"{it.items:,}"] if it.items else []
-    parts += [f"{it.two:,}²"] if it.two else []
-    parts += [f"{it.shared:,}\\*"] if it.shared else []
-    parts += ["?"] if it.unknown else []
+    parts = [f"{entry.items:,}"] if entry.items else []
+    parts += [f"{entry.two:,}²"] if entry.two else []
+    parts += [f"{entry.shared:,}\\*"] if entry.shared else []
+    parts += ["?"] if entry.unknown else []
     return " + ".join(parts) or "0"
 
 
 def _whole(tasks: Mapping[Task, ExpectedItems]) -> str:
     everything = ExpectedItems(
-        items=sum(it.items for it in tasks.values()),
-        two=sum(it.two for it in tasks.values()),
-        shared=sum(it.shared for it in tasks.values()),
-        unknown=tuple(name for it in tasks.values() for name in it.unknown),
+        items=sum(task.items for task in tasks.values()),
+        two=sum(task.two for task in tasks.values()),
+        shared=sum(task.shared for task in tasks.values()),
+        unknown=tuple(name for task in tasks.values() for name in task.unknown),
     )
     return yield_cell(everything)
 
 
-def _limits(found: Found) -> list[tuple[str, str]]:
+def _limits(expectations: Found) -> list[tuple[str, str]]:
     return [
-        (name, "; ".join(f"{task.abbreviation}: {', '.join(it.limits)}" for task, it in limited))
-        for name, tasks in found.items()
-        if (limited := [(task, it) for task, it in tasks.items() if it.limits])
+        (
+            name,
+            "; ".join(f"{task.abbreviation}: {', '.join(entry.limits)}" for task, entry in limited),
+        )
+        for name, tasks in expectations.items()
+        if (limited := [(task, entry) for task, entry in tasks.items() if entry.limits])
     ]
 
 
-def _unknown(found: Found) -> list[tuple[str, str]]:
+def _unknown(expectations: Found) -> list[tuple[str, str]]:
     return [
-        (name, "; ".join(f"{task.abbreviation}: {', '.join(it.unknown)}" for task, it in open_))
-        for name, tasks in found.items()
-        if (open_ := [(task, it) for task, it in tasks.items() if it.unknown])
+        (
+            name,
+            "; ".join(f"{task.abbreviation}: {', '.join(entry.unknown)}" for task, entry in open_),
+        )
+        for name, tasks in expectations.items()
+        if (open_ := [(task, entry) for task, entry in tasks.items() if entry.unknown])
     ]
 
 
-def _nothing(found: Found) -> list[tuple[str, str, str, str]]:
+def _nothing(expectations: Found) -> list[tuple[str, str, str, str]]:
     return [
         (name, task.abbreviation, field, reason)
-        for name, tasks in found.items()
-        for task, it in tasks.items()
-        for field, reason in it.nothing
+        for name, tasks in expectations.items()
+        for task, entry in tasks.items()
+        for field, reason in entry.nothing
         if field
     ]
 
 
 def _margins(
-    cards: Sequence[Card], found: Found, profile: Profile
+    cards: Sequence[Card], expectations: Found, profile: Profile
 ) -> list[tuple[str, str, int, int]]:
     """Margins of a profile as (axis, value, wanted, expected of all sources together)."""
     sums = {(axis, value): 0.0 for axis, _ in AXES for value in profile.margins[axis]}
-    known = {card.id: card for card in cards}
-    for (name, task), items in expected_together(found).items():
-        card = known[name]
+    cards_by_id = {card.id: card for card in cards}
+    for (name, task), items in expected_together(expectations).items():
+        card = cards_by_id[name]
         for bound in profile.bounds(Voxel(card.anatomy, card.modality, task)):
             if bound in sums:
                 sums[bound] += items

@@ -19,16 +19,16 @@ https://doi.org/10.1109/42.363096. One line that is drawn into pixels by two rul
 half a pixel more all round leaves a disc of three pixels at 0.72."""
 
 
-def dice(one: Mask, other: Mask) -> float:
+def dice(first: Mask, second: Mask) -> float:
     """Overlap of two masks of one grid: 1 where they are equal, 0 where they share no pixel."""
-    both = sum(int((one[k] & other[k]).sum()) for k in range(one.shape[0]) if one.marks(k))
-    total = int(one.areas().sum() + other.areas().sum())
+    both = sum(int((first[k] & second[k]).sum()) for k in range(first.shape[0]) if first.marks(k))
+    total = int(first.areas().sum() + second.areas().sum())
     return 2 * both / total if total else 1.0
 
 
-def millimetres_between(one: Mask, other: Mask, affine: NDArray[np.float64]) -> float:
+def millimetres_between(first: Mask, second: Mask, affine: NDArray[np.float64]) -> float:
     """Distance between the centres of two masks that mark something."""
-    return float(np.linalg.norm(affine[:3, :3] @ (one.centre() - other.centre())))
+    return float(np.linalg.norm(affine[:3, :3] @ (first.centre() - second.centre())))
 
 
 def check_agreement(
@@ -46,7 +46,7 @@ def check_agreement(
     Raises:
         ReadError: code ``contradicting-marks``, with the measure of their disagreement.
     """
-    (one, first), (other, second) = drawings
+    (first_shape, first), (second_shape, second) = drawings
     overlap = dice(first, second)
     if overlap >= LEAST:
         return
@@ -54,9 +54,9 @@ def check_agreement(
     if affine is not None and first.any() and second.any():
         apart = f" and their centres lie {millimetres_between(first, second, affine):.1f} mm apart"
     raise ReadError(
-        f"{what} is drawn in {_name(one)} and in {_name(other)}, and they contradict each other: "
-        f"their Dice coefficient is {overlap:.2f}{apart}; expected at least {LEAST}: move the file "
-        "that is wrong out of the copy",
+        f"{what} is drawn in {_name(first_shape)} and in {_name(second_shape)}, and they "
+        f"contradict each other: their Dice coefficient is {overlap:.2f}{apart}; expected at least "
+        f"{LEAST}: move the file that is wrong out of the copy",
         code="contradicting-marks",
     )
 

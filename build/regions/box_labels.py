@@ -73,7 +73,11 @@ def place_tags(boxes: Sequence[Box], shape: tuple[int, ...]) -> tuple[Box, ...] 
             tag
             for tag in _beside(frame, width, height)
             if _inside(tag, shape)
-            and not any(overlap(_grown(tag, width), it) for it in frames if it is not frame)
+            and not any(
+                overlap(_grown(tag, width), other_frame)
+                for other_frame in frames
+                if other_frame is not frame
+            )
         ]
         for frame in frames
     ]
@@ -85,9 +89,9 @@ def _choose(free: Sequence[Sequence[Box]], chosen: tuple[Box, ...]) -> tuple[Box
         return chosen
     for tag in free[len(chosen)]:
         if not any(overlap(_grown(tag, tag[2] - tag[0]), other) for other in chosen):
-            found = _choose(free, (*chosen, tag))
-            if found:
-                return found
+            layout = _choose(free, (*chosen, tag))
+            if layout:
+                return layout
     return None
 
 

@@ -55,13 +55,13 @@ def check_side(rule: Side, facts: Mapping[str, str], masks: Sequence[Mask], volu
     Raises:
         RefusedError: code ``wrong-side``.
     """
-    stated = {rule.left: -1, rule.right: 1}.get(facts.get(rule.fact, ""), 0)
-    if not stated or volume.affine is None:
+    side = {rule.left: -1, rule.right: 1}.get(facts.get(rule.fact, ""), 0)
+    if not side or volume.affine is None:
         return
     middle = (np.asarray(volume.slices.shape[:3]) - 1) / 2
     for mask in masks:
         apart = float(volume.affine[0, :3] @ (mask.centre() - middle))
-        if apart * stated < 0:
+        if apart * side < 0:
             lies, says = ("right", "left") if apart > 0 else ("left", "right")
             raise RefusedError(
                 f"the mark lies {abs(apart):.0f} mm to the patient's {lies} of the middle of the "

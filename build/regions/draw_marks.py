@@ -96,26 +96,26 @@ def draw_artefact(
     # goes by another name may be the same disease.
     others = [number for number in masks if number not in mine]
     inside = [] if mine[0] in job.structures else [n for n in others if n in job.structures]
-    found = candidate_boxes(
+    layout = candidate_boxes(
         clean,
         region,
         [masks[number] for number in others if number not in job.structures],
         ground=_ground(region, [masks[number] for number in inside]),
         seed=seed,
     )
-    if found is None:
+    if layout is None:
         return f"{artefact.concept!r} leaves no room for a second box that is no easier to tell"
-    left, top, right, bottom = found.window
+    left, top, right, bottom = layout.window
     area = float(region[top:bottom, left:right].mean())
     del region  # as large as the picture, and a copy of that in colour follows
     return MarkedImage(
         artefact=artefact,
-        pixels=draw_boxes(clean[top:bottom, left:right], found.boxes),
+        pixels=draw_boxes(clean[top:bottom, left:right], layout.boxes),
         area=area,
         regions=1,
-        truth=found.truth,
-        boxes=found.boxes,
-        window=found.window,
+        truth=layout.truth,
+        boxes=layout.boxes,
+        window=layout.window,
     )
 
 

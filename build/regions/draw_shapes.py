@@ -45,9 +45,9 @@ def draw_outline(picture: NDArray[np.uint8], mask: NDArray[np.bool_]) -> NDArray
     Returns:
         A new ``(rows, columns, 3)`` picture.
     """
-    drawn = to_rgb(picture)
+    canvas = to_rgb(picture)
     if not mask.any():
-        return drawn
+        return canvas
     width = line_width(picture.shape)
     x0, y0, x1, y1 = bounding_box(mask)
     around = np.s_[max(y0 - width, 0) : y1 + width, max(x0 - width, 0) : x1 + width]
@@ -55,8 +55,8 @@ def draw_outline(picture: NDArray[np.uint8], mask: NDArray[np.bool_]) -> NDArray
     grown = region
     for _ in range(width):
         grown = _dilate(grown)
-    drawn[around][grown & ~region] = RED
-    return drawn
+    canvas[around][grown & ~region] = RED
+    return canvas
 
 
 def draw_boxes(picture: NDArray[np.uint8], boxes: Sequence[Box]) -> NDArray[np.uint8]:
@@ -70,26 +70,26 @@ def draw_boxes(picture: NDArray[np.uint8], boxes: Sequence[Box]) -> NDArray[np.u
     tags = place_tags(boxes, picture.shape)
     if tags is None:
         raise ValueError(f"the numbers of {list(boxes)} could be read in two ways")
-    drawn = to_rgb(picture)
+    canvas = to_rgb(picture)
     for box in boxes:
         left, top, right, bottom = frame_of(box, picture.shape)
-        around = drawn[top:bottom, left:right]
+        around = canvas[top:bottom, left:right]
         ring = np.ones(around.shape[:2], np.bool_)
         ring[box[1] - top : box[3] - top, box[0] - left : box[2] - left] = False
         around[ring] = RED
     dot = dot_size(picture.shape)
     for number, (x0, y0, x1, y1) in enumerate(tags, 1):
-        plate = drawn[y0:y1, x0:x1]
+        plate = canvas[y0:y1, x0:x1]
         plate[...] = RED
         plate[np.pad(digit(str(number), dot), dot)] = (255, 255, 255)
-    return drawn
+    return canvas
 
 
 def to_rgb(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """A colour copy of a grey or colour picture."""
-    drawn = blank_canvas(*picture.shape[:2])
-    drawn[...] = picture if picture.ndim == 3 else picture[:, :, None]
-    return drawn
+    canvas = blank_canvas(*picture.shape[:2])
+    canvas[...] = picture if picture.ndim == 3 else picture[:, :, None]
+    return canvas
 
 
 def digit(number: str, dot: int) -> NDArray[np.bool_]:

@@ -36,7 +36,7 @@ def fill_polygon(points: Points, shape: tuple[int, int]) -> NDArray[np.bool_]:
 
 def outline_pixels(points: Points, shape: tuple[int, int]) -> NDArray[np.bool_]:
     """Pixels under a closed line, one pixel wide; its corners lie on the nearest pixels."""
-    drawn = np.zeros(shape, np.bool_)
+    canvas = np.zeros(shape, np.bool_)
     corners = [(_nearest(x), _nearest(y)) for x, y in points]
     for start, end in zip(corners, [*corners[1:], *corners[:1]], strict=True):
         (x0, y0), (x1, y1) = sorted((start, end))
@@ -44,9 +44,9 @@ def outline_pixels(points: Points, shape: tuple[int, int]) -> NDArray[np.bool_]:
         walk = np.arange(steps + 1)
         x = x0 + (2 * walk * (x1 - x0) + steps) // (2 * steps)
         y = y0 + (2 * walk * (y1 - y0) + steps) // (2 * steps)
-        seen = (x >= 0) & (x < shape[1]) & (y >= 0) & (y < shape[0])
-        drawn[y[seen], x[seen]] = True
-    return drawn
+        inside = (x >= 0) & (x < shape[1]) & (y >= 0) & (y < shape[0])
+        canvas[y[inside], x[inside]] = True
+    return canvas
 
 
 def _nearest(number: float) -> int:

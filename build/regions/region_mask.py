@@ -105,10 +105,10 @@ class Mask:
         inside = np.ones(np.shape(k), np.bool_)
         for index, size in zip(place, self.bits.shape, strict=True):
             inside &= (index >= 0) & (index < size)
-        found = np.zeros(inside.shape, np.bool_)
+        marked = np.zeros(inside.shape, np.bool_)
         slices, rows, parts = (index[inside] for index in place)
-        found[inside] = self.bits[slices, rows, parts] >> (7 - (column[inside] & 7)) & 1
-        return found
+        marked[inside] = self.bits[slices, rows, parts] >> (7 - (column[inside] & 7)) & 1
+        return marked
 
     def turned(self, axes: Shape3, flips: tuple[bool, bool, bool]) -> Self:
         """The mask with its axes in another order, as ``geometry.Orientation`` says.

@@ -81,8 +81,8 @@ class ReleaseChanges:
     @property
     def counts(self) -> Mapping[str, int]:
         """How often each kind of change holds."""
-        found = Counter(kind for change in self.changes for kind in change.kinds)
-        return {kind: found[kind] for kind in KINDS if found[kind]}
+        counts = Counter(kind for change in self.changes for kind in change.kinds)
+        return {kind: counts[kind] for kind in KINDS if counts[kind]}
 
 
 def find_changes(old: Path, new: Path) -> ReleaseChanges:
@@ -110,7 +110,7 @@ def find_changes(old: Path, new: Path) -> ReleaseChanges:
 def write_changes(tree: Path, changes: ReleaseChanges) -> None:
     """Write both files into a tree that is being made."""
     (tree / PAGE).write_text(_page(changes), encoding="utf-8")
-    told = {
+    document = {
         "old": {"name": changes.old[0], "digest": changes.old[1], "items": changes.items[0]},
         "items": changes.items[1],
         "same": changes.same,
@@ -128,7 +128,7 @@ def write_changes(tree: Path, changes: ReleaseChanges) -> None:
         ],
     }
     (tree / DATA).write_text(
-        json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
     )
 
 
@@ -184,10 +184,10 @@ def _kinds(
         yield "moved"
     pictures = [_pixels(before, old), _pixels(after, new)]
     if None in pictures:
-        known = [_file(before, old), _file(after, new)]
-        if None in known:
+        digests = [_file(before, old), _file(after, new)]
+        if None in digests:
             yield "picture-unknown"
-        elif known[0] != known[1]:
+        elif digests[0] != digests[1]:
             yield "picture-changed"
     elif pictures[0] != pictures[1]:
         yield "picture-changed"
@@ -208,10 +208,10 @@ def _name(root: Path) -> str:
         return ""
     with open_file(root, path, largest=_LARGEST_AUDIT) as file:
         try:
-            told: Any = json.loads(file.read())
+            audit: Any = json.loads(file.read())
         except (ValueError, RecursionError) as error:
             raise ReleaseError(f"{path}: cannot be read as JSON: {error}") from None
-    name = told.get("release") if isinstance(told, dict) else None
+    name = audit.get("release") if isinstance(audit, dict) else None
     return name if isinstance(name, str) and name.isprintable() else ""
 
 
@@ -227,9 +227,9 @@ def _page(changes: ReleaseChanges) -> str:
     lines = [f"# Changes since {title}", "", summary, ""]
     if changes.still_there:
         shouted = f"{counted(len(changes.still_there), 'item')} withdrawn from {title}"
-        told = _names(changes.still_there)
+        names_of_items = _names(changes.still_there)
         still = "is" if len(changes.still_there) == 1 else "are"
-        lines += [f"**{shouted} {still} in this release unchanged:** {told}.", ""]
+        lines += [f"**{shouted} {still} in this release unchanged:** {names_of_items}.", ""]
     if not changes.changes:
         return "\n".join([*lines, "No item changed.", ""])
     lines += ["| Change | Items | Means |", "|---|---:|---|"]
@@ -248,8 +248,8 @@ def _table(changes: ReleaseChanges) -> Iterator[str]:
     cells: dict[tuple[str, str], Counter[str]] = {}
     for change in changes.changes:
         cells.setdefault((change.source, change.task), Counter()).update(change.kinds)
-    for (source, task), found in sorted(cells.items()):
-        yield f"| {source} | {task} | {' | '.join(f'{found[kind]:,}' for kind in kinds)} |"
+    for (source, task), kind_counts in sorted(cells.items()):
+        yield f"| {source} | {task} | {' | '.join(f'{kind_counts[kind]:,}' for kind in kinds)} |"
 
 
 def _change_line(change: ItemChange) -> str:

@@ -55,18 +55,18 @@ def bibliography(facts: ReleaseFacts) -> str:
         f"version={{{facts.software}}}}}"
     )
     shared = [MEDRCUBE, software, *_ontologies(facts.editions)]
-    kept = {key: entry for text in shared for key, entry in bibtex_entries(text)}
+    entry_of = {key: entry for text in shared for key, entry in bibtex_entries(text)}
     owners: dict[str, str] = {}
     for source in facts.sources:
         for key, entry in _of(source.card):
-            if kept.setdefault(key, entry) != entry:
+            if entry_of.setdefault(key, entry) != entry:
                 raise ReleaseError(
                     f"sources {owners.get(key, 'medrcube')} and {source.card.id} give the BibTeX "
                     f"key {key!r} to different entries; rename it in one of their cards"
                 )
             owners.setdefault(key, source.card.id)
     head = f"% What to cite for the release {' '.join(facts.name.split())}.\n"
-    return head + "".join(f"\n{entry}\n" for entry in kept.values())
+    return head + "".join(f"\n{entry}\n" for entry in entry_of.values())
 
 
 def bibtex_entries(text: str) -> Iterator[tuple[str, str]]:

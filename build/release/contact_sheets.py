@@ -95,7 +95,7 @@ def make_gallery(
     pairs = _examples(near)
     each = IN_CELL if len(cells) * IN_CELL <= IN_ALL else IN_CELL // 2
     chosen = {cell: _choose(members, pictures, each) for cell, members in cells.items()}
-    wanted = [it for pair in pairs for it in pair.pictures]
+    wanted = [picture for pair in pairs for picture in pair.pictures]
     wanted += [pictures[item.sample] for members in chosen.values() for item in members]
     files = sorted({root / sample.image for sample in wanted})
     small = dict(zip(files, map_in_processes(thumbnail, files, workers), strict=True))
@@ -136,11 +136,11 @@ def thumbnail(path: Path) -> str:
 def _choose(items: Sequence[Item], pictures: Mapping[str, Sample], number: int) -> list[Item]:
     """Items of a cell to show: sources take turns, within each its answers do; no picture twice."""
     queues: dict[str, dict[str, list[Item]]] = {}
-    seen: set[str] = set()
+    hashes: set[str] = set()
     for item in items:
         sample = pictures[item.sample]
-        if sample.redistribute and sample.pixel_sha256 not in seen:
-            seen.add(sample.pixel_sha256)
+        if sample.redistribute and sample.pixel_sha256 not in hashes:
+            hashes.add(sample.pixel_sha256)
             queues.setdefault(item.source, {}).setdefault(answer_of(item), []).append(item)
     turns = {source: _in_turn(list(answers.values())) for source, answers in queues.items()}
     return _in_turn([turns[source] for source in sorted(turns)])[:number]
@@ -148,12 +148,12 @@ def _choose(items: Sequence[Item], pictures: Mapping[str, Sample], number: int) 
 
 def _examples(near: Iterable[NearDuplicate]) -> list[NearDuplicate]:
     """The first pairs that may be shown, no picture twice."""
-    seen: set[str] = set()
+    hashes: set[str] = set()
     chosen: list[NearDuplicate] = []
     for pair in near:
         names = {sample.pixel_sha256 for sample in pair.pictures}
-        if not names & seen and all(sample.redistribute for sample in pair.pictures):
-            seen |= names
+        if not names & hashes and all(sample.redistribute for sample in pair.pictures):
+            hashes |= names
             chosen.append(pair)
             if len(chosen) == PAIRS:
                 break

@@ -161,24 +161,26 @@ def _files(tree: Path) -> list[dict[str, Any]]:
 def _sets(facts: ReleaseFacts) -> list[dict[str, Any]]:
     sets = [_set("items-parquet", f"{DATA}/*/*.parquet", "application/x-parquet", "All items.")]
     if facts.withheld < len(facts.places):
-        told = f"Pictures of all sources; {facts.withheld} of {len(facts.places)} are withheld."
-        sets.append(_set("pictures-png", "*/pictures/*.png", "image/png", told))
+        description = (
+            f"Pictures of all sources; {facts.withheld} of {len(facts.places)} are withheld."
+        )
+        sets.append(_set("pictures-png", "*/pictures/*.png", "image/png", description))
     for source in facts.sources:
-        told = (
+        description = (
             f"Pictures of {source.card.title}: {source.pictures}, of which {source.withheld} are "
             f"not in the public edition; licence {', '.join(source.licences)}."
         )
         name = source.card.id
-        sets.append(_set(f"{name}-png", f"{name.upper()}/pictures/*.png", "image/png", told))
+        sets.append(_set(f"{name}-png", f"{name.upper()}/pictures/*.png", "image/png", description))
     return sets
 
 
-def _set(name: str, includes: str, media: str, told: str) -> dict[str, Any]:
+def _set(name: str, includes: str, media: str, description: str) -> dict[str, Any]:
     return {
         "@type": "cr:FileSet",
         "@id": name,
         "name": name,
-        "description": told,
+        "description": description,
         "encodingFormat": media,
         "includes": includes,
     }
@@ -229,18 +231,21 @@ def _sources(sources: Iterable[SourceFacts]) -> dict[str, Any]:
         numbers = (source.items, source.pictures, source.withheld)
         columns = zip((*names, *counts), (*values, *numbers), strict=True)
         records.append({f"sources/{name}": value for name, value in columns})
-    told = "The datasets that the pictures come from."
-    return {**_record_set("sources", told, {"@id": "sources/dataset"}, fields), "data": records}
+    description = "The datasets that the pictures come from."
+    return {
+        **_record_set("sources", description, {"@id": "sources/dataset"}, fields),
+        "data": records,
+    }
 
 
 def _record_set(
-    name: str, told: str, key: Mapping[str, str] | list[dict[str, str]], fields: list[Any]
+    name: str, description: str, key: Mapping[str, str] | list[dict[str, str]], fields: list[Any]
 ) -> dict[str, Any]:
     return {
         "@type": "cr:RecordSet",
         "@id": name,
         "name": name,
-        "description": told,
+        "description": description,
         "key": key,
         "field": fields,
     }
@@ -249,12 +254,12 @@ def _record_set(
 def _field(
     records: str, name: str, kind: str, source: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    told = _TOLD.get(name)
+    description = _TOLD.get(name)
     return {
         "@type": "cr:Field",
         "@id": f"{records}/{name}",
         "name": name,
-        **({"description": told} if told else {}),
+        **({"description": description} if description else {}),
         "dataType": kind,
         **({"source": source} if source else {}),
     }

@@ -18,7 +18,8 @@ def rai_properties(facts: ReleaseFacts) -> dict[str, Any]:
         ),
         "rai:dataCollectionType": ["Secondary Data analysis"],
         "rai:dataCollectionRawData": "; ".join(
-            f"{it.card.title} ({it.card.release}), {it.card.homepage}" for it in facts.sources
+            f"{source.card.title} ({source.card.release}), {source.card.homepage}"
+            for source in facts.sources
         ),
         "rai:dataCollectionMissingData": (
             f"{facts.withheld} of {len(facts.places)} pictures may not be passed on and are not "
@@ -65,7 +66,9 @@ def rai_properties(facts: ReleaseFacts) -> dict[str, Any]:
             "Not for clinical use.",
         ],
         "rai:dataBiases": [
-            f"{it.card.id}: {fault}" for it in facts.sources for fault in faults_of(it.card)
+            f"{source.card.id}: {fault}"
+            for source in facts.sources
+            for fault in faults_of(source.card)
         ]
         or ["None is known of the sources in use."],
         "rai:dataLimitations": limits_of(facts),

@@ -64,7 +64,10 @@ _ARROW = {"string": pa.string(), "int64": pa.int64(), "bool": pa.bool_()}
 _IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 
 SCHEMA = pa.schema(
-    [(name, _ARROW[it["dtype"]] if "dtype" in it else _IMAGE) for name, it in _FEATURES.items()],
+    [
+        (name, _ARROW[feature["dtype"]] if "dtype" in feature else _IMAGE)
+        for name, feature in _FEATURES.items()
+    ],
     metadata={"huggingface": json.dumps({"info": {"features": _FEATURES}})},
 )
 """Columns of the Parquet files, with what ``datasets`` must know of them."""
@@ -79,12 +82,12 @@ def write_parquet_edition(tree: Path, places: Mapping[str, Sample]) -> None:
         tree: the release; the pictures that may be passed on lie in it.
         places: path in the release -> picture.
     """
-    told = read_item_facts(tree)
+    item_facts = read_item_facts(tree)
     for table in sorted(tree.glob("*/test.json")):
         folder = tree / DATA / table.parent.name.lower()
         folder.mkdir(parents=True)
         records = json.loads(table.read_text(encoding="utf-8"))
-        rows = _rows(tree, table.parent.name, records, places, told)
+        rows = _rows(tree, table.parent.name, records, places, item_facts)
         for number, shard in groupby(rows, key=itemgetter(0)):
             _write(folder / f"test-{number:05d}.parquet", (row for _, row in shard))
 
@@ -94,13 +97,13 @@ def front_matter(facts: ReleaseFacts) -> str:
 
     Values are JSON strings, which every reader of YAML takes.
     """
-    known = [name.lower() for name in facts.licences]
-    one = known[0] if len(known) == 1 and known[0] in LICENCES else None
+    licence_names = [name.lower() for name in facts.licences]
+    licence = licence_names[0] if len(licence_names) == 1 and licence_names[0] in LICENCES else None
     size = next((name for bound, name in _SIZES if facts.items < bound), "1M<n<10M")
     lines = [
         f"pretty_name: {_quoted(f'Medical-imaging benchmark made with medrcube, {facts.name}')}",
         "language:\n- en",
-        *([f"license: {one}"] if one else _OTHER),
+        *([f"license: {licence}"] if licence else _OTHER),
         "task_categories:\n- visual-question-answering\n- multiple-choice",
         f"size_categories:\n- {size}",
         "tags:\n- medical\n- radiology\n- benchmark\n- croissant",
@@ -130,7 +133,7 @@ def _rows(
     folder: str,
     records: Iterable[Mapping[str, Any]],
     places: Mapping[str, Sample],
-    told: Mapping[tuple[str, str], ItemFacts],
+    item_facts: Mapping[tuple[str, str], ItemFacts],
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Number of the file and row of each item."""
     size = 0
@@ -142,7 +145,7 @@ def _rows(
             image = {"bytes": (tree / place).read_bytes(), "path": Path(place).name}
         row = {**dict.fromkeys(SCHEMA.names), **record, "image": image}
         row |= {"licence": sample.licence, "pixel_sha256": sample.pixel_sha256}
-        if (facts := told.get((folder, record["id"]))) is not None:
+        if (facts := item_facts.get((folder, record["id"]))) is not None:
             row |= {name: getattr(facts, name) for name in TOLD}
         yield size // SHARD, row
         size += len(image["bytes"]) if image else 0

@@ -100,7 +100,7 @@ def write_private_hub(release: Path, out: Path) -> HubEdition:
             tree.rename(out)
     except OSError as error:
         raise WorkspaceError(f"{out}: cannot be written ({error.strerror})") from error
-    filled, absent, withdrawn = (sum(one) for one in zip(*counts, strict=True))
+    filled, absent, withdrawn = (sum(column) for column in zip(*counts, strict=True))
     return HubEdition(out=out, restricted=filled, absent=absent, withdrawn=withdrawn)
 
 
@@ -111,9 +111,12 @@ def _fill(release: Path, table: Path, withdrawn: Collection[str]) -> tuple[int, 
         Numbers of pictures that were put in, that are absent, and of items that were left out.
     """
     filled = absent = left_out = 0
-    made = table.with_suffix(".made")
+    temporary = table.with_suffix(".made")
     words = [name for name in SCHEMA.names if name != "image"]
-    with pq.ParquetFile(table) as file, pq.ParquetWriter(made, SCHEMA, use_dictionary=words) as to:
+    with (
+        pq.ParquetFile(table) as file,
+        pq.ParquetWriter(temporary, SCHEMA, use_dictionary=words) as to,
+    ):
         if not file.schema_arrow.equals(SCHEMA):
             raise ReleaseError(f"{table.name}: has other columns than an edition of medrcube")
         for batch in file.iter_batches(batch_size=ROWS):
@@ -128,7 +131,7 @@ def _fill(release: Path, table: Path, withdrawn: Collection[str]) -> tuple[int, 
                     absent += row["image"] is None
                 rows.append(row)
             to.write_table(pa.Table.from_pylist(rows, SCHEMA))
-    made.replace(table)
+    temporary.replace(table)
     return filled, absent, left_out
 
 
@@ -151,8 +154,8 @@ def _seal(tree: Path, restricted: dict[str, Path]) -> None:
     for name in (SUMS, RESTRICTED_SUMS):
         (tree / name).unlink(missing_ok=True)
     errata = tree / ERRATA
-    kept = errata.read_bytes() if errata.is_file() else None
+    content = errata.read_bytes() if errata.is_file() else None
     errata.unlink(missing_ok=True)
     write_sums(tree, restricted)
-    if kept is not None:  # they are written after a release was sealed
-        errata.write_bytes(kept)
+    if content is not None:  # they are written after a release was sealed
+        errata.write_bytes(content)

@@ -136,7 +136,7 @@ def collect_facts(
     )
 
 
-def day_of(name: str, made: Path) -> date:
+def day_of(name: str, items_table: Path) -> date:
     """The day that a release is dated by, the same one whenever it is made again.
 
     It is that of ``SOURCE_DATE_EPOCH``; else the one in the release's name, such as
@@ -144,23 +144,23 @@ def day_of(name: str, made: Path) -> date:
 
     Args:
         name: version of the release.
-        made: table of the items in the workspace.
+        items_table: table of the items in the workspace.
 
     Raises:
         ReleaseError: ``SOURCE_DATE_EPOCH`` is no number of seconds.
     """
-    told = os.environ.get(EPOCH)
-    if told:
+    epoch = os.environ.get(EPOCH)
+    if epoch:
         try:
-            return datetime.fromtimestamp(int(told), UTC).date()
+            return datetime.fromtimestamp(int(epoch), UTC).date()
         except (ValueError, OverflowError, OSError):
-            raise ReleaseError(f"{EPOCH} is {told!r}; expected seconds since 1970") from None
+            raise ReleaseError(f"{EPOCH} is {epoch!r}; expected seconds since 1970") from None
     for match in _DAY.finditer(name):
         try:
             return date.fromisoformat(match[1])
         except ValueError:
             continue
-    return datetime.fromtimestamp(made.stat().st_mtime, UTC).date()
+    return datetime.fromtimestamp(items_table.stat().st_mtime, UTC).date()
 
 
 def semantic_version(name: str) -> str:
@@ -173,8 +173,8 @@ def semantic_version(name: str) -> str:
         return f"0.0.0+{re.sub('[^0-9A-Za-z]+', '-', name).strip('-') or 'unnamed'}"
     numbers = ".".join(part or "0" for part in match.groups()[:3])
     later = [part for part in (match[4] or "").removeprefix("-").split(".") if part]
-    kept = [part.lstrip("0") or "0" if part.isdigit() else part for part in later]
-    return f"{numbers}-{'.'.join(kept)}" if kept else numbers
+    identifiers = [part.lstrip("0") or "0" if part.isdigit() else part for part in later]
+    return f"{numbers}-{'.'.join(identifiers)}" if identifiers else numbers
 
 
 def _source(card: Card, items: int, samples: Iterable[Sample]) -> SourceFacts:

@@ -53,11 +53,11 @@ def provenance(recipe: Mapping[str, Any], edition: str, software: str) -> dict[s
     sample, source = recipe["sample"], f"source:{recipe['source']}"
     picture, activity, plan = f"picture:{sample}", f"render:{sample}", f"recipe:{sample}"
     agent = f"software:medrcube-{software}"
-    shown = {name for image in recipe["images"] for name in image["files"]}
+    image_files = {name for image in recipe["images"] for name in image["files"]}
     raw: dict[str, list[str]] = {}
     for name, digest in recipe["files"].items():
         raw.setdefault(f"raw:{digest}", []).append(name)
-    pixels = [entity for entity, names in raw.items() if shown.intersection(names)]
+    pixels = [entity for entity, names in raw.items() if image_files.intersection(names)]
     return {
         "prefix": dict(PREFIXES),
         "entity": {

@@ -40,19 +40,19 @@ class SourceUse:
     cases: frozenset[str]
 
 
-def write_raw_files(tree: Path, made: Path, used: Mapping[str, SourceUse]) -> None:
+def write_raw_files(tree: Path, workspace_table: Path, used: Mapping[str, SourceUse]) -> None:
     """Write the table of a new release.
 
     Args:
         tree: the release.
-        made: the table of the workspace.
+        workspace_table: the table of the workspace.
         used: what the release takes, by id of the source.
 
     Raises:
         WorkspaceError: the workspace has no such table, or one of an older version.
     """
     by_source: dict[str, list[ListedFile]] = {}
-    for listed in _read_listed(made):
+    for listed in _read_listed(workspace_table):
         by_source.setdefault(listed.file.source, []).append(listed)
     with (tree / RAW_FILES).open("w", encoding="utf-8") as file:
         for source, taken in sorted(used.items()):
@@ -83,20 +83,20 @@ def read_raw_files(tree: Path) -> Iterator[RawFile]:
 
 def _released_files(listed: Sequence[ListedFile], used: SourceUse) -> Iterator[RawFile]:
     folders = {folder for path in used.files for folder in path.split("/")[:-1]}
-    kept: list[RawFile] = []
+    files: list[RawFile] = []
     for row in listed:
         if row.file.use == PICTURE and row.file.path in used.files:
-            kept.append(row.file)
+            files.append(row.file)
         elif row.file.use == FACTS and row.cases is None:
-            kept.extend(_without_hidden_folders(row, folders))
+            files.extend(_without_hidden_folders(row, folders))
         elif row.file.use == FACTS and not used.cases.isdisjoint(row.cases or ()):
-            kept.append(row.file)
-    yield from kept
-    tables = {file.path for file in kept if file.use == FACTS}
+            files.append(row.file)
+    yield from files
+    tables = {file.path for file in files if file.use == FACTS}
     least: dict[str, RawFile] = {}
     for row in listed:
         if row.file.use == LAYOUT:
-            for file in _fitting(kept, row.glob) or _without_hidden_folders(row, folders):
+            for file in _fitting(files, row.glob) or _without_hidden_folders(row, folders):
                 least.setdefault(file.path, replace(file, use=LAYOUT))
     yield from (least[path] for path in sorted(least.keys() - tables))
 
@@ -111,16 +111,18 @@ def _fitting(files: Iterable[RawFile], glob: str) -> tuple[RawFile, ...]:
 def _without_hidden_folders(row: ListedFile, folders: Collection[str]) -> tuple[RawFile, ...]:
     """A file without the folders that nothing public names; none where its glob asks for them."""
     *above, name = row.file.path.split("/")
-    hidden = [n for n, it in enumerate(above) if it in row.unnamed and it not in folders]
+    hidden = [
+        n for n, folder in enumerate(above) if folder in row.unnamed and folder not in folders
+    ]
     path = "/".join((*above[hidden[-1] + 1 :], name)) if hidden else row.file.path
     fits = not hidden or RawTree(Path(), [path]).holds(row.glob)
     return (replace(row.file, path=path),) if fits else ()
 
 
-def _read_listed(made: Path) -> Iterator[ListedFile]:
-    again = f"build again:  medrcube build {made.parent}"
+def _read_listed(table: Path) -> Iterator[ListedFile]:
+    again = f"build again:  medrcube build {table.parent}"
     try:
-        for line in made.read_text(encoding="utf-8").splitlines():
+        for line in table.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
             cases = row["cases"]
             yield ListedFile(
@@ -131,12 +133,12 @@ def _read_listed(made: Path) -> Iterator[ListedFile]:
             )
     except FileNotFoundError:
         raise WorkspaceError(
-            f"{made}: is missing, as an older version built the workspace; {again}"
+            f"{table}: is missing, as an older version built the workspace; {again}"
         ) from None
     except (ValueError, KeyError, TypeError):
         raise WorkspaceError(
-            f"{made}: does not say which files belong to which case, as an older version wrote it; "
-            f"{again}"
+            f"{table}: does not say which files belong to which case, as an older version wrote "
+            f"it; {again}"
         ) from None
 
 

@@ -115,8 +115,8 @@ def failing_strata(
     items: Iterable[Item], reviewed: ReviewResults | None
 ) -> tuple[FailingStratum, ...]:
     """Strata of these items that do not pass the agreement gate of the review project."""
-    told = ((reviewed.summary.get("agreement") or {}) if reviewed else {}).get("strata", ())
-    verdicts = {str(row["stratum"]): row for row in told}
+    rows = ((reviewed.summary.get("agreement") or {}) if reviewed else {}).get("strata", ())
+    verdicts = {str(row["stratum"]): row for row in rows}
     strata = Counter(f"{item.modality} | {item.task} | {item.strategy}" for item in items)
     return tuple(
         FailingStratum(stratum=name, items=strata[name], reasons=_not_met(verdicts.get(name)))
@@ -250,7 +250,7 @@ def _verdict(row: Mapping[str, Any]) -> ReviewVerdict:
 
 
 def _option(row: Mapping[str, Any]) -> Option:
-    known = {name: value for name, value in row.items() if name in _DETAILS}
+    fields_of_option = {name: value for name, value in row.items() if name in _DETAILS}
     for name in _LISTS:
-        known[name] = tuple(known.get(name) or ())
-    return Option(**{"concept": "", "strategy": "", "grade": "", **known})
+        fields_of_option[name] = tuple(fields_of_option.get(name) or ())
+    return Option(**{"concept": "", "strategy": "", "grade": "", **fields_of_option})

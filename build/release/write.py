@@ -135,12 +135,12 @@ def release(
         raise ReleaseError(_disagreement_message(failing, len(chosen)))
     used = {item.sample for item in chosen}
     pictures = {sample.id: sample for sample in samples if sample.id in used}
-    kept = {sample.id for sample in pictures.values() if sample.redistribute or private}
+    included = {sample.id for sample in pictures.values() if sample.redistribute or private}
     report = ReleaseReport(
         out=out,
         items=len(chosen),
-        pictures=len(kept),
-        withheld=len(pictures) - len(kept),
+        pictures=len(included),
+        withheld=len(pictures) - len(included),
         unreviewed=sum(item.state not in LET_THROUGH for item in chosen),
         held=taken.held,
         changed=taken.changed,
@@ -151,7 +151,7 @@ def release(
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
             tree = Path(folder) / "tree"
-            _write_sources(workspace, tree, chosen, pictures, kept)
+            _write_sources(workspace, tree, chosen, pictures, included)
             _write_proofs(workspace, tree, taken, pictures)
             write_audit(tree, audit, chosen, samples, workspace.root)
             write_licences(tree, chosen, pictures, sources)
@@ -188,14 +188,14 @@ def keyed_unit_id(sample: Sample, secret: bytes) -> str:
     the workspace, no id can be computed from a name, so none can be turned back by trying names.
     """
     kind, name = ("patient", sample.patient) if sample.patient else ("case", sample.case)
-    told = f"unit\0{kind}\0{sample.source}\0{name}"
-    return f"{kind}-{hmac.new(secret, told.encode(), hashlib.sha256).hexdigest()[:16]}"
+    text = f"unit\0{kind}\0{sample.source}\0{name}"
+    return f"{kind}-{hmac.new(secret, text.encode(), hashlib.sha256).hexdigest()[:16]}"
 
 
 def fact_id(item: Item) -> str:
     """What an item asks of which picture, whatever its wording and its options."""
-    told = f"{item.sample}\0{item.task}\0{item.field}\0{item.concept}"
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    text = f"{item.sample}\0{item.task}\0{item.field}\0{item.concept}"
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _why_none(taken: ReleaseSelection, items: int, *, allow_unreviewed: bool) -> str:
@@ -211,12 +211,12 @@ def _why_none(taken: ReleaseSelection, items: int, *, allow_unreviewed: bool) ->
 
 
 def _disagreement_message(failing: Sequence[FailingStratum], items: int) -> str:
-    told = "\n".join(f"  {stratum}" for stratum in failing)
+    lines = "\n".join(f"  {stratum}" for stratum in failing)
     held = sum(stratum.items for stratum in failing)
     return (
         f"readers do not agree well enough in {len(failing)} strata, which hold {held} of {items} "
-        f"items:\n{told}\nreview more of them, change the rules (medrcube review policy), or leave "
-        "--require-agreement away"
+        f"items:\n{lines}\nreview more of them, change the rules (medrcube review policy), or "
+        "leave --require-agreement away"
     )
 
 
@@ -259,7 +259,7 @@ def _write_sources(
     tree: Path,
     items: Sequence[Item],
     pictures: Mapping[str, Sample],
-    kept: set[str],
+    included: set[str],
 ) -> None:
     by_source: dict[str, list[dict[str, Any]]] = {}
     for item in items:
@@ -272,13 +272,13 @@ def _write_sources(
         text = json.dumps(records, indent=2, ensure_ascii=False)
         (folder / "test.json").write_text(text + "\n", encoding="utf-8")
     for sample in pictures.values():
-        made = workspace.root / sample.image
-        if not made.is_file():
+        file = workspace.root / sample.image
+        if not file.is_file():
             raise ReleaseError(
-                f"{made}: the picture is gone; build again:  medrcube build {workspace.root}"
+                f"{file}: the picture is gone; build again:  medrcube build {workspace.root}"
             )
-        if sample.id in kept:
-            shutil.copyfile(made, tree / _place(sample))
+        if sample.id in included:
+            shutil.copyfile(file, tree / _place(sample))
 
 
 def _restricted(workspace: Workspace, pictures: Mapping[str, Sample]) -> Mapping[str, Path]:

@@ -70,15 +70,15 @@ def _alike(keys: Hashes) -> Iterator[tuple[Pairs, Pairs]]:
     ranked = keys[order]
     ends = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], np.True_)) + 1
     end = np.repeat(ends, np.diff(ends, prepend=0))
-    left = np.flatnonzero(end - np.arange(len(keys)) > 1)
+    starts = np.flatnonzero(end - np.arange(len(keys)) > 1)
     waiting: list[tuple[Pairs, Pairs]] = []
     size = step = 0
-    while len(left):
+    while len(starts):
         step += 1
-        left = left[left + step < end[left]]
-        waiting.append((order[left], order[left + step]))
-        size += len(left)
-        if size >= _AT_ONCE or not len(left):
+        starts = starts[starts + step < end[starts]]
+        waiting.append((order[starts], order[starts + step]))
+        size += len(starts)
+        if size >= _AT_ONCE or not len(starts):
             yield _joined(waiting)
             waiting, size = [], 0
 

@@ -66,8 +66,8 @@ class NearDuplicate:
             "distance": self.distance,
             "likeness": round(self.likeness, 4),
             "relation": self.relation,
-            "cases": [f"{it.source}/{it.case}" for it in self.pictures],
-            "pixel_sha256": [it.pixel_sha256 for it in self.pictures],
+            "cases": [f"{picture.source}/{picture.case}" for picture in self.pictures],
+            "pixel_sha256": [picture.pixel_sha256 for picture in self.pictures],
         }
 
 
@@ -106,7 +106,9 @@ class Duplicates:
                 "candidates": self.candidates,
                 "all_compared": self.all_compared,
                 "pairs": len(self.near),
-                "pictures": len({it.pixel_sha256 for pair in self.near for it in pair.pictures}),
+                "pictures": len(
+                    {picture.pixel_sha256 for pair in self.near for picture in pair.pictures}
+                ),
                 "by_relation": {name: relations[name] for name in _WORST},
                 "listed": [pair.stated() for pair in self.near[:LISTED]],
             },
@@ -116,8 +118,8 @@ class Duplicates:
 def clean_pictures(samples: Iterable[Sample], used: Iterable[Sample]) -> list[Sample]:
     """The clean picture behind every picture of ``used``, each once, in a fixed order."""
     wanted = {_view(sample) for sample in used}
-    found = [it for it in samples if it.artefact == "clean" and _view(it) in wanted]
-    return sorted(found, key=lambda it: (it.source, it.case, it.id))
+    clean = [sample for sample in samples if sample.artefact == "clean" and _view(sample) in wanted]
+    return sorted(clean, key=lambda sample: (sample.source, sample.case, sample.id))
 
 
 def find_duplicates(clean: Sequence[Sample], root: Path, workers: int = 1) -> Duplicates:
@@ -143,10 +145,10 @@ def find_duplicates(clean: Sequence[Sample], root: Path, workers: int = 1) -> Du
         NearDuplicate(
             distance=int(distance),
             likeness=float(value),
-            relation=relation(different[one], different[other]),
-            pictures=(different[one], different[other]),
+            relation=relation(different[index], different[second_index]),
+            pictures=(different[index], different[second_index]),
         )
-        for (one, other, distance), value in zip(candidates, alike, strict=True)
+        for (index, second_index, distance), value in zip(candidates, alike, strict=True)
         if value >= LIKENESS
     ]
     return Duplicates(
@@ -158,13 +160,13 @@ def find_duplicates(clean: Sequence[Sample], root: Path, workers: int = 1) -> Du
     )
 
 
-def relation(one: Sample, other: Sample) -> Relation:
+def relation(first: Sample, second: Sample) -> Relation:
     """What two pictures of different cases have to do with each other."""
-    if one.source != other.source:
+    if first.source != second.source:
         return "other source"
-    if not (one.patient and other.patient):
+    if not (first.patient and second.patient):
         return "patient not known"
-    return "same patient" if one.patient == other.patient else "other patient"
+    return "same patient" if first.patient == second.patient else "other patient"
 
 
 def _read(paths: Iterable[Path], workers: int) -> Thumbnail:
@@ -177,23 +179,27 @@ def _candidates(pictures: Sequence[Sample]) -> tuple[Pairs, bool]:
 
     Equal hashes are put together first, so that many alike cost the index nothing.
     """
-    looks = np.array([int(it.look, 16) for it in pictures], np.uint64)
+    looks = np.array([int(picture.look, 16) for picture in pictures], np.uint64)
     hashes, place = np.unique(looks, return_inverse=True)
     order = np.argsort(place, kind="stable")
     groups = np.split(order, np.cumsum(np.bincount(place, minlength=len(hashes)))[:-1])
-    case = np.unique([f"{it.source}/{it.case}" for it in pictures], return_inverse=True)[1]
-    found: list[NDArray[np.int64]] = []
+    case = np.unique(
+        [f"{picture.source}/{picture.case}" for picture in pictures], return_inverse=True
+    )[1]
+    pieces: list[NDArray[np.int64]] = []
     room = MOST_COMPARED
-    for one, other, distance in _near_hashes(hashes, groups):
+    for first, second, distance in _near_hashes(hashes, groups):
         members = (
-            combinations(groups[one], 2) if one == other else product(groups[one], groups[other])
+            combinations(groups[first], 2)
+            if first == second
+            else product(groups[first], groups[second])
         )
         pairs = [(*sorted(pair), distance) for pair in members if case[pair[0]] != case[pair[1]]]
-        found.append(np.array(pairs[:room], np.int64).reshape(-1, 3))
+        pieces.append(np.array(pairs[:room], np.int64).reshape(-1, 3))
         room -= len(pairs)
         if room < 0:
-            return np.concatenate(found), False
-    return np.concatenate(found) if found else np.zeros((0, 3), np.int64), True
+            return np.concatenate(pieces), False
+    return np.concatenate(pieces) if pieces else np.zeros((0, 3), np.int64), True
 
 
 def _near_hashes(
@@ -202,7 +208,7 @@ def _near_hashes(
     """Pairs of places in ``hashes``, also a place with itself where several pictures have it."""
     yield from ((at, at, 0) for at, members in enumerate(groups) if len(members) > 1)
     for piece in pairs_within(hashes, MAX_DISTANCE):
-        yield from ((one, other, bits) for one, other, bits in piece.tolist())
+        yield from ((first, second, bits) for first, second, bits in piece.tolist())
 
 
 def _view(sample: Sample) -> tuple[str, str, str]:
@@ -210,5 +216,5 @@ def _view(sample: Sample) -> tuple[str, str, str]:
 
 
 def _rank(pair: NearDuplicate) -> tuple[int, int, float, list[tuple[str, str, str]]]:
-    names = [(it.source, it.case, it.id) for it in pair.pictures]
+    names = [(picture.source, picture.case, picture.id) for picture in pair.pictures]
     return (_WORST.index(pair.relation), pair.distance, -pair.likeness, names)

@@ -75,18 +75,18 @@ def likeness(small: Thumbnail, pairs: NDArray[np.int64]) -> Floats:
     Returns:
         (k,).
     """
-    found = np.zeros(len(pairs))
+    correlations = np.zeros(len(pairs))
     for start in range(0, len(pairs), _AT_ONCE):
         part = pairs[start : start + _AT_ONCE, :2]
         places, where = np.unique(part, return_inverse=True)
-        one, other = where.reshape(part.shape).T
+        first, second = where.reshape(part.shape).T
         flat, spans = _spans(small[places])
-        there = np.einsum("kpi,kp->ki", spans[one], flat[other])
-        back = np.einsum("kpi,kp->ki", spans[other], flat[one])
+        there = np.einsum("kpi,kp->ki", spans[first], flat[second])
+        back = np.einsum("kpi,kp->ki", spans[second], flat[first])
         fit = np.sqrt(np.maximum((there**2).sum(axis=1), (back**2).sum(axis=1)))
-        alike = np.einsum("kp,kp->k", flat[one], flat[other]) > 0
-        found[start : start + len(part)] = np.where(alike, np.minimum(fit, 1.0), 0.0)
-    return found
+        alike = np.einsum("kp,kp->k", flat[first], flat[second]) > 0
+        correlations[start : start + len(part)] = np.where(alike, np.minimum(fit, 1.0), 0.0)
+    return correlations
 
 
 def map_in_processes(work: Callable[[T], R], jobs: Iterable[T], workers: int) -> list[R]:

@@ -72,8 +72,8 @@ def check_labels(card: Card, case: Case, terms: Terms) -> CheckedLabels:
     mute = replace(case, words=()) if case.words else case
     if not card.texts:
         return CheckedLabels(case=mute)
-    said = _text_evidence(card, case, terms)
-    stated: set[_About] = set()
+    evidence_of = _text_evidence(card, case, terms)
+    labelled: set[_About] = set()
     labels: list[Label] = []
     opened: list[Label] = []
     outcomes: list[tuple[str, str]] = []
@@ -81,9 +81,9 @@ def check_labels(card: Card, case: Case, terms: Terms) -> CheckedLabels:
     for statement in statements:
         concept = concept_of(card, statement)
         about = (statement.field, concept or "")
-        stated.add(about)
+        labelled.add(about)
         state = statement.state if isinstance(statement, Label) else LabelState.PRESENT
-        outcome, against = _judge(state, said.get(about, ()))
+        outcome, against = _judge(state, evidence_of.get(about, ()))
         if concept is not None and _is_checked(card, statement.field) and outcome:
             outcomes.append((statement.field, outcome))
         if against is not None:
@@ -91,10 +91,10 @@ def check_labels(card: Card, case: Case, terms: Terms) -> CheckedLabels:
             labels.append(opened[-1])
         elif isinstance(statement, Label):
             labels.append(statement)
-    for about, sayings in said.items():
+    for about, sayings in evidence_of.items():
         value = _raw_value(card.fields[about[0]], about[1])
-        broken = next((it for it in sayings if it.state is LabelState.PRESENT), None)
-        if about not in stated and value is not None and broken is not None:
+        broken = next((saying for saying in sayings if saying.state is LabelState.PRESENT), None)
+        if about not in labelled and value is not None and broken is not None:
             opened.append(_open(about[0], value, "no label", broken))
             labels.append(opened[-1])
             outcomes.append((about[0], BREAKS_SILENCE))
@@ -119,7 +119,7 @@ def describe_words(audit: Mapping[str, Any]) -> list[str]:
     """Lines for people: what the words of each source did to its labels."""
     lines = []
     for source, fields in audit.get("words", {}).items():
-        total = {outcome: sum(it[outcome] for it in fields.values()) for outcome in OUTCOMES}
+        total = {outcome: sum(field[outcome] for field in fields.values()) for outcome in OUTCOMES}
         if total[CONFIRMS] or total[CONTRADICTS] or total[BREAKS_SILENCE]:
             lines.append(
                 f"words of {source}: {total[CONFIRMS]:,} labels confirmed, "
@@ -131,12 +131,12 @@ def describe_words(audit: Mapping[str, Any]) -> list[str]:
 
 def _text_evidence(card: Card, case: Case, terms: Terms) -> dict[_About, list[_TextEvidence]]:
     """What the words of a case say, by field and concept."""
-    said: dict[_About, list[_TextEvidence]] = defaultdict(list)
+    evidence_of: dict[_About, list[_TextEvidence]] = defaultdict(list)
     for text in card.texts:
         for words in _words(case, text.sources):
             for about, saying in _read(card, text, words, terms):
-                said[about].append(saying)
-    return said
+                evidence_of[about].append(saying)
+    return evidence_of
 
 
 def _words(case: Case, sources: Sequence[str]) -> Iterator[Words]:
@@ -198,9 +198,9 @@ def _judge(state: LabelState, sayings: Sequence[_TextEvidence]) -> tuple[str, _T
     """Outcome for a statement, empty for one that is unknown, and the words against it."""
     if state is LabelState.UNKNOWN:
         return "", None
-    against = [it for it in sayings if it.state is not state]
-    doubts = [it for it in sayings if it.state is state and not it.sure]
-    confirmed = any(it.state is state and it.sure for it in sayings)
+    against = [saying for saying in sayings if saying.state is not state]
+    doubts = [saying for saying in sayings if saying.state is state and not saying.sure]
+    confirmed = any(saying.state is state and saying.sure for saying in sayings)
     if against or (doubts and not confirmed):
         return CONTRADICTS, [*against, *doubts][0]
     return (CONFIRMS if confirmed else SILENT), None

@@ -39,9 +39,9 @@ def damage_reports(source: Source, raw: Path, folder: Path) -> Iterator[tuple[st
         shutil.copytree(raw, copy)
         damage(copy)
         try:
-            found = scan(source, copy, _KEY)
-            listed = (found.absent, found.absent_files, found.problems, found.remarks)
-            yield name, f"{found.layout.describe()} {listed!r}"
+            result = scan(source, copy, _KEY)
+            listed = (result.absent, result.absent_files, result.problems, result.remarks)
+            yield name, f"{result.layout.describe()} {listed!r}"
         except MedrcubeError as error:
             yield name, str(error)
         finally:
@@ -50,7 +50,7 @@ def damage_reports(source: Source, raw: Path, folder: Path) -> Iterator[tuple[st
 
 def _without_pictures(copy: Path) -> None:
     """Every second picture is taken away, so that the layout still fits."""
-    files = sorted(it for it in copy.rglob("*") if it.is_file() and holds_pixels(it.name))
+    files = sorted(path for path in copy.rglob("*") if path.is_file() and holds_pixels(path.name))
     for path in files[1::2]:
         path.unlink()
 

@@ -26,8 +26,8 @@ def bar_repeats(queries: Sequence[QuestionCandidate]) -> list[QuestionCandidate]
     which is right, so none is asked; where they differ about a lesion, neither is any other
     question that rests on it, such as where it lies.
     """
-    known = _index_answers(queries)
-    return [_bar(query, known) for query in queries]
+    index = _index_answers(queries)
+    return [_bar(query, index) for query in queries]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,24 +53,24 @@ def _index_answers(queries: Iterable[QuestionCandidate]) -> _AnswerIndex:
         if query.sample.artefact == "clean"
     }
     asked: dict[_Question, dict[_Case, set[str]]] = defaultdict(dict)
-    told: dict[_Question, dict[_Case, set[str]]] = defaultdict(dict)
+    labelled: dict[_Question, dict[_Case, set[str]]] = defaultdict(dict)
     for query in queries:
         question, case = _question(query, pictures), _case(query)
         if not query.barred:
             asked[question].setdefault(case, set()).add(query.key)
         # What is not asked of a picture still shows that labels disagree, if it is said of it.
         if query.barred != OUT_OF_SCOPE and _rests_on_lesion(query):
-            told[question].setdefault(case, set()).add(query.key)
-    disputed = frozenset(question[0] for question, cases in told.items() if _differ(cases))
+            labelled[question].setdefault(case, set()).add(query.key)
+    disputed = frozenset(question[0] for question, cases in labelled.items() if _differ(cases))
     return _AnswerIndex(pictures=pictures, answers=asked, disputed=disputed)
 
 
-def _bar(query: QuestionCandidate, known: _AnswerIndex) -> QuestionCandidate:
+def _bar(query: QuestionCandidate, index: _AnswerIndex) -> QuestionCandidate:
     if query.barred:
         return query
-    question = _question(query, known.pictures)
-    cases = known.answers[question]
-    in_doubt = question[0] in known.disputed and _rests_on_lesion(query)
+    question = _question(query, index.pictures)
+    cases = index.answers[question]
+    in_doubt = question[0] in index.disputed and _rests_on_lesion(query)
     if in_doubt or _differ(cases):
         return replace(query, barred=CONTRADICTION)
     return query if min(cases) == _case(query) else replace(query, barred=REPEAT)

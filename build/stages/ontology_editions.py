@@ -41,14 +41,14 @@ def editions_used(index: Path | None) -> dict[str, Any]:
             editions = [
                 {
                     "use": INDEX,
-                    "ontology": it.ontology,
-                    "version": it.version,
-                    "licence": it.licence,
-                    "statement": it.statement,
-                    "file": it.file,
-                    "sha256": it.sha256,
+                    "ontology": edition.ontology,
+                    "version": edition.version,
+                    "licence": edition.licence,
+                    "statement": edition.statement,
+                    "file": edition.file,
+                    "sha256": edition.sha256,
                 }
-                for it in opened.editions
+                for edition in opened.editions
             ]
     held = {edition["ontology"] for edition in editions}
     editions += [

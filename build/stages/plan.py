@@ -152,7 +152,7 @@ def _hooks(source: Source) -> str:
     """Hash of what the hooks of an adapter depend on: its code, and what it asks its card for."""
     if source.find_hook("read") or source.find_hook("frames"):
         card = source.card
-        asked = repr([sorted(it.items()) for it in (card.numbers, card.names, card.patterns)])
+        asked = repr([sorted(table.items()) for table in (card.numbers, card.names, card.patterns)])
         code = (source.folder / "adapter.py").read_bytes()
         return hashlib.sha256(asked.encode() + b"\0" + code).hexdigest()
     return ""

@@ -52,7 +52,7 @@ def secret_identifiers(copies: Iterable[FixtureCopy]) -> frozenset[str]:
     for copied in copies:
         for case in copied.cases:
             if case.patient:
-                names = _plain("/".join(_relative(it, copied.root) for it in case.files()))
+                names = _plain("/".join(_relative(file, copied.root) for file in case.files()))
                 (public if _plain(case.patient) in names else secret).add(case.patient)
     return frozenset(secret - public)
 
@@ -65,8 +65,8 @@ def unnamed_identifiers(copies: Iterable[FixtureCopy]) -> frozenset[str]:
     """
     copies = tuple(copies)
     given = {case.patient for copied in copies for case in copied.cases if case.patient}
-    shapes = {_shape(it) for it in given}
-    found: set[str] = set()
+    shapes = {_shape(patient) for patient in given}
+    suspects: set[str] = set()
     for copied in copies:
         if all(case.patient for case in copied.cases):
             continue
@@ -74,8 +74,8 @@ def unnamed_identifiers(copies: Iterable[FixtureCopy]) -> frozenset[str]:
         names = _plain("/".join(_relative(path, copied.root) for path in files))
         words = {word for path in files for text in _texts(path) for word in _WORDS.findall(text)}
         alike = {word for word in words - given if _shape(word) in shapes}
-        found |= {word for word in alike if _plain(word) not in names}
-    return frozenset(found - set(unsearchable(found)))
+        suspects |= {word for word in alike if _plain(word) not in names}
+    return frozenset(suspects - set(unsearchable(suspects)))
 
 
 def unsearchable(identifiers: Iterable[str]) -> Iterator[str]:
@@ -99,7 +99,11 @@ def identifiers_in(text: str, identifiers: Iterable[str]) -> list[str]:
     """Identifiers, besides ``CANARY``, that a text holds in any spelling."""
     plain = _plain(text)
     return sorted(
-        {it for spelling, it in _spelling_index(identifiers).items() if spelling in plain}
+        {
+            identifier
+            for spelling, identifier in _spelling_index(identifiers).items()
+            if spelling in plain
+        }
     )
 
 
@@ -115,8 +119,12 @@ def leaks(folder: Path, identifiers: Iterable[str]) -> Iterator[tuple[str, str]]
         name = path.relative_to(folder).as_posix()
         texts = [name, *(_texts(path) if path.is_file() else ())]
         plain = [_plain(text) for text in texts]
-        found = {it for spelling, it in wanted.items() if any(spelling in text for text in plain)}
-        yield from ((name, it) for it in sorted(found))
+        hits = {
+            identifier
+            for spelling, identifier in wanted.items()
+            if any(spelling in text for text in plain)
+        }
+        yield from ((name, identifier) for identifier in sorted(hits))
 
 
 _WORD = CANARY.partition("^")[0]
@@ -136,20 +144,28 @@ def _plain(text: str) -> str:
 
 
 def _spelling_index(identifiers: Iterable[str]) -> dict[str, str]:
-    return {spelling: it for it in sorted({*identifiers, _WORD}) for spelling in _spellings(it)}
+    return {
+        spelling: identifier
+        for identifier in sorted({*identifiers, _WORD})
+        for spelling in _spellings(identifier)
+    }
 
 
 def _spellings(identifier: str) -> set[str]:
     """As it stands in text, with the escapes of JSON, backwards, and coded without a key."""
     cases = (identifier, identifier.upper(), identifier.lower())
-    data = [it.encode() for it in cases]
+    data = [case.encode() for case in cases]
     plain = _plain(identifier)
     return {
         *(plain, plain[::-1]),
-        *(_plain(json.dumps(it)) for it in cases),
-        *(it.hex() for it in data),
-        *(_plain(base64.b64encode(it).decode()) for it in data),
-        *(hashlib.new(name, it).hexdigest()[:_DIGEST] for name in _DIGESTS for it in data),
+        *(_plain(json.dumps(case)) for case in cases),
+        *(encoded.hex() for encoded in data),
+        *(_plain(base64.b64encode(encoded).decode()) for encoded in data),
+        *(
+            hashlib.new(name, encoded).hexdigest()[:_DIGEST]
+            for name in _DIGESTS
+            for encoded in data
+        ),
     }
 
 
@@ -170,7 +186,9 @@ def _texts(path: Path) -> Iterator[str]:
         yield gzip.decompress(data).decode("utf-8", "replace")
     elif data.startswith(b"PK\x03\x04"):
         with zipfile.ZipFile(path) as archive:
-            yield from (archive.read(it).decode("utf-8", "replace") for it in archive.namelist())
+            yield from (
+                archive.read(member).decode("utf-8", "replace") for member in archive.namelist()
+            )
 
 
 def _cells(path: Path) -> Iterator[str]:

@@ -76,7 +76,7 @@ class ListedFile:
 
 
 def raw_files(
-    found: Scan, tree: TreeSnapshot, pictures: Iterable[RenderedPicture]
+    source_scan: Scan, tree: TreeSnapshot, pictures: Iterable[RenderedPicture]
 ) -> Iterator[ListedFile]:
     """Raw files of a source, in order of use and path; one that is gone by now is left out.
 
@@ -84,7 +84,7 @@ def raw_files(
     needs the layout. Where a glob fits sidecars, files of it that belong to no case are left out.
 
     Args:
-        found: the scan.
+        source_scan: the scan.
         tree: the raw tree that was scanned.
         pictures: what was made of it.
     """
@@ -93,12 +93,12 @@ def raw_files(
         files = picture.recipe["files"]
         digests.update({text_to_name(text): digest for text, digest in files.items()})
     sizes = {name: state.size for name, state in tree.states.items()}
-    layout = found.source.card.layout(found.layout.layout)
+    layout = source_scan.source.card.layout(source_scan.layout.layout)
     matched = {
         glob: [name for name in tree.seen.match(glob) if name in sizes]
         for glob in (*layout.expect, *layout.optional)
     }
-    owners = _owners(found)
+    owners = _owners(source_scan)
     facts = {
         name: (glob, None if owners.keys().isdisjoint(names) else owners.get(name, ()))
         for glob, names in reversed(matched.items())
@@ -110,7 +110,7 @@ def raw_files(
         for glob, names in matched.items()
         if glob in layout.expect and names
     }
-    named = _folders_named(found.source.card)
+    named = _folders_named(source_scan.source.card)
 
     def listed(
         name: str, use: str, glob: str = "", cases: tuple[str, ...] | None = None
@@ -119,9 +119,13 @@ def raw_files(
         if digest is None or name not in sizes:
             return
         path = name_to_text(name)
-        file = RawFile(source=found.source.id, path=path, bytes=sizes[name], sha256=digest, use=use)
+        file = RawFile(
+            source=source_scan.source.id, path=path, bytes=sizes[name], sha256=digest, use=use
+        )
         folders = () if use == PICTURE else tuple(dict.fromkeys(path.split("/")[:-1]))
-        unnamed = tuple(it for it in folders if not any(part.fullmatch(it) for part in named))
+        unnamed = tuple(
+            folder for folder in folders if not any(part.fullmatch(folder) for part in named)
+        )
         yield ListedFile(file=file, glob=glob, cases=cases, unnamed=unnamed)
 
     for name in sorted(digests):
@@ -134,20 +138,29 @@ def raw_files(
             yield from listed(name, LAYOUT, glob)
 
 
-def _owners(found: Scan) -> Mapping[str, tuple[str, ...]]:
+def _owners(source_scan: Scan) -> Mapping[str, tuple[str, ...]]:
     """Name of a sidecar -> keys of its cases."""
     owners: dict[str, tuple[str, ...]] = {}
-    for case in found.cases:
+    for case in source_scan.cases:
         for path in case.sidecars:
-            name = path.relative_to(found.root).as_posix()
+            name = path.relative_to(source_scan.root).as_posix()
             owners[name] = (*owners.get(name, ()), case.key)
     return owners
 
 
 def _folders_named(card: Card) -> Sequence[re.Pattern[str]]:
     """Names of folders in the globs of a card; those that are wild alone name nothing."""
-    globs = (glob for it in card.layouts for glob in (*it.expect, *it.optional, *it.ignore))
-    parts = {part for glob in globs for it in expand_braces(glob) for part in it.split("/")[:-1]}
+    globs = (
+        glob
+        for layout in card.layouts
+        for glob in (*layout.expect, *layout.optional, *layout.ignore)
+    )
+    parts = {
+        part
+        for glob in globs
+        for alternative in expand_braces(glob)
+        for part in alternative.split("/")[:-1]
+    }
     return [compile_glob(part) for part in sorted(parts) if part.strip("*?")]
 
 

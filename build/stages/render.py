@@ -177,7 +177,7 @@ def _render(
         message = f"{reason}; the picture is kept, and no place is asked of it"
         problems.append(_problem(job, code, message, stage="compose"))
     choices = choose_case_slices(job, tiles)
-    for code, reason in {it.instead for it in choices if it.instead}:
+    for code, reason in {slice_choice.instead for slice_choice in choices if slice_choice.instead}:
         message = f"{reason}; another slice is shown, of which the case states no less"
         problems.append(_problem(job, code, message, stage="compose"))
     origin = _origin(job, digests)
@@ -205,11 +205,11 @@ def _render(
             colour=clean.ndim == 3 and bool((clean != clean[..., :1]).any()),
         )
         for artefact in job.artefacts:
-            made = _make(scene, artefact, clean, masks, images)
-            if isinstance(made, QuarantineRow):
-                problems.append(made)
-            elif made is not None:
-                pictures.append(made)
+            outcome = _make(scene, artefact, clean, masks, images)
+            if isinstance(outcome, QuarantineRow):
+                problems.append(outcome)
+            elif outcome is not None:
+                pictures.append(outcome)
     return tuple(pictures), tuple(problems)
 
 
@@ -225,9 +225,9 @@ def _graphics(
     if detector == "none" or job.case.modality not in (None, MADE_FOR[detector]):
         return ""
     stored = tiles[0].volume.slices[choice.index] if len(tiles) == 1 else clean
-    seen = stored if tiles[0].greys is None and stored.shape[:2] == clean.shape[:2] else clean
+    searched = stored if tiles[0].greys is None and stored.shape[:2] == clean.shape[:2] else clean
     regions = [bounding_box(mask) for mask in masks.values() if mask.any()]
-    return graphics_of(seen, detector, regions)
+    return graphics_of(searched, detector, regions)
 
 
 def _make(
@@ -244,27 +244,27 @@ def _make(
             message = f"{doubt}; nothing that rests on the {artefact.field} of its images is asked"
             return _problem(scene.job, "panels-unsure", message, stage="compose")
         return _write(scene, draw_numbers(scene.job, artefact, scene.panels), images)
-    drawn = draw_artefact(
+    marked = draw_artefact(
         scene.job, artefact, clean, masks, scene.tiles[0].untrue_on(scene.choice.index)
     )
-    if isinstance(drawn, str):
-        message = f"{drawn}, so no ROI Grounding item is made of it"
+    if isinstance(marked, str):
+        message = f"{marked}, so no ROI Grounding item is made of it"
         return _problem(scene.job, "no-grounding", message, stage="compose")
-    return None if drawn is None else _write(scene, drawn, images)
+    return None if marked is None else _write(scene, marked, images)
 
 
-def _write(scene: _RenderContext, drawn: MarkedImage, images: Path) -> RenderedPicture:
+def _write(scene: _RenderContext, marked: MarkedImage, images: Path) -> RenderedPicture:
     job, choice = scene.job, scene.choice
-    path = f"{job.source}/{job.name}{scene.marker}{drawn.artefact.suffix}.png"
-    height, width = drawn.pixels.shape[:2]
-    digest = pixel_hash(drawn.pixels)
-    clean = drawn.artefact.kind == "clean"
-    look = perceptual_hash(drawn.pixels) if clean else ""
+    path = f"{job.source}/{job.name}{scene.marker}{marked.artefact.suffix}.png"
+    height, width = marked.pixels.shape[:2]
+    digest = pixel_hash(marked.pixels)
+    clean = marked.artefact.kind == "clean"
+    look = perceptual_hash(marked.pixels) if clean else ""
     # A marked picture is a copy of its own; marks are drawn into the clean one again and again.
-    data = encode_png(drawn.pixels, spend=not clean)
+    data = encode_png(marked.pixels, spend=not clean)
     write_again(images / path, data)
     return RenderedPicture(
-        artefact=drawn.artefact,
+        artefact=marked.artefact,
         path=path,
         bytes=len(data),
         pixel_sha256=digest,
@@ -276,12 +276,12 @@ def _write(scene: _RenderContext, drawn: MarkedImage, images: Path) -> RenderedP
         height=height,
         frames="+".join(str(_frame(image, choice)) for image in job.case.images),
         reason=choice.reason,
-        area=drawn.area,
-        regions=drawn.regions,
-        boxes=drawn.boxes,
-        truth=drawn.truth,
-        choices=len(drawn.boxes) or len(drawn.order),
-        recipe=_recipe(scene, drawn) | {"pixel_sha256": digest},
+        area=marked.area,
+        regions=marked.regions,
+        boxes=marked.boxes,
+        truth=marked.truth,
+        choices=len(marked.boxes) or len(marked.order),
+        recipe=_recipe(scene, marked) | {"pixel_sha256": digest},
     )
 
 
@@ -308,7 +308,7 @@ def _origin(job: RenderJob, digests: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _recipe(scene: _RenderContext, drawn: MarkedImage) -> dict[str, Any]:
+def _recipe(scene: _RenderContext, marked: MarkedImage) -> dict[str, Any]:
     """How to make the picture again: inputs by digest, every choice resolved to numbers."""
     tiles = scene.tiles
     return {
@@ -320,15 +320,15 @@ def _recipe(scene: _RenderContext, drawn: MarkedImage) -> dict[str, Any]:
         "grey": [dict(tile.greys.numbers) if tile.greys else None for tile in tiles],
         "spacing_mm": [list(t.volume.spacing) if t.volume.spacing else None for t in tiles],
         **({"boxes_drawn_in": [t.frame for t in tiles]} if any(t.frame for t in tiles) else {}),
-        "mark": {**asdict(drawn.artefact), **_marks(drawn)},
+        "mark": {**asdict(marked.artefact), **_marks(marked)},
     }
 
 
-def _marks(drawn: MarkedImage) -> dict[str, Any]:
+def _marks(marked: MarkedImage) -> dict[str, Any]:
     """Boxes in pixels of the marked picture, the part of the clean one it shows, and numbers."""
-    optional = {"window": list(drawn.window), "order": list(drawn.order)}
+    optional = {"window": list(marked.window), "order": list(marked.order)}
     return {
-        "boxes": [list(box) for box in drawn.boxes],
+        "boxes": [list(box) for box in marked.boxes],
         **{name: numbers for name, numbers in optional.items() if numbers},
     }
 

@@ -115,11 +115,11 @@ def scan(
     if memory is None or not tree.settled:
         return _scan(source, tree, _scan_cases(source, tree, key))
     name, state = f"scan/{source.id}", scan_key(source, tree, key)
-    found = load_record(memory, name, state, _ScanRecord)
-    if found is None:
-        found = _scan_cases(source, tree, key)
-        memory.remember(name, state, dump_record(found))
-    return _scan(source, tree, found)
+    record = load_record(memory, name, state, _ScanRecord)
+    if record is None:
+        record = _scan_cases(source, tree, key)
+        memory.remember(name, state, dump_record(record))
+    return _scan(source, tree, record)
 
 
 def inspect_tree(source: Source, root: Path, tell: OnFiles = no_progress) -> TreeSnapshot:
@@ -144,9 +144,9 @@ def inspect_tree(source: Source, root: Path, tell: OnFiles = no_progress) -> Tre
         trees.append(wider)
         return wider.seen
 
-    found = find_root(source.card, trees[0].seen, see)
-    known = next((tree for tree in trees if tree.root == found.path), None)
-    return known or trees[0].inside(found.path.relative_to(trees[0].root).as_posix())
+    raw_root = find_root(source.card, trees[0].seen, see)
+    snapshot_of_root = next((tree for tree in trees if tree.root == raw_root.path), None)
+    return snapshot_of_root or trees[0].inside(raw_root.path.relative_to(trees[0].root).as_posix())
 
 
 def inspect_trees(
@@ -172,26 +172,26 @@ def hash_patient(source: str, patient: str | None, key: bytes) -> str | None:
     return hmac.new(key, f"{source}\0{patient}".encode(), hashlib.sha256).hexdigest()[:16]
 
 
-def _scan(source: Source, tree: TreeSnapshot, found: _ScanRecord) -> Scan:
+def _scan(source: Source, tree: TreeSnapshot, record: _ScanRecord) -> Scan:
     return Scan(
         source=source,
         root=tree.root,
-        layout=found.layout,
-        cases=found.cases,
-        absent=found.absent,
-        absent_files=found.absent_files,
-        problems=found.problems,
-        remarks=found.remarks,
-        outcomes=found.outcomes,
+        layout=record.layout,
+        cases=record.cases,
+        absent=record.absent,
+        absent_files=record.absent_files,
+        problems=record.problems,
+        remarks=record.remarks,
+        outcomes=record.outcomes,
     )
 
 
 def _scan_cases(source: Source, tree: TreeSnapshot, key: bytes) -> _ScanRecord:
-    root, barred, seen = tree.root, tree.barred, tree.seen
-    report = compare_layouts(source.card, seen)
+    root, barred, raw_tree = tree.root, tree.barred, tree.seen
+    report = compare_layouts(source.card, raw_tree)
     require_fit(report)
-    there = tree.states.keys() & set(seen.names)
-    familiar = _familiar_words(source, report.layout, seen)
+    there = tree.states.keys() & set(raw_tree.names)
+    familiar = _familiar_words(source, report.layout, raw_tree)
     cases: list[Case] = []
     absent: list[tuple[str, str]] = []
     problems: list[QuarantineRow] = []
@@ -199,8 +199,8 @@ def _scan_cases(source: Source, tree: TreeSnapshot, key: bytes) -> _ScanRecord:
     outcomes: list[tuple[str, str]] = []
     claimed: set[str] = set()
     terms = load_terms()
-    odd = any(map(has_raw_bytes, seen.names))
-    for given in source.scan(seen, report.layout):
+    odd = any(map(has_raw_bytes, raw_tree.names))
+    for given in source.scan(raw_tree, report.layout):
         found = escape_record(given) if odd else given
         if isinstance(found, Skip):
             files = _relative(found.paths, root)
@@ -241,9 +241,9 @@ def _scan_cases(source: Source, tree: TreeSnapshot, key: bytes) -> _ScanRecord:
             problems.append(problem)
     problems += [
         _problem(source, name, "outside-root", barred[name])
-        for name in sorted(filter(holds_pixels, barred.keys() & set(seen.names) - claimed))
+        for name in sorted(filter(holds_pixels, barred.keys() & set(raw_tree.names) - claimed))
     ]
-    problems += _unclaimed(source.card, report.layout, seen, there - claimed)
+    problems += _unclaimed(source.card, report.layout, raw_tree, there - claimed)
     return _ScanRecord(
         layout=report,
         cases=tuple(cases),
@@ -255,10 +255,10 @@ def _scan_cases(source: Source, tree: TreeSnapshot, key: bytes) -> _ScanRecord:
     )
 
 
-def _familiar_words(source: Source, layout: str, seen: RawTree) -> frozenset[str]:
+def _familiar_words(source: Source, layout: str, raw_tree: RawTree) -> frozenset[str]:
     """Words that names of a source are made of: those of its files, its globs and its adapter."""
     code = (source.folder / "adapter.py").read_text(encoding="utf-8")
-    return words_in((*seen.names, *source.card.layout(layout).globs, code))
+    return words_in((*raw_tree.names, *source.card.layout(layout).globs, code))
 
 
 def _bar(
@@ -276,7 +276,7 @@ def _bar(
 
 def _guides(case: Case, root: Path) -> set[str]:
     """Files that choose the slice of a case."""
-    return set(_relative((path for it in case.guide for path in files_of(it)), root))
+    return set(_relative((path for shape in case.guide for path in files_of(shape)), root))
 
 
 def _reject(source: Source, case: Case, missing: set[str], root: Path) -> QuarantineRow | None:
@@ -336,22 +336,22 @@ def _unknown_files(
 ) -> Iterator[QuarantineRow]:
     """Files without pixels that neither a case nor the card names: one row a folder and kind."""
     own = card.layout(layout)
-    globs = (*own.expect, *own.optional, *own.ignore, *(it for it in card.unfit))
-    known = {name for glob in globs for name in tree.match(glob)}
+    globs = (*own.expect, *own.optional, *own.ignore, *(unfit for unfit in card.unfit))
+    named = {name for glob in globs for name in tree.match(glob)}
     kinds: dict[tuple[str, str], list[str]] = {}
-    for name in sorted(set(names) - known):
+    for name in sorted(set(names) - named):
         kind = PurePosixPath(name).suffix.lower()  # a name without one tells of no kind
         if kind and not holds_pixels(name):
             kinds.setdefault((name.rpartition("/")[0], kind), []).append(name)
-    for found in kinds.values():
-        several = f", and {len(found) - 1:,} more of its kind beside it" if len(found) > 1 else ""
+    for files in kinds.values():
+        several = f", and {len(files) - 1:,} more of its kind beside it" if len(files) > 1 else ""
         message = (
             f"is of no kind that is known to hold pixels, and neither a case nor the card names it"
             f"{several}"
         )
         yield QuarantineRow(
             source=card.id,
-            case=escape_bytes(found[0]),
+            case=escape_bytes(files[0]),
             stage="scan",
             code="other-file",
             message=message,

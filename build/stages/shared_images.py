@@ -26,10 +26,10 @@ class SharedImages:
     def describe(self) -> str:
         """One sentence for people."""
         a, b = self.sources
-        found = f"{self.equal_pictures} equal pictures in this build"
+        count = f"{self.equal_pictures} equal pictures in this build"
         if self.note:
-            return f"{a} and {b} share images ({self.note}); {found}"
-        return f"{a} and {b} share images, which no card declares; {found}"
+            return f"{a} and {b} share images ({self.note}); {count}"
+        return f"{a} and {b} share images, which no card declares; {count}"
 
 
 def shared_images(cards: Sequence[Card], samples: Sequence[Sample]) -> tuple[SharedImages, ...]:
@@ -39,14 +39,14 @@ def shared_images(cards: Sequence[Card], samples: Sequence[Sample]) -> tuple[Sha
     for sample in samples:
         if sample.artefact == "clean":
             hashes[sample.source].add(sample.pixel_sha256)
-    found: list[SharedImages] = []
+    pairs: list[SharedImages] = []
     names = sorted(hashes)
     for index, a in enumerate(names):
         for b in names[index + 1 :]:
             note, equal = notes.get((a, b), ""), len(hashes[a] & hashes[b])
             if note or equal:
-                found.append(SharedImages(sources=(a, b), note=note, equal_pictures=equal))
-    return tuple(found)
+                pairs.append(SharedImages(sources=(a, b), note=note, equal_pictures=equal))
+    return tuple(pairs)
 
 
 def _declared_overlaps(cards: Sequence[Card]) -> dict[tuple[str, str], str]:

@@ -97,7 +97,7 @@ def _build_fixtures(source: Source, folder: Path) -> _Trial:
     for layout in source.card.layouts:
         raw = folder / "raw" / layout.name
         source.build_fixture(raw, layout.name)
-        cases = tuple(it for it in source.scan(raw, layout.name) if isinstance(it, Case))
+        cases = tuple(case for case in source.scan(raw, layout.name) if isinstance(case, Case))
         copies[layout.name] = FixtureCopy(root=raw, cases=cases)
         workspaces[layout.name] = Workspace(
             root=folder / "build" / layout.name,
@@ -141,7 +141,7 @@ def _values_are_used(trial: _Trial) -> Iterator[str]:
     used: set[tuple[str, str]] = set()
     for copied in trial.copies.values():
         for case in copied.cases:
-            used |= {(it.field, it.value) for it in (*case.labels, *case.panels)}
+            used |= {(label.field, label.value) for label in (*case.labels, *case.panels)}
             used |= {(region.field, region.value) for region in case.regions}
     for field in trial.source.card.fields.values():
         for value in dict(field.values):
@@ -151,14 +151,14 @@ def _values_are_used(trial: _Trial) -> Iterator[str]:
 
 def _voxels_are_reached(trial: _Trial) -> Iterator[str]:
     card: Card = trial.source.card
-    found: set[Voxel] = set()
+    reached: set[Voxel] = set()
     for workspace in trial.workspaces.values():
         items = pd.read_parquet(workspace.items)
         cells = zip(items["anatomy"], items["modality"], items["task"], strict=True)
-        found |= {Voxel(Anatomy(a), Modality(m), Task(t)) for a, m, t in cells}
-    for voxel in sorted(card.voxels - found):
+        reached |= {Voxel(Anatomy(a), Modality(m), Task(t)) for a, m, t in cells}
+    for voxel in sorted(card.voxels - reached):
         yield f"declared, but no fixture gives an item for {voxel}"
-    for voxel in sorted(found - card.voxels):
+    for voxel in sorted(reached - card.voxels):
         yield f"not declared, but a fixture gives an item for {voxel}"
 
 
@@ -219,7 +219,7 @@ def _identifiers_are_told(trial: _Trial) -> Iterator[str]:
             )
     secret = secret_identifiers(trial.copies.values())
     for identifier in unsearchable(secret):
-        keys = {it.key for copied in trial.copies.values() for it in copied.cases}
+        keys = {case.key for copied in trial.copies.values() for case in copied.cases}
         held = sorted(key for key in keys if key_holds(key, identifier))
         yield (
             f"the fixture calls a patient {identifier!r}, which other text may hold by chance; "

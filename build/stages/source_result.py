@@ -74,7 +74,7 @@ class SourceBuild:
 
 
 def build_source(
-    found: Scan,
+    source_scan: Scan,
     tree: TreeSnapshot,
     results: Mapping[str, RenderResult],
     unread: Sequence[UnreadableCase],
@@ -82,7 +82,7 @@ def build_source(
     """Put together what the cases of a source gave.
 
     Args:
-        found: the scan.
+        source_scan: the scan.
         tree: the raw tree that was scanned.
         results: what became of each case, by its key.
         unread: cases that are to be tried again.
@@ -91,44 +91,46 @@ def build_source(
         SourceError: a label or region names a field or value that the card lacks.
         TermError: the card names a concept or group that is in no table.
     """
-    card = found.source.card
+    card = source_scan.source.card
     samples: list[Sample] = []
     recipes: list[str] = []
     queries: list[QuestionCandidate] = []
     grounds = CaseFactsCache(card=card)
-    origin = origin_of(found.source, found.layout.layout)
-    problems: list[QuarantineRow] = [*found.remarks]
+    origin = origin_of(source_scan.source, source_scan.layout.layout)
+    problems: list[QuarantineRow] = [*source_scan.remarks]
     pictures: list[RenderedPicture] = []
-    for case in found.cases:
+    for case in source_scan.cases:
         pictures.extend(results[case.key].pictures)
-        made = [(_sample(card, case, it), it.recipe) for it in results[case.key].pictures]
-        samples.extend(sample for sample, _ in made)
-        recipes.extend(_line(sample, recipe, origin) for sample, recipe in made)
+        pairs = [
+            (_sample(card, case, picture), picture.recipe) for picture in results[case.key].pictures
+        ]
+        samples.extend(sample for sample, _ in pairs)
+        recipes.extend(_line(sample, recipe, origin) for sample, recipe in pairs)
         problems.extend(results[case.key].problems)
-        mine = [sample for sample, _ in made]
+        mine = [sample for sample, _ in pairs]
         queries.extend(derive_questions(card, case, mine, grounds=grounds))
     return SourceBuild(
         source=card.id,
-        layout=escape_bytes(found.layout.describe()),
-        cases=len(found.cases),
-        absent=len(found.absent),
-        absent_images=_absent_images(found),
-        set_aside=found.problems,
+        layout=escape_bytes(source_scan.layout.describe()),
+        cases=len(source_scan.cases),
+        absent=len(source_scan.absent),
+        absent_images=_absent_images(source_scan),
+        set_aside=source_scan.problems,
         problems=tuple(problems),
-        words=count_outcomes(found.outcomes),
+        words=count_outcomes(source_scan.outcomes),
         samples=tuple(samples),
         recipes="".join(recipes),
-        raw_files="".join(file.line() for file in raw_files(found, tree, pictures)),
+        raw_files="".join(file.line() for file in raw_files(source_scan, tree, pictures)),
         queries=tuple(queries),
         unread=tuple(unread),
     )
 
 
-def _absent_images(found: Scan) -> str:
+def _absent_images(source_scan: Scan) -> str:
     text = io.StringIO()
-    rows = zip(found.absent, found.absent_files, strict=True)
+    rows = zip(source_scan.absent, source_scan.absent_files, strict=True)
     csv.writer(text, lineterminator="\n").writerows(
-        (found.source.id, escape_controls(key), escape_controls(file)) for key, file in rows
+        (source_scan.source.id, escape_controls(key), escape_controls(file)) for key, file in rows
     )
     return text.getvalue()
 
@@ -146,8 +148,8 @@ def origin_of(source: Source, layout: str) -> dict[str, Any]:
 
 def retry_unreadable(unread: Sequence[UnreadableCase], engine: RenderEngine, images: Path) -> bool:
     """Try cases again that could not be read; whether each fails as it did."""
-    before = {(it.job.source, it.job.case.key): it.rendered for it in unread}
-    again = engine.run([it.job for it in unread], images)
+    before = {(case.job.source, case.job.case.key): case.rendered for case in unread}
+    again = engine.run([case.job for case in unread], images)
     return all(rendered == before[job.source, job.case.key] for job, rendered in again)
 
 

@@ -57,11 +57,11 @@ def _faults(folder: Path, shipped: Terms, related: Relations) -> Iterator[str]:
     """Every row of the tables in a source folder that breaks a rule of the shipped ones."""
     terms = read_own(folder, "terms.csv", COLUMNS)
     yield from _term_faults(terms, folder / "terms.csv", shipped)
-    known = {*shipped, *(row["label"] for row in terms)}
+    labels = {*shipped, *(row["label"] for row in terms)}
     rows = read_own(folder, "relations.csv", RELATION_COLUMNS)
     for row in rows:
         label = f"{row['label_a']!r} {row['relation']} {row['label_b']!r}"
-        for fault in _relation_faults(row, known, shipped, related):
+        for fault in _relation_faults(row, labels, shipped, related):
             yield f"{folder / 'relations.csv'}: {label}: {fault}"
     for group in read_own(folder, "groups.csv", GROUP_COLUMNS):
         if not _is_exclusive(group["group"], rows):
@@ -87,14 +87,14 @@ def _term_faults(rows: Rows, where: Path, shipped: Terms) -> Iterator[str]:
 
 
 def _relation_faults(
-    row: Mapping[str, str], known: Collection[str], shipped: Terms, related: Relations
+    row: Mapping[str, str], labels: Collection[str], shipped: Terms, related: Relations
 ) -> Iterator[str]:
     pair = (row["label_a"], row["label_b"])
     if row["relation"] not in KINDS:
         yield f"relation must be one of {', '.join(KINDS)}"
     for name in pair:
-        if name not in known:
-            yield f"no table has {name!r}{_nearest(name, known)}"
+        if name not in labels:
+            yield f"no table has {name!r}{_nearest(name, labels)}"
     if not row["reason"].strip():
         yield "needs a reason"
     if row["group"] in related.groups():
@@ -107,11 +107,11 @@ def _relation_faults(
 
 def _is_exclusive(group: str, rows: Rows) -> bool:
     own = [row for row in rows if row["group"] == group and row["relation"] == "excludes"]
-    stated = {frozenset((row["label_a"], row["label_b"])) for row in own}
-    members = sorted({name for pair in stated for name in pair})
-    return bool(own) and all(frozenset(pair) in stated for pair in combinations(members, 2))
+    pairs = {frozenset((row["label_a"], row["label_b"])) for row in own}
+    members = sorted({name for pair in pairs for name in pair})
+    return bool(own) and all(frozenset(pair) in pairs for pair in combinations(members, 2))
 
 
-def _nearest(name: str, known: Collection[str]) -> str:
-    near = get_close_matches(name, list(known), n=3)
+def _nearest(name: str, names: Collection[str]) -> str:
+    near = get_close_matches(name, list(names), n=3)
     return f" (nearest: {', '.join(map(repr, near))})" if near else ""

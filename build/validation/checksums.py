@@ -74,9 +74,9 @@ def check_tree_files(
     wanted = [(name, name in pictures) for name in sorted(files)]
     batches = [wanted[at : at + _BATCH] for at in range(0, len(wanted), _BATCH)]
     with stages.stage("files", len(wanted)) as advance:
-        for seen in _in_processes(root, batches, workers if len(wanted) > _FEW else 1):
-            yield from seen
-            advance(len(seen))
+        for batch_checks in _in_processes(root, batches, workers if len(wanted) > _FEW else 1):
+            yield from batch_checks
+            advance(len(batch_checks))
 
 
 def read_sums(root: Path, files: frozenset[str], findings: FaultLog) -> ChecksumLists:
@@ -87,21 +87,21 @@ def read_sums(root: Path, files: frozenset[str], findings: FaultLog) -> Checksum
 
 
 def compare_sums(
-    sums: ChecksumLists, seen: Mapping[str, FileCheck], findings: FaultLog, *, private: bool
+    sums: ChecksumLists, checks: Mapping[str, FileCheck], findings: FaultLog, *, private: bool
 ) -> None:
     """Hold the lists against the files."""
     if sums.shared is None:
         return
     listed = {**sums.restricted, **sums.shared}
-    for name in sorted(seen):
+    for name in sorted(checks):
         if name in listed:
-            if seen[name].sha256 not in {None, listed[name]}:
+            if checks[name].sha256 not in {None, listed[name]}:
                 findings.add("digest", name)
         elif name not in {SUMS, ERRATA}:  # errata are written after a release was sealed
             findings.add("file-extra", name)
-    for name in sorted(set(sums.shared) - set(seen)):
+    for name in sorted(set(sums.shared) - set(checks)):
         findings.add("file-missing", name)
-    absent = sorted(set(sums.restricted) - set(seen) - {PRIVATE})
+    absent = sorted(set(sums.restricted) - set(checks) - {PRIVATE})
     if private and absent:
         findings.add("restricted-missing", absent[0], count=len(absent))
 
@@ -110,10 +110,10 @@ def _sort(
     root: Path,
     name: str,
     entry: os.DirEntry[str],
-    found: tuple[set[str], list[str]],
+    collected: tuple[set[str], list[str]],
     findings: FaultLog,
 ) -> None:
-    files, folders = found
+    files, folders = collected
     if not name.isprintable():
         findings.add("file-name", safe_repr(name))
     elif entry.is_symlink():

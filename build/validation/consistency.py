@@ -57,16 +57,16 @@ def check_recipes(
 ) -> None:
     """Every picture has a recipe, every recipe a picture, and both agree on who may have it."""
     used: set[str] = set()
-    for placed in rows:
-        recipe = None if placed.image is None else recipes.get(placed.image)
+    for entry in rows:
+        recipe = None if entry.image is None else recipes.get(entry.image)
         if recipe is None:
-            findings.add("recipe-missing", f"{placed.where}: {placed.image}")
+            findings.add("recipe-missing", f"{entry.where}: {entry.image}")
             continue
         used.add(recipe.image)
-        if recipe.restricted != placed.row.restricted:
+        if recipe.restricted != entry.row.restricted:
             findings.add(
                 "restricted-flag",
-                f"{placed.where}: restricted is {placed.row.restricted}, in its recipe "
+                f"{entry.where}: restricted is {entry.row.restricted}, in its recipe "
                 f"{recipe.restricted}",
             )
     for image in sorted(set(recipes) - used):
@@ -89,18 +89,18 @@ def check_items(
     records: dict[str, Mapping[str, Any]] = {
         str(row["id"]): {str(name): value for name, value in row.items()} for row in rows_of
     }
-    for placed in rows:
-        record = records.pop(placed.row.id, None)
+    for entry in rows:
+        record = records.pop(entry.row.id, None)
         if record is None:
-            findings.add("items-differ", f"{placed.where}: {placed.row.id} is not in {ITEMS}")
+            findings.add("items-differ", f"{entry.where}: {entry.row.id} is not in {ITEMS}")
             continue
-        told, known = _values_in_tables(placed, recipes), _values_in_items(record)
-        for name in told:
-            if told[name] != known[name]:
+        row_values, item_values = _values_in_tables(entry, recipes), _values_in_items(record)
+        for name in row_values:
+            if row_values[name] != item_values[name]:
                 findings.add(
                     "items-differ",
-                    f"{placed.where}: {name} is {safe_repr(told[name])}, in {ITEMS} "
-                    f"{safe_repr(known[name])}",
+                    f"{entry.where}: {name} is {safe_repr(row_values[name])}, in {ITEMS} "
+                    f"{safe_repr(item_values[name])}",
                 )
     for name in sorted(records):
         findings.add("items-differ", f"{safe_repr(name)} of {ITEMS} is in no test.json")
@@ -108,7 +108,7 @@ def check_items(
 
 def check_licences(tree: Path, rows: Sequence[TableRow], findings: FaultLog) -> None:
     """The table of licences names every item once, and agrees on who may have its picture."""
-    restricted = {placed.row.id: placed.row.restricted for placed in rows}
+    restricted = {entry.row.id: entry.row.restricted for entry in rows}
     try:
         for licence in read_licences(tree):
             flag = restricted.pop(licence.id, None)
@@ -196,11 +196,11 @@ def read_audit_name(audit: Mapping[str, Any]) -> str:
     return name if isinstance(name, str) and name.isprintable() and len(name) < 100 else ""
 
 
-def _values_in_tables(placed: TableRow, recipes: Mapping[str, Recipe]) -> dict[str, Any]:
+def _values_in_tables(entry: TableRow, recipes: Mapping[str, Recipe]) -> dict[str, Any]:
     """What ``test.json`` says of an item, in the words of ``items.parquet``."""
-    row = placed.row
-    recipe = recipes.get(placed.image or "")
-    told: dict[str, Any] = {
+    row = entry.row
+    recipe = recipes.get(entry.image or "")
+    values: dict[str, Any] = {
         "question": row.question,
         "options": [text for _, text in row.options],
         "key": [letter for letter, _ in row.options].index(row.key),
@@ -210,7 +210,7 @@ def _values_in_tables(placed: TableRow, recipes: Mapping[str, Recipe]) -> dict[s
         "dataset": row.dataset,
         "letters": "".join(letter for letter, _ in row.options),
     }
-    return told if recipe is None else {**told, "sample": recipe.sample}
+    return values if recipe is None else {**values, "sample": recipe.sample}
 
 
 def _values_in_items(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -232,5 +232,5 @@ def _texts(options: Any) -> list[str]:
 
 
 def _task(text: Any) -> str:
-    known: Iterable[Task] = Task
-    return next((task.value for task in known if text == task.value), safe_repr(text))
+    tasks: Iterable[Task] = Task
+    return next((task.value for task in tasks if text == task.value), safe_repr(text))

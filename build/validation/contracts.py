@@ -71,7 +71,7 @@ def require_contracts(verdicts: Sequence[ContractResult]) -> None:
     Raises:
         ReleaseError: names the first rule that is broken, and how many others are.
     """
-    broken = [it for it in verdicts if not it.holds and it.rule.level == "error"]
+    broken = [result for result in verdicts if not result.holds and result.rule.level == "error"]
     if broken:
         first, more = broken[0], len(broken) - 1
         names = f", such as {', '.join(first.ids[:3])}" if first.ids else ""

@@ -62,10 +62,10 @@ class FaultLog:
 
     def add(self, check: str, example: str, *, count: int = 1) -> None:
         """Note a fault; ``check`` is a key of ``FAULT_KINDS``."""
-        known = FAULT_KINDS[check]
-        level = known.foreign if self._foreign else known.level
+        kind = FAULT_KINDS[check]
+        level = kind.foreign if self._foreign else kind.level
         finding = self._found.get(check) or Fault(
-            check=check, level=level, title=known.title, advice=known.advice
+            check=check, level=level, title=kind.title, advice=kind.advice
         )
         self._note(finding, [example], count)
 
@@ -83,7 +83,11 @@ class FaultLog:
         return tuple(
             sorted(
                 self._found.values(),
-                key=lambda it: (it.level != "error", place.get(it.check, len(place)), it.check),
+                key=lambda fault: (
+                    fault.level != "error",
+                    place.get(fault.check, len(place)),
+                    fault.check,
+                ),
             )
         )
 

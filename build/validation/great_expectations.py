@@ -69,8 +69,8 @@ def run_expectations(table: Table, frame: pd.DataFrame) -> Mapping[str, bool]:
             name=table, expectations=[_expectation(rule, gxe) for rule in rules]
         )
         results = batch.validate(suite, result_format="BOOLEAN_ONLY").results
-    found = {_rule_of(result): bool(result.success) for result in results}
-    return {rule.id: found[rule.id] for rule in rules}
+    success_of = {_rule_of(result): bool(result.success) for result in results}
+    return {rule.id: success_of[rule.id] for rule in rules}
 
 
 def _rule_of(result: Any) -> str:
@@ -79,14 +79,14 @@ def _rule_of(result: Any) -> str:
 
 def _check_version() -> None:
     try:
-        found = version(_PACKAGE)
+        installed = version(_PACKAGE)
     except PackageNotFoundError:
         raise MissingExtraError("great_expectations", "validate") from None
-    parts = tuple(int(part) for part in found.split(".")[:2] if part.isdigit())
+    parts = tuple(int(part) for part in installed.split(".")[:2] if part.isdigit())
     if parts < OLDEST:
         raise TooOldError(
-            f"{_PACKAGE} {found} is installed, which reports what it is used for; expected 1.7 or "
-            "newer:  pip install --upgrade 'medrcube[validate]'"
+            f"{_PACKAGE} {installed} is installed, which reports what it is used for; expected 1.7 "
+            "or newer:  pip install --upgrade 'medrcube[validate]'"
         )
 
 

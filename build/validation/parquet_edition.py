@@ -22,7 +22,7 @@ def check_edition(
     root: Path,
     files: Iterable[str],
     rows: Iterable[TableRow],
-    seen: Mapping[str, FileCheck],
+    checks: Mapping[str, FileCheck],
     findings: FaultLog,
     *,
     facts: Mapping[tuple[str, str], ItemFacts],
@@ -36,23 +36,25 @@ def check_edition(
     which is made after the release, may lack the rows of ``withdrawn`` items. No file is read that
     has more than ``most`` rows.
     """
-    left = {placed.row.id: placed for placed in rows}
-    names = sorted(it for it in files if it.startswith(f"{DATA}/") and it.endswith(".parquet"))
+    remaining = {entry.row.id: entry for entry in rows}
+    names = sorted(
+        file for file in files if file.startswith(f"{DATA}/") and file.endswith(".parquet")
+    )
     if not names:
         return
     for name in names:
         try:
             for batch in read_batches(root, name, most=most, schema=SCHEMA):
                 for row in batch.to_pylist():
-                    placed = left.pop(str(row["id"]), None)
-                    _check(name, row, placed, seen, findings, private=private)
-                    if placed is not None:
-                        told = facts.get((placed.folder, placed.row.id))
-                        _check_told(name, row, told, findings)
+                    entry = remaining.pop(str(row["id"]), None)
+                    _check(name, row, entry, checks, findings, private=private)
+                    if entry is not None:
+                        item_facts = facts.get((entry.folder, entry.row.id))
+                        _check_told(name, row, item_facts, findings)
         except ReleaseError as error:
             findings.add("edition", str(error))
-    for item, placed in sorted(left.items()):
-        if private and (placed.folder, item) in withdrawn:
+    for item, entry in sorted(remaining.items()):
+        if private and (entry.folder, item) in withdrawn:
             continue
         findings.add("edition-differs", f"{safe_repr(item)} is in no file of {DATA}/")
 
@@ -60,34 +62,38 @@ def check_edition(
 def _check(
     name: str,
     row: Mapping[str, Any],
-    placed: TableRow | None,
-    seen: Mapping[str, FileCheck],
+    entry: TableRow | None,
+    checks: Mapping[str, FileCheck],
     findings: FaultLog,
     *,
     private: bool,
 ) -> None:
-    if placed is None:
+    if entry is None:
         findings.add(
             "edition-differs", f"{name}: {safe_repr(row['id'])} is no item, or stands twice"
         )
         return
     for field in FIELDS:
-        if row[field] != placed.written.get(field):
+        if row[field] != entry.written.get(field):
             findings.add("edition-differs", f"{name}: {safe_repr(row['id'])} has another {field}")
     picture = None if row["image"] is None else row["image"]["bytes"]
-    if placed.row.restricted:
+    if entry.row.restricted:
         if picture is not None and not private:
             findings.add("restricted-picture", f"{name}: {safe_repr(row['id'])}")
         if picture is None or not private:
             return
-    known = seen.get(placed.image or "")
-    if picture is None or known is None or hashlib.sha256(picture).hexdigest() != known.sha256:
+    file_check = checks.get(entry.image or "")
+    if (
+        picture is None
+        or file_check is None
+        or hashlib.sha256(picture).hexdigest() != file_check.sha256
+    ):
         findings.add("edition-differs", f"{name}: {safe_repr(row['id'])} has another picture")
 
 
 def _check_told(
-    name: str, row: Mapping[str, Any], told: ItemFacts | None, findings: FaultLog
+    name: str, row: Mapping[str, Any], item_facts: ItemFacts | None, findings: FaultLog
 ) -> None:
-    for column in TOLD if told else ():
-        if row[column] != getattr(told, column):
+    for column in TOLD if item_facts else ():
+        if row[column] != getattr(item_facts, column):
             findings.add("edition-differs", f"{name}: {safe_repr(row['id'])} has another {column}")

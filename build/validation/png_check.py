@@ -101,9 +101,9 @@ def _picture(name: str, file: io.BufferedReader) -> FileCheck:
     try:
         header = _header(file)
         data = _whole(file, header)
-        faults += [(check, f"{name}: {found}") for check, found in _form(header)]
+        faults += [(check, f"{name}: {example}") for check, example in _form(header)]
         body, extras = _chunks(data)
-        faults += [(check, f"{name}: {found}") for check, found in extras]
+        faults += [(check, f"{name}: {example}") for check, example in extras]
         pixels = _decoded(header, body, data)
     except _PictureError as error:
         faults.append((error.check, f"{name}: {error}"))
@@ -168,13 +168,13 @@ def _chunks(data: bytes) -> tuple[list[memoryview], list[tuple[str, str]]]:
         elif name not in {b"IHDR", b"IEND", b"PLTE"} or (name == b"IEND" and length):
             extras[name] = extras.get(name, 0) + 1
         at = end
-    found = [
+    faults = [
         ("picture-text" if chunk in _TEXTS else "picture-extras", f"holds a chunk {chunk!r}")
         for chunk in list(extras)[:_NAMED]
     ]
     if at < len(data):
-        found.append(("picture-extras", f"{len(data) - at:,} bytes stand behind its end"))
-    return body, found
+        faults.append(("picture-extras", f"{len(data) - at:,} bytes stand behind its end"))
+    return body, faults
 
 
 def _decoded(header: _Header, body: list[memoryview], data: bytes) -> str | None:
@@ -207,19 +207,19 @@ def _decoded(header: _Header, body: list[memoryview], data: bytes) -> str | None
 def _rows(header: _Header, body: list[memoryview]) -> Iterator[NDArray[np.uint8]]:
     """Inflated lines, ``(rows, 1 + stride)``, some at a time."""
     width = header.stride + 1
-    left = width * header.height
+    remaining = width * header.height
     inflate = zlib.decompressobj()
     rest = bytearray()
     try:
         for part in body:
             todo: bytes | memoryview = part
             while len(todo) and not inflate.eof:
-                found = inflate.decompress(todo, _BLOCK)
+                inflated = inflate.decompress(todo, _BLOCK)
                 todo = inflate.unconsumed_tail
-                left -= len(found)
-                if left < 0:
+                remaining -= len(inflated)
+                if remaining < 0:
                     raise _PictureError("picture-damaged", "holds more than its pixels")
-                rest += found
+                rest += inflated
                 whole = len(rest) // width
                 if whole:
                     block = np.frombuffer(bytes(rest[: whole * width]), np.uint8)
@@ -229,7 +229,7 @@ def _rows(header: _Header, body: list[memoryview]) -> Iterator[NDArray[np.uint8]
                 raise _PictureError("picture-extras", "something stands behind its pixels")
     except zlib.error as error:
         raise _PictureError("picture-damaged", f"its pixels cannot be inflated: {error}") from None
-    if left or not inflate.eof:
+    if remaining or not inflate.eof:
         raise _PictureError("picture-damaged", "holds fewer pixels than it says")
 
 

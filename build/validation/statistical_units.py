@@ -26,38 +26,38 @@ def check_units(
     except ReleaseError as error:
         findings.add("item-facts", str(error))
         return {}
-    left = dict(facts)
-    told = []
-    for placed in rows:
-        row = left.pop((placed.folder, placed.row.id), None)
+    remaining = dict(facts)
+    pairs = []
+    for entry in rows:
+        row = remaining.pop((entry.folder, entry.row.id), None)
         if row is None:
-            findings.add("item-facts", f"{placed.where}: {safe_repr(placed.row.id)} has no row")
+            findings.add("item-facts", f"{entry.where}: {safe_repr(entry.row.id)} has no row")
         else:
-            told.append((placed, row))
-    for _, name in sorted(left):
+            pairs.append((entry, row))
+    for _, name in sorted(remaining):
         findings.add("item-facts", f"{safe_repr(name)} of {ITEMS} is in no test.json")
-    if told and not any(row.unit for _, row in told):
+    if pairs and not any(row.unit for _, row in pairs):
         findings.add("units-missing", ITEMS)
     else:
-        _check_sense(told, recipes, findings)
+        _check_sense(pairs, recipes, findings)
     return facts
 
 
 def _check_sense(
-    told: Iterable[tuple[TableRow, ItemFacts]], recipes: Mapping[str, Recipe], findings: FaultLog
+    pairs: Iterable[tuple[TableRow, ItemFacts]], recipes: Mapping[str, Recipe], findings: FaultLog
 ) -> None:
     units: dict[tuple[str, str], str] = {}
     sources: dict[str, str] = {}
     asked: dict[str, str] = {}
-    for placed, row in told:
+    for entry, row in pairs:
         if not (row.unit and row.fact):
-            findings.add("item-facts", f"{placed.where}: has no unit or no fact")
+            findings.add("item-facts", f"{entry.where}: has no unit or no fact")
             continue
-        recipe = recipes.get(placed.image or "")
-        case = (placed.folder, recipe.case if recipe else placed.image or placed.row.id)
+        recipe = recipes.get(entry.image or "")
+        case = (entry.folder, recipe.case if recipe else entry.image or entry.row.id)
         if units.setdefault(case, row.unit) != row.unit:
-            findings.add("unit", f"{placed.where}: {row.unit}, and {units[case]} for its case")
-        if sources.setdefault(row.unit, placed.folder) != placed.folder:
-            findings.add("unit", f"{placed.where}: {row.unit} is of {sources[row.unit]} too")
-        if asked.setdefault(row.fact, placed.where) != placed.where:
-            findings.add("item-facts", f"{placed.where}: asks what {asked[row.fact]} asks")
+            findings.add("unit", f"{entry.where}: {row.unit}, and {units[case]} for its case")
+        if sources.setdefault(row.unit, entry.folder) != entry.folder:
+            findings.add("unit", f"{entry.where}: {row.unit} is of {sources[row.unit]} too")
+        if asked.setdefault(row.fact, entry.where) != entry.where:
+            findings.add("item-facts", f"{entry.where}: asks what {asked[row.fact]} asks")

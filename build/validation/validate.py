@@ -146,14 +146,14 @@ def validate(root: Path, stages: Stages, *, workers: int, with_gx: bool = False)
     most = len(rows) + MOST_FAULTS * len(tables)
     recipes = _recipes(root, files, findings)
     pictures = _pictures(files, rows)
-    seen = {it.name: it for it in check_tree_files(root, files, pictures, workers, stages)}
-    for name in sorted(seen):
-        for check, found in seen[name].faults:
-            findings.add(check, found)
+    checks = {file.name: file for file in check_tree_files(root, files, pictures, workers, stages)}
+    for name in sorted(checks):
+        for kind, example in checks[name].faults:
+            findings.add(kind, example)
     private = PRIVATE in files
     sums = read_sums(root, files, findings)
-    compare_sums(sums, seen, findings, private=private)
-    _check_pictures(rows, recipes, seen, findings, private=private)
+    compare_sums(sums, checks, findings, private=private)
+    _check_pictures(rows, recipes, checks, findings, private=private)
     withdrawn = _withdrawn(root, rows, findings)
     if not foreign:
         facts = check_units(root, rows, recipes or {}, findings)
@@ -161,7 +161,7 @@ def validate(root: Path, stages: Stages, *, workers: int, with_gx: bool = False)
             root,
             files,
             rows,
-            seen,
+            checks,
             findings,
             facts=facts,
             withdrawn=withdrawn,
@@ -181,8 +181,8 @@ def validate(root: Path, stages: Stages, *, workers: int, with_gx: bool = False)
         foreign=foreign,
         items=len(rows),
         pictures=len(pictures),
-        restricted=sum(placed.row.restricted for placed in rows),
-        without_picture=sum(placed.image not in files for placed in rows),
+        restricted=sum(entry.row.restricted for entry in rows),
+        without_picture=sum(entry.image not in files for entry in rows),
         withdrawn=len(withdrawn),
         findings=findings.sorted(),
         unchecked=_unchecked(files, foreign=foreign),
@@ -202,11 +202,11 @@ def _rows(root: Path, tables: Iterable[Path], findings: FaultLog) -> list[TableR
             findings.add("table", f"{name}: {error}")
         except ReleaseError as error:
             findings.add("table", str(error))
-    for placed in rows:
-        for fault in departures(placed.written):
-            findings.add(fault.rule, f"{placed.where}: {fault.message}")
-        if placed.row.dataset != placed.folder:
-            findings.add("folder", f"{placed.where}: dataset is {safe_repr(placed.row.dataset)}")
+    for entry in rows:
+        for fault in departures(entry.written):
+            findings.add(fault.rule, f"{entry.where}: {fault.message}")
+        if entry.row.dataset != entry.folder:
+            findings.add("folder", f"{entry.where}: dataset is {safe_repr(entry.row.dataset)}")
     return rows
 
 
@@ -241,20 +241,20 @@ def _withdrawn(
     root: Path, rows: Iterable[TableRow], findings: FaultLog
 ) -> frozenset[tuple[str, str]]:
     """Items of the release that its errata withdraw: dataset and id."""
-    known = frozenset((placed.row.dataset, placed.row.id) for placed in rows)
+    released = frozenset((entry.row.dataset, entry.row.id) for entry in rows)
     try:
         errata = read_errata(root)
     except ReleaseError as error:
         findings.add("errata", str(error))
         return frozenset()
     for erratum in errata:
-        if (erratum.dataset, erratum.id) not in known:
+        if (erratum.dataset, erratum.id) not in released:
             findings.add("errata", f"{erratum.name} is no sound item of this release")
-    return known.intersection((erratum.dataset, erratum.id) for erratum in errata)
+    return released.intersection((erratum.dataset, erratum.id) for erratum in errata)
 
 
 def _pictures(files: frozenset[str], rows: Iterable[TableRow]) -> frozenset[str]:
-    named = {placed.image for placed in rows}
+    named = {entry.image for entry in rows}
     return frozenset(
         name
         for name in files
@@ -265,29 +265,29 @@ def _pictures(files: frozenset[str], rows: Iterable[TableRow]) -> frozenset[str]
 def _check_pictures(
     rows: Sequence[TableRow],
     recipes: Mapping[str, Recipe] | None,
-    seen: Mapping[str, FileCheck],
+    checks: Mapping[str, FileCheck],
     findings: FaultLog,
     *,
     private: bool,
 ) -> None:
     """Pictures are there, are those of their recipes, and may be where they are."""
-    barred = {placed.image for placed in rows if placed.row.restricted}
-    for placed in rows:
-        if placed.image not in seen and not placed.row.restricted:
-            findings.add("picture-missing", f"{placed.where}: {placed.image}")
-    known = recipes or {}
-    for image in sorted(known):
-        found = seen[image].pixel_sha256 if image in seen else None
-        if found is not None and found != known[image].pixel_sha256:
+    barred = {entry.image for entry in rows if entry.row.restricted}
+    for entry in rows:
+        if entry.image not in checks and not entry.row.restricted:
+            findings.add("picture-missing", f"{entry.where}: {entry.image}")
+    recipe_of = recipes or {}
+    for image in sorted(recipe_of):
+        digest = checks[image].pixel_sha256 if image in checks else None
+        if digest is not None and digest != recipe_of[image].pixel_sha256:
             findings.add("pixel-hash", image)
     if private:
         return
-    barred |= {image for image, recipe in known.items() if recipe.restricted}
+    barred |= {image for image, recipe in recipe_of.items() if recipe.restricted}
     # A copy under another name is the same picture, unless a picture that is free looks like it.
-    hashes = {known[image].pixel_sha256 for image in known if known[image].restricted}
-    hashes -= {recipe.pixel_sha256 for recipe in known.values() if not recipe.restricted}
-    for name in sorted(seen):
-        if name in barred or seen[name].pixel_sha256 in hashes:
+    hashes = {recipe_of[image].pixel_sha256 for image in recipe_of if recipe_of[image].restricted}
+    hashes -= {recipe.pixel_sha256 for recipe in recipe_of.values() if not recipe.restricted}
+    for name in sorted(checks):
+        if name in barred or checks[name].pixel_sha256 in hashes:
             findings.add("restricted-picture", name)
 
 
@@ -303,7 +303,7 @@ def _check_proofs(
 ) -> tuple[Mapping[str, Any], tuple[ContractResult, ...], dict[Table, pd.DataFrame]]:
     """The proofs, each for itself and against the rows; returns what the contracts say too."""
     views: dict[Table, pd.DataFrame] = {
-        "records": record_view((placed.row, placed.written) for placed in rows)
+        "records": record_view((entry.row, entry.written) for entry in rows)
     }
     if not foreign:
         for name in PROOFS:

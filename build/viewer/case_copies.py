@@ -94,8 +94,8 @@ def copy_case(order: CopyOrder) -> CopyResult:
             except ReadError as error:
                 faults.append(fault_of(sample, str(error)))
     except (MedrcubeError, OSError, MemoryError) as error:
-        told = str(error) if isinstance(error, MedrcubeError) else type(error).__name__
-        faults += [fault_of(sample, told) for sample in order.samples]
+        reason = str(error) if isinstance(error, MedrcubeError) else type(error).__name__
+        faults += [fault_of(sample, reason) for sample in order.samples]
     except Exception as error:  # noqa: BLE001  # a broken file must not end a build of thousands
         faults += [
             fault_of(sample, f"unexpected {type(error).__name__}") for sample in order.samples
@@ -124,7 +124,8 @@ def _stacked(job: RenderJob, volume: Volume) -> tuple[Volume, int | None]:
     before, after = (
         list(
             takewhile(
-                lambda it: it is not None, (_neighbour(job, own, path, volume) for path in side)
+                lambda plane: plane is not None,
+                (_neighbour(job, own, path, volume) for path in side),
             )
         )
         for side in sides
@@ -223,6 +224,6 @@ def _write(folder: Path, plane: NDArray[np.uint16]) -> str:
     return digest
 
 
-def fault_of(sample: Sample, told: str) -> str:
+def fault_of(sample: Sample, reason: str) -> str:
     """Why a picture has no copy, in words."""
-    return f"{sample.source}: {escape_bytes(sample.case)}: no viewer copy: {escape_bytes(told)}"
+    return f"{sample.source}: {escape_bytes(sample.case)}: no viewer copy: {escape_bytes(reason)}"

@@ -95,28 +95,28 @@ def update_copies(
     private_folder(folder)
     remove_partial_files(folder)
     asked = {item.sample for item in items}
-    wanted = {it.id: it for it in samples if it.id in asked and _single(it)}
-    known = {
+    wanted = {sample.id: sample for sample in samples if sample.id in asked and _single(sample)}
+    current = {
         name: row
         for name, row in read_copies(folder).rows.items()
         if name in wanted and _holds(folder, row, wanted[name])
     }
-    lacking = {name: sample for name, sample in wanted.items() if name not in known}
+    lacking = {name: sample for name, sample in wanted.items() if name not in current}
     orders = list(_orders(workspace, lacking, recipes, jobs))
-    made: dict[str, Mapping[str, Any]] = {}
+    new: dict[str, Mapping[str, Any]] = {}
     failed: list[str] = []
     with stages.stage("viewer copies", len(orders)) as advance:
         for rows, faults in _run(orders, workers):
-            made |= {str(row["sample"]): row for row in rows}
+            new |= {str(row["sample"]): row for row in rows}
             failed += faults
             advance()
-    rows = [row for _, row in sorted({**known, **made}.items())]
+    rows = [row for _, row in sorted({**current, **new}.items())]
     lines = "".join(json.dumps(row, sort_keys=True) + "\n" for row in rows)
     write_text(folder / TABLE, lines, mode=PRIVATE)
     sizes = dict(_sizes(folder, {name for row in rows for name in row["slices"]}))
     return ViewerReport(
         pictures=sum(bool(row["slices"]) for row in rows),
-        made=sum(bool(row["slices"]) for row in made.values()),
+        made=sum(bool(row["slices"]) for row in new.values()),
         bytes=sum(sizes.values()),
         failed=tuple(sorted(failed)),
     )
@@ -171,7 +171,7 @@ def _run(orders: Sequence[CopyOrder], workers: int) -> Iterator[CopyResult]:
                 yield future.result()
             except BrokenProcessPool:
                 died = "the process that read it was killed; build again"
-                yield [], [fault_of(it, died) for it in running[future].samples]
+                yield [], [fault_of(sample, died) for sample in running[future].samples]
 
 
 def _sizes(folder: Path, wanted: set[str]) -> Iterator[tuple[str, int]]:

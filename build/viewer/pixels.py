@@ -90,14 +90,14 @@ def viewer_copy(
     down, across = rows / size[0], columns / size[1]
     top, bottom = floor(part[1] * down), ceil(part[3] * down)
     left, right = floor(part[0] * across), ceil(part[2] * across)
-    shown = list(_around(volume, index, (bottom - top) * (right - left)))
-    stored = np.stack([np.asarray(volume.slices[k])[top:bottom, left:right] for k in shown])
+    indices = list(_around(volume, index, (bottom - top) * (right - left)))
+    stored = np.stack([np.asarray(volume.slices[k])[top:bottom, left:right] for k in indices])
     planes, slope, intercept, exact = _steps(stored, volume.greys)
     spacing = volume.spacing if volume.measured else None
     return ViewerCopy(
         planes=tuple(planes),
         facts={
-            "own": shown.index(index),
+            "own": indices.index(index),
             "slope": slope,
             "intercept": intercept,
             "exact": exact,

@@ -62,7 +62,9 @@ def stored_values(header: Dataset, pixels: Array) -> Array:
     below = high + 1 - stored
     if above < 0 or (above == 0 and below == 0):
         return pixels
-    if below == 0 and all(np.array_equal(it << above >> above, it) for it in row_blocks(pixels)):
+    if below == 0 and all(
+        np.array_equal(block << above >> above, block) for block in row_blocks(pixels)
+    ):
         return pixels
     values: Array = pixels << above >> (above + below)
     return values

@@ -162,12 +162,12 @@ def geometry_of(
     between = _slice_distance(header, frames[0])
     spacing = (between, rows, columns) if rows else None
     planes = [_plane(header, k) for k in frames]
-    placed = [plane for plane in planes if plane is not None]
-    if len(placed) != len(planes) or spacing is None:
+    located = [plane for plane in planes if plane is not None]
+    if len(located) != len(planes) or spacing is None:
         return spacing, None
-    positions = np.asarray([position for position, _ in placed])
-    first = np.asarray(placed[0][1])
-    if any(not np.allclose(first, other, atol=1e-3) for _, other in placed):
+    positions = np.asarray([position for position, _ in located])
+    first = np.asarray(located[0][1])
+    if any(not np.allclose(first, other, atol=1e-3) for _, other in located):
         return spacing, None
     normal = normal_of(first)
     if len(frames) > 1 and abs((positions[-1] - positions[0]) @ normal) < 1e-3 * len(frames):
@@ -225,22 +225,22 @@ def _group(header: Dataset, frame: int, sequence: str, keyword: str) -> Any:
     shared = header.get("SharedFunctionalGroupsSequence") or []
     for groups in (per_frame[frame : frame + 1], shared[:1]):
         for item in groups:
-            for found in (item.get(sequence) or [])[:1]:
-                if keyword in found:
-                    return found
+            for group in (item.get(sequence) or [])[:1]:
+                if keyword in group:
+                    return group
     return header
 
 
 def _windows(header: Dataset, frame: int) -> tuple[Windows, str]:
     group = _group(header, frame, "FrameVOILUTSequence", "WindowCenter")
     centres, widths = _numbers(group, "WindowCenter"), _numbers(group, "WindowWidth")
-    stated = str(group.get("VOILUTFunction") or "")
-    if stated not in _FUNCTIONS:
+    function = str(group.get("VOILUTFunction") or "")
+    if function not in _FUNCTIONS:
         raise ReadError(
             "its VOI LUT function is none of LINEAR, LINEAR_EXACT and SIGMOID",
             code="unsupported-format",
         )
-    return tuple(zip(centres, widths, strict=False)), _FUNCTIONS[stated]
+    return tuple(zip(centres, widths, strict=False)), _FUNCTIONS[function]
 
 
 def pixel_size(header: Dataset, frame: int) -> tuple[float, float] | None:

@@ -94,8 +94,8 @@ def read(path: Path, values: Collection[int], volume: Volume) -> Mask:
             ``unsupported-format``.
     """
     stored = _parse(path)
-    stated = str(stored.header.get("FrameOfReferenceUID") or "")
-    check_frame_of_reference(path, stated, volume)
+    frame_of_reference = str(stored.header.get("FrameOfReferenceUID") or "")
+    check_frame_of_reference(path, frame_of_reference, volume)
     unknown = set(values) - stored.segments
     if unknown:
         raise ReadError(
@@ -269,9 +269,9 @@ def _on_slice(
         for axis in (1, 2)
     )
     inside = (row >= 0) & (row < marked.shape[0]) & (column >= 0) & (column < marked.shape[1])
-    found = np.zeros((rows, columns), np.bool_)
-    found[inside] = marked[row[inside], column[inside]]
-    return found
+    mask = np.zeros((rows, columns), np.bool_)
+    mask[inside] = marked[row[inside], column[inside]]
+    return mask
 
 
 def _check_pixels(

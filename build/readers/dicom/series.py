@@ -89,8 +89,8 @@ def read(paths: Sequence[Path], frame: int | None = None) -> Volume:
     files = sorted((_open(path) for path in paths), key=lambda s: (s.uid, s.number, s.path.name))
     _check_alike(files)
     stack, copies = _ordered(files)
-    ids = {one.uid: k for k, one in enumerate(stack) if one.uid}
-    ids |= {one.uid: k for k, one in copies if one.uid}
+    ids = {file.uid: k for k, file in enumerate(stack) if file.uid}
+    ids |= {file.uid: k for k, file in copies if file.uid}
     check_frame(stack[0].path, frame, len(stack))
     if frame is not None:
         stack = stack[frame : frame + 1]
@@ -98,7 +98,7 @@ def read(paths: Sequence[Path], frame: int | None = None) -> Volume:
     first = stack[0]
     spacing, affine, even = None, None, True
     if first.size is not None:
-        positions = np.stack([one.position for one in stack])
+        positions = np.stack([stack_slice.position for stack_slice in stack])
         distances = (first.thickness, *first.size)
         spacing, affine, even = stack_geometry(positions, first.orientation, distances)
     greys, mixed = _common_greys(files)
@@ -116,7 +116,7 @@ def read(paths: Sequence[Path], frame: int | None = None) -> Volume:
 
 def _frame_of_reference(stack: Sequence[_Slice]) -> str:
     """The space that all slices share; empty where they name none, or several."""
-    named = {str(one.header.get("FrameOfReferenceUID") or "") for one in stack}
+    named = {str(stack_slice.header.get("FrameOfReferenceUID") or "") for stack_slice in stack}
     return named.pop() if len(named) == 1 else ""
 
 
@@ -134,13 +134,13 @@ class _Stack(LazySlices):
         self._mixed = mixed
 
     def _picture(self, k: int) -> Array:
-        one = self._files[k]
-        picture = decode_frame(one.path, one.header, 0)
+        file = self._files[k]
+        picture = decode_frame(file.path, file.header, 0)
         if self._mixed:
-            picture = (picture * one.greys.slope + one.greys.intercept).astype(np.float32)
+            picture = (picture * file.greys.slope + file.greys.intercept).astype(np.float32)
         if picture.shape != self.shape[1:] or picture.dtype != self.dtype:
             raise unreadable(
-                one.path,
+                file.path,
                 f"has {picture.shape} {picture.dtype} pixels where its header promises "
                 f"{self.shape[1:]} {self.dtype}",
             )
@@ -160,7 +160,7 @@ def _open(path: Path) -> _Slice:
         position = np.asarray(header.get("ImagePositionPatient") or (), np.float64)
         orientation = np.asarray(header.get("ImageOrientationPatient") or (), np.float64)
         number = header.get("InstanceNumber")
-        one = _Slice(
+        file = _Slice(
             path=path,
             header=header,
             uid=str(header.get("SOPInstanceUID") or ""),
@@ -186,7 +186,7 @@ def _open(path: Path) -> _Slice:
                 "stacked by position and never by file name or number",
                 code="no-position",
             )
-    return one
+    return file
 
 
 def _dtype(header: Dataset) -> np.dtype[Any]:
@@ -197,34 +197,37 @@ def _dtype(header: Dataset) -> np.dtype[Any]:
 def _check_alike(files: Sequence[_Slice]) -> None:
     """Refuse files that are not slices of one stack."""
     series: tuple[tuple[str, Callable[[_Slice], Hashable]], ...] = (
-        ("series (SeriesInstanceUID)", lambda one: str(one.header.get("SeriesInstanceUID") or "")),
+        (
+            "series (SeriesInstanceUID)",
+            lambda file: str(file.header.get("SeriesInstanceUID") or ""),
+        ),
         ("kinds of pixel (PhotometricInterpretation)", _photometric),
     )
     geometry: tuple[tuple[str, Callable[[_Slice], Hashable]], ...] = (
-        ("sizes", lambda one: (int(one.header.Rows), int(one.header.Columns))),
+        ("sizes", lambda file: (int(file.header.Rows), int(file.header.Columns))),
         ("pixel spacings", _spacing),
     )
     for code, checks in (("mixed-series", series), ("mixed-geometry", geometry)):
         for what, key in checks:
-            values = {key(one) for one in files}
+            values = {key(file) for file in files}
             if len(values) > 1:
                 raise _mixed(files, f"{len(values)} different {what}", code)
     first = files[0].orientation
-    if any(not np.allclose(one.orientation, first, rtol=0, atol=_PARALLEL) for one in files):
+    if any(not np.allclose(file.orientation, first, rtol=0, atol=_PARALLEL) for file in files):
         raise _mixed(files, "slices that are not parallel", "mixed-geometry")
 
 
-def _photometric(one: _Slice) -> Hashable:
-    return "colour" if one.colour else one.header.get("PhotometricInterpretation")
+def _photometric(file: _Slice) -> Hashable:
+    return "colour" if file.colour else file.header.get("PhotometricInterpretation")
 
 
-def _spacing(one: _Slice) -> Hashable:
-    return None if one.size is None else (round(one.size[0], 4), round(one.size[1], 4))
+def _spacing(file: _Slice) -> Hashable:
+    return None if file.size is None else (round(file.size[0], 4), round(file.size[1], 4))
 
 
 def _mixed(files: Sequence[_Slice], what: str, code: str) -> ReadError:
     return ReadError(
-        f"{min(one.path.name for one in files)} and {len(files) - 1} more files hold {what}; "
+        f"{min(file.path.name for file in files)} and {len(files) - 1} more files hold {what}; "
         "expected the slices of one series: the adapter must name them apart",
         code=code,
     )
@@ -236,16 +239,16 @@ def _ordered(files: Sequence[_Slice]) -> tuple[list[_Slice], list[tuple[int, _Sl
         normal = normal_of(files[0].orientation)
     except ReadError as error:
         raise ReadError(f"{files[0].path.name}: {error}", code=error.code) from error
-    along = sorted(files, key=lambda one: float(one.position @ normal))
-    starts = np.diff([one.position @ normal for one in along], prepend=-np.inf) > _SAME_PLACE
+    along = sorted(files, key=lambda file: float(file.position @ normal))
+    starts = np.diff([file.position @ normal for file in along], prepend=-np.inf) > _SAME_PLACE
     places = np.cumsum(starts)
     stack: list[_Slice] = []
     copies: list[tuple[int, _Slice]] = []
     for _, group in groupby(zip(places, along, strict=True), key=lambda pair: pair[0]):
         # Ties go to the smaller identity: the sort is stable and the files came in that order.
-        here = sorted((one for _, one in group), key=lambda one: (one.number, one.uid))
+        here = sorted((file for _, file in group), key=lambda file: (file.number, file.uid))
         _check_copies(here)
-        copies.extend((len(stack), one) for one in here[1:])
+        copies.extend((len(stack), file) for file in here[1:])
         stack.append(here[0])
     return stack, copies
 
@@ -269,14 +272,16 @@ def _common_greys(files: Sequence[_Slice]) -> tuple[PixelSemantics, bool]:
     """Meaning of the values of a whole series, and whether they must be made equal first."""
     if files[0].colour:
         return AS_SHOWN, False
-    each = [one.greys for one in files]
+    each = [file.greys for file in files]
     first = each[0]
     if any(not _same_table(greys.modality_table, first.modality_table) for greys in each):
         raise _mixed(files, "different modality lookup tables", "mixed-series")
-    mixed = len({(one.greys.slope, one.greys.intercept, one.dtype) for one in files}) > 1
+    mixed = len({(file.greys.slope, file.greys.intercept, file.dtype) for file in files}) > 1
     if mixed and first.modality_table is not None:
         raise _mixed(files, "lookup tables for different pixel types", "mixed-series")
-    windows, function, median_of = common_window([(it.windows, it.function) for it in each])
+    windows, function, median_of = common_window(
+        [(semantics.windows, semantics.function) for semantics in each]
+    )
     one_table = all(_same_table(greys.voi_table, first.voi_table) for greys in each)
     depths = {greys.bits for greys in each}
     common = replace(
@@ -293,8 +298,8 @@ def _common_greys(files: Sequence[_Slice]) -> tuple[PixelSemantics, bool]:
     return common, mixed
 
 
-def _same_table(one: LookupTable | None, other: LookupTable | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    same = (one.first, one.bits) == (other.first, other.bits)
-    return same and np.array_equal(one.entries, other.entries)
+def _same_table(first: LookupTable | None, second: LookupTable | None) -> bool:
+    if first is None or second is None:
+        return first is second
+    same = (first.first, first.bits) == (second.first, second.bits)
+    return same and np.array_equal(first.entries, second.entries)

@@ -100,7 +100,7 @@ def _rasterise(
     count, rows, columns = volume.slices.shape[:3]
     inverse = np.linalg.inv(affine)
     heights: dict[int, list[float]] = {}
-    drawn: dict[int, list[polygon_fill.Points]] = {}
+    lines_of: dict[int, list[polygon_fill.Points]] = {}
     for loop in loops:
         index = loop.corners @ inverse[:3, :3].T + inverse[:3, 3]
         height = float(index[:, 0].mean())
@@ -115,7 +115,7 @@ def _rasterise(
         if 0 <= k < count:
             # Drawn coordinates are decimals: what is nearly on a pixel's centre is on it.
             points = [(float(x), float(y)) for y, x in np.round(index[:, 1:], 6)]
-            drawn.setdefault(k, []).append(points)
+            lines_of.setdefault(k, []).append(points)
     _check_heights(path, heights)
 
     def enclosed(lines: Sequence[polygon_fill.Points]) -> NDArray[np.bool_]:
@@ -124,7 +124,7 @@ def _rasterise(
             picture ^= polygon_fill.fill_polygon(line, (rows, columns))
         return picture
 
-    return Mask.of((count, rows, columns), ((k, enclosed(lines)) for k, lines in drawn.items()))
+    return Mask.of((count, rows, columns), ((k, enclosed(lines)) for k, lines in lines_of.items()))
 
 
 def _slice_of(path: Path, loop: _Loop, height: float, volume: Volume) -> int:
@@ -152,7 +152,7 @@ def _check_heights(path: Path, heights: Mapping[int, list[float]]) -> None:
     """Refuse lines that were drawn on slices of another thickness than the image's."""
     planes = sorted(heights)
     gaps = [after - before for before, after in pairwise(planes)]
-    stacked = any(max(found) - min(found) > _FLAT for found in heights.values())
+    stacked = any(max(values) - min(values) > _FLAT for values in heights.values())
     sparse = len(gaps) > 1 and min(gaps) > 1
     if stacked or sparse:
         raise ReadError(
@@ -169,21 +169,21 @@ def _parse(path: Path) -> Mapping[str, list[_Roi]]:
         with path.open("rb") as file:
             check_deflated(path, file)
             data = dcmread(file, specific_tags=_TAGS, force=True)
-            drawn = {
+            contours_of = {
                 int(item.ReferencedROINumber): item for item in data.get("ROIContourSequence") or []
             }
-            found: dict[str, list[_Roi]] = {}
+            rois: dict[str, list[_Roi]] = {}
             whole = str(data.get("FrameOfReferenceUID") or "")
             for item in data.get("StructureSetROISequence") or []:
-                contours = drawn.get(int(item.ROINumber), Dataset())
+                contours = contours_of.get(int(item.ROINumber), Dataset())
                 space = str(item.get("ReferencedFrameOfReferenceUID") or whole)
                 roi = _Roi(space, tuple(_loops(contours)))
-                found.setdefault(str(item.ROIName), []).append(roi)
+                rois.setdefault(str(item.ROIName), []).append(roi)
     except (MemoryError, ReadError):
         raise
     except Exception as error:  # noqa: BLE001  # damaged elements raise nearly any type
         raise damaged_elements(path, error) from None
-    return found
+    return rois
 
 
 def _loops(roi: Dataset) -> Iterator[_Loop]:

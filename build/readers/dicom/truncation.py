@@ -29,11 +29,11 @@ def is_whole(file: BinaryIO, syntax: UID) -> bool:
     start = file.tell()
     size = file.seek(0, os.SEEK_END)
     file.seek(start + (4 if syntax.is_implicit_VR else 8))
-    stated = _read(file, "I", syntax)
-    if stated is None:
+    length = _read(file, "I", syntax)
+    if length is None:
         return False
-    if stated[0] != _UNDEFINED:
-        return file.tell() + int(stated[0]) <= size
+    if length[0] != _UNDEFINED:
+        return file.tell() + int(length[0]) <= size
     while (item := _read(file, "HHI", syntax)) and item[:2] == _ITEM:
         if file.seek(item[2], os.SEEK_CUR) > size:
             return False
