@@ -1,1 +1,1 @@
-"""From raw datasets to a release: read, slice, render, derive, compose, audit, release."""
+"""Build pipeline: raw datasets to images, items and a release."""

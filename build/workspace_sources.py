@@ -1,4 +1,4 @@
-"""The sources of a workspace: those of the package and of its own folders, with its own values."""
+"""Sources of a workspace: package sources and its own folders, with its own values."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Numbers over a whole batch: what it holds, and what would give its answers away."""
+"""Audit of items and releases: batch rules, leakage tests, HTML page."""

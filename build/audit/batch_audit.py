@@ -1,4 +1,4 @@
-"""Numbers over a whole batch: what it holds, what would give answers away, what stops a release.
+"""Batch audit: counts, rule results, and failures that stop a release.
 
 What makes an item wrong is a failure: a picture that is missing, a key that is none, a wrong option
 without evidence. So is a batch rule of the level error. Other batch rules and warnings of item

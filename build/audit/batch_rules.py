@@ -1,4 +1,4 @@
-"""Rules over a whole batch of items: what would give answers away without the pictures.
+"""Batch rules: bounds on what answers questions without the images.
 
 Each rule plays a reader who has a trick and states its score beside chance (mean of 1 / options)
 and a standard error, so that a small batch does not fail by bad luck. A rule of the level error

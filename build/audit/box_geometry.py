@@ -1,4 +1,4 @@
-"""Whether numbered boxes give themselves away by where they are drawn, without the picture.
+"""Leakage test of numbered boxes: can their geometry alone predict the key?
 
 A reader of corners alone plays two ways: simple tricks, such as naming the box nearest to the
 centre, and a conditional logit (``choice_model``) over what all tricks look at, which is fitted in

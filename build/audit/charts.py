@@ -1,4 +1,4 @@
-"""What the pictures of the audit page are drawn from: the cube, and scores with their bounds."""
+"""Chart data of the audit page: cube cells, and scores with error bounds."""
 
 from __future__ import annotations
 

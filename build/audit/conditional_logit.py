@@ -1,4 +1,4 @@
-"""A small model of which option is the key, and folds that never part a patient.
+"""Conditional logit that predicts the key, with cross-validation folds by group.
 
 A conditional logit: each option has a score, linear in its features, and the key is drawn with
 the softmax of the scores of its question (McFadden 1974). Fitted with a ridge by accelerated

@@ -1,4 +1,4 @@
-"""The audit of a release as one HTML page, with nothing outside it: no host, no script, no font.
+"""HTML page of a release audit, self-contained: no external host, script or font.
 
 Questions, labels and names of cases are texts of others; the template escapes them, and the page's
 own content policy forbids scripts and requests. The page holds no date: the same release has the

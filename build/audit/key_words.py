@@ -1,4 +1,4 @@
-"""Words that mark the key, and the smallest such mark that would have been seen.
+"""Keyword leakage: words over-represented in keys, and the smallest detectable effect.
 
 A word is counted in the items that show it in some options and not in all. Drawn fairly, the key
 has it as often as the options do. How unlikely a count is is bounded by Hoeffding (1963,

@@ -1,4 +1,4 @@
-"""What a reader without the picture can see of a question: its options, or its wording.
+"""Features for the leakage models: option text, or question wording.
 
 Features for ``conditional_logit``. None of them uses a key, so they may be counted over the whole
 batch: whoever holds a benchmark sees all of its options.

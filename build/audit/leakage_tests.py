@@ -1,4 +1,4 @@
-"""Rules over a whole batch of items: what would give answers away without the pictures.
+"""Leakage tests: accuracy of models that see the options or the question, but no image.
 
 A model that sees only the options beats chance in 11 of 12 published pairs of data set and model
 (arXiv 2402.12483), so each rule here plays such a reader and states its score, the chance of its

@@ -1,4 +1,4 @@
-"""The audit of a release: what it holds, which is not all that its workspace holds.
+"""Release audit: ``audit.json`` and ``audit.html`` over the released items alone.
 
 Figures of the items and pictures are computed anew for what is released; what only the build knows
 (quarantine, facts of which no item was made, ontologies, overlaps of the sources) is kept. Nothing

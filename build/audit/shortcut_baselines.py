@@ -1,4 +1,4 @@
-"""Tricks that answer without the picture or a model: a place, a length, a frequent label.
+"""Shortcut baselines: answer by position, length or frequent label, without the image.
 
 Each gives rows of figures with ``within``, whether the batch gives the trick no more than chance.
 """

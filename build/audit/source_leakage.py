@@ -1,4 +1,4 @@
-"""How well a task is answered from what gives a picture's source away, and not from what it shows.
+"""Source leakage: accuracy from image properties that identify the dataset.
 
 Datasets differ in picture size, file size, brightness and colour, and each holds only some of the
 answers, so a model that tells the datasets apart answers better than by chance (Zech et al.,

@@ -1,1 +1,1 @@
-"""Graphics burnt into the pixels: calipers, text, arrows."""
+"""Detection of graphics burnt into the pixels: calipers, text, arrows."""

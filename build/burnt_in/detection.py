@@ -1,4 +1,4 @@
-"""Graphics burnt into a picture: calipers, words, arrows and coloured drawings, and where they lie.
+"""Burnt-in graphics detection: calipers, text, arrows, coloured drawings, and their location.
 
 What a reader once drew tells where the lesion is, whatever is asked later. Two detectors, since
 ultrasound and film are marked in different ways; how often each is right stands in

@@ -1,4 +1,4 @@
-"""Drawings that are burnt into a picture as filled shapes: coloured ones, and arrows on film.
+"""Detection of filled shapes burnt into an image: coloured drawings, and arrows on film.
 
 What is an arrow and what a letter was learned on films of covid-chestxray; see
 `docs/reference/burnt-in-graphics.md`.

@@ -1,4 +1,4 @@
-"""Strokes of writing and of calipers: thin, crisp, brighter than the tissue around them.
+"""Detection of thin bright strokes: caliper crosses and rows of glyphs.
 
 A burnt-in stroke is one to four pixels wide and rises to its full grey within one pixel; speckle
 and specular echoes do neither. What a white top-hat (``scipy.ndimage``) leaves of a picture is

@@ -1,1 +1,1 @@
-"""Where the jobs of a build run: on this machine, on a cluster, with which imports."""
+"""Execution of render jobs: local processes, dask clusters, lean imports."""

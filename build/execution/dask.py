@@ -1,4 +1,4 @@
-"""Jobs on a dask.distributed cluster; the pictures go through a file system that all share."""
+"""Dask render engine; workers write images to a shared file system."""
 
 from __future__ import annotations
 

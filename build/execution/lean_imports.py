@@ -1,4 +1,4 @@
-"""Loading a library without what it would load only because that is installed, too.
+"""Lean imports: load a library in a worker without its optional dependencies.
 
 nibabel loads pydicom for DICOM in the headers of NIfTI files; pydicom loads GDCM, which no reader
 here calls, and clients of the network for its own test files. In a worker this takes as much

@@ -1,4 +1,4 @@
-"""What long work asks of whoever started it: a place to show progress, and processors."""
+"""Progress protocol, and the number of usable processors."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What earlier builds have found, and what lies on disk."""
+"""Incremental builds: file snapshots, result cache, changed sources."""

@@ -1,4 +1,4 @@
-"""What is already known: digests of files, rendered pictures and earlier results, in SQLite.
+"""Build cache in SQLite: file digests, rendered images, results of earlier builds.
 
 A digest is remembered for a path and the state of the file; a file whose state is another but
 whose size is the same is read again, so that one that was merely touched or copied back costs a

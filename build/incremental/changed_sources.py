@@ -1,4 +1,4 @@
-"""All sources of a build: what has changed is gone through, the rest is taken as it was."""
+"""Incremental build of all sources: process changed ones, reuse stored results of the rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies on disk, told by names and states alone: one fast look at a raw tree or at pictures.
+"""File snapshots: path and stat of every file of a tree, without opening any.
 
 A state is what the file system says of a file: size, time of the last write, time of the last
 change and inode. The time of change cannot be set by hand, so a file whose content was replaced

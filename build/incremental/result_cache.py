@@ -1,4 +1,4 @@
-"""What an earlier build found, kept for as long as everything that it depends on is the same.
+"""Result cache: results of an earlier build under a hash of all their inputs.
 
 A record is found again only under the key that it was kept under, and a key is a hash of all that
 the result depends on: code and tables of this package, versions of the libraries, card, adapter,

@@ -1,4 +1,4 @@
-"""A source with what lies on disk of it, before anything is built."""
+"""State of a source on disk before a build: raw tree and rendered images."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Wrong options that a language model proposes: which are needed, and which are safe."""
+"""Distractors proposed by a language model: demand, resolution, safety."""

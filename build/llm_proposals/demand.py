@@ -1,4 +1,4 @@
-"""Whether a proposed concept may be a wrong option of some question, before items are composed.
+"""Safety of proposed distractors: whether any underfilled question can use a concept.
 
 What nobody spoke of becomes absent by silence (grade C), and only where silence says something:
 not what the source could have stated of this picture but left open, and no concept that no

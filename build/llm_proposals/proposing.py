@@ -1,4 +1,4 @@
-"""Ask a language model for wrong options where the safe routes leave too few, before composing.
+"""Distractor proposals from a language model, for questions with too few safe options.
 
 Only with an ``[llm]`` table in the workspace. Every proposal ends as accepted or dropped with one
 reason; an accepted one is a candidate after all others, in compose, under the same rules again.

@@ -1,1 +1,1 @@
-"""From stored values to the pixels that a reader sees: geometry, grey values, regions, marks."""
+"""Stored values to display pixels: geometry, windowing, slice selection, PNG."""

@@ -1,4 +1,4 @@
-"""One image of a case on its way to a picture: display order, grey values, masks on its grid."""
+"""Image of a case in display orientation, with its grey-scale transform and region masks."""
 
 from __future__ import annotations
 

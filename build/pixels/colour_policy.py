@@ -1,4 +1,4 @@
-"""What becomes of a coloured picture in a source of grey pictures."""
+"""Colour policy: keep colour, convert to grey, or refuse the image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which slices of a volume show the body, and which only the air above and below it."""
+"""Body extent of a volume by Otsu threshold: first and last slice that show tissue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From stored axes to the picture that a radiologist sees, and to square pixels.
+"""Volume geometry: display orientation, square pixels, grid comparison and resampling.
 
 Orientation comes from the affine alone. Pictures follow the radiological convention: the
 patient's right side is at the left of axial and coronal pictures.

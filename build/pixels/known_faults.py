@@ -1,4 +1,4 @@
-"""Repairs of known faults of a source, which its card orders by name."""
+"""Repairs of known faults of a source, selected by name in its card."""
 
 from __future__ import annotations
 

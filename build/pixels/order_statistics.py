@@ -1,4 +1,4 @@
-"""The n-th smallest value of a volume without a sorted copy of it: a second volume in memory.
+"""Exact order statistics of a volume by radix counting, without a sorted copy.
 
 Values become unsigned integers that sort alike, and sixteen bits at a time are counted, slice by
 slice, until all bits of the wanted value are known. The result is exact.

@@ -1,4 +1,4 @@
-"""Images of a case side by side, each under its number, in an order that is drawn by lot.
+"""Numbered panels: images of a case side by side, in a seeded random order.
 
 What one frame alone does not tell (end-diastole or end-systole) shows beside the other. The
 order depends on source and case alone, so a picture is made the same way again.

@@ -1,4 +1,4 @@
-"""The identity of a picture: its pixels, since other encoders give equal pixels other bytes."""
+"""Pixel hash (SHA-256 over shape, dtype and pixels), independent of the encoder."""
 
 from __future__ import annotations
 

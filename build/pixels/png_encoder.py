@@ -1,4 +1,4 @@
-"""PNG bytes of a picture.
+"""PNG encoder (up filter, libdeflate).
 
 Equal pixels give other bytes under another deflate library, so a picture is identified by its
 pixels (``identity``). The bytes are promised only for this encoder, named ``ENCODER``.

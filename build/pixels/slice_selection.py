@@ -1,4 +1,4 @@
-"""Which slices of a volume become pictures, with the reason for each choice."""
+"""Slice selection policies, with the reason for each choice."""
 
 from __future__ import annotations
 

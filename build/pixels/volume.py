@@ -1,4 +1,4 @@
-"""Pixels as a reader hands them on: stored values, where they lie in space, what they mean.
+"""Volume: stored values of an image stack, its geometry and the meaning of its values.
 
 Nothing here is windowed, flipped or resampled; `geometry` and `windowing` do that.
 """

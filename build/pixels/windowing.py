@@ -1,4 +1,4 @@
-"""Stored values to grey: one rule per volume, never per slice.
+"""Windowing: stored values to 8-bit grey, one transform per volume.
 
 Integer data of up to 16 bits go through one lookup table over every value that the type can
 hold. The formulas put the product before the one division, which IEEE 754 rounds correctly, so

@@ -1,1 +1,1 @@
-"""How many items of each kind a benchmark is to have, and how near a build comes to it."""
+"""Profiles: target margins over the cube, planning towards them, distance to them."""

@@ -1,4 +1,4 @@
-"""From a profile to items: plan the cells, choose the questions, make them, mend what was lost.
+"""Cell planning: choose questions that fit a profile, write items, replan what was lost.
 
 Plans are made before options are, and the rules on items and on whole batches stay the judges: a
 question may fail the rules of item writing, and keys are drawn by lot, so that more is asked than

@@ -1,4 +1,4 @@
-"""How far a build is from its profile, and which sources would bring it nearer.
+"""Profile report: distance of a build to its profile, and sources that would reduce it.
 
 The distance is the share of the wanted items that are missing. Since no margin is overshot, it is
 the same along every axis, and it is the total variation between the wanted and the made items when

@@ -1,4 +1,4 @@
-"""Small linear programs in whole or real numbers, put together row by row and solved by HiGHS.
+"""Linear and mixed-integer programs, solved by HiGHS through SciPy.
 
 HiGHS (Huangfu and Hall 2018) comes with SciPy, which is loaded on first use: most builds need none.
 """

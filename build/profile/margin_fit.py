@@ -1,4 +1,4 @@
-"""How many items of each cell: margins fitted to what there is.
+"""Margin fit: number of items per cell that meets the margins of a profile.
 
 Three margins over a cube with bounds on its cells are a transportation problem with three axes
 (Haley 1962). With two axes a maximum flow would do; with three the whole-number problem is hard in

@@ -1,4 +1,4 @@
-"""A profile: how many items a benchmark is to have of each task, modality and region.
+"""Profile: target number of items by task, modality and anatomy, read from TOML.
 
 A profile is a TOML file. It states margins, not cells: how the margins are filled depends on the
 sources that a user has (see ``margin_fit``). Margins that cannot all hold are refused here, so

@@ -1,4 +1,4 @@
-"""``[[count]]`` tables of a card, counted in a raw tree by its adapter; no picture is opened.
+"""Answer counts of a raw tree for the ``[[count]]`` tables of a card; opens no image.
 
 Label tables are enough: pictures that are not there count like those that are.
 """

@@ -1,4 +1,4 @@
-"""How many items the answers of one shelf can carry, counted and not made.
+"""Set capacity: number of items that the answers of one question group can carry.
 
 Items are asked in sets of n options of which each is the key as often as the others, so ``n B``
 items need B questions of each option: with more than n answers, whichever of them is left. With

@@ -1,4 +1,4 @@
-"""Which sources would bring a build nearer to its profile, as far as their cards can tell.
+"""Suggested sources: which cards promise items that a profile still lacks.
 
 A card says which cells of the cube a source reaches and how many images it has, not how many
 questions of each answer. So what is counted here is the most that a source could add: every image

@@ -1,1 +1,1 @@
-"""From facts to items: which questions may be asked, which options are safe, in which words."""
+"""Facts to items: question candidates, safe options, quotas, wording."""

@@ -1,4 +1,4 @@
-"""Places for numbered boxes among which the true one cannot be told from the others.
+"""Exchangeable box layouts: the true box cannot be told from the others by its position.
 
 A true box lies where the disease puts it, mostly near the middle of the picture. Whatever law
 wrong boxes are drawn from, a box at the middle gives itself away, since no second one fits there.

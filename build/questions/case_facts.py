@@ -1,4 +1,4 @@
-"""What a case says about its picture, as the safety rules want it: present, absent, unknown."""
+"""Facts of a case for the safety rules: present, absent or unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries become items: quotas, sets of safe options, a wording, an order, a record of why.
+"""Item composition: quotas, option sets, wording, key positions, reasons for dropped questions.
 
 One way: what can be asked (``ready``), what is asked (``sampling``), against what (``blocks``),
 which label is right (``draws``), in which words (``writing``), and what then must go again

@@ -1,4 +1,4 @@
-"""Queries that can become items: their key is true, and what may stand against it is known.
+"""Eligible questions: candidates whose key is proven and whose safe options are known.
 
 Everything here is decided query by query, and most queries of a batch are alike: what is judged
 once for a key and the facts around it holds for every query with the same.

@@ -1,4 +1,4 @@
-"""Facts become questions: one rule table says which kind of fact may be asked in which task.
+"""Question candidates from facts: which kind of fact may be asked in which task.
 
 A fact is asked only of a picture that can show it. What stands in the way is kept on the query
 as a reason, so that every fact that became no item is counted.

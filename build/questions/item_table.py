@@ -1,4 +1,4 @@
-"""The record of a question with its options, and its table ``items.parquet``."""
+"""Item and option records, and their table ``items.parquet``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question with its options as the rules of item writing look at it, whoever words it.
+"""Question and options in the form that the item-writing rules check.
 
 The build and the review queue both come here, so that a wording which a reviewer proposes meets the
 rules that the items themselves have met.

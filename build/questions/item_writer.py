@@ -1,4 +1,4 @@
-"""A question with its chosen options becomes an item: names, order, wording, record.
+"""Item writer: names, order, wording and record of a question with its options.
 
 The questions of a block read the same, or their words would tell them apart. Their options are
 named in one style: by the user's ontologies where every question of the block stays free of errors

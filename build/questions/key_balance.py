@@ -1,4 +1,4 @@
-"""Options that are always or never the key, found and left out.
+"""Key balance: finds and drops options that are always or never the key.
 
 Who knows a source can learn from it, without a picture, that one option is always right or that
 another never is. So within a source and task no set of options, and no option, that is shown often

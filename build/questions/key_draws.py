@@ -1,4 +1,4 @@
-"""Keys drawn by lot: which label is right in each question of a set of options.
+"""Key draws: a seeded random key for each question of an option set.
 
 A block in which each of n options is right exactly once tells nothing by its options, but who
 knows the other keys of the block knows the last. So blocks only say which sets of options the

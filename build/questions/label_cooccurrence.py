@@ -1,4 +1,4 @@
-"""What a source shows together: how often a label is absent where a key is present.
+"""Label co-occurrence: how often a label is absent where a key is present.
 
 Counted over all cases that a build reads, before any question is chosen, and once for each case.
 Only what a case says counts, as read or as implied. Silence says nothing, and a source that never

@@ -1,4 +1,4 @@
-"""Everything that questions may be asked of, by the cards alone: one query for each occasion.
+"""Wording occasions: every question that the cards of some sources can lead to.
 
 An occasion is what the words of a question depend on: task, part of the body, modality, mark,
 scope, number of images, group of the options, whether one of them denies a finding, and what is to

@@ -1,4 +1,4 @@
-"""Blocks: sets of options that are shown once with each of their members as the key.
+"""Option blocks: option sets in which each member is the key of one question.
 
 A block of n questions shows the same n options, each of them right in one question: none of them is
 an option that is never the key, and each is safe in every question of the set. Which of them is

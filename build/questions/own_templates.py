@@ -1,4 +1,4 @@
-"""A workspace's own question templates are held to the rules of ours before anything is asked."""
+"""Check of a workspace's own question templates against the item-writing rules."""
 
 from __future__ import annotations
 

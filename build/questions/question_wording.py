@@ -1,4 +1,4 @@
-"""The words of a question: values for its template, names of its options, the data set's own."""
+"""Question wording: template values, option names, the dataset's own words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quotas: which questions of a batch to ask.
+"""Quotas: seeded selection of questions per source and task, or per cell.
 
 At most N for each source and task, or as many of each cell of the cube as a profile plans; spread
 over the answers and the patients, and preferably on pictures that carry several tasks, because

@@ -1,4 +1,4 @@
-"""Candidate boxes for ROI Grounding: one encloses the region, the others surely do not.
+"""Candidate boxes for ROI Grounding: one encloses the region, the others do not.
 
 No box can be told from the others by its place, size or number (``questions.exchange``), and no
 number can be read in two ways (``regions.box_labels``). Wrong boxes touch neither the region nor

@@ -1,4 +1,4 @@
-"""Every question with options of its own: for a look at what a source can be asked.
+"""Items with options of their own, for inspecting what a source can be asked.
 
 No answer has to be the key of another question, so a single picture is asked all that it can be.
 Such a batch gives its keys away (see ``key_balance``), which the audit says and a release refuses.

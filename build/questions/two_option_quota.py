@@ -1,4 +1,4 @@
-"""At most a share of the items of a task has only two options.
+"""Two-option quota: bounds the share of items with only two options per task.
 
 A reader who guesses is right half of the time in such an item, so a task that is full of them
 tells models apart badly (Haladyna, Downing and Rodriguez 2002, doi:10.1207/S15324818AME1503_5:

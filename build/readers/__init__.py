@@ -1,4 +1,4 @@
-"""Readers: one raw file to one ``Volume``, chosen by what the file holds, not by its name."""
+"""Image readers: one raw file to one ``Volume``, chosen by content, not by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plain name for a file whose own is no UTF-8: ITK ends the process on one, PyAV refuses it."""
+"""ASCII paths: a link for file names that are not UTF-8, which ITK and PyAV cannot open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which reader a file needs, by its first bytes: suffixes lie (``.jpg`` that is PNG) or lack."""
+"""Format detection by the first bytes of a file, and dispatch to its reader."""
 
 from __future__ import annotations
 

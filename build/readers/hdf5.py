@@ -1,4 +1,4 @@
-"""MATLAB 7.3 files, which are HDF5, and plain HDF5."""
+"""HDF5 reader, including MATLAB 7.3 files."""
 
 from __future__ import annotations
 

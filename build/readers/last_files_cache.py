@@ -1,4 +1,4 @@
-"""Memory of the last few files: the regions of one case often lie in the same one."""
+"""Cache of the last two files: regions of one case often lie in the same file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Masks, label maps, DICOM segmentations and structure sets on the stored grid of their image."""
+"""Mask reader: label maps, DICOM SEG and RTSTRUCT on the stored grid of their image."""
 
 from __future__ import annotations
 

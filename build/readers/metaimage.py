@@ -1,4 +1,4 @@
-"""MetaImage (``.mhd`` with ``.raw``, ``.mha``) through ITK's own reader for it."""
+"""MetaImage reader (``.mhd`` with ``.raw``, ``.mha``), through ITK."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NIfTI-1 and NIfTI-2 in one file, plain or gzip; stored values are viewed, never scaled."""
+"""NIfTI-1 and NIfTI-2 reader (single file, plain or gzip); values are not rescaled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two affines of a NIfTI file, which may say that its axes run opposite ways.
+"""Consistency of the two affines of a NIfTI file, sform and qform.
 
 A registration (sform codes 2 to 4 of nifti1.h) turns, shifts and scales; it never mirrors a body
 nor turns an axis by more than a right angle. Where both affines are stated and do differ so, one of

@@ -1,4 +1,4 @@
-"""Voxels without a value: NaN and infinity, which resampling and skull stripping leave behind.
+"""Non-finite voxels: NaN and infinity filled with the darkest value, and counted.
 
 They lie beside the body and are shown as what lies there: as the darkest value of the volume. They
 are counted, and the recipe of a picture names their number. Where they lie is kept, since within a

@@ -1,4 +1,4 @@
-"""PNG, JPEG, GIF and BMP through Pillow."""
+"""PNG, JPEG, GIF and BMP reader (Pillow)."""
 
 from __future__ import annotations
 

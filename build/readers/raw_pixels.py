@@ -1,4 +1,4 @@
-"""Pixels without a header, in a layout that only the documentation of the source tells."""
+"""Headerless pixel reader, by the layout that an adapter states."""
 
 from __future__ import annotations
 

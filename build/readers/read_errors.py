@@ -1,4 +1,4 @@
-"""What every reader refuses, in the same words."""
+"""Errors and bounds shared by all readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Videos through PyAV (FFmpeg), frame by frame and on one thread."""
+"""Video reader (PyAV, FFmpeg), frame by frame on one thread."""
 
 from __future__ import annotations
 

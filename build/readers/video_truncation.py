@@ -1,4 +1,4 @@
-"""Whether a video file is as long as its own boxes say.
+"""Truncation check of AVI and QuickTime/MP4 files.
 
 Decoders take a file that ends early for a shorter film, in which every frame chosen by its share
 of the length is another one.

@@ -1,1 +1,1 @@
-"""Everything that rebuilds withheld pictures from raw data."""
+"""Reconstruction of withheld images from raw data."""

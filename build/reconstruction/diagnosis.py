@@ -1,4 +1,4 @@
-"""Why a picture that was rendered again is not the published one: the first stage that differs.
+"""Diagnosis of a reconstruction mismatch: the first stage that differs from the recipe.
 
 The stages are compared in the order in which a picture is made, by the numbers that the recipe
 of the release recorded and those of the recipe made now.

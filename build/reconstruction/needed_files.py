@@ -1,4 +1,4 @@
-"""Which raw files the pictures need that a release lacks: a list to download by, and no more.
+"""Raw files needed for the images that a release lacks: a download list.
 
 Recipes name the files of each picture. Beside them ``raw_files.jsonl`` names what every copy of a
 source must have: the tables that its facts come from, and a file for each glob of its layout.

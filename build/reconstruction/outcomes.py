@@ -1,4 +1,4 @@
-"""What became of each picture that a release lacks, for people and for programs."""
+"""Reconstruction outcomes by image and source, for people and programs."""
 
 from __future__ import annotations
 

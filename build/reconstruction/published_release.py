@@ -1,4 +1,4 @@
-"""Pictures for the release that MedRCube's authors published, which proves none of them.
+"""Reconstruction of the release of MedRCube's authors, which has no hashes to verify against.
 
 It names neither raw files nor hashes. Where the card of a source states how its published names
 follow from raw names, a case can be found by name, and that is all that can be said: what is

@@ -1,4 +1,4 @@
-"""Reads ``recipes.jsonl`` of a release, which a stranger may have written.
+"""Strict reader of ``recipes.jsonl`` from an untrusted release.
 
 Nothing that a recipe says is used as a path but the place of its picture, and that has one form:
 ``DATASET/pictures/NAME.png``. The names of raw files are only compared with names that are there.

@@ -1,4 +1,4 @@
-"""Makes the pictures of a release again, each from the user's own copy of the raw data.
+"""Reconstruction of withheld images from the user's own copy of the raw data.
 
 The build's own machinery scans, plans and renders, into a folder of its own. A picture is put into
 the tree only where its pixel hash is the published one. Nothing else of the tree changes but the

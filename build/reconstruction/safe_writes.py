@@ -1,4 +1,4 @@
-"""Puts pictures into a release tree that a stranger may have made, and nothing beside it."""
+"""Safe writes into an untrusted release tree: no path leaves it, no link is followed."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Pages of the reference that are generated from code and cards."""
+"""Reference pages generated from code and cards."""

@@ -1,4 +1,4 @@
-"""The reference page of all rules of items and batches, made from the rules alone."""
+"""Reference page of item rules and batch rules."""
 
 from __future__ import annotations
 

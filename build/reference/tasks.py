@@ -1,4 +1,4 @@
-"""The reference page of tasks: what each fact rests on, whether a picture shows it, and why."""
+"""Reference page of tasks: basis and visibility of every field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference page of all wordings: every template rendered for every occasion of the cards."""
+"""Reference page of question wordings, rendered for every occasion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expected items for the reference page of all sources."""
+"""Expected items for the reference page of sources."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Regions of an image: masks, outlines and boxes, and how they are drawn."""
+"""Regions of an image: masks, outlines, boxes, and drawing them."""

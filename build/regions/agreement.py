@@ -1,4 +1,4 @@
-"""Whether two drawings of one thing agree: where they do not, nothing says which one is right."""
+"""Agreement of two annotations of one region (Dice coefficient)."""
 
 from __future__ import annotations
 

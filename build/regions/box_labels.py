@@ -1,4 +1,4 @@
-"""Where the number of a box stands, so that it can be read in one way only.
+"""Placement of box numbers so that each has one reading.
 
 The frame of a box is the ring of one line around it; a tag is the small plate with its number. A
 layout has one reading when, in pixels of the picture,

@@ -1,4 +1,4 @@
-"""Marks that contradict what their card says of the body are set aside, with the measure."""
+"""Anatomical consistency of masks: enclosure and side of the patient."""
 
 from __future__ import annotations
 

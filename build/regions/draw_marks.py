@@ -1,4 +1,4 @@
-"""From a clean picture and its masks to the artefacts of a job."""
+"""Marked images of a render job: outlines, numbered boxes, numbered panels."""
 
 from __future__ import annotations
 

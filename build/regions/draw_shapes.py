@@ -1,4 +1,4 @@
-"""Marks drawn into a copy of a picture: a red outline, or numbered red boxes.
+"""Drawing of outlines and numbered boxes, in integer arithmetic.
 
 The clean picture is always kept beside the marked one. Everything is drawn with integers, so the
 pixels are the same on every platform.

@@ -1,4 +1,4 @@
-"""Closed lines to pixels, in arithmetic that gives the same pixels on every platform."""
+"""Polygon fill and outline rasterization, identical on every platform."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the shape of a region, in whatever form the source has it, to pixels of the stored image."""
+"""Rasterization: region shapes to masks on the stored grid of the image."""
 
 from __future__ import annotations
 

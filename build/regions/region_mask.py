@@ -1,4 +1,4 @@
-"""Where a region lies: one bit for each pixel of the box around it.
+"""Region mask: one bit per pixel, cropped to its bounding box.
 
 An array of bool of the size of its volume would take half the memory of a CT for each region.
 """

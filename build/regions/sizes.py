@@ -1,4 +1,4 @@
-"""What masks say of images side by side: on which of them a part of the body is largest."""
+"""Size comparison across panels: on which image a structure is largest."""
 
 from __future__ import annotations
 

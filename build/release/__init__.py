@@ -1,1 +1,1 @@
-"""From a workspace to a tree that a stranger can check, and back."""
+"""Release writing: tables, metadata, licences, editions."""

@@ -1,4 +1,4 @@
-"""What changed from one release to the next, in ``CHANGES.md`` and ``changes.json``.
+"""Changes between two releases: ``CHANGES.md`` and ``changes.json``.
 
 Items are paired by source and id; one whose id is gone and whose fact stands under another id in
 the new release is the same fact in other words. Both trees are read as any user would read them.

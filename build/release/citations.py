@@ -1,4 +1,4 @@
-"""``CITATION.bib``: what to cite for a release, as one BibTeX file."""
+"""``CITATION.bib``: BibTeX entries of a release, its sources and ontologies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small pictures for a page: contact sheets of every cell of the cube, and pairs that look alike.
+"""Contact sheets of the cube's cells, and thumbnails of near-duplicates.
 
 A picture that may not be passed on never becomes a small one, in a private release either: the
 page lies in both editions of a release, and a page is what people send on.

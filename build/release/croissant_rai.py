@@ -1,4 +1,4 @@
-"""The responsible-AI part of ``croissant.json``: http://mlcommons.org/croissant/RAI/1.0."""
+"""Responsible-AI properties of ``croissant.json``: http://mlcommons.org/croissant/RAI/1.0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The edition for the Hugging Face hub: Parquet with the pictures in it, and what heads the card.
+"""Hugging Face edition: Parquet files with images, and the front matter of the card.
 
 ``data/<source>/test-00000.parquet`` holds the rows of ``test.json`` as they are, the licence, what
 ``items.csv`` tells of the item, and the picture's bytes, or nothing where it may not be passed on:

@@ -1,4 +1,4 @@
-"""The private edition for the hub: a release whose Parquet files hold restricted pictures, too.
+"""Private Hugging Face edition: Parquet files that include restricted images.
 
 For those who have the licences, in a repository of theirs that nobody else can read. It is made of
 a tree that has the pictures, from ``medrcube release --private`` or reconstructed, and is a tree

@@ -1,4 +1,4 @@
-"""The licence of every item of a release, as a table for people and their lawyers."""
+"""``licences.csv``: licence of the image of every item."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a release is not good for: said once, for the dataset card and for Croissant."""
+"""Limitations of a release, for the dataset card and Croissant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the standard descriptions of a release tell, gathered once; equal for both editions."""
+"""Release metadata shared by the card, Croissant and PROV; equal for both editions."""
 
 from __future__ import annotations
 

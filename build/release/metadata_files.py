@@ -1,4 +1,4 @@
-"""The files by which strangers' tools understand a release, all but the dataset card."""
+"""Metadata files of a release: card, licence, citations, PROV, Parquet, Croissant."""
 
 from __future__ import annotations
 

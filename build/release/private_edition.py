@@ -1,4 +1,4 @@
-"""What tells a public tree from a private one, and nothing else does.
+"""Public and private edition of a release: checksum lists and the private mark.
 
 Both editions of a release hold the same files, but for the pictures that may not be passed on and
 the file that says so. ``SHA256SUMS`` lists what both hold, so that ``sha256sum -c SHA256SUMS``

@@ -1,4 +1,4 @@
-"""``prov.jsonl``: where each picture comes from, in the words of the W3C.
+"""``prov.jsonl``: W3C PROV record of each image.
 
 Each line is a whole PROV-JSON document (https://www.w3.org/submissions/prov-json/) about one
 picture: the entity, the activity that generated it, the raw files that this used with their

@@ -1,4 +1,4 @@
-"""``raw_files.jsonl`` of a release: the raw files that its own pictures need, and no other.
+"""``raw_files.jsonl`` of a release: raw files that its images need.
 
 Folders of a raw copy may bear the names of persons. What no picture of the release uses is not
 named, and a folder above a table only where the card or the file of a picture names it too.

@@ -1,4 +1,4 @@
-"""What clinicians have said of the items of a workspace, as a release reads it.
+"""Review verdicts of a workspace's items, and the selection of items to release.
 
 The review queue writes two files beside ``items.parquet``: ``accepted.jsonl``, one line for every
 item with its state and its wording as it was judged, and ``review.json``, which names the first by

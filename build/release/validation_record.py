@@ -1,4 +1,4 @@
-"""The contracts of a new release: run with pandas alone, and put on record beside it."""
+"""``contracts.json``: contract results of a new release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A release: upstream's tree, so that upstream's evaluator runs on it unchanged, and the proofs.
+"""Release writer: the published tree layout, with recipes, checksums and audit.
 
 ``<SOURCE>/test.json`` holds exactly the published fields (arXiv 2604.13756), an option key only
 for options that exist, because the published prompt prints every key that is there. Beside it

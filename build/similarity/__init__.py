@@ -1,1 +1,1 @@
-"""Near-duplicate pictures: pairs by Hamming distance, and the thresholds."""
+"""Near-duplicate images: perceptual-hash pairs and thresholds."""

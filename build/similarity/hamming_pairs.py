@@ -1,4 +1,4 @@
-"""All pairs of 64-bit hashes that differ in few bits, without comparing every pair.
+"""All pairs of 64-bit hashes within a Hamming distance (multi-index hashing).
 
 The bits are dealt into ``distance + 3`` bands. Two hashes that differ in at most ``distance`` bits
 differ in at most so many bands, so that they agree in three bands at least (the pigeonhole

@@ -1,4 +1,4 @@
-"""Pictures that are there twice: pixel for pixel, and nearly, across patients and sources.
+"""Exact and near-duplicate images across patients and sources.
 
 Both are told by what the build has stored of each picture; only those are read whose hashes lie
 near each other.

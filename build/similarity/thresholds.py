@@ -1,4 +1,4 @@
-"""Near-duplicates: how far two perceptual hashes may differ, and a correlation of grey values.
+"""Near-duplicate thresholds, and grey-value correlation after registration.
 
 ``perceptual_hash.MAX_DISTANCE`` and ``LIKENESS`` were chosen on 231 real pictures of twelve
 published data sets (CT, MRI, ultrasound, X-ray) that are not part of this project:

@@ -1,1 +1,1 @@
-"""The stages of a build, from the scan of a raw copy to the checks between sources."""
+"""Build stages, from the scan of a raw copy to checks between sources."""

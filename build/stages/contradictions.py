@@ -1,4 +1,4 @@
-"""A source's own words are held against its labels: a label that they contradict is unknown.
+"""Contradiction check: labels that the source's own text contradicts become unknown.
 
 Words prove nothing by their silence, and a word of doubt leaves a label open. This is where free
 text ends: a case comes out without it, and what is said about it names only where the words

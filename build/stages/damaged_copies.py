@@ -1,4 +1,4 @@
-"""A synthetic copy as users' copies are damaged, to see what is told of it.
+"""Damaged fixture copies, to test what a scan reports of them.
 
 A fixture is whole: no image of it is absent, no row shifted, no table without a header. What a
 build lists and prints of such a copy, and the message with which one is refused, are searched for

@@ -1,4 +1,4 @@
-"""Pictures that are there twice: asked once, and not at all where their labels disagree."""
+"""Deduplication: identical images are asked once, and not at all where labels disagree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which editions of which ontologies a build rests on, and what their licences ask to carry.
+"""Ontology editions that a build rests on, with licence statements.
 
 Ids of HPO, RadLex and ICD-11 stand in every table of items, so that their statements are carried
 also where no index was used: the ids were then checked against ``CHECKED_EDITIONS``.

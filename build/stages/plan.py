@@ -1,4 +1,4 @@
-"""From checked cases to jobs: what to render for each, and under which name."""
+"""Render planning: jobs, artefacts and file names of checked cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether an identifier of a patient stands in what a build has written.
+"""Privacy check: searches build outputs for patient identifiers.
 
 What the publisher's own file names hold is public: recipes name files, so that others find them in
 their copies. Every other identifier that an adapter gives as ``Case.patient`` must reach no byte

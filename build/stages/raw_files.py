@@ -1,4 +1,4 @@
-"""Which raw files a source's pictures were made of, and which its facts and its layout rest on.
+"""Raw files of a source: those its images, facts and layout rest on.
 
 Recipes name the files of one picture each. What all pictures of a source need alike, and how
 large each file is, stands in a table of its own: ``raw_files.jsonl`` of a workspace. A release

@@ -1,4 +1,4 @@
-"""Render one case: read its images, choose slices, make grey values, draw marks, write PNGs.
+"""Rendering of one case: read, select slices, window, draw marks, write PNG.
 
 ``render_job`` runs in a worker. It writes each picture atomically and returns what was made as
 plain data; a case that cannot be rendered becomes a ``QuarantineRow``, never an exception.

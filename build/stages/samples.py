@@ -1,4 +1,4 @@
-"""The record of a rendered picture, and its table ``samples.parquet``."""
+"""Sample record of a rendered image, and its table ``samples.parquet``."""
 
 from __future__ import annotations
 

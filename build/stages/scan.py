@@ -1,4 +1,4 @@
-"""The first two stages: what a raw tree holds, and what of it cannot become a picture."""
+"""Scan of a raw tree: cases, absent images, and problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources of one build that share images: what the cards declare, and what the pixels show."""
+"""Images shared between sources: declared in cards, or equal by pixels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of a source as a command: what ``medrcube sources check`` runs.
+"""Contract checks of a source on its fixture (``medrcube sources check``).
 
 Each check builds the source's own synthetic fixture in a temporary folder and says in one
 sentence what does not hold. The test suite holds the sources of the package to the same

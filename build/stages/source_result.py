@@ -1,4 +1,4 @@
-"""What one source gives to a build: its pictures and what may be asked of them.
+"""Result of one source: samples, recipes and question candidates.
 
 It depends on the source alone, so it is remembered whole: a build in which one card has changed
 goes through that source and takes the others as they were.

@@ -1,4 +1,4 @@
-"""Concepts and groups that a card names and no table has, and faults of tables beside the card.
+"""Vocabulary check: concepts and groups of a card, and tables beside it.
 
 The tables of a source folder are held to what the shipped ones hold to; all faults come at once.
 """

@@ -1,1 +1,1 @@
-"""Everything that checks a release."""
+"""Validation of a release tree."""

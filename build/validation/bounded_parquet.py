@@ -1,4 +1,4 @@
-"""Rows of a Parquet file from a stranger, read within bounds of memory and time.
+"""Bounded Parquet reader for untrusted files: limits on rows, bytes and memory.
 
 A file of one megabyte can hold a hundred million rows, or a text of a hundred megabytes in every
 row: what repeats is stored once. So rows are counted before any is read, and so few are read

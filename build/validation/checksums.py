@@ -1,4 +1,4 @@
-"""Every file of a tree and its digest, and how both agree with the lists that lie in it."""
+"""Checksum validation: every file of a tree against its checksum lists."""
 
 from __future__ import annotations
 

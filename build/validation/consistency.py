@@ -1,4 +1,4 @@
-"""Whether the files of a release tell one story: tables, recipes, licences and the audit."""
+"""Cross-file consistency of a release: tables, recipes, licences, audit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules for every table, as data; ``contracts`` and ``great_expectations`` run them."""
+"""Table contract rules, as data; run by ``contracts`` and ``great_expectations``."""
 
 from __future__ import annotations
 

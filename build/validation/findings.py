@@ -1,4 +1,4 @@
-"""What can be wrong with a release, what to do about each, and how often it was found.
+"""Fault kinds of a release, with advice, and the log that counts them.
 
 Of every kind of fault the first examples are kept and the rest is counted, so that a tree with a
 million faults gives a page and no more.

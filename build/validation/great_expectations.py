@@ -1,4 +1,4 @@
-"""The contracts, compiled to a suite of Great Expectations (extra ``validate``).
+"""Table contracts compiled to Great Expectations (extra ``validate``).
 
 Imported only where it runs: it takes seconds. Nothing leaves the machine and nothing is written:
 the context lives in memory, analytics are off, and of every rule only yes or no is asked, since

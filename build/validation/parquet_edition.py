@@ -1,4 +1,4 @@
-"""Whether the Parquet edition of a release tells what its tables tell, and leaks no picture."""
+"""Validation of the Parquet edition against tables and images."""
 
 from __future__ import annotations
 

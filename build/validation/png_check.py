@@ -1,4 +1,4 @@
-"""Looks into one file of a release: its digest, and for a picture what it is made of.
+"""File and PNG check: checksum, pixel hash, and chunks that hold no pixels.
 
 A picture is read as a stranger's file. Its sizes are believed only up to a bound, it is inflated
 in blocks and never further than its pixels go, and of its chunks all are named that hold no

@@ -1,4 +1,4 @@
-"""Whether ``items.csv`` of a release tells of every item the unit and the fact that it rests on."""
+"""Validation of ``items.csv``: unit and fact of every item."""
 
 from __future__ import annotations
 

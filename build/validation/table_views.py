@@ -1,4 +1,4 @@
-"""Tables as the contracts see them: flat columns of plain values, and counts over lists.
+"""Flat views of tables for the contracts.
 
 A view never fails: what cannot be counted, because a table is broken, stays empty, and the rule
 that the column must be filled names the row.

@@ -1,4 +1,4 @@
-"""Checks a release tree, ours or the published one, from whoever it comes.
+"""Release validation: checks any release tree, trusted or not.
 
 Files, tables, pictures and proofs are each checked for themselves and against each other. Nothing
 is written, nothing outside the tree is read, and what is wrong is counted by kind. A tree without

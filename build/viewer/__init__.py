@@ -1,1 +1,1 @@
-"""Viewer copies: original pixels for reviewers, kept in the workspace alone."""
+"""Viewer copies: original pixels for reviewers, in the workspace only."""

@@ -1,4 +1,4 @@
-"""Makes the viewer copies of one case, in a worker."""
+"""Viewer copies of one case, made in a worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Viewer copies: the original pixels of the pictures that items show, for reviewers alone.
+"""Viewer copies: original pixels of the images that items show, for reviewers only.
 
 They are made after the items, of the pictures that items show and of no others, into the folder
 ``viewer`` of the workspace: one 16-bit PNG a slice, named by its digest, and ``copies.jsonl``,

@@ -1,4 +1,4 @@
-"""The original pixels of a picture and of the slices beside it, as a viewer needs them.
+"""Pixels of a viewer copy: a slice with its neighbours, and display parameters.
 
 A picture of a benchmark has 8 bits under one window. A viewer copy holds what the file stores: the
 grey values of the slice and of its neighbours on their own grid, and the numbers that lead from

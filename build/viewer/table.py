@@ -1,4 +1,4 @@
-"""The table of viewer copies: what each means, and which of its lines are damaged."""
+"""Table of viewer copies (``copies.jsonl``), and its damaged lines."""
 
 from __future__ import annotations
 

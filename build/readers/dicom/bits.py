@@ -1,4 +1,4 @@
-"""Which bits of a DICOM pixel are its value (PS3.5 8.1.1).
+"""Stored bits of DICOM pixels (PS3.5 8.1.1).
 
 A pixel of ``BitsAllocated`` bits holds a value of ``BitsStored`` bits, the highest of which is
 ``HighBit``. The others mean nothing: older files keep overlays there, and some coders fill them.

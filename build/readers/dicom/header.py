@@ -1,4 +1,4 @@
-"""What a DICOM header says of grey values and of space, from named elements only.
+"""DICOM header: pixel semantics and geometry, from named elements only.
 
 Enhanced multi-frame files keep these in functional groups (PS3.3 C.7.6.16): the one of the
 frame goes before the shared one, and both before the top level.

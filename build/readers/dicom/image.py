@@ -1,4 +1,4 @@
-"""DICOM through pydicom: one frame at a time, and no tag beyond the ones that are named.
+"""DICOM image reader (pydicom): frames on demand, named elements only.
 
 Messages carry file names and technical values only, never the content of a text element.
 """

@@ -1,4 +1,4 @@
-"""Siemens mosaics: the slices of a volume as tiles of one large picture.
+"""Detection of Siemens mosaics: slices of a volume tiled into one image.
 
 Nothing in the standard's elements says where one tile ends. Three places tell that a picture is a
 mosaic: ``ImageType``, Siemens' own elements, and, where both were removed, its size: it covers more

@@ -1,4 +1,4 @@
-"""DICOM segmentations (PS3.3 A.51): frames of a few segments, each placed on its slice."""
+"""DICOM segmentation reader (PS3.3 A.51): segments on the grid of their image."""
 
 from __future__ import annotations
 

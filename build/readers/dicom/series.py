@@ -1,4 +1,4 @@
-"""A DICOM series of one file for each slice, stacked by position and never by name or number."""
+"""DICOM series reader: single-slice files stacked by position, never by name or number."""
 
 from __future__ import annotations
 

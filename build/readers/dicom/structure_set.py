@@ -1,4 +1,4 @@
-"""RT structure sets (DICOM PS3.3 C.8.8.5 and C.8.8.6): closed lines in space, one ROI by name."""
+"""RT structure set reader (PS3.3 C.8.8.5, C.8.8.6): contours of one ROI, by name."""
 
 from __future__ import annotations
 

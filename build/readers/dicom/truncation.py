@@ -1,4 +1,4 @@
-"""Whether a DICOM file is as long as its pixel data say."""
+"""Truncation check of DICOM pixel data."""
 
 from __future__ import annotations
 
