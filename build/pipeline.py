@@ -1,13 +1,13 @@
 """The whole build, stage by stage: scan, verify, plan, render, derive, compose, audit.
 
-Each stage is a function of its inputs. Pictures are written as they are made; the tables are
-written at the end, each atomically, so a build that is killed leaves pictures and a cache that
-the next one uses, and never half a table.
+Each stage is a function of its inputs. Pictures are written as they are made, tables at the end and
+atomically, so that a killed build leaves pictures and a cache for the next one, and never half a
+table.
 
-A build first looks at the states of all raw files, pictures and tables. Where nothing has changed
-since the last build it ends there; else it goes through the sources in which something has, and
-takes the others as they were. A file that was edited, replaced, restored or lost has another
-state (see ``trees``), so that the result is always that of a build from nothing.
+A build first takes snapshots of all raw files, pictures and tables. If nothing has changed since
+the last build it ends there; otherwise it processes the sources that changed and reuses the results
+of the others. An edited, replaced, restored or lost file has another state (see ``file_states``),
+so that the result always equals that of a build from scratch.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Batch audit: counts, rule results, and failures that stop a release.
 
-What makes an item wrong is a failure: a picture that is missing, a key that is none, a wrong option
-without evidence. So is a batch rule of the level error. Other batch rules and warnings of item
-writing are stated with their figures and left to people, since a batch may be small or its sources
-uneven by nature.
+A faulty item is a failure: a missing picture, a key that is none of the options, a distractor
+without evidence. So is a broken batch rule of level error. Other batch rules and item-writing
+warnings are reported with their figures for people to judge, since a batch may be small or its
+sources unbalanced by nature.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Batch rules: bounds on what answers questions without the images.
 
-Each rule plays a reader who has a trick and states its score beside chance (mean of 1 / options)
-and a standard error, so that a small batch does not fail by bad luck. A rule of the level error
-stops a release when it does not hold; a warning is shown and kept in ``audit.json``.
+Each rule scores a shortcut against chance (mean of 1 / options) with a standard error, so that a
+small batch does not fail by chance. A broken rule of level error stops a release; a warning is
+shown and recorded in ``audit.json``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Leakage test of numbered boxes: can their geometry alone predict the key?
 
-A reader of corners alone plays two ways: simple tricks, such as naming the box nearest to the
-centre, and a conditional logit (``choice_model``) over what all tricks look at, which is fitted in
-five folds that part no patient.
+Two kinds of readers see the corners alone: simple shortcuts, such as choosing the box nearest to
+the centre, and a conditional logit (``conditional_logit``) over all their features, cross-validated
+in five folds that never split a patient.
 """
 
 from __future__ import annotations

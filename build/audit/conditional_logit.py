@@ -1,8 +1,8 @@
 """Conditional logit that predicts the key, with cross-validation folds by group.
 
-A conditional logit: each option has a score, linear in its features, and the key is drawn with
-the softmax of the scores of its question (McFadden 1974). Fitted with a ridge by accelerated
-gradient steps whose size follows from a bound on the curvature, so there is nothing to tune.
+Each option has a score, linear in its features, and the key is drawn with the softmax of the scores
+of its question (McFadden 1974). Ridge-penalized and fitted by accelerated gradient descent, with a
+step size from a curvature bound, so there is nothing to tune.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """HTML page of a release audit, self-contained: no external host, script or font.
 
-Questions, labels and names of cases are texts of others; the template escapes them, and the page's
-own content policy forbids scripts and requests. The page holds no date: the same release has the
-same page.
+Questions, labels and case names are untrusted text: the template escapes them, and the page's
+content security policy forbids scripts and requests. The page holds no date, so that the same
+release always gives the same page.
 """
 
 from __future__ import annotations

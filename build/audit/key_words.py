@@ -1,9 +1,9 @@
 """Keyword leakage: words over-represented in keys, and the smallest detectable effect.
 
-A word is counted in the items that show it in some options and not in all. Drawn fairly, the key
-has it as often as the options do. How unlikely a count is is bounded by Hoeffding (1963,
-doi:10.1080/01621459.1963.10500830, theorem 1), which holds for items of unlike chances and for any
-number of them; it is shared out over the words of a task (Bonferroni).
+A word counts in the items that show it in some options but not in all. Without leakage the key has
+it as often as any option. The tail probability is bounded by Hoeffding (1963,
+doi:10.1080/01621459.1963.10500830, theorem 1), which holds for items of unequal chance and any
+sample size, with a Bonferroni correction over the words of a task.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Features for the leakage models: option text, or question wording.
 
-Features for ``conditional_logit``. None of them uses a key, so they may be counted over the whole
-batch: whoever holds a benchmark sees all of its options.
+No feature uses a key, so features may be computed over the whole batch: anyone with the benchmark
+sees all of its options.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Leakage tests: accuracy of models that see the options or the question, but no image.
 
-A model that sees only the options beats chance in 11 of 12 published pairs of data set and model
-(arXiv 2402.12483), so each rule here plays such a reader and states its score, the chance of its
-batch (mean of 1 / options), and a standard error. Far below chance is no better than above it: who
-turns such a reader round has a trick. No rule here makes an item wrong, so a rule that does not
-hold is a warning: it is shown and kept in ``audit.json``, and stops nothing.
+A model that sees only the options beats chance in 11 of 12 published pairs of dataset and model
+(arXiv 2402.12483). Each rule trains such a model and reports its accuracy, the chance level of the
+batch (mean of 1 / options) and a standard error. Accuracy far below chance leaks as much as
+accuracy above it, since it can be inverted. A broken rule makes no single item wrong, so it is a
+warning: shown, recorded in ``audit.json``, and never a reason to stop.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Release audit: ``audit.json`` and ``audit.html`` over the released items alone.
 
-Figures of the items and pictures are computed anew for what is released; what only the build knows
-(quarantine, facts of which no item was made, ontologies, overlaps of the sources) is kept. Nothing
-here depends on whether the release is private, so both editions have the same audit.
+Figures of items and pictures are recomputed for what is released; what only the build knows
+(quarantine, dropped facts, ontologies, overlapping sources) is kept. Nothing depends on whether the
+release is private, so both editions have the same audit.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Shortcut baselines: answer by position, length or frequent label, without the image.
 
-Each gives rows of figures with ``within``, whether the batch gives the trick no more than chance.
+Each baseline gives rows of figures with ``within``: whether it scores no better than chance.
 """
 
 from __future__ import annotations

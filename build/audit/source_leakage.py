@@ -1,9 +1,9 @@
 """Source leakage: accuracy from image properties that identify the dataset.
 
 Datasets differ in picture size, file size, brightness and colour, and each holds only some of the
-answers, so a model that tells the datasets apart answers better than by chance (Zech et al.,
-doi:10.1371/journal.pmed.1002683; DeGrave et al., doi:10.1038/s42256-021-00338-7). That cannot be
-balanced away where one source alone has an answer; it is measured, and shown beside the items.
+answers, so a model that identifies the dataset scores above chance (Zech et al.,
+doi:10.1371/journal.pmed.1002683; DeGrave et al., doi:10.1038/s42256-021-00338-7). Where only one
+source has an answer that cannot be balanced away; it is measured and reported with the items.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Burnt-in graphics detection: calipers, text, arrows, coloured drawings, and their location.
 
-What a reader once drew tells where the lesion is, whatever is asked later. Two detectors, since
-ultrasound and film are marked in different ways; how often each is right stands in
-`docs/reference/burnt-in-graphics.md`. scipy is loaded when the first picture is looked at.
+An annotation gives the lesion away, whatever is asked later. Ultrasound and film are annotated
+differently, so each has its own detector; `docs/reference/burnt-in-graphics.md` states their
+accuracy. scipy is loaded on first use.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Detection of filled shapes burnt into an image: coloured drawings, and arrows on film.
 
-What is an arrow and what a letter was learned on films of covid-chestxray; see
+Thresholds that separate arrows from letters were chosen on films of covid-chestxray; see
 `docs/reference/burnt-in-graphics.md`.
 """
 

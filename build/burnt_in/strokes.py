@@ -1,9 +1,9 @@
 """Detection of thin bright strokes: caliper crosses and rows of glyphs.
 
-A burnt-in stroke is one to four pixels wide and rises to its full grey within one pixel; speckle
-and specular echoes do neither. What a white top-hat (``scipy.ndimage``) leaves of a picture is
-labelled and read twice: as crosses, whose four arms are equal and whose quadrants are empty, and
-as rows of glyphs, which share height and baseline.
+A burnt-in stroke is one to four pixels wide and reaches its full grey within one pixel; speckle and
+specular echoes do neither. The residue of a white top-hat (``scipy.ndimage``) is labelled and
+searched for crosses, with four equal arms and empty quadrants, and for rows of glyphs, which share
+height and baseline.
 """
 
 from __future__ import annotations

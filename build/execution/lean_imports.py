@@ -1,8 +1,8 @@
 """Lean imports: load a library in a worker without its optional dependencies.
 
-nibabel loads pydicom for DICOM in the headers of NIfTI files; pydicom loads GDCM, which no reader
-here calls, and clients of the network for its own test files. In a worker this takes as much
-memory as all that is needed.
+nibabel imports pydicom for DICOM in NIfTI headers; pydicom imports GDCM, which no reader here uses,
+and network clients for its own test files. In a worker these take as much memory as everything
+that is needed.
 """
 
 from __future__ import annotations

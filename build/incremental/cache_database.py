@@ -1,11 +1,10 @@
 """Build cache in SQLite: file digests, rendered images, results of earlier builds.
 
-A digest is remembered for a path and the state of the file; a file whose state is another but
-whose size is the same is read again, so that one that was merely touched or copied back costs a
-reading and no rendering. A rendering is remembered for its content key: the job without any path
-that differs between machines, and the digests of its raw files. A changed raw file, card policy
-or engine epoch therefore gives another key, and nothing is ever taken for done because a file
-merely exists: a picture counts when its bytes are those that were written.
+A digest is stored for a path and the state of the file. A file with another state but the same size
+is hashed again, so that one that was merely touched or restored costs a read and no rendering. A
+rendering is stored under its content key: the job without machine-dependent paths, and the digests
+of its raw files. A changed raw file, card policy or engine epoch gives another key. A file that
+merely exists proves nothing: a picture counts only when its bytes are those that were written.
 """
 
 from __future__ import annotations

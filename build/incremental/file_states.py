@@ -1,10 +1,9 @@
 """File snapshots: path and stat of every file of a tree, without opening any.
 
-A state is what the file system says of a file: size, time of the last write, time of the last
-change and inode. The time of change cannot be set by hand, so a file whose content was replaced
-has another state even where its size and the time of writing were put back. Two changes within
-one tick of the clock that stamps files have one time; a look therefore waits until the tick of
-the youngest file is over (the "racy" entries of Git's index are the same matter).
+A state is size, mtime, ctime and inode. ctime cannot be set by hand, so a file with replaced
+content has another state even if its size and mtime were restored. Two changes within one clock
+tick share a time; a snapshot therefore waits until the tick of the youngest file is over (as with
+"racy" entries of Git's index).
 """
 
 from __future__ import annotations

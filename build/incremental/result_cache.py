@@ -1,10 +1,9 @@
 """Result cache: results of an earlier build under a hash of all their inputs.
 
-A record is found again only under the key that it was kept under, and a key is a hash of all that
-the result depends on: code and tables of this package, versions of the libraries, card, adapter,
-settings, and the states of all files that were read. Records are pickles that may hold only
-records of this package: a workspace that somebody else made cannot run code here. A record that
-cannot be read, whatever is wrong with it, counts as one that was never kept.
+A record is returned only under the key that it was stored under: a hash of all that the result
+depends on - code and tables of this package, library versions, card, adapter, settings, and the
+states of all files that were read. Records are pickles restricted to records of this package, so
+that an untrusted workspace cannot run code. An unreadable record counts as missing.
 """
 
 from __future__ import annotations

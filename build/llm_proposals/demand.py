@@ -1,8 +1,8 @@
 """Safety of proposed distractors: whether any underfilled question can use a concept.
 
-What nobody spoke of becomes absent by silence (grade C), and only where silence says something:
-not what the source could have stated of this picture but left open, and no concept that no
-ontology can set beside what is true.
+A concept that nobody mentioned counts as absent by silence (grade C), and only where silence is
+evidence: never what the source could have stated of this picture but left open, and no concept that
+no ontology can relate to what is true.
 """
 
 from __future__ import annotations

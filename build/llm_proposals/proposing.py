@@ -1,7 +1,7 @@
 """Distractor proposals from a language model, for questions with too few safe options.
 
-Only with an ``[llm]`` table in the workspace. Every proposal ends as accepted or dropped with one
-reason; an accepted one is a candidate after all others, in compose, under the same rules again.
+Only with an ``[llm]`` table in the workspace. Every proposal is accepted, or dropped with one
+reason; an accepted one is a candidate after all others in ``compose``, under the same rules.
 """
 
 from __future__ import annotations

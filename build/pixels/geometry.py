@@ -1,7 +1,7 @@
 """Volume geometry: display orientation, square pixels, grid comparison and resampling.
 
-Orientation comes from the affine alone. Pictures follow the radiological convention: the
-patient's right side is at the left of axial and coronal pictures.
+Orientation comes from the affine alone. Images follow the radiological convention: the patient's
+right is on the left of axial and coronal images.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Exact order statistics of a volume by radix counting, without a sorted copy.
 
-Values become unsigned integers that sort alike, and sixteen bits at a time are counted, slice by
-slice, until all bits of the wanted value are known. The result is exact.
+Values become unsigned integers with the same order, and are counted sixteen bits at a time, slice
+by slice, until all bits of the wanted value are known. The result is exact.
 """
 
 from __future__ import annotations

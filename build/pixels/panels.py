@@ -1,7 +1,7 @@
 """Numbered panels: images of a case side by side, in a seeded random order.
 
-What one frame alone does not tell (end-diastole or end-systole) shows beside the other. The
-order depends on source and case alone, so a picture is made the same way again.
+What one frame alone does not show (end-diastole or end-systole) shows beside the other. The order
+depends on source and case alone, so that a picture is reproducible.
 """
 
 from __future__ import annotations

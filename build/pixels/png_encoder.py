@@ -1,7 +1,7 @@
 """PNG encoder (up filter, libdeflate).
 
 Equal pixels give other bytes under another deflate library, so a picture is identified by its
-pixels (``identity``). The bytes are promised only for this encoder, named ``ENCODER``.
+pixels (``pixel_hash``). The bytes are promised only for this encoder, named ``ENCODER``.
 """
 
 from __future__ import annotations

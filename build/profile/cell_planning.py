@@ -1,9 +1,8 @@
 """Cell planning: choose questions that fit a profile, write items, replan what was lost.
 
-Plans are made before options are, and the rules on items and on whole batches stay the judges: a
-question may fail the rules of item writing, and keys are drawn by lot, so that more is asked than
-planned and trimmed to the plan. What was lost is planned again, a few times, with what did not hold
-taken as not there.
+Plans precede options, and the rules on items and batches still decide: a question may break an
+item-writing rule, and keys are drawn at random, so more is asked than planned, then trimmed to the
+plan. What was lost is planned again, a few times, without the questions that failed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Profile report: distance of a build to its profile, and sources that would reduce it.
 
-The distance is the share of the wanted items that are missing. Since no margin is overshot, it is
-the same along every axis, and it is the total variation between the wanted and the made items when
-what was not made counts as a value of its own. The mix is the total variation between the wanted
-shares and the shares among the items made: how far the benchmark leans.
+The distance is the share of the target items that are missing. Since no margin is exceeded, it is
+the same along every axis, and equals the total variation between target and made items when missing
+items count as a value of their own. The mix is the total variation between the target shares and
+the shares among the items made: how far the benchmark leans.
 """
 
 from __future__ import annotations

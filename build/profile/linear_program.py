@@ -1,6 +1,6 @@
 """Linear and mixed-integer programs, solved by HiGHS through SciPy.
 
-HiGHS (Huangfu and Hall 2018) comes with SciPy, which is loaded on first use: most builds need none.
+HiGHS (Huangfu and Hall 2018) comes with SciPy, which is loaded on first use; most builds need none.
 """
 
 from __future__ import annotations

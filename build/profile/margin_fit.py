@@ -1,23 +1,23 @@
 """Margin fit: number of items per cell that meets the margins of a profile.
 
-Three margins over a cube with bounds on its cells are a transportation problem with three axes
-(Haley 1962). With two axes a maximum flow would do; with three the whole-number problem is hard in
-general (Karp 1972, three-dimensional matching), but a cube of 160 cells is small, so it is solved
-to the proven optimum by HiGHS (Huangfu and Hall 2018) in three steps:
+Three margins over a cube with bounds on its cells are a three-axis transportation problem (Haley
+1962). With two axes a maximum flow would do; with three the integer problem is NP-hard (Karp 1972,
+three-dimensional matching), but a cube of 160 cells is small, so HiGHS (Huangfu and Hall 2018)
+solves it to the proven optimum in three steps:
 
-1. *Reach.* The most items that no margin, no cell and no lack of partners forbids. No margin is
-   ever overshot, so every axis lacks the same number of items: most items is least distance.
-2. *Spread.* Of the tables with that many items, the most even one over the cells and over the
-   keys: least sum of n ln n. Without bounds on the cells that is the table which iterative
-   proportional fitting from an even start gives (Deming and Stephan 1940, Csiszar 1975).
-3. *Whole numbers.* Each cell rounded down or up with the margins kept (controlled rounding, Cox
-   1987), from the nearest ones on.
+1. *Reach.* The most items that margins, cells and lack of partners allow. No margin is ever
+   exceeded, so every axis lacks the same number of items: most items is least distance.
+2. *Spread.* Of the tables with that many items, the most even one over cells and keys: least sum
+   of n ln n. Without bounds on the cells that is the table of iterative proportional fitting from
+   a uniform start (Deming and Stephan 1940, Csiszar 1975).
+3. *Round.* Each cell rounded down or up with the margins kept (controlled rounding, Cox 1987),
+   nearest values first.
 
 Partners: a block puts every key beside different ones (see ``option_blocks``), so an answer needs
-as many questions with other answers, each of which may stand against it and it against them. What
-is beyond that could stand in no block, and would be known by its options.
+as many questions with other answers, each compatible with it in both directions. Questions beyond
+that fit in no block, and their options would give them away.
 
-A further source only ever widens what is possible, so it never makes the distance longer.
+A further source only widens what is possible, so it never increases the distance.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Profile: target number of items by task, modality and anatomy, read from TOML.
 
-A profile is a TOML file. It states margins, not cells: how the margins are filled depends on the
-sources that a user has (see ``margin_fit``). Margins that cannot all hold are refused here, so
-that a distance to them always means missing data and never a mistake in the file.
+A profile is a TOML file. It states margins, not cells: how they are filled depends on the user's
+sources (see ``margin_fit``). Margins that cannot all hold are refused here, so that a distance to
+them always means missing data and never a mistake in the file.
 """
 
 from __future__ import annotations

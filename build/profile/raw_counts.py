@@ -1,6 +1,6 @@
 """Answer counts of a raw tree for the ``[[count]]`` tables of a card; opens no image.
 
-Label tables are enough: pictures that are not there count like those that are.
+Label tables are enough: absent images count like present ones.
 """
 
 from __future__ import annotations

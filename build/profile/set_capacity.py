@@ -1,9 +1,9 @@
 """Set capacity: number of items that the answers of one question group can carry.
 
-Items are asked in sets of n options of which each is the key as often as the others, so ``n B``
-items need B questions of each option: with more than n answers, whichever of them is left. With
-``c`` questions of each answer that is the largest B for which ``sum(min(c, B)) >= n B``. What
-is left over fills smaller sets, down to two options.
+Items come in sets of n options, each the key equally often, so ``n B`` items need B questions of
+each option: with more than n answers, whichever of them is left. With ``c`` questions per answer
+that is the largest B for which ``sum(min(c, B)) >= n B``. The remainder fills smaller sets, down to
+two options.
 """
 
 from __future__ import annotations

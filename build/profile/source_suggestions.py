@@ -1,8 +1,8 @@
 """Suggested sources: which cards promise items that a profile still lacks.
 
 A card says which cells of the cube a source reaches and how many images it has, not how many
-questions of each answer. So what is counted here is the most that a source could add: every image
-in each of its cells, all by different patients, with even answers.
+questions of each answer. This counts the upper bound: every image in each of its cells, all of
+different patients, with balanced answers.
 """
 
 from __future__ import annotations

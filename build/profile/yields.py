@@ -1,9 +1,8 @@
 """Expected items of a source at full size, from the counts of its card.
 
-A card counts the pictures of each answer (``[[count]]``); stand-ins tell which of them may be
-asked and against what (``answers``); ``sets`` tells how many items that makes. What the card does
-not count is not known, and is never guessed. ``docs/reference/sources.md`` says what a build may
-still lose.
+A card counts the pictures of each answer (``[[count]]``); placeholders decide which of them may be
+asked and against what (``answerable``), and ``set_capacity`` how many items that makes. What the
+card does not count stays unknown. ``docs/reference/sources.md`` says what a build may still lose.
 """
 
 from __future__ import annotations

@@ -1,21 +1,21 @@
 """Exchangeable box layouts: the true box cannot be told from the others by its position.
 
-A true box lies where the disease puts it, mostly near the middle of the picture. Whatever law
-wrong boxes are drawn from, a box at the middle gives itself away, since no second one fits there.
-So the picture is cut, and the cut decides where in it the true box lies, by one law for all boxes:
+A true box lies where the disease puts it, mostly near the middle of the picture. Whatever the
+distribution of the wrong boxes, a box at the middle would give itself away, since no second one
+fits there. So the picture is cropped, and the crop decides where the true box lies, by one law for
+all boxes:
 
-- Along each axis the window is as long as it can be while the true box may still lie at any place
-  of a stretch of it: the picture less the shorter margin of the true box, at least half of it.
-  Places stand in this stretch by lot, and a lot says which of them is the true one; the window
-  follows. So the place of the true box in the window tells nothing, wherever disease or anatomy
-  put it in the body.
-- Where the stretch has no room for two boxes, since the region is large or lies at the border, all
-  boxes share their place along that axis. Where neither axis has room there is no layout: the side
-  of the picture on which a wrong box has room would tell the true one.
-- Boxes stand at the corners of a rectangle, in a row or in pairs. Were one left out of a rectangle
-  for what the picture shows there, it would be the one opposite to the true one more often than
-  not, since that is farthest away.
-- Wrong boxes are copies of the true one, whose margins are drawn by lot.
+- Along each axis the window is as long as possible while the true box may still lie anywhere in a
+  stretch of it: the picture less the shorter margin of the true box, at least half of it. Positions
+  in this stretch are random, and so is which of them is the true one; the window follows. So the
+  position of the true box in the window carries no information, wherever disease or anatomy put it.
+- Where the stretch has no room for two boxes, since the region is large or at the border, all boxes
+  share their position along that axis. Where neither axis has room there is no layout: the side of
+  the picture with room for a wrong box would reveal the true one.
+- Boxes stand at the corners of a rectangle, in a row or in pairs. If one were left out of a
+  rectangle because of what the picture shows there, it would mostly be the one opposite the true
+  one, which is farthest away.
+- Wrong boxes are copies of the true one, whose margins are random.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Item composition: quotas, option sets, wording, key positions, reasons for dropped questions.
 
-One way: what can be asked (``ready``), what is asked (``sampling``), against what (``blocks``),
-which label is right (``draws``), in which words (``writing``), and what then must go again
-(``two_options``, ``evenness``). The result depends on the queries, the tables, the user's
-ontologies and the seed, never on the order in which the queries arrive or on how many workers made
-them.
+In order: what can be asked (``eligibility``), what is asked (``quotas``), with which options
+(``option_blocks``), with which key (``key_draws``), in which words (``item_writer``), and what must
+be dropped then (``two_option_quota``, ``key_balance``). The result depends on the candidates, the
+tables, the user's ontologies and the seed, never on the order of the candidates or the number of
+workers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Eligible questions: candidates whose key is proven and whose safe options are known.
 
-Everything here is decided query by query, and most queries of a batch are alike: what is judged
-once for a key and the facts around it holds for every query with the same.
+Everything here is decided candidate by candidate, and most of a batch are alike: the decision for a
+key and the facts around it is reused for every candidate with the same.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Question candidates from facts: which kind of fact may be asked in which task.
 
-A fact is asked only of a picture that can show it. What stands in the way is kept on the query
-as a reason, so that every fact that became no item is counted.
+A fact is asked only of a picture that can show it. What bars a question is kept on the candidate as
+a reason, so that every fact without an item is counted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Question and options in the form that the item-writing rules check.
 
-The build and the review queue both come here, so that a wording which a reviewer proposes meets the
-rules that the items themselves have met.
+Both the build and the review queue use it, so that a wording proposed by a reviewer meets the rules
+that the items themselves have met.
 """
 
 from __future__ import annotations

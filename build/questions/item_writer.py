@@ -2,8 +2,8 @@
 
 The questions of a block read the same, or their words would tell them apart. Their options are
 named in one style: by the user's ontologies where every question of the block stays free of errors
-under these names, and in this project's own words otherwise. One wording is drawn for the whole
-block; only a question that would break a rule in it is asked in the next one.
+under these names, otherwise in this project's own words. One wording is drawn for the whole block;
+only a question that would break a rule in it gets the next one.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Quotas: seeded selection of questions per source and task, or per cell.
 
-At most N for each source and task, or as many of each cell of the cube as a profile plans; spread
-over the answers and the patients, and preferably on pictures that carry several tasks, because
-those make the chains for credibility. Drawn before the options are, so that options are balanced
-over what is asked and not over what is left out.
+At most N per source and task, or as many per cell of the cube as a profile plans; spread over
+answers and patients, preferably on pictures that carry several tasks, because those form the chains
+for credibility. Drawn before options are, so that options are balanced over what is asked.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Candidate boxes for ROI Grounding: one encloses the region, the others do not.
 
-No box can be told from the others by its place, size or number (``questions.exchange``), and no
-number can be read in two ways (``regions.box_labels``). Wrong boxes touch neither the region nor
-any other region that might be what is asked about, and lie on tissue as the right one does.
+No box can be told from the others by position, size or number (``questions.box_exchangeability``),
+and each number has one reading (``regions.box_labels``). Wrong boxes touch neither the region nor
+any other region that might be meant, and lie on tissue as the right one does.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Gzip stream: ISA-L where installed (twice as fast), else Python's zlib.
 
-libdeflate is as fast but takes a file whole: the packed bytes lie beside the volume then.
+libdeflate is as fast but needs the whole file, so that the packed bytes lie in memory beside the
+volume.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Consistency of the two affines of a NIfTI file, sform and qform.
 
-A registration (sform codes 2 to 4 of nifti1.h) turns, shifts and scales; it never mirrors a body
-nor turns an axis by more than a right angle. Where both affines are stated and do differ so, one of
-them is wrong, and left and right, or top and bottom, depend on which one a program reads.
+A registration (sform codes 2 to 4 of nifti1.h) rotates, shifts and scales; it never mirrors a body
+nor turns an axis by more than a right angle. Where both affines are set and differ like that, one
+of them is wrong, and left and right, or top and bottom, depend on which one a program reads.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Non-finite voxels: NaN and infinity filled with the darkest value, and counted.
 
-They lie beside the body and are shown as what lies there: as the darkest value of the volume. They
-are counted, and the recipe of a picture names their number. Where they lie is kept, since within a
-marked region they are no background.
+Resampling and skull stripping leave them behind, beside the body, so they are shown as background:
+the darkest value of the volume. They are counted, and the recipe of a picture records their number.
+Their location is kept, since within a marked region they are no background.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Truncation check of AVI and QuickTime/MP4 files.
 
-Decoders take a file that ends early for a shorter film, in which every frame chosen by its share
-of the length is another one.
+Decoders take a truncated file for a shorter film, in which every frame chosen by its share of the
+length is another one.
 """
 
 from __future__ import annotations

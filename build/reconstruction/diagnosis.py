@@ -1,7 +1,7 @@
 """Diagnosis of a reconstruction mismatch: the first stage that differs from the recipe.
 
-The stages are compared in the order in which a picture is made, by the numbers that the recipe
-of the release recorded and those of the recipe made now.
+Stages are compared in the order in which a picture is made, by the numbers in the recipe of the
+release and those of the recipe made now.
 """
 
 from __future__ import annotations

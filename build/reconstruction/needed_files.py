@@ -1,7 +1,7 @@
 """Raw files needed for the images that a release lacks: a download list.
 
-Recipes name the files of each picture. Beside them ``raw_files.jsonl`` names what every copy of a
-source must have: the tables that its facts come from, and a file for each glob of its layout.
+Recipes name the files of each picture. ``raw_files.jsonl`` adds what every copy of a source must
+have: the tables of its facts, and a file for each glob of its layout.
 """
 
 from __future__ import annotations

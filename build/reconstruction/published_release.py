@@ -1,8 +1,8 @@
 """Reconstruction of the release of MedRCube's authors, which has no hashes to verify against.
 
-It names neither raw files nor hashes. Where the card of a source states how its published names
-follow from raw names, a case can be found by name, and that is all that can be said: what is
-placed then is marked as unproved, and only on demand. Where no rule is known, nothing is guessed.
+It names neither raw files nor hashes. Where the card of a source states how published names follow
+from raw names, a case can be matched by name, and no more: such a picture is placed only on demand
+and marked as unproved. Without a rule nothing is guessed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Strict reader of ``recipes.jsonl`` from an untrusted release.
 
-Nothing that a recipe says is used as a path but the place of its picture, and that has one form:
-``DATASET/pictures/NAME.png``. The names of raw files are only compared with names that are there.
+Only the location of a picture is used as a path, in one form: ``DATASET/pictures/NAME.png``.
+Names of raw files are only compared with existing names.
 """
 
 from __future__ import annotations

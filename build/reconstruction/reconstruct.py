@@ -1,8 +1,8 @@
 """Reconstruction of withheld images from the user's own copy of the raw data.
 
-The build's own machinery scans, plans and renders, into a folder of its own. A picture is put into
-the tree only where its pixel hash is the published one. Nothing else of the tree changes but the
-mark that says, once a restricted picture lies in it, that it must not be shared.
+The build's own stages scan, plan and render into a temporary folder. A picture is written into the
+tree only if its pixel hash is the published one. Nothing else of the tree changes but the private
+mark, once a restricted picture lies in it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Drawing of outlines and numbered boxes, in integer arithmetic.
 
-The clean picture is always kept beside the marked one. Everything is drawn with integers, so the
-pixels are the same on every platform.
+The clean picture is always kept beside the marked one. Integer arithmetic gives the same pixels on
+every platform.
 """
 
 from __future__ import annotations

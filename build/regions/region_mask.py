@@ -1,6 +1,6 @@
 """Region mask: one bit per pixel, cropped to its bounding box.
 
-An array of bool of the size of its volume would take half the memory of a CT for each region.
+A boolean array of the size of its volume would take half the memory of a CT for each region.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Changes between two releases: ``CHANGES.md`` and ``changes.json``.
 
-Items are paired by source and id; one whose id is gone and whose fact stands under another id in
-the new release is the same fact in other words. Both trees are read as any user would read them.
+Items are paired by source and id; an item whose id is gone and whose fact has another id in the new
+release counts as renamed. Both trees are read as any user would read them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Contact sheets of the cube's cells, and thumbnails of near-duplicates.
 
-A picture that may not be passed on never becomes a small one, in a private release either: the
-page lies in both editions of a release, and a page is what people send on.
+A restricted picture never becomes a thumbnail, not even in a private release: the page lies in both
+editions, and pages get forwarded.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """``croissant.json``: the release in the Croissant 1.1 format (http://mlcommons.org/croissant/1.1).
 
-It describes what both editions hold: each file by its digest, pictures as sets. Its record sets
-are the items (with their pictures, from the Parquet edition), the pictures that may be passed on,
-and the sources.
+It describes both editions: each file by its digest, pictures as sets. Its record sets are the items
+(with their pictures, from the Parquet edition), the redistributable pictures, and the sources.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Hugging Face edition: Parquet files with images, and the front matter of the card.
 
-``data/<source>/test-00000.parquet`` holds the rows of ``test.json`` as they are, the licence, what
-``items.csv`` tells of the item, and the picture's bytes, or nothing where it may not be passed on:
-also in a private tree, so that both editions have the same file. ``hub_private`` makes the edition
-whose files hold all of them.
+``data/<source>/test-00000.parquet`` holds the rows of ``test.json``, the licence, the columns of
+``items.csv``, and the bytes of the picture, or nothing where it is restricted - also in a private
+tree, so that both editions have the same file. ``hugging_face_private`` makes the edition with all
+pictures.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Private Hugging Face edition: Parquet files that include restricted images.
 
-For those who have the licences, in a repository of theirs that nobody else can read. It is made of
-a tree that has the pictures, from ``medrcube release --private`` or reconstructed, and is a tree
-of its own: the Parquet files of a release never hold such a picture, so that no upload of one can
-leak it by mistake.
+For licence holders, in a private repository of theirs. It is made from a tree that has the pictures
+(``medrcube release --private``, or reconstructed) and is a tree of its own: the Parquet files of a
+release never hold a restricted picture, so that no upload can leak one by mistake.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Public and private edition of a release: checksum lists and the private mark.
 
-Both editions of a release hold the same files, but for the pictures that may not be passed on and
-the file that says so. ``SHA256SUMS`` lists what both hold, so that ``sha256sum -c SHA256SUMS``
-passes on either; ``SHA256SUMS.restricted`` lists the rest, and passes where the rest is there.
-A public tree whose pictures were reconstructed is therefore the private one, byte for byte.
+Both editions of a release hold the same files, but for restricted pictures and the file that marks
+them. ``SHA256SUMS`` lists what both hold, so that ``sha256sum -c SHA256SUMS`` passes on either;
+``SHA256SUMS.restricted`` lists the rest. A public tree with reconstructed pictures is therefore
+the private one, byte for byte.
 """
 
 from __future__ import annotations

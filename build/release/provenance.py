@@ -1,8 +1,8 @@
 """``prov.jsonl``: W3C PROV record of each image.
 
-Each line is a whole PROV-JSON document (https://www.w3.org/submissions/prov-json/) about one
-picture: the entity, the activity that generated it, the raw files that this used with their
-digests, and the software that did it by which recipe.
+Each line is a PROV-JSON document (https://www.w3.org/submissions/prov-json/) about one picture: the
+entity, the activity that generated it, the raw files used with their digests, and the software and
+recipe.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """``raw_files.jsonl`` of a release: raw files that its images need.
 
-Folders of a raw copy may bear the names of persons. What no picture of the release uses is not
-named, and a folder above a table only where the card or the file of a picture names it too.
+Folders of a raw copy may bear names of persons. What no picture of the release uses is not named,
+and a folder above a table only where the card or the file of a picture names it too.
 """
 
 from __future__ import annotations

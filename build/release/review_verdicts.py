@@ -1,9 +1,8 @@
 """Review verdicts of a workspace's items, and the selection of items to release.
 
-The review queue writes two files beside ``items.parquet``: ``accepted.jsonl``, one line for every
-item with its state and its wording as it was judged, and ``review.json``, which names the first by
-its digest and the head of the trail of events. A release needs nothing else of the queue, and no
-package of it.
+The review queue writes two files beside ``items.parquet``: ``accepted.jsonl``, one line per item
+with its state and the wording that was judged, and ``review.json``, which holds the digest of the
+first and the head of the audit trail. A release needs nothing else of the queue.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
 """Release writer: the published tree layout, with recipes, checksums and audit.
 
-``<SOURCE>/test.json`` holds exactly the published fields (arXiv 2604.13756), an option key only
-for options that exist, because the published prompt prints every key that is there. Beside it
-lies what makes each picture again: ``recipes.jsonl``, with every input's digest and the pixel
-hash. Pictures that may not be passed on are left out unless the release stays private; the two
-editions differ in these pictures and in the mark of the private one (``private_edition``).
+``<SOURCE>/test.json`` holds exactly the published fields (arXiv 2604.13756), with option keys only
+for existing options, because the published prompt prints every key. ``recipes.jsonl`` holds what
+makes each picture again: digests of all inputs, and the pixel hash. Restricted pictures are left
+out unless the release is private; the editions differ only in these pictures and in the private
+mark (``private_edition``).
 
-What clinicians have said comes from the two files that the review queue writes
-(``review_verdicts``); the queue itself is not needed.
+Review results come from the two files that the review queue writes (``review_verdicts``).
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """All pairs of 64-bit hashes within a Hamming distance (multi-index hashing).
 
 The bits are dealt into ``distance + 3`` bands. Two hashes that differ in at most ``distance`` bits
-differ in at most so many bands, so that they agree in three bands at least (the pigeonhole
-principle); one table for every three bands, sorted by their bits, brings all such pairs together.
-This is the scheme of Manku, Jain and Sarma, "Detecting near-duplicates for web crawling", 2007
-(doi 10.1145/1242572.1242592). Three bands, not one, because medical pictures look alike: their
-low bits repeat, and a key of few bits would put a large part of them into one place.
+agree in at least three bands (pigeonhole principle); one table per three bands, sorted by their
+bits, brings all such pairs together (Manku, Jain and Sarma, "Detecting near-duplicates for web
+crawling", 2007, doi 10.1145/1242572.1242592). Three bands, not one, because medical images look
+alike: their low bits repeat, and a short key would put a large part of them into one bucket.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Exact and near-duplicate images across patients and sources.
 
-Both are told by what the build has stored of each picture; only those are read whose hashes lie
-near each other.
-Only clean pictures are compared: an outline or boxes make no other picture of one. Pictures of one
-case are not compared with each other, since neighbouring slices are alike by nature.
+Candidates come from the stored hashes; only pictures with near hashes are read. Only clean pictures
+are compared, since a mark makes no other picture. Pictures of one case are not compared with each
+other: neighbouring slices are alike by nature.
 """
 
 from __future__ import annotations

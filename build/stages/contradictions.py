@@ -1,8 +1,8 @@
 """Contradiction check: labels that the source's own text contradicts become unknown.
 
-Words prove nothing by their silence, and a word of doubt leaves a label open. This is where free
-text ends: a case comes out without it, and what is said about it names only where the words
-stand and the phrase of the card that they use.
+Silence of the text proves nothing, and a hedged mention leaves a label open. Free text ends here: a
+case leaves without it, and reports name only the location of the words and the matching phrase of
+the card.
 """
 
 from __future__ import annotations

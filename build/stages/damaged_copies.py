@@ -1,8 +1,8 @@
 """Damaged fixture copies, to test what a scan reports of them.
 
-A fixture is whole: no image of it is absent, no row shifted, no table without a header. What a
-build lists and prints of such a copy, and the message with which one is refused, are searched for
-identifiers too; see ``source_check``.
+A fixture is intact: no image absent, no row shifted, no table without a header. What a build
+reports of a damaged copy, and the message that refuses one, are searched for identifiers too; see
+``source_check``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Ontology editions that a build rests on, with licence statements.
 
-Ids of HPO, RadLex and ICD-11 stand in every table of items, so that their statements are carried
-also where no index was used: the ids were then checked against ``CHECKED_EDITIONS``.
+Every item table holds ids of HPO, RadLex and ICD-11, so licence statements are carried also where
+no index was used: the ids were then checked against ``CHECKED_EDITIONS``.
 """
 
 from __future__ import annotations

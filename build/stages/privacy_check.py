@@ -1,9 +1,9 @@
 """Privacy check: searches build outputs for patient identifiers.
 
-What the publisher's own file names hold is public: recipes name files, so that others find them in
-their copies. Every other identifier that an adapter gives as ``Case.patient`` must reach no byte
-of the output, in any spelling: upper or lower case, with or without separators, backwards, as
-hexadecimal or base64 text, or as a digest without a key.
+File names of the publisher are public: recipes name files, so that others find them in their
+copies. Every other identifier in ``Case.patient`` must reach no output byte, in any spelling: upper
+or lower case, with or without separators, reversed, as hexadecimal or base64, or as an unkeyed
+digest.
 """
 
 from __future__ import annotations

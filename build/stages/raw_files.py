@@ -1,8 +1,8 @@
 """Raw files of a source: those its images, facts and layout rest on.
 
-Recipes name the files of one picture each. What all pictures of a source need alike, and how
-large each file is, stands in a table of its own: ``raw_files.jsonl`` of a workspace. A release
-takes from it what its own pictures need; see ``release.raw_files_table``.
+Recipes name the files of one picture each. Files that all pictures of a source need, and all file
+sizes, are in ``raw_files.jsonl`` of the workspace, from which a release takes what its own pictures
+need; see ``release.raw_files_table``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Contract checks of a source on its fixture (``medrcube sources check``).
 
-Each check builds the source's own synthetic fixture in a temporary folder and says in one
-sentence what does not hold. The test suite holds the sources of the package to the same
-promises and to more.
+Each check builds the source's synthetic fixture in a temporary folder and reports each violation in
+one sentence. The test suite runs the same checks, and more, on the sources of the package.
 """
 
 from __future__ import annotations

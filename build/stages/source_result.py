@@ -1,7 +1,7 @@
 """Result of one source: samples, recipes and question candidates.
 
-It depends on the source alone, so it is remembered whole: a build in which one card has changed
-goes through that source and takes the others as they were.
+It depends on the source alone, so it is cached whole: when one card has changed, a build processes
+that source and reuses the results of the others.
 """
 
 from __future__ import annotations

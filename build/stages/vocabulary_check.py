@@ -1,6 +1,6 @@
 """Vocabulary check: concepts and groups of a card, and tables beside it.
 
-The tables of a source folder are held to what the shipped ones hold to; all faults come at once.
+The tables of a source folder follow the rules of the shipped ones; all faults are reported at once.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Bounded Parquet reader for untrusted files: limits on rows, bytes and memory.
 
-A file of one megabyte can hold a hundred million rows, or a text of a hundred megabytes in every
-row: what repeats is stored once. So rows are counted before any is read, and so few are read
-together that even the largest value of their group in each of them fits.
+A file of one megabyte can hold a hundred million rows, or a hundred megabytes of text in every row,
+since repeated values are stored once. So rows are counted before any is read, and batches are so
+small that even the largest value of their group in every row fits.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Fault kinds of a release, with advice, and the log that counts them.
 
-Of every kind of fault the first examples are kept and the rest is counted, so that a tree with a
-million faults gives a page and no more.
+The first examples of each kind of fault are kept and the rest counted, so that a tree with a
+million faults gives one page.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Table contracts compiled to Great Expectations (extra ``validate``).
 
-Imported only where it runs: it takes seconds. Nothing leaves the machine and nothing is written:
-the context lives in memory, analytics are off, and of every rule only yes or no is asked, since
-other result formats copy the values that fail.
+Imported only where it runs, since that takes seconds. Nothing leaves the machine and nothing is
+written: the context is in memory, analytics are off, and results are boolean only, since other
+result formats copy the failing values.
 """
 
 from __future__ import annotations

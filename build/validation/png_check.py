@@ -1,8 +1,8 @@
 """File and PNG check: checksum, pixel hash, and chunks that hold no pixels.
 
-A picture is read as a stranger's file. Its sizes are believed only up to a bound, it is inflated
-in blocks and never further than its pixels go, and of its chunks all are named that hold no
-pixels: text, EXIF and colour profiles can say who a patient is or who took the picture.
+A picture is untrusted input. Its declared size is bounded, it is inflated in blocks and never
+beyond its pixels, and every chunk without pixels is reported: text, EXIF and colour profiles can
+identify a patient or a photographer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Flat views of tables for the contracts.
 
-A view never fails: what cannot be counted, because a table is broken, stays empty, and the rule
-that the column must be filled names the row.
+A view never fails: values that a broken table does not give stay empty, and the rule that the
+column must be filled names the row.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Release validation: checks any release tree, trusted or not.
 
-Files, tables, pictures and proofs are each checked for themselves and against each other. Nothing
-is written, nothing outside the tree is read, and what is wrong is counted by kind. A tree without
-proofs, such as the published one, is checked as far as it goes, and what could not be checked is
-said.
+Files, tables, pictures and proofs are checked individually and against each other. Nothing is
+written, nothing outside the tree is read, and faults are counted by kind. A tree without proofs,
+such as the published one, is checked as far as possible, and the report says what could not be.
 """
 
 from __future__ import annotations

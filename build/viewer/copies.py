@@ -1,9 +1,9 @@
 """Viewer copies: original pixels of the images that items show, for reviewers only.
 
-They are made after the items, of the pictures that items show and of no others, into the folder
-``viewer`` of the workspace: one 16-bit PNG a slice, named by its digest, and ``copies.jsonl``,
-which says what each means. A copy that is there is not made again. Nothing of it enters a release:
-the folder is open to its owner alone, and no table of the workspace names it.
+Made after the items, of the pictures that items show only, into the folder ``viewer`` of the
+workspace: one 16-bit PNG per slice, named by its digest, and ``copies.jsonl`` with their meaning.
+Existing copies are reused. Nothing of it enters a release: the folder is readable by its owner
+alone, and no table of the workspace names it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Pixels of a viewer copy: a slice with its neighbours, and display parameters.
 
-A picture of a benchmark has 8 bits under one window. A viewer copy holds what the file stores: the
-grey values of the slice and of its neighbours on their own grid, and the numbers that lead from
-them to the picture. It is made for reviewers and is no part of a release.
+A benchmark picture has 8 bits under one window. A viewer copy holds stored values: the slice and
+its neighbours on their own grid, and the numbers that map them to the picture. For reviewers only,
+never part of a release.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Stored bits of DICOM pixels (PS3.5 8.1.1).
 
 A pixel of ``BitsAllocated`` bits holds a value of ``BitsStored`` bits, the highest of which is
-``HighBit``. The others mean nothing: older files keep overlays there, and some coders fill them.
+``HighBit``. The other bits are undefined: older files keep overlays there, and some encoders fill
+them.
 """
 
 from __future__ import annotations

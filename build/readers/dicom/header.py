@@ -1,7 +1,7 @@
 """DICOM header: pixel semantics and geometry, from named elements only.
 
-Enhanced multi-frame files keep these in functional groups (PS3.3 C.7.6.16): the one of the
-frame goes before the shared one, and both before the top level.
+Enhanced multi-frame files keep these in functional groups (PS3.3 C.7.6.16): the per-frame group
+takes precedence over the shared one, and both over the top level.
 """
 
 from __future__ import annotations

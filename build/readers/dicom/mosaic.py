@@ -1,8 +1,8 @@
 """Detection of Siemens mosaics: slices of a volume tiled into one image.
 
-Nothing in the standard's elements says where one tile ends. Three places tell that a picture is a
-mosaic: ``ImageType``, Siemens' own elements, and, where both were removed, its size: it covers more
-of the patient than any scanner sees, and each side is a multiple of the acquisition matrix.
+No standard element says where a tile ends. Three things identify a mosaic: ``ImageType``, Siemens'
+private elements, and, where both were removed, its size: it covers more of the patient than any
+scanner sees, and each side is a multiple of the acquisition matrix.
 """
 
 from __future__ import annotations
