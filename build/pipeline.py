@@ -78,6 +78,8 @@ from medrcube.sources.registry import get_source
 from medrcube.templates import Wordings
 from medrcube.workspace import PreferredDifficulty, Workspace, patient_key
 
+__all__ = ["BuildReport", "SourceReport", "build", "write_parquet"]
+
 _NAMED = 3
 """Files that are not in a copy, in a summary; a table names them all."""
 

@@ -16,6 +16,8 @@ from medrcube.sources._framework.contract import Source
 from medrcube.sources.registry import find_sources, get_source
 from medrcube.workspace import CONFIG, ValueMap, Workspace
 
+__all__ = ["workspace_sources"]
+
 
 def workspace_sources(workspace: Workspace, extra: Iterable[Path] = ()) -> Mapping[str, Source]:
     """All sources that the workspace can name, by id.

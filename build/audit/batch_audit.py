@@ -22,6 +22,14 @@ from medrcube.ontologies.item_rules import ERROR, RULES
 from medrcube.ontologies.label_words import normalise
 from medrcube.taxonomy import Anatomy, Modality, Task, UnknownNameError
 
+__all__ = [
+    "audit_batch",
+    "describe_rules",
+    "duplicate_pictures",
+    "item_rules",
+    "most_frequent_answer",
+]
+
 
 def audit_batch(
     samples: Sequence[Sample],

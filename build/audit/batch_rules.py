@@ -28,6 +28,8 @@ from medrcube.build.questions.key_balance import LEARNABLE, unbalanced_options
 from medrcube.build.stages.samples import Sample
 from medrcube.ontologies.item_rules import ERROR, WARNING, RuleLevel
 
+__all__ = ["BATCH_RULES", "BatchRule", "batch_rules"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchRule:

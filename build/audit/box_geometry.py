@@ -17,6 +17,8 @@ from medrcube.build.audit.leakage_tests import groups_of, score_against_chance
 from medrcube.build.questions.item_table import Item
 from medrcube.build.stages.samples import Sample
 
+__all__ = ["MODEL", "box_geometry"]
+
 MODEL = "a model of box geometry"
 BOUND_SE = 3.0
 """A score may lie this many standard errors above chance: of so many tricks one lies two above by

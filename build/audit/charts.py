@@ -8,6 +8,17 @@ from typing import Any
 
 from medrcube.taxonomy import Anatomy, Modality, Task
 
+__all__ = [
+    "FEW",
+    "STEPS",
+    "CubeCell",
+    "ScoreBand",
+    "cell_anchor",
+    "count_filled",
+    "cube_cells",
+    "score_bands",
+]
+
 STEPS = (1, 3, 10, 30, 100, 300)
 """Fewest items of each shade of the cube."""
 

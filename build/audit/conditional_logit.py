@@ -14,6 +14,8 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["ConditionalLogit", "LogitQuestion", "cross_validate", "folds"]
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

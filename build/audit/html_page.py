@@ -25,6 +25,8 @@ from medrcube.build.audit.source_leakage import ALL_CUES, CUES
 from medrcube.build.release.contact_sheets import ThumbnailGallery
 from medrcube.taxonomy import Anatomy
 
+__all__ = ["audit_page"]
+
 _AXES = (("task", "Task"), ("modality", "Modality"), ("anatomy", "Region"))
 _LONGEST = 60
 """Most rows of a table that grows with the sources; ``audit.json`` has all."""

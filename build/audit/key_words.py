@@ -15,6 +15,8 @@ from typing import Any
 from medrcube.build.questions.item_table import Item
 from medrcube.ontologies.label_words import tokens
 
+__all__ = ["WORD_P", "hoeffding_bound", "key_words"]
+
 WORD_P = 0.01
 """Chance that any word of a task lies out by luck."""
 

@@ -14,6 +14,8 @@ from itertools import permutations
 from medrcube.build.questions.item_table import Item
 from medrcube.ontologies.label_words import content_words, normalise, tokens
 
+__all__ = ["Features", "option_features", "wording_features"]
+
 Features = dict[Hashable, float]
 
 

@@ -18,6 +18,8 @@ from medrcube.build.audit.leakage_features import Features, option_features, wor
 from medrcube.build.questions.item_table import Item
 from medrcube.build.stages.samples import Sample
 
+__all__ = ["ALL", "groups_of", "options_only", "score_against_chance", "text_only"]
+
 ALL = "all tasks"
 
 MANY_GROUPS = 30

@@ -22,6 +22,8 @@ from medrcube.build.similarity.near_duplicates import NearDuplicate, clean_pictu
 from medrcube.build.stages.samples import Sample
 from medrcube.files.atomic import write_text
 
+__all__ = ["patient_overlap", "release_audit", "write_audit"]
+
 JSON, PAGE = "audit.json", "audit.html"
 
 

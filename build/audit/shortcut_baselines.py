@@ -15,6 +15,18 @@ from medrcube.build.audit.leakage_tests import ALL, groups_of, score_against_cha
 from medrcube.build.questions.item_table import Item
 from medrcube.build.stages.samples import Sample
 
+__all__ = [
+    "POSITION_P",
+    "Row",
+    "chi_square_p",
+    "first_option",
+    "key_positions",
+    "label_prior",
+    "longest_option",
+    "most_frequent_label",
+    "other_keys",
+]
+
 POSITION_P = 0.01
 """Key positions whose chi-square p lies below this are not even (item rules, key position)."""
 PRIOR_P = 0.01

@@ -18,6 +18,15 @@ from medrcube.build.burnt_in.strokes import Extent, calipers, strokes_of, text_r
 from medrcube.build.regions.box_labels import Box
 from medrcube.taxonomy import Modality
 
+__all__ = [
+    "MADE_FOR",
+    "BurntInMark",
+    "detect_marks",
+    "graphics_of",
+    "has_words",
+    "points_at_lesion",
+]
+
 MADE_FOR = {"ultrasound": Modality.ULTRASOUND, "film": Modality.XRAY}
 """Detector -> pictures that it was made for; on CT, vessels and the couch look like arrows."""
 _NEAR = 0.03

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from medrcube.build.burnt_in.strokes import Extent, ndimage
 
+__all__ = ["arrows", "coloured_drawings"]
+
 _COLOURFUL = 60
 """Distance between channels above which a pixel of a grey picture is drawn: tinted pictures of
 pocus-lung stay below, yellow calipers and colour flow lie above."""

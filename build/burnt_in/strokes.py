@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["Extent", "calipers", "ndimage", "strokes_of", "text_rows"]
+
 Strokes = NDArray[np.bool_]
 
 _WIDEST = 7

@@ -18,6 +18,8 @@ from medrcube.build.stages.plan import RenderJob
 from medrcube.build.stages.render import RenderResult, render_job
 from medrcube.errors import MedrcubeError
 
+__all__ = ["DaskEngine"]
+
 _AHEAD = 4
 """Tasks handed out for each thread: enough to keep it busy, few enough to bound memory."""
 

@@ -15,6 +15,8 @@ from importlib.abc import MetaPathFinder
 from multiprocessing import parent_process
 from typing import Any
 
+__all__ = ["lean_import"]
+
 _NOT_NEEDED = {"nibabel": ("pydicom",), "pydicom": ("gdcm", "requests", "tqdm")}
 """Libraries, and the packages that they look for and that no reader needs of them."""
 

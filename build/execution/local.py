@@ -14,6 +14,8 @@ from medrcube.build.stages.plan import RenderJob
 from medrcube.build.stages.render import RenderResult, render_job
 from medrcube.facts import QuarantineRow
 
+__all__ = ["LocalEngine", "RenderEngine", "worker_died"]
+
 
 class RenderEngine(Protocol):
     """Runs jobs somewhere.

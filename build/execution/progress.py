@@ -6,6 +6,8 @@ import os
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+__all__ = ["Stages", "usable_cores"]
+
 
 class Stages(Protocol):
     """Shows progress; ``medrcube.console.progress.Reporter`` is one."""

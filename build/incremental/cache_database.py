@@ -29,6 +29,8 @@ from medrcube.facts import QuarantineRow
 from medrcube.files.atomic import sha256_of
 from medrcube.names import name_to_text
 
+__all__ = ["BuildCache", "content_key"]
+
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS file (
     path TEXT PRIMARY KEY, size INTEGER, written INTEGER, changed INTEGER, inode INTEGER,

@@ -24,6 +24,8 @@ from medrcube.build.stages.source_result import (
 from medrcube.errors import SourceError
 from medrcube.files.atomic import remove_partial_files
 
+__all__ = ["BuildContext", "SourceResults", "build_sources", "jobs_of", "refusal", "store_results"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceResults:

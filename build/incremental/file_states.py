@@ -22,6 +22,16 @@ from typing import NamedTuple, TypeVar
 
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
+__all__ = [
+    "FileState",
+    "OnFiles",
+    "TreeSnapshot",
+    "file_state",
+    "no_progress",
+    "snapshot",
+    "snapshot_parent",
+]
+
 _TICK_NS = 20_000_000
 """File times of Linux follow the timer interrupt, at least 100 times a second; twice that."""
 

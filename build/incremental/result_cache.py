@@ -25,6 +25,16 @@ from typing import Any, Protocol, TypeVar
 from medrcube.build.incremental.file_states import TreeSnapshot
 from medrcube.sources._framework.contract import Source
 
+__all__ = [
+    "RecordStore",
+    "code_digest",
+    "dump_record",
+    "hash_values",
+    "load_record",
+    "parse_record",
+    "scan_key",
+]
+
 Record = TypeVar("Record")
 
 _PATHS = frozenset({"Path", "PosixPath", "WindowsPath"})

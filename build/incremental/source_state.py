@@ -12,6 +12,8 @@ from medrcube.build.stages.scan import inspect_tree
 from medrcube.sources._framework.contract import Source
 from medrcube.sources._framework.raw_tree.roots import describe_root
 
+__all__ = ["SourceState", "inspect_source"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceState:

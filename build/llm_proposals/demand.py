@@ -23,6 +23,8 @@ from medrcube.ontologies.llm.name_resolution import KINDS
 from medrcube.ontologies.terms import Term
 from medrcube.templates import render_question, wording_names
 
+__all__ = ["UnderfilledQuestions"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnderfilledQuestions:

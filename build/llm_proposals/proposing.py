@@ -45,6 +45,8 @@ from medrcube.ontologies.relations import Relations
 from medrcube.ontologies.terms import Term, Terms
 from medrcube.workspace import BuildSettings, LlmSettings
 
+__all__ = ["LlmReport", "ProposalResult", "propose", "require_index"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmReport:

@@ -32,6 +32,15 @@ from medrcube.regions import files_of, frame_of
 from medrcube.sources._framework.card import PixelPolicy
 from medrcube.sources._framework.contract import Source, load_source
 
+__all__ = [
+    "CaseImage",
+    "choose_case_slices",
+    "hstack_images",
+    "open_case_images",
+    "open_volume",
+    "picture_size",
+]
+
 _LEAST_COSINE = 0.8
 """Of the angle between a slice and the plane of the body that it is called by: 36.9 degrees. It is
 the bound of D. Clunie's DICOM tools, beyond which a picture is oblique and no main axis applies:

@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from medrcube.errors import ReadError
 
+__all__ = ["apply_colour_policy"]
+
 _TINT = 40
 """Channels further apart than this are colour; less is what JPEG makes of grey."""
 

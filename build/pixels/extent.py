@@ -12,6 +12,8 @@ from medrcube.build.pixels.order_statistics import values_at_ranks
 from medrcube.build.pixels.volume import Volume
 from medrcube.build.pixels.windowing import NEAR_OVERFLOW, SMALLER
 
+__all__ = ["body_extent", "slice_at_height"]
+
 _SHARE = 0.05
 """Of the largest area of the body on a slice: less is noise or an artefact."""
 _BRIGHT = 0.999

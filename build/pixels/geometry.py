@@ -20,6 +20,24 @@ from medrcube.build.pixels.volume import Array, LazySlices, SliceStack, Volume, 
 from medrcube.build.regions.region_mask import Mask
 from medrcube.errors import ReadError
 
+__all__ = [
+    "Orientation",
+    "axis_mapping",
+    "corner_distance_mm",
+    "index_map",
+    "nearest_index",
+    "orientation_of",
+    "reorient",
+    "resample_mask",
+    "resample_mask_to",
+    "resample_picture",
+    "same_grid",
+    "same_positions",
+    "square_size",
+    "tilt_of",
+    "turned_affine",
+]
+
 _RIGHT_LEFT, _POSTERIOR_ANTERIOR, _INFERIOR_SUPERIOR = 0, 1, 2
 # Axes of a picture (slice, row, column) as (RAS axis, sign of the walk along it).
 _TARGETS = {

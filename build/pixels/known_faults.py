@@ -8,6 +8,8 @@ import numpy as np
 
 from medrcube.build.pixels.volume import Array, LazySlices, SliceStack, Volume
 
+__all__ = ["repair_known_fault"]
+
 _WRAP_SHIFT = 1000
 _WRAP_RANGE = 4096
 _WRAP_LEAST_INTERCEPT = -100.0

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from medrcube.build.pixels.volume import Array, SliceStack
 
+__all__ = ["row_blocks", "values_at_ranks"]
+
 _DIGIT = 16
 _PART = 1 << 17
 

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from medrcube.build.pixels.case_image import hstack_images
 from medrcube.build.regions.draw_shapes import digit
 
+__all__ = ["number_panels", "panel_order"]
+
 _WHITE = 255
 
 

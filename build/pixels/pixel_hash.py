@@ -7,6 +7,8 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["pixel_hash"]
+
 
 def pixel_hash(pixels: NDArray[np.uint8]) -> str:
     """SHA-256 over shape, dtype and pixels in C order."""

@@ -13,6 +13,8 @@ import deflate
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["ENCODER", "blank_canvas", "encode_png"]
+
 _LEVEL = 1
 """Measured on CT slices: seven times as fast as level 6, for seven per cent more bytes."""
 ENCODER = f"png/up-filter/libdeflate-{_LEVEL} (deflate {version('deflate')})"

@@ -13,6 +13,8 @@ from medrcube.build.pixels.volume import Volume
 from medrcube.build.regions.region_mask import Mask
 from medrcube.errors import ReadError
 
+__all__ = ["SliceChoice", "choose_slices"]
+
 
 @dataclass(frozen=True, slots=True)
 class SliceChoice:

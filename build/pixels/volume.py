@@ -18,6 +18,20 @@ from numpy.typing import NDArray
 
 from medrcube.build.regions.region_mask import Mask
 
+__all__ = [
+    "Array",
+    "ForwardSlices",
+    "LazySlices",
+    "LookupTable",
+    "PackedSlices",
+    "PixelSemantics",
+    "SliceStack",
+    "Volume",
+    "is_grey",
+    "stack_slices",
+    "without_equal_channels",
+]
+
 Array = NDArray[Any]
 _BYTE: np.dtype[Any] = np.dtype(np.uint8)
 

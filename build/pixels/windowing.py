@@ -22,6 +22,15 @@ from medrcube.build.pixels.order_statistics import row_blocks, values_at_ranks
 from medrcube.build.pixels.volume import Array, LookupTable, PixelSemantics, Volume
 from medrcube.errors import ReadError
 
+__all__ = [
+    "CT_PRESETS",
+    "NEAR_OVERFLOW",
+    "SMALLER",
+    "DisplayTransform",
+    "display_transform",
+    "modality_values",
+]
+
 CT_PRESETS: Mapping[str, tuple[float, float]] = MappingProxyType(
     {"ct:lung": (-600.0, 1500.0), "ct:brain": (40.0, 80.0), "ct:mediastinum": (40.0, 400.0)}
 )

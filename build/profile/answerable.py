@@ -22,6 +22,8 @@ from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.fields import CardField
 from medrcube.sources._framework.contract import concept_of
 
+__all__ = ["AnswerableFact", "answerable_facts", "placeholder_samples", "prepare_cases"]
+
 _MANY = (FactKind.FINDING, FactKind.DISEASE)
 """Kinds of which a picture may show several."""
 

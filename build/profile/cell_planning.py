@@ -30,6 +30,8 @@ from medrcube.build.questions.quotas import (
 from medrcube.ontologies.distractor_selection import seeded_tiebreak
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 
+__all__ = ["ItemBatch", "ProfilePlan", "Trim", "plan_items", "supply_of"]
+
 ROUNDS = 4
 """Plans in all; most of what the first one loses is made good by the second."""
 

@@ -26,6 +26,8 @@ from medrcube.build.questions.quotas import Key, key_of, patient_of, picture_of
 from medrcube.sources._framework.card import Card
 from medrcube.taxonomy import Anatomy, Level, Modality, Task, Voxel
 
+__all__ = ["FewSources", "Margin", "ProfileReport", "report_on"]
+
 _SHOWN = 20
 """Room for the names of sources in a row for people; the audit names all."""
 

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["Constraints", "Floats", "minimize", "nearest_integer_point"]
+
 Floats = NDArray[np.float64]
 
 

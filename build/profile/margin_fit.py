@@ -40,6 +40,8 @@ from medrcube.build.questions.quotas import AnswerCell
 from medrcube.errors import MedrcubeError
 from medrcube.taxonomy import Voxel
 
+__all__ = ["GroupAnswer", "MarginFit", "Supply", "fit_margins", "reachable_items"]
+
 _KEYS = 2.0
 """Weight of even keys over even cells: uneven keys cost items in ``key_balance``. With more, cells
 that a margin leaves little room for end empty (measured on what all cards promise: 51 of the 56

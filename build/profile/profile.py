@@ -23,6 +23,16 @@ from medrcube.errors import MedrcubeError
 from medrcube.files.toml_reader import TomlTable
 from medrcube.taxonomy import Anatomy, Modality, Task, UnknownNameError, Voxel
 
+__all__ = [
+    "AXES",
+    "OFF",
+    "Profile",
+    "ProfileError",
+    "load_profile",
+    "profile_names",
+    "require_sources",
+]
+
 AXES: tuple[tuple[str, type[Task | Modality | Anatomy]], ...] = (
     ("task", Task),
     ("modality", Modality),

@@ -20,6 +20,8 @@ from medrcube.sources._framework.card_parts.counts import AnswerCount
 from medrcube.sources._framework.contract import Source, quirk_of
 from medrcube.sources._framework.layout import check_root, inspect_copy
 
+__all__ = ["AnswerTally", "as_counts", "as_toml", "cases_of", "count_answers"]
+
 _AT_ONCE = 5000
 """Cases that are held at once."""
 

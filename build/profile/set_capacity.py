@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+__all__ = ["SetCapacity", "scarcest_answer", "set_capacity"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetCapacity:

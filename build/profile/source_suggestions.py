@@ -20,6 +20,8 @@ from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.access import ACCESS_MODES
 from medrcube.taxonomy import Task, Voxel
 
+__all__ = ["SourceSuggestion", "suggest_sources", "suggestion_path", "suggestions_for"]
+
 Bound = tuple[str, str]
 """A value of a margin, as (axis, value)."""
 

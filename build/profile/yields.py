@@ -19,6 +19,17 @@ from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.card import Card
 from medrcube.taxonomy import Task
 
+__all__ = [
+    "TASKS",
+    "TWO_OPTION_SHARE",
+    "AnswerCounts",
+    "ExpectedItems",
+    "expected_items",
+    "expected_together",
+    "has_constant_answer",
+    "two_option_room",
+]
+
 OPTIONS = 4
 """Most options of an item."""
 

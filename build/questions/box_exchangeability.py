@@ -26,6 +26,8 @@ from hashlib import sha256
 
 from medrcube.build.regions.box_labels import Box, frame_of, line_width
 
+__all__ = ["BoxLayout", "SeededDraws", "exchangeable_boxes"]
+
 _ROW = 4
 """Most boxes in a row; there are two in each row of a rectangle."""
 

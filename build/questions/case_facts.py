@@ -12,6 +12,8 @@ from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.fields import CardField
 from medrcube.sources._framework.contract import concept_of, field_of
 
+__all__ = ["SILENCE", "facts_of_case", "facts_of_region"]
+
 SILENCE = {Absence.READER: Grade.A, Absence.IMPLIED: Grade.B, Absence.SILENT: Grade.C}
 """Grade of "not mentioned" by the promise that the card makes for the field."""
 

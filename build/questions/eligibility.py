@@ -31,6 +31,16 @@ from medrcube.ontologies.distractor_selection import (
 from medrcube.ontologies.label_words import normalise
 from medrcube.taxonomy import Task
 
+__all__ = [
+    "CompatibleOptions",
+    "EligibleQuestion",
+    "PreparedQuestions",
+    "identity_of",
+    "is_constant_answer",
+    "prepare_questions",
+    "request_of",
+]
+
 NOT_VISIBLE = "not-visible"
 """Reason of a question that the picture shown cannot answer well enough."""
 

@@ -25,6 +25,17 @@ from medrcube.sources._framework.card_parts.fields import CardField
 from medrcube.sources._framework.contract import concept_of, missing_regions, quirk_of
 from medrcube.taxonomy import Anatomy, Level, Modality, Task
 
+__all__ = [
+    "FACT_RULES",
+    "MODALITY_CONCEPTS",
+    "OUT_OF_SCOPE",
+    "UNDIAGNOSED",
+    "CaseFactsCache",
+    "QuestionCandidate",
+    "derive_questions",
+    "visible_of",
+]
+
 UNDIAGNOSED, OUT_OF_SCOPE, UNSURE = "undiagnosed", "scope", "panels-unsure"
 """Why a question is barred: by a quirk of that action; the fact is wider than the picture; the
 masks do not confirm what its images show."""

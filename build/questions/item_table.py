@@ -11,6 +11,8 @@ import pandas as pd
 
 from medrcube.errors import WorkspaceError
 
+__all__ = ["KEY", "UNREVIEWED", "Item", "Option", "items_from_frame", "items_to_frame"]
+
 UNREVIEWED = "unreviewed"
 KEY = "key"
 """Strategy of the right option."""

@@ -29,6 +29,8 @@ from medrcube.ontologies.distractor_selection import seeded_tiebreak
 from medrcube.ontologies.item_rules import ERROR, Flaw, lint
 from medrcube.templates import Wordings, package_wordings
 
+__all__ = ["ItemWriter", "WrittenItems"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenItems:

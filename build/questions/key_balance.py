@@ -16,6 +16,15 @@ from dataclasses import dataclass
 from medrcube.build.questions.eligibility import is_constant_answer
 from medrcube.build.questions.item_table import Item
 
+__all__ = [
+    "LEARNABLE",
+    "UnbalancedOption",
+    "comparison_places",
+    "drop_unbalanced",
+    "option_set",
+    "unbalanced_options",
+]
+
 LEARNABLE = 10
 """Items from which an option that is always or never the key is learnt: among four options a
 given one is never the key of ten by chance in 6 of 100 sets."""

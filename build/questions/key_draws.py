@@ -23,6 +23,8 @@ from medrcube.build.questions.eligibility import EligibleQuestion
 from medrcube.build.questions.option_blocks import BlockMember
 from medrcube.ontologies.distractor_selection import seeded_tiebreak
 
+__all__ = ["QuestionGroup", "draw_keys"]
+
 _Turn = tuple[int, int, str, str]
 _Queue = tuple[Mapping[str, str], list[tuple[_Turn, EligibleQuestion]]]
 

@@ -14,6 +14,8 @@ from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.facts import Grade
 from medrcube.ontologies.distractor_safety import CaseFacts
 
+__all__ = ["LEAST", "LabelCooccurrence"]
+
 LEAST = 20
 """Cases with the key that must say of a label whether it is there, for a share to be told: its
 standard error is then a ninth or less."""

@@ -26,6 +26,8 @@ from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.fields import CardField
 from medrcube.taxonomy import Anatomy, Modality, Task
 
+__all__ = ["Occasion", "occasions"]
+
 _TYPES: dict[str, Any] = {"str": "", "int": 0, "float": 0.0, "bool": False}
 _BLANK = Sample(**{field.name: _TYPES.get(str(field.type), "") for field in fields(Sample)})
 

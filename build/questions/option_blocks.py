@@ -19,6 +19,8 @@ from medrcube.ontologies.difficulty import Difficulty, level_distance
 from medrcube.ontologies.distractor_safety import DistractorRequest, SafetyRules, option_conflict
 from medrcube.ontologies.distractor_selection import seeded_order
 
+__all__ = ["BlockBuilder", "BlockMember", "block_builders"]
+
 TRIES = 64
 """Questions of one answer that are tried as the first of a block before a smaller block is made:
 a bound on the search where hardly two questions may be asked against the same names."""

@@ -18,6 +18,8 @@ from medrcube.sources._framework.card import Card
 from medrcube.taxonomy import Task
 from medrcube.templates import TemplateError, Wordings, package_wordings
 
+__all__ = ["wordings_of"]
+
 _UNDEFINED = re.compile(r"'(\w+)' is undefined")
 
 

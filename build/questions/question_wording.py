@@ -18,6 +18,16 @@ from medrcube.ontologies.terms import NORMALITY, Term, Terms
 from medrcube.sources._framework.card import Card
 from medrcube.taxonomy import Anatomy, Modality, Task
 
+__all__ = [
+    "OptionName",
+    "denies",
+    "own_names",
+    "own_words",
+    "preferred_names",
+    "wording_context",
+    "wording_values",
+]
+
 _PICTURE = {
     Modality.XRAY: "radiograph",
     Modality.CT: "CT image",

@@ -18,6 +18,19 @@ from typing import NamedTuple, TypeVar
 from medrcube.build.questions.eligibility import EligibleQuestion
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 
+__all__ = [
+    "QUOTA",
+    "AnswerCell",
+    "Key",
+    "answer_cell_of",
+    "cell_of",
+    "key_of",
+    "patient_of",
+    "picture_of",
+    "select_cells",
+    "select_questions",
+]
+
 QUOTA = "quota"
 """Reason under which questions beyond the quota are counted."""
 

@@ -18,6 +18,8 @@ from medrcube.build.questions.box_exchangeability import BoxLayout, SeededDraws,
 from medrcube.build.regions.box_labels import Box, line_width, place_tags
 from medrcube.build.regions.draw_shapes import bounding_box
 
+__all__ = ["NumberedBoxes", "candidate_boxes"]
+
 _NEAR = 12
 """Greys this close to that of an even border are background, such as the air around a body."""
 _DARK = 16

@@ -16,6 +16,8 @@ from medrcube.ontologies.difficulty import Difficulty
 from medrcube.ontologies.distractor_safety import SafetyRules
 from medrcube.ontologies.distractor_selection import LabelUsage, choose_from_pool
 
+__all__ = ["single_members"]
+
 
 def single_members(
     ready: Iterable[EligibleQuestion],

@@ -13,6 +13,8 @@ from itertools import zip_longest
 from medrcube.build.questions.item_table import Item
 from medrcube.ontologies.distractor_selection import seeded_tiebreak
 
+__all__ = ["TWO_OPTIONS", "limit_two_option_items"]
+
 TWO_OPTIONS = "two options, beyond two_option_share"
 """Reason under which the items are counted that are one too many."""
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from medrcube.names import has_raw_bytes
 
+__all__ = ["ascii_path"]
+
 
 @contextmanager
 def ascii_path(path: Path, beside: Sequence[str] = ()) -> Iterator[Path]:

@@ -13,6 +13,8 @@ from medrcube.build.pixels.volume import Volume
 from medrcube.errors import ReadError
 from medrcube.facts import ImageRef
 
+__all__ = ["content_of", "module_of", "read"]
+
 Reader = Callable[[Path, int | None, str | None], Volume]
 
 _HEAD = 1024

@@ -19,6 +19,8 @@ except ModuleNotFoundError:
 else:
     _FILE, _ERROR = igzip.IGzipFile, isal_zlib.error
 
+__all__ = ["DAMAGE", "open_gzip"]
+
 DAMAGE: tuple[type[Exception], ...] = (BadGzipFile, _ERROR)
 """What reading damaged gzip raises, beside ``EOFError`` where it ends early."""
 

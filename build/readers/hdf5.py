@@ -19,6 +19,8 @@ from medrcube.build.readers.read_errors import (
 )
 from medrcube.errors import ReadError
 
+__all__ = ["read"]
+
 
 def read(path: Path, frame: int | None = None, member: str | None = None) -> Volume:
     """Read one array of the container.

@@ -7,6 +7,8 @@ from functools import lru_cache, wraps
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
+__all__ = ["cache_last_files"]
+
 Given = ParamSpec("Given")
 Held = TypeVar("Held")
 

@@ -26,6 +26,15 @@ from medrcube.build.regions.region_mask import Mask
 from medrcube.errors import ReadError
 from medrcube.facts import ImageRef, MaskFile
 
+__all__ = [
+    "check_axes",
+    "check_grids",
+    "check_stored_alike",
+    "describe_values",
+    "labels_in",
+    "read_mask",
+]
+
 # A JPEG smears a mask of 0 and 255; halfway is the edge that was drawn.
 _HALF = 127
 _NAMED = 20

@@ -28,6 +28,8 @@ from medrcube.build.readers.read_errors import (
 )
 from medrcube.errors import ReadError
 
+__all__ = ["read"]
+
 _DATA_FILE = re.compile(rb"^\s*ElementDataFile\s*=([^\r\n]*)", re.MULTILINE)
 _AXES = re.compile(rb"^\s*NDims\s*=\s*(\d{1,9})\s*$", re.MULTILINE)
 _PACKED = re.compile(rb"^\s*CompressedData\s*=\s*True\s*$", re.MULTILINE | re.IGNORECASE)

@@ -30,6 +30,8 @@ from medrcube.build.readers.read_errors import (
 )
 from medrcube.errors import ReadError
 
+__all__ = ["read", "read_forward"]
+
 _GZIP = b"\x1f\x8b"
 _LONGEST_HEADER = 540
 # What some writers leave behind the pixels.

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from medrcube.errors import ReadError
 
+__all__ = ["check_forms"]
+
 
 def check_forms(path: Path, sform: NDArray[np.float64], qform: NDArray[np.float64]) -> None:
     """Refuse a file whose sform and qform, 4 x 4 each, contradict each other.

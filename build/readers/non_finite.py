@@ -16,6 +16,8 @@ from medrcube.build.pixels.volume import Array, PixelSemantics
 from medrcube.build.regions.region_mask import Mask
 from medrcube.errors import ReadError
 
+__all__ = ["fill_non_finite"]
+
 MOST = 0.9
 """Share of a volume: a brain fills a fifth of its field of view, so of more than nine tenths too
 little would be left to be sure that the file is sound."""

@@ -19,6 +19,8 @@ from medrcube.build.pixels.volume import (
 from medrcube.build.readers.read_errors import check_frame, truncated, unreadable, unsupported
 from medrcube.errors import ReadError
 
+__all__ = ["is_lossy", "read", "read_labels"]
+
 _SIXTEEN_BIT = ("I;16", "I;16L", "I;16B", "I;16N")
 _PNG = b"\x89PNG\r\n\x1a\n"
 _BAND = 128

@@ -11,6 +11,8 @@ from medrcube.build.readers.read_errors import check_frame
 from medrcube.errors import ReadError
 from medrcube.facts import PixelLayout
 
+__all__ = ["read"]
+
 
 def read(path: Path, layout: PixelLayout, frame: int | None = None) -> Volume:
     """Read one picture of integers.

@@ -10,6 +10,22 @@ import numpy as np
 from medrcube.build.pixels.volume import Array, Volume
 from medrcube.errors import ReadError
 
+__all__ = [
+    "MOST_BYTES",
+    "MOST_PIXELS",
+    "as_stack",
+    "check_finite",
+    "check_frame",
+    "check_frame_of_reference",
+    "check_numeric",
+    "check_pixels",
+    "check_size",
+    "first_slice",
+    "truncated",
+    "unreadable",
+    "unsupported",
+]
+
 MOST_BYTES = 2 << 30
 """What one array may take: four times the longest CT in the sources, and far from a bomb."""
 

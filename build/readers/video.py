@@ -29,6 +29,8 @@ from medrcube.build.readers.read_errors import (
 from medrcube.build.readers.video_truncation import is_whole
 from medrcube.errors import ReadError
 
+__all__ = ["check_count", "read"]
+
 _SLANT = 1.0
 """Degrees; a matrix of whole numbers states a quarter turn exactly."""
 # Swscale without platform-dependent shortcuts.

@@ -11,6 +11,8 @@ import struct
 from pathlib import Path
 from typing import BinaryIO
 
+__all__ = ["is_whole"]
+
 _BOXES = (b"ftyp", b"moov", b"mdat", b"wide", b"free", b"skip", b"pnot")
 # Writers that cannot go back leave these in place of a length.
 _UNSTATED = (0, 0xFFFFFFFF)

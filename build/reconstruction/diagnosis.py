@@ -19,6 +19,8 @@ from medrcube.build.stages.render import EPOCH, RenderedPicture, RenderResult
 from medrcube.files.atomic import sha256_of
 from medrcube.names import name_to_text
 
+__all__ = ["changes_of", "diagnose", "same_layout"]
+
 _LONGEST = 160
 """Characters of a value that a detail shows."""
 

@@ -19,6 +19,8 @@ from medrcube.build.stages.raw_files import FACTS, LAYOUT, PICTURE, RawFile
 from medrcube.sources._framework.contract import Source
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
+__all__ = ["NeededFile", "NeededFiles", "needed_files"]
+
 _COMMENTS = ("#", ";")
 """A line of rsync's ``--files-from`` that begins so is a comment."""
 

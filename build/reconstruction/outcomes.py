@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+__all__ = ["PictureOutcome", "RawFileDifference", "Reconstruction", "SourceOutcome", "Status"]
+
 
 class Status(StrEnum):
     """What became of a picture."""

@@ -33,6 +33,8 @@ from medrcube.release_format.tree import stat_file
 from medrcube.sources._framework.contract import Source
 from medrcube.sources._framework.upstream_names import PublishedNameRule
 
+__all__ = ["adopt"]
+
 _CLEAN = Artefact(kind="clean")
 
 

@@ -17,6 +17,8 @@ from medrcube.errors import ReleaseError
 from medrcube.release_format.strict_json import BadJsonError, read_lines
 from medrcube.release_format.tree import open_file, safe_repr, stat_file
 
+__all__ = ["RECIPES", "Recipe", "is_below", "read_recipes"]
+
 RECIPES = "recipes.jsonl"
 
 _ANY = re.compile(".+")

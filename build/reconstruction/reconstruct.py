@@ -43,6 +43,8 @@ from medrcube.files.outside_tables import using_vocabulary
 from medrcube.names import text_to_name
 from medrcube.sources._framework.contract import Source
 
+__all__ = ["already_present", "pictures_and_recipes", "reconstruct"]
+
 _NO_KEY = b""
 """Key for patients' hashes; none of them gets further than the scan."""
 

@@ -18,6 +18,8 @@ from medrcube.errors import ReleaseError, WorkspaceError
 from medrcube.files.atomic import PARTIAL, write_again
 from medrcube.release_format.tree import leaves_folder, safe_repr
 
+__all__ = ["lock_tree", "place_picture", "safe_path", "stored_hash"]
+
 _HEADER = struct.Struct(">8s4x4sIIBB")
 """Signature, length and name of the first chunk, width, height, bits, colour type."""
 

@@ -6,6 +6,8 @@ from medrcube.build.audit.batch_rules import BATCH_RULES
 from medrcube.ontologies.item_rules import RULES
 from medrcube.templates import render_card
 
+__all__ = ["rules_page"]
+
 
 def rules_page() -> str:
     """Markdown page: every rule with its level, what it asks for and what to change."""

@@ -13,6 +13,8 @@ from medrcube.sources._framework.card_parts.fields import CardField, CitedReason
 from medrcube.taxonomy import Task
 from medrcube.templates import render_card
 
+__all__ = ["asked_fields", "linked_reason", "task_of", "tasks_page"]
+
 _DOI = re.compile(r"(?:doi:)?\s*(10\.\d{4,9}/\S+)", re.IGNORECASE)
 
 

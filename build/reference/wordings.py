@@ -12,6 +12,8 @@ from medrcube.sources._framework.card import Card
 from medrcube.taxonomy import Task
 from medrcube.templates import render_card, render_question, wording_names
 
+__all__ = ["wordings_page"]
+
 
 def wordings_page(cards: Sequence[Card]) -> str:
     """Markdown page: by task and wording, each question that can be asked, once."""

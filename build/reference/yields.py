@@ -11,6 +11,8 @@ from medrcube.sources._framework.card import Card
 from medrcube.taxonomy import Task, Voxel
 from medrcube.templates import render_card
 
+__all__ = ["YieldsSection", "yield_cell", "yields_of"]
+
 Found = Mapping[str, Mapping[Task, ExpectedItems]]
 
 

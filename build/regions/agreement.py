@@ -12,6 +12,8 @@ from medrcube.errors import ReadError
 from medrcube.facts import Shape
 from medrcube.regions import files_of
 
+__all__ = ["LEAST", "check_agreement", "dice", "millimetres_between"]
+
 LEAST = 0.7
 """Dice coefficient from which on two outlines of one thing agree excellently, by Zijdenbos et al.,
 "Morphometric analysis of white matter lesions in MR images", IEEE Trans. Med. Imaging 13, 1994,

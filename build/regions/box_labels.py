@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+__all__ = ["Box", "dot_size", "frame_of", "line_width", "overlap", "place_tags", "tag_size"]
+
 Box = tuple[int, int, int, int]
 """``(x0, y0, x1, y1)`` in pixels, ``x1`` and ``y1`` excluded."""
 

@@ -12,6 +12,8 @@ from medrcube.build.regions.region_mask import Mask
 from medrcube.errors import RefusedError
 from medrcube.sources._framework.card_parts.self_checks import Enclosed, Side
 
+__all__ = ["check_enclosed", "check_side"]
+
 
 def check_enclosed(rule: Enclosed, masks: Mapping[str, Sequence[Mask]]) -> None:
     """Refuse labels in which a part does not lie within the one that encloses it.

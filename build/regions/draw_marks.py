@@ -15,6 +15,8 @@ from medrcube.build.regions.box_labels import Box
 from medrcube.build.regions.draw_shapes import draw_boxes, draw_outline
 from medrcube.build.stages.plan import Artefact, RenderJob
 
+__all__ = ["MarkedImage", "draw_artefact", "draw_numbers"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkedImage:

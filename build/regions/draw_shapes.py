@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from medrcube.build.pixels.png_encoder import blank_canvas
 from medrcube.build.regions.box_labels import Box, dot_size, frame_of, line_width, place_tags
 
+__all__ = ["RED", "bounding_box", "digit", "draw_boxes", "draw_outline", "to_rgb"]
+
 RED = (255, 0, 0)
 
 # 5 x 7 dot-matrix digits, one string of bits per row.

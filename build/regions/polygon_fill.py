@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["Points", "fill_polygon", "outline_pixels"]
+
 Points = Sequence[tuple[float, float]]
 
 

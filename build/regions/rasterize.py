@@ -17,6 +17,8 @@ from medrcube.errors import ReadError
 from medrcube.facts import Consensus, MaskFile, Outline, Polygons, Rectangle, Runs, Shape
 from medrcube.regions import is_resized
 
+__all__ = ["rasterise"]
+
 # Lines and boxes drawn by hand may end on the far edge, one past the last pixel.
 _SLACK = 1
 

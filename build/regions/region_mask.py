@@ -12,6 +12,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["Mask"]
+
 Shape3 = tuple[int, int, int]
 
 

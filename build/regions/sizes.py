@@ -8,6 +8,8 @@ from medrcube.build.pixels.case_image import CaseImage
 from medrcube.build.stages.plan import RenderJob
 from medrcube.sources._framework.card_parts.fields import Larger
 
+__all__ = ["panel_doubt", "size_contradiction"]
+
 
 def panel_doubt(job: RenderJob, tiles: Sequence[CaseImage], index: int) -> str:
     """Why the masks do not confirm what the panels of a case state; empty where they do.

@@ -10,6 +10,8 @@ from medrcube.build.release.metadata import ReleaseFacts
 from medrcube.errors import ReleaseError
 from medrcube.sources._framework.card import Card
 
+__all__ = ["CITATIONS", "MEDRCUBE", "ONTOLOGIES", "bibliography", "bibtex_entries"]
+
 CITATIONS = "CITATION.bib"
 
 MEDRCUBE = """\

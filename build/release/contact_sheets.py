@@ -20,6 +20,17 @@ from medrcube.build.similarity.thresholds import map_in_processes
 from medrcube.build.stages.samples import Sample
 from medrcube.errors import ReleaseError
 
+__all__ = [
+    "IN_CELL",
+    "LARGEST",
+    "ContactSheet",
+    "ContactSheetItem",
+    "ThumbnailGallery",
+    "answer_of",
+    "make_gallery",
+    "thumbnail",
+]
+
 LARGEST = 4_000_000
 """Bytes that all small pictures of a page may take together, as text."""
 IN_ALL, IN_CELL, PAIRS = 720, 8, 6

@@ -17,6 +17,8 @@ from medrcube.build.release.hugging_face import DATA, SCHEMA
 from medrcube.build.release.metadata import ReleaseFacts, SourceFacts, semantic_version
 from medrcube.files.atomic import sha256_of, write_text
 
+__all__ = ["CONTEXT", "write_croissant"]
+
 CROISSANT = "croissant.json"
 
 CONTEXT: Mapping[str, Any] = {

@@ -7,6 +7,8 @@ from typing import Any
 from medrcube.build.release.limitations import faults_of, limits_of
 from medrcube.build.release.metadata import ReleaseFacts
 
+__all__ = ["rai_properties"]
+
 
 def rai_properties(facts: ReleaseFacts) -> dict[str, Any]:
     """Properties of the vocabulary, each a text or a list of texts."""

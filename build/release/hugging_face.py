@@ -22,6 +22,8 @@ from medrcube.build.release.metadata import ReleaseFacts
 from medrcube.build.stages.samples import Sample
 from medrcube.release_format.item_facts import ItemFacts, read_item_facts
 
+__all__ = ["DATA", "ROWS", "SCHEMA", "TOLD", "front_matter", "write_parquet_edition"]
+
 DATA = "data"
 
 SHARD = 500_000_000

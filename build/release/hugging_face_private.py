@@ -30,6 +30,8 @@ from medrcube.errors import ReleaseError, WorkspaceError
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.release_format.errata import FILE as ERRATA
 
+__all__ = ["HubEdition", "write_private_hub"]
+
 README = "README.md"
 NOTE = f"""\
 > **PRIVATE. This edition holds pictures whose licences do not allow passing them on.** Keep the

@@ -15,6 +15,8 @@ from medrcube.errors import ReleaseError
 from medrcube.release_format.tree import open_file, safe_repr
 from medrcube.sources._framework.contract import Source
 
+__all__ = ["LICENCES", "ItemLicence", "citation_key", "read_licences", "write_licences"]
+
 LICENCES = "licences.csv"
 
 _COLUMNS = ("id", "source", "picture", "licence", "redistribute", "attribution", "citation")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from medrcube.build.release.metadata import ReleaseFacts
 from medrcube.sources._framework.card import Card
 
+__all__ = ["faults_of", "limits_of"]
+
 _GRADES = {
     "A": "read as absent",
     "B": "implied absent",

@@ -18,6 +18,8 @@ from medrcube.errors import ReleaseError
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.contract import Source
 
+__all__ = ["ReleaseFacts", "SourceFacts", "collect_facts", "day_of", "semantic_version"]
+
 EPOCH = "SOURCE_DATE_EPOCH"
 """Environment variable with the seconds since 1970 that a reproducible product is dated by
 (https://reproducible-builds.org/specs/source-date-epoch/)."""

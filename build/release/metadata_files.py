@@ -12,6 +12,8 @@ from medrcube.build.release.metadata import ReleaseFacts
 from medrcube.build.release.provenance import write_provenance
 from medrcube.templates import render_card
 
+__all__ = ["write_metadata_files"]
+
 CARD = "README.md"
 LICENCE = "LICENSE.md"
 """Spelt as the Hugging Face hub looks for it."""

@@ -14,6 +14,8 @@ from pathlib import Path
 
 from medrcube.files.atomic import sha256_of, write_text
 
+__all__ = ["PRIVATE", "RESTRICTED_SUMS", "SUMS", "mark_private", "write_sums"]
+
 SUMS = "SHA256SUMS"
 """Digests of the files of both editions."""
 

@@ -15,6 +15,8 @@ from typing import Any
 from medrcube.build.reconstruction.recipes import RECIPES
 from medrcube.build.release.metadata import ReleaseFacts
 
+__all__ = ["provenance", "write_provenance"]
+
 PROVENANCE = "prov.jsonl"
 
 PREFIXES: Mapping[str, str] = {

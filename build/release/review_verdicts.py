@@ -19,6 +19,21 @@ from medrcube.build.questions.item_table import UNREVIEWED, Item, Option
 from medrcube.build.stages.samples import Sample
 from medrcube.errors import WorkspaceError
 
+__all__ = [
+    "LET_THROUGH",
+    "SCHEMA",
+    "SUMMARY",
+    "VERDICTS",
+    "FailingStratum",
+    "ReleaseSelection",
+    "ReviewResults",
+    "ReviewVerdict",
+    "failing_strata",
+    "fingerprint",
+    "load_review_results",
+    "select_items",
+]
+
 SUMMARY, VERDICTS = "review.json", "accepted.jsonl"
 SCHEMA = 1
 

@@ -16,6 +16,8 @@ from medrcube.build.validation.contracts import (
 )
 from medrcube.build.validation.table_views import item_view, sample_view
 
+__all__ = ["write_validation_record"]
+
 
 def write_validation_record(tree: Path, items: Iterable[Item], pictures: Iterable[Sample]) -> None:
     """Hold the tables of a release against their rules, and write ``contracts.json``.

@@ -49,6 +49,8 @@ from medrcube.sources._framework.contract import Source
 from medrcube.taxonomy import Task
 from medrcube.workspace import Workspace, patient_key
 
+__all__ = ["ReleaseReport", "dataset_name", "fact_id", "keyed_unit_id", "release"]
+
 LETTERS = "ABCD"
 
 

@@ -15,6 +15,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["Pairs", "pairs_within"]
+
 BITS = 64
 _AGREE = 3
 _AT_ONCE = 1 << 20

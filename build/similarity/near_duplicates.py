@@ -28,6 +28,8 @@ from medrcube.build.similarity.thresholds import (
 from medrcube.build.stages.samples import Sample
 from medrcube.perceptual_hash import MAX_DISTANCE, SIDE, Thumbnail
 
+__all__ = ["LISTED", "Duplicates", "NearDuplicate", "clean_pictures", "find_duplicates", "relation"]
+
 Relation = Literal["other source", "other patient", "patient not known", "same patient"]
 
 MOST_COMPARED = 200_000

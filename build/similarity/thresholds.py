@@ -31,6 +31,8 @@ from PIL import Image
 from medrcube.errors import ReleaseError
 from medrcube.perceptual_hash import SIDE, Thumbnail, thumbnail
 
+__all__ = ["LIKENESS", "likeness", "map_in_processes", "read_small"]
+
 LIKENESS = 0.98
 """Least likeness of one picture encoded twice."""
 

@@ -21,6 +21,8 @@ from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.fields import CardField
 from medrcube.sources._framework.contract import concept_of
 
+__all__ = ["CONTRADICTED", "CheckedLabels", "check_labels", "count_outcomes", "describe_words"]
+
 CONTRADICTED = "contradicted-by-words"
 CONFIRMS, CONTRADICTS, SILENT, BREAKS_SILENCE = "confirmed", "contradicted", "silent", "mentioned"
 OUTCOMES = (CONFIRMS, CONTRADICTS, SILENT, BREAKS_SILENCE)

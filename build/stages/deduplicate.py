@@ -10,6 +10,8 @@ from medrcube.build.questions.fact_rules import OUT_OF_SCOPE, QuestionCandidate
 from medrcube.build.stages.samples import Sample
 from medrcube.taxonomy import Level, Task
 
+__all__ = ["CONTRADICTION", "REPEAT", "bar_repeats"]
+
 REPEAT, CONTRADICTION = "repeated-picture", "contradicting-pictures"
 
 _Case = tuple[str, str]

@@ -13,6 +13,8 @@ from medrcube.ontologies.index import OntologyIndex
 from medrcube.ontologies.knowledge_protocol import CHECKED_EDITIONS
 from medrcube.ontologies.licences import LICENCES
 
+__all__ = ["editions_used"]
+
 INDEX = "index"
 """Used by the build: names, synonyms and the tree of this edition."""
 

@@ -16,6 +16,8 @@ from medrcube.sources._framework.card_parts.self_checks import Enclosed, Side
 from medrcube.sources._framework.contract import Source, concept_of, field_of
 from medrcube.taxonomy import Task
 
+__all__ = ["Artefact", "RenderJob", "artefacts_of", "picture_names", "plan_jobs"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Artefact:

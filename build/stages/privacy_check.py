@@ -26,6 +26,17 @@ import pyarrow.parquet
 from medrcube.facts import Case
 from medrcube.sources._synthetic.images import CANARY
 
+__all__ = [
+    "FixtureCopy",
+    "holds_canary",
+    "identifiers_in",
+    "key_holds",
+    "leaks",
+    "secret_identifiers",
+    "unnamed_identifiers",
+    "unsearchable",
+]
+
 LEAST_LENGTH = 6
 LEAST_KINDS = 4
 """Shorter identifiers, and those of fewer different characters, stand in any file by chance."""

@@ -40,6 +40,8 @@ from medrcube.files.atomic import sha256_of, write_again
 from medrcube.names import escape_bytes, name_to_text
 from medrcube.perceptual_hash import perceptual_hash
 
+__all__ = ["EPOCH", "RenderResult", "RenderedPicture", "recipe_id", "render_job"]
+
 EPOCH = 4
 """Grows whenever the same inputs give other pixels; every cached picture is then made again."""
 

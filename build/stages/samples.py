@@ -10,6 +10,8 @@ import pandas as pd
 
 from medrcube.errors import WorkspaceError
 
+__all__ = ["COLUMNS", "NUMBERED", "Sample", "samples_from_frame", "samples_to_frame"]
+
 Artefact = Literal["clean", "outline", "boxes", "numbered"]
 NUMBERED = ("boxes", "numbered")
 """Pictures whose questions have numbers as options."""

@@ -36,6 +36,16 @@ from medrcube.sources._framework.raw_tree.roots import find_root
 from medrcube.sources._framework.settled_cases import without_regions
 from medrcube.sources.registry import get_source
 
+__all__ = [
+    "Scan",
+    "hash_patient",
+    "holds_pixels",
+    "inspect_tree",
+    "inspect_trees",
+    "is_slice",
+    "scan",
+]
+
 PICTURE_SUFFIXES = frozenset(
     {
         *(".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff"),

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from medrcube.build.stages.samples import Sample
 from medrcube.sources._framework.card import Card
 
+__all__ = ["SharedImages", "shared_images"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedImages:

@@ -42,6 +42,8 @@ from medrcube.sources._synthetic.images import CANARY
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 from medrcube.workspace import BuildSettings, Workspace
 
+__all__ = ["ContractCheck", "check_source"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContractCheck:

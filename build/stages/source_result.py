@@ -29,6 +29,8 @@ from medrcube.names import escape_bytes, escape_controls
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.contract import Source
 
+__all__ = ["SourceBuild", "UnreadableCase", "build_source", "origin_of", "retry_unreadable"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadableCase:

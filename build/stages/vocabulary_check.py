@@ -17,6 +17,8 @@ from medrcube.ontologies.relations import GROUP_COLUMNS, KINDS, Relations, load_
 from medrcube.ontologies.terms import COLUMNS, MATCHES, NO_TERM, Terms, load_terms, read_own
 from medrcube.sources._framework.contract import Source
 
+__all__ = ["missing_words"]
+
 Rows = Sequence[Mapping[str, str]]
 
 _IDS = (("hpo_id", "hpo_match"), ("radlex_id", "radlex_match"), ("icd11_code", "icd11_match"))

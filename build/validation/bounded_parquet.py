@@ -16,6 +16,8 @@ import pyarrow.parquet as pq
 from medrcube.errors import ReleaseError
 from medrcube.release_format.tree import open_file
 
+__all__ = ["read_batches", "read_table"]
+
 _LARGEST_GROUP = 2**29
 """Bytes of a row group, once inflated: what a reader takes into memory at once."""
 

@@ -26,6 +26,8 @@ from medrcube.release_format.tree import (
     stored_in_cache,
 )
 
+__all__ = ["ChecksumLists", "check_tree_files", "compare_sums", "files_of", "read_sums"]
+
 MOST_FILES = 2_000_000
 """Of a tree with more files no more are looked at."""
 

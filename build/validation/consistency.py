@@ -22,6 +22,19 @@ from medrcube.release_format.strict_json import BadJsonError, read_document
 from medrcube.release_format.tree import open_file, safe_repr
 from medrcube.taxonomy import Task
 
+__all__ = [
+    "AUDIT",
+    "ITEMS",
+    "TableRow",
+    "check_audit",
+    "check_items",
+    "check_licences",
+    "check_recipes",
+    "count_states",
+    "read_audit_name",
+    "read_items",
+]
+
 ITEMS = "items.parquet"
 AUDIT = "audit.json"
 

@@ -11,6 +11,8 @@ from medrcube.facts import Grade, Scope
 from medrcube.release_format.rows import LONGEST_TEXT
 from medrcube.taxonomy import Anatomy, Modality, Task
 
+__all__ = ["CONTRACT_RULES", "ContractRule", "RuleKind", "Table"]
+
 Table = Literal["samples", "items", "records"]
 Level = Literal["error", "warning"]
 

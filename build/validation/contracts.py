@@ -17,6 +17,15 @@ import pandas as pd
 from medrcube.build.validation.contract_rules import CONTRACT_RULES, ContractRule, RuleKind, Table
 from medrcube.errors import ReleaseError
 
+__all__ = [
+    "CONTRACTS",
+    "ContractResult",
+    "anchored",
+    "contracts_record",
+    "require_contracts",
+    "run_contracts",
+]
+
 CONTRACTS = "contracts.json"
 """The record, in a release."""
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+__all__ = ["FAULT_KINDS", "Fault", "FaultKind", "FaultLog"]
+
 Level = Literal["error", "warning"]
 
 EXAMPLES = 3

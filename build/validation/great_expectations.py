@@ -22,6 +22,8 @@ from medrcube.errors import MedrcubeError, MissingExtraError
 if TYPE_CHECKING:
     from types import ModuleType
 
+__all__ = ["TooOldError", "run_expectations"]
+
 OLDEST = (1, 7)
 """Earlier versions send what they are used for to a server, unless told not to."""
 

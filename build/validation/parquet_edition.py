@@ -17,6 +17,8 @@ from medrcube.release_format.item_facts import ItemFacts
 from medrcube.release_format.rows import FIELDS
 from medrcube.release_format.tree import safe_repr
 
+__all__ = ["check_edition"]
+
 
 def check_edition(
     root: Path,

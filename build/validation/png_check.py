@@ -22,6 +22,8 @@ from medrcube.build.pixels.pixel_hash import pixel_hash
 from medrcube.errors import ReleaseError
 from medrcube.release_format.tree import LARGEST_PICTURE, open_file
 
+__all__ = ["FileCheck", "check_file", "check_files"]
+
 MOST_PIXELS = 89_478_485
 """Pillow takes a larger picture for a bomb."""
 

@@ -12,6 +12,8 @@ from medrcube.errors import ReleaseError
 from medrcube.release_format.item_facts import ITEMS, ItemFacts, read_item_facts
 from medrcube.release_format.tree import safe_repr
 
+__all__ = ["check_units"]
+
 
 def check_units(
     root: Path, rows: Iterable[TableRow], recipes: Mapping[str, Recipe], findings: FaultLog

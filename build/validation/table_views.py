@@ -16,6 +16,8 @@ from medrcube.facts import Grade
 from medrcube.ontologies.label_words import normalise
 from medrcube.release_format.rows import LETTERS, ReleaseRow
 
+__all__ = ["item_view", "record_view", "sample_view"]
+
 _KEY = "key"
 
 

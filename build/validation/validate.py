@@ -50,6 +50,8 @@ from medrcube.release_format.rows import BadRowError, departures, read_row
 from medrcube.release_format.strict_json import BadJsonError, read_list
 from medrcube.release_format.tree import TABLE, find_tables, open_file, safe_repr
 
+__all__ = ["Validation", "validate"]
+
 PROOFS = (SUMS, RECIPES, ITEMS, AUDIT, LICENCES)
 """What a release of medrcube holds beside its sources."""
 

@@ -17,6 +17,8 @@ from medrcube.build.pixels.order_statistics import row_blocks
 from medrcube.build.pixels.volume import Array
 from medrcube.build.readers.read_errors import unreadable, unsupported
 
+__all__ = ["check_bits", "stored_values"]
+
 
 def check_bits(path: Path, header: Dataset) -> None:
     """Refuse a place of the stored bits that does not exist, or that a coding does not have.

@@ -16,6 +16,18 @@ from pydicom.dataset import Dataset
 from medrcube.build.pixels.volume import LookupTable, PixelSemantics
 from medrcube.errors import ReadError
 
+__all__ = [
+    "TAGS",
+    "common_window",
+    "geometry_of",
+    "normal_of",
+    "pixel_millimetres",
+    "pixel_semantics_of",
+    "pixel_size",
+    "rescale_of",
+    "stack_geometry",
+]
+
 TAGS = (
     "SOPInstanceUID",
     "SeriesInstanceUID",

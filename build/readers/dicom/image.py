@@ -50,6 +50,22 @@ from medrcube.build.readers.read_errors import (
 from medrcube.errors import ReadError
 from medrcube.sources._formats.quiet_pydicom import silent_pydicom
 
+__all__ = [
+    "AS_SHOWN",
+    "COLOUR",
+    "DAMAGE",
+    "GREY",
+    "PALETTE",
+    "check_deflated",
+    "damaged_elements",
+    "decode_frame",
+    "decode_stored",
+    "frames_of",
+    "modality_of",
+    "open_header",
+    "read",
+]
+
 GREY = ("MONOCHROME1", "MONOCHROME2")
 COLOUR = ("RGB", "YBR_FULL", "YBR_FULL_422", "YBR_ICT", "YBR_RCT")
 PALETTE = "PALETTE COLOR"

@@ -12,6 +12,8 @@ import struct
 import numpy as np
 from pydicom.dataset import Dataset
 
+__all__ = ["KEYWORDS", "PRIVATE", "is_mosaic"]
+
 CSA = 0x00291010
 """``CSA Image Header Info``: Siemens' own header, in a format of its own."""
 COUNT = 0x0019100A

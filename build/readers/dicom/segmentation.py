@@ -32,6 +32,8 @@ from medrcube.build.regions.region_mask import Mask
 from medrcube.errors import ReadError
 from medrcube.sources._formats.quiet_pydicom import silent_pydicom
 
+__all__ = ["read"]
+
 _TAGS = (
     "Modality",
     "FrameOfReferenceUID",

@@ -34,6 +34,8 @@ from medrcube.build.readers.read_errors import check_frame, unreadable, unsuppor
 from medrcube.errors import ReadError
 from medrcube.sources._formats.quiet_pydicom import silent_pydicom
 
+__all__ = ["read"]
+
 # Slices closer than this, in mm, are copies of one slice.
 _SAME_PLACE = 0.01
 _PARALLEL = 1e-3

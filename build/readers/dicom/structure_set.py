@@ -22,6 +22,8 @@ from medrcube.build.regions.region_mask import Mask
 from medrcube.errors import ReadError
 from medrcube.sources._formats.quiet_pydicom import silent_pydicom
 
+__all__ = ["read"]
+
 _TAGS = ["FrameOfReferenceUID", "StructureSetROISequence", "ROIContourSequence"]
 _CLOSED = ("CLOSED_PLANAR", "CLOSEDPLANAR_XOR")
 _LPS_TO_RAS = np.array([-1.0, -1.0, 1.0])

@@ -8,6 +8,8 @@ from typing import BinaryIO
 
 from pydicom.uid import UID
 
+__all__ = ["has_pixel_data", "is_whole"]
+
 _PIXEL_TAGS = {(0x7FE0, 0x0008), (0x7FE0, 0x0009), (0x7FE0, 0x0010)}
 _ITEM = (0xFFFE, 0xE000)
 _UNDEFINED = 0xFFFFFFFF
