@@ -109,7 +109,7 @@ def _sample(number: int) -> Sample:
         regions=0,
         image=f"images/{name}.png",
         pixel_sha256=name,
-        look="",
+        perceptual_hash="",
         width=8,
         height=8,
         anatomy=Anatomy.CHEST,

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pandas as pd
 
-_NAMED = {"items": ("id", "sample"), "samples": ("id", "case", "patient", "look")}
+_NAMED = {"items": ("id", "sample"), "samples": ("id", "case", "patient", "perceptual_hash")}
 
 
 def main() -> None:

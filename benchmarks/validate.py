@@ -114,7 +114,7 @@ def _sample(name: str, digest: str, look: str, side: int) -> Sample:
         regions=0,
         image=f"images/{SOURCE}/{name}.png",
         pixel_sha256=digest,
-        look=look,
+        perceptual_hash=look,
         width=side,
         height=side,
         anatomy="Breast",

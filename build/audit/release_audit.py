@@ -36,7 +36,7 @@ def write_audit(
     *,
     workers: int | None = None,
 ) -> None:
-    """Write ``audit_batch.json`` and ``audit_batch.html`` into a release.
+    """Write ``audit.json`` and ``audit.html`` into a release.
 
     Args:
         tree: the release.
@@ -69,7 +69,7 @@ def release_audit(
     *,
     workers: int = 1,
 ) -> tuple[dict[str, Any], Sequence[NearDuplicate]]:
-    """What ``audit_batch.json`` of a release says, and all pairs of look-alikes.
+    """What ``audit.json`` of a release says, and all pairs of look-alikes.
 
     Raises:
         ReleaseError: a picture is missing or damaged.

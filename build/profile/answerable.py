@@ -186,7 +186,7 @@ def _sample(card: Card, case: Case, shown: str, field: str, concept: str) -> Sam
         regions=len(marked),
         image="",
         pixel_sha256="",
-        look="",
+        perceptual_hash="",
         width=0,
         height=0,
         anatomy=(case.anatomy or card.anatomy).value,

@@ -180,8 +180,8 @@ def _candidates(pictures: Sequence[Sample]) -> tuple[Pairs, bool]:
 
     Equal hashes are put together first, so that many alike cost the index nothing.
     """
-    looks = np.array([int(picture.look, 16) for picture in pictures], np.uint64)
-    hashes, place = np.unique(looks, return_inverse=True)
+    image_hashes = np.array([int(picture.perceptual_hash, 16) for picture in pictures], np.uint64)
+    hashes, place = np.unique(image_hashes, return_inverse=True)
     order = np.argsort(place, kind="stable")
     groups = np.split(order, np.cumsum(np.bincount(place, minlength=len(hashes)))[:-1])
     case = np.unique(

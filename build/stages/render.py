@@ -55,7 +55,7 @@ class RenderedPicture:
         path: relative to the folder of pictures.
         bytes: size of the file.
         pixel_sha256: identity of the picture.
-        look: perceptual hash of a clean picture (``medrcube.perceptual_hash``); empty if marked.
+        perceptual_hash: hash of a clean picture (``medrcube.perceptual_hash``); empty if marked.
         graphics: marks burnt into it (``pixels.burnt_in``); empty where none was looked for.
         grey: mean grey of the clean picture, 0 to 255, to a tenth.
         colour: whether any pixel of the clean picture has a colour.
@@ -75,7 +75,7 @@ class RenderedPicture:
     path: str
     bytes: int
     pixel_sha256: str
-    look: str
+    perceptual_hash: str
     graphics: str
     grey: float
     colour: bool
@@ -261,7 +261,7 @@ def _write(scene: _RenderContext, marked: MarkedImage, images: Path) -> Rendered
     height, width = marked.pixels.shape[:2]
     digest = pixel_hash(marked.pixels)
     clean = marked.artefact.kind == "clean"
-    look = perceptual_hash(marked.pixels) if clean else ""
+    image_hash = perceptual_hash(marked.pixels) if clean else ""
     # A marked picture is a copy of its own; marks are drawn into the clean one again and again.
     data = encode_png(marked.pixels, spend=not clean)
     write_again(images / path, data)
@@ -270,7 +270,7 @@ def _write(scene: _RenderContext, marked: MarkedImage, images: Path) -> Rendered
         path=path,
         bytes=len(data),
         pixel_sha256=digest,
-        look=look,
+        perceptual_hash=image_hash,
         graphics=scene.graphics,
         grey=scene.grey,
         colour=scene.colour,

@@ -36,7 +36,7 @@ class Sample:
         regions: how many separate regions of that concept were marked.
         image: path relative to the workspace.
         pixel_sha256: identity of the picture.
-        look: perceptual hash of a clean picture (``medrcube.perceptual_hash``); empty if marked.
+        perceptual_hash: hash of a clean picture (``medrcube.perceptual_hash``); empty if marked.
         graphics: marks burnt into the picture and where they lie (``pixels.burnt_in``), such as
             ``caliper:on text:apart``; empty where none was found or the card asks for no search.
         width: in pixels.
@@ -70,7 +70,7 @@ class Sample:
     regions: int
     image: str
     pixel_sha256: str
-    look: str
+    perceptual_hash: str
     graphics: str = ""
     width: int
     height: int

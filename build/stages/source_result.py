@@ -176,7 +176,7 @@ def _sample(card: Card, case: Case, picture: RenderedPicture) -> Sample:
         regions=picture.regions,
         image=f"images/{picture.path}",
         pixel_sha256=picture.pixel_sha256,
-        look=picture.look,
+        perceptual_hash=picture.perceptual_hash,
         graphics=picture.graphics,
         width=picture.width,
         height=picture.height,

@@ -159,11 +159,11 @@ _SAMPLES = (
         message=f"pixel_sha256 is no SHA-256; {_REBUILD}",
     ),
     ContractRule(
-        id="look",
+        id="perceptual-hash",
         kind=RuleKind.MATCHES,
-        column="look",
+        column="perceptual_hash",
         pattern=f"({_HASH})?",
-        message=f"look is no hash of 64 bits; {_REBUILD}",
+        message=f"perceptual_hash is no hash of 64 bits; {_REBUILD}",
     ),
     ContractRule(
         id="recipe",

@@ -605,7 +605,7 @@ def test_a_rendering_of_which_less_was_kept_is_made_again(toy, raw, monkeypatch)
     job = plan_jobs(toy, raw, list(toy.scan(raw, "flat")))[0]
     digests = {str(path): sha256_of(path) for path in job.case.files()}
     now = cache_database.content_key(job, digests)
-    older = [field.name for field in fields(RenderedPicture) if field.name != "look"]
+    older = [field.name for field in fields(RenderedPicture) if field.name != "perceptual_hash"]
     monkeypatch.setattr(cache_database, "RenderedPicture", make_dataclass("Picture", older))
     assert cache_database.content_key(job, digests) != now
 

@@ -34,7 +34,7 @@ def sample(case, pixels, artefact="clean"):
         image="",
         # Marks are drawn into a copy, so that its pixels are its own.
         pixel_sha256=pixels if artefact == "clean" else f"{case} {artefact}",
-        look="",
+        perceptual_hash="",
         width=1,
         height=1,
         anatomy=Anatomy.BREAST,

@@ -111,7 +111,7 @@ def _global(module, name):
         ("builtins", "eval"),
         ("medrcube.sources._framework.layout", "os.system"),
         ("medrcube.sources._framework.layout", "os"),
-        ("medrcube.sources._framework.raw_tree.raw_tree", "walk"),
+        ("medrcube.sources._framework.raw_tree.raw_tree", "walk_files"),
         ("medrcube.build.incremental.file_states", "Path"),
         ("medrcube.build.incremental.cache_database", "BuildCache"),
         ("medrcube.build.incremental.result_cache", "Source"),

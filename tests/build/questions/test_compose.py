@@ -45,7 +45,7 @@ def sample(number=0, **changes):
         "regions": 0,
         "image": f"images/{number}.png",
         "pixel_sha256": str(number),
-        "look": "",
+        "perceptual_hash": "",
         "width": 10,
         "height": 10,
         "anatomy": "Chest",

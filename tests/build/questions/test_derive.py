@@ -84,7 +84,7 @@ def sample(**changes):
         "regions": 0,
         "image": "images/c1.png",
         "pixel_sha256": "0",
-        "look": "",
+        "perceptual_hash": "",
         "width": 10,
         "height": 10,
         "anatomy": "Chest",

@@ -79,7 +79,7 @@ def picture(tmp_path):
             "artefact": "clean",
             "image": f"{name}.png",
             "pixel_sha256": pixel_hash(grey),
-            "look": perceptual_hash(grey),
+            "perceptual_hash": perceptual_hash(grey),
             "redistribute": True,
         }
         return Sample(**{**values, **changes})
@@ -311,7 +311,7 @@ def test_a_hundred_thousand_pictures_take_under_a_minute(picture, tmp_path):
             id=f"p{number}",
             case=f"p{number}",
             pixel_sha256=f"{number:064x}",
-            look=f"{lots.getrandbits(64):016x}",
+            perceptual_hash=f"{lots.getrandbits(64):016x}",
         )
         for number in range(100_000)
     ]

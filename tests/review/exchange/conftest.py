@@ -90,7 +90,7 @@ class Bench:
                 "regions": 0,
                 "image": f"images/toy/{name}.png",
                 "pixel_sha256": pixel_hash(pixels),
-                "look": perceptual_hash(pixels) if artefact == "clean" else "",
+                "perceptual_hash": perceptual_hash(pixels) if artefact == "clean" else "",
                 "width": 16,
                 "height": 12,
                 "anatomy": "Brain",
