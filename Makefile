@@ -83,10 +83,12 @@ format: $(VENV)/.dev
 typecheck: $(VENV)/.dev .dev/medrcube
 	$(BIN)/mypy -p medrcube $(TYPEFLAGS)
 
-# Pages and pictures that are made from the cards.
+# Pages and images that are made from the cards and from the command line.
 reference: $(VENV)/.run
 	$(BIN)/medrcube sources page docs
 	$(BIN)/python tests/sources/copies/page.py docs
+	$(BIN)/python -m typer medrcube.cli.app utils docs --name medrcube --title Commands \
+		--output docs/reference/commands.md
 
 # Every id of ontologies/terms.csv against an index made by  medrcube ontologies index.
 check-terms: $(VENV)/.run

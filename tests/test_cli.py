@@ -1,6 +1,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from importlib import metadata
@@ -14,6 +15,7 @@ from typer.main import get_command
 
 from medrcube.cli import app
 from medrcube.cli.endings import Interrupted
+from medrcube.cli.examples import EXAMPLES
 
 
 @pytest.fixture
@@ -78,6 +80,25 @@ def test_every_command_says_in_one_short_line_what_it_does():
         assert line.endswith("."), (names, line)
         bare = [one.name for one in command.params if not one.help]
         assert not bare, (names, bare)
+
+
+def test_every_example_of_the_help_parses_and_stands_in_the_help_of_its_command():
+    for name, lines in EXAMPLES.items():
+        for line in lines:
+            command, words = get_command(app.app), shlex.split(line)[1:]
+            for part in name.split():
+                command, words = command.commands[part], words[1:]
+            command.make_context(name, words)
+            assert line in command.epilog
+
+
+def test_the_reference_of_commands_is_current(tmp_path):
+    page = tmp_path / "commands.md"
+    options = ("--name", "medrcube", "--title", "Commands", "--output", str(page))
+    command = [sys.executable, "-m", "typer", "medrcube.cli.app", "utils", "docs", *options]
+    subprocess.run(command, check=True, capture_output=True)
+    current = Path(__file__).parents[1] / "docs/reference/commands.md"
+    assert current.read_text("utf-8") == page.read_text("utf-8"), "run  make reference"
 
 
 def test_quiet_keeps_results_alone_and_verbose_adds_times(run, busi, tmp_path):

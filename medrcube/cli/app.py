@@ -17,6 +17,7 @@ from medrcube.cli.demo import demo
 from medrcube.cli.endings import INTERRUPTED, end_in_error, end_interrupted
 from medrcube.cli.errata import errata_app
 from medrcube.cli.evaluate import evaluate
+from medrcube.cli.examples import EXAMPLES, examples
 from medrcube.cli.export import export
 from medrcube.cli.import_run import import_run
 from medrcube.cli.init import init
@@ -39,10 +40,18 @@ from medrcube.names import escape_controls
 __all__ = ["app", "main"]
 
 EPILOG = """\
-Exit status: 0 done; 1 done, but something in the data is wrong, missing or refused; 2 wrong use,
-or the command cannot be carried out; 3 incomplete, so run it again; 130 stopped by Ctrl-C.
+\b
+Exit status:
+- 0: done
+- 1: done, but something in the data is wrong, missing or refused
+- 2: wrong use, or the command cannot be carried out
+- 3: incomplete; run the command again
+- 130: stopped by Ctrl-C
 
-Environment: NO_COLOR and FORCE_COLOR switch colours off and on; COLUMNS sets the width of tables.
+\b
+Environment:
+- NO_COLOR, FORCE_COLOR: colours off, on
+- COLUMNS: width of tables and help
 """
 
 app = typer.Typer(
@@ -90,7 +99,8 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     *(evaluate, score, report, compare, site, validate_run, export, import_run),
 )
 for command in _COMMANDS:
-    app.command()(command)
+    name = command.__name__.replace("_", "-")
+    app.command(name, epilog=examples(name) if name in EXAMPLES else None)(command)
 app.add_typer(errata_app, name="errata")
 app.add_typer(sources_app, name="sources")
 app.add_typer(ontologies_app, name="ontologies")

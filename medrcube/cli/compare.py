@@ -21,9 +21,7 @@ By = Literal["task", "modality", "parts", "voxel"]
 
 
 def compare(
-    runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN RUN...", help="Two or more scored runs.")
-    ],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Two or more scored runs.")],
     by: Annotated[By, typer.Option(help="Groups of the table.")] = "task",
     common: Annotated[
         bool,

@@ -14,7 +14,7 @@ __all__ = ["demo"]
 
 def demo(
     directory: Annotated[
-        Path, typer.Argument(metavar="[DIR]", help="Folder to write; becomes a workspace.")
+        Path, typer.Argument(metavar="DIR", help="Folder to write; becomes a workspace.")
     ] = Path("demo"),
     source: Annotated[
         list[str] | None,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from medrcube.cli.examples import examples
 from medrcube.cli.options.shared import Json, ReleaseDir, Wide
 from medrcube.console.counts import counted
 from medrcube.errors import ReleaseError
@@ -19,12 +20,10 @@ errata_app = typer.Typer(
 )
 
 
-@errata_app.command()
+@errata_app.command(epilog=examples("errata add"))
 def add(
     release: ReleaseDir,
-    items: Annotated[
-        list[str], typer.Argument(metavar="ITEM...", help="Items, as SOURCE/ID or ID.")
-    ],
+    items: Annotated[list[str], typer.Argument(metavar="ITEM", help="Items, as SOURCE/ID or ID.")],
     why: Annotated[str, typer.Option(metavar="TEXT", help="Reason, in one line.")],
     by: Annotated[
         str, typer.Option(metavar="ROLE", help="Role of who withdraws; never a name or address.")

@@ -25,7 +25,7 @@ def export(
     places: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RELEASE|RUN...",
+            metavar="RELEASE|RUN",
             help="A release, or a scored run; csv and latex take several runs.",
         ),
     ],

@@ -12,7 +12,7 @@ __all__ = ["init"]
 
 def init(
     directory: Annotated[
-        Path, typer.Argument(metavar="[DIR]", help="Folder of the new workspace.")
+        Path, typer.Argument(metavar="DIR", help="Folder of the new workspace.")
     ] = Path(),
 ) -> None:
     """Create a workspace.

@@ -14,7 +14,7 @@ __all__ = ["report"]
 
 
 def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Scored runs.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Scored runs.")],
     out: Annotated[Path, typer.Option(metavar="FILE", help="HTML file to write.")],
     benchmark: Annotated[
         Path | None,

@@ -16,7 +16,7 @@ __all__ = ["score"]
 
 
 def score(
-    run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help="Run to score again.")] = None,
+    run: Annotated[Path | None, typer.Argument(metavar="RUN", help="Run to score again.")] = None,
     replies: Replies = None,
     release: Release = None,
     out: Out = None,

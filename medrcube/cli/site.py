@@ -15,7 +15,7 @@ __all__ = ["site"]
 
 
 def site(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Scored runs.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Scored runs.")],
     release: Annotated[Path, typer.Option(metavar="RELEASE", help="Release that was asked.")],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to write.")],
     json_output: Json = False,

@@ -24,7 +24,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from medrcube.console.tables import GAP, layout_of, rich_table
+from medrcube.console.tables import layout_of, record_table, rich_table
 from medrcube.console.verbosity import Verbosity, verbosity
 from medrcube.names import escape_controls
 
@@ -122,7 +122,7 @@ class Reporter:
 
         Off a terminal every cell is whole. On one every row has one line: text is cut with an
         ellipsis, ids and figures are whole, columns without room are left out, and a note names
-        them. With ``wide`` nothing is cut or left out, and long text is folded between words.
+        them. With ``wide`` nothing is cut or left out; rows that do not fit become blocks of lines.
 
         Args:
             columns: their titles.
@@ -130,17 +130,19 @@ class Reporter:
         """
         if self.json_output:
             return
-        terminal = self._out.is_interactive
-        cut = terminal and not self._wide
-        layout = layout_of(columns, rows, self._out.width if cut else None)
         out = self._out
-        if not terminal:
-            width = sum(layout.natural) + GAP * (len(columns) - 1)
-            out = Console(file=out.file, highlight=False, soft_wrap=True, width=width)
-        out.print(rich_table(layout, folded=terminal and not cut), markup=False)
+        if out.is_interactive:
+            layout = layout_of(columns, rows, None if self._wide else out.width)
+            records = bool(self._wide) and layout.width > out.width
+        else:
+            layout, records = layout_of(columns, rows, None), False
+            out = Console(
+                file=out.file, highlight=False, soft_wrap=True, width=max(layout.width, 1)
+            )
+        out.print(record_table(layout) if records else rich_table(layout), markup=False)
         if layout.cut:
             whole = "a pipe shows" if self._wide is None else "--wide shows"
-            self.note(f"cut to {self._out.width} columns: {', '.join(layout.cut)}; {whole} all")
+            self.note(f"cut to {out.width} columns: {', '.join(layout.cut)}; {whole} all")
 
     def limit(self, count: int) -> int | None:
         """How many entries of a list people are shown: ``count``, or all with ``-v``."""

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from medrcube.names import escape_controls
 
-__all__ = ["GAP", "Layout", "column_widths", "layout_of", "rich_table"]
+__all__ = ["Layout", "column_widths", "layout_of", "record_table", "rich_table"]
 
 GAP = 2
 """Characters between two columns."""
@@ -36,7 +36,6 @@ class Layout:
         natural: width of each column, uncut.
         widths: width of each column as shown; 0 leaves it out.
         right: positions of columns that are aligned to the right.
-        whole: positions of columns that are shown whole or not at all.
     """
 
     columns: tuple[str, ...]
@@ -44,7 +43,11 @@ class Layout:
     natural: tuple[int, ...]
     widths: tuple[int, ...]
     right: frozenset[int]
-    whole: frozenset[int]
+
+    @property
+    def width(self) -> int:
+        """Characters of a line that cuts nothing."""
+        return _line(self.natural)
 
     @property
     def cut(self) -> list[str]:
@@ -78,7 +81,6 @@ def layout_of(columns: Sequence[str], rows: Sequence[Sequence[object]], room: in
         natural=tuple(natural),
         widths=tuple(widths),
         right=frozenset(numeric),
-        whole=whole,
     )
 
 
@@ -110,22 +112,33 @@ def column_widths(
     return widths
 
 
-def rich_table(layout: Layout, *, folded: bool) -> Table:
-    """The table that rich prints; ``folded`` puts a long text on several lines."""
+def rich_table(layout: Layout) -> Table:
+    """The table that rich prints, one line a row."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for n, title in enumerate(layout.columns):
         if layout.widths[n]:
             table.add_column(
                 title,
                 justify="right" if n in layout.right else "left",
-                overflow="fold" if folded else "ellipsis",
-                no_wrap=not folded or n in layout.whole,
-                min_width=layout.natural[n] if n in layout.whole else None,
-                width=None if folded else layout.widths[n],
+                overflow="ellipsis",
+                no_wrap=True,
+                width=layout.widths[n],
             )
     for row in layout.rows:
-        shown = zip(row, layout.widths, strict=True)
-        table.add_row(*(text for text, width in shown if width))
+        pairs = zip(row, layout.widths, strict=True)
+        table.add_row(*(text for text, width in pairs if width))
+    return table
+
+
+def record_table(layout: Layout) -> Table:
+    """Every row as a block, one line for each column; long text is folded between words."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for row in layout.rows:
+        for title, text in zip(layout.columns, row, strict=True):
+            table.add_row(title, text)
+        table.add_row("", "")
     return table
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import typer
 
+from medrcube.cli.examples import examples
 from medrcube.cli.ontologies.check import check
 from medrcube.cli.ontologies.index import index
 from medrcube.cli.ontologies.search import search
@@ -19,7 +20,7 @@ ontologies_app = typer.Typer(
     f"\n\n{STATEMENTS}",
     no_args_is_help=True,
 )
-ontologies_app.command(epilog=STATEMENTS)(index)
+ontologies_app.command(epilog=f"{examples('ontologies index')}\n\n{STATEMENTS}")(index)
 _COMMANDS: tuple[Callable[..., None], ...] = (search, show, check)
 for command in _COMMANDS:
     ontologies_app.command()(command)

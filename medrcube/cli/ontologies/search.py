@@ -14,7 +14,7 @@ __all__ = ["search"]
 
 
 def search(
-    text: Annotated[list[str], typer.Argument(metavar="TEXT...", help="Words, an id or a code.")],
+    text: Annotated[list[str], typer.Argument(metavar="TEXT", help="Words, an id or a code.")],
     limit: Annotated[
         int, typer.Option(min=1, max=1000, metavar="N", help="Most concepts to show.")
     ] = 20,

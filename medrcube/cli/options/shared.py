@@ -34,7 +34,7 @@ def source_ids(incomplete: str) -> list[str]:
 
 Directory = Annotated[Path, typer.Argument(metavar="WORKSPACE", help="Folder of the workspace.")]
 Here = Annotated[
-    Path, typer.Argument(metavar="[WORKSPACE]", help="Folder of the workspace; default: this one.")
+    Path, typer.Argument(metavar="WORKSPACE", help="Folder of the workspace; default: this one.")
 ]
 ReleaseDir = Annotated[Path, typer.Argument(metavar="RELEASE", help="Folder of the release.")]
 SourceId = Annotated[
@@ -51,7 +51,9 @@ Roots = Annotated[
     typer.Option("--source", metavar="ID=ROOT", help="Source and its raw data; repeatable."),
 ]
 Workers = Annotated[int, typer.Option(metavar="N", help="Processes; 0: one per core.", min=0)]
-Wide = Annotated[bool, typer.Option("--wide", help="Show every column whole, on several lines.")]
+Wide = Annotated[
+    bool, typer.Option("--wide", help="Show every column; rows too wide become blocks.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from medrcube.cli.examples import examples
 from medrcube.cli.options.shared import Directory, Here, Json, Wide
 from medrcube.cli.review.queue import open_queue
 from medrcube.console.counts import counted
@@ -72,7 +73,7 @@ def show(directory: Here = Path(), wide: Wide = False, json_output: Json = False
     )
 
 
-@assign_app.command()
+@assign_app.command(epilog=examples("review assign add"))
 def add(
     directory: Directory,
     mode: Annotated[
@@ -139,9 +140,7 @@ def specialist(
     who: Annotated[str, typer.Argument(metavar="WHO", help="E-mail address or name in exports.")],
     specialty: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[SPECIALTY]...", help="All specialties of the person; default: none."
-        ),
+        typer.Argument(metavar="SPECIALTY", help="All specialties of the person; default: none."),
     ] = None,
     json_output: Json = False,
 ) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import typer
 
+from medrcube.cli.examples import examples
 from medrcube.cli.sources.check import check
 from medrcube.cli.sources.count import count
 from medrcube.cli.sources.fixture import fixture
@@ -19,9 +20,10 @@ from medrcube.cli.sources.validate import validate
 __all__ = ["sources_app"]
 
 sources_app = typer.Typer(help="List, obtain, validate and add raw datasets.", no_args_is_help=True)
-sources_app.command("list")(list_sources)
+sources_app.command("list", epilog=examples("sources list"))(list_sources)
+sources_app.command(epilog=examples("sources get"))(get)
 _COMMANDS: tuple[Callable[..., None], ...] = (
-    *(show, get, validate),
+    *(show, validate),
     *(new, check, fixture, count, page),
 )
 for command in _COMMANDS:

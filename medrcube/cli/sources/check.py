@@ -14,7 +14,7 @@ __all__ = ["check"]
 def check(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[ID]...", help="Sources; default: all.", autocompletion=source_ids),
+        typer.Argument(metavar="ID", help="Sources; default: all.", autocompletion=source_ids),
     ] = None,
     source_path: SourcePath = None,
     json_output: Json = False,

@@ -9,7 +9,6 @@ import typer
 
 from medrcube.cli.options.shared import Json, SourceId, SourcePath
 from medrcube.console.counts import counted
-from medrcube.facts import BAD_ROW
 
 __all__ = ["validate"]
 
@@ -29,6 +28,7 @@ def validate(
 
     from medrcube.build.stages.scan import inspect_tree, scan
     from medrcube.console.progress import Reporter
+    from medrcube.facts import BAD_ROW
     from medrcube.sources._framework.layout import compare_layouts
     from medrcube.sources._framework.raw_tree.roots import describe_root
     from medrcube.sources.registry import find_sources, get_source
