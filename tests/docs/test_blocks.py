@@ -33,7 +33,7 @@ IN_ORDER = ("docs/tutorial/index.md", "docs/reference/python.md")
 """Pages whose blocks run one after the other in one folder."""
 
 SETTINGS = {"toml", "yaml", "ini", "jinja", "csv"}
-OUTPUT = {"", "text"}
+OUTPUT = {"", "console", "text"}
 _TABLES = {"build", "llm", "ontologies", "review", "sources"}
 
 
