@@ -1,4 +1,4 @@
-"""Everything in one go on generated raw data: build, release, evaluate the baselines, report.
+"""Demo on generated raw data: build, release, evaluation of the baselines, report.
 
 The pictures are synthetic, so nothing is withheld and no clinician has to accept an item; the
 numbers say only that the machinery works.
@@ -25,6 +25,8 @@ from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.sources.registry import find_sources, get_source
 from medrcube.workspace import CONFIG, add_sources, init_workspace, open_workspace
 
+__all__ = ["BASELINES", "run_demo"]
+
 BASELINES = {
     "baseline/random": OF_ONE_EDITION,
     "baseline/first": (Condition.FULL,),
@@ -48,14 +50,14 @@ def run_demo(
     """
     if directory.exists() and any(directory.iterdir()) and not (directory / _MARK).exists():
         raise MedrcubeError(f"{directory}: holds something else; choose a new folder")
-    found = find_sources()
-    names = list(only or found)
+    sources = find_sources()
+    names = list(only or sources)
     roots = {name: directory.resolve() / "raw" / name for name in names}
     directory.mkdir(parents=True, exist_ok=True)
     (directory / _MARK).touch()
     with reporter.stage("generate", len(names)) as advance:
         for name, root in roots.items():
-            source = get_source(found, name)
+            source = get_source(sources, name)
             if not root.exists():
                 partial = root.with_name(f".{name}.partial")
                 shutil.rmtree(partial, ignore_errors=True)
@@ -66,15 +68,15 @@ def run_demo(
         init_workspace(directory)
     add_sources(directory, {name: Path("raw") / name for name in names})
     workspace = replace(open_workspace(directory), sources=roots)
-    built = build(workspace, found, LocalEngine(workers or usable_cores()), reporter)
+    built = build(workspace, sources, LocalEngine(workers or usable_cores()), reporter)
     if built.failures:
         raise MedrcubeError(f"the demo build failed: {built.failures[0]}")
-    made = [(entry.source, entry.pictures, entry.items) for entry in built.sources]
-    reporter.table(("source", "pictures", "items"), made)
+    rows = [(entry.source, entry.pictures, entry.items) for entry in built.sources]
+    reporter.table(("source", "pictures", "items"), rows)
     for part in ("release", "runs"):
         shutil.rmtree(directory / part, ignore_errors=True)
     tree = directory / "release"
-    release(workspace, found, tree, name="demo", allow_unreviewed=True, private=True)
+    release(workspace, sources, tree, name="demo", allow_unreviewed=True, private=True)
     runs = [
         _evaluate(tree, model, conditions, directory / "runs", reporter)
         for model, conditions in BASELINES.items()

@@ -8,6 +8,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+__all__ = [
+    "CardError",
+    "HomeError",
+    "MedrcubeError",
+    "MissingExtraError",
+    "ModelError",
+    "ReadError",
+    "RefusedError",
+    "ReleaseError",
+    "RowError",
+    "SourceError",
+    "TableError",
+    "WorkspaceError",
+]
+
 
 class MedrcubeError(Exception):
     """Root of all errors that a user can cause and mend."""

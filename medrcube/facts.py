@@ -1,4 +1,4 @@
-"""What every part of the system says to the next: facts of a raw dataset, as frozen records.
+"""Domain records shared by all parts: cases, labels, images and regions, as frozen dataclasses.
 
 An adapter turns a raw tree into ``Case`` records and opens no pixel file. Coordinates of a
 ``Rectangle`` and of masks are those of the *stored* image: the build carries them through every
@@ -289,29 +289,31 @@ class Case:
 
     def shapes(self) -> tuple[Shape, ...]:
         """Every shape of the case: those of its regions, what they are held against, its guide."""
-        drawn = [shape for it in self.regions for shape in (it.shape, *it.rivals)]
-        return (*drawn, *self.guide)
+        shapes = [shape for region in self.regions for shape in (region.shape, *region.rivals)]
+        return (*shapes, *self.guide)
 
     def moved(self, place: Callable[[Path], Path]) -> Case:
         """The same case with each raw file where ``place`` says that it lies."""
         if all(place(path) == path for path in (*self.files(), *self.sidecars, *self.series)):
             return self
         images = tuple(
-            replace(it, paths=tuple(map(place, it.paths)), parts=tuple(map(place, it.parts)))
-            for it in self.images
+            replace(
+                image, paths=tuple(map(place, image.paths)), parts=tuple(map(place, image.parts))
+            )
+            for image in self.images
         )
         return replace(
             self,
             images=images,
             regions=tuple(
                 replace(
-                    it,
-                    shape=relocate_shape(it.shape, place),
-                    rivals=tuple(relocate_shape(rival, place) for rival in it.rivals),
+                    region,
+                    shape=relocate_shape(region.shape, place),
+                    rivals=tuple(relocate_shape(rival, place) for rival in region.rivals),
                 )
-                for it in self.regions
+                for region in self.regions
             ),
-            guide=tuple(relocate_shape(it, place) for it in self.guide),
+            guide=tuple(relocate_shape(shape, place) for shape in self.guide),
             sidecars=tuple(map(place, self.sidecars)),
             series=tuple(map(place, self.series)),
         )

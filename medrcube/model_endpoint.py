@@ -1,4 +1,4 @@
-"""What every caller of a model endpoint needs: a clean address, patience, and a secret kept."""
+"""Model endpoints: base URL checks, ``Retry-After``, and keys kept out of messages."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Collection, Mapping
 from urllib.parse import parse_qsl, urlsplit
 
 from medrcube.errors import ModelError
+
+__all__ = ["OFFICIAL_URL", "checked_url", "is_official", "printable_line", "retry_after", "scrub"]
 
 OFFICIAL_URL = "https://api.openai.com/v1"
 _SHORTEST_SECRET = 8

@@ -1,4 +1,4 @@
-r"""File names as text.
+r"""File names as text: a reversible escape for bytes that are not UTF-8.
 
 A file name is bytes; Python shows those that are no UTF-8 as lone surrogates (PEP 383), which no
 table, JSON of others, terminal or page can hold. In everything that is written, such a byte is
@@ -10,6 +10,15 @@ from __future__ import annotations
 import re
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
+
+__all__ = [
+    "escape_bytes",
+    "escape_controls",
+    "escape_record",
+    "has_raw_bytes",
+    "name_to_text",
+    "text_to_name",
+]
 
 Record = TypeVar("Record")
 
@@ -31,13 +40,17 @@ def name_to_text(name: str) -> str:
 
 def text_to_name(text: str) -> str:
     """The name that a text of ``name_to_text`` stands for."""
-    return _WRITTEN.sub(lambda it: "\\" if it[1] == "5c" else chr(0xDC00 + int(it[1], 16)), text)
+    return _WRITTEN.sub(
+        lambda match: "\\" if match[1] == "5c" else chr(0xDC00 + int(match[1], 16)), text
+    )
 
 
 def escape_bytes(text: str) -> str:
     """Text in which odd names can be read; what can be written already stays as it is."""
     return (
-        _BYTE.sub(lambda it: f"\\x{ord(it[0]) - 0xDC00:02x}", text) if has_raw_bytes(text) else text
+        _BYTE.sub(lambda match: f"\\x{ord(match[0]) - 0xDC00:02x}", text)
+        if has_raw_bytes(text)
+        else text
     )
 
 
@@ -46,8 +59,8 @@ def escape_controls(text: str) -> str:
     return _CONTROL.sub(_escape, escape_bytes(text))
 
 
-def _escape(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
     return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}"
 
 
@@ -63,6 +76,6 @@ def _all_shown(value: Any) -> Any:
         return tuple(map(_all_shown, value))
     if is_dataclass(value) and not isinstance(value, type):
         return replace(
-            value, **{it.name: _all_shown(getattr(value, it.name)) for it in fields(value)}
+            value, **{field.name: _all_shown(getattr(value, field.name)) for field in fields(value)}
         )
     return value

@@ -1,4 +1,4 @@
-"""What a picture looks like: 32 x 32 grey values, and a 64-bit hash that survives re-encoding.
+"""Perceptual hash (DCT, 64 bit) and the 32 x 32 thumbnail that it is computed from.
 
 The hash is the DCT hash of Zauner, "Implementation and benchmarking of perceptual image hash
 functions", 2010: the cosine transform of the grey values, the 8 x 8 coefficients after the first

@@ -1,4 +1,4 @@
-"""Where a region lies, in every form that datasets use.
+"""Region shapes: masks, boxes, outlines, run-length codes, and consensus of several readers.
 
 Coordinates are pixels of the *stored* image: ``x`` counts columns, ``y`` rows, from the top left
 corner; the centre of the first pixel is (0, 0) for outlines, and its corner for boxes.
@@ -9,6 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+__all__ = [
+    "Consensus",
+    "MaskFile",
+    "Outline",
+    "Polygons",
+    "Rectangle",
+    "Runs",
+    "Shape",
+    "files_of",
+    "frame_of",
+    "has_foreign_mask",
+    "is_resized",
+    "relocate_shape",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,8 +144,10 @@ def is_resized(frame: tuple[int, int], size: tuple[int, int]) -> bool:
         frame: ``(width, height)`` of the picture as it was.
         size: ``(width, height)`` as it is.
     """
-    kept = [side == before for side, before in zip(size, frame, strict=True)]
-    return kept[0] == kept[1] and abs(size[0] * frame[1] - size[1] * frame[0]) <= max(frame)
+    unchanged = [side == before for side, before in zip(size, frame, strict=True)]
+    return unchanged[0] == unchanged[1] and abs(size[0] * frame[1] - size[1] * frame[0]) <= max(
+        frame
+    )
 
 
 def frame_of(shape: Shape) -> tuple[int, int] | None:
@@ -159,7 +176,7 @@ def has_foreign_mask(shape: Shape) -> bool:
 def relocate_shape(shape: Shape, place: Callable[[Path], Path]) -> Shape:
     """The same shape with each raw file where ``place`` says that it lies."""
     if isinstance(shape, Consensus):
-        return replace(shape, readings=tuple(_moved(it, place) for it in shape.readings))
+        return replace(shape, readings=tuple(_moved(reading, place) for reading in shape.readings))
     return _moved(shape, place)
 
 

@@ -1,4 +1,4 @@
-"""The table ``[review]`` of ``medrcube.toml``: how people sign in to the review queue of a site."""
+"""``[review]`` of ``medrcube.toml``: sign-in settings of the review queue."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def parse_review_settings(table: TomlTable, root: Path) -> ReviewSettings:
 def _single(table: TomlTable, root: Path) -> SingleSignOn:
     default = SingleSignOn(issuer="", client_id="")
     file = table.text("secret_file", default="")
-    made = SingleSignOn(
+    provider = SingleSignOn(
         issuer=table.text("issuer"),
         client_id=table.text("client_id"),
         name=table.text("name", default=default.name),
@@ -115,13 +115,13 @@ def _single(table: TomlTable, root: Path) -> SingleSignOn:
         secret_file=(root / file) if file else None,
     )
     try:
-        parts = urlsplit(made.issuer)
+        parts = urlsplit(provider.issuer)
         host = parts.hostname or ""
     except ValueError:
         parts, host = urlsplit(""), ""
     safe = parts.scheme == "https" or (parts.scheme == "http" and host in _LOOPBACK)
     if not safe or not host or parts.query or parts.fragment or "@" in parts.netloc:
-        table.fail("issuer", "https:// and a name, as the provider gives it", made.issuer)
-    if not _VARIABLE.fullmatch(made.secret_env):
+        table.fail("issuer", "https:// and a name, as the provider gives it", provider.issuer)
+    if not _VARIABLE.fullmatch(provider.secret_env):
         table.fail("secret_env", "the name of an environment variable, in capitals", "[not shown]")
-    return made
+    return provider

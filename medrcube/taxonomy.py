@@ -1,4 +1,4 @@
-"""The three axes of the cube: anatomy, modality and task, with every spelling met in the wild.
+"""Taxonomy: the three axes of the cube (anatomy, modality, task) and their known spellings.
 
 Spellings are those of the MedRCube release, its README, figures and code (arXiv 2604.13756,
 ``F1mc/MedRCube`` at 33d0ac9). A name that is not known is an error: the published evaluator
@@ -13,6 +13,8 @@ from enum import StrEnum
 from typing import Self
 
 from medrcube.errors import MedrcubeError
+
+__all__ = ["Anatomy", "Level", "Modality", "Task", "UnknownNameError", "Voxel"]
 
 
 class UnknownNameError(MedrcubeError, ValueError):

@@ -1,4 +1,4 @@
-"""A workspace: ``medrcube.toml`` and the files that the stages read and write beside it."""
+"""Workspace: ``medrcube.toml`` and the paths of the files beside it."""
 
 from __future__ import annotations
 
@@ -21,6 +21,20 @@ from medrcube.files.toml_reader import TomlTable
 from medrcube.model_endpoint import OFFICIAL_URL, checked_url
 from medrcube.names import name_to_text, text_to_name
 from medrcube.review_settings import ReviewSettings, parse_review_settings
+
+__all__ = [
+    "CONFIG",
+    "BuildSettings",
+    "LlmSettings",
+    "PreferredDifficulty",
+    "ValueMap",
+    "Workspace",
+    "add_source_folders",
+    "add_sources",
+    "init_workspace",
+    "open_workspace",
+    "patient_key",
+]
 
 CONFIG = "medrcube.toml"
 
@@ -233,9 +247,9 @@ def add_source_folders(root: Path, folders: Iterable[Path]) -> None:
     Raises:
         WorkspaceError: the configuration cannot be written, or has no table ``[build]``.
     """
-    known = open_workspace(root).source_folders
-    wanted = dict.fromkeys((*known, *(folder.resolve() for folder in folders)))
-    if len(wanted) == len(known):
+    earlier = open_workspace(root).source_folders
+    wanted = dict.fromkeys((*earlier, *(folder.resolve() for folder in folders)))
+    if len(wanted) == len(earlier):
         return
     config = root / CONFIG
     text = config.read_text(encoding="utf-8")
@@ -298,7 +312,7 @@ def open_workspace(root: Path) -> Workspace:
         settings=_settings(build, root),
         sources={name: (root / text_to_name(path)).resolve() for name, path in sources.items()},
         llm=_llm(table.table("llm")) if "llm" in data else None,
-        source_folders=tuple((root / text_to_name(it)).resolve() for it in folders),
+        source_folders=tuple((root / text_to_name(folder)).resolve() for folder in folders),
         values={
             name: {field: entry.mapping(field) for field in entry.names()}
             for name, entry in ((name, values.table(name)) for name in values.names())

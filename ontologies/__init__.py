@@ -1,1 +1,1 @@
-"""Concepts, how they relate, and when a wrong option is really wrong."""
+"""Concepts, their relations, and when a distractor is safe."""

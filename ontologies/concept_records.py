@@ -1,4 +1,4 @@
-"""What every ontology reader gives: an edition and its concepts, whatever the file format.
+"""Records that every ontology reader returns: edition, concepts, mappings.
 
 ``hpo``, ``radlex`` and ``icd11`` are the ontologies; ids are written as their owners write them:
 ``HP:0002202``, ``RID34539``, and for ICD-11 the URI of the linearization or foundation entity,
@@ -12,6 +12,25 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from medrcube.errors import MedrcubeError
+
+__all__ = [
+    "HPO",
+    "ICD11",
+    "IS_A",
+    "ONTOLOGIES",
+    "RADLEX",
+    "SSSOM",
+    "UNKNOWN",
+    "Concept",
+    "ConceptMapping",
+    "Edge",
+    "Edition",
+    "Ontology",
+    "OntologyError",
+    "Synonym",
+    "SynonymScope",
+    "has_lost_character",
+]
 
 HPO = "hpo"
 RADLEX = "radlex"

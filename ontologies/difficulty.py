@@ -1,4 +1,4 @@
-"""How hard a wrong option is to tell from the key, by its rank among the options that are safe.
+"""Distractor difficulty: similarity to the key, ranked among the safe options.
 
 Rules (Alsubait, Parsia, Sattler 2014: difficulty rises with the similarity of key and distractor):
 
@@ -29,6 +29,8 @@ from medrcube.facts import Grade
 from medrcube.ontologies.distractor_safety import DistractorRequest, SafetyRules
 from medrcube.ontologies.relations import Relations
 from medrcube.taxonomy import Task
+
+__all__ = ["Difficulty", "hardest", "is_scale", "level_distance", "rate_difficulty"]
 
 NOTHING_IN_COMMON = 0.05
 """Lin similarity of concepts that share no more than the branch of all abnormalities."""
@@ -104,9 +106,9 @@ def similarity(label: str, request: DistractorRequest, rules: SafetyRules) -> fl
     if group is not None and is_scale(request, relations):
         steps = len(relations.group_members(group))
         return 1 - abs(relations.rank(group, key) - relations.rank(group, label)) / (steps - 1)
-    found = rules.knowledge.similarity(terms[key], terms[label])
-    if found is not None:
-        return found
+    likeness = rules.knowledge.similarity(terms[key], terms[label])
+    if likeness is not None:
+        return likeness
     above, beside = _known_of(key, relations), _known_of(label, relations)
     if not above or not beside:
         return None
@@ -119,14 +121,14 @@ def _top_quarter(
     """Labels of the nearest quarter of a pool, by the mean of their places under both measures."""
     likeness = _places({label: -value for label, value in alike.items() if value is not None})
     company = _places({label: value for label, value in apart.items() if value is not None})
-    found = {}
+    means = {}
     for label in alike:
-        known = [places[label] for places in (likeness, company) if label in places]
-        if known:
-            found[label] = sum(known) / len(known)
+        ranks = [places[label] for places in (likeness, company) if label in places]
+        if ranks:
+            means[label] = sum(ranks) / len(ranks)
     return frozenset(
         label
-        for label, place in _places(found).items()
+        for label, place in _places(means).items()
         if 4 * place <= 1 and (label in company or alike[label])
     )
 

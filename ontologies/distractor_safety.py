@@ -1,4 +1,4 @@
-"""When a wrong option is really wrong: twelve conditions on a distractor and its key.
+"""Distractor safety: the conditions under which a wrong option is certainly wrong.
 
 For one picture the facts are a ``CaseFacts``: concepts that are present, absent with a grade of
 evidence, or unknown. "Not asserted" is not "false" (Vinu and Kumar on open-world questions), so
@@ -30,6 +30,17 @@ from medrcube.ontologies.relations import Relations, load_relations
 from medrcube.ontologies.terms import NORMALITY, Terms, load_terms
 from medrcube.ontologies.visibility import VisibilityTable, load_visibility
 from medrcube.taxonomy import Anatomy, Modality, Task
+
+__all__ = [
+    "CaseFacts",
+    "DistractorRequest",
+    "Evidence",
+    "SafetyRules",
+    "SafetyVerdict",
+    "judge_distractor",
+    "judge_key",
+    "option_conflict",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +167,7 @@ def judge_key(request: DistractorRequest, rules: SafetyRules) -> SafetyVerdict:
     ground, key = request.ground, request.key
     if key not in ground.present or key in ground.unknown:
         return SafetyVerdict(allowed=False, reason="key-not-true")
-    if rules.visible.shown(key, ground.anatomy, ground.modality) is False:
+    if rules.visible.shows(key, ground.anatomy, ground.modality) is False:
         return SafetyVerdict(allowed=False, reason="key-not-visible")
     if request.group is not None or rules.terms[key].kind != NORMALITY:
         return SafetyVerdict(allowed=True, passed=(12,))
@@ -274,10 +285,10 @@ def _evidence_accepted(mark: Evidence | None, rules: SafetyRules) -> bool:
 
 def _unseen(candidate: str, request: DistractorRequest, rules: SafetyRules) -> str:
     ground = request.ground
-    shown = rules.visible.shown(candidate, ground.anatomy, ground.modality)
-    if shown is None:
+    visible = rules.visible.shows(candidate, ground.anatomy, ground.modality)
+    if visible is None:
         return ""
-    if not shown:
+    if not visible:
         return "not-visible"
     return "" if ground.region else "also-shown"
 

@@ -26,6 +26,20 @@ from medrcube.ontologies.distractor_safety import (
 )
 from medrcube.ontologies.terms import NORMALITY
 
+__all__ = [
+    "SOURCES",
+    "CandidateSource",
+    "DistractorPool",
+    "ExclusiveGroup",
+    "LabelTable",
+    "LabelUsage",
+    "choose_distractors",
+    "choose_from_pool",
+    "judge_candidates",
+    "seeded_order",
+    "seeded_tiebreak",
+]
+
 
 class CandidateSource(Protocol):
     """Where wrong options come from. What it proposes still passes every safety rule.
@@ -155,7 +169,7 @@ def judge_candidates(
                 refused[label] = verdict.reason
     grades = {label: grade for label, (_, _, _, grade) in verdicts.items()}
     ratings = rate_difficulty(request, grades, rules)
-    found = {
+    distractors = {
         label: Distractor(
             label=label,
             strategy=strategy,
@@ -167,7 +181,7 @@ def judge_candidates(
         )
         for label, (trust, strategy, verdict, grade) in verdicts.items()
     }
-    return DistractorPool(allowed=found, refused=refused)
+    return DistractorPool(allowed=distractors, refused=refused)
 
 
 def choose_distractors(
@@ -214,11 +228,11 @@ def choose_from_pool(
     lot = seeded_order(seed)
     ranked = sorted(
         pool.allowed.values(),
-        key=lambda it: (
-            it.trust,
-            level_distance(it.difficulty, wanted) if wanted else 0,
-            prior.load(it.label, options),
-            lot(it.label),
+        key=lambda distractor: (
+            distractor.trust,
+            level_distance(distractor.difficulty, wanted) if wanted else 0,
+            prior.load(distractor.label, options),
+            lot(distractor.label),
         ),
     )
     chosen: list[Distractor] = []

@@ -1,4 +1,4 @@
-"""What follows from a label by our relation table and the user's ontologies together.
+"""Entailment between labels, from the relation table and the user's ontologies together.
 
 Ontologies miss entailments that matter (HPO makes a malignant pleural effusion a sibling of a
 pleural effusion), and the table knows only what somebody wrote down, so both are followed, in
@@ -11,6 +11,8 @@ from medrcube.ontologies.knowledge_protocol import Knowledge
 from medrcube.ontologies.label_words import content_words, normalise
 from medrcube.ontologies.relations import Relations
 from medrcube.ontologies.terms import Term, Terms
+
+__all__ = ["Entailment"]
 
 _IMAGING_KINDS = frozenset({"anatomy", "structure", "modality", "view", "plane", "MRI sequence"})
 
@@ -35,10 +37,10 @@ class Entailment:
         Raises:
             TermError: the label is in no table.
         """
-        known = self._closures.get(label)
-        if known is None:
-            known = self._closures[label] = self._close(label)
-        return known
+        closure = self._closures.get(label)
+        if closure is None:
+            closure = self._closures[label] = self._close(label)
+        return closure
 
     def same(self, label_a: str, label_b: str) -> bool:
         """Whether two labels are one concept: ids, synonyms, or names that read alike."""
@@ -55,10 +57,10 @@ class Entailment:
     def alike(self, label_a: str, label_b: str) -> bool:
         """Whether one may well be true, or be read, where the other is (relation table)."""
         pair = (label_a, label_b)
-        known = self._alike.get(pair)
-        if known is None:
-            known = self._alike[pair] = self._relations.alike(label_a, label_b)
-        return known
+        alike = self._alike.get(pair)
+        if alike is None:
+            alike = self._alike[pair] = self._relations.alike(label_a, label_b)
+        return alike
 
     def nested(self, label_a: str, label_b: str) -> bool:
         """Whether a name of one holds all content words of a name of the other.
@@ -67,10 +69,10 @@ class Entailment:
         apart from the rest.
         """
         pair = (label_a, label_b)
-        known = self._nested.get(pair)
-        if known is None:
-            known = self._nested[pair] = self._nest(label_a, label_b)
-        return known
+        nested = self._nested.get(pair)
+        if nested is None:
+            nested = self._nested[pair] = self._nest(label_a, label_b)
+        return nested
 
     def _close(self, label: str) -> frozenset[str]:
         reached = set(self._relations.closure(label))
@@ -96,18 +98,18 @@ class Entailment:
 
     def _content(self, label: str) -> tuple[frozenset[str], ...]:
         """Content words of our name, and of the preferred name where there is one."""
-        known = self._words.get(label)
-        if known is None:
+        words = self._words.get(label)
+        if words is None:
             term = self._terms[label]
             named = self._knowledge.preferred(term)
             texts = (term.name, *((named.text,) if named else ()))
-            known = self._words[label] = tuple(content_words(text) for text in texts)
-        return known
+            words = self._words[label] = tuple(content_words(text) for text in texts)
+        return words
 
     def _name(self, label: str) -> tuple[str, str]:
         """The name and what it is a value of: one grade of two zones is two facts."""
-        known = self._normal.get(label)
-        if known is None:
+        key = self._normal.get(label)
+        if key is None:
             name = normalise(self._terms[label].name)
-            known = self._normal[label] = (name, self._relations.measured(label))
-        return known
+            key = self._normal[label] = (name, self._relations.measured(label))
+        return key

@@ -19,6 +19,8 @@ from medrcube.ontologies.index.schema import LABEL
 from medrcube.ontologies.knowledge_protocol import ConceptName
 from medrcube.ontologies.terms import EXACT, Term
 
+__all__ = ["IndexKnowledge"]
+
 _DIAGNOSIS = (ICD11, HPO, RADLEX)
 NAMING = {
     **dict.fromkeys(("disease", "injury", "pathology", "cardiac group"), _DIAGNOSIS),
@@ -113,8 +115,8 @@ class IndexKnowledge:
 
         A concept that is merely close stands on a level of its own.
         """
-        known = [self._in_ontology(terms, ontology) for ontology in (HPO, RADLEX, ICD11)]
-        return max(known, key=lambda row: sum(value is not None for value in row))
+        contents = [self._in_ontology(terms, ontology) for ontology in (HPO, RADLEX, ICD11)]
+        return max(contents, key=lambda row: sum(value is not None for value in row))
 
     def preferred(self, term: Term) -> ConceptName | None:
         """The first of ``names``."""
@@ -127,13 +129,13 @@ class IndexKnowledge:
         ``NAMING``. Withdrawn concepts, rest classes, labels that lost a character and the chapters
         of ICD-11 that hold no diagnosis name nothing.
         """
-        found: list[ConceptName] = []
+        names: list[ConceptName] = []
         for ontology in NAMING.get(term.kind, _IMAGING):
             identity, match = term.matches().get(ontology, ("", ""))
             concept = self._index.concept(identity) if match == EXACT else None
             if concept is not None and _names_something(concept):
-                found.append(self._name(concept.id, concept.code, concept.label, ontology))
-        return tuple(found)
+                names.append(self._name(concept.id, concept.code, concept.label, ontology))
+        return tuple(names)
 
     def find(self, text: str) -> tuple[ConceptName, ...]:
         """Concepts with a label or EXACT synonym that is spelt like the text, labels first.
@@ -151,8 +153,8 @@ class IndexKnowledge:
         )
 
     def _in_ontology(self, terms: Sequence[Term], ontology: str) -> tuple[float | None, ...]:
-        found = [term.matches().get(ontology, ("", "")) for term in terms]
-        return tuple(self._index.content(own) if match == EXACT else None for own, match in found)
+        matches = [term.matches().get(ontology, ("", "")) for term in terms]
+        return tuple(self._index.content(own) if match == EXACT else None for own, match in matches)
 
     def _name(self, identity: str, code: str, label: str, ontology: str) -> ConceptName:
         return ConceptName(
@@ -175,15 +177,15 @@ class IndexKnowledge:
 
     def _compare(self, a: Term, b: Term) -> float | None:
         pairs = product(self._facts(a).near, self._facts(b).near)
-        found = [value for pair in pairs if (value := self._index.lin(*pair)) is not None]
-        return max(found, default=None)
+        similarities = [value for pair in pairs if (value := self._index.lin(*pair)) is not None]
+        return max(similarities, default=None)
 
 
 def _versions(index: OntologyIndex) -> dict[str, str]:
     versions: dict[str, list[str]] = {}
     for edition in index.editions:
         versions.setdefault(edition.ontology, []).append(edition.version)
-    return {ontology: ", ".join(found) for ontology, found in versions.items()}
+    return {ontology: ", ".join(numbers) for ontology, numbers in versions.items()}
 
 
 def _names_something(concept: Concept) -> bool:

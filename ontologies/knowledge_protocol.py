@@ -1,4 +1,4 @@
-"""What the user's own ontologies say about our terms, as the safety rules and distractors ask it.
+"""Protocol of ontology knowledge, as safety rules and distractor selection query it.
 
 HPO may not be altered and ICD-11 may not be cut up, so neither is shipped: a user compiles an
 index of the files that they obtained (``medrcube ontologies index``). Without one, the tables of
@@ -14,6 +14,8 @@ from typing import Protocol
 
 from medrcube.ontologies.concept_records import HPO, ICD11, RADLEX
 from medrcube.ontologies.terms import Term
+
+__all__ = ["CHECKED_EDITIONS", "ConceptName", "Knowledge", "NoKnowledge"]
 
 CHECKED_EDITIONS = {HPO: "2025-01-16", RADLEX: "2017-01", ICD11: "MMS 2024-01"}
 """Editions against which the ids of ``terms.csv`` were checked, by ontology."""

@@ -1,9 +1,11 @@
-"""Words of a name: what makes two names the same, and what one name says more than another."""
+"""Tokens of concept names: normalization, content words, rest classes."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
+
+__all__ = ["content_words", "is_composite", "is_rest_class", "normalise", "tokens"]
 
 _TOKEN = re.compile(r"[a-z0-9]+\*?")
 _FILLERS = frozenset(

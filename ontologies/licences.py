@@ -1,4 +1,4 @@
-"""Under which terms each ontology is used, and what whoever uses it has to say.
+"""Licences of the ontologies, and the statements that they require.
 
 The texts are those that the owners ask for: HPO at its licence page, RSNA in the head of RadLex,
 WHO in the licence of ICD-11. HPO may not be altered and ICD-11 may not be passed on changed, so
@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from medrcube.ontologies.concept_records import HPO, ICD11, RADLEX, SSSOM
+
+__all__ = ["LICENCES", "licence_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,19 +81,19 @@ _MAPPINGS: Mapping[str, OntologyLicence] = {
 }
 
 
-def licence_of(ontology: str, stated: str = "") -> OntologyLicence:
+def licence_of(ontology: str, licence_url: str = "") -> OntologyLicence:
     """Terms of an ontology, or of a mapping table by the licence that its header states.
 
     Args:
         ontology: ``hpo``, ``radlex``, ``icd11`` or ``sssom``.
-        stated: address of the licence, as a mapping table has it; a table without one has
-            unknown terms.
+        licence_url: licence that the header of a mapping table names; without one the terms are
+            unknown.
     """
     if ontology != SSSOM:
         return LICENCES[ontology]
     for address, licence in _MAPPINGS.items():
-        if address in stated:
+        if address in licence_url:
             return licence
     return OntologyLicence(
-        name=stated or "unknown", text="", terms="Read its terms before you pass it on."
+        name=licence_url or "unknown", text="", terms="Read its terms before you pass it on."
     )

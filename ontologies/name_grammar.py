@@ -1,4 +1,4 @@
-"""Grammar of names: the noun that a name is about, its number, its article, what is no noun at all.
+"""Grammar of concept names: head noun, number, article, fragments.
 
 Names of concepts are short noun phrases, so that rules over the last word before the first
 preposition go far; the words that they get wrong stand here by themselves. The rules are held
@@ -11,6 +11,17 @@ import re
 from functools import lru_cache
 
 from medrcube.ontologies.label_words import tokens
+
+__all__ = [
+    "asks_for_an",
+    "is_fragment",
+    "is_plural",
+    "phrase",
+    "pluralize",
+    "same_head",
+    "tail",
+    "with_article",
+]
 
 _TAIL = re.compile(
     r"\s+(?:of|in|with|without|around|on|at|for|due|from|by|near|after|before|between|than"

@@ -1,4 +1,4 @@
-"""Concepts whose label or name comes nearest to a word of a dataset."""
+"""Nearest concepts to a raw value, by spelling."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 
 from medrcube.ontologies.terms import Term
+
+__all__ = ["nearest_concepts"]
 
 _CUTOFF = 0.7
 """Share of characters that agree; below it suggestions have nothing to do with the word."""
@@ -29,8 +31,8 @@ def nearest_concepts(word: str, terms: Mapping[str, Term], count: int = 3) -> tu
     holding = sorted((text for text in spelled if parts <= set(text.split())), key=len)
     close = get_close_matches(wanted, list(spelled), n=count, cutoff=_CUTOFF)
     equal = [wanted] if wanted in spelled else []
-    found = dict.fromkeys(label for text in [*equal, *holding, *close] for label in spelled[text])
-    return tuple(found)[:count]
+    ranked = dict.fromkeys(label for text in [*equal, *holding, *close] for label in spelled[text])
+    return tuple(ranked)[:count]
 
 
 def _plain(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The reference page of the term and relation tables: what they hold, and who has seen it."""
+"""Reference page of the term and relation tables: contents and review status."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from medrcube.ontologies.terms import (
 from medrcube.ontologies.visibility import COLUMNS as VISIBLE_COLUMNS
 from medrcube.templates import render_card
 
+__all__ = ["terms_page"]
+
 
 def terms_page(terms: Terms | None = None, relations: Relations | None = None) -> str:
     """Markdown page: counts, rows that no clinician has seen, and rows without a term.
@@ -38,13 +40,15 @@ def terms_page(terms: Terms | None = None, relations: Relations | None = None) -
         matches=MATCHES,
         closeness=[_closeness(terms.values(), ontology) for ontology in ONTOLOGIES],
         seen=(
-            _seen("terms with an id that is not exact", (term.reviewed for term in inexact)),
-            _seen(
+            _review_counts(
+                "terms with an id that is not exact", (term.reviewed for term in inexact)
+            ),
+            _review_counts(
                 "other terms",
                 (term.reviewed for term in terms.values() if not _inexact(term)),
             ),
-            _seen("relations", (row.reviewed for row in relations.rows)),
-            _seen("rows on what a picture shows", (row["reviewed"] for row in visible)),
+            _review_counts("relations", (row.reviewed for row in relations.rows)),
+            _review_counts("rows on what a picture shows", (row["reviewed"] for row in visible)),
         ),
         inexact=[(term, _ids(term)) for term in inexact if not term.reviewed],
         groups=[(group, relations.group_members(group)) for group in relations.groups()],
@@ -69,11 +73,11 @@ def terms_page(terms: Terms | None = None, relations: Relations | None = None) -
 
 
 def _closeness(terms: Iterable[Term], ontology: str) -> tuple[str, list[int]]:
-    found = [term.matches()[ontology][1] for term in terms if ontology in term.matches()]
-    return TITLES[ontology], [len(found), *(found.count(match) for match in MATCHES)]
+    matches = [term.matches()[ontology][1] for term in terms if ontology in term.matches()]
+    return TITLES[ontology], [len(matches), *(matches.count(match) for match in MATCHES)]
 
 
-def _seen(what: str, reviewed: Iterable[str]) -> tuple[str, int, int]:
+def _review_counts(what: str, reviewed: Iterable[str]) -> tuple[str, int, int]:
     marks = list(reviewed)
     return what, len(marks), sum(map(bool, marks))
 
@@ -95,10 +99,10 @@ def _open(row: Relation) -> bool:
 
 
 def _by_kind(terms: Iterable[Term]) -> Mapping[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    labels: dict[str, list[str]] = {}
     for term in terms:
-        found.setdefault(term.kind, []).append(term.label)
-    return found
+        labels.setdefault(term.kind, []).append(term.label)
+    return labels
 
 
 def _without(terms: Iterable[Term]) -> list[tuple[str, list[str]]]:

@@ -1,4 +1,4 @@
-"""What one label says about another: ``relations.csv``, closed and checked.
+"""Relations between labels (``relations.csv``): closure and consistency checks.
 
 ``implies`` points from the special to the general, ``same as`` joins two names of one finding,
 ``excludes`` says that both cannot be true of one thing, ``overlaps`` and ``suggests`` say that
@@ -18,6 +18,8 @@ from itertools import combinations
 
 from medrcube.files.outside_tables import active_vocabulary
 from medrcube.ontologies.terms import TermError, Terms, check_reviewed, load_terms, read_table
+
+__all__ = ["COLUMNS", "GROUP_COLUMNS", "KINDS", "Relation", "Relations", "load_relations"]
 
 COLUMNS = ("group", "label_a", "relation", "label_b", "reason", "reviewed")
 GROUP_COLUMNS = ("group", "ordered", "phrase", "of")
@@ -283,20 +285,22 @@ def _may_be_true(
     """What may be true of a label by the look-alikes of all that it implies."""
     may: dict[str, frozenset[str]] = {}
     for label in {*alike, *closures}:
-        near = {it for general in closures.get(label, (label,)) for it in alike.get(general, ())}
-        may[label] = frozenset().union(*(closures.get(it, frozenset({it})) for it in near))
+        near = {
+            other for general in closures.get(label, (label,)) for other in alike.get(general, ())
+        }
+        may[label] = frozenset().union(*(closures.get(other, frozenset({other})) for other in near))
     return may
 
 
 def _exclusive_groups(rows: tuple[Relation, ...]) -> dict[str, tuple[str, ...]]:
     members: dict[str, dict[str, None]] = {}
-    stated: dict[str, set[frozenset[str]]] = {}
+    pairs: dict[str, set[frozenset[str]]] = {}
     for row in rows:
         if row.relation == "excludes":
             members.setdefault(row.group, {}).update({row.label_a: None, row.label_b: None})
-            stated.setdefault(row.group, set()).add(frozenset((row.label_a, row.label_b)))
+            pairs.setdefault(row.group, set()).add(frozenset((row.label_a, row.label_b)))
     return {
         group: tuple(labels)
         for group, labels in members.items()
-        if all(frozenset(pair) in stated[group] for pair in combinations(labels, 2))
+        if all(frozenset(pair) in pairs[group] for pair in combinations(labels, 2))
     }

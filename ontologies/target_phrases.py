@@ -1,4 +1,4 @@
-"""How a sentence speaks of what a box or a frame shows."""
+"""Noun phrases for what a box or a frame shows."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from functools import cache
 
 from medrcube.ontologies.name_grammar import with_article
 from medrcube.ontologies.terms import Term, TermError, load_terms, read_table
+
+__all__ = ["target_phrase"]
 
 COLUMNS = ("label", "text")
 _SINGLE = frozenset({"anatomy", "structure", "tumor region"})

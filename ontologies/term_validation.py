@@ -1,4 +1,4 @@
-"""Hold the term and relation tables against a user's index of HPO, RadLex and ICD-11.
+"""Validation of the term and relation tables against an index of HPO, RadLex and ICD-11.
 
 Ids are renamed, merged and withdrawn from edition to edition, and a wrong id is worse than none.
 What the ontology says beyond the ids (another wording, a kind-of that our table lacks) is a
@@ -19,6 +19,8 @@ from medrcube.ontologies.index.name_normalization import canonical
 from medrcube.ontologies.label_words import content_words
 from medrcube.ontologies.relations import Relations, load_relations
 from medrcube.ontologies.terms import EXACT, Term, Terms
+
+__all__ = ["BROKEN", "TITLES", "IssueKind", "check_terms"]
 
 TITLES = {HPO: "HPO", RADLEX: "RadLex", ICD11: "ICD-11"}
 """Names of the ontologies for people; notes of the term table use them."""
@@ -103,27 +105,29 @@ def check_terms(
             if ontology not in held:
                 continue
             findings.extend(_check_id(term, ontology, identity, match, index))
-            found = index.resolve(identity)
-            if found is not None and match == EXACT:
-                exact[ontology].setdefault(found, []).append(term.label)
+            concept_id = index.resolve(identity)
+            if concept_id is not None and match == EXACT:
+                exact[ontology].setdefault(concept_id, []).append(term.label)
     for ontology, labels in exact.items():
         findings.extend(_check_shared(ontology, labels, relations))
         findings.extend(_check_kinds(ontology, labels, relations, index))
     order = {kind: number for number, kind in enumerate(IssueKind)}
-    return tuple(sorted(findings, key=lambda it: (order[it.kind], it.label, it.ontology)))
+    return tuple(
+        sorted(findings, key=lambda issue: (order[issue.kind], issue.label, issue.ontology))
+    )
 
 
 def _check_id(
     term: Term, ontology: str, identity: str, match: str, index: OntologyIndex
 ) -> Iterator[TermIssue]:
-    def finding(kind: IssueKind, detail: str, *, known: bool = False) -> TermIssue:
+    def finding(kind: IssueKind, detail: str, *, judged: bool = False) -> TermIssue:
         return TermIssue(
             kind=kind,
             label=term.label,
             ontology=ontology,
             identity=identity,
             detail=detail,
-            known=known,
+            known=judged,
         )
 
     concept, edition = index.concept(identity), index.edition_of(identity)
@@ -137,22 +141,26 @@ def _check_id(
         detail = f"withdrawn without a successor, was {concept.label!r}{consider}"
         yield finding(IssueKind.OBSOLETE, detail)
     if concept.residual:
-        known = match != EXACT and REST_CLASS in term.note
-        yield finding(IssueKind.RESIDUAL, f"{_name(concept)} holds what is left over", known=known)
+        judged = match != EXACT and REST_CLASS in term.note
+        yield finding(
+            IssueKind.RESIDUAL, f"{_name(concept)} holds what is left over", judged=judged
+        )
     if match == EXACT and not _reads_alike(term.name, index.spellings(identity)):
-        known = TITLES[ontology] in _judged_wordings(term.note)
-        yield finding(IssueKind.WORDING, f"{term.name!r} here, {_name(concept)} there", known=known)
+        judged = TITLES[ontology] in _judged_wordings(term.note)
+        yield finding(
+            IssueKind.WORDING, f"{term.name!r} here, {_name(concept)} there", judged=judged
+        )
 
 
 def _check_shared(
     ontology: str, labels: dict[str, list[str]], relations: Relations
 ) -> Iterator[TermIssue]:
-    stated = {
+    synonyms = {
         frozenset((row.label_a, row.label_b)) for row in relations.rows if row.relation == "same as"
     }
     for identity, sharing in labels.items():
         for label, other in combinations(sharing, 2):
-            if frozenset((label, other)) not in stated:
+            if frozenset((label, other)) not in synonyms:
                 yield TermIssue(
                     kind=IssueKind.SHARED,
                     label=label,
@@ -204,4 +212,4 @@ def _reads_alike(name: str, spellings: frozenset[str]) -> bool:
 def _judged_wordings(note: str) -> frozenset[str]:
     """Ontologies that a note names after ``OTHER_WORDING``."""
     _, _, named = note.partition(OTHER_WORDING)
-    return frozenset(it.strip() for it in named.partition(";")[0].split(","))
+    return frozenset(name.strip() for name in named.partition(";")[0].split(","))

@@ -1,4 +1,4 @@
-"""The concepts that cards may name: ``terms.csv``, one row each.
+"""Term table (``terms.csv``): the concepts that cards may name.
 
 ``name`` is the option text and is this project's own wording. The ids point into HPO, RadLex and
 ICD-11; their titles are not copied (HPO may not be altered, ICD-11 is CC BY-ND).
@@ -19,6 +19,22 @@ from pathlib import Path
 from medrcube.errors import MedrcubeError
 from medrcube.files.outside_tables import OWN_TABLES, active_vocabulary
 from medrcube.ontologies.concept_records import HPO, ICD11, RADLEX
+
+__all__ = [
+    "COLUMNS",
+    "DEVICE",
+    "EXACT",
+    "MATCHES",
+    "NORMALITY",
+    "NO_TERM",
+    "Term",
+    "TermError",
+    "Terms",
+    "check_reviewed",
+    "load_terms",
+    "read_own",
+    "read_table",
+]
 
 COLUMNS = (
     "label",
@@ -146,8 +162,8 @@ def _load_terms(_held: object) -> Terms:
     return Terms(Term(**row) for row in read_table("terms.csv", COLUMNS))
 
 
-def _nearest(label: str, known: Iterable[str]) -> str:
-    near = get_close_matches(label, known, n=3)
+def _nearest(label: str, labels: Iterable[str]) -> str:
+    near = get_close_matches(label, labels, n=3)
     return f" (nearest: {', '.join(map(repr, near))})" if near else ""
 
 

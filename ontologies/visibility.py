@@ -1,4 +1,4 @@
-"""What a picture can and does show beside its subject: ``visible.csv``.
+"""Visibility table (``visible.csv``): what pictures of a region and modality also show.
 
 ``shown = yes``: pictures of that region and modality also show the concept, so it is never a wrong
 answer to "what does this picture show". ``shown = no``: they cannot show it, so nothing about it
@@ -12,6 +12,8 @@ from functools import cache
 
 from medrcube.ontologies.terms import TermError, Terms, check_reviewed, load_terms, read_table
 from medrcube.taxonomy import Anatomy, Modality
+
+__all__ = ["COLUMNS", "VisibilityTable", "load_visibility"]
 
 COLUMNS = ("concept", "anatomy", "modality", "shown", "reason", "reviewed")
 
@@ -36,7 +38,7 @@ class VisibilityTable:
             for modality in Modality if every else (Modality.parse(row["modality"]),):
                 self._rows[concept, anatomy, modality] = row["shown"] == "yes"
 
-    def shown(self, concept: str, anatomy: Anatomy, modality: Modality) -> bool | None:
+    def shows(self, concept: str, anatomy: Anatomy, modality: Modality) -> bool | None:
         """Whether such pictures also show the concept; ``None`` where the table is silent."""
         return self._rows.get((concept, anatomy, modality))
 

@@ -17,6 +17,8 @@ from medrcube.errors import CardError, MedrcubeError
 from medrcube.files.outside_tables import activate_vocabulary
 from medrcube.sources._framework.contract import Source, load_source
 
+__all__ = ["ENTRY_POINT_GROUP", "find_sources", "get_source"]
+
 ENTRY_POINT_GROUP = "medrcube.sources"
 
 
@@ -30,17 +32,17 @@ def find_sources(extra: Iterable[Path] = ()) -> Mapping[str, Source]:
         CardError: a card is wrong, or two folders claim one id.
         MedrcubeError: an extra folder does not exist or holds no source.
     """
-    found: dict[str, Source] = {}
+    sources: dict[str, Source] = {}
     for parent in (Path(__file__).parent, *_plugins(), *map(_existing, extra)):
         for card in sorted(parent.glob("*/card.toml")):
             source = load_source(card.parent)
-            if source.id in found:
+            if source.id in sources:
                 raise CardError(
-                    f"{card}: id {source.id!r} is already taken by {found[source.id].folder}"
+                    f"{card}: id {source.id!r} is already taken by {sources[source.id].folder}"
                 )
-            found[source.id] = source
-    activate_vocabulary(source.folder for _, source in sorted(found.items()))
-    return dict(sorted(found.items()))
+            sources[source.id] = source
+    activate_vocabulary(source.folder for _, source in sorted(sources.items()))
+    return dict(sorted(sources.items()))
 
 
 def get_source(sources: Mapping[str, Source], name: str) -> Source:

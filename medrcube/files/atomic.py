@@ -1,4 +1,4 @@
-"""Files that are either whole or not there, and digests of raw files that are read once."""
+"""Atomic file writes, private files and digests."""
 
 from __future__ import annotations
 
@@ -10,6 +10,21 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from medrcube.errors import WorkspaceError
+
+__all__ = [
+    "OTHERS_WRITE",
+    "PARTIAL",
+    "PRIVATE",
+    "SHARED",
+    "private_file",
+    "private_folder",
+    "remove_partial_files",
+    "replacing",
+    "sha256_of",
+    "write_again",
+    "write_bytes",
+    "write_text",
+]
 
 SHARED, PRIVATE = 0o644, 0o600
 """Modes of files: for whoever reaches the folder, and for their owner alone."""

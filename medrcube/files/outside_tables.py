@@ -39,7 +39,9 @@ class Vocabulary:
     @classmethod
     def of(cls, folders: Iterable[Path]) -> Vocabulary:
         """The tables that lie in some source folders."""
-        return cls(tuple((it, digest) for it in folders if (digest := tables_digest(it))))
+        return cls(
+            tuple((folder, digest) for folder in folders if (digest := tables_digest(folder)))
+        )
 
 
 _HELD: ContextVar[Vocabulary] = ContextVar("held", default=Vocabulary())  # noqa: B039  # frozen
@@ -67,10 +69,10 @@ def using_vocabulary(folders: Iterable[Path]) -> Iterator[None]:
 
 def tables_digest(folder: Path) -> str:
     """Hash of the tables in a source folder; empty where it has none."""
-    digest, found = hashlib.sha256(), False
+    digest, has_table = hashlib.sha256(), False
     for name in OWN_TABLES:
         path = folder / name
         if path.is_file():
-            found = True
+            has_table = True
             digest.update(f"{name}\0".encode() + path.read_bytes())
-    return digest.hexdigest() if found else ""
+    return digest.hexdigest() if has_table else ""

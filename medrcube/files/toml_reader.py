@@ -1,4 +1,4 @@
-"""A TOML table that is read key by key and knows where it stands, so that errors can say so."""
+"""Typed TOML reader: each key is checked, and errors name the file and the key."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from typing import Any, NoReturn, TypeVar
 
 from medrcube.errors import MedrcubeError
 from medrcube.taxonomy import UnknownNameError
+
+__all__ = ["TomlTable"]
 
 E = TypeVar("E", bound=Enum)
 V = TypeVar("V", int, str)
@@ -180,8 +182,8 @@ class TomlTable:
         for name, entry in value.items():
             inner = entry if isinstance(entry, Mapping) else {name: entry}
             group = name if inner is entry else ""
-            rows += [(group, own, it) for own, it in inner.items()]
-        if not all(_is_filled(it, kind) for *_, it in rows):
+            rows += [(group, own, item) for own, item in inner.items()]
+        if not all(_is_filled(item, kind) for *_, item in rows):
             self.fail(key, f"a table of {such_as}", value)
         return rows
 
@@ -222,9 +224,9 @@ class TomlTable:
             if key not in self._asked:
                 near = difflib.get_close_matches(key, self._asked, n=1)
                 hint = f"; did you mean {near[0]!r}?" if near else ""
-                known = ", ".join(sorted(set(self._asked)))
+                expected = ", ".join(sorted(set(self._asked)))
                 raise self._error(
-                    f"{self._file}: unknown key {self._path(key)!r}{hint} (known here: {known})"
+                    f"{self._file}: unknown key {self._path(key)!r}{hint} (known here: {expected})"
                 )
         for child in self._children:
             child.finish()

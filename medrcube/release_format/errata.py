@@ -1,4 +1,4 @@
-"""``errata.csv`` beside the tables of a release: items that were withdrawn after it was published.
+"""``errata.csv`` of a release: items that were withdrawn after publication.
 
 A release is never changed, so what is found to be wrong in it stands in a list of its own, which
 no digest of the release covers. Whoever scores, compares, reports or exports leaves these items out
@@ -138,14 +138,14 @@ def errata_text(errata: Iterable[Erratum]) -> str:
 
 
 def add_errata(
-    root: Path, new: Iterable[Erratum], known: Collection[str]
+    root: Path, new: Iterable[Erratum], item_names: Collection[str]
 ) -> tuple[Mapping[str, Erratum], tuple[str, ...]]:
     """Withdraw items of a release, each once.
 
     Args:
         root: folder of the release.
         new: what to add.
-        known: names of all items of the release.
+        item_names: names of all items of the release.
 
     Returns:
         What was added, by name, and the names that were withdrawn before, which stay as they were.
@@ -158,7 +158,7 @@ def add_errata(
     added: dict[str, Erratum] = {}
     before: list[str] = []
     for erratum in new:
-        if erratum.name not in known:
+        if erratum.name not in item_names:
             raise ReleaseError(
                 f"{root}: has no item {safe_repr(erratum.name)}; nothing was written"
             )

@@ -1,4 +1,4 @@
-"""``items.csv`` of a release: what is told of an item beside the published fields.
+"""``items.csv`` of a release: item metadata beside the published fields.
 
 ``test.json`` keeps exactly the fields of the published release, so what its questions rest on
 stands beside it. Releases of others have no such table, and those of earlier versions tell no
@@ -21,6 +21,17 @@ from medrcube.facts import Visibility
 from medrcube.release_format.strict_json import BadJsonError, read_lines
 from medrcube.release_format.tree import open_file, safe_repr, stat_file
 
+__all__ = [
+    "FACT",
+    "ITEMS",
+    "UNIT",
+    "ItemFacts",
+    "read_case_units",
+    "read_item_facts",
+    "read_pixel_hashes",
+    "write_item_facts",
+]
+
 ITEMS = "items.csv"
 RECIPES = "recipes.jsonl"
 
@@ -31,7 +42,7 @@ FACT = re.compile("[0-9a-f]{16}")
 """Form of the id of a fact."""
 
 _LARGEST = 2**28
-_VISIBLE = frozenset(it.name.lower() for it in Visibility)
+_VISIBLE = frozenset(level.name.lower() for level in Visibility)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +92,7 @@ def read_item_facts(root: Path) -> Mapping[tuple[str, str], ItemFacts]:
     path = root / ITEMS
     if stat_file(root, path) is None:
         return {}
-    found: dict[tuple[str, str], ItemFacts] = {}
+    facts: dict[tuple[str, str], ItemFacts] = {}
     with open_file(root, path, largest=_LARGEST) as file:
         try:
             reader = csv.reader(io.StringIO(file.read().decode(), newline=""), strict=True)
@@ -89,13 +100,13 @@ def read_item_facts(root: Path) -> Mapping[tuple[str, str], ItemFacts]:
             if columns not in (COLUMNS, EARLIER_COLUMNS):
                 raise ReleaseError(f"{path}: expected the columns {', '.join(COLUMNS)}")
             for row in reader:
-                told = dict(zip(columns, row, strict=False))
-                if len(row) != len(columns) or not _is_sound(told):
+                cells = dict(zip(columns, row, strict=False))
+                if len(row) != len(columns) or not _is_sound(cells):
                     raise ReleaseError(f"{path} line {reader.line_num}: {safe_repr(row)}")
-                found[told["dataset"], told["id"]] = ItemFacts(**told)
+                facts[cells["dataset"], cells["id"]] = ItemFacts(**cells)
         except (csv.Error, UnicodeDecodeError) as error:
             raise ReleaseError(f"{path}: cannot be read: {error}") from None
-    return found
+    return facts
 
 
 def read_case_units(root: Path) -> Mapping[str, str]:
@@ -110,8 +121,8 @@ def read_case_units(root: Path) -> Mapping[str, str]:
     for row in _recipes(root):
         image, *case = (row.get(name) for name in ("image", "source", "case"))
         if isinstance(image, str) and all(isinstance(text, str) for text in case):
-            told = "\0".join(map(str, case)).encode("utf-8", "backslashreplace")
-            digest = hashlib.sha256(told).hexdigest()
+            identity = "\0".join(map(str, case)).encode("utf-8", "backslashreplace")
+            digest = hashlib.sha256(identity).hexdigest()
             units[image] = f"case-{digest[:16]}"
     return units
 
@@ -122,10 +133,10 @@ def read_pixel_hashes(root: Path) -> Mapping[str, str]:
     Raises:
         ReleaseError: the recipes cannot be read.
     """
-    told = ((row.get("image"), row.get("pixel_sha256")) for row in _recipes(root))
+    pairs = ((row.get("image"), row.get("pixel_sha256")) for row in _recipes(root))
     return {
         image: pixels
-        for image, pixels in told
+        for image, pixels in pairs
         if isinstance(image, str) and isinstance(pixels, str)
     }
 
@@ -144,9 +155,9 @@ def _recipes(root: Path) -> Iterator[Mapping[str, Any]]:
             raise ReleaseError(f"{path}: cannot be read: {error}") from None
 
 
-def _is_sound(told: Mapping[str, str]) -> bool:
+def _is_sound(cells: Mapping[str, str]) -> bool:
     return (
-        told["visible"] in _VISIBLE
-        and (not told.get("unit") or UNIT.fullmatch(told["unit"]) is not None)
-        and (not told.get("fact") or FACT.fullmatch(told["fact"]) is not None)
+        cells["visible"] in _VISIBLE
+        and (not cells.get("unit") or UNIT.fullmatch(cells["unit"]) is not None)
+        and (not cells.get("fact") or FACT.fullmatch(cells["fact"]) is not None)
     )

@@ -1,4 +1,4 @@
-"""One row of ``<SOURCE>/test.json``: its fields, and every way in which it can be wrong.
+"""Row parser for ``<SOURCE>/test.json``: fields and validation rules.
 
 The rules are those that keep a wrong number out of a result: a key that is no option, two options
 with one text, a task that nobody knows. Both who runs models and who checks releases read rows
@@ -14,6 +14,16 @@ from typing import Any, TypeVar
 
 from medrcube.release_format.tree import leaves_folder, safe_repr
 from medrcube.taxonomy import Anatomy, Modality, Task, UnknownNameError
+
+__all__ = [
+    "FIELDS",
+    "LETTERS",
+    "LONGEST_TEXT",
+    "BadRowError",
+    "ReleaseRow",
+    "departures",
+    "read_row",
+]
 
 LETTERS = "ABCD"
 """Letters that a release has options for."""
@@ -134,8 +144,8 @@ def departures(row: Mapping[str, Any]) -> Iterator[RowFault]:
     }
     for name, word in words.items():
         if row[name] != word:
-            found = f"{name} is {safe_repr(row[name])}; a release writes {word!r}"
-            yield RowFault(rule="spelling", message=found)
+            message = f"{name} is {safe_repr(row[name])}; a release writes {word!r}"
+            yield RowFault(rule="spelling", message=message)
     answer = row["gt_answer"]
     if answer not in {row.get(f"option_{letter}") for letter in LETTERS}:
         message = f"gt_answer {safe_repr(answer)} differs from its option in white space"
@@ -158,8 +168,8 @@ class _RowParser:
             self._fault("field", f"{field} is {safe_repr(value)}; expected a text")
             return ""
         if len(value) > LONGEST_TEXT:
-            found = f"{field} has {len(value):,} characters"
-            self._fault("field", f"{found}; expected at most {LONGEST_TEXT:,}")
+            problem = f"{field} has {len(value):,} characters"
+            self._fault("field", f"{problem}; expected at most {LONGEST_TEXT:,}")
             return ""
         try:
             value.encode()
@@ -182,9 +192,9 @@ class _RowParser:
         try:
             return axis.parse(text)
         except UnknownNameError:
-            known = ", ".join(member.value for member in axis)
-            found = f"{safe_repr(text)} is no {axis.__name__.lower()} of the taxonomy"
-            self._fault(field, f"{field}: {found}; expected one of: {known}")
+            names = ", ".join(member.value for member in axis)
+            problem = f"{safe_repr(text)} is no {axis.__name__.lower()} of the taxonomy"
+            self._fault(field, f"{field}: {problem}; expected one of: {names}")
             return None
 
     def options(self) -> tuple[tuple[str, str], ...]:
@@ -229,8 +239,8 @@ class _RowParser:
         if not value:
             return None
         if leaves_folder(value) or ":" in value:
-            found = f"image_path {safe_repr(value)} leaves its folder"
-            self._fault("image-path", f"{found}; expected pictures/<name>")
+            problem = f"image_path {safe_repr(value)} leaves its folder"
+            self._fault("image-path", f"{problem}; expected pictures/<name>")
             return None
         return str(PurePosixPath(value))
 

@@ -1,4 +1,4 @@
-"""JSON of strangers: strict, and bounded in memory whatever it holds.
+"""Strict JSON parser for untrusted files, with bounded memory.
 
 Stricter than ``json``: no ``NaN`` or infinity, no key twice in an object, UTF-8 only. A list is
 read one element at a time and an element may have a mebibyte, so ten million brackets or half a
@@ -13,6 +13,8 @@ import math
 import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO
+
+__all__ = ["BadJsonError", "each_line", "read_document", "read_lines", "read_list"]
 
 LONGEST_ROW = 2**20
 """Characters of the longest element of a list."""
@@ -57,8 +59,8 @@ def read_list(file: BinaryIO) -> Iterator[Any]:
             if mark == "]":
                 break
             if mark != ",":
-                found = "the file ends" if not mark else f"{mark!r} stands"
-                raise BadJsonError(f"after item {number - 1} {found}; expected ',' or ']'")
+                follows = "the file ends" if not mark else f"{mark!r} stands"
+                raise BadJsonError(f"after item {number - 1} {follows}; expected ',' or ']'")
             window.next_character()
     if window.next_character():
         raise BadJsonError("something stands behind the list; expected the end of the file")
@@ -144,8 +146,8 @@ class _Window:
                 raise BadJsonError(f"item {number} is nested too deep") from None
             except json.JSONDecodeError as error:
                 cut = error.msg.startswith("Unterminated") or error.pos > len(self._text) - _NEAR
-                known = len(self._text) - self.at
-                if cut and known > LONGEST_ROW:
+                buffered = len(self._text) - self.at
+                if cut and buffered > LONGEST_ROW:
                     raise BadJsonError(
                         f"item {number} has more than {LONGEST_ROW:,} characters"
                     ) from None
@@ -164,11 +166,11 @@ class _Window:
         # As much again: an element that spans many chunks is not parsed for each of them.
         data = self._file.read(max(_CHUNK, len(rest)))
         try:
-            found = self._decoder.decode(data, final=not data)
+            decoded = self._decoder.decode(data, final=not data)
         except UnicodeDecodeError as error:
             raise BadJsonError(_not_utf8(error)) from None
         if data:  # at the end of the file all places stay what they are
-            self._text, self.at = rest + found, 0
+            self._text, self.at = rest + decoded, 0
         return bool(data)
 
 

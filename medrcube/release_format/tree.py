@@ -1,4 +1,4 @@
-"""How a release tree is opened, by whoever reads one: nothing in it is trusted.
+"""File access to a release tree, which is untrusted.
 
 A tree may come from a stranger. Nothing outside it is read, whatever its links and paths say; a
 file that is no plain file is never opened, for reading from a named pipe never ends; and JSON is
@@ -16,6 +16,18 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from medrcube.errors import ReleaseError
+
+__all__ = [
+    "LARGEST_PICTURE",
+    "TABLE",
+    "file_kind",
+    "find_tables",
+    "leaves_folder",
+    "open_file",
+    "safe_repr",
+    "stat_file",
+    "stored_in_cache",
+]
 
 TABLE = "test.json"
 """Table of one source, in the folder of the source."""

@@ -1,4 +1,4 @@
-"""Read the compiled index: concepts by id, code or name, their place in the tree, likeness.
+"""Compiled ontology index (SQLite): concepts by id, code or name, hierarchy, similarity.
 
 The file is opened read-only and as immutable: no lock is taken, and opening takes a millisecond.
 """
@@ -26,6 +26,8 @@ from medrcube.ontologies.index.name_normalization import canonical, is_abbreviat
 from medrcube.ontologies.index.schema import LABEL
 from medrcube.ontologies.index.search import SearchHit, find_by_name, search
 from medrcube.ontologies.index.sqlite_file import KNOWN, IndexFile
+
+__all__ = ["DEFAULT_INDEX", "OntologyIndex"]
 
 DEFAULT_INDEX = "ontologies.sqlite3"
 """Name of the file that ``medrcube ontologies index`` writes."""
@@ -89,7 +91,7 @@ class OntologyIndex:
     def resolve(self, identity: str) -> str | None:
         """Id of the concept that an id or ICD-11 code means today; ``None`` when unknown."""
         key = self._file.key(identity)
-        return None if key is None else self._one("SELECT id FROM concept WHERE key = ?", key)
+        return None if key is None else self._scalar("SELECT id FROM concept WHERE key = ?", key)
 
     def concept(self, identity: str) -> Concept | None:
         """The record of a concept, with the edges that lead somewhere and every id it goes by."""
@@ -225,19 +227,19 @@ class OntologyIndex:
 
     def equivalents(self, identity: str) -> frozenset[str]:
         """Ids that mean the same by exact mappings, directly or by one id between; with itself."""
-        found = {self.resolve(identity) or canonical(identity)}
+        ids = {self.resolve(identity) or canonical(identity)}
         for _ in range(2):
-            found |= {
+            ids |= {
                 other
-                for known in found.copy()
-                for row in self.mapped(known)
+                for identifier in ids.copy()
+                for row in self.mapped(identifier)
                 if row.predicate in EXACT_MATCH
                 for other in (row.subject, row.object)
             }
-        return frozenset(found)
+        return frozenset(ids)
 
     def _find_edition(self, key: int) -> int:
-        return int(self._one("SELECT edition FROM concept WHERE key = ?", key))
+        return int(self._scalar("SELECT edition FROM concept WHERE key = ?", key))
 
     def _find_lineage(self, key: int) -> Mapping[int, float]:
         """Content of a concept and of everything above it."""
@@ -254,7 +256,7 @@ class OntologyIndex:
     def _ids(self, statement: str, *values: object) -> tuple[str, ...]:
         return tuple(row[0] for row in self._file.rows(statement, *values))
 
-    def _one(self, statement: str, *values: object) -> Any:
+    def _scalar(self, statement: str, *values: object) -> Any:
         return self._file.rows(statement, *values)[0][0]
 
 

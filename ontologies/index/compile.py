@@ -1,4 +1,4 @@
-"""Compile what the readers give into one SQLite file, so that a file is parsed once per version."""
+"""Compiler of the ontology index: parsed ontologies to one SQLite file."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ from medrcube.ontologies.index.schema import (
     NoIndexError,
 )
 from medrcube.ontologies.readers.edition_metadata import make_edition
+
+__all__ = ["EPOCH_MODULES", "OntologyInput", "compile_index", "up_to_date"]
 
 EPOCH_MODULES = (
     *("concept_records.py", "licences.py", "label_words.py", "readers/*.py"),
@@ -114,11 +116,11 @@ def epoch() -> str:
 
 
 def _holds(edition: Edition, given: OntologyInput) -> bool:
-    found = make_edition(given.path, given.ontology)
+    present = make_edition(given.path, given.ontology)
     return (edition.ontology, edition.file, edition.sha256) == (
         given.ontology,
-        found.file,
-        found.sha256,
+        present.file,
+        present.sha256,
     ) and given.version in {"", edition.version}
 
 
@@ -145,11 +147,14 @@ def _fill(database: sqlite3.Connection, ontologies: Iterable[Ontology]) -> None:
         tree = ConceptHierarchy(ontology.concepts, taken, start=len(taken) + 1)
         taken.update(dict.fromkeys(tree.keys, edition.ontology))
         _write(database, len(editions), tree, ontology)
-    stated = [
+    identity = [
         [epoch(), SCHEMA],
-        *([it.ontology, it.version, it.file, it.sha256] for it in editions),
+        *(
+            [edition.ontology, edition.version, edition.file, edition.sha256]
+            for edition in editions
+        ),
     ]
-    digest = hashlib.sha256(json.dumps(stated).encode()).hexdigest()
+    digest = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
     rows = [("epoch", epoch()), ("digest", digest)]
     database.executemany("INSERT INTO meta VALUES (?, ?)", rows)
 
@@ -159,18 +164,30 @@ def _write(
 ) -> None:
     names = list(_names(tree))
     mappings = {
-        (_own_id(database, it.subject), it.predicate.strip(), _own_id(database, it.object))
-        for it in ontology.mappings
+        (
+            _own_id(database, mapping.subject),
+            mapping.predicate.strip(),
+            _own_id(database, mapping.object),
+        )
+        for mapping in ontology.mappings
     }
     contents = tree.contents()
     database.executemany(
         "INSERT INTO concept VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             (
-                *(key, number, it.id, it.label, it.code, it.obsolete, it.residual),
-                *(it.kind, it.chapter, json.dumps(it.consider), contents[key]),
+                *(
+                    key,
+                    number,
+                    concept.id,
+                    concept.label,
+                    concept.code,
+                    concept.obsolete,
+                    concept.residual,
+                ),
+                *(concept.kind, concept.chapter, json.dumps(concept.consider), contents[key]),
             )
-            for key, it in tree.concepts.items()
+            for key, concept in tree.concepts.items()
         ),
     )
     database.executemany(
@@ -180,7 +197,7 @@ def _write(
     database.executemany("INSERT OR IGNORE INTO redirect VALUES (?, ?)", tree.redirects.items())
     database.executemany(
         "INSERT INTO closure VALUES (?, ?)",
-        ((key, above) for key, found in tree.closures.items() for above in sorted(found)),
+        ((key, above) for key, ancestors in tree.closures.items() for above in sorted(ancestors)),
     )
     database.executemany("INSERT OR IGNORE INTO mapping VALUES (?, ?, ?)", sorted(mappings))
     edition = ontology.edition
@@ -197,7 +214,7 @@ def _write(
             json.dumps([*edition.remarks, *tree.remarks()], ensure_ascii=False),
             len(tree.concepts),
             len(names),
-            sum(it.obsolete for it in tree.concepts.values()),
+            sum(concept.obsolete for concept in tree.concepts.values()),
             len(mappings),
         ),
     )
@@ -217,9 +234,9 @@ def _own_id(database: sqlite3.Connection, identity: str) -> str:
 def _names(tree: ConceptHierarchy) -> Iterator[tuple[int, str, str, str, str]]:
     """Every name once for each scope; a label that is only the id is none."""
     for key, concept in tree.concepts.items():
-        known = {(concept.label, LABEL): ""} if concept.label != concept.id else {}
+        scopes = {(concept.label, LABEL): ""} if concept.label != concept.id else {}
         for synonym in concept.synonyms:
             if synonym.text != concept.label:
-                known.setdefault((synonym.text, synonym.scope.value), synonym.type)
-        for (text, scope), kind in known.items():
+                scopes.setdefault((synonym.text, synonym.scope.value), synonym.type)
+        for (text, scope), kind in scopes.items():
             yield key, text, spelling(text), scope, kind

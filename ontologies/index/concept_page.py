@@ -1,4 +1,4 @@
-"""Everything about one concept, for a person at a terminal or a program."""
+"""Full record of one concept, as JSON values."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from medrcube.ontologies.concept_records import IS_A
 from medrcube.ontologies.index import OntologyIndex
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import Terms, load_terms
+
+__all__ = ["describe"]
 
 
 def describe(index: OntologyIndex, identity: str) -> dict[str, Any] | None:
@@ -36,7 +38,9 @@ def describe(index: OntologyIndex, identity: str) -> dict[str, Any] | None:
         "obsolete": concept.obsolete,
         "residual": concept.residual,
         "content": index.content(concept.id),
-        "synonyms": [{"name": it.text, "scope": it.scope.value} for it in concept.synonyms],
+        "synonyms": [
+            {"name": synonym.text, "scope": synonym.scope.value} for synonym in concept.synonyms
+        ],
         "alternative_ids": list(concept.alt_ids),
         "consider": [_entry(index, other) for other in concept.consider],
         "parents": [_entry(index, other) for other in index.parents(concept.id)],
@@ -49,17 +53,17 @@ def describe(index: OntologyIndex, identity: str) -> dict[str, Any] | None:
         "labels": labels,
         "relations": [
             {
-                "label_a": it.label_a,
-                "relation": it.relation,
-                "label_b": it.label_b,
-                "reason": it.reason,
+                "label_a": row.label_a,
+                "relation": row.relation,
+                "label_b": row.label_b,
+                "reason": row.reason,
             }
-            for it in load_relations().rows
-            if not names.isdisjoint((it.label_a, it.label_b))
+            for row in load_relations().rows
+            if not names.isdisjoint((row.label_a, row.label_b))
         ],
         "mappings": [
-            {"subject": it.subject, "predicate": it.predicate, "object": it.object}
-            for it in index.mapped(concept.id)
+            {"subject": mapping.subject, "predicate": mapping.predicate, "object": mapping.object}
+            for mapping in index.mapped(concept.id)
         ],
         "edition": {
             "ontology": edition.ontology,
@@ -81,11 +85,11 @@ def _entry(index: OntologyIndex, identity: str) -> dict[str, str]:
 def _labels(
     index: OntologyIndex, identity: str, ontology: str, terms: Terms
 ) -> list[dict[str, str]]:
-    found = []
+    labels = []
     for term in terms.values():
         own, match = term.matches().get(ontology, ("", ""))
         if own and index.resolve(own) == identity:
-            found.append(
+            labels.append(
                 {"label": term.label, "kind": term.kind, "name": term.name, "match": match}
             )
-    return found
+    return labels

@@ -1,4 +1,4 @@
-"""One ontology as a tree with numbers for ids: redirects, edges, ancestors, content.
+"""Concept hierarchy of one ontology: redirects, edges, ancestors, information content.
 
 Concepts that cannot hang where their file says (parents without a row, parents of another
 ontology, circles of is_a) are kept without that edge or with their circle, and each case is
@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from medrcube.ontologies.concept_records import IS_A, Concept, Edge
+
+__all__ = ["ConceptHierarchy"]
 
 _SHOWN = 3
 """Ids that a remark names."""
@@ -41,7 +43,7 @@ class ConceptHierarchy:
     redirects: dict[str, int] = field(default_factory=dict)
     edges: list[tuple[int, str, int]] = field(default_factory=list)
     closures: dict[int, frozenset[int]] = field(default_factory=dict)
-    _found: dict[str, dict[str, None]] = field(default_factory=dict)
+    _repairs: dict[str, dict[str, None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._number()
@@ -54,7 +56,7 @@ class ConceptHierarchy:
 
         Withdrawn concepts have no place in the tree; theirs is 0.
         """
-        below = Counter(above for found in self.closures.values() for above in found)
+        below = Counter(above for ancestors in self.closures.values() for above in ancestors)
         size = math.log(max(2, len(self.closures)))
         return {
             key: max(0.0, 1 - math.log(below[key] + 1) / size) if key in self.closures else 0.0
@@ -64,13 +66,13 @@ class ConceptHierarchy:
     def remarks(self) -> list[str]:
         """What was mended, one sentence for each kind."""
         lines = []
-        for kind, ids in self._found.items():
+        for kind, ids in self._repairs.items():
             named = ", ".join([*ids][:_SHOWN]) + (", ..." if len(ids) > _SHOWN else "")
             lines.append(f"{len(ids):,} {kind} ({named})")
         return lines
 
     def _note(self, kind: str, identity: str) -> None:
-        self._found.setdefault(kind, {})[identity] = None
+        self._repairs.setdefault(kind, {})[identity] = None
 
     def _number(self) -> None:
         for concept in self.given:
@@ -84,10 +86,12 @@ class ConceptHierarchy:
     def _redirect(self) -> None:
         to: dict[str, str] = {}
         for concept in self.concepts.values():
-            known = [it for it in concept.replaced_by if it in self.keys and it != concept.id]
-            if concept.obsolete and known:
-                to[concept.id] = known[0]
-            if concept.obsolete and len(known) > 1:
+            heirs = [
+                heir for heir in concept.replaced_by if heir in self.keys and heir != concept.id
+            ]
+            if concept.obsolete and heirs:
+                to[concept.id] = heirs[0]
+            if concept.obsolete and len(heirs) > 1:
                 self._note("withdrawn concepts have several heirs; the first counts", concept.id)
         for concept in self.concepts.values():
             for other in concept.alt_ids:
@@ -103,12 +107,12 @@ class ConceptHierarchy:
 
     def _last(self, identity: str, to: Mapping[str, str]) -> str:
         """Where a chain of redirects ends; empty when it runs in a circle."""
-        seen: set[str] = set()
+        visited: set[str] = set()
         while identity in to:
-            if identity in seen:
+            if identity in visited:
                 self._note("redirects run in a circle", identity)
                 return ""
-            seen.add(identity)
+            visited.add(identity)
             identity = to[identity]
         return identity
 

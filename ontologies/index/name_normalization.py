@@ -1,4 +1,4 @@
-"""How the index spells names and ids, so that compiling and asking agree."""
+"""Normalization of names and ids, shared by compiler and queries of the index."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 import unicodedata
 
 from medrcube.ontologies.label_words import normalise, tokens
+
+__all__ = ["canonical", "is_abbreviation", "match_expression", "spelling"]
 
 _RADLEX = re.compile(r"(?:^|[/#:])(RID\d+)$", re.IGNORECASE)
 _HPO = re.compile(r"(?:^|[/#])HP[:_](\d{7})$", re.IGNORECASE)
@@ -37,12 +39,12 @@ def canonical(identity: str) -> str:
     foundation by CURIE in SSSOM tables.
     """
     text = identity.strip()
-    if found := _RADLEX.search(text):
-        return found[1].upper()
-    if found := _HPO.search(text):
-        return f"HP:{found[1]}"
-    if found := _ICD_FOUNDATION.match(text):
-        return _ICD_ENTITY + found[1]
+    if match := _RADLEX.search(text):
+        return match[1].upper()
+    if match := _HPO.search(text):
+        return f"HP:{match[1]}"
+    if match := _ICD_FOUNDATION.match(text):
+        return _ICD_ENTITY + match[1]
     return text
 
 

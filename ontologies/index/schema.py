@@ -1,8 +1,10 @@
-"""The tables of the compiled index, and the error of whoever meets another file."""
+"""SQLite schema of the ontology index, and its errors."""
 
 from __future__ import annotations
 
 from medrcube.errors import MedrcubeError
+
+__all__ = ["APPLICATION", "INDEXES", "LABEL", "SCHEMA", "TABLES", "IndexFileError", "NoIndexError"]
 
 APPLICATION = 0x6D724358
 """``PRAGMA application_id``: says that a SQLite file is such an index."""

@@ -1,4 +1,4 @@
-"""Find concepts by what people type: an id, a code, a name, or the beginning of one."""
+"""Concept search by id, code, name or prefix (FTS5, BM25)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from medrcube.ontologies.concept_records import SynonymScope
 from medrcube.ontologies.index.name_normalization import match_expression, spelling
 from medrcube.ontologies.index.schema import LABEL
 from medrcube.ontologies.index.sqlite_file import IndexFile
+
+__all__ = ["SearchHit", "find_by_name", "search"]
 
 _SCOPES = (LABEL, *(scope.value for scope in SynonymScope))
 _LEAST = 200
@@ -69,13 +71,13 @@ def find_by_name(file: IndexFile, text: str) -> tuple[SearchHit, ...]:
 
 def search(file: IndexFile, text: str, limit: int, ontology: str | None) -> tuple[SearchHit, ...]:
     """Concepts that a text may mean, best first; see ``Index.search``."""
-    found = [*_by_id(file, text), *find_by_name(file, text)]
+    hits = [*_by_id(file, text), *find_by_name(file, text)]
     expression = match_expression(text)
     if expression:
         rows = file.rows(_SEARCH, expression, ontology, ontology, max(_LEAST, 20 * limit))
-        found += _best(file, rows, text)
+        hits += _best(file, rows, text)
     first: dict[str, SearchHit] = {}
-    for hit in found:
+    for hit in hits:
         if ontology in {None, hit.ontology}:
             first.setdefault(hit.id, hit)
     ranked = sorted(first.values(), key=lambda hit: hit.obsolete or hit.residual)
@@ -90,7 +92,7 @@ def _by_id(file: IndexFile, text: str) -> tuple[SearchHit, ...]:
 def _best(file: IndexFile, rows: Iterable[Any], text: str) -> tuple[SearchHit, ...]:
     """The best name of each concept; a redirect is followed before it counts as one."""
     wanted = spelling(text)
-    found: dict[str, tuple[tuple[Any, ...], SearchHit]] = {}
+    best: dict[str, tuple[tuple[Any, ...], SearchHit]] = {}
     for score, identity, matched, same, scope, kind in rows:
         own, code, label, ontology, obsolete, residual = file.rows(_SHOWN, file.key(identity))[0]
         hit = SearchHit(
@@ -106,6 +108,6 @@ def _best(file: IndexFile, rows: Iterable[Any], text: str) -> tuple[SearchHit, .
             exact=same == wanted,
         )
         order = (score, _SCOPES.index(scope), ontology, own)
-        if own not in found or order < found[own][0]:
-            found[own] = (order, hit)
-    return tuple(hit for _, hit in sorted(found.values(), key=lambda pair: pair[0]))
+        if own not in best or order < best[own][0]:
+            best[own] = (order, hit)
+    return tuple(hit for _, hit in sorted(best.values(), key=lambda pair: pair[0]))

@@ -1,4 +1,4 @@
-"""Open the file of an ontology index and ask it; whatever is wrong with the file is one error."""
+"""SQLite file of the ontology index: opening, checks, queries."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 
 from medrcube.ontologies.index.name_normalization import canonical
 from medrcube.ontologies.index.schema import APPLICATION, SCHEMA, IndexFileError, NoIndexError
+
+__all__ = ["KNOWN", "IndexFile"]
 
 HOW = "medrcube ontologies index --hpo F --radlex F --icd11 F --out"
 """The command that makes an index, up to its file."""

@@ -1,4 +1,4 @@
-"""Rules of item writing that a program can check on one question.
+"""Item-writing rules that a program can check on one question.
 
 From the NBME guide (criteria listed in BMC Med Educ 2016, doi 10.1186/s12909-016-0559-7) and the
 19-criteria rubric of SAQUET and BenchMarker (arXiv 2602.06221). An error stops an item, a

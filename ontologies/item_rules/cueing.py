@@ -1,4 +1,4 @@
-"""Rules about words and grammar that point at the key or rule an option out."""
+"""Item-writing rules on cues: words and grammar that point at the key or exclude an option."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from medrcube.ontologies.item_rules.rule_types import ERROR, WARNING, ItemRule, ItemText
 from medrcube.ontologies.label_words import content_words
 from medrcube.ontologies.name_grammar import asks_for_an, is_plural
+
+__all__ = ["CUE_RULES"]
 
 _ABSOLUTE = frozenset({"always", "never", "only", "all", "every", "invariably", "completely"})
 _VAGUE = re.compile(
@@ -27,9 +29,9 @@ def _absolute_terms(draft: ItemText) -> Iterator[str]:
 
 
 def _vague_terms(draft: ItemText) -> Iterator[str]:
-    found = _VAGUE.search("\n".join((draft.question, *draft.options)))
-    if found:
-        yield f"vague term {found.group()!r}; say what is seen"
+    match = _VAGUE.search("\n".join((draft.question, *draft.options)))
+    if match:
+        yield f"vague term {match.group()!r}; say what is seen"
 
 
 def _longest_is_key(draft: ItemText) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Rules about the names of options as a set: nouns, in one number, case and form, on one level."""
+"""Item-writing rules on the form of options: nouns, number, case, level of detail."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from medrcube.ontologies.item_rules.rule_types import ERROR, ItemRule, ItemText
 from medrcube.ontologies.label_words import content_words
 from medrcube.ontologies.name_grammar import is_fragment, is_plural, phrase, tail
 from medrcube.ontologies.terms import NORMALITY
+
+__all__ = ["FORM_RULES"]
 
 _CAPITAL = re.compile(r"[A-Z][a-z-]*(?!\S)")
 _APART = re.compile(r"\bother than\b.*")
@@ -42,12 +44,12 @@ def _mixed_number(draft: ItemText) -> Iterator[str]:
 
 def _mixed_form(draft: ItemText) -> Iterator[str]:
     """What stands before the noun in one name stands behind it in no other; figures may."""
-    for one, other in permutations(_names(draft), 2):
-        both = content_words(phrase(one)) & content_words(_told(other))
+    for option, other in permutations(_names(draft), 2):
+        both = content_words(phrase(option)) & content_words(_trailing_words(other))
         shared = frozenset(word for word in both if not word.isdigit())
-        if shared - content_words(phrase(other)) - content_words(_told(one)):
+        if shared - content_words(phrase(other)) - content_words(_trailing_words(option)):
             yield (
-                f"{min(shared)!r} stands before the noun in {one!r} and behind it in "
+                f"{min(shared)!r} stands before the noun in {option!r} and behind it in "
                 f"{other!r}; give both one form"
             )
             return
@@ -57,18 +59,19 @@ def _mixed_level(draft: ItemText) -> Iterator[str]:
     """Members of an exclusive group part what there is among them, whatever their level."""
     if draft.grouped or not draft.above:
         return
-    for one, other in permutations(range(len(draft.options)), 2):
-        if draft.concepts and draft.concepts[other] in draft.above[one]:
-            yield f"{draft.options[one]!r} is a kind of {draft.options[other]!r}; drop one of them"
+    for index, other in permutations(range(len(draft.options)), 2):
+        if draft.concepts and draft.concepts[other] in draft.above[index]:
+            kind, general = draft.options[index], draft.options[other]
+            yield f"{kind!r} is a kind of {general!r}; drop one of them"
             return
-    known = [above for above in draft.above if above]
-    common = frozenset.intersection(*known) if known else frozenset()
-    steps = [len(above - common) for above in known]
+    ancestors = [above for above in draft.above if above]
+    common = frozenset.intersection(*ancestors) if ancestors else frozenset()
+    steps = [len(above - common) for above in ancestors]
     if common and max(steps) - min(steps) >= STEPS:
         yield "options stand on several levels of one tree; choose kinds of one level"
 
 
-def _told(option: str) -> str:
+def _trailing_words(option: str) -> str:
     """What follows the noun, but not what the option sets itself apart from."""
     return _APART.sub("", tail(option))
 

@@ -1,4 +1,4 @@
-"""Rules about figures in options, and about the order of options that have one."""
+"""Item-writing rules on figures in options and their order."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, pairwise
 
 from medrcube.ontologies.item_rules.rule_types import ERROR, WARNING, ItemRule, ItemText
+
+__all__ = ["NUMBER_RULES"]
 
 _UNIT = r"%|percent|mm|cm|ml|mL|HU|years?|weeks?|days?|degrees?|bpm|mmHg"
 _FIGURE = r"(\d+(?:\.\d+)?)"
@@ -33,27 +35,31 @@ _LADDERS = (
 
 def _numbers(draft: ItemText) -> Iterator[str]:
     measured = [_MEASURED.findall(option) for option in draft.options]
-    figures = [found for found in measured if found]
-    units = {_unit(unit) for found in figures for _, unit in found}
+    figures = [option_figures for option_figures in measured if option_figures]
+    units = {_unit(unit) for option_figures in figures for _, unit in option_figures}
     if len(figures) > 1 and len(units) > 1:
         yield f"figures in several units ({', '.join(sorted(units))}); give all in one unit"
-    places = {len(figure.partition(".")[2]) for found in figures for figure, _ in found}
+    places = {
+        len(figure.partition(".")[2]) for option_figures in figures for figure, _ in option_figures
+    }
     if len(figures) > 1 and len(places) > 1:
         yield "figures of several precisions; give all with the same number of decimals"
     spans = [
         (option, span) for option in draft.options if (span := parse_interval(option)) is not None
     ]
-    for (one, a), (other, b) in combinations(spans, 2):
-        if _subject(one) == _subject(other) and max(a[0], b[0]) < min(a[1], b[1]):
-            yield f"the ranges of {one!r} and {other!r} overlap; make them meet at most at an end"
+    for (option, a), (other, b) in combinations(spans, 2):
+        if _subject(option) == _subject(other) and max(a[0], b[0]) < min(a[1], b[1]):
+            yield (
+                f"the ranges of {option!r} and {other!r} overlap; make them meet at most at an end"
+            )
 
 
 def parse_interval(text: str) -> tuple[float, float] | None:
     """The range that a text states, such as 40 to 54; ``None`` where it states none."""
     for pattern, bounds in _INTERVALS:
-        found = pattern.search(text)
-        if found:
-            return bounds([float(part) for part in found.groups() if part])
+        match = pattern.search(text)
+        if match:
+            return bounds([float(part) for part in match.groups() if part])
     return None
 
 
@@ -91,11 +97,11 @@ def _comparable(places: Sequence[float | tuple[float, str]]) -> list[tuple[float
 
 def _counted(options: Sequence[str]) -> list[tuple[float, str]] | None:
     """Numbers that follow the same words in every option: BI-RADS 2, BI-RADS 4A."""
-    found = [_LEADING.match(option) for option in options]
-    heads = {match.group(1).casefold() for match in found if match}
-    if len(heads) != 1 or not all(found):
+    matches = [_LEADING.match(option) for option in options]
+    heads = {match.group(1).casefold() for match in matches if match}
+    if len(heads) != 1 or not all(matches):
         return None
-    return [(float(match.group(2)), match.group(3)) for match in found if match]
+    return [(float(match.group(2)), match.group(3)) for match in matches if match]
 
 
 def _graded(options: Sequence[str]) -> list[float] | None:
@@ -104,9 +110,11 @@ def _graded(options: Sequence[str]) -> list[float] | None:
         [step for step, words in enumerate(_LADDERS) if not set(words).isdisjoint(_words(option))]
         for option in options
     ]
-    if any(len(found) != 1 for found in steps) or len({found[0] for found in steps}) < len(steps):
+    if any(len(grades) != 1 for grades in steps) or len({grades[0] for grades in steps}) < len(
+        steps
+    ):
         return None
-    return [float(found[0]) for found in steps]
+    return [float(grades[0]) for grades in steps]
 
 
 def _words(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Rules about the options as a set: comparable, apart from each other, and alike in form."""
+"""Item-writing rules on the set of options: comparable, distinct, alike in form."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from statistics import median
 from medrcube.ontologies.item_rules.rule_types import ERROR, WARNING, ItemRule, ItemText
 from medrcube.ontologies.label_words import content_words, normalise, tokens
 from medrcube.ontologies.terms import NORMALITY
+
+__all__ = ["COUNT_RULE", "OPTION_RULES"]
 
 DEPTH = 0.25
 """Largest difference of information content between a distractor and the key."""
@@ -133,19 +135,19 @@ def _exhaustive_subset(draft: ItemText) -> Iterator[str]:
     """With two options that leave nothing out, the others cannot be right."""
     if len(draft.options) < 3:
         return
-    for one, other in permutations(draft.options, 2):
-        if _complementary(normalise(one), normalise(other)):
+    for option, other in permutations(draft.options, 2):
+        if _complementary(normalise(option), normalise(other)):
             yield (
-                f"{one!r} and {other!r} leave no third case, so the other options are empty; drop "
-                "one of the two or all others"
+                f"{option!r} and {other!r} leave no third case, so the other options are empty; "
+                "drop one of the two or all others"
             )
 
 
-def _complementary(one: str, other: str) -> bool:
+def _complementary(option: str, other: str) -> bool:
     denied = _DENIALS.sub("", other)
-    if denied not in (other, "") and denied == one:
+    if denied not in (other, "") and denied == option:
         return True
-    words, others = one.split(), other.split()
+    words, others = option.split(), other.split()
     return len(words) == len(others) and [
         pair for pair in zip(words, others, strict=True) if pair[0] != pair[1]
     ] in [[pair] for pair in _COMPLEMENTS]

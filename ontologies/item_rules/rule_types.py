@@ -1,10 +1,12 @@
-"""What the rules of item writing look at, and what a rule is."""
+"""Types of the item-writing rules: the text of an item, rules and flaws."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
+
+__all__ = ["ERROR", "WARNING", "Flaw", "ItemRule", "ItemText", "RuleLevel"]
 
 RuleLevel = Literal["error", "warning"]
 ERROR: RuleLevel = "error"

@@ -1,4 +1,4 @@
-"""Rules about the question: it can be answered before the options are read, and tells nothing."""
+"""Item-writing rules on the stem: answerable without the options, and without hints."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import PurePath
 
 from medrcube.ontologies.item_rules.rule_types import ERROR, ItemRule, ItemText
 from medrcube.ontologies.label_words import normalise
+
+__all__ = ["STEM_RULES"]
 
 # "Which of the following is the most likely diagnosis" names what is asked for.
 _OPEN = re.compile(
@@ -52,19 +54,19 @@ def _not_a_question(draft: ItemText) -> Iterator[str]:
 
 
 def _open_question(draft: ItemText) -> Iterator[str]:
-    found = _OPEN.search(draft.question)
-    if found:
+    match = _OPEN.search(draft.question)
+    if match:
         yield (
-            f"{found.group()!r} can only be answered by reading the options; name what is asked "
+            f"{match.group()!r} can only be answered by reading the options; name what is asked "
             "for, such as 'which finding'"
         )
 
 
 def _no_target(draft: ItemText) -> Iterator[str]:
-    found = _NO_TARGET.search(draft.question)
-    if found:
+    match = _NO_TARGET.search(draft.question)
+    if match:
         yield (
-            f"{found.group()!r} does not say what kind of thing is asked for; put a noun after "
+            f"{match.group()!r} does not say what kind of thing is asked for; put a noun after "
             "'which', such as 'which finding'"
         )
 
@@ -83,9 +85,9 @@ def _negative_stem(draft: ItemText) -> Iterator[str]:
     for name in (draft.target, *draft.options):
         if name:
             stem = re.sub(re.escape(name), "", stem, flags=re.IGNORECASE)
-    found = _NEGATIVE.search(stem)
-    if found:
-        yield f"the stem is negative ({found.group()!r}); ask for what is present"
+    match = _NEGATIVE.search(stem)
+    if match:
+        yield f"the stem is negative ({match.group()!r}); ask for what is present"
 
 
 def _text_leak(draft: ItemText) -> Iterator[str]:
@@ -99,28 +101,28 @@ def _text_leak(draft: ItemText) -> Iterator[str]:
 
 
 def _file_name(draft: ItemText) -> Iterator[str]:
-    found = _FILE.search(draft.question)
+    match = _FILE.search(draft.question)
     names = {PurePath(draft.file).name, PurePath(draft.file).stem} - {""}
-    shown = next((name for name in sorted(names) if name in draft.question), "")
-    if found or shown:
-        named = shown or (found.group() if found else "")
+    file_name = next((name for name in sorted(names) if name in draft.question), "")
+    if match or file_name:
+        named = file_name or (match.group() if match else "")
         yield f"the stem names a file or case ({named!r}); say 'this CT image' instead"
 
 
 def _report_sentence(draft: ItemText) -> Iterator[str]:
-    found = _REPORT.search(draft.question)
-    if found:
+    match = _REPORT.search(draft.question)
+    if match:
         yield (
-            f"the stem quotes a report ({found.group()!r}); what a report says is the answer, so "
+            f"the stem quotes a report ({match.group()!r}); what a report says is the answer, so "
             "ask about the picture alone"
         )
 
 
 def _mark_colour(draft: ItemText) -> Iterator[str]:
-    found = _COLOUR.search(draft.question)
-    if found:
+    match = _COLOUR.search(draft.question)
+    if match:
         yield (
-            f"the stem names the colour of a mark ({found.group()!r}), which may stand for a "
+            f"the stem names the colour of a mark ({match.group()!r}), which may stand for a "
             "class; draw every mark in red or leave the colour out"
         )
 

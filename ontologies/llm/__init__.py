@@ -1,4 +1,4 @@
-"""Wrong options that a language model proposes, for questions that the safe routes left short.
+"""Distractors proposed by a language model, for questions with too few safe options.
 
 A proposal is a guess: language models readily write a second right answer (arXiv 2501.03462). So
 it counts for nothing by itself. It must be a concept of the user's ontologies (``proposals``) and
@@ -32,6 +32,18 @@ from medrcube.ontologies.terms import Terms
 from medrcube.taxonomy import Anatomy, Modality, Task
 from medrcube.templates import render_prompt
 from medrcube.workspace import LlmSettings
+
+__all__ = [
+    "LLM",
+    "TASK",
+    "WANTED",
+    "LlmProposals",
+    "PromptTarget",
+    "ProposalBatch",
+    "fetch_proposals",
+    "prompt_target",
+    "proposal_prompt",
+]
 
 LLM = "llm"
 """Strategy of options that a language model proposed."""

@@ -1,4 +1,4 @@
-"""One endpoint of the OpenAI chat-completions protocol, asked briefly, patiently and within bounds.
+"""Client for the OpenAI chat-completions protocol: retries, bounds, no key in any message.
 
 The key comes from the environment and is taken out of everything that the server says. A body is
 read up to ``MOST_BYTES``, and never unpacked, so that no server fills the memory.
@@ -24,6 +24,8 @@ try:
     from openai.types.chat import ChatCompletion
 except ImportError as error:
     raise MissingExtraError("openai", "evaluate") from error
+
+__all__ = ["CONNECTIONS", "MOST_BYTES", "STOP_AFTER", "Completion", "RetryTimes", "ask_all"]
 
 MOST_BYTES = 1_000_000
 """Longest body of an answer; a list of names has a thousandth of it."""
@@ -201,7 +203,7 @@ class _Session:
             cause = error.__cause__
             if isinstance(cause, _TooLargeError):  # openai 2 wraps what a hook raises
                 return Completion(outcome="too-large", detail=str(cause))
-            detail = self._said(str(cause or error))
+            detail = self._clean(str(cause or error))
             return Completion(outcome="connection", detail=f"no connection: {detail}", again=True)
         except (openai.APIError, ValueError, RecursionError) as error:
             return self._malformed(str(error))
@@ -235,7 +237,7 @@ class _Session:
         return Completion(
             outcome=outcome,
             reply=scrub(text, self.key),
-            model=self._said(str(completion.model or "")),
+            model=self._clean(str(completion.model or "")),
             usage={name: n for name, n in counts.items() if type(n) is int and n >= 0},
             seconds=seconds,
         )
@@ -244,10 +246,10 @@ class _Session:
         """Sort an HTTP error by who can mend it: time, nobody, or the user."""
         status, body = error.status_code, error.body
         inner = body.get("message") if isinstance(body, Mapping) else None
-        said = self._said(str(inner or body or error.message))
+        message = self._clean(str(inner or body or error.message))
         if status in {401, 402, 403, 404} or error.code in _SPENT:
-            self._refuse(status, said)
-        detail = f"{status}: {said}"
+            self._refuse(status, message)
+        detail = f"{status}: {message}"
         if error.code in _FILTERED:
             return Completion(outcome="filtered", detail=detail)
         if status in _TRANSIENT or status >= 500:
@@ -256,7 +258,7 @@ class _Session:
             return Completion(outcome=outcome, detail=detail, again=True, retry_after=wait)
         return Completion(outcome="rejected", detail=detail)
 
-    def _refuse(self, status: int, said: str) -> NoReturn:
+    def _refuse(self, status: int, message: str) -> NoReturn:
         """Stop for what only the user can mend.
 
         Raises:
@@ -269,15 +271,16 @@ class _Session:
             else f"the key in {settings.api_key_env} and what it may use"
         )
         raise ModelError(
-            f"[llm]: {settings.base_url} answered {status} for model {settings.model!r}: {said}\n"
+            f"[llm]: {settings.base_url} answered {status} for model {settings.model!r}: "
+            f"{message}\n"
             f"check {mend}, or remove [llm] from medrcube.toml"
         ) from None
 
-    def _malformed(self, found: str) -> Completion:
-        detail = f"reply is no chat completion: {self._said(found)}"
+    def _malformed(self, body: str) -> Completion:
+        detail = f"reply is no chat completion: {self._clean(body)}"
         return Completion(outcome="malformed", detail=detail, again=True)
 
-    def _said(self, text: str) -> str:
+    def _clean(self, text: str) -> str:
         return printable_line(scrub(text, self.key))
 
 

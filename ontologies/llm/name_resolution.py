@@ -1,4 +1,4 @@
-"""A proposed name becomes a concept: of our term table, or one of the user's ontologies.
+"""Resolution of proposed names to concepts of the term table or the user's ontologies.
 
 A name that no ontology of the user holds is made up. One that names a concept of the table is
 that concept, whatever the model called it. Any other becomes a term for this build alone, whose
@@ -15,6 +15,8 @@ from medrcube.ontologies.knowledge_protocol import ConceptName, Knowledge
 from medrcube.ontologies.label_words import tokens
 from medrcube.ontologies.relations import Relations
 from medrcube.ontologies.terms import Term, Terms
+
+__all__ = ["KINDS", "LONGEST_NAME", "Resolver"]
 
 LONGEST_NAME = 80
 """Characters; the longest preferred name among imaging diagnoses is far shorter."""
@@ -75,38 +77,38 @@ class Resolver:
         exact = [label for identity in identities for label in self._exact.get(identity, ())]
         if exact:
             return self._of_table(exact, key)
-        made = _term(names, key.kind)
+        candidate = _term(names, key.kind)
         same = [
             term.label
             for term in self.terms.values()
-            if term.kind == key.kind and self.knowledge.same(made, term)
+            if term.kind == key.kind and self.knowledge.same(candidate, term)
         ]
         if same:
             return self._of_table(same, key)
         if any(identity in self._near for identity in identities):
             return ResolvedName(reason="inexact")
-        return self._made(made, names)
+        return self._new_term(candidate, names)
 
     def _of_table(self, labels: Iterable[str], key: Term) -> ResolvedName:
-        found = list(dict.fromkeys(labels))
-        if not set(found) <= self.relations.synonyms(found[0]):
+        distinct = list(dict.fromkeys(labels))
+        if not set(distinct) <= self.relations.synonyms(distinct[0]):
             return ResolvedName(reason="ambiguous")
-        alike = [label for label in found if self.terms[label].kind == key.kind]
+        alike = [label for label in distinct if self.terms[label].kind == key.kind]
         if not alike:
             return ResolvedName(reason="kind")
         return ResolvedName(term=self.terms[alike[0]])
 
-    def _made(self, made: Term, names: tuple[ConceptName, ...]) -> ResolvedName:
-        if len(names) > len(made.ids()):
+    def _new_term(self, candidate: Term, names: tuple[ConceptName, ...]) -> ResolvedName:
+        if len(names) > len(candidate.ids()):
             return ResolvedName(reason="ambiguous")
-        if made.kind == DISEASE and not _is_disease(made.icd11_code):
+        if candidate.kind == DISEASE and not _is_disease(candidate.icd11_code):
             return ResolvedName(reason="kind")
-        if made.kind == FINDING and not self.knowledge.implies(made, _PHENOTYPE):
+        if candidate.kind == FINDING and not self.knowledge.implies(candidate, _PHENOTYPE):
             return ResolvedName(reason="kind")
-        words = tokens(made.name)
+        words = tokens(candidate.name)
         if not _HEADINGS.isdisjoint(words) or (words[:1] and words[0] in _HEADINGS_FIRST):
             return ResolvedName(reason="heading")
-        return ResolvedName(term=made)
+        return ResolvedName(term=candidate)
 
 
 def _term(names: tuple[ConceptName, ...], kind: str) -> Term:
@@ -115,12 +117,12 @@ def _term(names: tuple[ConceptName, ...], kind: str) -> Term:
     ids = {ontology: name.id for ontology, name in first.items()}
     # Diagnoses are named by ICD-11, findings by HPO.
     order = (ICD11, HPO, RADLEX) if kind == DISEASE else (HPO, ICD11, RADLEX)
-    shown = next((first[ontology] for ontology in order if ontology in first), names[0])
+    preferred = next((first[ontology] for ontology in order if ontology in first), names[0])
     match = {ontology: "exact" if ontology in ids else "" for ontology in order}
     return Term(
-        label=f"{shown.ontology}:{shown.id}",
+        label=f"{preferred.ontology}:{preferred.id}",
         kind=kind,
-        name=shown.text,
+        name=preferred.text,
         hpo_id=ids.get(HPO, ""),
         hpo_match=match[HPO],
         radlex_id=ids.get(RADLEX, ""),

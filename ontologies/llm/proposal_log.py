@@ -1,4 +1,4 @@
-"""``proposals.jsonl``: every prompt that was sent and what came back, one JSON object a line.
+"""``proposals.jsonl``: append-only log of prompts and replies, one JSON object per line.
 
 Only ever appended. A record counts as written after fsync; a line that was being written when
 the process died is cut off at the next start. The first record that is final for a key stays the
@@ -20,6 +20,8 @@ from typing import Any, BinaryIO, cast
 
 from medrcube.errors import WorkspaceError
 from medrcube.files.atomic import private_file
+
+__all__ = ["FINAL", "REPLY", "TRUNCATED", "ProposalLog", "open_proposal_log", "request_key"]
 
 REPLY = "reply"
 TRUNCATED = "truncated"
@@ -97,10 +99,12 @@ def _record(line: bytes, path: Path, number: int) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", record)
 
 
-def _is_record(found: object) -> bool:
-    if not isinstance(found, dict):
+def _is_record(value: object) -> bool:
+    if not isinstance(value, dict):
         return False
-    texts = (found.get(name) for name in ("key", "outcome", "reply"))
-    usage = found.get("usage", {})
-    counts = (found.get("requests", 1), *(usage.values() if isinstance(usage, dict) else ("",)))
-    return all(isinstance(it, str) for it in texts) and all(type(it) is int for it in counts)
+    texts = (value.get(name) for name in ("key", "outcome", "reply"))
+    usage = value.get("usage", {})
+    counts = (value.get("requests", 1), *(usage.values() if isinstance(usage, dict) else ("",)))
+    return all(isinstance(entry, str) for entry in texts) and all(
+        type(entry) is int for entry in counts
+    )

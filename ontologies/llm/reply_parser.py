@@ -1,4 +1,4 @@
-"""Names in the reply of a language model, however it dresses up the list that was asked for."""
+"""Parser for the list of names in a language model's reply."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 import re
 from collections.abc import Mapping
 from typing import Any
+
+__all__ = ["MOST_NAMES", "names_in"]
 
 MOST_NAMES = 20
 """A reply is heard so far; what follows is ignored."""
@@ -35,9 +37,9 @@ def names_in(reply: str) -> tuple[str, ...] | None:
         except (ValueError, RecursionError):
             position = start.end()
             continue
-        found = _list(value)
-        if found is not None:
-            return tuple(_name(entry) for entry in found[:MOST_NAMES])
+        entries = _list(value)
+        if entries is not None:
+            return tuple(_name(entry) for entry in entries[:MOST_NAMES])
     return None
 
 

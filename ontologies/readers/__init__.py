@@ -1,4 +1,4 @@
-"""Read an ontology that a user obtained, whatever its format: one module for each.
+"""Ontology readers, one module per file format.
 
 Every reader has one public function, ``read(path, *, version="")``. Readers load when they are
 needed, since pronto and rdflib are extras and slow to import.
@@ -14,6 +14,8 @@ from typing import Protocol, cast
 from medrcube.ontologies.concept_records import HPO, ICD11, RADLEX, SSSOM, Ontology, OntologyError
 from medrcube.ontologies.readers.bounded_files import open_bytes
 from medrcube.ontologies.readers.detect_format import HEAD, Format, format_of
+
+__all__ = ["detect", "open_ontology"]
 
 _ACCEPTED: Mapping[str, str] = {
     HPO: "HPO as OBO (hp.obo)",
@@ -59,13 +61,14 @@ def open_ontology(path: Path, ontology: str | None = None, *, version: str = "")
         OntologyError: the file is damaged, of no known format, or of another ontology.
         MissingExtraError: the format needs a package that is not installed.
     """
-    found = detect(path, ontology)
-    if ontology is not None and found.ontology != ontology:
+    file_format = detect(path, ontology)
+    if ontology is not None and file_format.ontology != ontology:
         raise OntologyError(
-            f"{path}: is {found}, as {found.ontology} comes; expected {_accepted(ontology)}: give "
-            f"another file, or if this one is {found.ontology}, name it so"
+            f"{path}: is {file_format}, as {file_format.ontology} comes; expected "
+            f"{_accepted(ontology)}: give another file, or if this one is {file_format.ontology}, "
+            "name it so"
         )
-    reader = cast("OntologyReader", import_module(f"{__name__}.{_MODULES[found]}"))
+    reader = cast("OntologyReader", import_module(f"{__name__}.{_MODULES[file_format]}"))
     return reader.read(path, version=version)
 
 
@@ -87,15 +90,15 @@ def detect(path: Path, ontology: str | None = None) -> Format:
             )
         return Format.ICD_API
     with open_bytes(path) as file:
-        found = format_of(file.read(HEAD))
-    if found is Format.OWL_XML:
+        file_format = format_of(file.read(HEAD))
+    if file_format is Format.OWL_XML:
         raise OntologyError(
             f"{path}: is OWL/XML (root element <Ontology>), which is not read; expected "
             f"{_accepted(ontology)}: get that edition, or save it so with Protege"
         )
-    if not isinstance(found, Format):
-        raise OntologyError(f"{path}: found {found}; expected {_accepted(ontology)}")
-    return found
+    if not isinstance(file_format, Format):
+        raise OntologyError(f"{path}: found {file_format}; expected {_accepted(ontology)}")
+    return file_format
 
 
 def _accepted(ontology: str | None) -> str:

@@ -1,4 +1,4 @@
-"""Open the file of an ontology: plain, gzip or zip, never more of it than can be real.
+"""Bounded reading of ontology files: plain, gzip or zip, up to a size limit.
 
 The largest edition in use is RadLex 4.3 with 52 MB, the largest table ICD-11 with 11 MB. Whatever
 unpacks to several times as much is a mistake or a decompression bomb, and is refused before it
@@ -18,6 +18,8 @@ from typing import IO, Protocol
 
 from medrcube.ontologies.concept_records import OntologyError
 from medrcube.ontologies.readers.detect_format import HEAD, Format, format_of
+
+__all__ = ["LIMIT", "TABLE_LIMIT", "UTF8", "open_bytes", "open_text"]
 
 LIMIT = 128 * 2**20
 """Bytes after unpacking, of XML and JSON."""
@@ -126,21 +128,21 @@ def _member(archive: zipfile.ZipFile, path: Path, limit: int) -> IO[bytes]:
         )
     if len(names) > MEMBERS:
         raise OntologyError(f"{path}: holds {len(names)} files; expected one ontology in a zip")
-    found: list[zipfile.ZipInfo] = []
+    members: list[zipfile.ZipInfo] = []
     for info in archive.infolist():
         if info.is_dir() or info.filename.startswith("__MACOSX/"):
             continue
         if isinstance(format_of(_head(archive, info, path)), Format):
-            found.append(info)
-    if len(found) != 1:
-        listed = ", ".join(info.filename for info in found) or "none"
+            members.append(info)
+    if len(members) != 1:
+        listed = ", ".join(info.filename for info in members) or "none"
         raise OntologyError(
-            f"{path}: holds {len(found)} ontology files ({listed}); expected one: unpack it and "
+            f"{path}: holds {len(members)} ontology files ({listed}); expected one: unpack it and "
             "give the file that is meant"
         )
-    if found[0].file_size > limit:
+    if members[0].file_size > limit:
         raise OntologyError(_too_large(path, limit))
-    return archive.open(found[0])
+    return archive.open(members[0])
 
 
 def _head(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> bytes:

@@ -1,4 +1,4 @@
-"""What an ontology file is, by its first bytes; names and suffixes are not asked."""
+"""Format detection of ontology files by their first bytes; file names do not count."""
 
 from __future__ import annotations
 
@@ -8,6 +8,17 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from medrcube.ontologies.concept_records import HPO, ICD11, RADLEX, SSSOM
+
+__all__ = [
+    "HEAD",
+    "LINEARIZATION",
+    "PARENT_COLUMNS",
+    "RID_COLUMNS",
+    "Format",
+    "format_of",
+    "is_radlex_header",
+    "normalize_column",
+]
 
 HEAD = 64 * 1024
 """How many unpacked bytes tell the format: RSNA's and Protege's XML prologs are within."""
@@ -86,8 +97,8 @@ def _xml(text: str) -> Format | str:
     root = _ROOT.match(text, position)
     if root is None:
         return "XML without a root element in its first bytes"
-    found = {"RDF": Format.RDF_XML, "Ontology": Format.OWL_XML}.get(root[1])
-    return found or f"XML with the root element <{root[1]}>"
+    content = {"RDF": Format.RDF_XML, "Ontology": Format.OWL_XML}.get(root[1])
+    return content or f"XML with the root element <{root[1]}>"
 
 
 def _table(text: str) -> Format | None:

@@ -1,4 +1,4 @@
-"""The edition that a file is: version, digest, terms, and what its reader had to mend."""
+"""Edition metadata: version, digest, licence, and remarks of the reader."""
 
 from __future__ import annotations
 
@@ -10,6 +10,15 @@ from pathlib import Path
 from medrcube.files.atomic import sha256_of
 from medrcube.ontologies.concept_records import UNKNOWN, Concept, Edition, has_lost_character
 from medrcube.ontologies.licences import licence_of
+
+__all__ = [
+    "first_few",
+    "make_edition",
+    "plain_version",
+    "remark_broken",
+    "remark_shared",
+    "with_stubs",
+]
 
 _VERSION_IN_NAME = re.compile(
     r"(?<!\d)((?:19|20)\d\d[-_]\d\d(?:[-_]\d\d)?|\d{1,2}(?:\.\d+)+|(?:19|20)\d\d)(?!\d)"
@@ -51,10 +60,10 @@ def make_edition(
     )
 
 
-def plain_version(stated: str) -> str:
+def plain_version(version: str) -> str:
     """The date in what a header states as version (``hp/releases/2025-01-16``), else all of it."""
-    date = _DATE.search(stated)
-    return date[0] if date else stated.strip()
+    date = _DATE.search(version)
+    return date[0] if date else version.strip()
 
 
 def first_few(things: Iterable[str]) -> str:
@@ -69,12 +78,12 @@ def with_stubs(concepts: Sequence[Concept], remarks: list[str]) -> tuple[Concept
     Children of one lost parent stay siblings in this way. The stub has its id as label, so that
     nobody shows it. Remarks tell of the stubs, and of replacements that lead nowhere.
     """
-    known = {concept.id for concept in concepts}
-    known.update(other for concept in concepts for other in concept.alt_ids)
+    ids = {concept.id for concept in concepts}
+    ids.update(other for concept in concepts for other in concept.alt_ids)
     lost: dict[str, str] = {}
     for concept in concepts:
         for edge in concept.edges:
-            if edge.target not in known:
+            if edge.target not in ids:
                 lost.setdefault(edge.target, concept.id)
     if lost:
         pairs = first_few(f"{target} (of {child})" for target, child in lost.items())
@@ -86,7 +95,7 @@ def with_stubs(concepts: Sequence[Concept], remarks: list[str]) -> tuple[Concept
         f"{target} (for {concept.id})"
         for concept in concepts
         for target in concept.replaced_by
-        if target not in known
+        if target not in ids
     ]
     if gone:
         remarks.append(f"{len(gone)} replacements have no entry of their own: {first_few(gone)}.")
@@ -109,7 +118,7 @@ def remark_shared(concepts: Iterable[Concept], remarks: list[str]) -> None:
     for concept in concepts:
         if concept.label != concept.id and not concept.obsolete:
             ids.setdefault(concept.label, []).append(concept.id)
-    shared = ["/".join(found) for found in ids.values() if len(found) > 1]
+    shared = ["/".join(same_label) for same_label in ids.values() if len(same_label) > 1]
     if shared:
         remarks.append(f"{len(shared)} labels belong to several ids: {first_few(shared)}.")
 
@@ -117,8 +126,8 @@ def remark_shared(concepts: Iterable[Concept], remarks: list[str]) -> None:
 def _version_of_name(name: str) -> tuple[str, str]:
     match = _VERSION_IN_NAME.search(name)
     if match:
-        found = match[1].replace("_", "-")
-        return found, f"The file states no version; {found} is what its name says."
+        version = match[1].replace("_", "-")
+        return version, f"The file states no version; {version} is what its name says."
     return (
         UNKNOWN,
         "The file states no version and its name holds none; pass the version that you obtained.",

@@ -1,4 +1,4 @@
-"""The Human Phenotype Ontology as OBO text, by pronto.
+"""Reader: Human Phenotype Ontology in OBO format, by pronto.
 
 pronto stops at a parent that has no frame of its own and at types that no header declares, so
 both are declared in the copy that it reads, and remarked on. Imports are never followed: reading
@@ -40,6 +40,8 @@ try:
 except ImportError as error:
     raise MissingExtraError("pronto", "ontologies") from error
 
+__all__ = ["read"]
+
 PREFIX = "HP:"
 _REFERENCE = re.compile(r"(id|is_a|relationship|synonymtypedef):\s*(\S+)(?:\s+(\S+))?")
 _SYNONYM_TYPE = re.compile(r'synonym:\s*"(?:[^"\\]|\\.)*"\s+[A-Z]+\s+([^\s\[]+)\s*\[')
@@ -65,8 +67,8 @@ def read(path: Path, *, version: str = "") -> Ontology:
             "the Human Phenotype Ontology (hp.obo)"
         )
     remark_broken(concepts, remarks)
-    stated = plain_version(parsed.metadata.data_version or _version_info(parsed))
-    edition = make_edition(path, HPO, version=version or stated, remarks=remarks)
+    data_version = plain_version(parsed.metadata.data_version or _version_info(parsed))
+    edition = make_edition(path, HPO, version=version or data_version, remarks=remarks)
     return Ontology(edition=edition, concepts=concepts)
 
 
@@ -115,8 +117,8 @@ class _Survey:
 
     def extra_version(self) -> list[str]:
         """The first line that pronto needs, where the file lacks it."""
-        stated = any(line.startswith("format-version:") for line in self.header)
-        return [] if stated else ["format-version: 1.2\n"]
+        has_version = any(line.startswith("format-version:") for line in self.header)
+        return [] if has_version else ["format-version: 1.2\n"]
 
     def extra_types(self) -> list[str]:
         """Declarations of synonym types that the file lacks."""
@@ -179,9 +181,9 @@ def _parse(path: Path, copy: Path, survey: _Survey, remarks: list[str]) -> Pront
             # it from the first 8 kB otherwise.
             parsed = ProntoOntology(str(copy), import_depth=0, threads=1, encoding="utf-8")
         except SyntaxError as error:
-            line, found = survey.line_of(error.lineno or 0), (error.text or "").strip()
+            line, text = survey.line_of(error.lineno or 0), (error.text or "").strip()
             raise OntologyError(
-                f"{path}: line {line} is not OBO ({error.msg}): {found!r}; get the file again, or "
+                f"{path}: line {line} is not OBO ({error.msg}): {text!r}; get the file again, or "
                 "mend the line"
             ) from error
         except KeyError as error:
@@ -230,8 +232,8 @@ def _concepts(parsed: ProntoOntology, remarks: list[str]) -> Iterator[Concept]:
 
 
 def _synonyms(term: ProntoTerm) -> Iterator[Synonym]:
-    found = sorted(term.synonyms, key=lambda s: (s.description, s.scope or ""))
-    for synonym in found:
+    ordered = sorted(term.synonyms, key=lambda s: (s.description, s.scope or ""))
+    for synonym in ordered:
         yield Synonym(
             text=synonym.description,
             scope=SynonymScope(synonym.scope or SynonymScope.RELATED),

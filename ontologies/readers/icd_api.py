@@ -1,4 +1,4 @@
-"""ICD-11 as the ICD-API version 2 gives it: JSON-LD, one object for each entity.
+"""Reader: ICD-11 as ICD-API version 2 JSON-LD, one object per entity.
 
 A file may hold one object, a list, or one object after another; a folder holds one of these in
 each ``.json`` file. Linearization entities have a code and one parent, foundation entities have
@@ -32,6 +32,8 @@ from medrcube.ontologies.readers.edition_metadata import (
 )
 from medrcube.ontologies.readers.icd_table import RELEASE, RESIDUAL, entity_of
 
+__all__ = ["read"]
+
 EXCLUSION = "exclusion"
 _BETWEEN = re.compile(r"[\s,\[\]]*")
 _NAMES = (
@@ -48,18 +50,18 @@ def read(path: Path, *, version: str = "") -> Ontology:
     Raises:
         OntologyError: a file cannot be read, is not JSON, or holds no ICD-11 entity.
     """
-    found: dict[str, Concept] = {}
+    concepts_by_uri: dict[str, Concept] = {}
     twice: list[str] = []
     release = ""
     for file in sorted(path.glob("*.json")) if path.is_dir() else [path]:
         for entity in _objects(file):
             uri = _string(entity.get("@id"))
             release = release or _release(entity, uri)
-            if uri in found:
+            if uri in concepts_by_uri:
                 twice.append(uri)
             elif entity_of(uri):
-                found[uri] = _concept(uri, entity)
-    if not found:
+                concepts_by_uri[uri] = _concept(uri, entity)
+    if not concepts_by_uri:
         raise OntologyError(
             f'{path}: holds no object with an ICD-11 entity in "@id"; expected what the ICD-API '
             "answers (version 2, JSON-LD), one object for each entity"
@@ -67,7 +69,7 @@ def read(path: Path, *, version: str = "") -> Ontology:
     remarks: list[str] = []
     if twice:
         remarks.append(f"{len(twice)} entities stand twice; the first is kept: {first_few(twice)}.")
-    concepts = _resolved(found)
+    concepts = _resolved(concepts_by_uri)
     foreign = [concept.id for concept in concepts if concept.label == concept.id]
     if foreign:
         remarks.append(f"{len(foreign)} entities have no English title: {first_few(foreign)}.")
@@ -137,22 +139,22 @@ def _concept(uri: str, entity: Mapping[str, Any]) -> Concept:
     )
 
 
-def _resolved(found: Mapping[str, Concept]) -> list[Concept]:
+def _resolved(concepts: Mapping[str, Concept]) -> list[Concept]:
     """The concepts, with every reference as the id of a concept where there is one.
 
     A linearization refers to entities of the foundation, and the root is no concept.
     """
     by_entity: dict[str, str] = {}
-    for uri in found:
+    for uri in concepts:
         by_entity.setdefault(entity_of(uri), uri)
 
     def resolve(edge: Edge) -> Edge:
-        if edge.target in found:
+        if edge.target in concepts:
             return edge
         return replace(edge, target=by_entity.get(entity_of(edge.target), edge.target))
 
     resolved: list[Concept] = []
-    for concept in found.values():
+    for concept in concepts.values():
         edges = dict.fromkeys(resolve(edge) for edge in concept.edges if entity_of(edge.target))
         resolved.append(replace(concept, edges=tuple(edges)))
     return resolved

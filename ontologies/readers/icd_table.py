@@ -1,4 +1,4 @@
-"""ICD-11 MMS as WHO's tables have it: SimpleTabulation and LinearizationMiniOutput.
+"""Reader: ICD-11 MMS tables of WHO (SimpleTabulation, LinearizationMiniOutput).
 
 Columns are found by name, since every release moves them. The header may hold one name more than
 the rows have cells (the version), cells may hold line breaks, and the level of a row is the number
@@ -17,6 +17,8 @@ from medrcube.ontologies.concept_records import ICD11, Concept, Edge, Ontology, 
 from medrcube.ontologies.readers.bounded_files import TABLE_LIMIT, open_text
 from medrcube.ontologies.readers.detect_format import LINEARIZATION, normalize_column
 from medrcube.ontologies.readers.edition_metadata import first_few, make_edition, with_stubs
+
+__all__ = ["RELEASE", "RESIDUAL", "entity_of"]
 
 ENTITY = re.compile(r"/(\d+(?:/\w+)?)/?$")
 """Entity at the end of every URI of ICD-11, with the word that marks a residual class."""
@@ -64,8 +66,8 @@ def read(path: Path, *, version: str = "") -> Ontology:
         raise OntologyError(f"{path}: has a header but no row; get the file again")
     remarks = table.remarks
     concepts = with_stubs(list(table.concepts()), remarks)
-    stated = _version(header, table.rows[0].uri)
-    edition = make_edition(path, ICD11, version=version or stated, remarks=remarks)
+    table_version = _version(header, table.rows[0].uri)
+    edition = make_edition(path, ICD11, version=version or table_version, remarks=remarks)
     return Ontology(edition=edition, concepts=concepts)
 
 
@@ -95,7 +97,7 @@ class _Table:
     rows: list[_Row] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     _stack: list[str] = field(default_factory=list)
-    _seen: set[str] = field(default_factory=set)
+    _uris: set[str] = field(default_factory=set)
     _twice: list[str] = field(default_factory=list)
     _nameless: int = 0
 
@@ -110,10 +112,10 @@ class _Table:
         above = self._stack[depth - 1] if 0 < depth <= len(self._stack) else ""
         del self._stack[depth:]
         self._stack.extend([uri] * (depth + 1 - len(self._stack)))
-        if uri in self._seen or cells["primary"].lower() == "false":
+        if uri in self._uris or cells["primary"].lower() == "false":
             self._twice.append(uri)
             return
-        self._seen.add(uri)
+        self._uris.add(uri)
         title = _DEPTH.sub("", cells["english"] or cells["title"], count=1)
         word = entity_of(uri).rpartition("/")[2]
         self.rows.append(
@@ -172,8 +174,8 @@ def _columns(path: Path, header: Sequence[str]) -> dict[str, int | None]:
     names = [normalize_column(name) for name in header]
     places: dict[str, int | None] = {}
     for wanted, variants in _COLUMNS.items():
-        found = [names.index(name) for name in variants if name in names]
-        places[wanted] = found[0] if found else None
+        matches = [names.index(name) for name in variants if name in names]
+        places[wanted] = matches[0] if matches else None
     lacking = [_COLUMNS[name][0] for name in _NEEDED if places[name] is None]
     if places["title"] is None and places["english"] is None:
         lacking.append("title")

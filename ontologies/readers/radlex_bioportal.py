@@ -1,4 +1,4 @@
-"""RadLex as BioPortal exports it: one row a class, one column a property, lists joined by ``|``.
+"""Reader: RadLex as BioPortal CSV, one row per class, lists joined by ``|``.
 
 Withdrawn classes show the RID as their label and the name in ``Preferred_Name_for_Obsolete``.
 """
@@ -24,6 +24,8 @@ from medrcube.ontologies.readers.radlex_classes import (
     rid_of,
     rids_in,
 )
+
+__all__ = ["read"]
 
 SEPARATOR = "|"
 _OWN = {
@@ -93,8 +95,8 @@ def _rows(path: Path) -> Iterator[dict[str, str]]:
                 row: dict[str, str] = {}
                 for name, cell in zip(names, cells, strict=False):
                     text = cell.strip()
-                    kept = row.get(name, "")
-                    row[name] = f"{kept}{SEPARATOR}{text}" if kept and text else kept or text
+                    before = row.get(name, "")
+                    row[name] = f"{before}{SEPARATOR}{text}" if before and text else before or text
                 yield row
         except csv.Error as error:
             raise OntologyError(

@@ -1,4 +1,4 @@
-"""What RadLex says about one class, brought together from wherever its file puts it.
+"""RadLex classes, assembled from the statements of any RadLex file.
 
 The names of its properties are the same in RDF/XML and in BioPortal's CSV: ``Preferred_name``,
 ``Synonym``, ``Acronym``, ``Preferred_Name_for_Obsolete``, ``Replaced_by``. In editions up to 3.x
@@ -29,6 +29,18 @@ from medrcube.ontologies.readers.edition_metadata import (
     remark_shared,
     with_stubs,
 )
+
+__all__ = [
+    "LABEL",
+    "NAMES",
+    "REPLACED_BY",
+    "SYNONYM",
+    "RadlexClass",
+    "local_name",
+    "make_radlex",
+    "rid_of",
+    "rids_in",
+]
 
 LABEL = "label"
 PREFERRED = "Preferred_name"

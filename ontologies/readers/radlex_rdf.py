@@ -1,4 +1,4 @@
-"""RadLex as RDF/XML, by rdflib with the Oxigraph store.
+"""Reader: RadLex as RDF/XML, by rdflib with the Oxigraph store.
 
 rdflib's own store takes half a minute for what Oxigraph does in a second. What a file says about
 a class is asked by its subject: RadLex puts labels of some classes into an ``rdf:Description``
@@ -35,6 +35,8 @@ try:
 except ImportError as error:
     raise MissingExtraError("oxrdflib", "ontologies") from error
 
+__all__ = ["read"]
+
 BASE = "http://www.radlex.org/RID/"
 _W3C = "http://www.w3.org/"
 _PREDICATES = "SELECT DISTINCT ?p WHERE { ?s ?p ?o }"
@@ -57,11 +59,11 @@ def read(path: Path, *, version: str = "") -> Ontology:
     graph = _load(path)
     try:
         entries = _entries(graph)
-        stated = version or _version(graph)
+        graph_version = version or _version(graph)
     finally:
         graph.close()
     concepts = [entries[rid].concept(rid) for rid in sorted(entries, key=_number)]
-    return make_radlex(path, concepts, [], stated)
+    return make_radlex(path, concepts, [], graph_version)
 
 
 def _load(path: Path) -> Graph:
@@ -87,8 +89,8 @@ def _entries(graph: Graph) -> dict[str, RadlexClass]:
         _add_texts(graph, predicate, entries)
     for predicate in sorted(str(row[0]) for row in _rows(graph, _RELATIONS)):
         _add_edges(graph, predicate, entries)
-    found = ((str(s), str(p), str(o)) for s, p, o in _rows(graph, _RESTRICTIONS))
-    for subject, prop, value in sorted(found):
+    restrictions = ((str(s), str(p), str(o)) for s, p, o in _rows(graph, _RESTRICTIONS))
+    for subject, prop, value in sorted(restrictions):
         if (rid := rid_of(subject)) and (target := rid_of(value)):
             entries[rid].relate(target, local_name(prop))
     return entries
@@ -100,10 +102,10 @@ def _add_texts(graph: Graph, predicate: str, entries: dict[str, RadlexClass]) ->
         for rid, _, text in sorted(_english(graph, predicate)):
             entries[rid].say(name, text)
     elif name == REPLACED_BY:
-        for rid, value in _said(graph, predicate):
+        for rid, value in _values_of(graph, predicate):
             entries[rid].replaced_by += rids_in(str(value))
     elif predicate == str(OWL.deprecated):
-        for rid, value in _said(graph, predicate):
+        for rid, value in _values_of(graph, predicate):
             entries[rid].obsolete |= str(value).casefold() in {"true", "1"}
 
 
@@ -112,12 +114,12 @@ def _add_edges(graph: Graph, predicate: str, entries: dict[str, RadlexClass]) ->
     relation = IS_A if predicate == str(RDFS.subClassOf) else local_name(predicate)
     if relation == REPLACED_BY or (relation != IS_A and predicate.startswith(_W3C)):
         return
-    pairs = ((rid, rid_of(str(value))) for rid, value in _said(graph, predicate))
+    pairs = ((rid, rid_of(str(value))) for rid, value in _values_of(graph, predicate))
     for rid, target in sorted(pair for pair in pairs if pair[1]):
         entries[rid].relate(target, relation)
 
 
-def _said(graph: Graph, predicate: str) -> Iterator[tuple[str, Node]]:
+def _values_of(graph: Graph, predicate: str) -> Iterator[tuple[str, Node]]:
     """Subjects with a RadLex id, as ids, and what a property says of them."""
     for subject, value in graph.subject_objects(URIRef(predicate)):
         if isinstance(subject, URIRef) and (rid := rid_of(str(subject))):
@@ -126,7 +128,7 @@ def _said(graph: Graph, predicate: str) -> Iterator[tuple[str, Node]]:
 
 def _english(graph: Graph, predicate: str) -> Iterator[tuple[str, int, str]]:
     """English texts, those that say that they are English before those without a language."""
-    for rid, value in _said(graph, predicate):
+    for rid, value in _values_of(graph, predicate):
         if not isinstance(value, Literal):
             continue
         language = (value.language or "").casefold()

@@ -1,4 +1,4 @@
-"""RadLex as RSNA once served it: a comma-separated table of term, RID and RID of the parent.
+"""Reader: RadLex as RSNA's comma-separated table of term, RID and parent RID.
 
 With a header line (2014) or without (2017), in UTF-8 or in Windows-1252, one parent a term, no
 synonyms.
@@ -20,6 +20,8 @@ from medrcube.ontologies.readers.detect_format import (
 )
 from medrcube.ontologies.readers.edition_metadata import first_few
 from medrcube.ontologies.readers.radlex_classes import LABEL, RadlexClass, make_radlex, rid_of
+
+__all__ = ["read"]
 
 FALLBACK = "cp1252"
 """Encoding of RSNA's 2014 table."""
@@ -76,13 +78,13 @@ def _columns(path: Path, header: Sequence[str]) -> tuple[int, int, int]:
     names = [normalize_column(cell) for cell in header]
     places: list[int] = []
     for wanted in (TERM_COLUMNS, RID_COLUMNS, PARENT_COLUMNS):
-        found = [names.index(name) for name in wanted if name in names]
-        if not found:
+        matches = [names.index(name) for name in wanted if name in names]
+        if not matches:
             raise OntologyError(
                 f"{path}: no column is named {' or '.join(wanted)} (columns: "
                 f"{', '.join(header)}); expected Term, RID, Parent_RID"
             )
-        places.append(found[0])
+        places.append(matches[0])
     return places[0], places[1], places[2]
 
 

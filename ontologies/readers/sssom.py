@@ -1,4 +1,4 @@
-"""Mappings between ontologies as SSSOM: a tab-separated table under a header of ``#`` lines.
+"""Reader: SSSOM mappings, a tab-separated table under a header of ``#`` lines.
 
 Only positive mappings are read: a row with the modifier ``Not`` says that two ids do not match.
 """
@@ -20,6 +20,8 @@ from medrcube.ontologies.concept_records import (
 from medrcube.ontologies.readers.bounded_files import TABLE_LIMIT, open_text
 from medrcube.ontologies.readers.edition_metadata import make_edition, plain_version
 from medrcube.ontologies.readers.radlex_classes import rid_of
+
+__all__ = ["read"]
 
 NEEDED = ("subject_id", "predicate_id", "object_id")
 ICD_HOST = "id.who.int/icd/"

@@ -1,4 +1,4 @@
-"""Let only harmless XML through: no entities that multiply, no endless nesting, well formed.
+"""XML guard: entities, nesting depth and well-formedness are checked while a file is read.
 
 The RDF parsers of rdflib and Oxigraph expand entities without a bound and take quadratic time
 over nested elements, so a file of a few hundred bytes can fill the memory. RadLex and Protege
@@ -13,6 +13,8 @@ from typing import IO
 from xml.parsers import expat
 
 from medrcube.ontologies.concept_records import OntologyError
+
+__all__ = ["GuardedXml"]
 
 DEPTH = 64
 ENTITIES = 1000

@@ -1,4 +1,4 @@
-"""XML files of a copy, looked through before any of their content is kept.
+"""Bounded XML reading: size, depth, element count and entities are checked before parsing.
 
 A file that is larger, deeper or fuller than those of any source here, or that declares entities
 (which a few bytes can make into gigabytes), is refused while expat streams over it; only then is a

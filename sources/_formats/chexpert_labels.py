@@ -1,4 +1,4 @@
-"""The fourteen labels of CheXpert, as its own tables and those of MIMIC-CXR write them.
+"""The fourteen CheXpert labels, in the tables of CheXpert and MIMIC-CXR.
 
 A cell says 1 for present, 0 for stated absent, -1 for uncertain and nothing for not mentioned
 (arXiv 1901.07031). Pneumonia is a disease, the rest are findings; the general label "No Finding"
@@ -14,6 +14,16 @@ from medrcube.errors import SourceError
 from medrcube.facts import Label, LabelState
 from medrcube.sources._formats.tables.rows import check_no_finding
 from medrcube.sources._formats.tables.tables import TableRow
+
+__all__ = [
+    "COLUMNS",
+    "NO_FINDING",
+    "OPACITY",
+    "StudyLabels",
+    "case_labels",
+    "consensus",
+    "read_states",
+]
 
 OPACITY = ("Lung Opacity", "Airspace Opacity")
 """One label under two names; the second is that of tables that radiologists filled."""
@@ -72,14 +82,14 @@ def read_states(row: TableRow) -> StudyLabels:
     return StudyLabels(place=f"{row.table}:{row.line}", states=states)
 
 
-def consensus(one: StudyLabels, other: StudyLabels) -> StudyLabels:
+def consensus(first: StudyLabels, other: StudyLabels) -> StudyLabels:
     """What two labelers say alike; where they differ, or only one speaks, it is unknown."""
-    names = dict.fromkeys((*one.states, *other.states))
+    names = dict.fromkeys((*first.states, *other.states))
     return StudyLabels(
-        place=f"{one.place}, {other.place}",
+        place=f"{first.place}, {other.place}",
         states={
-            name: one.states.get(name, LabelState.UNKNOWN)
-            if one.states.get(name) is other.states.get(name)
+            name: first.states.get(name, LabelState.UNKNOWN)
+            if first.states.get(name) is other.states.get(name)
             else LabelState.UNKNOWN
             for name in names
         },

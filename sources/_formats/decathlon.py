@@ -1,4 +1,4 @@
-"""What ``dataset.json`` of the Medical Segmentation Decathlon and of nnU-Net says."""
+"""``dataset.json`` of the Medical Segmentation Decathlon and nnU-Net: class check."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from medrcube.errors import SourceError
 from medrcube.sources._formats.tables.contents import read_json
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
+
+__all__ = ["check_classes"]
 
 
 def check_classes(root: RawTree, expected: Mapping[str, int]) -> None:

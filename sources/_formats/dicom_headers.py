@@ -1,4 +1,4 @@
-"""What an adapter may learn from DICOM files: named header elements, never pixels.
+"""DICOM headers for adapters: an allow-list of elements, never pixels.
 
 Elements outside ``FACTS`` and ``IDENTIFIERS`` cannot be asked for, so that no name, date or
 address gets into a case by mistake.
@@ -13,6 +13,19 @@ from typing import Any
 
 from medrcube.errors import MissingExtraError, ReadError, SourceError
 from medrcube.sources._formats.quiet_pydicom import silent_pydicom
+
+__all__ = [
+    "FACTS",
+    "IDENTIFIERS",
+    "distance_along_normal",
+    "in_slice_order",
+    "is_dicom",
+    "read_header",
+    "referenced_series",
+    "rois_of",
+    "segments_of",
+    "series_in",
+]
 
 FACTS = frozenset(
     {
@@ -113,8 +126,8 @@ def read_header(path: Path, keywords: Iterable[str]) -> Mapping[str, str]:
                 "element that holds no name, date or address"
             )
     data = _load(path, wanted)
-    found = {keyword: _text(data.get(keyword)) for keyword in wanted}
-    return {keyword: text for keyword, text in found.items() if text}
+    values = {keyword: _text(data.get(keyword)) for keyword in wanted}
+    return {keyword: text for keyword, text in values.items() if text}
 
 
 def series_in(paths: Iterable[Path]) -> dict[str, tuple[Path, ...]]:
@@ -126,7 +139,7 @@ def series_in(paths: Iterable[Path]) -> dict[str, tuple[Path, ...]]:
     Raises:
         ReadError: code ``unreadable``, or ``no-series`` for a file that names no series.
     """
-    found: dict[str, list[Path]] = {}
+    files: dict[str, list[Path]] = {}
     for path in sorted(filter(is_dicom, paths)):
         data = _load(path, ("SeriesInstanceUID", "SOPClassUID"))
         meta = getattr(data, "file_meta", {})
@@ -138,8 +151,8 @@ def series_in(paths: Iterable[Path]) -> dict[str, tuple[Path, ...]]:
                 f"{path.name}: names no series (SeriesInstanceUID); expected one in every file",
                 code="no-series",
             )
-        found.setdefault(series, []).append(path)
-    return {series: tuple(paths) for series, paths in found.items()}
+        files.setdefault(series, []).append(path)
+    return {series: tuple(paths) for series, paths in files.items()}
 
 
 def is_dicom(path: Path) -> bool:
@@ -157,7 +170,7 @@ def in_slice_order(paths: Iterable[Path]) -> tuple[Path, ...]:
     Raises:
         ReadError: code ``no-position`` when a file does not say where its slice lies.
     """
-    placed = []
+    slices = []
     for path in sorted(paths):
         header = read_header(
             path,
@@ -175,7 +188,7 @@ def in_slice_order(paths: Iterable[Path]) -> tuple[Path, ...]:
                 "ImagePositionPatient and ImageOrientationPatient",
                 code="no-position",
             )
-        placed.append(
+        slices.append(
             (
                 round(distance_along_normal(position, orientation), 3),
                 number,
@@ -183,7 +196,7 @@ def in_slice_order(paths: Iterable[Path]) -> tuple[Path, ...]:
                 path,
             )
         )
-    return tuple(path for *_, path in sorted(placed))
+    return tuple(path for *_, path in sorted(slices))
 
 
 def distance_along_normal(position: Sequence[float], orientation: Sequence[float]) -> float:
@@ -237,8 +250,8 @@ def referenced_series(path: Path) -> tuple[str, ...]:
         for study in frame.get("RTReferencedStudySequence") or []:
             holders.extend(study.get("RTReferencedSeriesSequence") or [])
     holders.extend(data.get("ReferencedSeriesSequence") or [])
-    found = (_text(holder.get("SeriesInstanceUID")) for holder in holders)
-    return tuple(dict.fromkeys(series for series in found if series))
+    uids = (_text(holder.get("SeriesInstanceUID")) for holder in holders)
+    return tuple(dict.fromkeys(series for series in uids if series))
 
 
 def _load(path: Path, keywords: Sequence[str]) -> Any:

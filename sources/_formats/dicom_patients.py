@@ -1,4 +1,4 @@
-"""Which patient the DICOM files of a copy belong to, and who is a child.
+"""DICOM files by patient, and the age limit for adults.
 
 The home's own client makes a folder for each patient; downloads by series make one for each
 series, and then the header alone names the patient.
@@ -14,6 +14,8 @@ from medrcube.errors import ReadError
 from medrcube.facts import Skip
 from medrcube.sources._formats.dicom_headers import is_dicom, read_header
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree, extension
+
+__all__ = ["ADULT_YEARS", "files_by_patient", "skip_unreadable_slices"]
 
 ADULT_YEARS = 18
 """From this age on a film is held to what the adapters know of adults; of younger patients, whose
@@ -55,13 +57,13 @@ def skip_unreadable_slices(patient: str, files: Iterable[Path]) -> Iterator[Skip
         patient: whose files they are.
         files: of any kind, also those that are named otherwise.
     """
-    found: dict[tuple[Path, str], list[Path]] = {}
+    by_folder: dict[tuple[Path, str], list[Path]] = {}
     for path in sorted(files):
         if extension(path.name) == ".dcm" and not is_dicom(path):
             empty = not path.stat().st_size
             what = "is empty (0 bytes)" if empty else "holds no DICOM"
-            found.setdefault((path.parent, what), []).append(path)
-    for (_, what), paths in found.items():
+            by_folder.setdefault((path.parent, what), []).append(path)
+    for (_, what), paths in by_folder.items():
         several = f" and {len(paths) - 1:,} more beside it" if len(paths) > 1 else ""
         reason = f"{paths[0].name}{several}: {what}; get the file again"
         yield Skip(

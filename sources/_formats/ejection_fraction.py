@@ -1,4 +1,4 @@
-"""The ejection fraction of a ventricle, held against the volumes that it is made of."""
+"""Ejection fraction of a ventricle, checked against its volumes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from medrcube.errors import RowError, SourceError
 from medrcube.facts import BAD_ROW, Label, LabelState, Skip
 from medrcube.sources._formats.tables.redaction import redact_cell
 from medrcube.sources._formats.tables.tables import TableRow
+
+__all__ = ["TOLERANCE", "contradiction_skips", "ejection_label", "ejection_labels"]
 
 TOLERANCE = 2.0
 """Points: volumes rounded to whole millilitres move the fraction of 40 mL by as much."""
@@ -80,7 +82,7 @@ def contradiction_skips(label: Label, key: str) -> Iterator[Skip]:
 
 def _agree(row: TableRow, fraction: str, diastole: str, systole: str) -> bool:
     try:
-        stated, full, left = (row.number(column) for column in (fraction, diastole, systole))
+        percent, full, end = (row.number(column) for column in (fraction, diastole, systole))
     except SourceError:
         return False
-    return full > 0 and abs(100 * (full - left) / full - stated) <= TOLERANCE
+    return full > 0 and abs(100 * (full - end) / full - percent) <= TOLERANCE

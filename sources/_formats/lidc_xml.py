@@ -1,4 +1,4 @@
-"""Readings of lung nodules as LIDC-IDRI writes them: one XML file a CT series.
+"""LIDC-IDRI nodule readings (XML, one file per CT series), matched across readers.
 
 Readers worked apart and gave no common names, so what they marked is matched by distance, as
 pylidc's ``cluster_annotations`` does: marks whose outlines come within the slice thickness are
@@ -22,6 +22,18 @@ from numpy.typing import NDArray
 from medrcube.errors import RowError
 from medrcube.sources._formats.bounded_xml import read_xml
 from medrcube.sources._formats.tables.redaction import redact_cell, redact_exception
+
+__all__ = [
+    "Contour",
+    "NoduleMark",
+    "SeriesReading",
+    "Unreadable",
+    "has_one_mark_per_reader",
+    "largest_slice",
+    "match_marks",
+    "median_rating",
+    "read_reading",
+]
 
 CT_ROOT, XRAY_ROOT = "LidcReadMessage", "IdriReadMessage"
 _SERIES = "{*}ResponseHeader/{*}SeriesInstanceUid"
@@ -123,7 +135,9 @@ def read_reading(path: Path) -> SeriesReading | Unreadable | None:
     series = (root.findtext(_SERIES) or "").strip()
     try:
         sessions = root.findall("{*}readingSession")
-        marks = [mark for number, it in enumerate(sessions) for mark in _marks(number, it)]
+        marks = [
+            mark for number, session in enumerate(sessions) for mark in _marks(number, session)
+        ]
         _text(root, _SERIES)
     except (ValueError, TypeError) as error:
         what = redact_exception(error)
@@ -135,8 +149,8 @@ def read_reading(path: Path) -> SeriesReading | Unreadable | None:
 def _series_in_text(path: Path) -> str:
     """The series that a damaged file names; its header stands before the readings."""
     with path.open("rb") as file:
-        found = _SERIES_IN_TEXT.search(file.read(_HEADER))
-    return found[1].decode() if found else ""
+        match = _SERIES_IN_TEXT.search(file.read(_HEADER))
+    return match[1].decode() if match else ""
 
 
 def match_marks(
@@ -215,12 +229,12 @@ def _contour(roi: ET.Element) -> Contour:
 
 
 def _ratings(nodule: ET.Element) -> dict[str, int]:
-    found: dict[str, int] = {}
+    ratings: dict[str, int] = {}
     for entry in nodule.findall("{*}characteristics/*"):
         name, value = entry.tag.rpartition("}")[2], (entry.text or "").strip()
         if value.isdigit() and 1 <= int(value) <= _HIGHEST.get(name, 5):
-            found[name] = int(value)
-    return found
+            ratings[name] = int(value)
+    return ratings
 
 
 def _text(element: ET.Element, path: str) -> str:
@@ -265,8 +279,8 @@ def _joined(count: int, pairs: Sequence[tuple[int, int]]) -> list[list[int]]:
     """Connected components, in order of their first member."""
     group = list(range(count))
     for a, b in pairs:
-        kept, gone = sorted((group[a], group[b]))
-        group = [kept if name == gone else name for name in group]
+        lower, gone = sorted((group[a], group[b]))
+        group = [lower if name == gone else name for name in group]
     members: dict[int, list[int]] = {}
     for number, name in enumerate(group):
         members.setdefault(name, []).append(number)

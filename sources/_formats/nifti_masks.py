@@ -1,4 +1,4 @@
-"""Where a NIfTI mask lies, for adapters whose slices follow from it: the ``frames`` hook.
+"""NIfTI masks: voxel counts and slice positions, for ``frames`` hooks of adapters.
 
 Voxels are turned to right, anterior, superior by the affine; slices are counted in the order in
 which the build shows a plane.
@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from medrcube.errors import ReadError, RefusedError
 from medrcube.sources._formats.tables.contents import MOST_BYTES
+
+__all__ = ["VoxelMask", "load_labels", "slice_at"]
 
 # Axis of the normal of each plane, and whether slices are shown against that axis: inferior to
 # superior, anterior to posterior, right to left.
@@ -108,8 +110,8 @@ class LabelVolume:
         return VoxelMask(voxels=voxels, affine=self.affine, instead=instead)
 
     def _instead(self, values: tuple[int, ...]) -> str:
-        found = ", ".join(f"{value:g}" for value in np.unique(self.values)[:_NAMED])
-        return f": it holds {found}; expected {' or '.join(map(str, values)) or 'more than 0.5'}"
+        stored = ", ".join(f"{value:g}" for value in np.unique(self.values)[:_NAMED])
+        return f": it holds {stored}; expected {' or '.join(map(str, values)) or 'more than 0.5'}"
 
     def strays(self, *values: int) -> VoxelMask:
         """Voxels of some values that are not joined, face to face, to the most of them."""

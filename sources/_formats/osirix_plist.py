@@ -1,4 +1,4 @@
-"""Marks in the property lists that OsiriX exports (``.xml``)."""
+"""Regions of interest in OsiriX property lists (``.xml``)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any
 
 from medrcube.errors import RowError
 from medrcube.sources._formats.bounded_xml import read_xml
+
+__all__ = ["OsirixRoi", "Points", "read_rois"]
 
 Points = tuple[tuple[float, float], ...]
 

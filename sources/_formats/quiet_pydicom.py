@@ -1,4 +1,4 @@
-"""Reading DICOM without a word of it in warnings or logs: pydicom quotes what it finds odd."""
+"""pydicom without warnings and logs, which quote header values."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+__all__ = ["silent_pydicom"]
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Run-length codes as datasets write them, brought to absolute starts."""
+"""Run-length codes of datasets, decoded to absolute starts."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from itertools import accumulate
 
 from medrcube.errors import SourceError
 from medrcube.sources._formats.tables.redaction import cell_shape
+
+__all__ = ["coco_runs", "connected_pieces", "merge_runs", "relative_runs"]
 
 
 def relative_runs(text: str) -> tuple[tuple[int, int], ...]:

@@ -1,1 +1,1 @@
-"""What a dataset folder must keep: its card, its contract, its layout."""
+"""Framework of a source folder: card, contract, layout."""

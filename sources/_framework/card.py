@@ -1,4 +1,4 @@
-"""``card.toml``: every fact about a source, parsed and checked.
+"""Parser of ``card.toml``, which states every fact about a source.
 
 The schema is the dataclasses below; `docs/reference/card.md` lists every table and key. A key that
 is unknown, missing or of the wrong type is an error that names the file, the key and what was
@@ -42,6 +42,8 @@ from medrcube.sources._framework.card_parts.self_checks import (
 from medrcube.sources._framework.card_parts.values import parse_names, parse_numbers, parse_patterns
 from medrcube.sources._framework.upstream_names import PublishedNameRule, parse_published_name_rule
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
+
+__all__ = ["Card", "PixelPolicy", "Quirk", "load_card"]
 
 ROI = (0.005, 0.5)
 """Below half a per cent a region is a few pixels at the size that models see; above a half it is
@@ -215,7 +217,7 @@ def load_card(path: Path) -> Card:
         raise CardError(f"{path}: is not valid TOML: {error}") from error
     _require_reasons(path, data)
     table = TomlTable(path, data, error=CardError)
-    card = _card(table, hashlib.sha256(_canonical(_made_of(data))).hexdigest())
+    card = _card(table, hashlib.sha256(_canonical(_without_home(data))).hexdigest())
     table.finish()
     return card
 
@@ -227,8 +229,12 @@ def _require_reasons(path: Path, data: Mapping[str, Any]) -> None:
         CardError: lists what to add to which field.
     """
     entries = data.get("field", ())
-    entries = [it for it in entries if isinstance(it, Mapping)] if isinstance(entries, list) else []
-    missing = {str(it.get("name", "?")): list(missing_lines(it)) for it in entries}
+    entries = (
+        [entry for entry in entries if isinstance(entry, Mapping)]
+        if isinstance(entries, list)
+        else []
+    )
+    missing = {str(entry.get("name", "?")): list(missing_lines(entry)) for entry in entries}
     if any(missing.values()):
         lines = [
             f'  to the [[field]] named "{name}":\n' + "".join(f"    {line}\n" for line in lacks)
@@ -284,26 +290,26 @@ def _card(table: TomlTable, fingerprint: str) -> Card:
     )
     table.unique("layout", [layout.name for layout in card.layouts])
     table.unique("field", names)
-    table.unique("count", [f"{it.field} {it.shown}" for it in card.counts])
+    table.unique("count", [f"{count.field} {count.shown}" for count in card.counts])
     return card
 
 
 def _enclosed(table: TomlTable, concepts: Mapping[str, tuple[str, ...]]) -> Enclosed | None:
     if not table.has("enclosed"):
         return None
-    known = dict.fromkeys(name for names in concepts.values() for name in names)
-    return parse_enclosed(table.table("enclosed"), known)
+    names = dict.fromkeys(name for names in concepts.values() for name in names)
+    return parse_enclosed(table.table("enclosed"), names)
 
 
 def _check_panels(table: TomlTable, fields: Sequence[CardField]) -> None:
     """Fields that lean on others name ones that are there."""
     sized = [entry.name for entry in fields if entry.larger]
-    known = {name for entry in fields for name in entry.concepts()}
+    concepts = {name for entry in fields for name in entry.concepts()}
     for entry in fields:
         if entry.rests_on and entry.rests_on not in sized:
             expected = f"rests_on names a field with larger ({', '.join(sized) or 'none'})"
             table.fail("field", expected, entry.rests_on)
-        if entry.larger and entry.larger.part not in known:
+        if entry.larger and entry.larger.part not in concepts:
             table.fail(
                 "field", "larger.part is a concept of a field of the card", entry.larger.part
             )
@@ -338,7 +344,7 @@ def _pixels(table: TomlTable) -> PixelPolicy:
     )
 
 
-def _quirk(table: TomlTable, known: Collection[str]) -> Quirk:
+def _quirk(table: TomlTable, field_names: Collection[str]) -> Quirk:
     actions = ("drop", "undiagnosed", "marked", "unseen", "regions", "note")
     action = table.text("action", choices=actions)
     regions = table.integer("regions", default=0)
@@ -350,8 +356,8 @@ def _quirk(table: TomlTable, known: Collection[str]) -> Quirk:
     if fields and action not in ("unseen", "note"):
         table.fail("fields", "no fields, which only 'unseen' and 'note' have", fields)
     for name in fields:
-        if name not in known:
-            table.fail("fields", f"names of [[field]] tables ({', '.join(known)})", name)
+        if name not in field_names:
+            table.fail("fields", f"names of [[field]] tables ({', '.join(field_names)})", name)
     return Quirk(
         keys=table.texts("keys", default=()),
         action=action,
@@ -366,7 +372,7 @@ def _overlap(table: TomlTable) -> Overlap:
     return Overlap(source=table.text("source"), note=table.text("note"))
 
 
-def _made_of(data: Mapping[str, object]) -> Mapping[str, object]:
+def _without_home(data: Mapping[str, object]) -> Mapping[str, object]:
     """A card without its home: another address makes no other picture."""
     return {key: value for key, value in data.items() if key != "home"}
 

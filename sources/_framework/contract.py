@@ -1,4 +1,4 @@
-"""What an adapter promises, and the checks that hold it to its word.
+"""Adapter contract, and the checks that enforce it.
 
 ``adapter.py`` has one required function::
 
@@ -58,6 +58,17 @@ from medrcube.sources._framework.raw_tree.opened_files import files_opened
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree, newest_edition
 from medrcube.sources._framework.settled_cases import collect_doubts, merge_by_key, with_doubts
 
+__all__ = [
+    "Source",
+    "concept_of",
+    "field_of",
+    "load_source",
+    "missing_regions",
+    "quirk_of",
+    "undeclared_files",
+    "unused_card_keys",
+]
+
 _SEVERAL = 3
 """Patients of whom a value is said that names none of them."""
 
@@ -86,30 +97,32 @@ class Source:
                 dataset: tables hold such names.
         """
         copy = RawTree(root) if isinstance(root, Path) else root
-        for found in self._scan(copy, layout):
-            yield redact_reason(found, copy.names)
+        for entry in self._scan(copy, layout):
+            yield redact_reason(entry, copy.names)
 
     def _scan(self, copy: RawTree, layout: str) -> Iterator[Case | Skip]:
         tree, whole = self._whole(copy, self.card.layout(layout))
         doubts = collect_doubts(whole)
         shared = functools.cache(functools.partial(_shared, self.card, whole))
-        for found in whole:
-            files = found.paths if isinstance(found, Skip) else found.files()
+        for entry in whole:
+            files = entry.paths if isinstance(entry, Skip) else entry.files()
             strange = _strange(files, copy, tree, layout)
-            inside = tuple(it for it in files if tree.name_of(it))
-            if isinstance(found, Skip):
-                own = not strange or found.code in {BAD_ROW, OLDER_EDITION}
-                named = found if own else replace(found, reason=strange, code=BAD_ROW)
+            inside = tuple(path for path in files if tree.name_of(path))
+            if isinstance(entry, Skip):
+                own = not strange or entry.code in {BAD_ROW, OLDER_EDITION}
+                named = entry if own else replace(entry, reason=strange, code=BAD_ROW)
                 yield replace(named, paths=inside)
                 continue
-            _check_case(self.card, found)
+            _check_case(self.card, entry)
             if strange:
-                yield Skip(key=found.key, reason=strange, paths=inside, code=BAD_ROW)
+                yield Skip(key=entry.key, reason=strange, paths=inside, code=BAD_ROW)
                 continue
-            case = with_frame(self.card.drawn_in, found) if self.card.drawn_in else found
+            case = with_frame(self.card.drawn_in, entry) if self.card.drawn_in else entry
             case = with_doubts(self.card, case, doubts) if doubts else case
             yield from cases_or_skip(
-                functools.partial(_known, self.card, case, shared), key=case.key, paths=case.files()
+                functools.partial(_check_values, self.card, case, shared),
+                key=case.key,
+                paths=case.files(),
             )
 
     def _whole(self, copy: RawTree, layout: Layout) -> tuple[RawTree, list[Case | Skip]]:
@@ -125,7 +138,7 @@ class Source:
         while True:
             tree = copy.of_layout(layout, self.card.parts)
             try:
-                cases = (it.moved(tree.resolve) for it in self._cases(tree, layout.name))
+                cases = (entry.moved(tree.resolve) for entry in self._cases(tree, layout.name))
                 with collect_notices() as notices:
                     whole = merge_by_key(cases)
             except TableError as error:
@@ -201,7 +214,7 @@ def undeclared_files(source: Source, root: Path, layout: str) -> list[str]:
     with files_opened() as opened:
         for _ in source.scan(copy, layout):
             pass
-    names = {it.relative_to(real).as_posix() for it in opened if it.is_relative_to(real)}
+    names = {path.relative_to(real).as_posix() for path in opened if path.is_relative_to(real)}
     return sorted(names - declared)
 
 
@@ -255,14 +268,14 @@ def concept_of(card: Card, statement: Label | Region, shared: Collection[str] = 
     try:
         return field.concept(statement.value)
     except (KeyError, ValueError):
-        known = ", ".join(repr(value) for value in field.values) or "numeric bands"
+        values = ", ".join(repr(value) for value in field.values) or "numeric bands"
         known_values = (*field.values, *shared)
         place = redact_evidence(statement.evidence, known_values)
         value = redact_cell(statement.value, known_values)
         raw = json.dumps(value) if value == statement.value else "what stands there"
         raise RowError(
             f"{card.id}: {place}: value {value!r} of field {field.name!r} is not in the card "
-            f"(known: {known}); say in medrcube.toml what it "
+            f"(known: {values}); say in medrcube.toml what it "
             f'means, or "" for nothing:  [values.{card.id}.{field.name}]  {raw} = ""'
         ) from None
 
@@ -272,14 +285,14 @@ def _may_lack(layout: Layout, copy: RawTree, rest: RawTree) -> bool:
     lost = copy.known - rest.known
     spare = (*layout.optional, *layout.one_of)
     optional = any(not lost.isdisjoint(copy.match(glob)) for glob in spare)
-    return optional and not layout.missing([it for it in layout.expect if rest.holds(it)])
+    return optional and not layout.missing([glob for glob in layout.expect if rest.holds(glob)])
 
 
 def _older(tree: RawTree, layout: Layout, path: Path) -> Path | None:
     """The edition of a table that is read where a newer one cannot be used."""
     for part in layout.editions:
         editions = tree.part(part)
-        rest = [it for it in editions if it != path]
+        rest = [edition for edition in editions if edition != path]
         if path in editions and rest:
             return newest_edition(rest)
     return None
@@ -325,7 +338,7 @@ def _strange(files: Iterable[Path], copy: RawTree, tree: RawTree, layout: str) -
     return ""
 
 
-def _known(card: Card, case: Case, shared: Callable[[], Collection[str]]) -> tuple[Case]:
+def _check_values(card: Card, case: Case, shared: Callable[[], Collection[str]]) -> tuple[Case]:
     """The case, when the card knows every value that it states.
 
     Raises:
@@ -343,22 +356,22 @@ def _statements(case: Case) -> tuple[Label | Region, ...]:
     return (*case.labels, *case.panels, *case.regions)
 
 
-def _shared(card: Card, found: Iterable[Case | Skip]) -> frozenset[str]:
+def _shared(card: Card, entries: Iterable[Case | Skip]) -> frozenset[str]:
     """Values unknown to the card that several patients share: a label, and the name of nobody."""
     people: dict[str, set[str]] = {}
-    for case in found:
+    for case in entries:
         if isinstance(case, Case) and case.patient:
-            for it in _statements(case):
-                field = card.fields.get(it.field)
-                if field is not None and it.value not in field.values:
-                    people.setdefault(it.value, set()).add(case.patient)
+            for statement in _statements(case):
+                field = card.fields.get(statement.field)
+                if field is not None and statement.value not in field.values:
+                    people.setdefault(statement.value, set()).add(case.patient)
     return frozenset(value for value, own in people.items() if len(own) >= _SEVERAL)
 
 
 def _load(file: Path) -> ModuleType:
     """Import a file of a source folder, ours or a user's, once for each content of it and card."""
     try:
-        contents = (it.read_bytes() for it in (file, file.with_name("card.toml")))
+        contents = (path.read_bytes() for path in (file, file.with_name("card.toml")))
         identity = b"\0".join((str(file).encode(), *contents))
     except OSError as error:
         raise CardError(f"{file}: is missing ({error.strerror}); a source needs it") from error

@@ -1,4 +1,4 @@
-"""Which layout a raw tree has, and what it lacks."""
+"""Layout detection: which layout a raw tree has, and what it lacks."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.layout import Layout
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree, compile_glob, extension
 from medrcube.sources._framework.raw_tree.roots import find_root, folders_below
+
+__all__ = ["LayoutReport", "check_root", "compare_layouts", "inspect_copy", "require_fit"]
 
 _PACKED = re.compile(r"(?<!\.csv)(?<!\.txt)(?<!\.json)\.(?:zip|tar|tgz|tar\.(?:gz|bz2|xz)|rar|7z)$")
 _UNPACK = {".zip": "unzip -q {file} -d {folder}", ".rar": "unar -o {folder} {file}"}
@@ -160,23 +162,25 @@ def _best(card: Card, tree: RawTree) -> LayoutReport:
 
 def _named(report: LayoutReport, tree: RawTree) -> int:
     """How many globs fit files under the very extension that they name."""
-    return sum(extension(next(iter(tree.match(it)), "")) == extension(it) for it in report.expected)
+    return sum(
+        extension(next(iter(tree.match(glob)), "")) == extension(glob) for glob in report.expected
+    )
 
 
 def _compare(card: Card, layout: Layout, tree: RawTree) -> LayoutReport:
-    found = {glob: sum(1 for _ in tree.match(glob)) for glob in layout.expect}
+    counts = {glob: sum(1 for _ in tree.match(glob)) for glob in layout.expect}
     return LayoutReport(
         source=card.id,
         root=tree.path,
         layout=layout.name,
-        found=found,
+        found=counts,
         expected=layout.expect,
-        missing=layout.missing([glob for glob, count in found.items() if count]),
+        missing=layout.missing([glob for glob, count in counts.items() if count]),
         litter=tree.litter,
         lacks=tuple(
-            f"{glob} is optional and absent: {told}"
-            for glob, told in layout.optional.items()
-            if told and not tree.holds(glob)
+            f"{glob} is optional and absent: {lack}"
+            for glob, lack in layout.optional.items()
+            if lack and not tree.holds(glob)
         ),
         hints=(),
         seconds=0.0,
@@ -189,7 +193,7 @@ def _packed(tree: RawTree, report: LayoutReport) -> Iterator[str]:
     packed = [
         name
         for name in tree.names
-        if _PACKED.search(name.lower()) and not any(it.fullmatch(name) for it in patterns)
+        if _PACKED.search(name.lower()) and not any(pattern.fullmatch(name) for pattern in patterns)
     ]
     if packed:
         others = f" and {len(packed) - 1:,} more" if len(packed) > 1 else ""
@@ -231,23 +235,23 @@ def _nearby(card: Card, tree: RawTree, report: LayoutReport) -> Iterator[str]:
 
 def _shallow(folder: Path) -> list[str]:
     """Files of a folder and of the folders in it, without a walk through all that lies deeper."""
-    found: list[str] = []
+    names: list[str] = []
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
                 if not entry.is_dir(follow_symlinks=False):
-                    found.append(entry.name)
+                    names.append(entry.name)
                 else:
-                    found += _files_of(entry)
+                    names += _files_of(entry)
     except OSError:  # not ours to list: then there is no hint
         return []
-    return sorted(found)
+    return sorted(names)
 
 
 def _files_of(folder: os.DirEntry[str]) -> list[str]:
     try:
         with os.scandir(folder) as entries:
-            return [f"{folder.name}/{it.name}" for it in entries if not it.is_dir()]
+            return [f"{folder.name}/{file.name}" for file in entries if not file.is_dir()]
     except OSError:
         return []
 

@@ -1,4 +1,4 @@
-"""What an adapter asks its own card for.
+"""Card access for adapters: constants by name.
 
 A fact about the dataset stands in ``card.toml``, with where it comes from; the adapter names it::
 
@@ -22,6 +22,8 @@ from typing import Any
 from medrcube.errors import CardError
 from medrcube.files.toml_reader import TomlTable
 from medrcube.sources._framework.card_parts.values import TABLES, parse_pattern
+
+__all__ = ["own_card", "unused_keys"]
 
 
 class OwnCard:
@@ -64,7 +66,9 @@ class OwnCard:
 
     def unasked(self) -> list[str]:
         """Keys that nobody has asked for, as ``[numbers] side_px``."""
-        return [f"[{name}] {key}" for name, it in self._tables.items() for key in it.unasked()]
+        return [
+            f"[{name}] {key}" for name, table in self._tables.items() for key in table.unasked()
+        ]
 
 
 def own_card(adapter: str) -> OwnCard:
@@ -90,5 +94,5 @@ def unused_keys(adapter: ModuleType, card: Path) -> list[str]:
         adapter: the module, loaded.
         card: path of its ``card.toml``.
     """
-    held = [it for it in vars(adapter).values() if isinstance(it, OwnCard)]
+    held = [value for value in vars(adapter).values() if isinstance(value, OwnCard)]
     return (held[0] if held else own_card(str(card))).unasked()

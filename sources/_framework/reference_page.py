@@ -1,4 +1,4 @@
-"""The reference page of all sources and the picture of the cube, made from the cards alone."""
+"""Reference page of all sources and SVG of the cube, from the cards alone."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from itertools import product
 from medrcube.sources._framework.card import Card
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 from medrcube.templates import render_card
+
+__all__ = ["cube_picture", "sources_page"]
 
 _LABELS, _CELL, _ROW, _TOP, _GAP = 196, 58, 26, 50, 28
 _SHADES = ("#f6f8fa", "#d8efe9", "#a9dccf", "#6fc3b0", "#35a08b", "#0b7a67")

@@ -1,4 +1,4 @@
-"""A first source folder for a raw tree: what can be seen is filled in, the rest is marked.
+"""Scaffold of a source folder for a raw tree, with TODOs for what a person decides.
 
 The folder loads, its layout fits the tree and its fixture can be built at once. It claims no
 more than the modality: a person decides what the labels mean.
@@ -36,6 +36,8 @@ from medrcube.sources._framework.raw_tree.survey import (
 )
 from medrcube.sources._synthetic.images import CANARY
 from medrcube.templates import render_card
+
+__all__ = ["new_source"]
 
 _ADAPTERS = {"table": "table", "series": "series", "classes": "files", "files": "files"}
 _MODALITIES = {
@@ -120,41 +122,41 @@ def new_source(source_id: str, root: Path, destination: Path) -> Path:
     }
     destination.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=destination, prefix=".new-") as place:
-        made = Path(place) / folder.name
-        made.mkdir()
+        draft_folder = Path(place) / folder.name
+        draft_folder.mkdir()
         for file, template in templates.items():
             text = render_card(template, draft=draft, toml=_toml, py=_python, near=_near)
-            (made / file).write_text(text, encoding="utf-8")
-        report = inspect_copy(load_source(made).card, root)
+            (draft_folder / file).write_text(text, encoding="utf-8")
+        report = inspect_copy(load_source(draft_folder).card, root)
         if not report.fits:
             raise SourceError(f"the new card does not fit its own tree: {report.describe()}")
-        shutil.move(made, folder)
+        shutil.move(draft_folder, folder)
     return folder
 
 
-def _draft(source_id: str, found: Survey) -> CardDraft:
-    named = [table for table in found.tables if table.key is not None]
+def _draft(source_id: str, contents: Survey) -> CardDraft:
+    named = [table for table in contents.tables if table.key is not None]
     table = max(named, key=lambda table: table.rows, default=None)
     columns = [] if table is None else [c for c in table.columns if c.name != table.key]
     split = next((c.name for c in columns if _is_split(c)), None)
     mapped = [c for c in columns if any(c.values) and not c.flags and c.name != split]
-    shape = _shape(found, table)
-    examples = tuple(_examples(found, shape))
+    shape = _shape(contents, table)
+    examples = tuple(_examples(contents, shape))
     return CardDraft(
         id=source_id,
-        found=found,
+        found=contents,
         table=table,
         shape=shape,
-        suffixes=tuple(sorted({suffix_of(name) for name in found.pictures})),
-        modality=_modality(found),
-        window=_window(found),
+        suffixes=tuple(sorted({suffix_of(name) for name in contents.pictures})),
+        modality=_modality(contents),
+        window=_window(contents),
         flags=tuple(c for c in columns if c.flags),
         fields=_field_names(mapped),
         patient=next((c.name for c in columns if c.patient), None),
         split=split,
         examples=examples,
         lines=tuple(_lines(table, examples)),
-        mask=_mask_pattern(found),
+        mask=_mask_pattern(contents),
         mask_pattern=MASK.pattern,
         mask_folder=MASK_FOLDER.pattern,
     )
@@ -162,8 +164,8 @@ def _draft(source_id: str, found: Survey) -> CardDraft:
 
 def _near(value: str) -> str:
     """A comment that names the concepts nearest to a value, or nothing."""
-    found = nearest_concepts(value, load_terms())
-    return f" # nearest concepts: {', '.join(map(_toml, found))}" if found else ""
+    concepts = nearest_concepts(value, load_terms())
+    return f" # nearest concepts: {', '.join(map(_toml, concepts))}" if concepts else ""
 
 
 def _toml(text: str) -> str:
@@ -182,36 +184,36 @@ def _is_split(column: SurveyColumn) -> bool:
     return bool(column.values) and {value.lower() for value in column.values} <= _SPLITS
 
 
-def _shape(found: Survey, table: SurveyTable | None) -> str:
+def _shape(contents: Survey, table: SurveyTable | None) -> str:
     if table is not None:
         return "table"
-    dicom = [name for name in found.pictures if suffix_of(name) in {*DICOMS, ""}]
+    dicom = [name for name in contents.pictures if suffix_of(name) in {*DICOMS, ""}]
     several = len(dicom) > len({PurePosixPath(name).parent for name in dicom})
     bare = any(not suffix_of(name) for name in dicom)
-    if len(dicom) == len(found.pictures) and (
-        bare or found.series or (several and not found.classes)
+    if len(dicom) == len(contents.pictures) and (
+        bare or contents.series or (several and not contents.classes)
     ):
         return "series"
-    return "classes" if found.classes else "files"
+    return "classes" if contents.classes else "files"
 
 
-def _modality(found: Survey) -> str:
-    for name in found.modalities:
+def _modality(contents: Survey) -> str:
+    for name in contents.modalities:
         if name in _MODALITIES:
             return _MODALITIES[name]
-    suffixes = {suffix_of(name) for name in found.pictures}
+    suffixes = {suffix_of(name) for name in contents.pictures}
     if suffixes & set(VIDEOS):
         return "Ultrasound"
     return "MRI" if suffixes & set(VOLUMES) else "X-ray"
 
 
-def _window(found: Survey) -> str:
-    suffixes = {suffix_of(name) for name in found.pictures}
+def _window(contents: Survey) -> str:
+    suffixes = {suffix_of(name) for name in contents.pictures}
     if suffixes & {*DICOMS, ""}:
         return "header"
     if suffixes & set(VOLUMES):
         return "percentile:0.5-99.5"
-    return "bits" if any("mode I" in note for note in found.notes) else "none"
+    return "bits" if any("mode I" in note for note in contents.notes) else "none"
 
 
 def _field_names(columns: Iterable[SurveyColumn]) -> dict[str, SurveyColumn]:
@@ -225,11 +227,11 @@ def _field_names(columns: Iterable[SurveyColumn]) -> dict[str, SurveyColumn]:
     return names
 
 
-def _examples(found: Survey, shape: str) -> Iterator[str]:
+def _examples(contents: Survey, shape: str) -> Iterator[str]:
     """Names as in the tree, but of its own words only those of folders that are classes."""
-    folders = found.classes if shape == "classes" else ("series001", "series002")
-    for glob in found.globs:
-        if not any(_made(glob, name) for name in found.pictures):
+    folders = contents.classes if shape == "classes" else ("series001", "series002")
+    for glob in contents.globs:
+        if not any(_has_shape_of(glob, name) for name in contents.pictures):
             continue
         *parts, file = glob.split("/")
         for folder in folders if parts[-1:] == ["*"] else ("",):
@@ -241,7 +243,7 @@ def _examples(found: Survey, shape: str) -> Iterator[str]:
                 yield "/".join([*fixed, file.replace("*", f"{stem}{number:03}")])
 
 
-def _made(glob: str, name: str) -> bool:
+def _has_shape_of(glob: str, name: str) -> bool:
     """Whether a glob of the survey was made of names like this one."""
     wild, parts = glob.split("/"), name.split("/")
     same = len(wild) == len(parts) and wild[-1] == f"*{_ending(name)}"
@@ -274,15 +276,15 @@ def _row(cells: Iterable[str], delimiter: str) -> str:
     return text.getvalue()
 
 
-def _mask_pattern(found: Survey) -> str:
+def _mask_pattern(contents: Survey) -> str:
     """Where the mask of a picture lies; empty when no example shows it, or names are not unique."""
-    pictures = {stem_of(name): PurePosixPath(name) for name in found.pictures}
-    for name in found.masks:
+    pictures = {stem_of(name): PurePosixPath(name) for name in contents.pictures}
+    for name in contents.masks:
         path, stem = PurePosixPath(name), MASK.sub("", stem_of(name))
         tail = path.name[len(stem) :]
-        if path.with_name(f"{stem}{_ending(name)}").as_posix() in found.pictures:
+        if path.with_name(f"{stem}{_ending(name)}").as_posix() in contents.pictures:
             return "{parent}/{stem}" + _literal(tail)
-        if stem in pictures and len(pictures) == len(found.pictures):
+        if stem in pictures and len(pictures) == len(contents.pictures):
             return f"{_literal(path.parent.as_posix())}/{{stem}}{_literal(tail)}"
     return ""
 

@@ -1,4 +1,4 @@
-"""What an adapter found, once all of it is known: one case a key, and no absence left in doubt."""
+"""Post-processing of an adapter's cases: one per key, doubtful absences made unknown."""
 
 from __future__ import annotations
 
@@ -12,27 +12,29 @@ from medrcube.sources._formats.tables.redaction import evidence_place
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.fields import CardField
 
+__all__ = ["collect_doubts", "merge_by_key", "with_doubts", "without_regions"]
 
-def merge_by_key(found: Iterable[Case | Skip]) -> list[Case | Skip]:
+
+def merge_by_key(entries: Iterable[Case | Skip]) -> list[Case | Skip]:
     """Cases that share a key, as one: where they say the same, it stands; else it is set aside.
 
     A bad row sets aside the others of its key, since nobody knows what it said of them.
     """
-    kept: dict[str, Case | Skip] = {}
-    for given in found:
-        before = kept.get(given.key)
-        kept[given.key] = given if before is None else _joined(before, given)
-    return list(kept.values())
+    merged: dict[str, Case | Skip] = {}
+    for given in entries:
+        before = merged.get(given.key)
+        merged[given.key] = given if before is None else _merge(before, given)
+    return list(merged.values())
 
 
 Doubts = Mapping[str, Collection[str]]
 """Fields, and the raw values that a row without a name may be about; an empty one means any."""
 
 
-def collect_doubts(found: Iterable[Case | Skip]) -> Doubts:
+def collect_doubts(entries: Iterable[Case | Skip]) -> Doubts:
     """Everything that rows without a name may be about."""
     doubts: dict[str, set[str]] = {}
-    for given in found:
+    for given in entries:
         if isinstance(given, Skip):
             for name in given.opens:
                 doubts.setdefault(name, set()).add(given.opens_value)
@@ -46,33 +48,33 @@ def with_doubts(card: Card, case: Case, doubts: Doubts) -> Case:
     it is told any more: another one may be marked in the row that is lost.
     """
     marked = tuple(
-        Label(field=it.field, value=it.value, evidence=it.evidence)
-        for it in case.regions
-        if _is_doubted(card, doubts, it)
+        Label(field=region.field, value=region.value, evidence=region.evidence)
+        for region in case.regions
+        if _is_doubted(card, doubts, region)
     )
     labels = tuple(
-        replace(it, state=LabelState.UNKNOWN)
-        if it.state is LabelState.ABSENT and _is_doubted(card, doubts, it)
-        else it
-        for it in case.labels
+        replace(label, state=LabelState.UNKNOWN)
+        if label.state is LabelState.ABSENT and _is_doubted(card, doubts, label)
+        else label
+        for label in case.labels
     )
     silent = tuple(
         Label(field=name, value=raw, state=LabelState.UNKNOWN, evidence="a row without a name")
         for name in sorted(doubts)
-        for raw in _unsaid(card, name, doubts[name], (*labels, *marked))
+        for raw in _unmentioned_values(card, name, doubts[name], (*labels, *marked))
     )
-    regions = tuple(it for it in case.regions if not _is_doubted(card, doubts, it))
+    regions = tuple(region for region in case.regions if not _is_doubted(card, doubts, region))
     return replace(case, labels=labels + marked + silent, regions=regions)
 
 
 def without_regions(case: Case) -> Case:
     """A case some of whose marks are lost: what is marked is present, and no place is told."""
-    stated = {(it.field, it.value) for it in case.labels}
-    places = {(it.field, it.value): it.evidence for it in case.regions}
+    labelled = {(label.field, label.value) for label in case.labels}
+    places = {(region.field, region.value): region.evidence for region in case.regions}
     present = tuple(
         Label(field=field, value=value, evidence=evidence)
         for (field, value), evidence in places.items()
-        if (field, value) not in stated
+        if (field, value) not in labelled
     )
     return replace(case, labels=case.labels + present, regions=())
 
@@ -95,67 +97,75 @@ def _alike(field: CardField, values: Collection[str]) -> list[str]:
     return [raw for raw, concept in field.values.items() if concept in concepts]
 
 
-def _joined(one: Case | Skip, other: Case | Skip) -> Case | Skip:
-    if isinstance(one, Case) and isinstance(other, Case) and _told(one) == _told(other):
-        return one
-    files = [it.files() if isinstance(it, Case) else it.paths for it in (one, other)]
+def _merge(first: Case | Skip, other: Case | Skip) -> Case | Skip:
+    if (
+        isinstance(first, Case)
+        and isinstance(other, Case)
+        and _without_evidence(first) == _without_evidence(other)
+    ):
+        return first
+    files = [entry.files() if isinstance(entry, Case) else entry.paths for entry in (first, other)]
     paths = tuple(dict.fromkeys((*files[0], *files[1])))
-    aside = next((it for it in (one, other) if isinstance(it, Skip)), None)
+    aside = next((entry for entry in (first, other) if isinstance(entry, Skip)), None)
     if aside is not None:
         return replace(aside, paths=paths)
-    if isinstance(one, Case) and isinstance(other, Case) and _is_copy(one, other):
-        folders = " and ".join(_copies(one.files()[0], other.files()[0]))
+    if isinstance(first, Case) and isinstance(other, Case) and _is_copy(first, other):
+        folders = " and ".join(_copies(first.files()[0], other.files()[0]))
         reason = (
             f"the dataset lies here twice: {folders} hold files of the same names that say the "
-            f"same of {one.key!r}; take one of the two away"
+            f"same of {first.key!r}; take one of the two away"
         )
-        return Skip(key=one.key, reason=reason, paths=paths, code=BAD_ROW)
-    places = " and ".join(_place(it) for it in (one, other) if isinstance(it, Case))
+        return Skip(key=first.key, reason=reason, paths=paths, code=BAD_ROW)
+    places = " and ".join(_place(entry) for entry in (first, other) if isinstance(entry, Case))
     reason = (
-        f"two cases have the key {one.key!r} ({places}) and do not say the same; expected one row "
-        "for each picture, and a key for each case"
+        f"two cases have the key {first.key!r} ({places}) and do not say the same; expected one "
+        "row for each picture, and a key for each case"
     )
-    return Skip(key=one.key, reason=reason, paths=paths, code=BAD_ROW)
+    return Skip(key=first.key, reason=reason, paths=paths, code=BAD_ROW)
 
 
-def _told(case: Case) -> Case:
+def _without_evidence(case: Case) -> Case:
     """A case without the places of its evidence."""
     return replace(
         case,
-        labels=tuple(replace(it, evidence="") for it in case.labels),
-        panels=tuple(replace(it, evidence="") for it in case.panels),
-        regions=tuple(replace(it, evidence="") for it in case.regions),
-        words=tuple(replace(it, evidence="") for it in case.words),
+        labels=tuple(replace(label, evidence="") for label in case.labels),
+        panels=tuple(replace(panel, evidence="") for panel in case.panels),
+        regions=tuple(replace(region, evidence="") for region in case.regions),
+        words=tuple(replace(words, evidence="") for words in case.words),
     )
 
 
-def _is_copy(one: Case, other: Case) -> bool:
+def _is_copy(first_case: Case, other: Case) -> bool:
     """Whether two cases differ in nothing but the folders of their files."""
-    first, second = (_told(it.moved(lambda path: Path(path.name))) for it in (one, other))
+    first, second = (
+        _without_evidence(case.moved(lambda path: Path(path.name))) for case in (first_case, other)
+    )
     return first == second
 
 
-def _copies(one: Path, other: Path) -> tuple[str, str]:
+def _copies(path: Path, other: Path) -> tuple[str, str]:
     """The folders in which two files have one path, as seen from the folder that holds both."""
-    while one.name == other.name and one != other:
-        one, other = one.parent, other.parent
-    base = Path(os.path.commonpath((one, other)))
-    first, second = (it.relative_to(base).as_posix() for it in (one, other))
+    while path.name == other.name and path != other:
+        path, other = path.parent, other.parent
+    base = Path(os.path.commonpath((path, other)))
+    first, second = (folder.relative_to(base).as_posix() for folder in (path, other))
     return first, second
 
 
 def _place(case: Case) -> str:
-    told = [evidence_place(it.evidence) for it in (*case.labels, *case.panels)]
-    told += [evidence_place(it.evidence) for it in case.regions]
-    return next(iter(told), "") or ", ".join(path.name for path in case.files()[:1])
+    places = [evidence_place(label.evidence) for label in (*case.labels, *case.panels)]
+    places += [evidence_place(region.evidence) for region in case.regions]
+    return next(iter(places), "") or ", ".join(path.name for path in case.files()[:1])
 
 
-def _unsaid(card: Card, name: str, doubted: Collection[str], labels: Iterable[Label]) -> list[str]:
+def _unmentioned_values(
+    card: Card, name: str, doubted: Collection[str], labels: Iterable[Label]
+) -> list[str]:
     """One raw value for each concept that is in doubt and that a case does not speak of."""
     field = card.fields.get(name)
     if field is None:
         return []
-    said = {field.values.get(it.value) for it in labels if it.field == name}
+    concepts = {field.values.get(label.value) for label in labels if label.field == name}
     meant = field.values if _is_any(field, doubted) else _alike(field, doubted)
     values = {field.values.get(raw): raw for raw in meant}
-    return [raw for concept, raw in values.items() if concept and concept not in said]
+    return [raw for concept, raw in values.items() if concept and concept not in concepts]

@@ -1,4 +1,4 @@
-"""How pictures of the release that MedRCube's authors published lead to raw data: by name alone.
+"""``[[adopt]]`` of a card: names in the published MedRCube release to cases.
 
 That release has no recipes and no hashes. A card states a rule only where a published name and the
 raw name of the same picture are both known.
@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from string import Formatter
 
 from medrcube.files.toml_reader import TomlTable
+
+__all__ = ["PublishedNameRule", "parse_published_name_rule"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +35,8 @@ class PublishedNameRule:
 
     def key(self, name: str) -> str | None:
         """Key of the case of a picture; ``None`` for a name that the rule does not know."""
-        found = re.fullmatch(self.picture, name)
-        return None if found is None else self.case.format(**found.groupdict(default=""))
+        match = re.fullmatch(self.picture, name)
+        return None if match is None else self.case.format(**match.groupdict(default=""))
 
 
 def parse_published_name_rule(table: TomlTable) -> PublishedNameRule:
@@ -51,11 +53,11 @@ def parse_published_name_rule(table: TomlTable) -> PublishedNameRule:
         table.fail("picture", f"a regular expression ({error})", picture)
     case = table.text("case")
     if not groups or _named(case) != groups:
-        told = (
+        expected = (
             ", ".join(f"{{{name}}}" for name in groups)
             or "(?P<name>...) in picture, which has none"
         )
-        table.fail("case", f"a text with the named groups of picture, each once: {told}", case)
+        table.fail("case", f"a text with the named groups of picture, each once: {expected}", case)
     return PublishedNameRule(
         folder=table.text("folder", pattern=r"[A-Za-z0-9._-]+"),
         picture=picture,

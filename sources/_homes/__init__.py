@@ -1,4 +1,4 @@
-"""Where raw data lie, and how each kind of home gives them: ``medrcube sources get``.
+"""Downloads of raw data: ``medrcube sources get``.
 
 What is known of the home of a source stands in ``[home]`` of its card (``facts``). A home either
 lists files, which are then brought over HTTPS (``listing``, ``transfer``), or has a client of its

@@ -1,4 +1,4 @@
-"""Homes with a client of their own, which is called: the Imaging Data Commons, Kaggle, git.
+"""Homes with a command-line client: Imaging Data Commons, Kaggle, git.
 
 Each client keeps its own tokens; none is asked for, passed on or written down here.
 """
@@ -16,6 +16,8 @@ from medrcube.files.atomic import PARTIAL, sha256_of
 from medrcube.sources._framework.card_parts.home import HomeFacts
 from medrcube.sources._homes.manifest import MANIFEST, Manifest
 from medrcube.sources._homes.protocol import DownloadedFile, DownloadRequest, ProgressStages
+
+__all__ = ["CLIENTS", "ClientHome"]
 
 IDC_FOLDERS = "%collection_id/%PatientID/%StudyInstanceUID/%SeriesInstanceUID"
 """Where the Imaging Data Commons' client puts a series, without the modality in its name."""

@@ -1,4 +1,4 @@
-"""Brings the files of a home that lists them."""
+"""Homes with a file listing: selection and download over HTTPS."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from medrcube.sources._homes.listings import LISTINGS, RemoteFile, list_files
 from medrcube.sources._homes.manifest import Manifest
 from medrcube.sources._homes.protocol import DownloadedFile, DownloadRequest, ProgressStages
 from medrcube.sources._homes.transfer import transfer_file
+
+__all__ = ["HttpHome", "choose_files"]
 
 _MB = 1_000_000
 
@@ -40,8 +42,8 @@ class HttpHome:
                 )
             order.folder.mkdir(parents=True, exist_ok=True)
             _check_space(files, order)
-            left = [DownloadedFile(name=name, status="unknown") for name in unknown]
-            return [*_bring_all(web, files, order, manifest, stages), *left]
+            missing = [DownloadedFile(name=name, status="unknown") for name in unknown]
+            return [*_bring_all(web, files, order, manifest, stages), *missing]
 
 
 def open_web(home: HomeFacts) -> HomeClient:
@@ -61,17 +63,17 @@ def choose_files(
     """
     if wanted is None:
         return offered, ()
-    known = {file.name: file for file in offered}
+    by_name = {file.name: file for file in offered}
     chosen: dict[str, RemoteFile] = {}
     unknown: list[str] = []
     for name in sorted(wanted):
         parts = PurePosixPath(name).parts
         tails = ("/".join(parts[start:]) for start in range(len(parts)))
-        found = next((known[tail] for tail in tails if tail in known), None)
-        if found is None:
+        file = next((by_name[tail] for tail in tails if tail in by_name), None)
+        if file is None:
             unknown.append(name)
         else:
-            chosen[found.name] = found
+            chosen[file.name] = file
     return tuple(chosen.values()), tuple(unknown)
 
 
@@ -99,7 +101,7 @@ def _bring_all(
     with stages.stage("get, MB" if sized else "get", max(total, 1)) as advance:
         for file in files:
             meter = _Meter(advance if sized else _nobody)
-            brought.append(transfer_file(web, file, order.folder, manifest, meter.told))
+            brought.append(transfer_file(web, file, order.folder, manifest, meter.add))
             if sized:
                 advance((file.bytes or 0) // _MB - meter.shown)
             else:
@@ -115,7 +117,7 @@ class _Meter:
         self._bytes = 0
         self.shown = 0
 
-    def told(self, count: int) -> None:
+    def add(self, count: int) -> None:
         self._bytes += count
         new = self._bytes // _MB - self.shown
         self.shown += new

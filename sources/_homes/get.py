@@ -1,4 +1,4 @@
-"""``medrcube sources get``: brings the raw data of a source, or as much of them as is wanted."""
+"""``medrcube sources get``: download of a source, whole or in part."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from medrcube.sources._homes.downloads import HttpHome
 from medrcube.sources._homes.listings import LISTINGS
 from medrcube.sources._homes.manifest import open_manifest
 from medrcube.sources._homes.protocol import DownloadedFile, DownloadRequest, Home, ProgressStages
+
+__all__ = ["HOMES", "download", "unpack_commands"]
 
 HOMES: Mapping[str, Home] = {
     **dict.fromkeys(LISTINGS, HttpHome()),
@@ -53,10 +55,10 @@ def unpack_commands(
 ) -> Sequence[str]:
     """What is left to run: an archive is not unpacked unasked, as it may hold anything."""
     into = {file.name: file.into for file in home.files}
-    found: list[str] = []
+    lines: list[str] = []
     for file in brought:
         name = file.name.lower()
-        ending = next((it for it in _UNPACK if name.endswith(it)), None)
+        ending = next((suffix for suffix in _UNPACK if name.endswith(suffix)), None)
         if ending is None or not file.there or (home.files and not into.get(file.name)):
             continue
         target = folder / into.get(file.name, ".")
@@ -64,5 +66,5 @@ def unpack_commands(
             file=shlex.quote(str(folder / file.name)), folder=shlex.quote(str(target))
         )
         make = f"mkdir -p {shlex.quote(str(target))} && " if target != folder else ""
-        found.append(make + unpack)
-    return found
+        lines.append(make + unpack)
+    return lines

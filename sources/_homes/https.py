@@ -1,4 +1,4 @@
-"""HTTPS to a home: its own hosts alone, with patience where it asks for it.
+"""HTTPS client for one home: allow-listed hosts, redirects, retries.
 
 Redirects are followed by hand: each must lead to an ``https`` address of the home, and a password
 goes to the host that it is for and to no other. No address is written anywhere with its query,
@@ -18,6 +18,8 @@ import httpx2
 
 from medrcube import __version__
 from medrcube.errors import HomeError
+
+__all__ = ["TRIES", "HomeClient", "public_url"]
 
 TRIES = 5
 """So often a home that is busy, or cannot be reached, is asked."""
@@ -125,8 +127,10 @@ class HomeClient:
         )
 
     def _check(self, address: httpx2.URL) -> None:
-        known = any(address.host == it or address.host.endswith(f".{it}") for it in self._hosts)
-        if address.scheme != "https" or not known:
+        is_home = any(
+            address.host == host or address.host.endswith(f".{host}") for host in self._hosts
+        )
+        if address.scheme != "https" or not is_home:
             raise HomeError(
                 f"leads to {public_url(str(address))}; expected an https address of "
                 f"{', '.join(self._hosts)}. If the home has moved, its card must say so"
@@ -155,13 +159,13 @@ def _pause(response: httpx2.Response, number: int) -> float:
 
 
 def _refusal(status: int) -> str:
-    told = {
+    meanings = {
         401: "asks for a name and a password",
         403: "is not open to you: sign the agreement of the home, or check name and password",
         404: "is not there; has the home moved its files?",
         429: "is asked too often; try again later",
     }
-    return f"{told.get(status, 'cannot be had')} (status {status})"
+    return f"{meanings.get(status, 'cannot be had')} (status {status})"
 
 
 def _words(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""Homes that list their files: Zenodo, figshare, PhysioNet, and files that the card names.
+"""File listings: Zenodo, figshare, PhysioNet, and addresses in the card.
 
 Forms of the answers: Zenodo's records API (``files`` with ``key``, ``size``, ``checksum`` and
 ``links.self``), figshare's API v2 (``files`` with ``name``, ``size``, ``computed_md5`` and
@@ -20,6 +20,8 @@ from medrcube.errors import HomeError
 from medrcube.release_format.tree import leaves_folder, safe_repr
 from medrcube.sources._framework.card_parts.home import HomeFacts
 from medrcube.sources._homes.https import HomeClient
+
+__all__ = ["LISTINGS", "RemoteFile", "list_files"]
 
 _SUM = re.compile(r"([0-9a-f]{64}) [ *]?(.+)")
 
@@ -63,30 +65,30 @@ def list_files(web: HomeClient, home: HomeFacts) -> Sequence[RemoteFile]:
         HomeError: it does not answer, its answer has another form, a wanted file is not there,
             or a name leads out of the folder of the copy.
     """
-    found = {file.name: file for file in LISTINGS[home.kind].files(web, home)}
-    if not found:
+    files = {file.name: file for file in LISTINGS[home.kind].files(web, home)}
+    if not files:
         raise HomeError(f"{home.kind} {home.id}: lists no file; has the home changed?")
-    for name in found:
+    for name in files:
         if leaves_folder(name):
             raise HomeError(
                 f"{home.kind} {home.id}: offers {safe_repr(name)}, which is no safe name"
             )
     if not home.files:
-        return tuple(found.values())
-    lacking = [file.name for file in home.files if file.name not in found]
+        return tuple(files.values())
+    lacking = [file.name for file in home.files if file.name not in files]
     if lacking:
         raise HomeError(
             f"{home.kind} {home.id}: no longer offers {', '.join(lacking)}; it has "
-            f"{', '.join(list(found)[:5])}"
+            f"{', '.join(list(files)[:5])}"
         )
     for file in home.files:
-        digest = found[file.name].digest
+        digest = files[file.name].digest
         if file.md5 and digest and digest[0] == "md5" and digest[1] != file.md5:
             raise HomeError(
                 f"{home.kind} {home.id}: {file.name} has MD5 {digest[1]}, the card knows "
                 f"{file.md5}: another edition than the one that is described"
             )
-    return tuple(found[file.name] for file in home.files)
+    return tuple(files[file.name] for file in home.files)
 
 
 def _zenodo(web: HomeClient, home: HomeFacts) -> Iterator[RemoteFile]:
@@ -141,14 +143,14 @@ def _named(_: HomeClient, home: HomeFacts) -> Iterator[RemoteFile]:
 
 def _physionet_login() -> tuple[str, str] | None:
     """``PHYSIONET_USERNAME`` and ``PHYSIONET_PASSWORD``, or the user's ``.netrc``."""
-    name, password = (os.environ.get(f"PHYSIONET_{it}", "") for it in ("USERNAME", "PASSWORD"))
+    name, password = (os.environ.get(f"PHYSIONET_{part}", "") for part in ("USERNAME", "PASSWORD"))
     if name and password:
         return name, password
     try:
-        known = netrc.netrc().authenticators("physionet.org")
+        login = netrc.netrc().authenticators("physionet.org")
     except (OSError, netrc.NetrcParseError):
         return None
-    return (known[0], known[2]) if known and known[0] and known[2] else None
+    return (login[0], login[2]) if login and login[0] and login[2] else None
 
 
 LISTINGS: Mapping[str, ListingApi] = {
@@ -171,7 +173,7 @@ def _json(web: HomeClient, url: str) -> Any:
 
 def _entries(answer: Any, home: HomeFacts) -> Sequence[Mapping[str, Any]]:
     files = answer.get("files") if isinstance(answer, dict) else None
-    if not isinstance(files, list) or not all(isinstance(it, dict) for it in files):
+    if not isinstance(files, list) or not all(isinstance(entry, dict) for entry in files):
         raise HomeError(f"{home.kind} {home.id}: its answer has no list of files")
     return files
 

@@ -1,4 +1,4 @@
-"""``medrcube-get.json`` beside the data: what was brought, from where, with which digests."""
+"""``medrcube-get.json``: manifest of the downloaded files, with origins and digests."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from medrcube.errors import HomeError
 from medrcube.files.atomic import write_text
 from medrcube.sources._framework.card_parts.home import HomeFacts
 
+__all__ = ["MANIFEST", "Manifest", "open_manifest"]
+
 MANIFEST = "medrcube-get.json"
 
 
@@ -23,9 +25,9 @@ class Manifest:
     head: Mapping[str, Any]
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def add(self, name: str, **stated: Any) -> None:
+    def add(self, name: str, **facts: Any) -> None:
         """Write down a file, on the disk too: a kill costs no digest."""
-        self.files[name] = {key: value for key, value in stated.items() if value is not None}
+        self.files[name] = {key: value for key, value in facts.items() if value is not None}
         self.save()
 
     def save(self) -> None:
@@ -46,12 +48,12 @@ def open_manifest(folder: Path, source: str, licence: str, home: HomeFacts) -> M
         return Manifest(path, head)
     try:
         rows = json.loads(path.read_bytes())
-        files = {str(name): dict(stated) for name, stated in rows["files"].items()}
-        found = rows["source"]
+        files = {str(name): dict(facts) for name, facts in rows["files"].items()}
+        owner = rows["source"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise HomeError(
             f"{path}: cannot be read ({type(error).__name__}); remove it to begin anew"
         ) from None
-    if found != source:
-        raise HomeError(f"{path}: {folder} holds {found}; choose another folder for {source}")
+    if owner != source:
+        raise HomeError(f"{path}: {folder} holds {owner}; choose another folder for {source}")
     return Manifest(path, head, files)

@@ -1,4 +1,4 @@
-"""What every kind of home promises."""
+"""Protocol of a home, and its requests and results."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any, Protocol
 
 from medrcube.sources._framework.card_parts.home import HomeFacts
 from medrcube.sources._homes.manifest import Manifest
+
+__all__ = ["DownloadRequest", "DownloadedFile", "Home", "ProgressStages"]
 
 
 class ProgressStages(Protocol):

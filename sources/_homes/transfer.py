@@ -1,4 +1,4 @@
-"""One file from a home to the disk: resumed where it broke off, proved before it gets its name.
+"""Transfer of one file: resumed after a break, verified before it gets its name.
 
 What has come lies in ``NAME.part``. It is taken up again only where the result can be proved: the
 home gives a digest, or the same entity tag as before. A file that is there already is never
@@ -22,13 +22,19 @@ from medrcube.sources._homes.listings import RemoteFile
 from medrcube.sources._homes.manifest import Manifest
 from medrcube.sources._homes.protocol import DownloadedFile
 
+__all__ = ["transfer_file"]
+
 _CHUNK = 2**20
 _RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
 _PROVED_HEADERS = {"Cache-Control": "no-transform"}
 
 
 def transfer_file(
-    web: HomeClient, file: RemoteFile, folder: Path, manifest: Manifest, told: Callable[[int], None]
+    web: HomeClient,
+    file: RemoteFile,
+    folder: Path,
+    manifest: Manifest,
+    advance: Callable[[int], None],
 ) -> DownloadedFile:
     """Bring one file.
 
@@ -37,7 +43,7 @@ def transfer_file(
         file: what to bring.
         folder: folder of the copy.
         manifest: takes what was brought.
-        told: called with numbers of bytes as they come.
+        advance: called with numbers of bytes as they come.
     """
     target = folder / file.name
     try:
@@ -46,7 +52,7 @@ def transfer_file(
         if os.path.lexists(target):
             return _compare(file, target, manifest)
         target.parent.mkdir(parents=True, exist_ok=True)
-        return _bring(web, file, target, manifest, told)
+        return _bring(web, file, target, manifest, advance)
     except HomeError as error:
         return _failed(file, str(error))
     except OSError as error:
@@ -55,27 +61,33 @@ def transfer_file(
 
 def _compare(file: RemoteFile, target: Path, manifest: Manifest) -> DownloadedFile:
     """Hold a file that is there against the home, or against what was written down of it."""
-    known = manifest.files.get(file.name, {})
+    recorded = manifest.files.get(file.name, {})
     state = target.stat()
-    expected = file.digest or (("sha256", known["sha256"]) if "sha256" in known else None)
+    expected = file.digest or (("sha256", recorded["sha256"]) if "sha256" in recorded else None)
     if file.bytes not in (None, state.st_size):
-        told = f"{state.st_size:,} bytes, the home has {file.bytes:,}"
+        problem = f"{state.st_size:,} bytes, the home has {file.bytes:,}"
     elif expected is None:
-        told = "nothing says that it is the file of the home, which gives no digest"
-    elif known.get(expected[0]) == expected[1] and known.get("bytes") == state.st_size:
+        problem = "nothing says that it is the file of the home, which gives no digest"
+    elif recorded.get(expected[0]) == expected[1] and recorded.get("bytes") == state.st_size:
         return DownloadedFile(name=file.name, status="there")
     else:
-        found = _digests(target, expected[0])
-        if found[expected[0]] == expected[1]:
-            _write_down(manifest, file, state.st_size, found)
+        digests = _digests(target, expected[0])
+        if digests[expected[0]] == expected[1]:
+            _write_down(manifest, file, state.st_size, digests)
             return DownloadedFile(name=file.name, status="there")
-        told = f"its {expected[0].upper()} is {found[expected[0]]}, expected {expected[1]}"
-    told = f"{target}: is another file ({told}); it was left alone: move it away to get it anew"
-    return DownloadedFile(name=file.name, status="kept", detail=told)
+        problem = f"its {expected[0].upper()} is {digests[expected[0]]}, expected {expected[1]}"
+    problem = (
+        f"{target}: is another file ({problem}); it was left alone: move it away to get it anew"
+    )
+    return DownloadedFile(name=file.name, status="kept", detail=problem)
 
 
 def _bring(
-    web: HomeClient, file: RemoteFile, target: Path, manifest: Manifest, told: Callable[[int], None]
+    web: HomeClient,
+    file: RemoteFile,
+    target: Path,
+    manifest: Manifest,
+    advance: Callable[[int], None],
 ) -> DownloadedFile:
     part = target.with_name(f"{target.name}.part")
     tag = target.with_name(f"{target.name}.part.etag")
@@ -83,12 +95,12 @@ def _bring(
     for _ in range(TRIES):
         start = _resumable(file, part, tag)
         complete = file.bytes is not None and start == file.bytes
-        whole = complete or _receive(web, file, (part, tag), start, told)
+        whole = complete or _receive(web, file, (part, tag), start, advance)
         if not whole:
             wrong = "the connection broke off"
             continue
-        size, found = part.stat().st_size, _digests(part, *((file.digest or ("md5",))[:1]))
-        wrong = _fault(file, size, found)
+        size, digests = part.stat().st_size, _digests(part, *((file.digest or ("md5",))[:1]))
+        wrong = _fault(file, size, digests)
         if wrong:
             part.unlink()
             continue
@@ -98,7 +110,7 @@ def _bring(
             return _compare(file, target, manifest)
         part.rename(target)
         tag.unlink(missing_ok=True)
-        _write_down(manifest, file, size, found)
+        _write_down(manifest, file, size, digests)
         return DownloadedFile(name=file.name, status="fetched")
     return _failed(
         file, f"{public_url(file.url)}: {wrong} ({TRIES} times); the same command goes on"
@@ -123,7 +135,7 @@ def _receive(
     file: RemoteFile,
     places: tuple[Path, Path],
     start: int,
-    told: Callable[[int], None],
+    advance: Callable[[int], None],
 ) -> bool:
     """Take in what is missing; whether the answer came to its end."""
     part, tag = places
@@ -148,36 +160,36 @@ def _receive(
             with part.open("ab" if goes_on else "wb") as written:
                 for chunk in response.iter_raw():  # as it comes: what is gathered is lost
                     written.write(chunk)
-                    told(len(chunk))
+                    advance(len(chunk))
         except httpx2.HTTPError:
             return False
     return True
 
 
-def _fault(file: RemoteFile, size: int, found: dict[str, str]) -> str:
+def _fault(file: RemoteFile, size: int, digests: dict[str, str]) -> str:
     if file.bytes not in (None, size):
         return f"{size:,} bytes came, the home says {file.bytes:,}"
-    if file.digest and found[file.digest[0]] != file.digest[1]:
+    if file.digest and digests[file.digest[0]] != file.digest[1]:
         algorithm, digest = file.digest
-        return f"{algorithm.upper()} is {found[algorithm]}, the home says {digest}"
+        return f"{algorithm.upper()} is {digests[algorithm]}, the home says {digest}"
     return ""
 
 
 def _digests(path: Path, *algorithms: str) -> dict[str, str]:
     """SHA-256 and other digests of a file, in one reading."""
-    made: dict[str, Any] = {
+    hashes: dict[str, Any] = {
         name: hashlib.new(name, usedforsecurity=False) for name in {"sha256", *algorithms}
     }
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):
-            for digest in made.values():
+            for digest in hashes.values():
                 digest.update(chunk)
-    return {name: digest.hexdigest() for name, digest in made.items()}
+    return {name: digest.hexdigest() for name, digest in hashes.items()}
 
 
-def _write_down(manifest: Manifest, file: RemoteFile, size: int, found: dict[str, str]) -> None:
+def _write_down(manifest: Manifest, file: RemoteFile, size: int, digests: dict[str, str]) -> None:
     proved = ":".join(file.digest) if file.digest else None
-    manifest.add(file.name, bytes=size, **found, proved_by=proved, url=public_url(file.url))
+    manifest.add(file.name, bytes=size, **digests, proved_by=proved, url=public_url(file.url))
 
 
 def _failed(file: RemoteFile, detail: str) -> DownloadedFile:

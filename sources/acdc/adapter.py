@@ -19,17 +19,19 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield two single-frame cases a patient, and both frames together."""
     del layout  # the names are the same; one has folders where the other has files
     folders = sorted((info.parent for info in root.part("info")), key=natural_key)
-    seen: set[str] = set()
+    patients: set[str] = set()
     # Older test sets come twice, without and with ground truth: the latter goes first.
     for folder in sorted(folders, key=lambda folder: not _has_truth(root, folder)):
-        if folder.name in seen or not _has_truth(root, folder):
-            reason = "another copy of a patient" if folder.name in seen else "no ground truth"
-            frames = (it for it in root.below(folder) if "_frame" in str(it.relative_to(folder)))
+        if folder.name in patients or not _has_truth(root, folder):
+            reason = "another copy of a patient" if folder.name in patients else "no ground truth"
+            frames = (
+                path for path in root.below(folder) if "_frame" in str(path.relative_to(folder))
+            )
             yield Skip(key=str(folder.relative_to(root.path)), reason=reason, paths=tuple(frames))
         else:
             make = partial(_patient, root, folder)
             yield from cases_or_skip(make, key=folder.name, paths=tuple(root.below(folder)))
-        seen.add(folder.name)
+        patients.add(folder.name)
 
 
 def _patient(root: RawTree, folder: Path) -> Iterator[Case]:

@@ -28,8 +28,8 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     name only, and in a renumbered copy such a name may stand for any picture.
     """
     del layout
-    placed = ((root.plain(path).rpartition("/")[0], path) for path in root.part("pictures"))
-    files = [(folder, path) for folder, path in placed if folder in _OFFICIAL]
+    pairs = ((root.plain(path).rpartition("/")[0], path) for path in root.part("pictures"))
+    files = [(folder, path) for folder, path in pairs if folder in _OFFICIAL]
     files.sort(key=lambda file: natural_key(file[1]))
     renamed = [
         path.relative_to(root.path).as_posix()

@@ -30,19 +30,21 @@ _SEEN = {"t1": (), "t1ce": ("1", "4", "1+4"), "t2": ("2", WHOLE), "flair": ("2",
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the axial slice of each sequence, and two other planes of one of them in turn."""
     del layout
-    seen: set[str] = set()
+    patients: set[str] = set()
     homes = {path.parent for part in ("masks", "sequences") for path in root.part(part)}
     for folder in sorted(homes, key=natural_key):
         name = _FOLDER.fullmatch(folder.name)
         if name is None:
             continue
         truth = root / (folder / f"{folder.name}_seg.nii.gz")
-        if folder.name in seen or not truth.exists():
-            reason = "another copy of a patient" if folder.name in seen else "has no segmentation"
+        if folder.name in patients or not truth.exists():
+            reason = (
+                "another copy of a patient" if folder.name in patients else "has no segmentation"
+            )
             files = tuple(root.below(folder))
             yield Skip(key=folder.relative_to(root.path).as_posix(), reason=reason, paths=files)
             continue
-        seen.add(folder.name)
+        patients.add(folder.name)
         for sequence in SEQUENCES:
             yield _case(truth, sequence, "axial")
         for plane in PLANES[1:]:
@@ -58,10 +60,10 @@ def frames(case: Case, volume: Any) -> list[int]:
     plane, path = case.plane or "axial", files_of(case.guide[0])[0]
     labels = load_labels(path)
     if not np.isin(labels.values, LABELS).all():
-        known = ", ".join(f"{it:g}" for it in LABELS)
+        expected = ", ".join(f"{value:g}" for value in LABELS)
         raise ReadError(
-            f"{path.name}: holds values other than ({known}); is this BraTS 2023 or later, where 3 "
-            "is the enhancing tumour?",
+            f"{path.name}: holds values other than ({expected}); is this BraTS 2023 or later, "
+            "where 3 is the enhancing tumour?",
             code="label-values",
         )
     tumour = labels.marked()

@@ -52,8 +52,8 @@ class _Reading:
         """Present when each reader gave one of ``some``, absent when none gave any of ``none``."""
         if all(not set(some).isdisjoint(zones) for zones in self.zones):
             return LabelState.PRESENT
-        found = any(not set(none).isdisjoint(zones) for zones in self.zones)
-        return LabelState.UNKNOWN if found else LabelState.ABSENT
+        any_reader = any(not set(none).isdisjoint(zones) for zones in self.zones)
+        return LabelState.UNKNOWN if any_reader else LabelState.ABSENT
 
     def _label(self, field: str, value: str, state: LabelState) -> Label:
         evidence = f"{self.place} zones {'/'.join(self.zones)}, score {self.score:g}"
@@ -90,12 +90,12 @@ def _film(row: TableRow, path: Path, panel: Mapping[str, TableRow]) -> Iterator[
     read_by_panel = row.meaning("ConsensusTestset", {"1": True, "0": False, "": False})
     if panel and read_by_panel and key not in panel:
         raise RowError(f"{row.quote('ConsensusTestset')}: the table of the panel has no row of it")
-    reading = _of_panel(panel[key]) if key in panel else _of_one(row, zones)
+    reading = _of_panel(panel[key]) if key in panel else _of_single_reader(row, zones)
     labels = tuple(reading.labels())
     if read_by_panel and key not in panel:  # of five readers another may have seen it
         labels = tuple(
-            replace(it, state=LabelState.UNKNOWN) if it.state is LabelState.ABSENT else it
-            for it in labels
+            replace(label, state=LabelState.UNKNOWN) if label.state is LabelState.ABSENT else label
+            for label in labels
         )
     yield Case(
         key=key,
@@ -135,7 +135,7 @@ def _public_film(row: TableRow, key: str, path: Path) -> Iterator[Case | Skip]:
     yield Case(key=key, images=images, labels=tuple(reading.labels()))
 
 
-def _of_one(row: TableRow, zones: str) -> _Reading:
+def _of_single_reader(row: TableRow, zones: str) -> _Reading:
     place = f"{row.table}:{row.line} {row.cite('BrixiaScore')}"
     return _Reading(score=float(row["BrixiaScoreGlobal"]), agreed=True, zones=(zones,), place=place)
 

@@ -45,7 +45,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         key, mask = row["ID"], f"{row['ID'].replace('bus_', 'mask_', 1)}.png"
         image = pictures.get(f"{key}.png", root / "Images" / f"{key}.png")
         paths = (image, masks.get(mask, root / "Masks" / mask))
-        agreed = len(set().union(*(graded[it] for it in _groups(row)))) == 1
+        agreed = len(set().union(*(graded[group] for group in _groups(row)))) == 1
         outlined = masked and key not in STRAY
         make = partial(_case, row, *paths, agreed=agreed, outlined=outlined, fold=folds.get(key))
         yield from cases_or_skip(make, key=key, paths=paths)
@@ -73,7 +73,7 @@ def _groups(row: TableRow) -> list[str]:
 
     The halves of one screen share the name before their side.
     """
-    return [it for it in (_cell(row, "Case"), _cell(row, "ID").rpartition("-")[0]) if it]
+    return [name for name in (_cell(row, "Case"), _cell(row, "ID").rpartition("-")[0]) if name]
 
 
 def _cell(row: TableRow, column: str) -> str:

@@ -33,9 +33,9 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     del layout
     images: dict[str, Path] = {}
     masks: dict[str, dict[int, Path]] = {}
-    seen: set[str] = set()
+    stems: set[str] = set()
     for path in sorted(root.files, key=natural_key):
-        folder = next(it.name for it in path.parents if it.name in _CLASSES)
+        folder = next(parent.name for parent in path.parents if parent.name in _CLASSES)
         name = _NAME.fullmatch(path.stem)
         if name is None or path.suffix != path.suffix.strip():
             yield Skip(key=f"{folder}/{path.name}", reason=_odd(path), paths=(path,))
@@ -44,13 +44,13 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         if name["label"] != folder:
             reason = f"named {name['label']!r} but filed under {folder!r}"
             yield Skip(key=key, reason=reason, paths=(path,))
-        elif path.stem in seen:
+        elif path.stem in stems:
             yield Skip(key=key, reason="another copy of a file", paths=(path,))
         elif name["mask"]:
             masks.setdefault(name["key"], {})[int(name["number"] or 0)] = path
         else:
             images[name["key"]] = path
-        seen.add(path.stem)
+        stems.add(path.stem)
     for key, path in images.items():
         yield from _picture(key, path, masks.get(key, {}))
     for key in sorted(masks.keys() - images.keys()):
@@ -67,9 +67,11 @@ def _picture(key: str, path: Path, masks: Mapping[int, Path]) -> Iterator[Case |
         yield case
         return
     yield without_regions(case)
-    names = " and ".join(f"{path.stem}_mask{f'_{it}' if it else ''}.png" for it in lost[:_NAMED])
+    names = " and ".join(
+        f"{path.stem}_mask{f'_{number}' if number else ''}.png" for number in lost[:_NAMED]
+    )
     more = f" (and {len(lost) - _NAMED} more)" if len(lost) > _NAMED else ""
-    beside = f" beside {', '.join(it.name for it in masks.values())}" if masks else ""
+    beside = f" beside {', '.join(mask.name for mask in masks.values())}" if masks else ""
     are = "is" if len(lost) == 1 else "are"
     reason = f"{names}{more} {are} not in this copy{beside}, so no place of a lesion is told"
     yield Skip(key=f"{key}_mask", reason=reason, code="mask-missing")

@@ -51,8 +51,8 @@ def read(image: ImageRef) -> Any:
 
 def _view(file: Path, layout: str, person: str, split: str | None) -> Iterator[Case | Skip]:
     info = read_key_values(file, keys=("ED", "ES"))
-    known = info.facts(sex="Sex", age="Age", quality="ImageQuality")
-    facts = tuple(fact for fact in known if fact[1].lower() != "nan")
+    raw_facts = info.facts(sex="Sex", age="Age", quality="ImageQuality")
+    facts = tuple(fact for fact in raw_facts if fact[1].lower() != "nan")
     view = file.stem.removeprefix("Info_")
     labels = [Label(field="view", value=view, evidence=f"{file.parent.name}/{file.name}")]
     if "ImageQuality" in info:
@@ -84,8 +84,8 @@ def _view(file: Path, layout: str, person: str, split: str | None) -> Iterator[C
     key = f"{person}-{view}-ED-ES"
 
     def pair() -> Iterator[Case | Skip]:
-        fraction, told = _fraction(info, key) if view == "4CH" else ((), ())
-        yield from told
+        fraction, skips = _fraction(info, key) if view == "4CH" else ((), ())
+        yield from skips
         yield Case(
             key=key,
             images=tuple(frames),
@@ -107,7 +107,7 @@ def _files(file: Path, layout: str) -> tuple[Path, ...]:
     stem = f"{file.parent.name}_{file.stem.removeprefix('Info_')}"
     names = (f"{phase}{end}" for phase in ("ED", "ES") for end in ("", "_gt"))
     pictures = [file.with_name(f"{stem}_{name}{SUFFIXES[layout]}") for name in names]
-    return tuple(it for picture in pictures for it in (picture, *companion_files(picture)))
+    return tuple(file for picture in pictures for file in (picture, *companion_files(picture)))
 
 
 def _fraction(info: TableRow, key: str) -> tuple[tuple[Label, ...], tuple[Skip, ...]]:

@@ -34,17 +34,17 @@ def build(root: Path, layout: str) -> None:
                 # The half cycle may run from end-systole to end-diastole.
                 ends = ["ED: 1", "ES: 18"] if number != 2 else ["ED: 21", "ES: 1"]
                 age = "56" if number != 3 else "nan"
-                known = ["NbFrame: 21", "Sex: F", f"Age: {age}", f"ImageQuality: {quality}"]
+                lines = ["NbFrame: 21", "Sex: F", f"Age: {age}", f"ImageQuality: {quality}"]
                 rest = [f"EF: {ejection}", "FrameRate: 48.4"]
-                write_lines(folder / f"Info_{view}.cfg", [*ends, *known, *rest])
+                write_lines(folder / f"Info_{view}.cfg", [*ends, *lines, *rest])
                 _nifti(folder, view, seed)
             else:
                 folder = root / "training" / name
-                known = ["NbFrame: 18", "Sex: M", "Age: 61", f"ImageQuality: {quality}"]
-                left = 94.7 * (1 - ejection / 100)
-                volumes = ["LVedv: 94.7", f"LVesv: {left:.1f}", f"LVef: {ejection + 0.1:.1f}"]
+                lines = ["NbFrame: 18", "Sex: M", "Age: 61", f"ImageQuality: {quality}"]
+                end = 94.7 * (1 - ejection / 100)
+                volumes = ["LVedv: 94.7", f"LVesv: {end:.1f}", f"LVef: {ejection + 0.1:.1f}"]
                 ends = ["ED: 1", "ES: 18"]
-                write_lines(folder / f"Info_{view}.cfg", [*ends, *known, *volumes])
+                write_lines(folder / f"Info_{view}.cfg", [*ends, *lines, *volumes])
                 _metaimage(folder, view, seed, truth=True)
     if layout == "nifti":
         _subgroups(root / "CAMUS_public/database_split")
@@ -62,8 +62,8 @@ def _strangers(root: Path) -> None:
     """A test patient without contours, and one of TED."""
     folder = root / "testing/patient0001"
     for view in ("2CH", "4CH"):
-        known = ["ED: 1", "ES: 17", "NbFrame: 17", "Sex: F", "Age: 70", "ImageQuality: Good"]
-        write_lines(folder / f"Info_{view}.cfg", known)
+        lines = ["ED: 1", "ES: 17", "NbFrame: 17", "Sex: F", "Age: 70", "ImageQuality: Good"]
+        write_lines(folder / f"Info_{view}.cfg", lines)
         _metaimage(folder, view, 90 + int(view[0]), truth=False)
     ted = root / "training/patient001"
     write_lines(ted / "patient001_4CH_info.cfg", ["ED: 1", "ES: 18", f"Name: {CANARY}"])

@@ -82,7 +82,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         if len(images) > 1:
             reason = f"{len(images)} files lie in its folder; expected one mammogram"
             yield Skip(key=top, reason=reason, paths=images)
-        elif fault := next((faults[it] for it in map(_breast, rows) if it in faults), ""):
+        elif fault := next((faults[side] for side in map(_breast, rows) if side in faults), ""):
             # Each view is told what all rows of the breast say, so that none may be left out.
             yield Skip(key=top, reason=fault, paths=images, code=BAD_ROW)
         else:
@@ -123,13 +123,13 @@ def _case(
     )
 
 
-def mask_among(found: Mapping[Path, Size], mammogram: Size) -> Path | None:
+def mask_among(sizes: Mapping[Path, Size], mammogram: Size) -> Path | None:
     """The mask among the files of an abnormality: 8 bit, or else of the mammogram's size.
 
     Neither the number nor the series of a file tells it from the crop.
     """
-    eight = [path for path, size in found.items() if size[0] == 8]
-    masks = eight if len(eight) == 1 else [p for p, s in found.items() if s[1:] == mammogram[1:]]
+    eight = [path for path, size in sizes.items() if size[0] == 8]
+    masks = eight if len(eight) == 1 else [p for p, s in sizes.items() if s[1:] == mammogram[1:]]
     return masks[0] if len(masks) == 1 else None
 
 
@@ -167,7 +167,9 @@ def _holds_as_called(row: TableRow) -> bool:
     if row[_name(row, "kind")] != "mass":
         return True
     shapes = _values(row, "shape")
-    return any(it in SHAPES for it in shapes) and not any(it in NO_MASS for it in shapes)
+    return any(shape in SHAPES for shape in shapes) and not any(
+        shape in NO_MASS for shape in shapes
+    )
 
 
 def _labels(first: TableRow, breast: Sequence[TableRow]) -> Iterator[Label]:
@@ -262,9 +264,9 @@ def _first(row: TableRow, column: str) -> str:
 
 def _breast(row: TableRow) -> tuple[str, str]:
     """Patient and side, as the folder says them, or else the cells."""
-    found = _TOP.fullmatch(_first(row, "image"))
-    if found:
-        return (found["patient"], found["side"])
+    match = _TOP.fullmatch(_first(row, "image"))
+    if match:
+        return (match["patient"], match["side"])
     return (row["patient_id"], row[_name(row, "side")])
 
 
@@ -275,13 +277,13 @@ def _checked(row: TableRow) -> tuple[str, str]:
         RowError: a path names no folder of the release, or patient, side and view name another.
     """
     _folder(row, "mask")
-    found = _TOP.fullmatch(_folder(row, "image"))
+    match = _TOP.fullmatch(_folder(row, "image"))
     for column, part in (
         ("patient_id", "patient"),
-        *((_name(row, it), it) for it in ("side", "view")),
+        *((_name(row, part_name), part_name) for part_name in ("side", "view")),
     ):
-        if found is not None and row[column] != found[part]:
-            raise RowError(f"{row.quote(column)}: its folder says {found[part]}")
+        if match is not None and row[column] != match[part]:
+            raise RowError(f"{row.quote(column)}: its folder says {match[part]}")
     return _breast(row)
 
 
@@ -289,6 +291,6 @@ def _name(row: TableRow, field: str) -> str:
     """The name that a column has in this edition."""
     name = next((name for name in NAMES[field] if name in row), None)
     if name is None:
-        known = " or ".join(map(repr, NAMES[field]))
-        raise SourceError(f"{row.table}: column {known} is missing; is this another edition?")
+        names = " or ".join(map(repr, NAMES[field]))
+        raise SourceError(f"{row.table}: column {names} is missing; is this another edition?")
     return name

@@ -84,9 +84,9 @@ def build(root: Path, layout: str) -> None:
                 top = f"{kind}-{part}_{patient}_{view}"
                 new = top not in seeds
                 seed = seeds.setdefault(top, len(seeds))
-                found = Abnormality(top=top, number=number, seed=seed, calc=kind == "Calc")
-                _write(root, layout, found, info, new=new)
-                lines.append(_row(row, found, early=layout == "early"))
+                abnormality = Abnormality(top=top, number=number, seed=seed, calc=kind == "Calc")
+                _write(root, layout, abnormality, info, new=new)
+                lines.append(_row(row, abnormality, early=layout == "early"))
             early = layout == "early" and kind == "Mass"
             header = EARLY if early else {"Mass": MASS, "Calc": CALC}[kind]
             name = f"{kind.lower()}_case_description_{part.lower().removesuffix('ing')}_set.csv"
@@ -97,49 +97,51 @@ def build(root: Path, layout: str) -> None:
         write_lines(root / "metadata.csv", ["Series UID,Study UID,File Location", CANARY])
 
 
-def _row(row: tuple[object, ...], found: Abnormality, *, early: bool) -> list[object]:
+def _row(row: tuple[object, ...], abnormality: Abnormality, *, early: bool) -> list[object]:
     patient, density, view, number, first, second, assessment, pathology = row
     side, projection = str(view).split("_")
-    kind = "calcification" if found.calc else "mass"
+    kind = "calcification" if abnormality.calc else "mass"
     separator = "\\" if early else "/"
-    top = found.top
-    mask_number = int(not found.calc)  # the second path ends with a line break inside quotes
-    names = [f"{top}_{number}", "1.3.6.1.4.1.9590.100.1.2.1", _uid(found, "roi")]
+    top = abnormality.top
+    mask_number = int(not abnormality.calc)  # the second path ends with a line break inside quotes
+    names = [f"{top}_{number}", "1.3.6.1.4.1.9590.100.1.2.1", _uid(abnormality, "roi")]
     crop, mask = (
         separator.join([*names, f"00000{k}.dcm"]) + ("\n" if k else "")
         for k in (1 - mask_number, mask_number)
     )
-    image = separator.join([top, "1.3.6.1.4.1.9590.100.1.2.2", _uid(found, "full"), "000000.dcm"])
+    image = separator.join(
+        [top, "1.3.6.1.4.1.9590.100.1.2.2", _uid(abnormality, "full"), "000000.dcm"]
+    )
     head = [patient, density, side, projection, number, kind]
     return [*head, first, second, assessment, pathology, 4, image, crop, mask]
 
 
 def _write(
-    root: Path, layout: str, found: Abnormality, info: list[list[object]], *, new: bool
+    root: Path, layout: str, abnormality: Abnormality, info: list[list[object]], *, new: bool
 ) -> None:
-    mark = lesion(HEIGHT, WIDTH, seed=found.seed, which=found.number - 1)
-    whole = picture(HEIGHT, WIDTH, seed=found.seed, maximum=65535)
+    mark = lesion(HEIGHT, WIDTH, seed=abnormality.seed, which=abnormality.number - 1)
+    whole = picture(HEIGHT, WIDTH, seed=abnormality.seed, maximum=65535)
     x0, y0, x1, y1 = bounds(mark)
     pixels = {"full": whole, "crop": whole[y0:y1, x0:x1], "mask": (mark * 255).astype(np.uint8)}
-    order = ["mask", "crop"] if found.seed % 2 else ["crop", "mask"]
+    order = ["mask", "crop"] if abnormality.seed % 2 else ["crop", "mask"]
     for name in [*(["full"] if new else []), *order]:
         place = 0 if name == "full" else order.index(name)
-        top = found.top if name == "full" else f"{found.top}_{found.number}"
+        top = abnormality.top if name == "full" else f"{abnormality.top}_{abnormality.number}"
         series = {"full": "full mammogram images", "crop": "cropped images"}.get(
             name, "ROI mask images"
         )
         image = np.ascontiguousarray(pixels[name])
         if layout == "kaggle":
-            uid = _uid(found, "full" if name == "full" else "roi")
-            file = f"{place + 1}-{100 + found.seed}.jpg"
+            uid = _uid(abnormality, "full" if name == "full" else "roi")
+            file = f"{place + 1}-{100 + abnormality.seed}.jpg"
             grey = image if name == "mask" else image // 257
             write_picture(root / "jpeg" / uid / file, grey)
             paths = [f"CBIS-DDSM/dicom/{uid}/{file[:-4]}.dcm", f"CBIS-DDSM/jpeg/{uid}/{file}"]
             bits = 8 * image.itemsize
             info.append([*paths, bits, image.shape[1], top, CANARY, image.shape[0], series])
         else:
-            folder = _folder(root, layout, found, name)
-            apart = found.top == SPLIT_STUDIES and name != "full"
+            folder = _folder(root, layout, abnormality, name)
+            apart = abnormality.top == SPLIT_STUDIES and name != "full"
             if apart:  # two studies, and the mask in a series of crops
                 folder = folder.parents[1] / f"08-29-2017-DDSM-{name}" / "1.000000-cropped images-1"
             number = 0 if apart else place
@@ -147,18 +149,20 @@ def _write(
             write_dicom(folder / file, image, PatientID=top)
 
 
-def _folder(root: Path, layout: str, found: Abnormality, name: str) -> Path:
-    top = found.top if name == "full" else f"{found.top}_{found.number}"
+def _folder(root: Path, layout: str, abnormality: Abnormality, name: str) -> Path:
+    top = abnormality.top if name == "full" else f"{abnormality.top}_{abnormality.number}"
     base = root / "CBIS-DDSM" / top
-    uid = _uid(found, "full" if name == "full" else "roi")
+    uid = _uid(abnormality, "full" if name == "full" else "roi")
     if layout == "early":
         return base / "1.3.6.1.4.1.9590.100.1.2.1" / uid
     series = "full mammogram images" if name == "full" else "ROI mask images"
-    return base / "08-29-2017-DDSM-NA-65980" / f"1.000000-{series}-{50000 + found.seed}"
+    return base / "08-29-2017-DDSM-NA-65980" / f"1.000000-{series}-{50000 + abnormality.seed}"
 
 
-def _uid(found: Abnormality, kind: str) -> str:
-    return f"1.3.6.1.4.1.9590.100.1.2.{found.seed}{found.number if kind == 'roi' else 0}9"
+def _uid(abnormality: Abnormality, kind: str) -> str:
+    return (
+        f"1.3.6.1.4.1.9590.100.1.2.{abnormality.seed}{abnormality.number if kind == 'roi' else 0}9"
+    )
 
 
 def _table(path: Path, header: list[str], rows: list[list[object]]) -> None:

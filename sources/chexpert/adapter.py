@@ -45,15 +45,15 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every row of the label tables, in their order."""
     home, splits = _LAYOUTS[layout]
     if layout == "small" and not any(
-        root.name_of(it).startswith(f"{home}/") for it in root.part("tables")
+        root.name_of(table_file).startswith(f"{home}/") for table_file in root.part("tables")
     ):
         home = "."  # a copy without the folder of the archive
     # Patients of the training part are spread over batches that no table names.
     batches = _batches(root) if layout == "batches" else {}
-    tables, drawn = root.index("tables"), root.index("masks")
+    tables, mask_files = root.index("tables"), root.index("masks")
     for split, (table, folder) in splits.items():
         drawings = f"gt_segmentations_{folder}.json"
-        masks = _masks(drawn[drawings]) if drawings in drawn else {}
+        masks = _masks(mask_files[drawings]) if drawings in mask_files else {}
         if table not in tables:
             continue  # a copy may hold one part alone
         for row in iter_csv(tables[table], columns=("Path", *COLUMNS)):
@@ -72,7 +72,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             key = f"{split}/{patient}/{study}/{view}"
             picture = f"{patient}_{study}_{view}"
             regions = partial(_regions, masks.get(picture, {}), f"{drawings} {picture}")
-            make = partial(_film, row, path, key=key, side=side, split=split, drawn=regions)
+            make = partial(_film, row, path, key=key, side=side, split=split, make_regions=regions)
             yield from cases_or_skip(make, key=key, paths=(path,))
 
 
@@ -88,13 +88,13 @@ def _film(
     key: str,
     side: str,
     split: str,
-    drawn: Callable[[], Iterator[Region]],
+    make_regions: Callable[[], Iterator[Region]],
 ) -> Iterator[Case | Skip]:
     if row.get("AP/PA") in _SIDEWAYS:
         reason = f"{row.quote('AP/PA', _SIDEWAYS)}: the table calls a lateral projection frontal"
         yield Skip(key=key, reason=reason, paths=(path,))
         return
-    reading, regions = read_states(row), tuple(drawn())
+    reading, regions = read_states(row), tuple(make_regions())
     if reading.states.get(NO_FINDING) is LabelState.PRESENT:
         check_no_finding(row.cite(NO_FINDING), [region.evidence for region in regions])
     yield Case(
@@ -118,7 +118,7 @@ def _view(row: TableRow, side: str) -> Iterator[Label]:
 
 def _masks(path: Path) -> Mapping[str, Any]:
     masks = read_json(path)
-    if not isinstance(masks, dict) or not all(isinstance(it, dict) for it in masks.values()):
+    if not isinstance(masks, dict) or not all(isinstance(entry, dict) for entry in masks.values()):
         raise TableError(path, "expected an object of masks for each film; get it again")
     return cast("Mapping[str, Any]", masks)
 

@@ -28,11 +28,11 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     rows: dict[str, TableRow] = {}
     for table in root.part("collections"):
         try:
-            stated = read_sheet(table, columns=("FILE NAME", "URL"))
+            sheet_rows = read_sheet(table, columns=("FILE NAME", "URL"))
         except TableError as error:
             yield skip_unusable_table(error)
             continue
-        named, skips = group_by_name(stated, "FILE NAME")
+        named, skips = group_by_name(sheet_rows, "FILE NAME")
         rows |= {name.casefold(): own[-1] for name, own in named.items()}
         yield from skips
     for path in sorted(root.part("films"), key=natural_key):

@@ -38,7 +38,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     for path in root.part("pictures"):
         if path.suffix.lower() in _KINDS and path.parent.name in _FOLDERS:
             folders.setdefault(path.parent, []).append(path)
-    for folder in sorted(folders, key=lambda it: (_FOLDERS[it.name], it)):
+    for folder in sorted(folders, key=lambda path: (_FOLDERS[path.name], path)):
         label = _FOLDERS[folder.name]
         table = rows[label]
         files = sorted(folders[folder], key=natural_key)
@@ -109,12 +109,12 @@ def _with_suffix(name: str) -> str:
 
 
 def _splits(root: RawTree) -> dict[str, str]:
-    found: dict[str, str] = {}
+    splits: dict[str, str] = {}
     for path in root.part("splits"):
         split, _, label = path.stem.partition("CT_")
         lines = read_text(path).splitlines()
-        found |= {f"CT_{label}/{line.strip()}": split for line in lines if line.strip()}
-    return found
+        splits |= {f"CT_{label}/{line.strip()}": split for line in lines if line.strip()}
+    return splits
 
 
 def _copied(name: str, names: Collection[str], table: Mapping[str, TableRow]) -> bool:

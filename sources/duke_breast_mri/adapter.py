@@ -73,26 +73,25 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         if name not in USED:
             reason = "a later phase, which looks like the first"
             if name not in LATER:
-                known = (*USED, *LATER)
-                reason = (
-                    f"{redact_cell(name, known)} is none of the known series ({', '.join(known)})"
-                )
+                expected = (*USED, *LATER)
+                shape = redact_cell(name, expected)
+                reason = f"{shape} is none of the known series ({', '.join(expected)})"
             yield Skip(key=key, reason=reason, paths=paths)
             continue
-        row, box = (next(iter(it.get(patient, ())), None) for it in (clinic, boxes))
-        shown = name == BOXED and box is not None
+        row, box = (next(iter(table.get(patient, ())), None) for table in (clinic, boxes))
+        boxed = name == BOXED and box is not None
         try:
-            regions = (_region(box, series, row),) if shown and box is not None else ()
+            regions = (_region(box, series, row),) if boxed and box is not None else ()
         except SourceError as error:
             code = BAD_ROW if isinstance(error, RowError) else "set-aside"
             yield Skip(key=key, reason=str(error), paths=paths, code=code)
             continue
         labels = [Label(field="series", value=name, evidence=f"{MAPPING} {key}")]
-        if shown and row is not None:
+        if boxed and row is not None:
             labels += _diagnosis(row)
         yield Case(
             key=key,
-            images=(ImageRef(paths=paths, frame=None if shown else len(paths) // 2),),
+            images=(ImageRef(paths=paths, frame=None if boxed else len(paths) // 2),),
             patient=patient,
             labels=tuple(labels),
             regions=regions,
@@ -108,9 +107,9 @@ def _mapping(root: RawTree, path: Path) -> tuple[Mapping[tuple[str, str], _Serie
     """
     there: dict[tuple[str, str], dict[int, Path]] = {}
     for name in root.names:
-        if found := _FILE.fullmatch(name):
-            slices = there.setdefault((found["patient"], found["folder"]), {})
-            slices[int(found["number"])] = root / name
+        if match := _FILE.fullmatch(name):
+            slices = there.setdefault((match["patient"], match["folder"]), {})
+            slices[int(match["number"])] = root / name
     folders: dict[tuple[str, str], list[str]] = {}
     for patient, folder in there:
         folders.setdefault((patient, folder[-5:]), []).append(folder)

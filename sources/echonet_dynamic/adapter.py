@@ -54,8 +54,10 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         if name not in videos:
             yield Skip(key=name, reason="the video is not in this copy", paths=(video,))
             continue
-        found = faults.get(name) or traces.get(name, {})
-        yield from cases_or_skip(partial(_video, row, name, video, found), key=name, paths=(video,))
+        tracing = faults.get(name) or traces.get(name, {})
+        yield from cases_or_skip(
+            partial(_video, row, name, video, tracing), key=name, paths=(video,)
+        )
 
 
 def _stem(name: str) -> str:
@@ -64,18 +66,18 @@ def _stem(name: str) -> str:
 
 
 def _video(
-    row: TableRow, name: str, video: Path, found: Mapping[int, Trace] | RowError
+    row: TableRow, name: str, video: Path, traces: Mapping[int, Trace] | RowError
 ) -> Iterator[Case | Skip]:
-    if isinstance(found, RowError):
-        raise found
-    reason, short = _reason(row, found), _short(found)
+    if isinstance(traces, RowError):
+        raise traces
+    reason, short = _reason(row, traces), _short(traces)
     if reason:
         yield Skip(key=name, reason=reason, paths=(video,))
     elif short:
         yield Skip(key=f"{name} outlines", reason=f"{short}; its frames are kept without outlines")
-        yield from _bare(row, name, video, found)
+        yield from _bare(row, name, video, traces)
     else:
-        yield from _frames(row, name, video, found)
+        yield from _frames(row, name, video, traces)
 
 
 def outline(trace: Trace) -> tuple[Point, ...]:
@@ -101,16 +103,16 @@ def is_simple(trace: Trace) -> bool:
 
 
 def _frames(
-    row: TableRow, patient: str, video: Path, found: Mapping[int, Trace]
+    row: TableRow, patient: str, video: Path, traces: Mapping[int, Trace]
 ) -> Iterator[Case | Skip]:
-    outlines = {frame: outline(trace) for frame, trace in found.items()}
+    outlines = {frame: outline(trace) for frame, trace in traces.items()}
     es, ed = sorted(outlines, key=lambda frame: area(outlines[frame]))
     split = row.meaning("Split", SPLITS)
     volumes = {"diastole": "EDV", "systole": "ESV"}
-    fraction, told = ejection_labels(
+    fraction, skips = ejection_labels(
         row, "EF", **volumes, field="ejection_fraction", key=f"{patient}-ED-ES"
     )
-    yield from told
+    yield from skips
     drawn_in = (row.integer("FrameWidth"), row.integer("FrameHeight"))
     phases: list[Label] = []
     marks: list[Region] = []
@@ -168,7 +170,7 @@ def _traces(
     last = ""
     for row in read_csv(path, columns=TRACING):
         if tuple(row) != TRACING:
-            columns = ", ".join(redact_cell(it, TRACING) for it in row)
+            columns = ", ".join(redact_cell(column, TRACING) for column in row)
             raise SourceError(
                 f"{path.name}: columns are {columns}, expected exactly {', '.join(TRACING)}; is "
                 "this EchoNet-LVH or EchoNet-Pediatric?"
@@ -187,13 +189,13 @@ def _traces(
     return traces, faults
 
 
-def _short(found: Mapping[int, Trace]) -> str:
+def _short(traces: Mapping[int, Trace]) -> str:
     """Why an outline is not whole, or nothing: rows of a table that was cut are lost at its end."""
-    counts = {frame: len(trace) - 1 for frame, trace in sorted(found.items())}
+    counts = {frame: len(trace) - 1 for frame, trace in sorted(traces.items())}
     if len(set(counts.values())) > 1:
-        told = " and ".join(f"{count} of frame {frame}" for frame, count in counts.items())
-        return f"chords are {told}; expected equal numbers: is VolumeTracings.csv cut short?"
-    for frame, trace in sorted(found.items()):
+        numbers = " and ".join(f"{count} of frame {frame}" for frame, count in counts.items())
+        return f"chords are {numbers}; expected equal numbers: is VolumeTracings.csv cut short?"
+    for frame, trace in sorted(traces.items()):
         gap = _widest_end(trace) if len(trace) >= 4 else 0.0
         if gap > FARTHEST:
             return (
@@ -216,19 +218,19 @@ def _widest_end(trace: Trace) -> float:
     return max(min(places), 1 - max(places)) / step if step else 0.0
 
 
-def _reason(row: TableRow, found: Mapping[int, Trace]) -> str:
+def _reason(row: TableRow, traces: Mapping[int, Trace]) -> str:
     """Why a video cannot be used, or nothing."""
     height, width = row.integer("FrameHeight"), row.integer("FrameWidth")
     if (height, width) != (SIDE, SIDE):
         return f"{width} x {height} pixels; tracings belong to {SIDE}"
-    if len(found) != 2:
-        return f"{len(found)} frames are traced; expected two"
+    if len(traces) != 2:
+        return f"{len(traces)} frames are traced; expected two"
     count = row.integer("NumberOfFrames")
-    if max(found) >= count:
-        return f"frame {max(found)} is traced, of {count} frames counted from 0"
-    if _short(found):
+    if max(traces) >= count:
+        return f"frame {max(traces)} is traced, of {count} frames counted from 0"
+    if _short(traces):
         return ""
-    for frame, trace in sorted(found.items()):
+    for frame, trace in sorted(traces.items()):
         points = outline(trace)
         if len(trace) < 4 or not is_simple(trace):
             return f"the outline of frame {frame} crosses itself"
@@ -236,6 +238,6 @@ def _reason(row: TableRow, found: Mapping[int, Trace]) -> str:
             return f"the outline of frame {frame} leaves the picture"
         if area(points) < SMALLEST:
             return f"the outline of frame {frame} encloses less than {SMALLEST:.0f} square pixels"
-    if len({area(outline(trace)) for trace in found.values()}) < 2:
+    if len({area(outline(trace)) for trace in traces.values()}) < 2:
         return "both traced areas are equal, so the phases cannot be told"
     return ""

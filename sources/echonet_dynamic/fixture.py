@@ -25,8 +25,8 @@ def build(root: Path, layout: str) -> None:
     for seed, (name, ejection) in enumerate((EJECTIONS | CONTRADICTED).items()):
         ed, es = (1, 4) if seed % 2 else (4, 1)
         split = ("TRAIN", "VAL", "TEST")[seed % 3]
-        left = 32.0 if name in CONTRADICTED else 82.0 * (1 - ejection / 100)
-        files.append(f"{name},{ejection},{left:.1f},82.0,112,112,50,{FRAMES},{split}")
+        end_systolic = 32.0 if name in CONTRADICTED else 82.0 * (1 - ejection / 100)
+        files.append(f"{name},{ejection},{end_systolic:.1f},82.0,112,112,50,{FRAMES},{split}")
         clip = [_frame(seed, 26 if frame == ed else 18) for frame in range(FRAMES)]
         write_clip(top / f"Videos/{name}.avi", clip, codec="mjpeg")
         for frame in sorted((ed, es)):

@@ -22,7 +22,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     del layout
     files, parts = root.index("slices"), find_optional_table(root, "folds")
     folds = None if parts is None else _folds(parts)
-    numbers = [int(found["number"]) for found in map(_SLICE.fullmatch, files) if found]
+    numbers = [int(match["number"]) for match in map(_SLICE.fullmatch, files) if match]
     for number in sorted(number for number in numbers if number <= _FILES):
         split = None if folds is None else f"fold-{folds[number - 1]}"
         yield _case(files[f"{number}.mat"], split)

@@ -94,10 +94,10 @@ def _named(root: RawTree) -> tuple[dict[str, re.Match[str]], dict[tuple[str, str
     dicoms: dict[str, re.Match[str]] = {}
     outlines: dict[tuple[str, str], Path] = {}
     for name in root.names:
-        if found := _XML.fullmatch(f"/{name}"):
-            outlines[found["kind"].lower(), found["id"]] = root / name
-        elif found := _DICOM.fullmatch(name.rpartition("/")[2]):
-            dicoms.setdefault(found["id"], found)
+        if match := _XML.fullmatch(f"/{name}"):
+            outlines[match["kind"].lower(), match["id"]] = root / name
+        elif match := _DICOM.fullmatch(name.rpartition("/")[2]):
+            dicoms.setdefault(match["id"], match)
     return dicoms, outlines
 
 
@@ -160,9 +160,9 @@ def _labels(
     grades = {grade for _, grade in classes}
     yield row.label("View", field="view")
     if row["ACR"]:
-        yield row.label("ACR", field="density", state=_if_one(densities))
+        yield row.label("ACR", field="density", state=_present_if_unanimous(densities))
     grade = row["Bi-Rads"].lower()
-    yield row.label("Bi-Rads", field="birads", value=grade, state=_if_one(grades))
+    yield row.label("Bi-Rads", field="birads", value=grade, state=_present_if_unanimous(grades))
     for flag in FLAGS:
         if flag in row and row.meaning(flag, {"X": True, "x": True, "": False}):
             yield row.label(flag, field=_field(flag.lower()), value=flag.lower())
@@ -174,7 +174,7 @@ def _labels(
             yield row.label("Bi-Rads", field=_field(name), value=name, state=LabelState.ABSENT)
 
 
-def _if_one(values: Collection[str]) -> LabelState:
+def _present_if_unanimous(values: Collection[str]) -> LabelState:
     """Open where the views of one breast were given different classes."""
     return LabelState.PRESENT if len(values) == 1 else LabelState.UNKNOWN
 

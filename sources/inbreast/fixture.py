@@ -55,11 +55,11 @@ def build(root: Path, layout: str) -> None:
             line = _mark("Open Polygon", seed, 0) | {"Point_px": _muscle(side)}
             path = root / f"PectoralMuscle/Pectoral Muscle XML/{number}_muscle.xml"
             _plist(path, {**line, "DataSummary": {}} if seed % 4 else {"Images": [_image([line])]})
-        known: list[str | int | float | None] = [CANARY, CANARY, side, view, 201001, number]
+        cells: list[str | int | float | None] = [CANARY, CANARY, side, view, 201001, number]
         marked = ["X" if flag in flags else None for flag in FLAGS]
         marked[3] = " " if seed == 6 else marked[3]  # one cell of the release is blank, not empty
         note = f"micros, {CANARY}" if "Micros" in flags else None
-        rows.append([*known, "   " if acr is None else acr, birads, *marked, note])
+        rows.append([*cells, "   " if acr is None else acr, birads, *marked, note])
     write_lines(root / "MedicalReports/1.txt", [CANARY])
     if layout == "csv":
         lines = [";".join(str(cell) for cell in row[:8]) for row in rows]

@@ -14,7 +14,7 @@ from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 CARD = own_card(__file__)
-SIZES = {it: CARD.integer(f"{it.lower()}_slices") for it in ("Benign", "Malignant", "Normal")}
+SIZES = {name: CARD.integer(f"{name.lower()}_slices") for name in ("Benign", "Malignant", "Normal")}
 SIDE = CARD.integer("side_px")
 _NAME = CARD.pattern("slice", "label", "number")
 

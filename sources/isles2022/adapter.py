@@ -143,10 +143,10 @@ def _facts(sidecar: Path | None) -> tuple[tuple[str, str], ...]:
     if sidecar is None:
         return ()
     try:
-        stated = read_json(sidecar)
+        header = read_json(sidecar)
     except TableError as error:
         raise RowError(f"{sidecar.name}: {error.what}") from None
-    if not isinstance(stated, dict):
-        raise RowError(f"{sidecar.name}: expected a JSON object, found {type(stated).__name__}")
+    if not isinstance(header, dict):
+        raise RowError(f"{sidecar.name}: expected a JSON object, found {type(header).__name__}")
     named = {"sex": "PatientSex", "age": "PatientAge", "tesla": "MagneticFieldStrength"}
-    return tuple((name, str(stated[key])) for name, key in named.items() if stated.get(key))
+    return tuple((name, str(header[key])) for name, key in named.items() if header.get(key))

@@ -85,10 +85,10 @@ def _write(path: Path, slices: NDArray[np.generic], spacing: tuple[float, ...]) 
 
 
 def _sidecar(path: Path) -> None:
-    stated = {
+    header = {
         "PatientName": CANARY,
         "PatientSex": "F",
         "PatientAge": "060Y",
         "DiffusionBValue": 800,
     }
-    write_lines(path.with_name(f"{path.name}.json"), [json.dumps(stated)])
+    write_lines(path.with_name(f"{path.name}.json"), [json.dumps(header)])

@@ -30,31 +30,31 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     table = find_optional_table(root, "people")
     people, lost = ({}, []) if table is None else _people(table)
     yield from lost
-    seen: set[str] = set()
+    stems: set[str] = set()
     for path in root.part("volumes"):
-        found = _NAME.fullmatch(path.name)
-        if found is None:
+        match = _NAME.fullmatch(path.name)
+        if match is None:
             continue
-        stem = found["stem"]
-        if stem in seen:
+        stem = match["stem"]
+        if stem in stems:
             name = path.relative_to(root.path).as_posix()
             yield Skip(key=name, reason="another copy of a volume", paths=(path,))
             continue
-        seen.add(stem)
-        for plane in PLANES.get(found["kind"], ("axial",)):
+        stems.add(stem)
+        for plane in PLANES.get(match["kind"], ("axial",)):
             yield Case(
                 key=f"{stem}-{plane}",
                 images=(ImageRef(paths=(path,)),),
-                patient=found["who"],
+                patient=match["who"],
                 labels=(
                     Label(field="plane", value=plane, evidence="cut by the affine"),
-                    Label(field="sequence", value=found["kind"], evidence=found[0]),
+                    Label(field="sequence", value=match["kind"], evidence=match[0]),
                 ),
                 plane=plane,
                 facts=(
-                    ("site", found["site"]),
-                    ("tesla", TESLA[found["site"]]),
-                    *people.get(found["who"], ()),
+                    ("site", match["site"]),
+                    ("tesla", TESLA[match["site"]]),
+                    *people.get(match["who"], ()),
                 ),
             )
 

@@ -124,8 +124,8 @@ def read(image: ImageRef) -> Volume:
     _, rows, columns = volume.slices.shape[:3]
     if rows != columns or rows % _SIDE or volume.colour:
         expected = f"grey, {_SIDE} or {_RAW.rows} pixels a side"
-        found = f"{name}: is {columns} x {rows}; expected {expected}"
-        raise RefusedError(found, code="film-size")
+        problem = f"{name}: is {columns} x {rows}; expected {expected}"
+        raise RefusedError(problem, code="film-size")
     film = volume.slices[0]
     if image.raw is None:
         _check_tone(name, film)
@@ -139,8 +139,8 @@ def read(image: ImageRef) -> Volume:
 def _check_tone(name: str, film: NDArray[Any]) -> None:
     """Refuse a picture whose corners, which lie beside the body, are not dark."""
     if film.dtype.itemsize != 1:
-        found = f"is {film.dtype}; expected 8 bit"
-        raise ReadError(f"{name}: {found}: is it another copy of the films?", code="not-8-bit")
+        problem = f"is {film.dtype}; expected 8 bit"
+        raise ReadError(f"{name}: {problem}: is it another copy of the films?", code="not-8-bit")
     edge = film.shape[0] // 32
     corners = sorted(
         float(film[rows, columns].mean())
@@ -163,24 +163,24 @@ def _raw(root: RawTree, names: list[str]) -> Mapping[str, _Person | RowError]:
             for number, line in enumerate(read_text(root / name, "latin-1").splitlines(), 1):
                 if line.strip():
                     place = f"{name.rpartition('/')[2]}:{number}"
-                    found = _STEM.fullmatch(line)
-                    people[found["stem"].upper() if found else place] = _person(line, place)
+                    match = _STEM.fullmatch(line)
+                    people[match["stem"].upper() if match else place] = _person(line, place)
     return people
 
 
 def _person(line: str, place: str) -> _Person | RowError:
-    if found := _NODULE.fullmatch(line):
+    if match := _NODULE.fullmatch(line):
         return _Person(
-            age=found["age"],
-            sex=found["sex"],
+            age=match["age"],
+            sex=match["sex"],
             place=place,
-            subtlety=int(found["subtlety"]),
-            size=float(found["size"]),
-            x=float(found["x"]),
-            y=float(found["y"]),
+            subtlety=int(match["subtlety"]),
+            size=float(match["size"]),
+            x=float(match["x"]),
+            y=float(match["y"]),
         )
-    if found := _NORMAL.fullmatch(line):
-        return _Person(age=found["age"], sex=found["sex"], place=place)
+    if match := _NORMAL.fullmatch(line):
+        return _Person(age=match["age"], sex=match["sex"], place=place)
     return RowError(
         f"{place}: {cell_shape(line)} is no row as the card knows them; expected film, subtlety, "
         "size, age, sex, x, y, state, or film, age, sex and non-nodule"
@@ -191,8 +191,8 @@ def _kaggle(table: Path) -> Mapping[str, _Person | RowError]:
     people: dict[str, _Person | RowError] = {}
     columns = ("study_id", "subtlety", "size", "age", "gender", "x", "y", "state")
     for row in iter_csv(table, columns=columns):
-        found = None if skip_if_unnamed(row, "study_id") else _STEM.fullmatch(row["study_id"])
-        stem = found["stem"].upper() if found else row.place
+        match = None if skip_if_unnamed(row, "study_id") else _STEM.fullmatch(row["study_id"])
+        stem = match["stem"].upper() if match else row.place
         try:
             people[stem] = _row(row)
         except RowError as error:

@@ -68,18 +68,18 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     readings, lost = _readings(root)
     truth = _diagnoses(root)
     yield from lost
-    seen: set[str] = set()
+    uids: set[str] = set()
     for patient, files in files_by_patient(root, PATIENT):
         yield from skip_unreadable_slices(patient, files)
         try:
             series = series_in(files)
-            found = list(_patient(patient, series, readings))
+            patient_cases = list(_patient(patient, series, readings))
         except ReadError as error:  # one damaged header must not stop a thousand patients
             yield Skip(key=patient, reason=str(error), paths=tuple(files))
             continue
-        seen.update(series)
-        yield from _diagnosed(patient, found, truth.get(patient))
-    for uid in sorted(readings.keys() - seen):
+        uids.update(series)
+        yield from _diagnosed(patient, patient_cases, truth.get(patient))
+    for uid in sorted(readings.keys() - uids):
         yield Skip(key=uid, reason="the CT series of this reading is not in this copy")
 
 
@@ -91,9 +91,9 @@ def _patient(
         if isinstance(scan, Skip):
             yield scan
             continue
-        found = list(_nodules(scan))
-        yield from found
-        yield _rest(scan, found)
+        scan_cases = list(_nodules(scan))
+        yield from scan_cases
+        yield _rest(scan, scan_cases)
 
 
 def _scan(
@@ -111,7 +111,9 @@ def _scan(
     elif reading.readers != READERS:
         reason = f"holds {reading.readers} reading sessions; expected {READERS}"
     else:
-        spacing, thickness = (_millimetres(header, it) for it in ("PixelSpacing", "SliceThickness"))
+        spacing, thickness = (
+            _millimetres(header, keyword) for keyword in ("PixelSpacing", "SliceThickness")
+        )
         if spacing and thickness:
             return _Scan(
                 name=name,
@@ -166,9 +168,9 @@ def _unrated(key: str, nodule: Nodule) -> Iterator[Skip]:
             yield Skip(key=f"{key}-{name}", reason=reason)
 
 
-def _rest(scan: _Scan, found: Sequence[Case | Skip]) -> Skip:
+def _rest(scan: _Scan, scan_cases: Sequence[Case | Skip]) -> Skip:
     """Account for the slices of a scan that no picture is made of."""
-    used = {path for case in found if isinstance(case, Case) for path in case.files()}
+    used = {path for case in scan_cases if isinstance(case, Case) for path in case.files()}
     rest = tuple(path for path in scan.files if path not in used)
     reason = "each nodule is shown on the slice where it is largest, a clear scan on its middle one"
     return Skip(key=f"{scan.name}-other-slices", reason=reason, paths=rest)
@@ -185,8 +187,8 @@ def _case(scan: _Scan, key: str, nodule: Nodule, others: Sequence[Nodule], image
         lines = tuple(line for mark in other for line in _outlines(mark, uid, edge=True))
         if lines:  # whoever marked it: the slice then holds more than one nodule
             beside = f"{evidence}; another one by {len(other)}"
-            shown = Polygons(outlines=lines)
-            regions.append(Region(field="nodule", value="nodule", shape=shown, evidence=beside))
+            outline = Polygons(outlines=lines)
+            regions.append(Region(field="nodule", value="nodule", shape=outline, evidence=beside))
     if len(regions) == 1:
         labels.extend(label for name in RATINGS for label in _rated(nodule, name))
     return Case(
@@ -240,33 +242,33 @@ def _rated(nodule: Nodule, name: str) -> Iterator[Label]:
 
 
 def _diagnosed(
-    patient: str, found: Sequence[Case | Skip], label: Label | None
+    patient: str, patient_cases: Sequence[Case | Skip], label: Label | None
 ) -> Iterator[Case | Skip]:
     """Ask the diagnosis of a patient where all nodules of the first scan are shown.
 
     One nodule carries it itself; several are put side by side.
     """
-    nodules = [case for case in found if isinstance(case, Case) and case.regions]
+    nodules = [case for case in patient_cases if isinstance(case, Case) and case.regions]
     first = nodules[0].key.rpartition("-")[0] if nodules else ""
-    shown = [case for case in nodules if case.key.rpartition("-")[0] == first]
+    first_scan = [case for case in nodules if case.key.rpartition("-")[0] == first]
     key = f"{patient}-diagnosis"
-    for case in found:
-        if label and isinstance(case, Case) and shown == [case]:
+    for case in patient_cases:
+        if label and isinstance(case, Case) and first_scan == [case]:
             yield replace(case, labels=(*case.labels, label), shows=Scope.PATIENT)
         else:
             yield case
-    if label is None or len(shown) < 2:
+    if label is None or len(first_scan) < 2:
         return
-    if len(shown) > MOST_SHOWN:
-        yield Skip(key=key, reason=f"{len(shown)} nodules; one picture shows {MOST_SHOWN}")
+    if len(first_scan) > MOST_SHOWN:
+        yield Skip(key=key, reason=f"{len(first_scan)} nodules; one picture shows {MOST_SHOWN}")
         return
     yield Case(
         key=key,
-        images=tuple(case.images[0] for case in shown),
+        images=tuple(case.images[0] for case in first_scan),
         patient=patient,
         labels=(label,),
         shows=Scope.PATIENT,
-        sidecars=shown[0].sidecars,
+        sidecars=first_scan[0].sidecars,
     )
 
 
@@ -276,7 +278,7 @@ def _readings(root: RawTree) -> tuple[dict[str, _Read], list[Skip]]:
     Files of one series must agree unless one of them is a correction. A file that cannot be read
     may contradict the others, so it leaves the series without a reading.
     """
-    found: dict[str, _Read] = {}
+    readings: dict[str, _Read] = {}
     lost: list[Skip] = []
     corrected: set[str] = set()
     paths = root.part("readings")
@@ -291,13 +293,13 @@ def _readings(root: RawTree) -> tuple[dict[str, _Read], list[Skip]]:
             continue
         if "correction" in path.name:
             corrected.add(reading.series)
-        before = found.setdefault(reading.series, reading)
+        before = readings.setdefault(reading.series, reading)
         if isinstance(reading, Unreadable):
-            found[reading.series] = reading
+            readings[reading.series] = reading
         elif isinstance(before, SeriesReading) and before != reading:
             reason = "two readings of this series contradict each other"
-            found[reading.series] = Unreadable(series=reading.series, reason=reason)
-    return found, lost
+            readings[reading.series] = Unreadable(series=reading.series, reason=reason)
+    return readings, lost
 
 
 def _diagnoses(root: RawTree) -> dict[str, Label]:
@@ -313,7 +315,7 @@ def _diagnoses(root: RawTree) -> dict[str, Label]:
             f"expected columns that begin with {', '.join(HEADS)}; found "
             f"{', '.join(redact_cell(cell, HEADS) for cell in head[:3])}: is this another edition?",
         )
-    found: dict[str, Label] = {}
+    diagnoses: dict[str, Label] = {}
     for line, cells in enumerate(rows, 2):
         patient, code, method = (cell.strip() for cell in (*cells, "", "", "")[:3])
         if not patient:
@@ -322,5 +324,5 @@ def _diagnoses(root: RawTree) -> dict[str, Label]:
         open_case = method in {"", "0"} or (method == "1" and code != "1")
         state = LabelState.UNKNOWN if open_case else LabelState.PRESENT
         evidence = f"{name}:{line} diagnosis={code} method={method}"
-        found[patient] = Label(field="diagnosis", value=code, state=state, evidence=evidence)
-    return found
+        diagnoses[patient] = Label(field="diagnosis", value=code, state=state, evidence=evidence)
+    return diagnoses

@@ -58,8 +58,8 @@ def build(root: Path, layout: str) -> None:
         mass = np.any(masks, axis=0) if masks else None
         volume = chest(seed=number, tumour=mass)
         # Without a folder of the patient the header names them, under the collection's own id.
-        told = patient if by_series else CANARY
-        series = Series(name=patient, patient=told, volume=volume)
+        identifier = patient if by_series else CANARY
+        series = Series(name=patient, patient=identifier, volume=volume)
         named = layout == "descriptive"
         study = "01-01-2000-30178" if named else "1.3.6.1.4.1.14519.5.2.1"
         below = base / patient / study / ("3000566.000000-03192" if named else series.uid)
@@ -72,7 +72,7 @@ def build(root: Path, layout: str) -> None:
             film = (
                 base / uid_of("film") if by_series else base / patient / "study-of-film" / "series"
             )
-            _film(film, told, root / "tcia-lidc-xml" / "185")
+            _film(film, identifier, root / "tcia-lidc-xml" / "185")
             superseded = list(_reading(series, masks, {}))
             write_lines(root / "tcia-lidc-xml" / "186" / "161.xml", superseded)
             write_lines(root / "161-resubmitted-correction-3-9-12.xml", reading)
@@ -131,11 +131,11 @@ def _around(mask: Mask) -> list[tuple[int, int]]:
     rows = [int(row) for row in np.flatnonzero(mask.any(axis=1))]
     ends = {row: np.flatnonzero(mask[row])[[0, -1]].tolist() for row in rows}
     top, bottom = rows[0], rows[-1]
-    left = [(ends[row][0] - 1, row) for row in rows]
+    edges = [(ends[row][0] - 1, row) for row in rows]
     right = [(ends[row][1] + 1, row) for row in reversed(rows)]
     return [
         (ends[top][0], top - 1),
-        *left,
+        *edges,
         (ends[bottom][0], bottom + 1),
         (ends[bottom][1], bottom + 1),
         *right,

@@ -63,8 +63,8 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         try:
             subject, study = row["subject_id"], row["study_id"]
         except RowError as error:
-            known = (files[name],) if name in files else ()
-            yield Skip(key=name, reason=str(error), paths=known, code=BAD_ROW)
+            paths = (files[name],) if name in files else ()
+            yield Skip(key=name, reason=str(error), paths=paths, code=BAD_ROW)
             continue
         place = f"files/p{subject[:2]}/p{subject}/s{study}/{name}.jpg"
         path = files.get(name, root.path / place)
@@ -128,17 +128,17 @@ def _split(row: TableRow) -> str | RowError | None:
 
 def _readings(root: RawTree) -> tuple[Mapping[str, StudyLabels | RowError], list[Skip]]:
     """Labels by study: of both labelers where they agree."""
-    one, lost = _table(root, "chexpert")
+    first, lost = _table(root, "chexpert")
     other, more = _table(root, "negbio")
     empty = StudyLabels(place="no row", states={})
-    studies = dict.fromkeys((*one, *other))
-    found = {study: _both(one.get(study, empty), other.get(study, empty)) for study in studies}
-    return found, [*lost, *more]
+    studies = dict.fromkeys((*first, *other))
+    labels = {study: _both(first.get(study, empty), other.get(study, empty)) for study in studies}
+    return labels, [*lost, *more]
 
 
 def _table(root: RawTree, part: str) -> tuple[dict[str, StudyLabels | RowError], list[Skip]]:
     """Labels by study, or why its row cannot be used; and rows that name no study."""
-    found: dict[str, StudyLabels | RowError] = {}
+    labels: dict[str, StudyLabels | RowError] = {}
     lost: list[Skip] = []
     for row in _rows(root, part, "study_id", *COLUMNS):
         if skip := skip_if_unnamed(row, "study_id", "study"):
@@ -146,10 +146,10 @@ def _table(root: RawTree, part: str) -> tuple[dict[str, StudyLabels | RowError],
             continue
         study = row["study_id"]
         try:
-            found[study] = _same(row, found.get(study), read_states(row))
+            labels[study] = _same(row, labels.get(study), read_states(row))
         except RowError as error:
-            found[study] = error
-    return found, lost
+            labels[study] = error
+    return labels, lost
 
 
 def _same(
@@ -170,10 +170,10 @@ def _same(
     return reading
 
 
-def _both(one: StudyLabels | RowError, other: StudyLabels | RowError) -> StudyLabels | RowError:
-    if isinstance(one, RowError):
-        return one
-    return other if isinstance(other, RowError) else consensus(one, other)
+def _both(first: StudyLabels | RowError, other: StudyLabels | RowError) -> StudyLabels | RowError:
+    if isinstance(first, RowError):
+        return first
+    return other if isinstance(other, RowError) else consensus(first, other)
 
 
 def _settled(reading: StudyLabels) -> StudyLabels:

@@ -38,23 +38,23 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield three planes of every labelled volume, wherever its folder lies."""
     del layout
     labels = root.stems("labels")
-    seen: set[str] = set()
+    keys: set[str] = set()
     for name in root.names:
-        found = _NAME.fullmatch(name.rpartition("/")[2])
-        if found is None:
+        match = _NAME.fullmatch(name.rpartition("/")[2])
+        if match is None:
             continue
         image = root / name
-        if found["key"] in seen:
+        if match["key"] in keys:
             yield Skip(key=name, reason="another copy of a volume", paths=(image,))
             continue
-        seen.add(found["key"])
+        keys.add(match["key"])
         beside = image.with_name(image.name.replace("_image", "_label"))
-        label = labels.get(f"{found['key']}_label", beside)
+        label = labels.get(f"{match['key']}_label", beside)
         for plane in PLANES:
             yield Case(
-                key=f"{found['key']}-{plane}",
+                key=f"{match['key']}-{plane}",
                 images=(ImageRef(paths=(image,)),),
-                patient=found["key"],
+                patient=match["key"],
                 labels=(Label(field="plane", value=plane, evidence="cut by the affine"),),
                 regions=tuple(
                     Region(
@@ -66,7 +66,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
                     for value, stored in STRUCTURES.items()
                 ),
                 split="train",
-                modality=Modality.CT if found["kind"] == "ct" else Modality.MRI,
+                modality=Modality.CT if match["kind"] == "ct" else Modality.MRI,
                 plane=plane,
             )
 

@@ -35,33 +35,35 @@ _COLUMNS = ("study_id", "gender", "age", "findings")
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield one case for every film, people who were filmed twice under one number."""
     films = root.part("films")
-    drawn = {name: place for name, (part, place) in _MASKS.items() if root.part(part)}
-    stated, nameless = _rows(root) if layout == "raddar" else ({}, [])
+    mask_folders = {name: place for name, (part, place) in _MASKS.items() if root.part(part)}
+    row_of_film, nameless = _rows(root) if layout == "raddar" else ({}, [])
     yield from nameless
     texts, faults = _texts(root, films)
-    rows = {stem: row for stem, row in stated.items() if isinstance(row, TableRow)}
-    faults |= {stem: row for stem, row in stated.items() if isinstance(row, RowError)}
+    rows = {stem: row for stem, row in row_of_film.items() if isinstance(row, TableRow)}
+    faults |= {stem: row for stem, row in row_of_film.items() if isinstance(row, RowError)}
     texts |= {stem: _as_reading(row) for stem, row in rows.items()}
     sidecars = root.index("readings")
     readings = {stem: _READING.fullmatch(text) for stem, text in texts.items()}
     people = _people(readings)
     for path in films:
         name, reading = _NAME.fullmatch(path.name), readings.get(path.stem)
-        masks = {name: _beside(path, place) for name, place in drawn.items()}
+        masks = {name: _beside(path, place) for name, place in mask_folders.items()}
         if path.stem in faults:
             fault = str(faults[path.stem])
             yield Skip(key=path.stem, reason=fault, paths=(path, *masks.values()), code=BAD_ROW)
             continue
         if name is None or (reading is None and (layout != "mixed" or path.stem in texts)):
-            found = f"{cell_shape(texts[path.stem])}" if path.stem in texts else "none"
+            text_shape = f"{cell_shape(texts[path.stem])}" if path.stem in texts else "none"
             row = rows.get(path.stem)
             place = f"reading of {path.stem}"
             if row:
                 place = f"{row.quote('gender', ('male', 'female'))} {row.quote('age')}"
-            reason = f"{place}: {found}; expected sex, age in years and a reading"
+            reason = f"{place}: {text_shape}; expected sex, age in years and a reading"
             yield Skip(key=path.stem, reason=reason, paths=(path, *masks.values()), code=BAD_ROW)
             continue
-        for folder in [it for it in masks if f"{it}/{path.stem}" in _STRAY]:
+        for folder in [
+            mask_folder for mask_folder in masks if f"{mask_folder}/{path.stem}" in _STRAY
+        ]:
             reason = "the mask carries a stray blob outside the lung"
             yield Skip(key=f"{path.stem}-{folder}", reason=reason, paths=(masks.pop(folder),))
         yield Case(
@@ -80,7 +82,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             ),
             facts=_facts(reading),
             words=_words(path, reading),
-            sidecars=tuple(it for it in (sidecars.get(f"{path.stem}.txt"),) if it),
+            sidecars=tuple(file for file in (sidecars.get(f"{path.stem}.txt"),) if file),
         )
 
 
@@ -96,9 +98,9 @@ def frames(case: Case, volume: Any) -> list[int]:
         if region.value in _SIDES and isinstance(region.shape, MaskFile):
             with Image.open(region.shape.paths[0]) as mask:
                 x0, _, x1, _ = mask.convert("L").getbbox() or (0, 0, 0, 0)
-                left = x0 + x1 < mask.width
-            if left != (region.value == "leftMask"):
-                side = "left" if left else "right"
+                at_left = x0 + x1 < mask.width
+            if at_left != (region.value == "leftMask"):
+                side = "left" if at_left else "right"
                 raise ReadError(
                     f"{region.evidence}: the mask lies at the {side} side of the picture; the card "
                     "assumes (unverified) that the folder is named after that side, which shows "
@@ -126,16 +128,16 @@ def _rows(root: RawTree) -> tuple[dict[str, TableRow | RowError], list[Skip]]:
     """The row of each film in one table, and what is said of rows without a name."""
     table = read_csv(find_table(root, "table"), columns=_COLUMNS)
     named, nameless = group_by_name(table, "study_id")
-    found: dict[str, TableRow | RowError] = {}
+    rows_by_film: dict[str, TableRow | RowError] = {}
     for name, rows in named.items():
         try:
             texts = {*map(_as_reading, rows)}
         except RowError as error:
-            found[name.partition(".")[0]] = error
+            rows_by_film[name.partition(".")[0]] = error
         else:
             if len(texts) == 1:
-                found[name.partition(".")[0]] = rows[0]
-    return found, nameless
+                rows_by_film[name.partition(".")[0]] = rows[0]
+    return rows_by_film, nameless
 
 
 def _as_reading(row: TableRow) -> str:

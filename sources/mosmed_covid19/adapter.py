@@ -41,19 +41,20 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     masks = {path.name[:10]: path for path in root.part("masks")}
     registry = find_optional_table(root, "registry")
     grades = None if registry is None else _registry(registry)
-    seen: set[str] = set()
+    studies: set[str] = set()
     # An unpacked .nii goes before its .nii.gz; the volumes are the same.
     for path in sorted(root.part("volumes"), key=lambda path: (path.name, str(path))):
         name = _STUDY.fullmatch(path.name)
-        if name is None or name["study"] in seen:
+        if name is None or name["study"] in studies:
             reason = "not named study_NNNN" if name is None else "another copy of a study"
             yield Skip(key=path.relative_to(root.path).as_posix(), reason=reason, paths=(path,))
             continue
-        seen.add(name["study"])
+        studies.add(name["study"])
         grade = next(part for part in reversed(path.parts) if part in GRADES)
         if grades is not None and grades.get(name["study"]) != grade:
-            said = grades.get(name["study"], "dataset_registry.xlsx: holds no row of it")
-            reason = f"{name['study']}: {said}; the folder says {grade}: is this a re-sorted copy?"
+            other_grade = grades.get(name["study"], "dataset_registry.xlsx: holds no row of it")
+            says = f"{name['study']}: {other_grade}; the folder says {grade}"
+            reason = f"{says}: is this a re-sorted copy?"
             yield Skip(key=name["study"], reason=reason, paths=(path,), code=BAD_ROW)
             continue
         yield _graded(name["study"], path, grade, marked=name["study"] in masks)
@@ -131,6 +132,6 @@ def _registry(path: Path) -> dict[str, str]:
         for study in studies:
             sound = len(studies) == 1 and grade in GRADES and study not in grades
             cell = redact_cell(grade, GRADES)
-            told = f"{path.name}:{line} second column={cell} for {', '.join(sorted(studies))}"
-            grades[study] = grade if sound else told
+            conflict = f"{path.name}:{line} second column={cell} for {', '.join(sorted(studies))}"
+            grades[study] = grade if sound else conflict
     return grades

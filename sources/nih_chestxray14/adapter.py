@@ -32,7 +32,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     for other in sorted(set(tables) - {table}):
         reason = f"labels are read from {table.name} alone, the newest of {len(tables)} tables"
         yield Skip(key=other.name, reason=reason, code="other-table")
-    found = root.stems("films")
+    films = root.stems("films")
     boxes, skips = _boxes(root)
     yield from skips
     splits = _split(root, "train_val") | _split(root, "test")
@@ -41,7 +41,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             yield skip
             continue
         name = row["Image Index"]
-        path = found.get(name.removesuffix(".png"), root.path / "images" / name)
+        path = films.get(name.removesuffix(".png"), root.path / "images" / name)
         make = partial(_film, row, path, boxes.get(name, ()), splits.get(name))
         yield from cases_or_skip(make, key=name.removesuffix(".png"), paths=(path,))
 
@@ -53,8 +53,8 @@ def _film(
     findings, view = row.cite("Finding Labels"), row.cite("View Position")
     values = row["Finding Labels"].split("|")
     if _NONE in values:
-        drawn = (it.cite("Finding Label") for it in boxes)
-        check_no_finding(findings, [*(value for value in values if value != _NONE), *drawn])
+        box_places = (box.cite("Finding Label") for box in boxes)
+        check_no_finding(findings, [*(value for value in values if value != _NONE), *box_places])
     yield Case(
         key=name.removesuffix(".png"),
         images=(ImageRef(paths=(path,)),),

@@ -89,17 +89,19 @@ def _chosen(scans: Series, drawings: list[Path]) -> str:
 def _pictures(
     patient: str, scan: tuple[Path, ...], uid: str, drawings: list[Path], row: TableRow | None
 ) -> Iterator[Case | Skip]:
-    found: dict[str, list[Region]] = {}
+    regions_by_name: dict[str, list[Region]] = {}
     for path in drawings:
         if uid in (referenced_series(path) or (uid,)):
             for region in _regions(path):
-                found.setdefault(region.value, []).append(region)
-    drawn = {
+                regions_by_name.setdefault(region.value, []).append(region)
+    structures_drawn = {
         name: replace(first, rivals=tuple(other.shape for other in others))
-        for name, (first, *others) in found.items()
+        for name, (first, *others) in regions_by_name.items()
     }
     for name, structures in PICTURES.items():
-        regions = tuple(drawn[structure] for structure in structures if structure in drawn)
+        regions = tuple(
+            structures_drawn[structure] for structure in structures if structure in structures_drawn
+        )
         key = f"{patient}-{name}"
         if {region.value for region in regions} in ONE_SIDE:
             yield Skip(key=key, reason="one lung is drawn and the other, which shows, is not")
@@ -161,5 +163,5 @@ def _clinical(root: RawTree) -> tuple[dict[str, TableRow], list[Skip]]:
 
 
 def _facts(row: TableRow | None) -> tuple[tuple[str, str], ...]:
-    found = row.facts(**_FACTS) if row is not None else ()
-    return tuple((name, value) for name, value in found if value != "NA")
+    pairs = row.facts(**_FACTS) if row is not None else ()
+    return tuple((name, value) for name, value in pairs if value != "NA")

@@ -106,11 +106,11 @@ def _case(row: TableRow, file: Path) -> Iterator[Case]:
     states = {sign: row.state(sign, STATES) for sign in SIGNS}
     clean = row.state("Healthy", STATES) is LabelState.PRESENT
     # A row of zeros means "not mentioned" unless something in it is stated.
-    stated = clean or LabelState.PRESENT in states.values()
+    has_statement = clean or LabelState.PRESENT in states.values()
     labels = [
         row.label(sign, field="sign", value=sign, state=state)
         for sign, state in states.items()
-        if stated or state is LabelState.PRESENT
+        if has_statement or state is LabelState.PRESENT
     ]
     # A clean clip of a sick person shows nothing of the disease.
     unseen = clean and row["Label"].lower() != "regular"
@@ -122,13 +122,13 @@ def _case(row: TableRow, file: Path) -> Iterator[Case]:
     labels.append(row.label("Probe", field="probe"))
     if row.get("Lung Severity Score"):
         labels.append(row.label("Lung Severity Score", field="score"))
-    known = row[SOURCE] and row[PATIENT] not in {"", "n/A"}
+    has_patient = row[SOURCE] and row[PATIENT] not in {"", "n/A"}
     still = row["Type"].lower() == "image"
     facts = row.facts(sex="Gender", age="Age", area="Area according to DEGUM")
     yield Case(
         key=row["Filename"],
         images=(ImageRef(paths=(file,)),),
-        patient=f"{row[SOURCE]}/{row[PATIENT]}" if known else None,
+        patient=f"{row[SOURCE]}/{row[PATIENT]}" if has_patient else None,
         labels=tuple(labels),
         shows=Scope.VOLUME if still else Scope.IMAGE,
         licence=row["License"],

@@ -58,15 +58,15 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         except ReadError as error:
             reason = str(error)
         yield Skip(key=path.stem, reason=reason, paths=(path,), code=code)
-    known = {name: types for name, types in labels.items() if isinstance(types, frozenset)}
+    types_by_image = {name: types for name, types in labels.items() if isinstance(types, frozenset)}
     for patient, group in groupby(sorted(slices), key=lambda entry: entry.patient):
         own = list(group)
-        chosen = _choose(own, known)
+        chosen = _choose(own, types_by_image)
         rest = tuple(entry.path for entry in own if entry is not chosen)
         if chosen is not None:
             series = (chosen.study, chosen.series)
-            stack = tuple(it.path for it in own if (it.study, it.series) == series)
-            case = _case(chosen, patient, known[chosen.path.stem], table.name)
+            stack = tuple(entry.path for entry in own if (entry.study, entry.series) == series)
+            case = _case(chosen, patient, types_by_image[chosen.path.stem], table.name)
             yield replace(case, series=stack)
             reason = f"one slice a patient: {chosen.path.stem} stands for this one"
         else:
@@ -164,8 +164,8 @@ def _choose(slices: Sequence[_Slice], labels: dict[str, Types]) -> _Slice | None
                     best = run
         if not quiet and not any(labels[entry.path.stem] for stack in stacks for entry in stack):
             quiet = stacks[0]
-    found = best or quiet
-    return found[len(found) // 2] if found else None
+    run = best or quiet
+    return run[len(run) // 2] if run else None
 
 
 def _case(chosen: _Slice, patient: str, types: Types, table: str) -> Case:

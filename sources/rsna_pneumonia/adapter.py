@@ -103,11 +103,11 @@ def _labels(film: _Film, header: dict[str, str]) -> Iterator[Label]:
 
 def _facts(header: dict[str, str]) -> tuple[tuple[str, str], ...]:
     sex, age = header.get("PatientSex", ""), header.get("PatientAge", "").rstrip("Y")
-    known = age.isdecimal() and int(age) <= _OLDEST
-    return ((("sex", sex),) if sex else ()) + ((("age", str(int(age))),) if known else ())
+    plausible = age.isdecimal() and int(age) <= _OLDEST
+    return ((("sex", sex),) if sex else ()) + ((("age", str(int(age))),) if plausible else ())
 
 
-def _nobodys(row: Skip) -> _Film:
+def _film_of_nobody(row: Skip) -> _Film:
     return _Film("", "", problem=row.reason, code=row.code, opens=row.opens)
 
 
@@ -117,17 +117,17 @@ def _from_tables(root: RawTree) -> dict[str, _Film]:
     Without the table of classes a film without a box may be normal or not, so it has no class.
     """
     table = newest_edition(root.part("boxes"))  # the later stage
-    told = _of_stage(root.part("classes"), table.name[: len("stage_N")])
-    rows = read_csv(told, columns=("patientId", "class")) if told else []
+    class_table = _of_stage(root.part("classes"), table.name[: len("stage_N")])
+    rows = read_csv(class_table, columns=("patientId", "class")) if class_table else []
     classes, nameless = group_by_name(rows, "patientId", opens=_FIELDS)
     boxes, more = group_by_name(
         read_csv(table, columns=("patientId", *_BOX, "Target")), "patientId", opens=_FIELDS
     )
-    films = {it.key: _nobodys(it) for it in (*nameless, *more)}
+    films = {skip.key: _film_of_nobody(skip) for skip in (*nameless, *more)}
     for name in dict.fromkeys((*classes, *boxes)):
         try:
             own = boxes.get(name, [])
-            films[name] = _agreed(classes.get(name, []), own) if told else _boxed(own)
+            films[name] = _agreed(classes.get(name, []), own) if class_table else _boxed(own)
         except RowError as error:
             place = (*classes.get(name, ()), *boxes.get(name, ()))[0].place
             films[name] = _Film("", place, problem=str(error), code=BAD_ROW)
@@ -176,8 +176,8 @@ def _boxed(boxes: Sequence[TableRow]) -> _Film:
     marked = [box.meaning("Target", {"1": True, "0": False}) for box in boxes]
     if len(set(marked)) > 1:
         raise RowError(f"{boxes[0].quote('Target')}: another row of this film says otherwise")
-    drawn = [_box(box) for box in boxes] if marked[0] else []
-    return _Film(_OPACITY if marked[0] else "", boxes[0].cite("Target"), drawn)
+    rectangles = [_box(box) for box in boxes] if marked[0] else []
+    return _Film(_OPACITY if marked[0] else "", boxes[0].cite("Target"), rectangles)
 
 
 def _from_metadata(root: RawTree) -> dict[str, _Film]:
@@ -186,7 +186,7 @@ def _from_metadata(root: RawTree) -> dict[str, _Film]:
     rows, nameless = group_by_name(
         read_csv(table, columns=("patientId", "class")), "patientId", opens=_FIELDS
     )
-    films = {it.key: _nobodys(it) for it in nameless}
+    films = {skip.key: _film_of_nobody(skip) for skip in nameless}
     for name, (row, *_) in rows.items():
         try:
             films[name] = _Film(row["class"], row.cite("class"))
@@ -224,22 +224,22 @@ def _from_annotations(root: RawTree) -> dict[str, _Film]:
 
 
 def _film(marks: list[tuple[str, Any]]) -> _Film:
-    stated = [(name, data) for name, data in marks if not _WORKFLOW.fullmatch(name)]
+    findings = [(name, data) for name, data in marks if not _WORKFLOW.fullmatch(name)]
     # Opacities also come as `Lung Opacity (High Prob)`, with Med or Low.
-    labels = {_OPACITY if name.startswith(_OPACITY) else name for name, _ in stated}
+    labels = {_OPACITY if name.startswith(_OPACITY) else name for name, _ in findings}
     if len(labels) != 1 or not labels <= set(_CLASSES):
         # Shown whole: these are names of the export's own label set, which no row can shift.
         reason = f"its annotations name {sorted(labels)}; expected one of the three classes"
         return _Film("", _ANNOTATIONS, problem=reason)
     try:
-        boxes = [_drawn(data) for _, data in stated if data]
+        boxes = [_json_box(data) for _, data in findings if data]
     except (KeyError, TypeError, ValueError):
         reason = f"{_ANNOTATIONS}: data: expected x, y, width and height, all numbers"
         return _Film("", _ANNOTATIONS, problem=reason, code=BAD_ROW)
     return _Film(labels.pop(), _ANNOTATIONS, boxes)
 
 
-def _drawn(data: Any) -> Box:
+def _json_box(data: Any) -> Box:
     x, y, width, height = (float(data[name]) for name in _BOX)
     return (x, y, width, height)
 
@@ -266,7 +266,7 @@ def _mapped(path: Path) -> tuple[dict[str, str], dict[str, str], list[Skip]]:
     faults: dict[str, str] = {}
     lost: list[Skip] = []
     entries = read_json(path)
-    if not isinstance(entries, list) or not all(isinstance(it, dict) for it in entries):
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise TableError(path, "expected a list of entries with names; get it again")
     for number, entry in enumerate(entries, 1):
         original = _NIH_FILE.fullmatch(str(entry.get("img_id", "")))
@@ -283,7 +283,7 @@ def _mapped(path: Path) -> tuple[dict[str, str], dict[str, str], list[Skip]]:
             path,
             f"no entry has an NIH file name; the card assumes (unverified) that "
             "it stands under 'img_id' (found: "
-            f"{', '.join(redact_cell(it, ('img_id', *_NAMES)) for it in entries[0])})",
+            f"{', '.join(redact_cell(name, ('img_id', *_NAMES)) for name in entries[0])})",
         )
     return people, faults, lost
 

@@ -42,8 +42,8 @@ class _Reading:
         if self.person is None:
             return ()
         sex = (("sex", "F" if self.person["sex"][0] in "fF" else "M"),)
-        known = (self.person["unit"] or "").lower() == "y"
-        return (*sex, ("age", self.person["age"])) if known else sex
+        in_years = (self.person["unit"] or "").lower() == "y"
+        return (*sex, ("age", self.person["age"])) if in_years else sex
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:

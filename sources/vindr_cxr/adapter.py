@@ -61,22 +61,26 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     if layout == "kaggle":
         columns = ("image_id", "rad_id", "class_name", *_CORNERS)
         rows = read_csv(find_table(root, "tables"), columns=columns)
-        stated = dict.fromkeys(_COMMON, True) | dict.fromkeys((*_RARE, *_DISEASES), False)
+        recorded = dict.fromkeys(_COMMON, True) | dict.fromkeys((*_RARE, *_DISEASES), False)
         named, nameless = group_by_name(rows, "image_id", opens=_FIELDS)
         yield from nameless
-        yield from _cases(root, "train", films, _kaggle(named), stated)
+        yield from _cases(root, "train", films, _kaggle(named), recorded)
         return
     for split in _PANEL:
-        table, drawn = (files.get(f"{it}_{split}.csv") for it in ("image_labels", "annotations"))
+        table, box_table = (
+            files.get(f"{prefix}_{split}.csv") for prefix in ("image_labels", "annotations")
+        )
         if table is None:
             continue  # a copy may hold one part alone
         rows = read_csv(table, columns=("image_id", *_COMMON, *_RARE, *_DISEASES))
-        stated = {name: True for name in next(iter(rows), ()) if name not in _IDS}
+        recorded = {name: True for name in next(iter(rows), ()) if name not in _IDS}
         labels, nameless = group_by_name(rows, "image_id", opens=_FIELDS)
-        rows = read_csv(drawn, columns=("image_id", "class_name", *_CORNERS)) if drawn else []
+        rows = (
+            read_csv(box_table, columns=("image_id", "class_name", *_CORNERS)) if box_table else []
+        )
         boxes, more = group_by_name(rows, "image_id", opens=_FIELDS)
         yield from (*nameless, *more)
-        yield from _cases(root, split, films, _physionet(labels, boxes, stated), stated)
+        yield from _cases(root, split, films, _physionet(labels, boxes, recorded), recorded)
 
 
 def agreed_boxes(boxes: Iterable[tuple[str, Box]], needed: int) -> list[Box]:
@@ -96,7 +100,7 @@ def agreed_boxes(boxes: Iterable[tuple[str, Box]], needed: int) -> list[Box]:
         fitting = (
             group
             for group in groups
-            if all(reader != other and _overlap(box, seen) >= OVERLAP for other, seen in group)
+            if all(reader != other and _overlap(box, member) >= OVERLAP for other, member in group)
         )
         group = next(fitting, None)
         if group is None:
@@ -111,18 +115,18 @@ def agreed_boxes(boxes: Iterable[tuple[str, Box]], needed: int) -> list[Box]:
 def _physionet(
     labels: Mapping[str, Sequence[TableRow]],
     boxes: Mapping[str, Sequence[TableRow]],
-    stated: Iterable[str],
+    recorded: Iterable[str],
 ) -> dict[str, _Reading]:
     readings: dict[str, _Reading] = {}
-    known = {name: name for name in (*stated, *_OTHER_DISEASES)}
+    meanings = {name: name for name in (*recorded, *_OTHER_DISEASES)}
     for image in dict.fromkeys((*labels, *boxes)):
-        rows, drawn = labels.get(image, ()), boxes.get(image, ())
-        readings[image] = reading = _Reading(table=(*rows, *drawn)[0].table)
+        rows, box_rows = labels.get(image, ()), boxes.get(image, ())
+        readings[image] = reading = _Reading(table=(*rows, *box_rows)[0].table)
         try:
             for row in rows:
-                _add_labels(reading, row, stated)
-            for row in drawn:
-                row.meaning("class_name", known)
+                _add_labels(reading, row, recorded)
+            for row in box_rows:
+                row.meaning("class_name", meanings)
                 _check_reader(reading, row)
                 _add_box(reading, row)
         except RowError as error:
@@ -137,15 +141,17 @@ def _check_reader(reading: _Reading, row: TableRow) -> None:
         RowError: a row is of another one.
     """
     if len(reading.readers) == _PANEL["train"] and row["rad_id"] not in reading.readers:
-        known = ", ".join(redact_cell(it) for it in sorted(reading.readers))
-        raise RowError(f"{row.quote('rad_id')}: expected one of the readers of this film ({known})")
+        readers = ", ".join(redact_cell(reader) for reader in sorted(reading.readers))
+        raise RowError(
+            f"{row.quote('rad_id')}: expected one of the readers of this film ({readers})"
+        )
 
 
-def _add_labels(reading: _Reading, row: TableRow, stated: Iterable[str]) -> None:
+def _add_labels(reading: _Reading, row: TableRow, recorded: Iterable[str]) -> None:
     reader = row.name("rad_id") if "rad_id" in row else "consensus"
     reading.readers.add(reader)
     reading.lines.append(row.line)
-    for name in stated:
+    for name in recorded:
         if row.state(name, {"1": LabelState.PRESENT, "0": LabelState.ABSENT}) is LabelState.PRESENT:
             reading.marked.setdefault(name, set()).add(reader)
 
@@ -182,9 +188,9 @@ def _cases(
     split: str,
     films: Mapping[str, Path],
     readings: dict[str, _Reading],
-    stated: dict[str, bool],
+    recorded: dict[str, bool],
 ) -> Iterator[Case | Skip]:
-    """Yield a case for every reading; ``stated`` tells which labels the tables speak of."""
+    """Yield a case for every reading; ``recorded`` tells which labels the tables speak of."""
     for image, reading in readings.items():
         path = films.get(image, root.path / split / f"{image}.dicom")
         if reading.problem:
@@ -194,12 +200,12 @@ def _cases(
             yield Skip(key=image, reason=short, paths=(path,), code=BAD_ROW)
             continue
         states = {
-            name: _state(reading, name, split) if stated.get(name, True) else LabelState.UNKNOWN
-            for name in dict.fromkeys((*stated, *reading.marked))
+            name: _state(reading, name, split) if recorded.get(name, True) else LabelState.UNKNOWN
+            for name in dict.fromkeys((*recorded, *reading.marked))
         }
         if states[_OTHER_LESION] is LabelState.ABSENT:
             # What is folded into a label that no reader gave was given by none.
-            folded = (name for name in _RARE if not stated.get(name, True))
+            folded = (name for name in _RARE if not recorded.get(name, True))
             states |= dict.fromkeys(folded, LabelState.ABSENT)
         if LabelState.PRESENT in {states[name] for name in _OPACITIES}:
             doubtful = (name for name in _OPACITIES if states[name] is LabelState.ABSENT)

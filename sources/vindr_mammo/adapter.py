@@ -91,9 +91,16 @@ def frames(case: Case, volume: Any) -> list[int]:
         for name, element in STATED.items()
         if name in facts and header.get(element, facts[name]) != strip_float_suffix(facts[name])
     ]
-    told, said = _size(facts, SIZE.keys()), _size(header, SIZE.values())
-    if told and said and told != said and not is_resized(told, said):
-        contradicted.append(("size", f"{told[0]} x {told[1]}", f"{said[0]} x {said[1]}"))
+    table_size, header_size = _size(facts, SIZE.keys()), _size(header, SIZE.values())
+    if (
+        table_size
+        and header_size
+        and table_size != header_size
+        and not is_resized(table_size, header_size)
+    ):
+        contradicted.append(
+            ("size", f"{table_size[0]} x {table_size[1]}", f"{header_size[0]} x {header_size[1]}")
+        )
     for name, ours, theirs in contradicted:
         raise RefusedError(
             f"{case.key}: {TABLE} states the {name} {ours}, its header {theirs}; expected them "
@@ -108,9 +115,9 @@ def frames(case: Case, volume: Any) -> list[int]:
     return [0]
 
 
-def _size(told: Mapping[str, str], names: Iterable[str]) -> tuple[int, int] | None:
+def _size(values: Mapping[str, str], names: Iterable[str]) -> tuple[int, int] | None:
     """Width and height under two names, where both are there as whole numbers."""
-    sides = [strip_float_suffix(told.get(name, "")) for name in names]
+    sides = [strip_float_suffix(values.get(name, "")) for name in names]
     if not all(side.isdecimal() for side in sides):
         return None
     width, height = map(int, sides)
@@ -123,8 +130,8 @@ def _grades(rows: Sequence[TableRow]) -> Iterator[Label]:
     Benign findings are never boxed, so nothing shows a breast of BI-RADS 1 not to be of BI-RADS 2.
     """
     first, grade = rows[0], rows[0]["breast_birads"]
-    shown = grade == NEGATIVE or grade in {row["finding_birads"] for row in rows}
-    state = LabelState.PRESENT if shown else LabelState.UNKNOWN
+    boxed = grade == NEGATIVE or grade in {row["finding_birads"] for row in rows}
+    state = LabelState.PRESENT if boxed else LabelState.UNKNOWN
     yield first.label("breast_birads", field="birads", state=state)
     if grade == NEGATIVE:
         yield first.label("breast_birads", field="birads", value=BENIGN, state=LabelState.UNKNOWN)

@@ -1,1 +1,1 @@
-"""Free text of reports: phrases, and whether they are denied."""
+"""Report text: phrases and negation."""

@@ -1,4 +1,4 @@
-"""What a text does with a phrase: affirms it, denies it, or leaves it open.
+"""Negation detection (NegEx): whether a text affirms a phrase, denies it or leaves it open.
 
 The method is NegEx: a cue within five words of a phrase, in the same sentence, negates it
 (Chapman 2001, doi:10.1006/jbin.2001.1029), and a word such as "but" ends the reach of a cue
@@ -16,6 +16,8 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+
+__all__ = ["PHRASE", "Assertion", "compile_phrase", "find_mentions", "words_of_name"]
 
 REACH = 5
 """Words between a cue and the phrase that it governs (Chapman 2001)."""
@@ -111,13 +113,15 @@ def compile_phrase(phrase: str) -> re.Pattern[str]:
 def find_mentions(text: str, phrase: re.Pattern[str]) -> Iterator[PhraseMention]:
     """Every place where a text uses a phrase of ``compile_phrase``; accents make no difference."""
     plain = "".join(
-        it for it in unicodedata.normalize("NFKD", text) if not unicodedata.combining(it)
+        character
+        for character in unicodedata.normalize("NFKD", text)
+        if not unicodedata.combining(character)
     )
     for sentence in (" ".join(part.split()).rstrip(".;") for part in _SENTENCE.split(plain)):
-        for found in phrase.finditer(sentence):
-            ahead = _NO_CUE.sub(" ", _ahead(sentence, found))
-            behind = _NO_CUE.sub(" ", sentence[found.end() :])
-            words = " ... ".join(found.groups())
+        for match in phrase.finditer(sentence):
+            ahead = _NO_CUE.sub(" ", _ahead(sentence, match))
+            behind = _NO_CUE.sub(" ", sentence[match.end() :])
+            words = " ... ".join(match.groups())
             yield PhraseMention(words.lower(), _stance(_last_clause(ahead), _first_clause(behind)))
 
 
@@ -139,10 +143,10 @@ def _stance(ahead: str, behind: str) -> Assertion:
     return Assertion.DENIED if distance <= REACH else Assertion.OPEN
 
 
-def _ahead(sentence: str, found: re.Match[str]) -> str:
+def _ahead(sentence: str, match: re.Match[str]) -> str:
     """What stands before the last part of a phrase, without its other parts."""
-    ends = [0, *(found.end(part) for part in range(1, len(found.groups())))]
-    starts = [found.start(part + 1) for part in range(len(found.groups()))]
+    ends = [0, *(match.end(part) for part in range(1, len(match.groups())))]
+    starts = [match.start(part + 1) for part in range(len(match.groups()))]
     return " ".join(sentence[end:start] for end, start in zip(ends, starts, strict=True))
 
 
@@ -156,8 +160,8 @@ def _first_clause(text: str) -> str:
 
 def _distance(cues: re.Pattern[str], ahead: str) -> int | None:
     """Words between the nearest cue and the end of ``ahead``; ``None`` without a cue."""
-    found = [len(re.findall(r"\w[\w'-]*", ahead[cue.end() :])) for cue in cues.finditer(ahead)]
-    return min(found, default=None)
+    counts = [len(re.findall(r"\w[\w'-]*", ahead[cue.end() :])) for cue in cues.finditer(ahead)]
+    return min(counts, default=None)
 
 
 def _near_behind(cues: re.Pattern[str], behind: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a source says in free text, beside its labels: which phrases speak of which label.
+"""``[[text]]`` of a card: phrases in report text that affirm or deny a label.
 
 Free text may hold identifiers. It serves to check the labels and goes no further: what is kept
 of it is where it stands and the phrase of the card that it uses.
@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from medrcube.files.toml_reader import TomlTable
 from medrcube.sources._formats.report_text.negation import PHRASE, compile_phrase
+
+__all__ = ["FILE_NAME", "FreeText", "parse_free_text"]
 
 FILE_NAME = "file name"
 """Name of the words in the name of a case's first file; every case has them."""

@@ -1,1 +1,1 @@
-"""Delimited text and spreadsheets, and the rows that cannot be used."""
+"""Delimited text and spreadsheets, and their unusable rows."""

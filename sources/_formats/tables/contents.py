@@ -1,4 +1,4 @@
-"""What a table file holds: its bytes within stated limits, as text or as JSON.
+"""Contents of table files: bounded, decompressed, as text or JSON.
 
 A packed file is measured before any of it is kept, so that one made to exhaust the memory costs
 none. What is no text, by its first bytes or by its share of control characters, is refused here,
@@ -129,8 +129,8 @@ def check_archive(path: Path, archive: zipfile.ZipFile) -> None:
     Raises:
         TableError: by the sizes that it states; nothing is unpacked beyond them.
     """
-    packed = sum(it.compress_size for it in archive.infolist())
-    _check_size(path, sum(it.file_size for it in archive.infolist()), packed)
+    packed = sum(member.compress_size for member in archive.infolist())
+    _check_size(path, sum(member.file_size for member in archive.infolist()), packed)
 
 
 def _unpacked(path: Path, data: bytes) -> bytes:
@@ -170,11 +170,11 @@ def _check_size(path: Path, size: int, packed: int) -> None:
         raise _too_large(path, f"unpacks from {packed} bytes to {size} or more")
 
 
-def _too_large(path: Path, found: str) -> TableError:
+def _too_large(path: Path, problem: str) -> TableError:
     return TableError(
         path,
-        f"{found}; expected at most {MOST_BYTES}, and packed not below one part in {_MOST_PACKED}: "
-        "it is damaged, or made to exhaust the memory",
+        f"{problem}; expected at most {MOST_BYTES}, and packed not below one part in "
+        f"{_MOST_PACKED}: it is damaged, or made to exhaust the memory",
     )
 
 

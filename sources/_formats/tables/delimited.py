@@ -1,4 +1,4 @@
-"""Records of delimited text, and those of them that are not whole.
+"""Records of delimited text, with truncated and unclosed ones marked.
 
 A download that breaks off ends in the middle of a record: with fewer cells than the others and no
 line break behind, or within quotes. A quote that is never closed anywhere else would swallow all
@@ -108,4 +108,4 @@ def _whole(lines: Sequence[str], delimiter: str) -> Iterator[Record]:
 
 def _goes_on(lines: Sequence[str], delimiter: str, least: int) -> bool:
     """Whether another record follows an open quote, and not the rest of its cell."""
-    return any(len(next(csv.reader([it], delimiter=delimiter), ())) >= least for it in lines)
+    return any(len(next(csv.reader([line], delimiter=delimiter), ())) >= least for line in lines)

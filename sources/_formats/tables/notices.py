@@ -1,4 +1,4 @@
-"""What the readers of tables have to say of a file as a whole, beside its rows."""
+"""Notices of table readers about a file as a whole."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _noticed: ContextVar[list[Skip] | None] = ContextVar("noticed", default=None)
 @contextmanager
 def collect_notices() -> Iterator[list[Skip]]:
     """Gather every notice that is given meanwhile."""
-    gathered: list[Skip] = []
-    before = _noticed.set(gathered)
+    notices: list[Skip] = []
+    before = _noticed.set(notices)
     try:
-        yield gathered
+        yield notices
     finally:
         _noticed.reset(before)
 
 
 def add_notice(skip: Skip) -> None:
     """Tell whoever gathers; a reader on its own tells nobody."""
-    gathered = _noticed.get()
-    if gathered is not None and skip not in gathered:
-        gathered.append(skip)
+    notices = _noticed.get()
+    if notices is not None and skip not in notices:
+        notices.append(skip)

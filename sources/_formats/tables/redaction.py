@@ -1,4 +1,4 @@
-"""What a reason tells of the cells of a table: a shifted row may show whose picture it is.
+"""Redaction of table cells in messages: a shifted row may hold a person's name.
 
 A reason shows a cell only where it cannot be personal: a number of a few digits, signs, one letter,
 a word for "no value", or a word that the column is known to hold, or one near it. Of every other
@@ -45,14 +45,14 @@ _PAIR = re.compile(r"([^\W\d_]{2,})(?=,? +([^\W\d_]{2,}))")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
-def redact_cell(cell: str, known: Iterable[str] = ()) -> str:
+def redact_cell(cell: str, allowed: Iterable[str] = ()) -> str:
     """A cell as a reason may show it.
 
     Args:
         cell: as it stands in the table.
-        known: values that its column may hold.
+        allowed: values that its column may hold.
     """
-    return cell if _is_impersonal(cell, known) else cell_shape(cell)
+    return cell if _is_impersonal(cell, allowed) else cell_shape(cell)
 
 
 def cell_shape(cell: str) -> str:
@@ -63,10 +63,10 @@ def cell_shape(cell: str) -> str:
     return f"(like {shape})"
 
 
-def redact_evidence(evidence: str, known: Iterable[str] = ()) -> str:
+def redact_evidence(evidence: str, allowed: Iterable[str] = ()) -> str:
     """Where a label stands, and the cell there as ``redact_cell`` gives it."""
     place, sign, cell = evidence.partition("=")
-    return place + sign + redact_cell(cell, known)
+    return place + sign + redact_cell(cell, allowed)
 
 
 def redact_name(name: str, familiar: Collection[str]) -> str:
@@ -94,7 +94,7 @@ def evidence_place(evidence: str) -> str:
     return evidence.partition("=")[0]
 
 
-def redact_reason(found: Case | Skip, names: Iterable[str]) -> Case | Skip:
+def redact_reason(entry: Case | Skip, names: Iterable[str]) -> Case | Skip:
     """A ``Skip`` whose reason shows no word that may identify somebody.
 
     A second gate behind ``redact_cell``, for what an adapter writes itself: a word of five or more
@@ -102,25 +102,27 @@ def redact_reason(found: Case | Skip, names: Iterable[str]) -> Case | Skip:
     secret; see ``build/stages/privacy_check.py``.
 
     Args:
-        found: what an adapter yields; a case stays as it is.
+        entry: what an adapter yields; a case stays as it is.
         names: of all files of the copy.
     """
-    if isinstance(found, Case):
-        return found
-    reason, known = found.reason, found.key
-    if any(_is_suspect(it, reason, known) for it in _WORD.finditer(reason)):
-        known = "\n".join((known, *names))
+    if isinstance(entry, Case):
+        return entry
+    reason, public = entry.reason, entry.key
+    if any(_is_suspect(word, reason, public) for word in _WORD.finditer(reason)):
+        public = "\n".join((public, *names))
     return replace(
-        found,
+        entry,
         reason=_WORD.sub(
-            lambda it: cell_shape(it[0]) if _is_suspect(it, reason, known) else it[0], reason
+            lambda word: cell_shape(word[0]) if _is_suspect(word, reason, public) else word[0],
+            reason,
         ),
     )
 
 
 def redact_exception(error: Exception) -> str:
     """A fault of code, without the values that Python quotes in it."""
-    return f"{type(error).__name__}: {_QUOTED.sub(lambda it: redact_cell(it[0][1:-1]), str(error))}"
+    message = _QUOTED.sub(lambda match: redact_cell(match[0][1:-1]), str(error))
+    return f"{type(error).__name__}: {message}"
 
 
 def _sign(character: str) -> str:
@@ -135,31 +137,32 @@ def _is_of_a_person(part: str, familiar: Collection[str]) -> bool:
     if "^" in part:
         return True
     return any(
-        not {one.casefold(), other.casefold()} & set(familiar) for one, other in _PAIR.findall(part)
+        not {first.casefold(), other.casefold()} & set(familiar)
+        for first, other in _PAIR.findall(part)
     )
 
 
-def _is_impersonal(cell: str, known: Iterable[str]) -> bool:
+def _is_impersonal(cell: str, allowed: Iterable[str]) -> bool:
     words = _LETTERS.findall(cell)
     if sum(map(str.isdigit, cell)) > _MOST_DIGITS:
         return False
     if sum(map(len, words)) <= 1 or "".join(words).casefold() in _GAPS:
         return True
-    return _is_near(cell, tuple(known))
+    return _is_near(cell, tuple(allowed))
 
 
-def _is_near(cell: str, known: tuple[str, ...]) -> bool:
+def _is_near(cell: str, allowed: tuple[str, ...]) -> bool:
     """Whether a cell is a word that its column holds, or several, or a slip of the pen."""
-    plain, values = cell.casefold(), [it.casefold() for it in known]
+    plain, values = cell.casefold(), [value.casefold() for value in allowed]
     if difflib.get_close_matches(plain, values, n=1, cutoff=_NEAR):
         return True
-    vocabulary = {word for it in values for word in _LETTERS.findall(it)}
+    vocabulary = {word for value in values for word in _LETTERS.findall(value)}
     return all(word in vocabulary for word in _LETTERS.findall(plain))
 
 
-def _is_suspect(word: re.Match[str], reason: str, known: str) -> bool:
+def _is_suspect(word: re.Match[str], reason: str, public: str) -> bool:
     text = word[0].rstrip(".")
     if sum(map(str.isdigit, text)) <= _MOST_DIGITS and "^" not in text:
         return False
     is_line = text.isdigit() and reason[: word.start()].endswith(":")
-    return not (is_line or _COUNTED.match(reason, word.end()) or text in known)
+    return not (is_line or _COUNTED.match(reason, word.end()) or text in public)

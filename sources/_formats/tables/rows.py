@@ -1,4 +1,4 @@
-"""Rows that cannot be used: each sets aside the case that it speaks of, and no other."""
+"""Unusable rows: each sets aside the case that it speaks of, and no other."""
 
 from __future__ import annotations
 
@@ -9,6 +9,15 @@ from pathlib import Path
 from medrcube.errors import RowError, TableError
 from medrcube.facts import BAD_ROW, Case, Skip
 from medrcube.sources._formats.tables.tables import TableRow
+
+__all__ = [
+    "OLDER_EDITION",
+    "cases_or_skip",
+    "check_no_finding",
+    "group_by_name",
+    "skip_if_unnamed",
+    "skip_unusable_table",
+]
 
 
 def cases_or_skip(

@@ -1,4 +1,4 @@
-"""Tables in spreadsheet files: ``.xlsx``, the older ``.xls``, and sheets saved as ``.csv``.
+"""Spreadsheets: ``.xlsx``, ``.xls``, and sheets saved as ``.csv``.
 
 Cells become the text that stands in them: a whole number has no ``.0``, although spreadsheets
 store every number as a fraction, a date is written as ISO 8601, an empty cell is ``""``.
@@ -18,6 +18,8 @@ from zipfile import BadZipFile, ZipFile
 from medrcube.errors import TableError
 from medrcube.sources._formats.tables.contents import check_archive, read_content
 from medrcube.sources._formats.tables.tables import TableRow, name_cells, read_rows, require_columns
+
+__all__ = ["read_cells", "read_sheet"]
 
 Cells = tuple[str, ...]
 

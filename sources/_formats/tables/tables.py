@@ -1,4 +1,4 @@
-"""Tables as datasets ship them: CSV by column name, and ``Key: value`` files.
+"""Tables of datasets: CSV by column name, and ``Key: value`` files.
 
 Values stay the strings that stand in the file: a label *is* ``NO``, ``N0`` or ``1e3``. Only what
 programs change when they save a table again is undone: ``4.0`` is ``4`` and ``nan`` is blank. Each
@@ -23,6 +23,22 @@ from medrcube.sources._formats.tables.notices import add_notice
 from medrcube.sources._formats.tables.redaction import redact_cell
 from medrcube.sources._framework.card_parts.fields import strip_float_suffix
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
+
+__all__ = [
+    "TableRow",
+    "companion_files",
+    "find_optional_table",
+    "find_table",
+    "iter_csv",
+    "label_map_regions",
+    "may_redistribute",
+    "name_cells",
+    "natural_key",
+    "read_csv",
+    "read_key_values",
+    "read_rows",
+    "require_columns",
+]
 
 Meaning = TypeVar("Meaning")
 
@@ -99,15 +115,15 @@ class TableRow(Mapping[str, str]):
         line = self._lines.get(column, self.line)
         return f"{self.table}:{line} {column}={escape_controls(self._values[column])}"
 
-    def quote(self, column: str, known: Iterable[str] = ()) -> str:
+    def quote(self, column: str, allowed: Iterable[str] = ()) -> str:
         """Place and cell as a reason may show them: a cell that may be personal by its shape.
 
         Args:
             column: its name.
-            known: values that may stand there.
+            allowed: values that may stand there.
         """
         line = self._lines.get(column, self.line)
-        cell = redact_cell(escape_controls(self._values[column]), known)
+        cell = redact_cell(escape_controls(self._values[column]), allowed)
         return f"{self.table}:{line} {column}={cell}"
 
     def name(self, column: str) -> str:
@@ -129,8 +145,8 @@ class TableRow(Mapping[str, str]):
         state: LabelState = LabelState.PRESENT,
     ) -> Label:
         """The statement of a column; ``value`` replaces the cell where that holds several."""
-        stated = self[column] if value is None else value
-        return Label(field=field, value=stated, state=state, evidence=self.cite(column))
+        cell = self[column] if value is None else value
+        return Label(field=field, value=cell, state=state, evidence=self.cite(column))
 
     def integer(self, column: str) -> int:
         """The whole number in a column; ``4.0`` is one.
@@ -169,21 +185,21 @@ class TableRow(Mapping[str, str]):
         """
         return self.meaning(column, states)
 
-    def meaning(self, column: str, known: Mapping[str, Meaning]) -> Meaning:
+    def meaning(self, column: str, meanings: Mapping[str, Meaning]) -> Meaning:
         """What a column says, in one of the words that it may hold.
 
         Args:
             column: its name.
-            known: every value that may stand there, and what it means.
+            meanings: every value that may stand there, and what it means.
 
         Raises:
             RowError: another value stands there.
         """
         try:
-            return known[self[column]]
+            return meanings[self[column]]
         except KeyError:
-            expected = ", ".join(map(repr, known))
-            raise RowError(f"{self.quote(column, known)}: expected one of {expected}") from None
+            expected = ", ".join(map(repr, meanings))
+            raise RowError(f"{self.quote(column, meanings)}: expected one of {expected}") from None
 
     def facts(self, **columns: str) -> tuple[tuple[str, str], ...]:
         """Values worth keeping, as (name, value), of those columns that exist and are filled."""
@@ -276,10 +292,10 @@ def find_table(root: RawTree, part: str) -> Path:
     Raises:
         SourceError: there is none.
     """
-    found = find_optional_table(root, part)
-    if found is None:
+    table = find_optional_table(root, part)
+    if table is None:
         raise SourceError(f"{root}: holds no table of the part {part!r}; the card expects it there")
-    return found
+    return table
 
 
 def find_optional_table(root: RawTree, part: str) -> Path | None:
@@ -389,13 +405,15 @@ def natural_key(path: Path) -> tuple[object, ...]:
 def _told_header(header: Sequence[str], columns: Sequence[str]) -> str:
     """Names of columns; or, where none is as expected, shapes: it may be a row of a person."""
     named = _is_header(header, columns)
-    return ", ".join(escape_controls(it) if named else redact_cell(it, columns) for it in header)
+    return ", ".join(
+        escape_controls(name) if named else redact_cell(name, columns) for name in header
+    )
 
 
 def _is_header(header: Sequence[str], columns: Sequence[str]) -> bool:
     """Whether a name is as expected, or near it without a digit: ``film00`` is a cell."""
-    words = [it for it in header if it in columns or not re.search(r"\d", it)]
-    return any(difflib.get_close_matches(it, words, n=1, cutoff=0.8) for it in columns)
+    words = [name for name in header if name in columns or not re.search(r"\d", name)]
+    return any(difflib.get_close_matches(column, words, n=1, cutoff=0.8) for column in columns)
 
 
 def _cut(path: Path, line: int, record: Record) -> Skip:

@@ -1,10 +1,12 @@
-"""``[access]`` of a card: how the data are obtained, and what is known of the rights to them."""
+"""``[access]`` of a card: how the data are obtained, and their licence."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from medrcube.files.toml_reader import TomlTable
+
+__all__ = ["ACCESS_MODES", "Access", "Statement", "parse_access"]
 
 ACCESS_MODES = ("open", "form", "account", "credentialed")
 
@@ -60,18 +62,18 @@ class Access:
 
     def known(self) -> str:
         """What is known of the rights and what is not, in sentences without line breaks."""
-        told = []
+        sentences = []
         if self.basis:
             place = f"quoted from {self.basis.place} by" if self.basis.quoted else "see"
             says = self.basis.says.rstrip(".")
-            told.append(f"{says[:1].upper()}{says[1:]} ({place} {self.basis.read}).")
+            sentences.append(f"{says[:1].upper()}{says[1:]} ({place} {self.basis.read}).")
         else:
-            told.append("No licence text and no statement of the owner has been seen.")
+            sentences.append("No licence text and no statement of the owner has been seen.")
         if self.rows:
-            told.append(f"Rights differ by row: {self.rows.rstrip('.')}.")
+            sentences.append(f"Rights differ by row: {self.rows.rstrip('.')}.")
         if self.unknown:
-            told.append(f"Not known: {self.unknown.rstrip('.')}.")
-        return " ".join(told)
+            sentences.append(f"Not known: {self.unknown.rstrip('.')}.")
+        return " ".join(sentences)
 
 
 def parse_access(table: TomlTable) -> Access:

@@ -1,4 +1,4 @@
-"""What a card says of its own pictures, held against what it lets be asked of them.
+"""Visibility check of a card: notes against the ``visible`` of its fields.
 
 A note that somebody wrote for people ("the slice may not show the lesion") bars nothing by
 itself. Where the words of a card say that something cannot be seen, a field must say so too.
@@ -13,6 +13,8 @@ from medrcube.facts import Scope, Visibility
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.fields import CardField
 from medrcube.taxonomy import Modality
+
+__all__ = ["overclaimed_slices", "visibility_contradictions"]
 
 _UNSEEN = re.compile(
     r"\b(?:may|might|can|could|does|do|did|is|are|need)(?: ?not|n't)"
@@ -66,18 +68,18 @@ def overclaimed_slices(card: Card) -> Iterator[str]:
 
 
 def _asked_all_the_same(card: Card, names: tuple[str, ...], words: str) -> Iterator[str]:
-    about = [card.fields[name] for name in names] or _stated(card)
+    about = [card.fields[name] for name in names] or _fields_with_concepts(card)
     hidden = {name for quirk in card.quirks if quirk.action == "unseen" for name in quirk.fields}
-    marked = [it.visible is not Visibility.YES or it.name in hidden for it in about]
+    marked = [field.visible is not Visibility.YES or field.name in hidden for field in about]
     if about and not (all(marked) if names else any(marked)):
-        subject = ", ".join(it.name for it in about)
+        subject = ", ".join(field.name for field in about)
         yield (
             f'{words} says that something cannot be seen, yet visible = "yes" for {subject}: set '
             '"partly" or "no", or name cases and fields in a [[quirk]] with action = "unseen"'
         )
 
 
-def _stated(card: Card) -> list[CardField]:
+def _fields_with_concepts(card: Card) -> list[CardField]:
     return [field for field in card.fields.values() if field.concepts()]
 
 

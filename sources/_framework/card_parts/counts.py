@@ -1,4 +1,4 @@
-"""``[[count]]`` of a card: how many pictures of the complete data set have each answer."""
+"""``[[count]]`` of a card: pictures per answer in the complete dataset."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from medrcube.files.toml_reader import TomlTable
+
+__all__ = ["AnswerCount", "parse_count"]
 
 IMAGE_KINDS = ("clean", "outline", "boxes", "numbered")
 """Kinds of picture that answers are counted on, as in ``build.samples``."""
@@ -47,7 +49,7 @@ def parse_count(table: TomlTable, concepts: Mapping[str, tuple[str, ...]]) -> An
     field = table.text("field", choices=tuple(concepts))
     pictures = table.counts("pictures", such_as="concept = pictures, such as { PA = 120 }")
     beside = table.lists("beside") if table.has("beside") else {}
-    for concept in {*pictures, *beside, *(it for names in beside.values() for it in names)}:
+    for concept in {*pictures, *beside, *(name for names in beside.values() for name in names)}:
         if concept not in concepts[field]:
             table.fail("pictures", f"concepts of {field!r}: {', '.join(concepts[field])}", concept)
     return AnswerCount(

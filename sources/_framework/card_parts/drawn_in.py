@@ -1,4 +1,4 @@
-"""``[drawn_in]`` of a card: the size of the pictures that boxes and outlines were drawn in."""
+"""``[drawn_in]`` of a card: size of the pictures that boxes and outlines refer to."""
 
 from __future__ import annotations
 
@@ -65,5 +65,7 @@ def _framed(drawn_in: DrawnIn, shape: Kind) -> Kind:
     if isinstance(shape, (Rectangle, Polygons)) and shape.frame is None:
         return replace(shape, frame=(drawn_in.width, drawn_in.height))
     if isinstance(shape, Consensus):
-        return replace(shape, readings=tuple(_framed(drawn_in, it) for it in shape.readings))
+        return replace(
+            shape, readings=tuple(_framed(drawn_in, reading) for reading in shape.readings)
+        )
     return shape

@@ -1,4 +1,4 @@
-"""``[[field]]`` of a card: what a source states, what its truth rests on, who could see it."""
+"""``[[field]]`` of a card: values, concepts, evidence and visibility."""
 
 from __future__ import annotations
 
@@ -9,6 +9,17 @@ from typing import Any
 
 from medrcube.facts import Absence, Basis, FactKind, Grade, Scope, Visibility
 from medrcube.files.toml_reader import TomlTable
+
+__all__ = [
+    "REASON_KEYS",
+    "CardField",
+    "CitedReason",
+    "Larger",
+    "missing_lines",
+    "parse_field",
+    "parse_reason",
+    "strip_float_suffix",
+]
 
 REASON_KEYS = ("basis", "visible", "absence", "stated")
 """Keys of a field that a reason with its source can stand behind."""
@@ -130,9 +141,9 @@ def strip_float_suffix(value: str) -> str:
 def missing_lines(entry: Mapping[str, Any]) -> Iterator[str]:
     """Lines that a ``[[field]]`` lacks before it may be asked about, as they stand in TOML."""
     if "basis" not in entry:
-        yield f"basis = {_one_of(it.value for it in Basis)}"
+        yield f"basis = {_one_of(basis.value for basis in Basis)}"
     if "visible" not in entry:
-        yield f"visible = {_one_of(it.name.lower() for it in reversed(Visibility))}"
+        yield f"visible = {_one_of(level.name.lower() for level in reversed(Visibility))}"
     needed = ["basis", "visible"]
     if entry.get("absence") in (Absence.READER, Absence.IMPLIED):
         needed.append("absence")

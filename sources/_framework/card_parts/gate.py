@@ -1,4 +1,4 @@
-"""``[gate]`` of a card: how many of its cases may be lost before a source counts as failed."""
+"""``[gate]`` of a card: share of cases that may be lost before the source fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``[home]`` of a card: where the data lie, and which files of that place are wanted."""
+"""``[home]`` of a card: where the data are downloaded, and which files."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from medrcube.files.toml_reader import TomlTable
 from medrcube.release_format.tree import leaves_folder
+
+__all__ = ["HomeFacts", "HomeFile", "parse_home"]
 
 IDS = {
     "zenodo": r"[0-9]+",

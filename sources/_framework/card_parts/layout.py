@@ -1,4 +1,4 @@
-"""``[[layout]]`` of a card: which files a copy has, by the globs that fit them.
+"""``[[layout]]`` of a card: globs of the files of a copy.
 
 These globs are the only ones. An adapter asks for a part by its name, and the tree that it is
 given holds no file that none of them fits, so that what is counted and what is read are the same.
@@ -10,6 +10,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from medrcube.files.toml_reader import TomlTable
+
+__all__ = ["Layout", "parse_layout"]
 
 _COUNTED = (
     'glob = number of files, such as {"*.png" = 3}, or part = such a table, such as '
@@ -51,26 +53,28 @@ class Layout:
         """All that the card says of the files of a copy."""
         return tuple(dict.fromkeys((*self.expect, *self.optional, *self.ignore)))
 
-    def missing(self, found: Collection[str]) -> tuple[str, ...]:
+    def missing(self, globs: Collection[str]) -> tuple[str, ...]:
         """What a copy lacks before cases can be made of it.
 
         Args:
-            found: the globs of ``expect`` that fit a file.
+            globs: the globs of ``expect`` that fit a file.
         """
-        lacks = tuple(it for it in self.expect if it not in (*found, *self.one_of, *self.optional))
-        return lacks if set(self.one_of) & set(found) else (*lacks, *self.one_of)
+        lacks = tuple(
+            glob for glob in self.expect if glob not in (*globs, *self.one_of, *self.optional)
+        )
+        return lacks if set(self.one_of) & set(globs) else (*lacks, *self.one_of)
 
 
 def parse_layout(table: TomlTable) -> Layout:
     """Read one ``[[layout]]``."""
     counted = table.grouped("expect", int, such_as=_COUNTED)
-    told = table.grouped("optional", str, such_as=_TOLD, default={})
+    optional = table.grouped("optional", str, such_as=_TOLD, default={})
     expect, one_of = {glob: count for _, glob, count in counted}, table.texts("one_of", default=())
     for glob in one_of:
         if glob not in expect:
             table.fail("one_of", f"globs of expect ({', '.join(expect)})", glob)
     parts: dict[str, tuple[str, ...]] = {}
-    for part, glob, _ in (*counted, *told):
+    for part, glob, _ in (*counted, *optional):
         if part and glob not in parts.get(part, ()):
             parts[part] = (*parts.get(part, ()), glob)
     editions = table.texts("editions", default=())
@@ -81,7 +85,7 @@ def parse_layout(table: TomlTable) -> Layout:
         name=table.text("name"),
         expect=expect,
         one_of=one_of,
-        optional={glob: text for _, glob, text in told},
+        optional={glob: text for _, glob, text in optional},
         ignore=table.mapping("ignore", default={}),
         parts=parts,
         editions=editions,

@@ -1,4 +1,4 @@
-"""``[enclosed]`` and ``[side]`` of a card: what the marks of a case must show if they are true.
+"""``[enclosed]`` and ``[side]`` of a card: anatomical checks of masks.
 
 Such checks cost nothing and find what no header tells: labels of another edition, whose numbers
 mean other structures, and pictures that lie the other way round.
@@ -10,6 +10,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from medrcube.files.toml_reader import TomlTable
+
+__all__ = ["Enclosed", "Side", "parse_enclosed", "parse_side"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-r"""``[numbers]``, ``[names]`` and ``[patterns]`` of a card: what its adapter asks for by name.
+r"""``[numbers]``, ``[names]`` and ``[patterns]`` of a card: constants of its adapter.
 
 A number bears its unit in its name; names are case keys, files or raw values that the adapter
 treats apart; a pattern is a regular expression for the whole of a file name or of a line::
@@ -47,11 +47,11 @@ def parse_numbers(table: TomlTable) -> Mapping[str, tuple[float, ...]]:
 
 def parse_names(table: TomlTable) -> Mapping[str, tuple[str, ...]]:
     """Read ``[names]``: lists of texts, each text once."""
-    found = {key: table.texts(key, least=1) for key in _keys(table)}
-    for key, names in found.items():
+    lists = {key: table.texts(key, least=1) for key in _keys(table)}
+    for key, names in lists.items():
         if not all(map(str.strip, names)) or len(set(names)) < len(names):
             table.fail(key, "texts that are not empty, each once", list(names))
-    return found
+    return lists
 
 
 def parse_patterns(table: TomlTable) -> Mapping[str, str]:

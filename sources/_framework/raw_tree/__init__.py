@@ -1,1 +1,1 @@
-"""A raw copy as adapters see it."""
+"""Raw trees: files of a copy as adapters see them."""

@@ -1,8 +1,10 @@
-"""Files that come with every copy and belong to no dataset."""
+"""Litter: files of operating systems and downloads that belong to no dataset."""
 
 from __future__ import annotations
 
 import re
+
+__all__ = ["is_litter"]
 
 _FOLDERS = frozenset(
     {

@@ -1,4 +1,4 @@
-"""Which files some code opens, as the interpreter itself tells it."""
+"""Audit hook that records which files are opened."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+__all__ = ["files_opened"]
 
 _listening: list[set[Path]] = []
 
@@ -28,10 +30,10 @@ def files_opened() -> Iterator[set[Path]]:
 @cache
 def _listen() -> None:
     """Add the hook, once: a process never gets rid of it."""
-    sys.addaudithook(_told)
+    sys.addaudithook(_on_audit_event)
 
 
-def _told(event: str, values: tuple[Any, ...]) -> None:
+def _on_audit_event(event: str, values: tuple[Any, ...]) -> None:
     if event == "open" and _listening and isinstance(values[0], (str, bytes)):
         for opened in _listening:
             opened.add(Path(os.fsdecode(values[0])))

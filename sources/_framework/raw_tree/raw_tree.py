@@ -1,4 +1,4 @@
-"""A raw copy as adapters see it: its files without litter, found by the globs of cards.
+"""Raw tree: files of a copy without litter, matched by the globs of cards.
 
 Copies of one dataset differ in ways that mean nothing. Archives unpack into a folder of their own
 name that already holds one, so that ``images/images/1.png`` stands for ``images/1.png`` and
@@ -22,6 +22,18 @@ from typing import TypeVar
 from medrcube.errors import SourceError
 from medrcube.sources._framework.card_parts.layout import Layout
 from medrcube.sources._framework.raw_tree.litter import is_litter
+
+__all__ = [
+    "NameIndex",
+    "RawTree",
+    "compile_glob",
+    "expand_braces",
+    "extension",
+    "lower_extension",
+    "newest_edition",
+    "other_format",
+    "walk_files",
+]
 
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _EXTENSION = re.compile(r"\.[^./]*(?:\.(?:gz|zip))?$", re.IGNORECASE)
@@ -108,7 +120,7 @@ class RawTree:
         """The same tree, had it not that file."""
         name = self.name_of(path)
         own = RawTree(self.path, ())
-        own.names = tuple(it for it in self.names if it != name)
+        own.names = tuple(other for other in self.names if other != name)
         own._litter = self._litter
         return own
 
@@ -138,15 +150,15 @@ class RawTree:
                 f"the card names no part {name!r} (parts: {', '.join(sorted(self._parts))}); "
                 f"write its glob under  expect.{name}  or  optional.{name}  of the layout"
             )
-        names = {it for glob in self._parts[name] for it in self.match(glob)}
-        return sorted(self.path / it for it in names)
+        names = {file for glob in self._parts[name] for file in self.match(glob)}
+        return sorted(self.path / file for file in names)
 
     def stems(self, part: str) -> dict[str, Path]:
         """Files of a part by name without extension; the first of a name counts."""
-        found: dict[str, Path] = {}
+        stems: dict[str, Path] = {}
         for path in self.part(part):
-            found.setdefault(_EXTENSION.sub("", path.name), path)
-        return found
+            stems.setdefault(_EXTENSION.sub("", path.name), path)
+        return stems
 
     def index(self, part: str) -> NameIndex:
         """Files of a part by bare name, for tables that name files without their folder."""
@@ -159,7 +171,7 @@ class RawTree:
     def below(self, folder: Path) -> list[Path]:
         """Files in a folder and its folders, in order of path."""
         prefix = f"{folder.relative_to(self.path).as_posix()}/"
-        start, end = (bisect_left(self._sorted, it) for it in (prefix, f"{prefix[:-1]}0"))
+        start, end = (bisect_left(self._sorted, bound) for bound in (prefix, f"{prefix[:-1]}0"))
         return [self.path / name for name in self._sorted[start:end]]  # "0" comes after "/"
 
     def name_of(self, path: Path) -> str:
@@ -173,23 +185,23 @@ class RawTree:
         if not name or name in self.known:
             return path
         plain = _plain(name)
-        found = self._find(plain) or self._resaved(plain)
-        return path if found is None else self.path / found
+        file = self._find(plain) or self._resaved(plain)
+        return path if file is None else self.path / file
 
     def _see(self, names: Iterable[str]) -> None:
-        kept: list[str] = []
+        data: list[str] = []
         litter: list[str] = []
         for name in names:
-            (litter if is_litter(name) else kept).append(name)
-        self.names, self._litter = tuple(kept), tuple(litter)
+            (litter if is_litter(name) else data).append(name)
+        self.names, self._litter = tuple(data), tuple(litter)
 
     def _match(self, glob: str) -> Iterator[str]:
-        for one in (glob, *other_format(glob)):
-            found = self._fitting(one)
-            first = next(found, None)
+        for candidate in (glob, *other_format(glob)):
+            files = self._fitting(candidate)
+            first = next(files, None)
             if first is not None:
                 yield first
-                yield from found
+                yield from files
                 return
 
     def _fitting(self, glob: str) -> Iterator[str]:
@@ -203,7 +215,7 @@ class RawTree:
 
     def _likely(self, glob: str) -> Iterable[str]:
         """Names that hold the longest plain text of a glob: the only ones that it can fit."""
-        texts = [_longest_text(one) for one in expand_braces(glob)]
+        texts = [_longest_text(plain_glob) for plain_glob in expand_braces(glob)]
         if not all(texts):
             return self.names
         if len(texts) == 1:
@@ -218,10 +230,10 @@ class RawTree:
 
     def _resaved(self, plain: str) -> str | None:
         """The file that holds what ``plain`` held, in a folder where no file has its extension."""
-        others = [it for it in other_format(plain) if extension(it) in self._formats]
+        others = [other for other in other_format(plain) if extension(other) in self._formats]
         if not others or (plain.rpartition("/")[0], extension(plain)) in self._kinds:
             return None
-        return next((it for other in others if (it := self._find(other))), None)
+        return next((file for other in others if (file := self._find(other))), None)
 
     def _find(self, plain: str) -> str | None:
         return plain if plain in self.known else self._plain.get(plain)
@@ -248,24 +260,24 @@ class RawTree:
     @cached_property
     def _plain(self) -> Mapping[str, str]:
         """Plain name -> file, of files whose name is not plain; the first counts."""
-        found: dict[str, str] = {}
+        files: dict[str, str] = {}
         for name in self.names:
             if (plain := _plain(name)) != name:
-                found.setdefault(plain, name)
-        return found
+                files.setdefault(plain, name)
+        return files
 
     @cached_property
     def _short(self) -> Mapping[str, str]:
         """File -> its name without doubled folders, where no file carries that name."""
-        found: dict[str, str] = {}
+        short_names: dict[str, str] = {}
         for folder, names in groupby(self.names, key=lambda name: name.rpartition("/")[0]):
             short, last = _undouble(folder), folder.rpartition("/")[2]
             for name in names:
                 file = name.rpartition("/")[2]
                 plain = short if file == last else f"{short}/{file}"
                 if (file == last or short != folder) and plain not in self.known:
-                    found[name] = plain
-        return found
+                    short_names[name] = plain
+        return short_names
 
 
 def newest_edition(editions: Sequence[Path]) -> Path:
@@ -308,7 +320,9 @@ class NameIndex(Mapping[str, Path]):
             return self._files[asked]
         plain = _plain(asked)
         if plain not in self._plain and extension(plain) not in self._kinds:
-            plain = next((it for it in other_format(plain) if it in self._plain), plain)
+            plain = next(
+                (candidate for candidate in other_format(plain) if candidate in self._plain), plain
+            )
         return self._files[self._plain[plain]]
 
     def __iter__(self) -> Iterator[str]:
@@ -331,13 +345,13 @@ def walk_files(root: Path) -> Iterator[str]:
 
     Linked folders are followed, each real folder once.
     """
-    seen: set[tuple[int, int]] = set()
+    visited: set[tuple[int, int]] = set()
     for folder, subfolders, files in os.walk(root, followlinks=True):
         state = Path(folder).stat()
-        if (state.st_dev, state.st_ino) in seen:
+        if (state.st_dev, state.st_ino) in visited:
             subfolders.clear()
             continue
-        seen.add((state.st_dev, state.st_ino))
+        visited.add((state.st_dev, state.st_ino))
         subfolders.sort()
         prefix = Path(folder).relative_to(root).as_posix()
         for name in sorted(files):
@@ -356,12 +370,16 @@ def compile_glob(glob: str) -> re.Pattern[str]:
 
 def expand_braces(glob: str) -> list[str]:
     """The globs without braces that a glob with braces stands for, in order."""
-    found = _BRACES.search(glob)
-    if found is None:
+    braces = _BRACES.search(glob)
+    if braces is None:
         return [glob]
-    start, end = found.span()
-    texts = found[1].split(",")
-    return [it for text in texts for it in expand_braces(f"{glob[:start]}{text}{glob[end:]}")]
+    start, end = braces.span()
+    texts = braces[1].split(",")
+    return [
+        expanded
+        for text in texts
+        for expanded in expand_braces(f"{glob[:start]}{text}{glob[end:]}")
+    ]
 
 
 def other_format(glob: str) -> tuple[str, ...]:
@@ -373,8 +391,8 @@ def other_format(glob: str) -> tuple[str, ...]:
 
 def extension(name: str) -> str:
     """What a name or glob ends in, in small letters: ``.png``, ``.nii.gz``; or nothing."""
-    found = _EXTENSION.search(name)
-    return "" if found is None else found[0].lower()
+    match = _EXTENSION.search(name)
+    return "" if match is None else match[0].lower()
 
 
 def _longest_text(glob: str) -> str:
@@ -387,7 +405,11 @@ def _pattern(glob: str) -> str:
     own = extension(glob)
     start = len(glob) - len(own)
     plain = _SAME.get(own, own)
-    same = {glob[start:], plain, *(other for other, it in _SAME.items() if it == plain and own)}
+    same = {
+        glob[start:],
+        plain,
+        *(other for other, published in _SAME.items() if published == plain and own),
+    }
     return f"{_translate(glob[:start])}(?i:{'|'.join(map(_translate, sorted(same)))})"
 
 
@@ -405,7 +427,7 @@ def _plain(name: str) -> str:
 
 def lower_extension(name: str) -> str:
     """A file name as datasets publish it, where a copy has its extension in capitals."""
-    return _EXTENSION.sub(lambda found: found[0].lower(), name)
+    return _EXTENSION.sub(lambda match: match[0].lower(), name)
 
 
 def _undouble(name: str) -> str:

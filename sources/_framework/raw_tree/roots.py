@@ -1,4 +1,4 @@
-"""Where the raw root of a copy lies: in the folder given, or a few levels below or above it.
+"""Raw root detection: in the given folder, or a few levels below or above it.
 
 Archives and downloads of repositories unpack into a folder of their own, and people name the
 folder of the pictures where the root was meant. A folder above is taken only where a layout names
@@ -23,6 +23,8 @@ from medrcube.sources._framework.raw_tree.raw_tree import (
     other_format,
     walk_files,
 )
+
+__all__ = ["describe_root", "find_root", "folders_below"]
 
 LEVELS = 3
 """How far below the folder given the root may lie: the folder of a download, of an archive in it,
@@ -64,7 +66,9 @@ def find_root(card: Card, tree: RawTree, around: ParentLister = list_parent) -> 
     below = [
         folder for folder in folders_below(card, tree) if fits_layout(card, tree.inside(folder))
     ]
-    outer = [it for it in below if not any(it.startswith(f"{other}/") for other in below)]
+    outer = [
+        folder for folder in below if not any(folder.startswith(f"{other}/") for other in below)
+    ]
     if len(outer) > 1:
         raise SourceError(
             f"{card.id}: {tree.path} holds {len(outer)} copies ({', '.join(outer)}); expected one: "
@@ -88,14 +92,14 @@ def folders_below(card: Card, tree: RawTree) -> list[str]:
     globs = {glob for layout in card.layouts for glob in layout.expect if glob[:3] != "**/"}
     if not globs:
         return []
-    shapes = sorted(it for glob in globs for it in (glob, *other_format(glob)))
+    shapes = sorted(shape for glob in globs for shape in (glob, *other_format(glob)))
     pattern = re.compile("|".join(compile_glob(glob).pattern for glob in shapes))
-    found: set[str] = set()
+    folders: set[str] = set()
     for name in tree.names:
-        for end in islice((it.start() for it in re.finditer("/", name)), LEVELS):
-            if name[:end] not in found and pattern.fullmatch(name, end + 1):
-                found.add(name[:end])
-    return sorted(found)
+        for end in islice((slash.start() for slash in re.finditer("/", name)), LEVELS):
+            if name[:end] not in folders and pattern.fullmatch(name, end + 1):
+                folders.add(name[:end])
+    return sorted(folders)
 
 
 def describe_root(given: Path, root: Path) -> str:
@@ -123,13 +127,13 @@ def _holds_rest(card: Card, tree: RawTree, parent: Path) -> bool:
     """Whether a layout fits in part, and the files that it lacks lie directly in the parent."""
     try:
         with os.scandir(parent) as entries:
-            beside = RawTree(parent, [it.name for it in entries if it.is_file()])
+            beside = RawTree(parent, [entry.name for entry in entries if entry.is_file()])
     except OSError:  # not ours to list
         return False
     for layout in card.layouts:
-        found = [glob for glob in layout.expect if tree.holds(glob)]
-        missing = layout.missing(found)
-        if found and missing and all(_is_named(it) and beside.holds(it) for it in missing):
+        present = [glob for glob in layout.expect if tree.holds(glob)]
+        missing = layout.missing(present)
+        if present and missing and all(_is_named(glob) and beside.holds(glob) for glob in missing):
             return True
     return False
 
@@ -141,7 +145,12 @@ def _is_named(glob: str) -> bool:
 
 def _names_folder(card: Card, tree: RawTree, prefix: Sequence[str]) -> bool:
     """Whether a glob fits files of the tree only with the names of the folders above them."""
-    globs = {it for layout in card.layouts for glob in layout.expect for it in expand_braces(glob)}
+    globs = {
+        plain_glob
+        for layout in card.layouts
+        for glob in layout.expect
+        for plain_glob in expand_braces(glob)
+    }
     for glob in sorted(globs):
         for rest in sorted(_rests(glob, prefix)):
             alone = set(tree.match(glob))
@@ -169,8 +178,8 @@ def _rests(glob: str, folders: Sequence[str]) -> set[str]:
 
 def _or_after(parts: Sequence[str], places: set[int]) -> set[int]:
     """Places in a glob, and those after each ``**``, which may stand for no folder at all."""
-    found = set(places)
+    reached = set(places)
     for place, part in enumerate(parts[:-1]):
-        if part == "**" and place in found:
-            found.add(place + 1)
-    return {place for place in found if place < len(parts)}
+        if part == "**" and place in reached:
+            reached.add(place + 1)
+    return {place for place in reached if place < len(parts)}

@@ -1,4 +1,4 @@
-"""What a raw tree of unknown make holds, as far as it may be told without showing a person.
+"""Survey of an unknown raw tree, without personal data.
 
 Values of a table are listed only where few of them repeat over many rows, and never those of a
 column whose name speaks of a person; of DICOM files only ``TAGS`` are read.
@@ -18,6 +18,20 @@ from medrcube.sources._formats.dicom_headers import read_header
 from medrcube.sources._formats.tables.delimited import delimiter_of
 from medrcube.sources._formats.tables.tables import TableRow, read_csv
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree, compile_glob
+
+__all__ = [
+    "DICOMS",
+    "MASK",
+    "MASK_FOLDER",
+    "VIDEOS",
+    "VOLUMES",
+    "Survey",
+    "SurveyColumn",
+    "SurveyTable",
+    "stem_of",
+    "suffix_of",
+    "survey",
+]
 
 TAGS = (
     *("Modality", "BodyPartExamined", "ViewPosition", "ImageLaterality", "Laterality"),
@@ -200,7 +214,7 @@ def _globs(pixels: Sequence[str], names: Sequence[str]) -> dict[str, int]:
     for name in pixels:
         parts = name.split("/")
         groups.setdefault((PurePosixPath(name).suffix, len(parts)), []).append(parts)
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for members in groups.values():
         first = "/".join(members[0])
         folders = [
@@ -209,8 +223,8 @@ def _globs(pixels: Sequence[str], names: Sequence[str]) -> dict[str, int]:
         ]
         suffix = PurePosixPath(first).name[len(stem_of(first)) :]
         glob = "/".join([*folders, f"*{suffix}"])
-        found[glob] = sum(compile_glob(glob).fullmatch(name) is not None for name in names)
-    return dict(sorted(found.items()))
+        counts[glob] = sum(compile_glob(glob).fullmatch(name) is not None for name in names)
+    return dict(sorted(counts.items()))
 
 
 def _classes(pictures: Sequence[str]) -> tuple[str, ...]:
@@ -283,7 +297,7 @@ def _column(name: str, rows: Sequence[TableRow]) -> SurveyColumn:
     return SurveyColumn(
         name=name,
         values=dict(sorted(counts.items())) if listed else {},
-        flags=listed and set(counts) <= _FLAGS and any(counts[one] for one in ("1", "1.0")),
+        flags=listed and set(counts) <= _FLAGS and any(counts[value] for value in ("1", "1.0")),
         patient=_PATIENT.search(name) is not None,
     )
 
@@ -301,11 +315,11 @@ def _key(
     best: tuple[float, str | None, str] = (0.8, None, "")
     for column in columns:
         values = {PurePosixPath(row[column]).name for row in rows if row[column]}
-        for known, added in ((files, False), (stems.keys(), True)):
-            hits = values & known
+        for names, added in ((files, False), (stems.keys(), True)):
+            hits = values & names
             share = len(hits) / max(len(values), 1)
             if 2 * len(values) >= len(rows):
-                share = max(share, len(hits) / len(known))
+                share = max(share, len(hits) / len(names))
             if len(values) > 1 and share > best[0]:
                 best = (share, column, stems[min(hits)] if added else "")
     return best[1], best[2]

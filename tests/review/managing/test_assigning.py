@@ -87,7 +87,7 @@ def test_an_account_that_does_not_exist_is_not_passed_over(manager, person, word
     [
         ({"mode": "often"}, "mode &#x27;often&#x27;; expected one of only, first"),
         ({"mode": "only", "source": "toi"}, "(nearest: &#x27;toy&#x27;)"),
-        ({"mode": "only", "anatomy": "Brian"}, "(nearest: &#x27;Brain&#x27;)"),
+        ({"mode": "only", "anatomy": "Brian"}, "did you mean &#x27;Brain&#x27;?"),
         ({"mode": "only", "specialty": "radiology:nero"}, "(nearest: &#x27;radiology:neuro&#x27;"),
         ({"mode": "only"}, "name at least one reviewer or a specialty"),
     ],
