@@ -25,23 +25,23 @@ __all__ = [
 
 
 class MedrcubeError(Exception):
-    """Root of all errors that a user can cause and mend."""
+    """Root of all errors that a user can cause and fix."""
 
     exit_code = 2
 
 
 class CardError(MedrcubeError):
-    """A ``card.toml`` does not say what the schema expects; names file, key and expectation."""
+    """A ``card.toml`` violates the schema; names file, key and expectation."""
 
 
 class SourceError(MedrcubeError):
-    """A raw tree or a table in it is not what the card declares; the source cannot be built."""
+    """A raw tree or a table in it differs from the card; the source cannot be built."""
 
 
 class TableError(SourceError):
-    """One table of a raw tree is damaged or another one than the card declares.
+    """One table of a raw tree is damaged, or differs from what the card declares.
 
-    A copy that may lack the table is built as one that does; any other cannot be built.
+    If the table is optional the copy is built without it; otherwise it cannot be built.
 
     Attributes:
         path: of the table.
@@ -58,7 +58,7 @@ class TableError(SourceError):
 
 
 class RowError(SourceError):
-    """One row of a table says what cannot be used; its case is set aside and the build goes on."""
+    """One table row is unusable; its case is set aside and the build continues."""
 
 
 class ReadError(MedrcubeError):
@@ -78,9 +78,9 @@ class ReadError(MedrcubeError):
 
 
 class RefusedError(ReadError):
-    """A picture that could be read is set aside on purpose, by a rule of its source.
+    """A readable picture is set aside on purpose, by a rule of its source.
 
-    It has a row in the quarantine like every other, but is no failure of the build.
+    It has a row in the quarantine like any other, but does not count as a build failure.
     """
 
 
@@ -93,11 +93,11 @@ class ReleaseError(MedrcubeError):
 
 
 class ModelError(MedrcubeError):
-    """A model cannot be reached or used as asked; names the endpoint and its answer."""
+    """A model cannot be reached or used as requested; names the endpoint and its answer."""
 
 
 class HomeError(MedrcubeError):
-    """The home of a source does not give its data; names the address and its answer."""
+    """A download site does not provide the data; names the address and its answer."""
 
     exit_code = 1
 

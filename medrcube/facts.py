@@ -1,8 +1,7 @@
 """Domain records shared by all parts: cases, labels, images and regions, as frozen dataclasses.
 
-An adapter turns a raw tree into ``Case`` records and opens no pixel file. Coordinates of a
-``Rectangle`` and of masks are those of the *stored* image: the build carries them through every
-flip and resampling together with the pixels.
+An adapter turns a raw tree into ``Case`` records and opens no pixel file. Coordinates of boxes and
+masks are those of the *stored* image: the build transforms them together with the pixels.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ __all__ = [
 
 
 class LabelState(StrEnum):
-    """What a source says of a label. Unknown is never turned into absent."""
+    """State of a label in the source. Unknown is never turned into absent."""
 
     PRESENT = "present"
     ABSENT = "absent"
@@ -89,7 +88,7 @@ class Scope(IntEnum):
 
 
 class Absence(StrEnum):
-    """How far the silence of a field may be trusted."""
+    """What silence of a field about a value means."""
 
     READER = "reader"
     IMPLIED = "implied"
@@ -105,7 +104,7 @@ class Grade(StrEnum):
 
 
 class Basis(StrEnum):
-    """What the truth of a field rests on."""
+    """Evidence that the truth of a field rests on."""
 
     IMAGE = "image"
     STUDY = "study"
@@ -125,13 +124,13 @@ class Visibility(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Label:
-    """One raw value of one field, with what the source says of it.
+    """One raw value of one field with its state and provenance.
 
     Attributes:
         field: name of the field in the card.
         value: raw value, verbatim; the card maps it to a concept.
         state: present, absent or unknown.
-        evidence: where it stands, such as ``train.csv:123 Edema=-1``.
+        evidence: provenance, such as ``train.csv:123 Edema=-1``.
     """
 
     field: str
@@ -144,7 +143,7 @@ class Label:
 class Words:
     """Free text of a source about one case, which may hold identifiers.
 
-    It is held against the labels and reaches no output; see ``build.contradictions``.
+    It is compared with the labels and reaches no output; see ``build.stages.contradictions``.
 
     Attributes:
         name: what the card calls it.
@@ -159,7 +158,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PixelLayout:
-    """Pixels without a header.
+    """Layout of headerless pixels.
 
     Attributes:
         rows: number of rows.
@@ -229,9 +228,9 @@ class Region:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One picture in the making, with all that the source says of it.
+    """One picture to be built, with everything that the source states about it.
 
-    ``None`` in an optional attribute means "as the card says".
+    ``None`` in an optional attribute means that the card decides.
 
     Attributes:
         key: unique within the source, stable and readable; names the picture.
@@ -281,19 +280,19 @@ class Case:
     series: tuple[Path, ...] = ()
 
     def files(self) -> tuple[Path, ...]:
-        """Every raw file that the case needs, images first, without repeats."""
+        """All raw files of the case, images first, without repeats."""
         paths = [path for image in self.images for path in (*image.paths, *image.parts)]
         for shape in self.shapes():
             paths.extend(files_of(shape))
         return tuple(dict.fromkeys(paths))
 
     def shapes(self) -> tuple[Shape, ...]:
-        """Every shape of the case: those of its regions, what they are held against, its guide."""
+        """All shapes of the case: of its regions, their rivals, and its guide."""
         shapes = [shape for region in self.regions for shape in (region.shape, *region.rivals)]
         return (*shapes, *self.guide)
 
     def moved(self, place: Callable[[Path], Path]) -> Case:
-        """The same case with each raw file where ``place`` says that it lies."""
+        """The same case with each raw file path mapped by ``place``."""
         if all(place(path) == path for path in (*self.files(), *self.sidecars, *self.series)):
             return self
         images = tuple(
@@ -320,12 +319,12 @@ class Case:
 
 
 BAD_ROW = "bad-row"
-"""Code of what is set aside because a row of a table cannot be used."""
+"""Code of a case set aside because of an unusable table row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skip:
-    """A raw file or row that an adapter sets aside on purpose, with a reason for people.
+    """A raw file or row that an adapter sets aside on purpose, with its reason.
 
     Attributes:
         key: what the case would have been called.
@@ -344,7 +343,7 @@ class Skip:
     opens_value: str = ""
 
     def moved(self, place: Callable[[Path], Path]) -> Skip:
-        """The same with each raw file where ``place`` says that it lies."""
+        """The same skip with each raw file path mapped by ``place``."""
         return replace(self, paths=tuple(map(place, self.paths)))
 
 

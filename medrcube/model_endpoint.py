@@ -16,7 +16,7 @@ _SHORTEST_SECRET = 8
 
 
 def checked_url(url: str, *, query: Collection[str] = ()) -> str:
-    """The address, unless it hides a key where every log would show it.
+    """The base URL, refused if it contains credentials, which logs would show.
 
     Args:
         url: the address.
@@ -39,7 +39,7 @@ def checked_url(url: str, *, query: Collection[str] = ()) -> str:
 
 
 def is_official(url: str) -> bool:
-    """Whether the address is OpenAI's own, which wants a key and other parameter names."""
+    """Whether the address is OpenAI's own, which needs a key and other parameter names."""
     return urlsplit(url).hostname == urlsplit(OFFICIAL_URL).hostname
 
 
@@ -58,11 +58,11 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def scrub(text: str, secret: str) -> str:
-    """The text without the secret: servers like to repeat a key in what they refuse."""
+    """The text without the secret, which servers repeat in error messages."""
     return text.replace(secret, "[key]") if len(secret) >= _SHORTEST_SECRET else text
 
 
 def printable_line(text: str, longest: int = 300) -> str:
-    """A server's words on one line, cut, without control characters that a terminal would obey."""
+    """A server's message on one line, truncated, without terminal control characters."""
     printable = "".join(char if char.isprintable() else " " for char in text[: 4 * longest])
     return " ".join(printable.split())[:longest]

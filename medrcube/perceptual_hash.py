@@ -1,9 +1,9 @@
 """Perceptual hash (DCT, 64 bit) and the 32 x 32 thumbnail that it is computed from.
 
 The hash is the DCT hash of Zauner, "Implementation and benchmarking of perceptual image hash
-functions", 2010: the cosine transform of the grey values, the 8 x 8 coefficients after the first
-row and column, one bit each for lying above their median. The cosines are whole numbers, so that
-every sum is exact and every machine finds the same bits.
+functions", 2010: cosine transform of the grey values, 8 x 8 coefficients after the first row and
+column, one bit each for lying above their median. The cosines are integers, so every sum is exact
+and every machine computes the same bits. The hash survives re-encoding.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ from PIL import Image
 __all__ = ["MAX_DISTANCE", "SIDE", "Thumbnail", "dct_hashes", "perceptual_hash", "thumbnail"]
 
 MAX_DISTANCE = 8
-"""Most bits in which the hashes of one picture, encoded twice, may differ; measured in
+"""Largest Hamming distance between hashes of one picture encoded twice; measured in
 ``build.similarity.thresholds``."""
 
 SIDE = 32
 _SCALE = 4096
 """Sums of 255 * 32 * 32 * _SCALE ** 2 stay below 2 ** 53, up to which floats count exactly."""
 _AT_ONCE = 1000
-"""Pictures that are in memory as floats."""
+"""Pictures per batch of floats."""
 
 Thumbnail = NDArray[np.uint8]
 """Grey values, (32, 32) or (n, 32, 32)."""
 
 
 def perceptual_hash(pixels: NDArray[np.uint8]) -> str:
-    """Hash of a grey (rows, columns) or colour (rows, columns, 3) picture, as 16 hex digits."""
+    """Hash of a grey (rows, columns) or colour (rows, columns, 3) picture as 16 hex digits."""
     return f"{int(dct_hashes(thumbnail(Image.fromarray(pixels))[None])[0]):016x}"
 
 
 def thumbnail(picture: Image.Image) -> Thumbnail:
-    """A picture as (32, 32) grey values, each the mean of its part; the shape is not kept."""
+    """A picture as (32, 32) grey values by box averaging; the aspect ratio is not kept."""
     return np.asarray(picture.convert("L").resize((SIDE, SIDE), Image.Resampling.BOX))
 
 
 def dct_hashes(small: Thumbnail) -> NDArray[np.uint64]:
-    """Hashes, (n,), of pictures as ``thumbnail`` gives them, (n, 32, 32)."""
+    """Hashes, (n,), of thumbnails, (n, 32, 32)."""
     hashes = np.zeros(len(small), np.uint64)
     for start in range(0, len(small), _AT_ONCE):
         part = small[start : start + _AT_ONCE].astype(np.float64)

@@ -135,14 +135,13 @@ Shape = SingleShape | Consensus
 
 
 def is_resized(frame: tuple[int, int], size: tuple[int, int]) -> bool:
-    """Whether a picture of one size is another one made larger or smaller, as far as sizes tell.
+    """Whether one size can be a resized version of another: equal aspect ratio within a pixel.
 
-    Both sides then have one factor, within the pixel to which the shorter side was rounded; where
-    one side is as it was, the other one was cut.
+    Where exactly one side is unchanged, the picture was cropped.
 
     Args:
-        frame: ``(width, height)`` of the picture as it was.
-        size: ``(width, height)`` as it is.
+        frame: ``(width, height)`` of the original picture.
+        size: ``(width, height)`` of the copy.
     """
     unchanged = [side == before for side, before in zip(size, frame, strict=True)]
     return unchanged[0] == unchanged[1] and abs(size[0] * frame[1] - size[1] * frame[0]) <= max(
@@ -151,7 +150,7 @@ def is_resized(frame: tuple[int, int], size: tuple[int, int]) -> bool:
 
 
 def frame_of(shape: Shape) -> tuple[int, int] | None:
-    """``(width, height)`` of the image that a box or outlines were drawn on, where it is known."""
+    """``(width, height)`` of the image that a box or outlines refer to, or ``None``."""
     if isinstance(shape, Consensus):
         return next(filter(None, map(frame_of, shape.readings)), None)
     return shape.frame if isinstance(shape, (Rectangle, Polygons)) else None
@@ -167,14 +166,14 @@ def files_of(shape: Shape) -> tuple[Path, ...]:
 
 
 def has_foreign_mask(shape: Shape) -> bool:
-    """Whether a mask file of a shape was drawn on another image than the one it is wanted on."""
+    """Whether a shape has a mask file that was drawn on another image."""
     if isinstance(shape, Consensus):
         return any(has_foreign_mask(reading) for reading in shape.readings)
     return isinstance(shape, MaskFile) and shape.drawn_on is not None
 
 
 def relocate_shape(shape: Shape, place: Callable[[Path], Path]) -> Shape:
-    """The same shape with each raw file where ``place`` says that it lies."""
+    """The same shape with each raw file path mapped by ``place``."""
     if isinstance(shape, Consensus):
         return replace(shape, readings=tuple(_moved(reading, place) for reading in shape.readings))
     return _moved(shape, place)

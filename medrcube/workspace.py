@@ -140,7 +140,7 @@ class LlmSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workspace:
-    """Where everything of one benchmark lies.
+    """Paths and settings of one benchmark.
 
     Attributes:
         root: its folder.

@@ -1,26 +1,20 @@
 """Distractor safety: the conditions under which a wrong option is certainly wrong.
 
-For one picture the facts are a ``CaseFacts``: concepts that are present, absent with a grade of
+The facts of one picture are a ``CaseFacts``: concepts that are present, absent with a grade of
 evidence, or unknown. "Not asserted" is not "false" (Vinu and Kumar on open-world questions), so
-a candidate is allowed only when its falsity can be derived. The conditions:
+a candidate is allowed only when its falsity can be derived; see ``SafetyCondition``.
 
-1 identity, 2 not implied by what is true, 3 does not imply what is true, 4 no look-alike of what
-is true, 5 evidence of absence, 6 level of that evidence, 7 other readers, 8 visible, 9 words,
-10 among the options, 11 "no finding", 12 exactly one option is true.
-
-Condition 5 takes silence (grade C) for no evidence where the relation table says that candidate and
-truth often occur together.
-They are stricter than needed in one way: what is unknown counts as true in conditions 1 to 4.
-Conditions 1, 2, 3, 9 and 10 ask the relation table and the user's ontologies; an entailment that
-either knows refuses a candidate, and none ever allows one.
-Condition 7 is met when the ground is built: what readers dispute, and what is marked on top of
-the region asked about, is unknown there.
+The conditions are stricter than necessary in one way: unknown concepts count as true in conditions
+1 to 4. Conditions 1, 2, 3, 9 and 10 query the relation table and the user's ontologies; an
+entailment in either refuses a candidate, and none ever allows one. Silence (grade C) is no evidence
+for condition 5 where the relation table says that candidate and truth often occur together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import IntEnum
 
 from medrcube.facts import Grade, Scope
 from medrcube.ontologies.entailment import Entailment
@@ -35,6 +29,7 @@ __all__ = [
     "CaseFacts",
     "DistractorRequest",
     "Evidence",
+    "SafetyCondition",
     "SafetyRules",
     "SafetyVerdict",
     "judge_distractor",
@@ -43,12 +38,34 @@ __all__ = [
 ]
 
 
+class SafetyCondition(IntEnum):
+    """Conditions on a distractor; their numbers are stored with each option."""
+
+    IDENTITY = 1
+    NOT_IMPLIED = 2
+    """Nothing that is true implies the candidate."""
+    IMPLIES_NOTHING_TRUE = 3
+    NO_LOOK_ALIKE = 4
+    EVIDENCE = 5
+    """The candidate is absent, with evidence of an accepted grade."""
+    LEVEL = 6
+    """The evidence is about at least as much as the question."""
+    OTHER_READERS = 7
+    """Holds by construction: disputed concepts are unknown in ``CaseFacts``."""
+    VISIBLE = 8
+    WORDS = 9
+    OPTIONS = 10
+    """The distractors are compatible with each other; see ``option_conflict``."""
+    NO_FINDING = 11
+    ONE_TRUE = 12
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """How a fact is known.
+    """Evidence of one statement.
 
     Attributes:
-        field: field of the card that states it; stands for "the same reader".
+        field: field of the card that states it; one field stands for one reader.
         scope: what the statement is about.
         grade: of an absence, its evidence; of a presence, how exhaustively the field was read.
     """
@@ -60,7 +77,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseFacts:
-    """What is known of one picture, or of one marked region of it.
+    """Facts of one picture, or of one marked region in it.
 
     Attributes:
         present: concepts that are true.
@@ -81,18 +98,18 @@ class CaseFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistractorRequest:
-    """A key that wants distractors.
+    """A key that needs distractors.
 
     Attributes:
         key: concept of the right answer.
-        ground: what is known.
+        ground: facts of the picture.
         scope: what the question is about.
         group: exclusive group whose members are the options, or ``None``.
         pool: concepts of the source's label table for this task.
         task: what is asked, where a candidate source serves only some tasks.
-        apart: label -> share of the source's pictures with the key on which it is absent, of those
-            that say whether it is; labels of which too few pictures say so are left out. It ranks
-            what is safe and makes nothing safe.
+        apart: label -> P(label absent | key present) over the source's pictures that state the
+            label; labels that too few pictures state are left out. It ranks safe candidates and
+            makes none safe.
     """
 
     key: str
@@ -106,9 +123,9 @@ class DistractorRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SafetyRules:
-    """The tables, the user's ontologies, and the weakest evidence of absence that is accepted.
+    """Tables, the user's ontologies, and the weakest accepted evidence of absence.
 
-    ``entailment`` follows from the others: what implies what by tables and ontologies together.
+    ``entailment`` is derived from the others.
     """
 
     terms: Terms = field(default_factory=load_terms)
@@ -126,12 +143,12 @@ class SafetyRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SafetyVerdict:
-    """Whether a concept may stand, and why.
+    """Whether a concept may be an option, and why.
 
     Attributes:
-        allowed: the answer.
+        allowed: whether it may.
         grade: evidence that a distractor is false; ``None`` when refused.
-        passed: numbers of the conditions that were checked and hold.
+        passed: conditions that were checked and hold.
         reason: short code of the first condition that fails; empty when allowed.
     """
 
@@ -150,10 +167,10 @@ def judge_distractor(
         TermError: the candidate or key is in no table.
     """
     passed: list[int] = []
-    for number, reason in _checks(candidate, request, rules):
+    for condition, reason in _checks(candidate, request, rules):
         if reason:
             return SafetyVerdict(allowed=False, passed=tuple(passed), reason=reason)
-        passed.append(number)
+        passed.append(condition)
     grade = _grade(candidate, request, rules)
     return SafetyVerdict(allowed=True, grade=grade, passed=tuple(passed))
 
@@ -170,12 +187,14 @@ def judge_key(request: DistractorRequest, rules: SafetyRules) -> SafetyVerdict:
     if rules.visible.shows(key, ground.anatomy, ground.modality) is False:
         return SafetyVerdict(allowed=False, reason="key-not-visible")
     if request.group is not None or rules.terms[key].kind != NORMALITY:
-        return SafetyVerdict(allowed=True, passed=(12,))
+        return SafetyVerdict(allowed=True, passed=(SafetyCondition.ONE_TRUE,))
     for label in request.pool:
         beside = rules.terms[label].kind in (NORMALITY, "device")
         if not beside and not _evidence_accepted(ground.absent.get(label), rules):
             return SafetyVerdict(allowed=False, reason="no-finding-not-exhaustive")
-    return SafetyVerdict(allowed=True, passed=(11, 12))
+    return SafetyVerdict(
+        allowed=True, passed=(SafetyCondition.NO_FINDING, SafetyCondition.ONE_TRUE)
+    )
 
 
 def option_conflict(
@@ -199,14 +218,16 @@ def option_conflict(
 
 def _checks(
     candidate: str, request: DistractorRequest, rules: SafetyRules
-) -> Iterator[tuple[int, str]]:
+) -> Iterator[tuple[SafetyCondition, str]]:
     """Conditions in order, each with a reason when it fails."""
     ground, entailment = request.ground, rules.entailment
     true = (*ground.present, *sorted(ground.unknown))
     mark = ground.absent.get(candidate)
     exclusive = _exclusive(candidate, request, rules)
-    yield 1, _first("identity", (entailment.same(candidate, label) for label in true))
-    yield 2, _first("implied", (candidate in entailment.closure(label) for label in true))
+    same = (entailment.same(candidate, label) for label in true)
+    yield SafetyCondition.IDENTITY, _first("identity", same)
+    implied = (candidate in entailment.closure(label) for label in true)
+    yield SafetyCondition.NOT_IMPLIED, _first("implied", implied)
     surely_absent = exclusive or (mark is not None and mark.grade is Grade.A)
     above = entailment.closure(candidate)
     # Also when read as absent it cannot stand beside a key that it implies (condition 10): who
@@ -214,9 +235,9 @@ def _checks(
     barred = (not exclusive and request.key in above) or (
         not surely_absent and not above.isdisjoint(true)
     )
-    yield 3, "implies-true" if barred else ""
+    yield SafetyCondition.IMPLIES_NOTHING_TRUE, "implies-true" if barred else ""
     yield (
-        4,
+        SafetyCondition.NO_LOOK_ALIKE,
         _first(
             "look-alike",
             (
@@ -227,12 +248,13 @@ def _checks(
             ),
         ),
     )
-    yield 5, _evidence_reason(candidate, request, rules)
-    yield 6, "" if exclusive or mark is None or mark.scope >= request.scope else "level"
-    yield 7, ""
-    yield 8, _unseen(candidate, request, rules)
-    yield 9, "" if exclusive else _word_reason(candidate, ground, rules)
-    yield 11, _no_finding(candidate, request, rules)
+    yield SafetyCondition.EVIDENCE, _evidence_reason(candidate, request, rules)
+    wide = exclusive or mark is None or mark.scope >= request.scope
+    yield SafetyCondition.LEVEL, "" if wide else "level"
+    yield SafetyCondition.OTHER_READERS, ""
+    yield SafetyCondition.VISIBLE, _unseen(candidate, request, rules)
+    yield SafetyCondition.WORDS, "" if exclusive else _word_reason(candidate, ground, rules)
+    yield SafetyCondition.NO_FINDING, _no_finding(candidate, request, rules)
 
 
 def _first(reason: str, failures: Iterator[bool]) -> str:

@@ -19,6 +19,7 @@ from medrcube.facts import Grade
 from medrcube.ontologies.difficulty import Difficulty, level_distance, rate_difficulty
 from medrcube.ontologies.distractor_safety import (
     DistractorRequest,
+    SafetyCondition,
     SafetyRules,
     SafetyVerdict,
     judge_distractor,
@@ -42,10 +43,10 @@ __all__ = [
 
 
 class CandidateSource(Protocol):
-    """Where wrong options come from. What it proposes still passes every safety rule.
+    """Source of distractor candidates, which still have to pass every safety rule.
 
-    ``strategy`` is stored with each option; ``candidates`` gives concept labels, best first,
-    without the key, the same for the same request, and nothing when it cannot serve.
+    ``strategy`` is stored with each option. ``candidates`` returns concept labels, best first,
+    without the key, the same for equal requests; none when it does not apply.
     """
 
     @property
@@ -99,7 +100,7 @@ SOURCES: tuple[CandidateSource, ...] = (ExclusiveGroup(), LabelTable())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distractor:
-    """A wrong option and why it is safe.
+    """A distractor and why it is safe.
 
     Attributes:
         label: concept.
@@ -122,7 +123,7 @@ class Distractor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistractorPool:
-    """All that a key may be asked against: label -> distractor, and refused label -> reason."""
+    """Candidates of a key: label -> safe distractor, and refused label -> reason."""
 
     allowed: Mapping[str, Distractor]
     refused: Mapping[str, str]
@@ -130,7 +131,7 @@ class DistractorPool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistractorChoice:
-    """Wrong options of one question, and what was refused."""
+    """Distractors of one question, and refused label -> reason."""
 
     distractors: tuple[Distractor, ...]
     refused: Mapping[str, str]
@@ -138,13 +139,13 @@ class DistractorChoice:
 
 @dataclass(slots=True, kw_only=True)
 class LabelUsage:
-    """Running count of one batch: how often a label is key and how often distractor."""
+    """Label usage in one batch: how often each label is a key and how often a distractor."""
 
     keyed: Mapping[str, int]
     used: Counter[str] = field(default_factory=Counter)
 
     def load(self, label: str, options: int) -> float:
-        """Use so far against its due share; the smallest is the next to use."""
+        """Use so far relative to its due share; the label with the lowest load comes next."""
         return (self.used[label] + 1) / ((options - 1) * self.keyed.get(label, 0) + 1)
 
 
@@ -175,7 +176,9 @@ def judge_candidates(
             strategy=strategy,
             trust=trust,
             grade=grade,
-            passed=tuple(sorted((*verdict.passed, 10, 12))),
+            passed=tuple(
+                sorted((*verdict.passed, SafetyCondition.OPTIONS, SafetyCondition.ONE_TRUE))
+            ),
             similarity=ratings[label].similarity,
             difficulty=ratings[label].difficulty,
         )
@@ -253,15 +256,15 @@ def choose_from_pool(
 
 
 def seeded_tiebreak(*parts: object) -> str:
-    """A fixed, even order of things that have no order of their own."""
+    """Deterministic pseudo-random sort key (SHA-256 of the parts)."""
     return sha256("\x1f".join(map(str, parts)).encode()).hexdigest()
 
 
 def seeded_order(seed: str) -> Callable[[str], int]:
-    """Lots of labels under one seed; several times cheaper than ``seeded_tiebreak`` for each label.
+    """Pseudo-random sort key of labels under one seed, cheaper than ``seeded_tiebreak``.
 
-    Multiplication by a random odd number, the universal hashing of Dietzfelbinger and others
-    (J. Algorithms 25, 1997), of a digest that is kept for each label.
+    Universal hashing (Dietzfelbinger et al., J. Algorithms 25, 1997): the digest of each label is
+    cached and multiplied by a random odd number.
     """
     factor = int.from_bytes(sha256(seed.encode()).digest()[:8], "big") | 1
     return lambda label: (_digest(label) * factor) % _LOTS

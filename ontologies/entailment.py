@@ -1,8 +1,8 @@
 """Entailment between labels, from the relation table and the user's ontologies together.
 
 Ontologies miss entailments that matter (HPO makes a malignant pleural effusion a sibling of a
-pleural effusion), and the table knows only what somebody wrote down, so both are followed, in
-any mixture. Knowledge only ever adds: what is the same or implied here refuses a distractor.
+pleural effusion), and the table holds only what somebody wrote down, so chains may mix both.
+Knowledge only ever adds entailments, and each of them refuses a distractor.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _IMAGING_KINDS = frozenset({"anatomy", "structure", "modality", "view", "plane",
 
 
 class Entailment:
-    """Questions about pairs of labels; answers are remembered, since a batch asks few pairs."""
+    """Entailment queries on pairs of labels, cached, since a batch repeats few pairs."""
 
     def __init__(self, terms: Terms, relations: Relations, knowledge: Knowledge) -> None:
         self._terms = terms

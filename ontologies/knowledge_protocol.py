@@ -1,9 +1,9 @@
 """Protocol of ontology knowledge, as safety rules and distractor selection query it.
 
-HPO may not be altered and ICD-11 may not be cut up, so neither is shipped: a user compiles an
-index of the files that they obtained (``medrcube ontologies index``). Without one, the tables of
-this project stand alone: ``NoKnowledge`` says nothing, and nothing becomes unsafe by it, since
-knowledge only ever refuses a distractor, ranks it, or names it.
+HPO may not be altered and ICD-11 may not be excerpted, so neither is shipped: users compile an
+index of their own files (``medrcube ontologies index``). Without one the tables of this project
+stand alone (``NoKnowledge``), and no distractor becomes unsafe, since knowledge only ever refuses,
+ranks or names a distractor.
 """
 
 from __future__ import annotations

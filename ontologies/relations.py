@@ -40,7 +40,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """How a group of values is put to people: in scale order, under what name, and of what."""
+    """Presentation of a group of values: in scale order, under what name, and of what."""
 
     ordered: bool
     phrase: str
@@ -48,7 +48,7 @@ class Scale:
 
 
 class Relations:
-    """The relation table, ready to be asked.
+    """The relation table with its closure.
 
     Raises:
         TermError: on construction, when a row names an unknown label or relation, when a pair

@@ -21,7 +21,7 @@ _MISSING: Any = object()
 
 
 class TomlTable:
-    """One table of a TOML file; ``finish`` refuses keys that nobody asked for."""
+    """One table of a TOML file; ``finish`` refuses unknown keys."""
 
     def __init__(
         self,

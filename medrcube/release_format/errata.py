@@ -1,8 +1,7 @@
 """``errata.csv`` of a release: items that were withdrawn after publication.
 
-A release is never changed, so what is found to be wrong in it stands in a list of its own, which
-no digest of the release covers. Whoever scores, compares, reports or exports leaves these items out
-and says so.
+A release is immutable, so withdrawn items are listed in a separate file that no digest of the
+release covers. Scoring, comparisons, reports and exports leave these items out and say so.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _LARGEST = 2**24
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erratum:
-    """One item that counts no more.
+    """One withdrawn item.
 
     Attributes:
         dataset: folder of the source in the release.

@@ -1,8 +1,7 @@
 """``items.csv`` of a release: item metadata beside the published fields.
 
-``test.json`` keeps exactly the fields of the published release, so what its questions rest on
-stands beside it. Releases of others have no such table, and those of earlier versions tell no
-unit and no fact.
+``test.json`` keeps exactly the fields of the published release, so further metadata lies in this
+table. Releases of others have none, and those of earlier versions lack unit and fact.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Row parser for ``<SOURCE>/test.json``: fields and validation rules.
 
-The rules are those that keep a wrong number out of a result: a key that is no option, two options
-with one text, a task that nobody knows. Both who runs models and who checks releases read rows
-here, so what one refuses the other names.
+The rules keep wrong numbers out of results: a key that is no option, two options with one text, an
+unknown task. Evaluation and validation share this parser, so both report the same faults.
 """
 
 from __future__ import annotations
@@ -92,7 +91,7 @@ class BadRowError(ValueError):
 
 
 def read_row(row: Any) -> ReleaseRow:
-    """Check a row and take it apart.
+    """Validate and parse a row.
 
     Raises:
         BadRowError: it breaks a rule; all faults are named.
@@ -121,7 +120,7 @@ def read_row(row: Any) -> ReleaseRow:
 
 
 def departures(row: Mapping[str, Any]) -> Iterator[RowFault]:
-    """Where a readable row is not written exactly as the published release writes it."""
+    """Deviations of a valid row from the exact form of the published release."""
     unknown = sorted(set(map(str, row)) - set(FIELDS))
     if unknown:
         yield RowFault(

@@ -1,8 +1,8 @@
 """Strict JSON parser for untrusted files, with bounded memory.
 
-Stricter than ``json``: no ``NaN`` or infinity, no key twice in an object, UTF-8 only. A list is
-read one element at a time and an element may have a mebibyte, so ten million brackets or half a
-gigabyte of empty lists cost no more than a good table does.
+Stricter than ``json``: no ``NaN`` or infinity, no duplicate key in an object, UTF-8 only. A list is
+read one element at a time and an element has at most a mebibyte, so ten million brackets or half a
+gigabyte of empty lists use no more memory than a valid table.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MOST_PARTS = 2_000_000
 
 _CHUNK = 2**16
 _NEAR = 16
-"""So near the end of what has been read, an error or the end of a value may be none."""
+"""Characters at the end of the buffer in which a value or an error may be cut off."""
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -120,7 +120,7 @@ def read_document(data: bytes) -> Any:
 
 
 class _Window:
-    """The part of a text that is being looked at."""
+    """Sliding buffer over the text of a file."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.at = 0

@@ -1,8 +1,8 @@
 """File access to a release tree, which is untrusted.
 
-A tree may come from a stranger. Nothing outside it is read, whatever its links and paths say; a
-file that is no plain file is never opened, for reading from a named pipe never ends; and JSON is
-read one row at a time, so that no table takes more memory than its longest row.
+Nothing outside the tree is read, whatever its links and paths say; only plain files are opened,
+since reading from a named pipe never ends; and JSON is read one row at a time, so that no table
+takes more memory than its longest row.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def find_tables(root: Path) -> list[Path]:
 
 
 def stat_file(root: Path, path: Path) -> os.stat_result | None:
-    """State of the plain file that ``path`` leads to; ``None`` where nothing is there.
+    """``stat`` of the plain file that ``path`` leads to; ``None`` if there is none.
 
     Raises:
         ReleaseError: it is no plain file, or a link leads out of the tree.
@@ -114,7 +114,7 @@ def open_file(root: Path, path: Path, *, largest: int | None = None) -> Iterator
 
 
 def file_kind(state: os.stat_result) -> str:
-    """What lies at a path, in words."""
+    """Kind of a directory entry, in words."""
     names = {
         stat.S_IFREG: "a plain file",
         stat.S_IFDIR: "a folder",
@@ -144,7 +144,7 @@ def stored_in_cache(root: Path, path: Path) -> bool:
 
 
 def safe_repr(value: object) -> str:
-    """A value from a stranger's file as it may stand in a message: short, without controls."""
+    """``repr`` of an untrusted value for a message: short, without control characters."""
     text = repr(value[: 2 * _SHOWN] if isinstance(value, (str, list)) else value)
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 4]} ..."
 

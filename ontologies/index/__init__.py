@@ -45,7 +45,7 @@ EXACT_MATCH = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditionCounts:
-    """One edition of an index, and how much of it."""
+    """One edition of an index with its row counts."""
 
     edition: Edition
     concepts: int

@@ -22,7 +22,7 @@ _SHOWN = 3
 
 @dataclass(slots=True)
 class ConceptHierarchy:
-    """One ontology with numbers for ids, and what had to be mended in it.
+    """One ontology with integer keys, and the repairs that it needed.
 
     Attributes:
         given: concepts as the reader gave them.

@@ -58,8 +58,8 @@ INSERT INTO fulltext (fulltext) VALUES ('optimize');
 
 
 class IndexFileError(MedrcubeError):
-    """The file of the ontology index is missing, another thing, outdated or damaged."""
+    """The index file is missing, outdated, damaged, or no index."""
 
 
 class NoIndexError(IndexFileError):
-    """The file is something else than an ontology index."""
+    """The file is not an ontology index."""

@@ -1,11 +1,11 @@
 """Distractors proposed by a language model, for questions with too few safe options.
 
-A proposal is a guess: language models readily write a second right answer (arXiv 2501.03462). So
-it counts for nothing by itself. It must be a concept of the user's ontologies (``proposals``) and
-pass every safety condition like any other candidate.
+A proposal is a guess: language models readily write a second right answer (arXiv 2501.03462). It
+must resolve to a concept of the user's ontologies (``name_resolution``) and pass every safety
+condition like any other candidate.
 
-Prompts are sent before any item is composed, one for each key, region and modality, and what
-comes back is kept: the same workspace gives the same items again without a request.
+Prompts are sent before any item is composed, one per key, region and modality, and replies are
+logged: rebuilding the same workspace gives the same items without a request.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ WANTED = 12
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
 class PromptTarget:
-    """What one prompt is about: a right answer, and the kind of picture that shows it."""
+    """Subject of one prompt: a key, and the kind of picture that shows it."""
 
     key: str
     anatomy: Anatomy
@@ -66,7 +66,7 @@ class PromptTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposalBatch:
-    """What the endpoint and the store gave.
+    """Proposals of a build, from the log and the endpoint.
 
     Attributes:
         names: proposed names of each place that was answered with a list.

@@ -1,7 +1,7 @@
 """Client for the OpenAI chat-completions protocol: retries, bounds, no key in any message.
 
-The key comes from the environment and is taken out of everything that the server says. A body is
-read up to ``MOST_BYTES``, and never unpacked, so that no server fills the memory.
+The API key comes from the environment and is removed from everything that the server sends. A body
+is read up to ``MOST_BYTES`` and never decompressed, so no server can exhaust the memory.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MOST_BYTES = 1_000_000
 
 CONNECTIONS = 4
 STOP_AFTER = 4
-"""So many keys in a row without an answer: nobody is there."""
+"""Prompts in a row without an answer after which the session ends."""
 
 _SPENT = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 _FILTERED = frozenset({"content_filter", "content_policy_violation"})
@@ -42,7 +42,7 @@ _TRANSIENT = frozenset({408, 409, 425, 429})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryTimes:
-    """How often one prompt is sent, and how long to wait in between; in seconds.
+    """Number of tries for one prompt, and waits in between in seconds.
 
     ``longest_wait`` also bounds what the server asks for.
     """
@@ -60,7 +60,7 @@ class RetryTimes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """What one prompt came to after ``tries`` requests; ``outcome`` is one word.
+    """Outcome of one prompt after ``tries`` requests; ``outcome`` is one word.
 
     ``detail`` says why it failed; ``again`` whether another try may do better.
     """
@@ -78,7 +78,7 @@ class Completion:
 
 @dataclass(slots=True, kw_only=True)
 class SessionUsage:
-    """What a session cost and how it ended; ``stopped`` says why keys were left, if any were."""
+    """Requests of a session; ``stopped`` says why prompts were left unanswered, if any were."""
 
     requests: int = 0
     failed: int = 0

@@ -67,7 +67,7 @@ def plain_version(version: str) -> str:
 
 
 def first_few(things: Iterable[str]) -> str:
-    """The first few of many, for a remark."""
+    """The first few items of a list, for a remark."""
     listed = list(things)
     return ", ".join(listed[:SHOWN]) + (", ..." if len(listed) > SHOWN else "")
 

@@ -1,13 +1,13 @@
 """Card access for adapters: constants by name.
 
-A fact about the dataset stands in ``card.toml``, with where it comes from; the adapter names it::
+Constants of a dataset stand in ``card.toml`` with provenance; the adapter reads them by name::
 
     CARD = own_card(__file__)
     SIDE = CARD.integer("side_px")
     FILM = CARD.pattern("film", "number", "label")
 
-Ask where the module is loaded, not within a function: so a name that the card lacks is found before
-any file is read, and one that nobody asks for by ``medrcube sources check``.
+Read them at module level, not within a function: a missing key is then reported before any file is
+read, and an unused one by ``medrcube sources check``.
 """
 
 from __future__ import annotations

@@ -16,9 +16,9 @@ __all__ = ["collect_doubts", "merge_by_key", "with_doubts", "without_regions"]
 
 
 def merge_by_key(entries: Iterable[Case | Skip]) -> list[Case | Skip]:
-    """Cases that share a key, as one: where they say the same, it stands; else it is set aside.
+    """Merge cases that share a key; cases that differ are set aside.
 
-    A bad row sets aside the others of its key, since nobody knows what it said of them.
+    A bad row sets aside all cases of its key, since what it stated of them is unknown.
     """
     merged: dict[str, Case | Skip] = {}
     for given in entries:
@@ -28,11 +28,11 @@ def merge_by_key(entries: Iterable[Case | Skip]) -> list[Case | Skip]:
 
 
 Doubts = Mapping[str, Collection[str]]
-"""Fields, and the raw values that a row without a name may be about; an empty one means any."""
+"""Field -> raw values that a row without a name may be about; an empty value means any."""
 
 
 def collect_doubts(entries: Iterable[Case | Skip]) -> Doubts:
-    """Everything that rows without a name may be about."""
+    """Fields and values that rows without a name may be about."""
     doubts: dict[str, set[str]] = {}
     for given in entries:
         if isinstance(given, Skip):
@@ -42,10 +42,10 @@ def collect_doubts(entries: Iterable[Case | Skip]) -> Doubts:
 
 
 def with_doubts(card: Card, case: Case, doubts: Doubts) -> Case:
-    """A case where an absence of some values may be due to a row that names no picture.
+    """The case with doubtful absences made unknown, because of rows that name no picture.
 
-    What was absent, by word or by silence, is unknown. What is marked is present, but no place of
-    it is told any more: another one may be marked in the row that is lost.
+    What was absent, stated or implied, becomes unknown. What is marked stays present but loses its
+    regions: the lost row may mark another one.
     """
     marked = tuple(
         Label(field=region.field, value=region.value, evidence=region.evidence)
@@ -68,7 +68,7 @@ def with_doubts(card: Card, case: Case, doubts: Doubts) -> Case:
 
 
 def without_regions(case: Case) -> Case:
-    """A case some of whose marks are lost: what is marked is present, and no place is told."""
+    """The case without regions, for lost marks: marked values become labels that are present."""
     labelled = {(label.field, label.value) for label in case.labels}
     places = {(region.field, region.value): region.evidence for region in case.regions}
     present = tuple(
@@ -87,12 +87,12 @@ def _is_doubted(card: Card, doubts: Doubts, statement: Label | Region) -> bool:
 
 
 def _is_any(field: CardField, values: Collection[str]) -> bool:
-    """Whether nobody knows which values a row is about: a card may not know what it says."""
+    """Whether a row may be about any value, since the card does not know the one it states."""
     return any(field.values.get(value) is None for value in values)
 
 
 def _alike(field: CardField, values: Collection[str]) -> list[str]:
-    """All raw values that mean the same as one of these, in the order of the card."""
+    """All raw values with the concepts of the given ones, in card order."""
     concepts = {field.values.get(value) for value in values}
     return [raw for raw, concept in field.values.items() if concept in concepts]
 

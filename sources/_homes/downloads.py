@@ -26,7 +26,7 @@ class HttpHome:
     def bring(
         self, home: HomeFacts, order: DownloadRequest, manifest: Manifest, stages: ProgressStages
     ) -> Sequence[DownloadedFile]:
-        """Bring the files that are wanted, one after the other; one that fails stops no other.
+        """Download the requested files in turn; a failed file does not stop the others.
 
         Raises:
             HomeError: the home gives no list, offers nothing of what is wanted, or the disk is
@@ -47,7 +47,7 @@ class HttpHome:
 
 
 def open_web(home: HomeFacts) -> HomeClient:
-    """A client that may go to the hosts of a home alone."""
+    """A client restricted to the hosts of a home."""
     kind = LISTINGS[home.kind]
     named = [urlsplit(file.url).hostname or "" for file in home.files if file.url]
     return HomeClient((*kind.hosts, *home.hosts, *named), login=kind.login())
@@ -56,10 +56,9 @@ def open_web(home: HomeFacts) -> HomeClient:
 def choose_files(
     offered: Sequence[RemoteFile], wanted: Collection[str] | None
 ) -> tuple[Sequence[RemoteFile], Sequence[str]]:
-    """The files that are wanted, and wanted names that are not offered.
+    """The requested files, and requested names that the home does not offer.
 
-    A wanted name may have folders before that of the home: a copy by ``wget -r`` keeps the
-    address as folders.
+    A requested name may have leading folders: a copy by ``wget -r`` keeps the address as folders.
     """
     if wanted is None:
         return offered, ()

@@ -32,16 +32,16 @@ _UNPACK = {
 def download(
     card: Card, home: HomeFacts, order: DownloadRequest, stages: ProgressStages
 ) -> Sequence[DownloadedFile]:
-    """Bring what is ordered; the licence must have been accepted.
+    """Download the requested files; the licence must have been accepted.
 
     Args:
         card: card of the source.
         home: its home.
-        order: what, and where to.
+        order: files and target folder.
         stages: shows progress.
 
     Raises:
-        HomeError: the home gives nothing.
+        HomeError: the home provides nothing.
         MedrcubeError: the folder is a file, or cannot be written.
     """
     if order.folder.exists() and not order.folder.is_dir():
@@ -53,7 +53,7 @@ def download(
 def unpack_commands(
     home: HomeFacts, folder: Path, brought: Sequence[DownloadedFile]
 ) -> Sequence[str]:
-    """What is left to run: an archive is not unpacked unasked, as it may hold anything."""
+    """Shell commands that unpack the archives, which are never unpacked automatically."""
     into = {file.name: file.into for file in home.files}
     lines: list[str] = []
     for file in brought:

@@ -1,8 +1,7 @@
 """HTTPS client for one home: allow-listed hosts, redirects, retries.
 
-Redirects are followed by hand: each must lead to an ``https`` address of the home, and a password
-goes to the host that it is for and to no other. No address is written anywhere with its query,
-where signed links carry their keys.
+Redirects are followed here and must lead to an ``https`` address of the home; a password is sent to
+its own host only. Addresses are shown without their query, where signed links carry keys.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from medrcube.errors import HomeError
 __all__ = ["TRIES", "HomeClient", "public_url"]
 
 TRIES = 5
-"""So often a home that is busy, or cannot be reached, is asked."""
+"""Tries of one request to a busy or unreachable home."""
 _LONGEST_WAIT = 600.0
 _BUSY = frozenset({429, 500, 502, 503, 504})
 _MOVED = frozenset({301, 302, 303, 307, 308})
@@ -138,7 +137,7 @@ class HomeClient:
 
 
 def public_url(url: str) -> str:
-    """An address without what may be secret in it."""
+    """An address without query, fragment and credentials."""
     address = httpx2.URL(url)
     return str(address.copy_with(query=None, fragment=None, username=None, password=None))
 

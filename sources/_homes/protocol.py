@@ -24,11 +24,11 @@ class ProgressStages(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DownloadRequest:
-    """What is to be brought where.
+    """Files to download and their target folder.
 
     Attributes:
         folder: folder of the copy.
-        wanted: files that are wanted, relative to the raw root; ``None`` for all.
+        wanted: requested files, relative to the raw root; ``None`` for all.
     """
 
     folder: Path

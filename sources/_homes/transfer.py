@@ -36,14 +36,14 @@ def transfer_file(
     manifest: Manifest,
     advance: Callable[[int], None],
 ) -> DownloadedFile:
-    """Bring one file.
+    """Download one file.
 
     Args:
         web: client of the home.
         file: what to bring.
         folder: folder of the copy.
-        manifest: takes what was brought.
-        advance: called with numbers of bytes as they come.
+        manifest: records the file.
+        advance: called with the number of bytes of each chunk.
     """
     target = folder / file.name
     try:
@@ -60,7 +60,7 @@ def transfer_file(
 
 
 def _compare(file: RemoteFile, target: Path, manifest: Manifest) -> DownloadedFile:
-    """Hold a file that is there against the home, or against what was written down of it."""
+    """Compare an existing file with the home, or with its manifest entry."""
     recorded = manifest.files.get(file.name, {})
     state = target.stat()
     expected = file.digest or (("sha256", recorded["sha256"]) if "sha256" in recorded else None)
@@ -118,7 +118,7 @@ def _bring(
 
 
 def _resumable(file: RemoteFile, part: Path, tag: Path) -> int:
-    """How many bytes of the last attempt can be used; drops what cannot."""
+    """Bytes of a partial file to resume from; deletes an unusable one."""
     if not part.exists():
         return 0
     size = part.stat().st_size
@@ -137,7 +137,7 @@ def _receive(
     start: int,
     advance: Callable[[int], None],
 ) -> bool:
-    """Take in what is missing; whether the answer came to its end."""
+    """Download the missing bytes; whether the response was complete."""
     part, tag = places
     headers = dict(_PROVED_HEADERS)
     if start:

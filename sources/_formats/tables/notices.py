@@ -15,7 +15,7 @@ _noticed: ContextVar[list[Skip] | None] = ContextVar("noticed", default=None)
 
 @contextmanager
 def collect_notices() -> Iterator[list[Skip]]:
-    """Gather every notice that is given meanwhile."""
+    """Collect the notices that are given within the block."""
     notices: list[Skip] = []
     before = _noticed.set(notices)
     try:
@@ -25,7 +25,7 @@ def collect_notices() -> Iterator[list[Skip]]:
 
 
 def add_notice(skip: Skip) -> None:
-    """Tell whoever gathers; a reader on its own tells nobody."""
+    """Give a notice; outside ``collect_notices`` it is dropped."""
     notices = _noticed.get()
     if notices is not None and skip not in notices:
         notices.append(skip)

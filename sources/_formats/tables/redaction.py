@@ -1,8 +1,8 @@
 """Redaction of table cells in messages: a shifted row may hold a person's name.
 
-A reason shows a cell only where it cannot be personal: a number of a few digits, signs, one letter,
-a word for "no value", or a word that the column is known to hold, or one near it. Of every other
-cell it shows the shape, ``(like Xxxxxx Xxxx)``, beside file, row and column.
+A message shows a cell only where it cannot be personal: a number of a few digits, signs, one
+letter, a word for "no value", or a word near one of the column's allowed values. Of any other cell
+it shows the shape, ``(like Xxxxxx Xxxx)``, beside file, row and column.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
 def redact_cell(cell: str, allowed: Iterable[str] = ()) -> str:
-    """A cell as a reason may show it.
+    """A cell as a message may show it.
 
     Args:
         cell: as it stands in the table.
@@ -56,7 +56,7 @@ def redact_cell(cell: str, allowed: Iterable[str] = ()) -> str:
 
 
 def cell_shape(cell: str) -> str:
-    """What a cell looks like: letters are ``x``, digits ``9``, and signs stay."""
+    """Shape of a cell: letters become ``x``, digits ``9``, signs stay."""
     shape = "".join(map(_sign, cell[:_LONGEST]))
     if len(cell) > _LONGEST:
         shape += f"..., {len(cell)} characters"
@@ -70,10 +70,10 @@ def redact_evidence(evidence: str, allowed: Iterable[str] = ()) -> str:
 
 
 def redact_name(name: str, familiar: Collection[str]) -> str:
-    """What a table calls a picture that no file of the copy bears, as a list may show it.
+    """Name of a picture that is missing from the copy, as a list may show it.
 
-    Where the column of names holds a person's, each part of the path that reads like one is told
-    by its shape: two words side by side that are not ``familiar``, or a DICOM name with ``^``.
+    Each part of the path that may be a person's name is replaced by its shape: two adjacent words
+    that are not ``familiar``, or a DICOM name with ``^``.
 
     Args:
         name: key of a case, or the path that its file would have.
@@ -85,17 +85,17 @@ def redact_name(name: str, familiar: Collection[str]) -> str:
 
 
 def words_in(texts: Iterable[str]) -> frozenset[str]:
-    """Every word of some texts, in one case."""
+    """All words of some texts, case-folded."""
     return frozenset(word.casefold() for text in texts for word in _LETTERS.findall(text))
 
 
 def evidence_place(evidence: str) -> str:
-    """Where a label stands, without the cell: ``train.csv:123 Edema`` of ``... Edema=-1``."""
+    """Evidence without the cell: ``train.csv:123 Edema`` of ``... Edema=-1``."""
     return evidence.partition("=")[0]
 
 
 def redact_reason(entry: Case | Skip, names: Iterable[str]) -> Case | Skip:
-    """A ``Skip`` whose reason shows no word that may identify somebody.
+    """A ``Skip`` whose reason holds no word that may identify a person.
 
     A second gate behind ``redact_cell``, for what an adapter writes itself: a word of five or more
     digits is replaced by its shape. Its own key, and the names of files of the copy, are no
@@ -120,7 +120,7 @@ def redact_reason(entry: Case | Skip, names: Iterable[str]) -> Case | Skip:
 
 
 def redact_exception(error: Exception) -> str:
-    """A fault of code, without the values that Python quotes in it."""
+    """Message of an exception, without the values that Python quotes in it."""
     message = _QUOTED.sub(lambda match: redact_cell(match[0][1:-1]), str(error))
     return f"{type(error).__name__}: {message}"
 

@@ -23,10 +23,10 @@ __all__ = [
 def cases_or_skip(
     make: Callable[[], Iterable[Case | Skip]], *, key: str, paths: tuple[Path, ...] = ()
 ) -> Iterator[Case | Skip]:
-    """What ``make`` gives; or, where a row cannot be used, a ``Skip`` that says which and why.
+    """Cases that ``make`` yields; or, where a row is unusable, a ``Skip`` with the reason.
 
-    Make a case of all rows that speak of it, so that one bad row sets aside the whole case: without
-    that row the others would call absent what it calls present.
+    Build a case from all of its rows, so that one bad row sets aside the whole case: without that
+    row the others would make absent what it states as present.
     """
     try:
         yield from tuple(make())
@@ -35,9 +35,9 @@ def cases_or_skip(
 
 
 def skip_if_unnamed(row: TableRow, column: str, what: str = "picture") -> Skip | None:
-    """What is said of a row that names no picture, or ``None``; its files are nobody's.
+    """A ``Skip`` for a row that names no picture, else ``None``.
 
-    Its name is blank, no text, or lost in a row that breaks off.
+    The name is blank, not text, or lost in a truncated row.
     """
     try:
         if row[column]:
@@ -49,11 +49,11 @@ def skip_if_unnamed(row: TableRow, column: str, what: str = "picture") -> Skip |
 
 
 OLDER_EDITION = "older-edition"
-"""Code of a table that cannot be used, while an older edition of it beside it can."""
+"""Code of an unusable table that is replaced by an older edition beside it."""
 
 
 def skip_unusable_table(error: TableError, older: Path | None = None) -> Skip:
-    """What is said of a table that cannot be used, where a copy could do without it as well.
+    """A ``Skip`` for an unusable table that a copy may lack.
 
     Args:
         error: what is wrong with it.
@@ -87,7 +87,7 @@ def check_no_finding(place: str, named: Collection[str]) -> None:
 def group_by_name(
     rows: Iterable[TableRow], column: str, *, opens: tuple[str, ...] = (), about: str = ""
 ) -> tuple[dict[str, list[TableRow]], list[Skip]]:
-    """Rows of a table in which several speak of one picture, by the name of the picture.
+    """Rows of a table grouped by the name of their picture.
 
     Args:
         rows: in table order.

@@ -17,7 +17,7 @@ _listening: list[set[Path]] = []
 
 @contextmanager
 def files_opened() -> Iterator[set[Path]]:
-    """Collect the files that are opened meanwhile; those that C libraries open are not told."""
+    """Collect the files opened within the block, except those that C libraries open."""
     _listen()
     opened: set[Path] = set()
     _listening.append(opened)
@@ -29,7 +29,7 @@ def files_opened() -> Iterator[set[Path]]:
 
 @cache
 def _listen() -> None:
-    """Add the hook, once: a process never gets rid of it."""
+    """Add the audit hook once; a process cannot remove it."""
     sys.addaudithook(_on_audit_event)
 
 

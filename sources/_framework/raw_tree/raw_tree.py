@@ -57,7 +57,7 @@ class RawTree:
     """
 
     def __init__(self, path: Path, names: Iterable[str] | None = None) -> None:
-        """See a tree.
+        """List the files of a tree.
 
         Args:
             path: the raw root.
@@ -117,7 +117,7 @@ class RawTree:
         return own
 
     def without(self, path: Path) -> RawTree:
-        """The same tree, had it not that file."""
+        """The same tree without one file."""
         name = self.name_of(path)
         own = RawTree(self.path, ())
         own.names = tuple(other for other in self.names if other != name)
@@ -125,7 +125,7 @@ class RawTree:
         return own
 
     def inside(self, folder: str) -> RawTree:
-        """The same tree as seen from one of its folders."""
+        """The subtree of one of its folders."""
         if folder not in self._inner:
             inner = RawTree(self.path / folder, ())
             inner.names, inner._litter = (
@@ -281,12 +281,12 @@ class RawTree:
 
 
 def newest_edition(editions: Sequence[Path]) -> Path:
-    """Of several editions of one table the newest: the last name in order."""
+    """The newest of several editions of a table: the last by name."""
     return max(editions, key=lambda path: path.name)
 
 
 class _Lazily(Iterable[Item]):
-    """What an iterator yields, taken from it when it is asked for, and kept."""
+    """Lazy list: items of an iterator, fetched on demand and cached."""
 
     def __init__(self, source: Iterator[Item]) -> None:
         self._source, self._taken = source, list[Item]()

@@ -41,7 +41,7 @@ ParentLister = Callable[[Path, RawTree, int], RawTree | None]
 
 
 def list_parent(folder: Path, tree: RawTree, most: int) -> RawTree | None:
-    """See a folder above a tree; ``None`` where more files lie beside the tree than ``most``."""
+    """The tree of a parent folder; ``None`` where more than ``most`` files lie beside ``tree``."""
     most += len(tree.names) + tree.litter
     names = list(islice(walk_files(folder), most + 1))
     return RawTree(folder, names) if len(names) <= most else None
@@ -103,7 +103,7 @@ def folders_below(card: Card, tree: RawTree) -> list[str]:
 
 
 def describe_root(given: Path, root: Path) -> str:
-    """What was taken in place of the folder given; empty where that was taken."""
+    """Message that names a root other than the given folder; empty if they are the same."""
     given = given.resolve()
     if given == root:
         return ""
