@@ -36,12 +36,12 @@ _IMAGING = (RADLEX,)
 _CLOSE = "close"
 _TERMS = 1 << 12
 _PAIRS = 1 << 16
-"""Bounds of what is remembered of terms and of pairs."""
+"""Cache sizes for terms and pairs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Facts:
-    """What the index holds of one term.
+    """Index entries of one term.
 
     Attributes:
         exact: ids that mean it, with those that exact mappings add.
@@ -59,10 +59,7 @@ class _Facts:
 
 
 class IndexKnowledge:
-    """Knowledge of an index; see ``Knowledge`` for what is asked.
-
-    Answers are remembered, within a bound, for as long as the object lives.
-    """
+    """``Knowledge`` of an index; answers are cached, within a bound, for the object's lifetime."""
 
     def __init__(self, index: OntologyIndex) -> None:
         self._index = index

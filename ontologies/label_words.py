@@ -27,7 +27,7 @@ _BRITISH = (
     ("paed", "ped"),
     ("grey", "gray"),
 )
-# A batch asks for the words of the same few hundred names a million times; sentences pass by.
+# A batch tokenizes the same few hundred names a million times.
 _remembered = lru_cache(maxsize=1 << 13)
 
 

@@ -142,7 +142,7 @@ def pluralize(name: str) -> str:
 
 
 def asks_for_an(text: str) -> bool:
-    """Whether "an" stands before a text, by sound: an echo, an MR image; a unilateral mass."""
+    """Whether a text takes "an" by its sound: an echo, an MR image; but a unilateral mass."""
     if _CAPITALS.match(text):
         return text[0] in "AEFHILMNORSX"
     lower = text.casefold()
@@ -150,7 +150,7 @@ def asks_for_an(text: str) -> bool:
 
 
 def with_article(name: str) -> str:
-    """The name as a sentence speaks of something of that kind: ``a lung nodule``, ``edema``."""
+    """The name with its article, if it takes one: ``a lung nodule``, ``edema``."""
     last = head(name)
     if is_plural(name) or last in _UNCOUNTED or last.endswith(_UNCOUNTED_ENDINGS):
         return name

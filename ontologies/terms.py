@@ -60,7 +60,7 @@ _REVIEWED = re.compile(r".*\S \d{4}-\d{2}-\d{2}")
 
 
 class TermError(MedrcubeError, ValueError):
-    """A term or relation table breaks its rules, or a label is in no table."""
+    """A term or relation table is invalid, or a label is in no table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -96,7 +96,7 @@ class TomlTable:
         return float(value)
 
     def numbers(self, key: str, *, count: int = 0) -> tuple[float, ...]:
-        """A list of finite numbers, ``count`` of them where that is told; else at least one."""
+        """A list of finite numbers: ``count`` of them if given, else at least one."""
         value: Any = self._get(key)
         listed = value if isinstance(value, list) else []
         if not listed or (count and len(listed) != count) or not all(map(_is_finite, listed)):

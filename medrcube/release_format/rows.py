@@ -52,7 +52,7 @@ class ReleaseRow:
         modality: modality axis.
         parts: anatomy axis.
         image: picture relative to the folder of the table; ``None`` when none is named.
-        original_task: task of the source dataset, where it is told.
+        original_task: task of the source dataset, or ``None``.
         restricted: whether the picture cannot be passed on.
     """
 

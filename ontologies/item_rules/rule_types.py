@@ -15,7 +15,7 @@ WARNING: RuleLevel = "warning"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemText:
-    """A question before it becomes an item.
+    """Text and metadata of a question, as the rules see it.
 
     A tuple with one entry for each option may be empty where its fact is not known; the rules
     that need it then say nothing.
@@ -64,8 +64,8 @@ class ItemRule:
     Attributes:
         id: stored with every item that bends the rule.
         level: an error stops the item, a warning goes to the reviewer.
-        asks: what it asks for, in one line.
-        check: gives a message for each fault that it finds.
+        asks: the rule in one line.
+        check: yields a message for each flaw.
     """
 
     id: str

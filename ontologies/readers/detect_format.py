@@ -25,7 +25,7 @@ HEAD = 64 * 1024
 
 
 class Format(StrEnum):
-    """The formats that are told apart, by the name that people know."""
+    """Supported formats, by their common names."""
 
     OBO = "OBO"
     RDF_XML = "RDF/XML"

@@ -177,8 +177,8 @@ def _parse(path: Path, copy: Path, survey: _Survey, remarks: list[str]) -> Pront
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            # One thread keeps the order of the file; the encoding is told since pronto guesses
-            # it from the first 8 kB otherwise.
+            # One thread keeps the order of the file; without an encoding pronto would guess one
+            # from the first 8 kB.
             parsed = ProntoOntology(str(copy), import_depth=0, threads=1, encoding="utf-8")
         except SyntaxError as error:
             line, text = survey.line_of(error.lineno or 0), (error.text or "").strip()

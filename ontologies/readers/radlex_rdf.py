@@ -80,7 +80,7 @@ def _load(path: Path) -> Graph:
 
 
 def _entries(graph: Graph) -> dict[str, RadlexClass]:
-    """What is said of every subject with a RadLex id, in an order that the file alone decides."""
+    """Statements about every subject with a RadLex id, in a deterministic order."""
     entries: dict[str, RadlexClass] = defaultdict(RadlexClass)
     for declared in graph.subjects(RDF.type, OWL.Class):
         if rid := rid_of(str(declared)):

@@ -19,9 +19,9 @@ TOLERANCE = 2.0
 def ejection_labels(
     row: TableRow, fraction: str, *, diastole: str, systole: str, field: str, key: str
 ) -> tuple[tuple[Label, ...], tuple[Skip, ...]]:
-    """What a case may say of the fraction, and what is said of one that cannot be used.
+    """Labels of the ejection fraction, and skips for an unusable one.
 
-    A fraction that is no percentage costs its own label and nothing else of the case.
+    A fraction that is no percentage loses its own label and nothing else of the case.
 
     Args:
         row: table row or ``Key: value`` file.
@@ -41,7 +41,7 @@ def ejection_labels(
 def ejection_label(
     row: TableRow, fraction: str, *, diastole: str, systole: str, field: str
 ) -> Label:
-    """The fraction of a row; unknown where its own volumes, if it has any, give another.
+    """Label of the fraction; unknown where the volumes of the row contradict it.
 
     Args:
         row: table row or ``Key: value`` file.
@@ -69,7 +69,7 @@ def ejection_label(
 
 
 def contradiction_skips(label: Label, key: str) -> Iterator[Skip]:
-    """The row that names a fraction which its own volumes contradict; its case stays.
+    """A skip for a fraction that its volumes contradict; the case stays.
 
     Args:
         label: what ``ejection_label`` gives.

@@ -78,7 +78,7 @@ class NoduleMark:
     """One nodule of at least 3 mm as one reader saw it.
 
     Attributes:
-        reader: place of the reading session in the file; nobody's name.
+        reader: index of the reading session in the file, not a name.
         ratings: characteristic -> 1 to 5 or 6; without those that are blank or 0.
         contours: at least one of them with three points or more.
     """
@@ -90,7 +90,7 @@ class NoduleMark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesReading:
-    """What one file says of one CT series.
+    """Reading of one CT series from one file.
 
     Attributes:
         series: UID of the series.
@@ -147,7 +147,7 @@ def read_reading(path: Path) -> SeriesReading | Unreadable | None:
 
 
 def _series_in_text(path: Path) -> str:
-    """The series that a damaged file names; its header stands before the readings."""
+    """Series UID of a damaged file, whose header precedes the readings."""
     with path.open("rb") as file:
         match = _SERIES_IN_TEXT.search(file.read(_HEADER))
     return match[1].decode() if match else ""

@@ -134,20 +134,18 @@ class ExtraCells:
 class Card:
     """All facts about one source; ``fingerprint`` changes with any of them but its home.
 
-    ``unfit`` tells of globs by which a copy in another form is known why it cannot be used and
-    what to get instead.
-    ``roi`` is the least and the most of a picture that a region may cover to be asked about.
-    ``anatomy``, ``modality`` and ``tasks`` are those of most cases; ``also`` tells those of the
-    cases whose adapter says otherwise. ``counts`` tells how many pictures of the complete data set
-    have each answer, as far as that is known. ``texts`` tells what the source's own words say of
-    its labels. ``adopt`` holds the ways from folders of the published release to cases, where one
-    is known. ``carried`` says why masks that were drawn on one image are true of another one of the
-    same person, on a grid of its own; without it no mask leaves the grid that it was drawn on.
-    ``numbers`` (one alone is a tuple of one), ``names`` and ``patterns`` are what the adapter asks
-    for by name (see ``own_card``).
-    ``enclosed`` and ``side`` say what the marks of every case must show. ``drawn_in`` is the size
-    of the pictures that boxes were drawn in, where it is one for all; ``gate`` the share of cases
-    that may be lost before the source fails, where it is not the usual one.
+    ``unfit`` maps globs of unusable copies to the reason and what to get instead.
+    ``roi`` is the least and largest share of a picture that a region may cover to be asked about.
+    ``anatomy``, ``modality`` and ``tasks`` hold for most cases; ``also`` lists those of cases whose
+    adapter states others. ``counts`` gives the pictures of the complete dataset per answer, where
+    known. ``texts`` lists phrases of free text that affirm or deny labels. ``adopt`` maps names of
+    the published release to cases. ``carried`` says why masks that were drawn on one image hold for
+    another image of the same person on another grid; without it no mask leaves its own grid.
+    ``numbers`` (a single number is a tuple of one), ``names`` and ``patterns`` are constants of the
+    adapter (see ``own_card``).
+    ``enclosed`` and ``side`` are anatomical checks of the masks. ``drawn_in`` is the size of the
+    pictures that boxes refer to, if it is one for all; ``gate`` the share of cases that may be lost
+    before the source fails, if it is not the usual one.
     """
 
     id: str
@@ -223,7 +221,7 @@ def load_card(path: Path) -> Card:
 
 
 def _require_reasons(path: Path, data: Mapping[str, Any]) -> None:
-    """Name at once all that the fields of a card do not say of their truth.
+    """Report all missing reasons of all fields at once.
 
     Raises:
         CardError: lists what to add to which field.
@@ -302,7 +300,7 @@ def _enclosed(table: TomlTable, concepts: Mapping[str, tuple[str, ...]]) -> Encl
 
 
 def _check_panels(table: TomlTable, fields: Sequence[CardField]) -> None:
-    """Fields that lean on others name ones that are there."""
+    """Check that fields which refer to others name existing ones."""
     sized = [entry.name for entry in fields if entry.larger]
     concepts = {name for entry in fields for name in entry.concepts()}
     for entry in fields:
@@ -373,7 +371,7 @@ def _overlap(table: TomlTable) -> Overlap:
 
 
 def _without_home(data: Mapping[str, object]) -> Mapping[str, object]:
-    """A card without its home: another address makes no other picture."""
+    """A card without its home, since another address does not change the pictures."""
     return {key: value for key, value in data.items() if key != "home"}
 
 

@@ -152,7 +152,7 @@ class Source:
                 return tree, [*lost, *notices, *whole]
 
     def _cases(self, tree: RawTree, layout: str) -> Iterator[Case | Skip]:
-        """What the adapter yields; a fault of its code is told with its place."""
+        """Cases that the adapter yields; an exception in its code names file and line."""
         try:
             yield from self.hook("cases")(tree, layout)
         except (MedrcubeError, ModuleNotFoundError, MemoryError):
@@ -207,7 +207,7 @@ def load_source(folder: Path) -> Source:
 
 
 def undeclared_files(source: Source, root: Path, layout: str) -> list[str]:
-    """Files of a raw tree that the adapter opens although no glob of the layout fits them."""
+    """Files of a raw tree that the adapter opens although no glob of the layout matches them."""
     real = root.resolve()
     copy = RawTree(real)
     declared = copy.of_layout(source.card.layout(layout)).known
@@ -219,7 +219,7 @@ def undeclared_files(source: Source, root: Path, layout: str) -> list[str]:
 
 
 def unused_card_keys(source: Source) -> list[str]:
-    """Keys of ``[numbers]``, ``[names]`` and ``[patterns]`` that the adapter never asks for."""
+    """Keys of ``[numbers]``, ``[names]`` and ``[patterns]`` that the adapter never reads."""
     return unused_keys(_load(source.folder / "adapter.py"), source.folder / "card.toml")
 
 
@@ -232,7 +232,7 @@ def quirk_of(card: Card, key: str, action: str) -> Quirk | None:
 
 
 def missing_regions(card: Card, case: Case) -> str:
-    """Why it is not sure that all regions of a case are marked in this copy; empty when it is."""
+    """Why regions of a case may be missing in this copy; empty if all are there."""
     quirk = quirk_of(card, case.key, "regions")
     if quirk is None or len(case.regions) >= quirk.regions:
         return ""
@@ -281,7 +281,7 @@ def concept_of(card: Card, statement: Label | Region, shared: Collection[str] = 
 
 
 def _may_lack(layout: Layout, copy: RawTree, rest: RawTree) -> bool:
-    """Whether the card calls optional what a copy has beyond the rest of it."""
+    """Whether the files that ``copy`` has beyond ``rest`` are optional."""
     lost = copy.known - rest.known
     spare = (*layout.optional, *layout.one_of)
     optional = any(not lost.isdisjoint(copy.match(glob)) for glob in spare)
@@ -324,7 +324,7 @@ def _check_case(card: Card, case: Case) -> None:
 
 
 def _strange(files: Iterable[Path], copy: RawTree, tree: RawTree, layout: str) -> str:
-    """Why one of some files is none of the dataset, or nothing: most names stand in its tables."""
+    """Why a file does not belong to the dataset; empty if all do."""
     for path in files:
         if not path.is_relative_to(tree.path):
             return f"names {path}, which lies outside the raw root; expected a file below it"
@@ -357,7 +357,7 @@ def _statements(case: Case) -> tuple[Label | Region, ...]:
 
 
 def _shared(card: Card, entries: Iterable[Case | Skip]) -> frozenset[str]:
-    """Values unknown to the card that several patients share: a label, and the name of nobody."""
+    """Values unknown to the card that several patients share, so that none is a person's name."""
     people: dict[str, set[str]] = {}
     for case in entries:
         if isinstance(case, Case) and case.patient:

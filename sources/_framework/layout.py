@@ -26,7 +26,7 @@ _UNPACK |= {".7z": "7z x {file} -o{folder}"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayoutReport:
-    """How a raw tree compares with one layout of a card.
+    """Comparison of a raw tree with one layout of a card.
 
     Attributes:
         source: id of the source.
@@ -63,7 +63,7 @@ class LayoutReport:
         return all(self.found[glob] >= count for glob, count in self.expected.items())
 
     def describe(self) -> str:
-        """What was found, in one line for people."""
+        """The result in one line."""
         lacks = self.lacks if self.fits else ()
         return "; ".join((f"{self.source}: {self._verdict()}", *lacks, *self.hints))
 
@@ -95,7 +95,7 @@ class LayoutReport:
         return there / sum(self.expected.values())
 
     def likeness(self) -> tuple[bool, float, float]:
-        """Orders reports: what fits, what has most of the globs, what has most of the files."""
+        """Sort key of reports: whether it fits, share of globs, share of files."""
         present = sum(count > 0 for count in self.found.values()) / len(self.found)
         return (self.fits, present, self._share())
 
@@ -127,7 +127,7 @@ def require_fit(report: LayoutReport) -> None:
 
 
 def compare_layouts(card: Card, tree: RawTree) -> LayoutReport:
-    """The layout that fits a raw tree best, and what would mend the tree; opens no file."""
+    """The layout that fits a raw tree best, with hints for repair; opens no file."""
     started = time.monotonic()
     report = _best(card, tree)
     hints = [*_packed(tree, report)] if not report.complete else []
@@ -210,7 +210,7 @@ def _command(file: Path) -> str:
 
 
 def _unfit(card: Card, tree: RawTree) -> Iterator[str]:
-    """What the card says of copies in a form that cannot be used."""
+    """Reasons of the card why a copy in this form is unusable."""
     for glob, reason in card.unfit.items():
         first = next(iter(tree.match(glob)), None)
         if first is not None:

@@ -51,7 +51,7 @@ _SPLITS = frozenset({"train", "training", "val", "valid", "validation", "test", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardDraft:
-    """What the templates of a new source are filled with.
+    """Values for the templates of a new source.
 
     Attributes:
         id: identity of the source.

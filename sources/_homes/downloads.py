@@ -93,7 +93,7 @@ def _bring_all(
     manifest: Manifest,
     stages: ProgressStages,
 ) -> Sequence[DownloadedFile]:
-    """Progress is told in MB where all sizes are known, else in files."""
+    """Progress counts MB where all sizes are known, else files."""
     sized = all(file.bytes is not None for file in files)
     total = sum(file.bytes or 0 for file in files) // _MB if sized else len(files)
     brought: list[DownloadedFile] = []
@@ -125,4 +125,4 @@ class _Meter:
 
 
 def _nobody(_: int) -> None:
-    """Progress that is told in files."""
+    """Ignore bytes where progress counts files."""

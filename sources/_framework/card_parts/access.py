@@ -13,7 +13,7 @@ ACCESS_MODES = ("open", "form", "account", "credentialed")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """What a licence text or the owner says of the rights.
+    """Statement on rights by a licence text or the owner.
 
     Attributes:
         says: what it says, in a sentence.
@@ -61,7 +61,7 @@ class Access:
         return "yes" if self.redistribute else "no"
 
     def known(self) -> str:
-        """What is known of the rights and what is not, in sentences without line breaks."""
+        """Known and unknown rights, in sentences without line breaks."""
         sentences = []
         if self.basis:
             place = f"quoted from {self.basis.place} by" if self.basis.quoted else "see"

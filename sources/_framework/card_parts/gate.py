@@ -14,10 +14,10 @@ USUAL_SHARE = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """What of a source is known to be lost.
+    """Share of cases of a source that are known to be lost.
 
     Attributes:
-        share: of the cases, most that may have an unusable row, or fail to render.
+        share: largest share of cases that may have an unusable row or fail to render.
         reason: why so many, for people.
         evidence: URL, DOI or title that shows it.
     """

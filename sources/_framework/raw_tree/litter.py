@@ -32,7 +32,7 @@ _FILE = re.compile(
 
 
 def is_litter(name: str) -> bool:
-    """Whether a file was left by an operating system, a download or a hoster.
+    """Whether a file was left by an operating system, a download or a hosting service.
 
     Args:
         name: path relative to the raw root, with forward slashes.

@@ -109,7 +109,7 @@ class SurveyTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
-    """What a raw tree holds; all paths are relative with forward slashes.
+    """Contents of a raw tree; all paths are relative with forward slashes.
 
     Attributes:
         suffixes: suffix -> number of files.
@@ -136,9 +136,9 @@ class Survey:
 
 
 def survey(root: Path) -> Survey:
-    """Look at a raw tree: names of all files, tables, and the headers of a few pictures.
+    """Survey a raw tree: names of all files, tables, and the headers of a few pictures.
 
-    What a link leads to outside the tree is not there: neither named, counted nor opened.
+    Targets of links outside the tree are neither named, counted nor opened.
 
     Raises:
         SourceError: the root is no folder, or holds no picture that medrcube reads.
@@ -194,7 +194,7 @@ def _hidden(name: str) -> bool:
 
 
 def _within(root: Path, name: str) -> bool:
-    """Whether a file lies below the root with all links resolved; others are nobody's to read."""
+    """Whether a file lies below the root with all links resolved; others must not be read."""
     file = (root / name).resolve()
     return file.is_file() and file.is_relative_to(root.resolve())
 
