@@ -1,7 +1,7 @@
 """Load and validate a release, ours or the published one: ``<SOURCE>/test.json`` and its images.
 
-Everything that could later turn into a wrong number is refused here, at once and by name: a key
-that is no option, two options with one text, an id used twice, a task that nobody knows.
+Everything that could later cause a wrong number is refused here, and named: a key that is no
+option, two options with equal texts, a duplicate id, an unknown task.
 """
 
 from __future__ import annotations
@@ -41,25 +41,25 @@ _TOLD = ("visible", "block", "unit", "fact")
 _NOT_ASKED = ("unit", "fact")
 
 SHOWN_PROBLEMS = 10
-"""So many problems are listed when a release is refused."""
+"""Problems that the error of a refused release lists."""
 
 MOST_PROBLEMS = 1000
-"""After so many problems no further row is read."""
+"""Number of problems after which no further row is read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchmarkItem(ReleaseRow):
-    """A row of a release that is unique in it; ``image`` is relative to the release, with ``/``.
+    """Item of a release, unique within it; ``image`` is a relative path with ``/``.
 
     Attributes:
-        visible: whether a reader of the picture could know the answer: ``yes``, ``partly`` or
-            ``no``; empty where the release does not say.
+        visible: whether a reader of the image could know the answer: ``yes``, ``partly`` or
+            ``no``; empty if not stated.
         block: block of items that share their options; empty for none.
-        unit: patient or case of the picture under a keyed id, such as ``case-0123456789abcdef``;
-            empty where the release does not say.
-        fact: id of what is asked of which picture; empty where the release does not say.
+        unit: patient or case of the image under a keyed id, such as ``case-0123456789abcdef``;
+            empty if not stated.
+        fact: id of the fact asked about the image; empty if not stated.
 
-    ``unit`` and ``fact`` are no part of the question: items that differ in nothing else are equal.
+    ``unit`` and ``fact`` are ignored by equality.
     """
 
     visible: str = ""
@@ -80,10 +80,9 @@ class Benchmark:
     Attributes:
         root: folder of the release.
         items: every item, in the order of the sorted source folders and their files.
-        pixels: published pixel hash of each picture by its path, where the release has recipes.
-        errata: withdrawn items by name; they stay among ``items``.
-        known: pictures as an earlier session saw them; those that look unchanged are not read
-            again.
+        pixels: published pixel hash of each image by its path, where the release has recipes.
+        errata: withdrawn items by name; they remain among ``items``.
+        known: image digests of an earlier session; unchanged files are not read again.
     """
 
     root: Path
@@ -98,18 +97,18 @@ class Benchmark:
         return tuple(item for item in self.items if item.name not in self.errata)
 
     def path(self, item: BenchmarkItem) -> Path | None:
-        """File of the item's picture, whether it exists or not."""
+        """Path of the item's image, which may not exist."""
         return None if item.image is None else self.root / item.image
 
     def knowing(self, digests: Mapping[str, ImageDigest]) -> Benchmark:
-        """The same release, of which some pictures need not be read; itself once it has been."""
+        """The release with known image digests; unchanged if its images were already read."""
         return self if "pictures" in self.__dict__ else replace(self, known=digests)
 
     @cached_property
     def pictures(self) -> Mapping[str, ImageDigest | None]:
-        """Every picture by its path in the release; ``None`` where no file is.
+        """Digest of every image by its path in the release; ``None`` where there is no file.
 
-        Reads every picture that is not known once, on first use.
+        Reads every unknown image once, on first use.
         """
         images = sorted({item.image for item in self.items if item.image is not None})
         pictures: dict[str, ImageDigest | None] = {
@@ -126,18 +125,18 @@ class Benchmark:
 
     @cached_property
     def image_digests(self) -> Mapping[str, str | None]:
-        """SHA-256 of every picture by its path in the release; ``None`` where it is unusable."""
+        """SHA-256 of every image by its path in the release; ``None`` where it is unusable."""
         return {
             image: None if file is None else file.sha256 for image, file in self.pictures.items()
         }
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over all items and what their pictures are: names exactly this benchmark.
+        """SHA-256 over all items and their images: identifies this benchmark.
 
-        A restricted picture counts by the pixel hash that the release publishes, so that the
-        public tree, the private one and one whose pictures were reconstructed are one benchmark;
-        every other picture counts by the bytes of its file.
+        A restricted image counts by the pixel hash that the release publishes, so that the public,
+        the private and the reconstructed release have one digest; every other image counts by the
+        bytes of its file.
         """
         total = hashlib.sha256()
         for item in self.items:
@@ -160,13 +159,13 @@ class Benchmark:
 def load_benchmark(root: Path, *, pictures: bool = True) -> Benchmark:
     """Read and check every ``<SOURCE>/test.json`` directly below ``root``.
 
-    A link may lead to another place in the release, or, in a download of the Hugging Face hub,
-    to the store where the hub keeps files; nothing else outside the release is ever opened.
+    A link may point within the release or, in a Hugging Face download, to the hub's file store;
+    nothing else outside the release is ever opened.
 
     Args:
         root: folder of the release.
-        pictures: refuse a release with a picture that must not be opened, because a link leads
-            out of the release or it is no plain file. Whoever opens none need not ask.
+        pictures: refuse a release with an image that must not be opened, because a link leads out
+            of the release or it is no regular file; not needed by callers that open none.
 
     Raises:
         ReleaseError: there is no such file, or one breaks a rule; the first problems are listed.
@@ -192,7 +191,7 @@ def load_benchmark(root: Path, *, pictures: bool = True) -> Benchmark:
 
 
 def _restricted_together(items: Sequence[BenchmarkItem]) -> tuple[BenchmarkItem, ...]:
-    """The items, where one mark restricts a picture for all of them that show it."""
+    """The items, with every item of a restricted image restricted."""
     closed = {item.image for item in items if item.restricted} - {None}
     return tuple(
         replace(item, restricted=True) if item.image in closed and not item.restricted else item
@@ -239,7 +238,7 @@ def item_from_json(row: Mapping[str, Any]) -> BenchmarkItem:
 
 
 class _Loader:
-    """Reads tables, and collects their items and what is wrong with them."""
+    """Reads tables, and collects their items and problems."""
 
     def __init__(self, root: Path, *, pictures: bool) -> None:
         self.items: list[BenchmarkItem] = []
@@ -299,7 +298,7 @@ class _Loader:
         self.items.append(BenchmarkItem(**{**values, **beside, "unit": unit, "image": image}))
 
     def _problem_of(self, image: str) -> str | None:
-        """Why a picture must not be opened; one that is absent is no problem here."""
+        """Why an image must not be opened; an absent one is no problem here."""
         if image not in self._pictures:
             self._pictures[image] = None
             try:

@@ -1,7 +1,7 @@
 """Withdrawn items of a run: its own copy of the release's ``errata.csv``.
 
-A run is scored without its release, so it keeps the list that it was last given. Its items stay in
-``items.jsonl`` and its replies in ``attempts.jsonl``; they are left out wherever a run is read.
+A run is scored without its release, so it keeps the list that it was last given. Withdrawn items
+stay in ``items.jsonl`` and their replies in ``attempts.jsonl``; every reader of a run skips them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SHOWN = 3
 
 
 def withdrawn_of(run: Path) -> Mapping[str, Erratum]:
-    """Withdrawn items that a run knows of, by name.
+    """Withdrawn items of a run, by name.
 
     Raises:
         WorkspaceError: the list cannot be read.
@@ -36,7 +36,7 @@ def withdrawn_of(run: Path) -> Mapping[str, Erratum]:
 
 
 def withdraw_from_run(run: Path, benchmark: Benchmark) -> None:
-    """Give a run the list of its release; the run must be scored afterwards."""
+    """Copy the errata of the release to a run, which must be scored afterwards."""
     if dict(withdrawn_of(run)) == dict(benchmark.errata):
         return
     if benchmark.errata:
@@ -46,7 +46,7 @@ def withdraw_from_run(run: Path, benchmark: Benchmark) -> None:
 
 
 def take_errata(run: Path, release: Path) -> Collection[str]:
-    """Give a run the errata of the release that it was asked.
+    """Copy the errata of its release to a run.
 
     Returns:
         Items that the run left out before and that this copy of the release does not withdraw.
@@ -70,7 +70,7 @@ def take_errata(run: Path, release: Path) -> Collection[str]:
 
 
 def require_current(run: str, here: Collection[str], wanted: Collection[str]) -> None:
-    """Refuse a run that was scored with another list than the one that holds.
+    """Refuse a run that was scored with other errata than the current ones.
 
     Args:
         run: folder of the run, for the message.

@@ -1,10 +1,10 @@
 """HTML report of one or several runs: one self-contained page.
 
-Questions and replies are text of others; the template escapes them and shows what is invisible in
-them, and the page's own content policy forbids requests, and every script but the one that sorts
-its tables, which it names by its hash. Everything in a report, its
-tables too, follows from the benchmark, the replies and the settings, so a run that was killed and
-went on has the report of one that was not, byte for byte; ``reporting.usage_table`` has the times.
+Questions and replies are untrusted text: the templates escape them and make invisible characters
+visible, and the page's content security policy forbids requests and all scripts but the one that
+sorts its tables, allowed by its hash. A report depends only on the benchmark, the replies and the
+settings, so a killed and resumed run has the same report, byte for byte; times are in
+``reporting.usage_table``.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ __all__ = ["page_values", "report_environment", "withdrawn_groups", "write_repor
 def write_report(
     runs: Sequence[Path], out: Path, release: Path | None = None, data: Path | None = None
 ) -> list[Path]:
-    """Write the page.
+    """Write the report.
 
     Args:
-        runs: folders of scored runs, best first or in any order wanted.
+        runs: folders of scored runs, in the order to show them.
         out: the HTML file.
-        release: the release, for the pictures of what went wrong; restricted ones are never shown.
+        release: the release, for the images of failures; restricted ones are never shown.
         data: folder for every table as CSV, JSON and, where pyarrow is installed, Parquet.
 
     Returns:
@@ -77,12 +77,12 @@ def write_report(
 
 
 def _hash_source(script: str) -> str:
-    """What the policy of a page names so that this script runs, and no other."""
+    """Source of a script in the content security policy, by its hash."""
     return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
 def page_values(runs: Sequence[Run], release: Path | None) -> dict[str, Any]:
-    """What the parts of a page show.
+    """Values of the templates of a page.
 
     Args:
         runs: one run or several.
@@ -164,11 +164,11 @@ _PARTS = (
     ("reading", "How to read this", ""),
     ("provenance", "Provenance", ""),
 )
-"""Anchor, title, and the name of what must be there."""
+"""Anchor and title of each part, and the value that must be present."""
 
 
 def report_environment() -> Environment:
-    """Templates of the parts, which escape what they show."""
+    """Jinja environment of the report, with autoescaping."""
     templates = Environment(
         loader=PackageLoader("medrcube.templates", "cards"),
         undefined=StrictUndefined,

@@ -1,7 +1,7 @@
 """Read an item's image as the bytes on disk, never decoded or re-encoded.
 
-A model sees exactly the pixels that the release was proved with; transcoding would change them
-(JPEG smears a thin red outline, an 8-bit conversion clips a 16-bit picture).
+A model sees exactly the pixels that the release was validated with; transcoding would change them
+(JPEG blurs a thin red outline, an 8-bit conversion clips a 16-bit image).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ __all__ = ["ImageFile", "UnusablePictureError", "media_type", "read_picture"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageFile:
-    """Bytes of a picture file with their identity.
+    """Bytes of an image file, with their digest.
 
     Attributes:
         data: the file's own bytes.
-        media_type: as told by the first bytes, not by the file name.
+        media_type: media type by signature, not by file name.
         sha256: hex digest of ``data``.
     """
 
@@ -32,19 +32,19 @@ class ImageFile:
 
 
 class UnusablePictureError(Exception):
-    """A picture is absent, unreadable or of no known format; the message says which."""
+    """An image is absent, unreadable or of no known format; the message says which."""
 
 
 def read_picture(path: Path, *, root: Path | None = None) -> ImageFile:
-    """Read one picture file.
+    """Read one image file.
 
     Args:
         path: the file.
-        root: folder of the release; nothing outside it is opened. ``None`` for a file that the
-            user named.
+        root: release folder; nothing outside it is opened. ``None`` for a file that the user
+            named.
 
     Raises:
-        UnusablePictureError: there is no file, it cannot be read, it is no picture, or it lies
+        UnusablePictureError: there is no file, it cannot be read, it is no image, or it lies
             outside the release.
     """
     try:
@@ -64,7 +64,7 @@ def read_picture(path: Path, *, root: Path | None = None) -> ImageFile:
 
 
 def media_type(data: bytes) -> str | None:
-    """Media type by the signature at the start of a file, or ``None`` when it is none of ours."""
+    """Media type by the signature at the start of a file; ``None`` for other formats."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for signature, kind in _SIGNATURES if data.startswith(signature)), None)

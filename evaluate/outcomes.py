@@ -24,7 +24,7 @@ __all__ = [
 
 
 class AnswerOutcome(StrEnum):
-    """How an item ended."""
+    """Outcome of an item."""
 
     CORRECT = "correct"
     WRONG = "wrong"
@@ -37,28 +37,28 @@ class AnswerOutcome(StrEnum):
 
     @property
     def words(self) -> str:
-        """Its name as readers see it."""
+        """The outcome in words."""
         return self.value.replace("-", " ")
 
 
 LOST = frozenset({AnswerOutcome.FAILED, AnswerOutcome.MISSING_IMAGE, AnswerOutcome.NOT_ASKED})
-"""How a question ends to which there is no reply."""
+"""Outcomes without a reply."""
 
 
 NOT_SHOWN = frozenset({AnswerOutcome.MISSING_IMAGE, AnswerOutcome.NOT_ASKED})
-"""Of these, how a question ends of which the published evaluator's files know nothing.
+"""Of these, outcomes that are absent from the published evaluator's files.
 
-Its loader drops an item whose picture is absent.
+Its loader drops an item whose image is absent.
 """
 
 
 def lost(group: Mapping[str, Any]) -> int:
-    """Questions of a group of ``metrics.json`` to which there is no reply."""
+    """Number of questions without a reply in a group of ``metrics.json``."""
     return sum(int(group["outcomes"][outcome]) for outcome in LOST)
 
 
 def is_incomplete(total: Mapping[str, Any]) -> bool:
-    """Whether too many questions of a whole run have no reply."""
+    """Whether too many questions of a run have no reply."""
     return lost(total) > FAILURE_GATE * int(total["n"])
 
 
@@ -67,12 +67,12 @@ class Result:
     """One scored presentation of an item.
 
     Attributes:
-        asked: what was asked.
-        outcome: how it ended.
-        answer: letter that the reply gives, in the order of the options that was shown.
-        rule: which rule found the letter, or why there is none.
-        reply: text of the reply, or ``None`` when there is none.
-        cut: whether the limit of tokens cut the reply; it may have answered before.
+        asked: the question.
+        outcome: its outcome.
+        answer: letter in the reply, in the option order shown.
+        rule: rule that gave the letter, or the reason for none.
+        reply: text of the reply, or ``None``.
+        cut: whether the token limit truncated the reply, which may have answered before.
     """
 
     asked: AskedQuestion
@@ -84,21 +84,21 @@ class Result:
 
     @property
     def item(self) -> BenchmarkItem:
-        """The item, its options and key in the order that was shown."""
+        """The item, its options and key in the order shown."""
         return self.asked.item
 
     @property
     def choice(self) -> str | None:
-        """Text of the chosen option, which does not depend on the order that was shown."""
+        """Text of the chosen option, independent of the order shown."""
         return None if self.answer is None else dict(self.item.options)[self.answer]
 
 
 def too_many_lost(results: Sequence[Result]) -> bool:
-    """Whether more questions of a whole run have no reply than a number of it bears."""
+    """Whether more than ``FAILURE_GATE`` of the questions of a run have no reply."""
     return sum(result.outcome in LOST for result in results) > FAILURE_GATE * len(results)
 
 
 def accuracy_bounds(correct: int, results: Sequence[Result]) -> list[float] | None:
-    """Between what an accuracy lies, whatever the replies that are lost would have been."""
+    """Bounds of the accuracy: all lost replies wrong, or all correct."""
     n, missing = len(results), sum(result.outcome in LOST for result in results)
     return [correct / n, (correct + missing) / n] if n else None

@@ -1,7 +1,7 @@
 """Score a run: turn its attempts into outcomes and metrics; never calls a model.
 
-Every item ends as exactly one outcome. What the machinery lost (failed, missing-image) stays
-apart from what the model did (wrong, unparsed, refused, cut) and from what was not asked yet.
+Every item has exactly one outcome. Infrastructure failures (failed, missing-image) are separate
+from the model's behaviour (wrong, unparsed, refused, cut) and from questions not asked yet.
 """
 
 from __future__ import annotations
@@ -72,28 +72,28 @@ __all__ = [
 UPSTREAM_RESULTS, UPSTREAM_METRICS = "results.json", "metrics_summary.json"
 
 NO_REPLY, NOT_TRIED = "no-reply", "not-tried"
-"""Rule of a question without a reply: after a try, or because the run has not come to it."""
+"""Rule of a question without a reply: after a try, or because it was not tried yet."""
 
 
 def score(run: Path, judge: Judge | None = None) -> Mapping[str, Any]:
-    """Write everything that follows from the replies anew, all files together.
+    """Score a run and replace all derived files together.
 
-    None takes its place before all are on the disk, and ``metrics.json``, which names the outcomes
-    that it is of, does so last: scores that a kill left half old are refused by ``read_metrics``.
+    No file is replaced before all are on disk, and ``metrics.json``, which holds the digest of the
+    outcomes, comes last: ``read_metrics`` refuses scores that a kill left partly old.
 
-    ``outcomes.jsonl`` has a row for each presentation; ``results.jsonl`` one for each item, as
-    ``main_results`` says, and so have ``metrics.json`` and upstream's two files. Those have
-    upstream's form, but ``correct`` in them is what our rules say; the accuracy by the published
-    rule stands in ``metrics.json`` under ``upstream``. ``strict`` there is what the rules alone
-    give, ``lenient`` what they and a judge give together.
+    ``outcomes.jsonl`` has a row for each presentation; ``results.jsonl``, ``metrics.json`` and
+    upstream's two files are of one result an item, see ``main_results``. Upstream's files have its
+    format, but ``correct`` in them is by our rules; the accuracy by the published rule is in
+    ``metrics.json`` under ``upstream``. ``strict`` there is by the rules alone, ``lenient`` by the
+    rules and a judge.
 
     Args:
-        run: folder of the run.
-        judge: who has read what the rules could not; ``None`` scores by the rules alone, also
-            where judgements are kept.
+        run: run folder.
+        judge: judge of the replies that the rules could not parse; ``None`` scores by the rules
+            alone, even where verdicts are stored.
 
     Returns:
-        What stands in ``metrics.json``.
+        Content of ``metrics.json``.
 
     Raises:
         WorkspaceError: the folder is no run, or cannot be written.
@@ -113,15 +113,15 @@ def score(run: Path, judge: Judge | None = None) -> Mapping[str, Any]:
 
 
 def recompute_scores(run: Path, results: Sequence[Result]) -> Mapping[str, Any]:
-    """What stands in each file of scores but the outcomes, made anew; nothing is written.
+    """Recompute every derived file except the outcomes; nothing is written.
 
     Args:
-        run: folder of the run.
-        results: what its outcomes say, as ``read_results`` reads them; they are not judged again.
+        run: run folder.
+        results: results from ``read_results``; they are not judged again.
 
     Returns:
-        By the name of the file, what it holds as JSON: rows of ``results.jsonl`` and
-        ``results.json``, the objects of ``metrics.json`` and ``metrics_summary.json``.
+        JSON content by file name: rows of ``results.jsonl`` and ``results.json``, objects of
+        ``metrics.json`` and ``metrics_summary.json``.
 
     Raises:
         WorkspaceError: the folder is no run, or has no scores.
@@ -132,13 +132,13 @@ def recompute_scores(run: Path, results: Sequence[Result]) -> Mapping[str, Any]:
         **_summary(run, results, read_by_rules(run), replies.values(), stored["judge"]),
         "outcomes_sha256": stored["outcomes_sha256"],
     }
-    # As JSON has it: keys are texts, tuples are lists.
+    # As JSON: string keys, lists for tuples.
     recomputed: Mapping[str, Any] = json.loads(json.dumps({METRICS: summary, **_derived(results)}))
     return recomputed
 
 
 def read_by_rules(run: Path) -> list[Result]:
-    """The outcome of every presentation by the rules alone; nothing is written.
+    """Results of all presentations by the rules alone; nothing is written.
 
     Raises:
         WorkspaceError: the folder is no run.
@@ -149,10 +149,10 @@ def read_by_rules(run: Path) -> list[Result]:
 
 
 def read_results(run: Path) -> list[Result]:
-    """What ``score`` wrote: one result for each presentation, in the order of asking.
+    """Results that ``score`` wrote: one for each presentation, in the order of asking.
 
     Raises:
-        WorkspaceError: the run was never scored, or asks something else since then.
+        WorkspaceError: the run was never scored, or its questions changed since.
     """
     path = run / OUTCOMES
     try:
@@ -175,10 +175,10 @@ def read_results(run: Path) -> list[Result]:
 
 
 def read_metrics(run: Path) -> dict[str, Any]:
-    """What stands in ``metrics.json``.
+    """Content of ``metrics.json``.
 
     Raises:
-        WorkspaceError: the run was never scored, or its files are not of one scoring.
+        WorkspaceError: the run was never scored, or its files are of different scorings.
     """
     try:
         metrics: dict[str, Any] = json.loads((run / METRICS).read_text(encoding="utf-8"))
@@ -194,7 +194,7 @@ def read_metrics(run: Path) -> dict[str, Any]:
 
 
 def withdrawn_items(run: Path) -> list[str]:
-    """Names of the items that a run was asked and leaves out, because they were withdrawn.
+    """Names of the withdrawn items of a run.
 
     Raises:
         WorkspaceError: the lists of the run cannot be read.
@@ -210,7 +210,7 @@ def withdrawn_items(run: Path) -> list[str]:
 
 
 def main_results(results: Sequence[Result]) -> list[Result]:
-    """One result an item: those of the first condition that the run asked, of its first epoch."""
+    """One result an item: the first condition of the run, its first epoch."""
     first = min((r.asked.presentation for r in results), key=_order, default=None)
     if first is None:
         return []
@@ -225,20 +225,20 @@ def main_results(results: Sequence[Result]) -> list[Result]:
 def score_attempts(
     questions: Iterable[AskedQuestion], attempts: Iterable[Mapping[str, Any]]
 ) -> list[Result]:
-    """The outcome of every item; the last reply to its question counts."""
+    """Results of the questions; the last reply to each counts."""
     questions = list(questions)
     return _score_replies(questions, *_replies(questions, attempts))
 
 
 def is_imported(manifest: Mapping[str, Any]) -> bool:
-    """Whether the replies of a run were given elsewhere, so that no try without one is known."""
+    """Whether a run was imported, so that tries without a reply are unknown."""
     return str(manifest["model"].get("adapter", "")).startswith("import/")
 
 
 def score_reply(
     asked: AskedQuestion, reply: Mapping[str, Any] | None, *, tried: bool = True
 ) -> Result:
-    """The outcome of one presentation; ``tried`` tells whether it was sent at all."""
+    """Result of one presentation; ``tried`` tells whether it was sent at all."""
     if asked.key is None:
         return _result_without_letter(asked, AnswerOutcome.MISSING_IMAGE, "no-picture", None)
     if reply is None:
@@ -265,7 +265,7 @@ def score_reply(
 def _replies(
     questions: Iterable[AskedQuestion], attempts: Iterable[Mapping[str, Any]]
 ) -> tuple[dict[str, Mapping[str, Any]], set[str]]:
-    """The reply that counts to each question, by its key; and the keys that were tried."""
+    """Last reply of each question by key, and the keys that were tried."""
     keys = {question.key for question in questions}
     replies, tried = dict[str, Mapping[str, Any]](), set[str]()
     for record in attempts:
@@ -294,7 +294,7 @@ def _score_replies(
 def _letter_result(
     asked: AskedQuestion, letter: str | None, rule: str, reply: str, otherwise: AnswerOutcome
 ) -> Result:
-    """The outcome of a reply that gives a letter, or else of one that gives none."""
+    """Result of a parsed reply; ``otherwise`` is the outcome without a letter."""
     if letter is None:
         return _result_without_letter(asked, otherwise, rule, reply)
     outcome = AnswerOutcome.CORRECT if letter == asked.item.key else AnswerOutcome.WRONG
@@ -308,7 +308,7 @@ def _summary(
     replies: Iterable[Mapping[str, Any]],
     account: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """What stands in ``metrics.json``, but for the digest of the outcomes."""
+    """Content of ``metrics.json`` without the digest of the outcomes."""
     main, strict = main_results(results), main_results(by_rules)
     return {
         **metrics(main),
@@ -326,7 +326,7 @@ def _summary(
 
 
 def _derived(results: Sequence[Result]) -> dict[str, Any]:
-    """What stands in the files of one result an item."""
+    """Content of the files of one result an item."""
     main = main_results(results)
     return {
         RESULTS: [_row(result) for result in main],
@@ -391,7 +391,7 @@ def _row(result: Result) -> dict[str, Any]:
 
 
 def _upstream_row(result: Result) -> dict[str, Any]:
-    """The release's fields and upstream's two; the path tells pictures of two sources apart."""
+    """The release's fields and upstream's two; the path distinguishes images of two sources."""
     item = result.item
     texts = dict(item.options)
     return {
@@ -429,7 +429,7 @@ def _json(value: Any) -> bytes:
 
 
 def _write_together(run: Path, files: Mapping[str, bytes]) -> None:
-    """Replace files once all of them are written; the first one that is named comes last."""
+    """Replace files once all of them are written; the first in the mapping is replaced last."""
     with ExitStack() as stack:
         for name, data in files.items():
             stack.enter_context(replacing(run / name)).write_bytes(data)

@@ -17,9 +17,9 @@ CSV = "csv"
 def export_items(benchmark: Benchmark, out: Path) -> int:
     """Write ``out``, one row an item, under the published names of the fields.
 
-    ``image`` is the path in the release, ``gt_letter`` the letter of the answer; ``withdrawn``
-    says whether the errata of the release withdraw the item, ``picture`` whether the file is here,
-    and ``image_sha256`` which it is.
+    ``image`` is the path in the release, ``gt_letter`` the letter of the answer; ``withdrawn`` is
+    whether the errata of the release withdraw the item, ``picture`` whether the file is present,
+    ``image_sha256`` its digest.
 
     Returns:
         Number of rows.

@@ -18,9 +18,9 @@ def write_export(selection: ExportSelection, out: Path, harness: str) -> Path:
     """Write a release for ``vlmevalkit``, ``lmms-eval``, ``lm-eval`` or ``inspect``.
 
     Args:
-        selection: what to write.
-        out: folder; must hold no private export where this one is public.
-        harness: for whom.
+        selection: items to export.
+        out: folder; must hold no private export if this one is public.
+        harness: target harness.
 
     Returns:
         The main file: TSV, YAML or task.

@@ -23,12 +23,12 @@ _TIMES = ("total_time", "working_time")
 
 
 def write_log(out: Path, header: Json, samples: Sequence[Json]) -> None:
-    """Write a log in the form that the suffix of ``out`` says.
+    """Write a log in the format given by the suffix of ``out``.
 
     Args:
         out: the file, ``.json`` or ``.eval``.
-        header: everything of the log but its samples.
-        samples: in their order.
+        header: the log without its samples.
+        samples: samples, in order.
 
     Raises:
         WorkspaceError: the file cannot be written.
@@ -40,9 +40,9 @@ def write_log(out: Path, header: Json, samples: Sequence[Json]) -> None:
 
 
 def sample_id(name: str) -> str:
-    """Name of an item as the id of a sample.
+    """Sample id of an item.
 
-    A sample is a member of the archive, so its name holds nothing that leads elsewhere.
+    A sample is an archive member, so its id is escaped and cannot be a path elsewhere.
     """
     for sign, instead in _SIGNS:
         name = name.replace(sign, instead)
@@ -50,7 +50,7 @@ def sample_id(name: str) -> str:
 
 
 def item_name(sample: str) -> str:
-    """Name of the item of which ``sample`` is the id."""
+    """Item name of a sample id."""
     for sign, instead in reversed(_SIGNS):
         sample = sample.replace(instead, sign)
     return sample
@@ -76,7 +76,7 @@ def _add(archive: zipfile.ZipFile, name: str, value: object) -> None:
 
 
 def _summary(sample: Json) -> Json:
-    """What the viewer lists of a sample."""
+    """Summary of a sample for the viewer's list."""
     text = sample["input"][0]["content"][-1]["text"][:_SHOWN]
     names = ("id", "epoch", "choices", "target", "metadata", "scores", "model_usage", "uuid")
     times: Json = {name: sample[name] for name in _TIMES if name in sample}
@@ -86,7 +86,7 @@ def _summary(sample: Json) -> Json:
 
 
 def _dump(value: object, indent: int | None = None) -> str:
-    # Half of a surrogate pair, as models send, is no text to a strict reader of JSON.
+    # Lone surrogates, which models may send, are invalid for strict JSON readers.
     return json.dumps(_whole(value), ensure_ascii=False, indent=indent)
 
 

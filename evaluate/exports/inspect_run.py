@@ -1,8 +1,8 @@
 """Export a run as an Inspect log, for its viewer.
 
-The form is that of ``inspect_ai.log.EvalLog``, version 2 (inspect_ai 0.3.285): one JSON file, or
-an ``.eval`` archive with a member for each sample. A picture is named by its path in the release,
-never put in; a question without a reply is an error there and no wrong answer.
+The format is ``inspect_ai.log.EvalLog``, version 2 (inspect_ai 0.3.285): one JSON file, or an
+``.eval`` archive with a member for each sample. Images are referenced by their path in the release,
+never embedded; a question without a reply is an error there and no wrong answer.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def export_inspect(run: Path, out: Path, condition: Condition | None = None) -> 
     Args:
         run: folder of a scored run.
         out: file to write, ``.json`` or ``.eval``.
-        condition: which of the run's conditions; ``None`` takes the one its accuracies are of.
+        condition: one of the run's conditions; by default the one of its accuracies.
 
     Returns:
         Number of samples.
@@ -73,8 +73,8 @@ class _Exporter:
 
     Attributes:
         manifest: of the run.
-        replies: record of the last reply by key of its question.
-        prompt: how the run's questions were worded; ``None`` where this version cannot tell.
+        replies: record of the last reply by question key.
+        prompt: prompt template of the run; ``None`` where this version does not have it.
     """
 
     manifest: Mapping[str, Any]
@@ -86,7 +86,7 @@ class _Exporter:
         return str(self.manifest["model"]["name"])
 
     def header(self, results: Sequence[Result], condition: Condition) -> Json:
-        """Everything of a log but its samples."""
+        """The log without its samples."""
         ended = self.manifest["ended"]
         return {
             "version": 2,
@@ -102,7 +102,7 @@ class _Exporter:
         }
 
     def sample(self, result: Result) -> Json:
-        """One question as it was put, what came back, and how it was scored."""
+        """Sample of one question: prompt, reply and score."""
         presentation = result.asked.presentation
         record = self.replies.get(result.asked.key or "", {})
         question = self._question(result)

@@ -21,11 +21,11 @@ PICTURES = "pictures"
 
 
 def export_inspect_task(selection: ExportSelection, out: Path) -> Path:
-    """Write ``medrcube_task.py``, ``items.jsonl`` and every picture once, named by its digest.
+    """Write ``medrcube_task.py``, ``items.jsonl`` and every image once, named by its digest.
 
     Args:
-        selection: what to write.
-        out: folder, made where it is not.
+        selection: items to export.
+        out: folder, created if missing.
 
     Returns:
         The task.
@@ -44,14 +44,13 @@ def export_inspect_task(selection: ExportSelection, out: Path) -> Path:
 
 
 def inspect_sample(item: BenchmarkItem, image: str) -> dict[str, Any]:
-    """An item as a record of a sample.
+    """Inspect sample of an item.
 
-    ``unit`` in its metadata is the patient, case or picture by which standard errors are
-    clustered.
+    ``unit`` in its metadata is the patient, case or image by which standard errors are clustered.
 
     Args:
         item: the item.
-        image: path of its picture as Inspect looks it up.
+        image: path of its image for Inspect.
     """
     content = [{"type": "image", "image": image}, {"type": "text", "text": render_prompt(item)}]
     return {

@@ -46,16 +46,16 @@ _HERE = ("hf/", "mockllm/", "none/")
 
 @task
 def benchmark(release: str, i_may_send: str | list[str] = "") -> Task:
-    """The items of a release whose pictures are there, with the prompt of ``medrcube evaluate``.
+    """Items of a release whose images are present, with the prompt of ``medrcube evaluate``.
 
     Args:
-        release: its folder.
-        i_may_send: sources under a contract whose pictures may be sent to a model outside this
-            machine, parted by commas; without their name they are left out.
+        release: release folder.
+        i_may_send: sources under a data agreement whose images may be sent to a model outside
+            this machine, separated by commas; other such sources are left out.
 
     Raises:
         ReleaseError: the release is broken, or no item is left.
-        WorkspaceError: ``i_may_send`` names what needs no leave.
+        WorkspaceError: ``i_may_send`` names a source that needs no permission.
     """
     loaded = load_benchmark(Path(release).absolute())
     named = i_may_send.split(",") if isinstance(i_may_send, str) else i_may_send
@@ -75,7 +75,7 @@ def benchmark(release: str, i_may_send: str | list[str] = "") -> Task:
 
 @scorer(metrics=[accuracy(), stderr(cluster="unit")])
 def letter() -> Scorer:
-    """The letter that our rules read; a reply without one is no answer, and counts as wrong."""
+    """Letter by our parsing rules; a reply without one is no answer, and counts as wrong."""
 
     async def score(state: TaskState, target: Target) -> Score:
         options = [(name, str(text)) for name, text in state.metadata["options"].items()]
@@ -87,7 +87,7 @@ def letter() -> Scorer:
 
 
 def _sendable(loaded: Benchmark, named: Iterable[str]) -> Benchmark:
-    """The release without the pictures that must not leave this machine, where they would."""
+    """The release without items whose images must not leave this machine, if they would."""
     model = get_model()
     closed = sources_under_agreement(loaded.items, known_cards())
     leave = permitted_sources(named, closed)

@@ -15,7 +15,7 @@ from medrcube.evaluate.image_files import ImageFile, UnusablePictureError, read_
 __all__ = ["PRIVATE", "ExportSelection", "items_text", "mark_private", "select_exportable"]
 
 PRIVATE = "PRIVATE.md"
-"""The mark of a folder that holds restricted pictures."""
+"""Marker file of a folder with restricted images."""
 
 _MARK = """# Private: do not share
 
@@ -29,11 +29,11 @@ class ExportSelection:
 
     Attributes:
         benchmark: the release.
-        items: items with a picture that may be given, in the order of the release.
-        withheld: dataset -> items whose pictures may not be passed on, though they are here.
-        absent: dataset -> items whose pictures are not in this release.
+        items: items with an image that may be passed on, in the order of the release.
+        withheld: dataset -> items whose images are present but may not be passed on.
+        absent: dataset -> items whose images are not in this release.
         withdrawn: dataset -> items that the errata of the release withdraw.
-        private: whether an item with a restricted picture is among ``items``.
+        private: whether an item with a restricted image is among ``items``.
     """
 
     benchmark: Benchmark
@@ -44,10 +44,10 @@ class ExportSelection:
     private: bool
 
     def with_pictures(self) -> Iterator[tuple[BenchmarkItem, ImageFile]]:
-        """Each item and the bytes of its picture.
+        """Each item with its image.
 
         Raises:
-            ReleaseError: a picture cannot be read; names it.
+            ReleaseError: an image cannot be read; names it.
         """
         for item in self.items:
             path = self.benchmark.path(item)
@@ -58,7 +58,7 @@ class ExportSelection:
                 raise ReleaseError(f"{path}: {error}") from error
 
     def left_out(self) -> tuple[str, ...]:
-        """Sentences that count and name what was left out; none where nothing was."""
+        """Sentences on the items left out; empty if none were."""
         sentences = []
         if self.withdrawn:
             sentences.append(
@@ -78,12 +78,12 @@ class ExportSelection:
 
 
 def select_exportable(benchmark: Benchmark, *, private: bool) -> ExportSelection:
-    """Choose the items that have a picture; restricted ones only where ``private``.
+    """Select the items that have an image; restricted ones only with ``private``.
 
-    A picture with the bytes of a restricted one is as restricted as that.
+    An image with the same bytes as a restricted one is restricted too.
 
     Raises:
-        ReleaseError: none is left.
+        ReleaseError: no item is left.
     """
     items: list[BenchmarkItem] = []
     digests = benchmark.image_digests
@@ -112,12 +112,12 @@ def select_exportable(benchmark: Benchmark, *, private: bool) -> ExportSelection
 
 
 def mark_private(out: Path, selection: ExportSelection) -> None:
-    """Mark a folder that holds restricted pictures as private."""
+    """Mark a folder with restricted images as private."""
     if selection.private:
         (out / PRIVATE).write_text(_MARK, encoding="utf-8")
 
 
 def items_text(by_dataset: Mapping[str, int]) -> str:
-    """Items in words: how many, and of which datasets."""
+    """Number of items in words, by dataset."""
     named = ", ".join(f"{name} {count:,}" for name, count in sorted(by_dataset.items()))
     return f"{counted(sum(by_dataset.values()), 'item')} ({named})"

@@ -40,8 +40,8 @@ def export_task_folder(selection: ExportSelection, out: Path, harness: str) -> P
     """Write a task folder; ``--include_path`` takes it.
 
     Args:
-        selection: what to write.
-        out: folder, made where it is not.
+        selection: items to export.
+        out: folder, created if missing.
         harness: ``lmms-eval`` or ``lm-eval``.
 
     Returns:
@@ -59,7 +59,7 @@ def export_task_folder(selection: ExportSelection, out: Path, harness: str) -> P
             writer.write_table(pa.Table.from_pylist(group, schema=_SCHEMA))
     stem = harness.replace("-", "_")
     version = selection.benchmark.digest[:8]
-    # Both harnesses look a path up from where they are started, so it is a whole one.
+    # Both harnesses resolve paths from their working directory, so this one is absolute.
     where = json.dumps(str(data.resolve()))
     write_code(out / "medrcube_answers.py", "answers.py")
     write_code(out / "medrcube_functions.py", f"{stem}.py")

@@ -18,10 +18,10 @@ __all__ = ["COLUMNS", "DATA_SET", "export_vlmevalkit"]
 
 COLUMNS = ("index", "item", "image", "question", *LETTERS, "answer", "category", "l2-category",
            "modality", "anatomy", "split")  # fmt: skip
-"""Columns; ``index`` is a number there, so that ``item`` holds the name of the item."""
+"""Columns; ``index`` must be a number, so ``item`` holds the item name."""
 
 DATA_SET = re.compile(r"MedRCube_(?:private_)?[0-9a-f]{8}")
-"""Names of our data sets there: whether restricted pictures are in it, and which release it is."""
+"""Data set names: whether it holds restricted images, and the digest of the release."""
 
 _NO_VALUES = frozenset(
     (
@@ -29,19 +29,19 @@ _NO_VALUES = frozenset(
         *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
     )
 )
-"""Texts that ``pandas.read_csv`` takes for no value (pandas 2.3, ``na_values``)."""
+"""Texts that ``pandas.read_csv`` reads as missing (pandas 2.3, ``na_values``)."""
 
 
 def export_vlmevalkit(selection: ExportSelection, out: Path) -> Path:
     """Write ``NAME.tsv`` and ``run_vlmevalkit.py``.
 
-    A picture that several items share stands in the first row only; the others name its index,
-    as VLMEvalKit allows. The name holds the digest of the release, because VLMEvalKit keeps the
-    pictures of a name for ever.
+    An image that several items share is in the first row only; the others hold that row's index, as
+    VLMEvalKit allows. The name holds the digest of the release, because VLMEvalKit caches images by
+    name indefinitely.
 
     Args:
-        selection: what to write.
-        out: folder, made where it is not.
+        selection: items to export.
+        out: folder, created if missing.
 
     Returns:
         The TSV.
@@ -88,5 +88,5 @@ def _rows(selection: ExportSelection) -> Iterator[list[str]]:
 
 
 def _pandas_safe(text: str) -> str:
-    # VLMEvalKit would drop such an option; with a blank behind it, pandas takes it for a text.
+    # VLMEvalKit would drop such an option; with a trailing blank, pandas reads it as text.
     return f"{text} " if text in _NO_VALUES else text

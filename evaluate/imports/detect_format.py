@@ -22,17 +22,17 @@ _PLAIN = (".csv", ".json", ".tsv", ".xlsx")
 
 
 def read_replies(path: Path, model: str | None = None) -> ForeignRun:
-    """The replies of any result file that is known: of a harness, or of plain rows.
+    """Read a result file of any known format: of a harness, or of plain rows.
 
-    Nothing is refused for one row: rows that cannot be read, items named twice and items that a
-    release does not have are for whoever matches them with a release.
+    No single row is fatal: unreadable rows, duplicate items and unknown items are left to the
+    matching with a release.
 
     Args:
         path: the file.
-        model: the model whose rows are read, where the rows tell several.
+        model: model whose rows are read, where the rows name several.
 
     Raises:
-        WorkspaceError: the file cannot be read, is of no known form, holds no reply, or has
+        WorkspaceError: the file cannot be read, has no known format, holds no reply, or has
             several models of which none is chosen.
     """
     if (path.suffix == ".jsonl" and looks_plain(path)) or (
@@ -48,7 +48,7 @@ def read_replies(path: Path, model: str | None = None) -> ForeignRun:
 
 
 def _is_of_harness(path: Path) -> bool:
-    """Whether a table is a result of VLMEvalKit, or a JSON file a log of Inspect."""
+    """Whether a table is a VLMEvalKit result, or a JSON file an Inspect log."""
     if path.suffix == ".json" and not _is_list(path):
         return True
     first = next(iter(table_rows(path)), {})
@@ -56,11 +56,11 @@ def _is_of_harness(path: Path) -> bool:
 
 
 def read_foreign(path: Path, model: str | None = None) -> ForeignRun:
-    """The replies of a result file of Inspect, VLMEvalKit, lmms-eval or lm-evaluation-harness.
+    """Read a result file of Inspect, VLMEvalKit, lmms-eval or lm-evaluation-harness.
 
     Args:
         path: the file.
-        model: the model whose rows are read, where the rows tell several.
+        model: model whose rows are read, where the rows name several.
 
     Raises:
         WorkspaceError: it cannot be read, is of none of them, holds no reply, names an item

@@ -13,16 +13,15 @@ __all__ = ["single_run"]
 
 
 def single_run(run: ForeignRun, path: Path, model: str | None) -> ForeignRun:
-    """The replies of one model, the lowest of its epochs as epoch 0.
+    """Replies of one model, with its lowest epoch as epoch 0.
 
     Args:
-        run: all that the file holds.
+        run: all replies of the file.
         path: the file, for messages.
-        model: name of the model whose rows are wanted, where the rows tell several; else it
-            chooses none.
+        model: name of the model, where the rows name several.
 
     Raises:
-        WorkspaceError: the rows tell several models, of which ``model`` is none.
+        WorkspaceError: the rows name several models, and ``model`` is none of them.
     """
     replies, bad = run.replies, run.bad
     names = sorted({reply.model for reply in replies} - {""})

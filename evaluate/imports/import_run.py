@@ -37,15 +37,15 @@ __all__ = ["ImportedRun", "import_run", "score_replies", "write_run"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedRun:
-    """What became of a file.
+    """Result of an import.
 
     Attributes:
-        tool: what wrote it: a harness, or ``replies`` for plain rows.
+        tool: harness that wrote the file, or ``replies`` for plain rows.
         model: name of the model in the run.
-        replies: replies that were taken over.
-        matched: what of the file belongs to which item, and what to none.
-        metrics: what stands in ``metrics.json``.
-        standing: how the questions of the run stand, as ``score`` tells of any run.
+        replies: imported replies.
+        matched: replies of the file by item, and what matched none.
+        metrics: content of ``metrics.json``.
+        standing: states of the questions of the run.
     """
 
     tool: str
@@ -57,7 +57,7 @@ class ImportedRun:
 
     @property
     def unanswered(self) -> tuple[str, ...]:
-        """Items of the release to which the file has no reply."""
+        """Items of the release without a reply in the file."""
         return self.matched.missing
 
 
@@ -69,14 +69,14 @@ def import_run(
     model: str | None = None,
     edition: Benchmark | None = None,
 ) -> ImportedRun:
-    """Make a run of a result file of another harness; all of it must be of this release.
+    """Create a run from a result file of another harness, all of it of this release.
 
     Args:
-        path: result file of another harness.
-        benchmark: the release that was asked there.
+        path: result file.
+        benchmark: the release.
         out: folder of the new run.
-        model: name of the model; ``None`` takes the one that the file tells.
-        edition: the edition whose words were asked, for the condition ``reworded``.
+        model: name of the model; by default the one in the file.
+        edition: the edition that was asked, for the condition ``reworded``.
 
     Raises:
         WorkspaceError: the file cannot be read, names items that the release does not have, shows
@@ -99,7 +99,7 @@ def import_run(
 def score_replies(
     path: Path, benchmark: Benchmark, out: Path, *, model: str | None = None
 ) -> ImportedRun:
-    """Make a run of whatever replies a file has to the items of a release, and score it.
+    """Create and score a run from the replies of a file to items of a release.
 
     Unknown, repeated and missing items are counted in ``ImportedRun.matched``; an item without a
     reply is ``failed``, not wrong. Replies are scored whether or not this copy of the release has
@@ -134,18 +134,18 @@ def write_run(
     about: Mapping[str, Any] | None = None,
     edition: Benchmark | None = None,
 ) -> ImportedRun:
-    """Write the folder of a run from replies that were matched with the items of a release.
+    """Write a run folder from replies that were matched with the items of a release.
 
     Args:
-        foreign: the replies, and who gave them.
-        matched: what of them belongs to which item.
+        foreign: the replies, and the model that gave them.
+        matched: the replies by item.
         benchmark: the release.
         out: folder of the new run.
-        digest: names the replies in the identity of the run.
-        model: name of the model; ``None`` takes the one that ``foreign`` tells.
-        choice: which items were asked; all of them by default.
-        about: further entries of the manifest.
-        edition: the edition whose words were asked, for the condition ``reworded``.
+        digest: digest of the replies in the identity of the run.
+        model: name of the model; by default that of ``foreign``.
+        choice: items that were asked; all by default.
+        about: additional entries of the manifest.
+        edition: the edition that was asked, for the condition ``reworded``.
 
     Raises:
         WorkspaceError: ``out`` holds something, no edition is given where one is needed, or a
@@ -167,13 +167,13 @@ def write_run(
         edition=edition,
     )
     asked = plan.asked
-    # An edition does not ask every fact.
+    # An edition need not ask every fact.
     forms = {question.item.name for question in asked}
     _same_options(asked, matched.replies, foreign)
     write_plan(out, plan)
     write_json_lines(attempts_path(out), _attempts(asked, matched.replies, foreign))
     manifest = read_manifest(out)
-    # Whoever asked elsewhere may have worded the question in another way.
+    # The other tool may have worded the question differently.
     worded = {"name": "", "version": foreign.prompt or f"of {foreign.tool}"}
     models = [foreign.model] if foreign.model else []
     ended = {"ended": now(), "prompt": worded, "models": models}
@@ -192,7 +192,7 @@ def write_run(
 def _same_options(
     asked: Iterable[AskedQuestion], replies: Mapping[Question, ForeignReply], foreign: ForeignRun
 ) -> None:
-    """Make sure that the forms of an item that the release alone does not tell are those asked."""
+    """Check options of rotated and reworded items, which the release alone does not determine."""
     if foreign.condition not in {Condition.CIRCULAR, Condition.REWORDED}:
         return
     reworded = foreign.condition is Condition.REWORDED
@@ -248,7 +248,7 @@ def _digest(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Elsewhere:
-    """The model of a run that was made in another harness; nothing can be asked of it here."""
+    """Model of an imported run, which cannot be asked again."""
 
     name: str
     tool: str
@@ -262,4 +262,4 @@ class _Elsewhere:
         raise ModelError(f"{self.name} was asked elsewhere; {request.item} cannot be asked again")
 
     async def close(self) -> None:
-        """There is nothing to give back."""
+        """Nothing to close."""

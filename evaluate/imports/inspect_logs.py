@@ -35,11 +35,11 @@ _STOPS = {"max_tokens": "length", "model_length": "length", "content_filter": "c
 
 
 def read_inspect(path: Path) -> ForeignRun:
-    """The replies of a log; of one of ours with several conditions, those of ``full``.
+    """Read a log; of a log of ours with several conditions, the replies of ``full``.
 
     Raises:
-        WorkspaceError: it is no log of Inspect, a member of it cannot be read, or its condition
-            is not known.
+        WorkspaceError: it is no Inspect log, a member cannot be read, or its condition is
+            unknown.
     """
     if path.suffix == ARCHIVE:
         header, samples = _archive(path)
@@ -96,7 +96,7 @@ def _reply(sample: Mapping[str, Any]) -> ForeignReply:
 
 
 def _question(sample: Mapping[str, Any]) -> str:
-    """The last turn of the user; empty where the log holds it elsewhere."""
+    """The last user turn; empty where the log stores it as an attachment."""
     content: Any = sample.get("input") or ""
     if isinstance(content, list):
         turns = [turn for turn in content if turn.get("role") == "user"]

@@ -11,23 +11,23 @@ from medrcube.evaluate.imports.replies import ForeignReply, ForeignRun
 __all__ = ["MatchedReplies", "Question", "match_replies"]
 
 Question = tuple[str, int, int]
-"""Name of an item, epoch, and by how many places its options are rotated."""
+"""Item name, epoch, and number of places by which its options are rotated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchedReplies:
-    """The replies of a file, held against the items of a release.
+    """Replies of a file, matched with the items of a release.
 
     Attributes:
-        replies: a question -> its reply, with a text.
-        unknown: names in the file that no item of the release has.
-        ambiguous: ids without a source that items of several sources have.
-        repeated: items that the file answers more than once, always alike; one reply is taken.
-        conflicting: items with different replies; none is taken.
-        differing: items whose question or options the file shows otherwise; none is taken.
+        replies: question -> its reply, with a text.
+        unknown: names in the file that the release does not have.
+        ambiguous: ids without a source that occur in several sources.
+        repeated: items with several equal replies; one is used.
+        conflicting: items with different replies; none is used.
+        differing: items with another question or other options in the file; no reply is used.
         withdrawn: items with a reply that the errata of the release withdraw.
-        missing: items of the release that stand and have no reply that was taken.
-        bad: rows that could not be read, each with its place and the reason.
+        missing: items of the release, not withdrawn, without a usable reply.
+        bad: unreadable rows, each with its position and the reason.
     """
 
     replies: Mapping[Question, ForeignReply]
@@ -42,7 +42,7 @@ class MatchedReplies:
 
     @property
     def ignored(self) -> int:
-        """Names and rows of the file from which nothing was taken."""
+        """Number of names and rows of the file that were not used."""
         unmatched = (self.unknown, self.ambiguous, self.conflicting, self.differing, self.bad)
         return sum(map(len, unmatched))
 
@@ -50,12 +50,12 @@ class MatchedReplies:
 def match_replies(
     run: ForeignRun, items: Sequence[BenchmarkItem], withdrawn: Collection[str] = ()
 ) -> MatchedReplies:
-    """Sort the replies of a file by the items of a release.
+    """Match the replies of a file with the items of a release.
 
     Args:
         run: the replies.
         items: all items of the release.
-        withdrawn: names of those that count no more.
+        withdrawn: names of withdrawn items.
     """
     names = {item.name for item in items}
     by_id: dict[str, list[str]] = {}

@@ -15,11 +15,11 @@ __all__ = ["LMMS_EVAL", "LM_EVAL", "METRIC", "read_samples"]
 LMMS_EVAL, LM_EVAL = "lmms-eval", "lm-eval"
 
 METRIC = "medrcube"
-"""Metric of our lmms-eval task; its value in a sample names the item."""
+"""Metric of our lmms-eval task; its value in a sample holds the item name."""
 
 
 def read_samples(path: Path) -> ForeignRun:
-    """The replies of a ``samples`` file.
+    """Read a ``samples`` file.
 
     Raises:
         WorkspaceError: it cannot be read, or is of another task.
@@ -51,5 +51,5 @@ def read_samples(path: Path) -> ForeignRun:
 
 
 def _raw_reply(row: Mapping[str, Any]) -> Any:
-    # The raw reply where there is one: a filter may have taken a letter out of it already.
+    # The raw reply where present: a filter may already have extracted a letter.
     return row["resps"] if "resps" in row else row.get("filtered_resps")

@@ -1,8 +1,8 @@
 """Read replies from plain rows: the id of an item and a text.
 
-JSON lines, CSV, TSV, spreadsheets, and JSON lists, which is also the form of the published
-evaluator's ``results.json`` (``dataset``, ``id``, ``model_response``). One bad row never ends the
-reading: it is kept with its place and its reason.
+JSON lines, CSV, TSV, spreadsheets, and JSON lists, which is also the format of the published
+evaluator's ``results.json`` (``dataset``, ``id``, ``model_response``). A bad row never ends the
+reading: it is reported with its position and the reason.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ __all__ = ["IDS", "TEXTS", "TOOL", "looks_plain", "read_plain"]
 TOOL = "replies"
 
 IDS = ("item", "id", "item_id", "question_id")
-"""Names of the column of the item: ``DATASET/ID``, or the id, with ``dataset`` beside it or not."""
+"""Names of the item column: ``DATASET/ID``, or the id, with or without a column ``dataset``."""
 
 TEXTS = ("text", "reply", "response", "prediction", "model_response", "output")
-"""Names of the column of the reply; a row has exactly one of them."""
+"""Names of the reply column; a row has exactly one of them."""
 
 _REASONS = {
     **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_length"), "length"),
@@ -32,11 +32,11 @@ _REASONS = {
 
 
 class _BadReplyRowError(ValueError):
-    """A row cannot be used; says why."""
+    """A row cannot be used; the message says why."""
 
 
 def read_plain(path: Path) -> ForeignRun:
-    """The replies of a file of rows; a text that is null is a request that failed.
+    """Read a file of rows; a null text is a failed request.
 
     Raises:
         WorkspaceError: the file cannot be read at all.
@@ -108,7 +108,7 @@ def _epoch(value: Any) -> int:
 
 
 def looks_plain(path: Path) -> bool:
-    """Whether the first row of a JSON lines file that can be read is no harness's sample.
+    """Whether the first readable row of a JSON lines file is a plain row and no harness sample.
 
     Raises:
         WorkspaceError: the file cannot be read.

@@ -28,16 +28,15 @@ class ForeignReply:
     """One reply.
 
     Attributes:
-        item: dataset and id of the item, ``DATASET/ID``.
-        text: the reply as the model gave it; ``None`` where the request failed.
-        epoch: number of the repetition, from 0.
+        item: item name, ``DATASET/ID``.
+        text: raw reply; ``None`` for a failed request.
+        epoch: repetition, from 0.
         finish_reason: why the model stopped: ``stop``, ``length`` or ``content_filter``.
-        usage: token counts, where the harness keeps them.
-        turn: by how many places the options were rotated.
-        options: texts of the options in the order that was shown; empty where that is not told.
-        question: the question that was shown, or a prompt that holds it; empty where that is not
-            told.
-        model: name of the model that gave it, where the file tells that for each reply.
+        usage: token counts, where available.
+        turn: number of places by which the options were rotated.
+        options: option texts in the order shown; empty if unknown.
+        question: question shown, or a prompt that holds it; empty if unknown.
+        model: name of the model, where the file states it for each reply.
     """
 
     item: str
@@ -57,11 +56,11 @@ class ForeignRun:
 
     Attributes:
         tool: the harness that wrote it.
-        model: name of the model there; empty where the file does not say.
+        model: name of the model; empty if unknown.
         replies: in the order of the file.
-        bad: rows that could not be read, each with its place and the reason.
-        condition: what of the questions was shown.
-        prompt: who worded it, behind the word "prompt" in reports; empty where the tool did.
+        bad: unreadable rows, each with its position and the reason.
+        condition: evaluation condition.
+        prompt: origin of the prompt, for reports; empty where it is the tool's.
     """
 
     tool: str
@@ -73,7 +72,7 @@ class ForeignRun:
 
 
 def json_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Rows of a JSONL file with the number of their line.
+    """Rows of a JSONL file with their line numbers.
 
     Raises:
         WorkspaceError: it cannot be read, or a line is no object; names the line.
@@ -89,7 +88,7 @@ def json_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
-    """Rows of a JSONL file with the number of their line; of a bad line the reason.
+    """Rows of a JSONL file with their line numbers; for a bad line the reason.
 
     Raises:
         WorkspaceError: the file cannot be read.
@@ -106,10 +105,10 @@ def json_lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
 
 
 def json_object(data: bytes | str, where: str) -> dict[str, Any]:
-    """A JSON object.
+    """Parse a JSON object.
 
     Raises:
-        WorkspaceError: it is none.
+        WorkspaceError: the data are no JSON object.
     """
     try:
         value = json.loads(data)
@@ -121,13 +120,13 @@ def json_object(data: bytes | str, where: str) -> dict[str, Any]:
 
 
 def model_of(row: Mapping[str, Any]) -> str:
-    """Name of the model in a row of replies; empty where it tells none."""
+    """Name of the model in a row; empty without one."""
     value = row.get("model")
     return "" if value is None else str(value).strip()
 
 
 def first_text(value: Any, where: str) -> str:
-    """The reply in the lists, one within the other, that harnesses wrap it in.
+    """The reply in nested lists, as harnesses wrap it.
 
     Raises:
         WorkspaceError: there is none.

@@ -24,16 +24,16 @@ from medrcube.evaluate.runner.run_state import FAILURE_GATE
 __all__ = ["SHOWN", "drop_differing", "question_and_options", "shown_difference"]
 
 SHOWN = 5
-"""So many items are named in a message."""
+"""Items that a message names."""
 
 _LISTS = ("options", "choices")
 _LETTERED = re.compile(r"\(?([A-Z])[.):]\s*(\S.*)", re.DOTALL)
 _NO_VALUES = frozenset(("", "#n/a", "n/a", "na", "nan", "none", "null", "<na>"))
-"""Texts that a table may lose, in lower case."""
+"""Texts that a table may read as missing, in lower case."""
 
 
 def question_and_options(row: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
-    """The question and the option texts in the order of a row; empty where it does not tell them.
+    """Question and option texts of a row, in its order; empty where it has none.
 
     Options are columns ``A`` to ``D`` or ``option_A`` to ``option_D``, or a list or object, the
     JSON of one, or lines, in ``options`` or ``choices``, with or without their letters.
@@ -49,7 +49,7 @@ def question_and_options(row: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
 
 
 def shown_difference(reply: ForeignReply, item: BenchmarkItem) -> str | None:
-    """``question`` or ``options`` where the reply was given to others than the item's."""
+    """``question`` or ``options`` if the reply was given to another one than the item's."""
     shown_texts = [_plain(text) for text in reply.options]
     own_texts = [_plain(text) for _, text in item.options]
     if len(shown_texts) != len(own_texts):
@@ -69,9 +69,9 @@ def shown_difference(reply: ForeignReply, item: BenchmarkItem) -> str | None:
 def drop_differing(
     matched: MatchedReplies, run: ForeignRun, items: Sequence[BenchmarkItem], path: Path
 ) -> MatchedReplies:
-    """Leave out the replies to other questions or options than those of the release.
+    """Drop replies to other questions or options than those of the release.
 
-    A turned or reworded form is held against what was asked, not against the release.
+    Rotated and reworded items are checked against the questions asked, not against the release.
 
     Raises:
         WorkspaceError: more than one item and ``FAILURE_GATE`` of those with a reply differ.
@@ -115,12 +115,12 @@ def _listed(value: Any) -> list[Any]:
         return []
     lettered = [_LETTERED.fullmatch(str(text).strip()) for text in value]
     texts = {match[1]: match[2] for match in lettered if match}
-    # Each text with its letter, as prompts write them.
+    # Texts with their letters, as in prompts.
     return [texts[letter] for letter in sorted(texts)] if len(texts) == len(value) else value
 
 
 def _is_blank(value: Any) -> bool:
-    # A cell without a value is NaN where pandas wrote the file.
+    # pandas writes missing cells as NaN.
     return value is None or str(value).strip() == "" or (isinstance(value, float) and isnan(value))
 
 
@@ -129,7 +129,7 @@ def _is_lost(text: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """The text without differences of white space and of what spreadsheets put before it."""
+    """The text with white space and the apostrophe of spreadsheets normalised."""
     plain = " ".join(unicodedata.normalize("NFC", text).split())
     return plain[1:] if plain[:1] == "'" and plain[1:2] in tuple("=+-@") else plain
 

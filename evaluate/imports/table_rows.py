@@ -20,7 +20,7 @@ _LARGEST_CELL = 2**24
 
 
 def table_rows(path: Path) -> Sequence[Mapping[str, Any]]:
-    """Rows by column, in the order of the file; the kind of file is known by its extension.
+    """Rows as dictionaries, in the order of the file; the extension determines the format.
 
     Raises:
         WorkspaceError: it cannot be read, or is not what its extension says.
@@ -47,7 +47,7 @@ def _dialect(path: Path) -> str:
 def _records(value: Any) -> list[Mapping[str, Any]]:
     if not isinstance(value, list) or (value and not any(isinstance(row, dict) for row in value)):
         raise ValueError("expected a list of objects")
-    # What is no object is a row without columns, and refused or counted as such.
+    # Anything but an object is a row without columns, refused or counted as such.
     return [row if isinstance(row, dict) else {} for row in value]
 
 
@@ -60,6 +60,6 @@ def _spreadsheet(path: Path) -> Sequence[Mapping[str, Any]]:
         columns = next(rows, ())
         records = [dict(zip(columns, row, strict=False)) for row in rows]
         book.close()
-    except Exception as error:  # its reader fails in many ways on what is no spreadsheet
+    except Exception as error:  # openpyxl fails in many ways on other files
         raise WorkspaceError(f"{path}: is no spreadsheet: {error}") from error
     return records

@@ -1,6 +1,6 @@
 """Read result files of VLMEvalKit: our columns, and the reply as ``prediction``.
 
-Spreadsheets, TSV and JSON are read; a pickle is not, since opening one runs what it says.
+Spreadsheets, TSV and JSON are read; pickles are not, since loading one can execute code.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ __all__ = ["FAILED", "ITEM", "SUFFIXES", "TOOL", "read_vlmevalkit"]
 
 TOOL = "vlmevalkit"
 ITEM = "item"
-"""Column of the item's name that our export adds, since ``index`` is a number there."""
+"""Column of the item name, which our export adds since ``index`` must be a number."""
 
 FAILED = "Failed to obtain answer"
-"""What stands in place of a reply when a request failed (``INFER_FAIL_MSG``)."""
+"""Text in place of a reply to a failed request (``INFER_FAIL_MSG``)."""
 
 SUFFIXES = (".xlsx", ".tsv")
 
@@ -29,7 +29,7 @@ _FILE = re.compile(rf"(.+)_{DATA_SET.pattern}(?![0-9a-z])")
 
 
 def read_vlmevalkit(path: Path) -> ForeignRun:
-    """The replies of ``MODEL_DATASET.xlsx``, ``.tsv`` or ``.json``.
+    """Read ``MODEL_DATASET.xlsx``, ``.tsv`` or ``.json``.
 
     Raises:
         WorkspaceError: it cannot be read, or lacks the columns ``item`` and ``prediction``.
@@ -54,6 +54,6 @@ def read_vlmevalkit(path: Path) -> ForeignRun:
 
 
 def _model(path: Path) -> str:
-    """From ``MODEL_DATASET...``, where the name of our data set tells its end; else the folder."""
+    """Model name of ``MODEL_DATASET...``, up to our data set name; else the folder name."""
     named = _FILE.match(path.name)
     return named[1] if named else path.resolve().parent.name
