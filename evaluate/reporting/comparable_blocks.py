@@ -16,11 +16,11 @@ __all__ = ["RankingBlock", "differing_settings", "ranking_blocks"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankingBlock:
-    """Runs that stand together.
+    """Runs that are ranked together.
 
     Attributes:
-        title: why they stand below the ranking; empty for the ranking itself.
-        asked: what they were asked, in words; empty for incomplete runs.
+        title: why they are below the ranking; empty for the ranking itself.
+        asked: their questions, in words; empty for incomplete runs.
         runs: best first.
     """
 
@@ -29,7 +29,7 @@ class RankingBlock:
     runs: Sequence[Run]
 
     def letters(self) -> Mapping[str, str]:
-        """Groups by label; runs that share a letter cannot be told apart. Incomplete: none."""
+        """Compact letters by label; runs that share one cannot be told apart. Incomplete: none."""
         if len(self.runs) == 1 or not self.asked:
             return {}
         return {
@@ -39,10 +39,10 @@ class RankingBlock:
 
 
 def ranking_blocks(runs: Sequence[Run]) -> list[RankingBlock]:
-    """Runs by what they were asked.
+    """Blocks of runs with the same questions.
 
-    First those that were asked most, then each other selection, sample, prompt or setting that
-    changes the questions as a block, last the runs that lack too many replies.
+    First the runs with the most questions, then a block for each other selection, sample, prompt or
+    setting that changes the questions, last the incomplete runs.
     """
     groups = runs_by_questions([run for run in runs if not run.incomplete])
     groups.sort(key=lambda group: (-group[1][0].total["n"], -len(group[1]), group[0]))
@@ -58,7 +58,7 @@ def ranking_blocks(runs: Sequence[Run]) -> list[RankingBlock]:
 
 
 def differing_settings(runs: Sequence[Run]) -> Mapping[str, Sequence[str]]:
-    """By label, in which words a run was asked otherwise than the most; people are left out."""
+    """By label, settings of a run that differ from most runs; human readers are left out."""
     settings = {run.label: _settings(run) for run in runs if run.readers is None}
     usual = Counter(text for words in settings.values() for text in words.items())
     half = len(settings) / 2
@@ -73,7 +73,7 @@ def differing_settings(runs: Sequence[Run]) -> Mapping[str, Sequence[str]]:
 
 
 def _settings(run: Run) -> dict[str, str]:
-    """The settings of a run that change its questions, in a few words each."""
+    """Settings of a run that change its questions, in a few words each."""
     return {**PLAIN, **changed_settings(run), "condition": run.condition.value}
 
 

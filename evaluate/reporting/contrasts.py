@@ -19,12 +19,12 @@ class Contrast:
     """One contrast of one run.
 
     Attributes:
-        title: what it shows.
+        title: title of the section.
         lead: how to read it.
-        other: what stands against the plain question, in words; empty for the order of options.
-        rows: (name, numbers) of all questions together and of each task.
-        map: the same in every voxel.
-        left_out: how many questions are in no pair.
+        other: the condition compared with the plain question, in words; empty for option order.
+        rows: (name, numbers) of all questions and of each task.
+        map: the same by voxel.
+        left_out: number of unpaired questions.
     """
 
     title: str
@@ -36,7 +36,7 @@ class Contrast:
 
 
 def contrast_sections(run: Run) -> list[Contrast]:
-    """The contrasts for which the run asked the conditions."""
+    """Contrasts of the conditions that the run asked."""
     contrasts = run.metrics.get("contrasts") or {}
     sections = []
     for key, title, lead, other in _PAIRED:
@@ -59,7 +59,7 @@ def contrast_sections(run: Run) -> list[Contrast]:
 
 
 def summaries(runs: Sequence[Run]) -> list[tuple[int, Run, Sequence[Row | None], Row | None]]:
-    """(number, run, paired contrasts, order) of all questions, for runs that have any."""
+    """(number, run, paired contrasts, option order) of all questions, for runs that have any."""
     rows: list[tuple[int, Run, Sequence[Row | None], Row | None]] = []
     for number, run in enumerate(runs):
         contrasts = run.metrics.get("contrasts") or {}
@@ -72,7 +72,7 @@ def summaries(runs: Sequence[Run]) -> list[tuple[int, Run, Sequence[Row | None],
 def summary_columns(
     rows: Sequence[tuple[int, Run, Sequence[Row | None], Row | None]],
 ) -> list[tuple[int, str]]:
-    """(place among the paired contrasts, heading) of those that some run has."""
+    """(index among the paired contrasts, heading) of those that some run has."""
     return [
         (place, heading)
         for place, heading in enumerate(_HEADINGS)

@@ -18,14 +18,14 @@ __all__ = ["FEWEST_RUNS", "STEPS", "Correlation", "Square", "correlation_section
 
 FEWEST_RUNS = 3
 STEPS = 11
-"""Shades of the drawing, from -1 to 1."""
+"""Number of shades, from -1 to 1."""
 
 _CELL, _LABELS, _TOP = 13.0, 176.0, 8.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Square:
-    """One correlation in a table: its number, its colours, and everything about it in a line."""
+    """One correlation in a table: its number, its colours and a description."""
 
     text: str
     shade: Shade | None
@@ -34,16 +34,16 @@ class Square:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Correlation:
-    """What the section shows.
+    """Values of the section.
 
     Attributes:
-        problem: why there is nothing else, or nothing.
+        problem: why the section is empty, or nothing.
         regions: (region, squares) of the runs.
         published: the same of the published table.
-        picture: every cell against every other.
-        models: how many runs.
-        cells: how many cells are large enough.
-        items: how many questions all runs answered.
+        picture: matrix of all cells.
+        models: number of runs.
+        cells: number of cells that are large enough.
+        items: number of questions that all runs answered.
     """
 
     problem: str = ""
@@ -56,7 +56,7 @@ class Correlation:
 
 
 def correlation_section(runs: Sequence[Run]) -> Correlation | None:
-    """The section; ``None`` for fewer than three runs, or runs of several benchmarks."""
+    """Section for at least three runs on one benchmark; else ``None``."""
     if len(runs) < FEWEST_RUNS or len({run.benchmark for run in runs}) > 1:
         return None
     try:
@@ -123,7 +123,7 @@ def _published(correlations: Mapping[str, Any]) -> list[tuple[str, list[Square]]
 
 
 def _draw(correlations: Mapping[str, Any]) -> Markup:
-    """Every cell against those above it; cells of one region stand together."""
+    """Lower triangle of the matrix; cells of one region are adjacent."""
     order = sorted(
         range(len(correlations["names"])), key=lambda i: _place(correlations["names"][i])
     )

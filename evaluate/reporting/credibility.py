@@ -18,7 +18,7 @@ __all__ = ["FEWEST_RUNS", "Credibility", "Point", "Row", "credibility_section"]
 Row = Mapping[str, Any]
 
 FEWEST_RUNS = 3
-"""From so many runs on a correlation is given."""
+"""Runs needed for a correlation."""
 
 _WIDTH, _HEIGHT = 460.0, 380.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 54.0, 14.0, 14.0, 48.0
@@ -29,9 +29,9 @@ class Point:
     """One run.
 
     Attributes:
-        accuracy: of the high tier, or ``None``.
-        interval: of that accuracy, pictures kept together where that is known.
-        row: its pairs, as ``credibility.pair_metrics`` says.
+        accuracy: accuracy of the high tier, or ``None``.
+        interval: interval of that accuracy, clustered by unit.
+        row: its row of ``credibility.pair_metrics``.
     """
 
     accuracy: float | None
@@ -41,13 +41,13 @@ class Point:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credibility:
-    """What the section shows.
+    """Values of the section.
 
     Attributes:
-        picture: high accuracy against shortcut probability.
+        picture: plot of high-tier accuracy against shortcut probability.
         rows: (run, point) in the order of the runs.
         task_pairs: (run, rows by pair of tasks).
-        correlation: how the two go together over the runs, in words; empty for fewer than three.
+        correlation: their correlation over the runs, in words; empty for fewer than three.
     """
 
     picture: Markup
@@ -57,7 +57,7 @@ class Credibility:
 
 
 def credibility_section(runs: Sequence[Run]) -> Credibility | None:
-    """The section, or ``None`` where no run has two questions of different tiers on one picture."""
+    """Section, or ``None`` where no run has questions of different tiers on one image."""
     rows = [
         (run, _point(run))
         for run in runs

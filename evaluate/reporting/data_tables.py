@@ -1,7 +1,7 @@
 """Data tables of a report: CSV, JSON, and Parquet where pyarrow is installed.
 
-One row a fact, the run named in each; accuracies from 0 to 1. Text that a spreadsheet would run
-as a formula is quoted in CSV and left as it is elsewhere.
+Tidy data: one observation a row, with its run; accuracies from 0 to 1. Text that a spreadsheet
+would run as a formula is quoted in CSV and unchanged elsewhere.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def tables(runs: Sequence[Run]) -> dict[str, list[Row]]:
-    """Rows of each table by its name; tables without a row are left out.
+    """Rows of each table by name; empty tables are left out.
 
     ``runs``, ``slices`` and ``voxels`` are accuracies; ``items`` the outcome of every question,
-    without the text of the reply, which stands in ``outcomes.jsonl`` of the run;
-    ``leaderboard`` holds the runs and the published models, block by block as a site ranks them:
-    only rows with one ``ranked_with`` were asked the same; ``contrasts``, ``position`` and
-    ``credibility`` are there where the runs are.
+    without the reply text, which is in ``outcomes.jsonl`` of the run; ``leaderboard`` holds the
+    runs and the published models, in the blocks of a site: only rows with the same ``ranked_with``
+    had the same questions; ``contrasts``, ``position`` and ``credibility`` exist where the runs
+    have them.
     """
     stands = _stands(runs)
     rows_by_table = {
@@ -85,7 +85,7 @@ def write_csv_tables(runs: Sequence[Run], folder: Path) -> list[Path]:
 
 
 def as_csv(rows: Sequence[Row]) -> str:
-    """Rows with the same columns as CSV; what a spreadsheet would run as a formula is quoted."""
+    """CSV of rows with equal columns; text that a spreadsheet would run as a formula is quoted."""
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
@@ -154,7 +154,7 @@ def _item_rows(run: Run) -> Iterator[Row]:
 
 
 def _stands(runs: Sequence[Run]) -> dict[str, Row]:
-    """By label, in the order of the blocks, what a run is ranked with and how it was asked."""
+    """By label, in the order of the blocks: block, differing settings and letters of a run."""
     how = differing_settings(runs)
     return {
         run.label: {
@@ -222,7 +222,7 @@ def _credibility_rows(run: Run) -> Iterator[Row]:
 
 
 def _flat(row: Mapping[str, Any], prefix: str = "") -> Row:
-    """Objects become columns ``outer_inner``, intervals ``..._low`` and ``..._high``."""
+    """Flatten objects to columns ``outer_inner``, intervals to ``..._low`` and ``..._high``."""
     flat: Row = {}
     for name, value in row.items():
         column = f"{prefix}{name}"
@@ -239,7 +239,7 @@ def _flat(row: Mapping[str, Any], prefix: str = "") -> Row:
 
 
 def _squared(rows: Sequence[Row]) -> list[Row]:
-    """The same columns in every row, in the order in which they appear."""
+    """Rows with equal columns, in order of first appearance."""
     columns = dict.fromkeys(column for row in rows for column in row)
     return [{column: row.get(column) for column in columns} for row in rows]
 
@@ -249,7 +249,7 @@ def _cell(value: object) -> object:
 
 
 def _storable(value: object) -> object:
-    """Half of a surrogate pair, which a reply or a name may hold, has no place in Parquet."""
+    """Escape lone surrogates, which replies may hold and Parquet cannot store."""
     return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
 
 

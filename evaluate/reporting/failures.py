@@ -1,7 +1,7 @@
 """Report section on failures: image, options, replies and the rule that fired.
 
-Filters work without a script: each card carries classes, and the style sheet hides those that
-the chosen outcome, task and run do not have.
+Filters work without a script: each card has classes, and the style sheet hides the cards that do
+not match the chosen outcome, task and run.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 MOST = 200
-"""So many questions are shown."""
+"""Most questions that are shown."""
 
 SHOWN_OUTCOMES = (
     AnswerOutcome.WRONG,
@@ -36,7 +36,7 @@ SHOWN_OUTCOMES = (
     AnswerOutcome.REFUSED,
     AnswerOutcome.CUT,
 )
-"""What counts as gone wrong here: there is a reply, and it is not the right answer."""
+"""Outcomes of failures: there is a reply, and it is not correct."""
 
 _TEXT = 4800
 _SHORTEST = 200
@@ -45,14 +45,14 @@ _LONGEST = 1600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedItem:
-    """One question that at least one run did not answer rightly.
+    """A question that at least one run did not answer correctly.
 
     Attributes:
         item: the question.
-        replies: (number of the run, its result) of every run that asked it.
-        picture: number of its picture on the page, or ``None``.
-        why_no_picture: reason in words where there is none.
-        marks: style classes by which the filters find the card.
+        replies: (run number, result) of every run that asked it.
+        picture: number of its image on the page, or ``None``.
+        why_no_picture: reason for no image, in words.
+        marks: CSS classes for the filters.
     """
 
     item: BenchmarkItem
@@ -64,16 +64,16 @@ class FailedItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureSection:
-    """What the section shows.
+    """Values of the section.
 
     Attributes:
         shown: the cards, by task.
-        total: how many questions went wrong in at least one run.
-        counts: how many of the cards each outcome is on.
-        tasks: how many cards each task has.
-        by_run: how many cards each run is to blame for.
-        pictures: the distinct pictures, or ``None`` without a release.
-        longest_reply: so many characters of a reply are shown.
+        total: number of questions that failed in at least one run.
+        counts: number of cards by outcome.
+        tasks: number of cards by task.
+        by_run: number of cards in which each run failed.
+        pictures: the distinct images, or ``None`` without a release.
+        longest_reply: characters of a reply that are shown.
     """
 
     shown: Sequence[FailedItem]
@@ -86,9 +86,9 @@ class FailureSection:
 
 
 def failure_section(runs: Sequence[Run], release: Benchmark | None) -> FailureSection:
-    """The questions that went wrong, at most ``MOST`` of them: rare outcomes and all tasks first.
+    """Section of at most ``MOST`` failures, balanced over outcomes and tasks.
 
-    Runs of another benchmark than the first one's are left out: their questions are others.
+    Runs on another benchmark than the first run's are left out, since their questions differ.
     """
     comparable = [(n, run) for n, run in enumerate(runs) if run.benchmark == runs[0].benchmark]
     answers: dict[str, list[tuple[int, Result]]] = {}
@@ -120,9 +120,9 @@ def failure_section(runs: Sequence[Run], release: Benchmark | None) -> FailureSe
 
 
 def filter_rules(runs: int) -> list[str]:
-    """Style selectors of the cards to hide, for each choice that the filters offer.
+    """CSS selectors of the cards to hide, for each filter choice.
 
-    A model and an outcome chosen together ask for that outcome of that model.
+    A model and an outcome chosen together select that outcome of that model.
     """
     outcomes = [outcome.value for outcome in SHOWN_OUTCOMES]
     rules = [
@@ -138,7 +138,7 @@ def filter_rules(runs: int) -> list[str]:
 
 
 def _task_mark(task: Task) -> str:
-    """Style class of a task."""
+    """CSS class of a task."""
     return f"t-{task.abbreviation}"
 
 
@@ -159,7 +159,7 @@ def _card(replies: Sequence[tuple[int, Result]], gallery: ImageEmbedder | None) 
 def _draw_order(
     failed: Iterable[Sequence[tuple[int, Result]]],
 ) -> list[Sequence[tuple[int, Result]]]:
-    """In an order whose beginning is a fair choice: outcomes and tasks take turns."""
+    """Failures in an order that alternates over outcomes and tasks, pseudo-random within."""
     queues: dict[tuple[AnswerOutcome | None, Task], list[Sequence[tuple[int, Result]]]] = {}
     for replies in sorted(failed, key=_lot):
         kind = (_worst(replies), replies[0][1].item.task)
@@ -169,7 +169,7 @@ def _draw_order(
 
 
 def _worst(replies: Sequence[tuple[int, Result]]) -> AnswerOutcome | None:
-    """The rarest kind of failure among the replies."""
+    """The rarest failure outcome among the replies."""
     outcomes = {result.outcome for _, result in replies}
     return next((outcome for outcome in reversed(SHOWN_OUTCOMES) if outcome in outcomes), None)
 

@@ -29,7 +29,7 @@ __all__ = [
 
 Row = Mapping[str, Any]
 Slices = list[tuple[str, list[tuple[Run, Row | None]]]]
-"""Groups of one axis, each with its numbers in every run."""
+"""Groups of one axis, each with its metrics in every run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,12 +37,12 @@ class HeatMapCell:
     """One voxel of a heat map.
 
     Attributes:
-        text: the number in it.
-        n: how many questions.
-        few: whether those are so few that the number says little.
-        gaps: whether many of them have no reply.
-        shade: its colours; ``None`` where there is no number.
-        description: everything about it in one line.
+        text: the number shown.
+        n: number of questions.
+        few: whether the sample is small.
+        gaps: whether many questions have no reply.
+        shade: its colours; ``None`` without a number.
+        description: full description in one line.
     """
 
     text: str
@@ -54,26 +54,26 @@ class HeatMapCell:
 
 
 Map = list[tuple[Modality, list[tuple[Task, list[HeatMapCell | None]]]]]
-"""For each modality its rows of tasks, a cell or nothing for each region."""
+"""For each modality its rows of tasks, with a cell or ``None`` for each region."""
 
 
 def accuracy_map(run: Run) -> Map:
-    """Accuracy in every voxel, seen from its chance line."""
+    """Heat map of accuracies, coloured relative to chance."""
     return _arranged(run.metrics["voxels"], _accuracy)
 
 
 def contrast_map(voxels: Sequence[Row], other: str) -> Map:
-    """What the right picture adds in every voxel, in percentage points.
+    """Heat map of the gain from the correct image, in percentage points.
 
     Args:
         voxels: rows of a contrast.
-        other: what was shown instead, in words.
+        other: the compared condition, in words.
     """
     return _arranged(voxels, lambda row, name: _difference(row, name, other))
 
 
 def position_map(voxels: Sequence[Row]) -> Map:
-    """How often one text is chosen whatever its letter, in every voxel."""
+    """Heat map of the consistency over option orders."""
     return _arranged(voxels, _consistency)
 
 
@@ -168,7 +168,7 @@ def _consistency(row: Row, name: str) -> HeatMapCell:
 
 
 def signed(value: float | None, digits: int = 1) -> str:
-    """Percentage points with their sign; a dash for what is not known."""
+    """Percentage points with sign; a dash for unknown values."""
     if value is None:
         return "\u2013"
     text = f"{100 * value:+.{digits}f}"

@@ -1,7 +1,7 @@
 """Accuracies and intervals in words, with their units or why there is no interval.
 
-An incomplete run has no accuracy: what has no reply is neither wrong nor a fair sample left out.
-In its place stand the bounds between which the accuracy lies, whatever the replies would be.
+An incomplete run has no accuracy: questions without a reply are neither wrong nor missing at
+random. Bounds of the accuracy are shown instead: all missing replies wrong, or all correct.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def interval_text(row: Mapping[str, Any]) -> str:
 
 
 def accuracy_text(row: Mapping[str, Any], digits: int = 1) -> str:
-    """The accuracy in per cent; of an incomplete run the bounds between which it lies."""
+    """Accuracy in per cent; for an incomplete run its bounds."""
     if row["accuracy"] is not None:
         return f"{100 * row['accuracy']:.{digits}f}"
     low, high = (f"{100 * bound:.{digits}f}" for bound in row["bounds"])
@@ -32,20 +32,20 @@ def accuracy_text(row: Mapping[str, Any], digits: int = 1) -> str:
 
 
 def accuracy_line(row: Mapping[str, Any]) -> str:
-    """The accuracy of a group as a sentence of its own, with its interval and units."""
+    """Accuracy of a group with interval and units, in words."""
     between = "between " if row["accuracy"] is None else ""
     return f"accuracy of all items {between}{accuracy_text(row)} % ({interval_text(row)})"
 
 
 def lost_text(group: Mapping[str, Any]) -> str:
-    """What of a group has no reply, by outcome: ``3 failed and 400 not asked``."""
+    """Questions without a reply by outcome, in words: ``3 failed and 400 not asked``."""
     counts = {outcome: group["outcomes"][outcome] for outcome in AnswerOutcome if outcome in LOST}
     parts = [f"{count:,} {outcome.words}" for outcome, count in counts.items() if count]
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def span(interval: Sequence[float] | None) -> str:
-    """An interval of shares in per cent; a dash where there is none."""
+    """Interval of a proportion in per cent; a dash without one."""
     if interval is None:
         return "\u2013"
     return f"{100 * interval[0]:.1f}\u2013{100 * interval[1]:.1f}"

@@ -1,7 +1,7 @@
 """LaTeX tables of the leaderboard and the cube, every number with its interval.
 
-Each file holds floats that need only ``booktabs``; ``tables.tex`` is a whole document around all
-of them, to look at. Numbers are per cent.
+Each file holds floats that need only ``booktabs``; ``tables.tex`` is a complete document of all of
+them, as a preview. Numbers are per cent.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def write_latex(runs: Sequence[Run], folder: Path) -> list[Path]:
 
 
 def escape(text: str) -> str:
-    """Text of others as LaTeX prints it: on one line, no sign with a meaning left."""
+    """Untrusted text escaped for LaTeX, on one line."""
     return escaping.one_line(text, _LONGEST_NAME).translate(_SIGNS)
 
 
@@ -112,7 +112,7 @@ def _axis(
     title: str,
     groups: Sequence[tuple[str, Sequence[tuple[Run, Row | None]]]],
 ) -> Iterator[str]:
-    """One float for every few groups: more do not fit a page."""
+    """Floats of an axis, ``_COLUMNS`` groups each, to fit a page."""
     runs = [run for block in blocks for run in block.runs]
     places = {run.label: place for place, run in enumerate(runs)}
     caption = f"Accuracy by {title.lower()}. {_caption_text(runs)} {_SMALL}"
@@ -138,7 +138,7 @@ def _axis(
 
 
 def _cube(run: Run, number: int) -> Iterator[str]:
-    """One float for each modality: its tasks by its regions."""
+    """A float for each modality: tasks by regions."""
     voxels = {(v["modality"], v["task"], v["parts"]): v for v in run.metrics["voxels"]}
     for modality in Modality:
         tasks = [task for task in Task if any((modality, task, a) in voxels for a in Anatomy)]
@@ -157,14 +157,14 @@ def _cube(run: Run, number: int) -> Iterator[str]:
 
 
 def _title(block: RankingBlock, columns: int) -> list[list[str]]:
-    """A line above what stands below the ranking."""
+    """Title line of a block below the ranking."""
     if not block.title:
         return []
     return [[rf"\midrule\multicolumn{{{columns}}}{{l}}{{\textit{{{escape(block.title)}}}}}"]]
 
 
 def _pair(name: str, groups: Sequence[Row | None]) -> list[list[str]]:
-    """Two rows: accuracies, and below them their intervals and numbers of items."""
+    """Two rows: accuracies, then their intervals and numbers of items."""
     cells = [_cell(row if row is not None and row["n"] else None) for row in groups]
     return [[name, *(above for above, _ in cells)], ["", *(below for _, below in cells)]]
 
@@ -185,7 +185,7 @@ def _table(
     name: str,
 ) -> str:
     def lines(cells: Sequence[Sequence[str]]) -> str:
-        # Little room below an interval, so that it stays with its number.
+        # Extra space below an interval, so that it stays with its number.
         return "\n".join(
             " & ".join(row) + r" \\" + ("" if row[0] else r"\addlinespace") for row in cells
         )
@@ -199,7 +199,7 @@ def _table(
 
 
 def _caption_text(runs: Sequence[Run]) -> str:
-    """What a reader has to know before the numbers."""
+    """Caveats of a table, for its caption."""
     digests = sorted({run.benchmark[:8] for run in runs})
     sentences = ["Per cent of all items; intervals keep the items of one unit together."]
     if len(digests) == 1:

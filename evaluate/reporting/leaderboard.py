@@ -1,7 +1,7 @@
 """Report leaderboard: the runs above the published table, never in one ranking.
 
 The published numbers are of the published questions. A rebuilt release fills the same cube with
-other questions on other pictures, so its accuracies stand beside them and not among them.
+different questions on different images, so its accuracies are shown beside them, not among them.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ class LeaderboardEntry:
     Attributes:
         value: accuracy from 0 to 1, or ``None`` where nothing was asked or the run is incomplete.
         text: the same in per cent, or the bounds of an incomplete run.
-        n: how many questions of a run it is of; ``None`` in a published row.
-        small: whether those are few.
-        interval: 95 %, of a run; ``None`` where there is none.
+        n: number of questions of a run; ``None`` in a published row.
+        small: whether the sample is small.
+        interval: 95 % interval of a run, or ``None``.
         interval_text: the same in words, with units, or why there is none.
-        best: whether no other published model has more.
-        misprint: what the rest of the row says of a misprinted cell, or nothing.
+        best: whether no other published model is better.
+        misprint: correction of a misprinted cell, or nothing.
     """
 
     value: float | None
@@ -49,9 +49,9 @@ class Leaderboard:
 
     Attributes:
         columns: (title, abbreviations with their full names) of each group of columns.
-        runs: (run, what it was asked, cells).
+        runs: (run, its questions in words, cells).
         models: (name, cells) of the published models, best overall first, then the guesser.
-        shared: what all runs were asked, where it is the same.
+        shared: questions of all runs in words, where they are the same.
         same_test: whether every run has as many questions in each column as the published table.
     """
 
@@ -132,7 +132,7 @@ def _is_published_size(run: Run) -> bool:
 
 
 def _groups(run: Run) -> dict[str, Mapping[str, Any] | None]:
-    """The run's numbers by column of the table."""
+    """Metrics of the run by column of the table."""
     slices = run.metrics["slices"]
     tasks = slices["task"]
     modalities, regions = slices["modality_as_published"], slices["parts_as_published"]

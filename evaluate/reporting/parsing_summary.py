@@ -15,12 +15,12 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsingSummary:
-    """What the section shows.
+    """Values of the section.
 
     Attributes:
-        published: (run, numbers by the published rule) of complete runs that have them.
-        rules: names of the rules, most used first.
-        counts: (run, how often each of them fired).
+        published: (run, metrics by the published rule) of complete runs.
+        rules: names of the rules, most frequent first.
+        counts: (run, count of each rule).
         judged: (run, accuracy by the rules alone, account of the judge) where one was used.
     """
 
@@ -31,7 +31,7 @@ class ParsingSummary:
 
 
 def parsing_summary(runs: Sequence[Run]) -> ParsingSummary:
-    """How the replies of every run were read."""
+    """Section on the parsing of all runs."""
     fired = [(run, run.metrics.get("rules", {})) for run in runs]
     names = {name for _, counts in fired for name in counts}
     ranked = sorted(

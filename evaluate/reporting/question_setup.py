@@ -19,13 +19,13 @@ PLAIN: Mapping[str, str] = {
     "pictures": "whole pictures",
     "detail": "detail not set",
 }
-"""Every setting, with the words for a plain run."""
+"""Every setting, with its text for a default run."""
 
 
 def changed_settings(run: Run) -> dict[str, str]:
-    """What was set otherwise than for a plain run, in a few words each; nothing for people.
+    """Settings that differ from a default run, in a few words each; empty for human readers.
 
-    Equal words mean equal settings.
+    Equal texts mean equal settings.
     """
     manifest, model = run.manifest, run.manifest["model"]
     if run.readers is not None:

@@ -17,7 +17,7 @@ from medrcube.taxonomy import Task
 __all__ = ["MOST_RUNS", "Radar", "radar"]
 
 MOST_RUNS = 6
-"""So many polygons are drawn; more could not be told apart."""
+"""Most polygons that are drawn; more would be indistinguishable."""
 
 _WIDTH, _HEIGHT, _RADIUS = 440.0, 400.0, 165.0
 _CENTRE = (_WIDTH / 2, _HEIGHT / 2)
@@ -26,12 +26,12 @@ _RINGS = (0.25, 0.5, 0.75, 1.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Radar:
-    """The drawing and the same numbers for a table.
+    """Radar chart, with its numbers for a table.
 
     Attributes:
         picture: the SVG.
         runs: the runs that are drawn.
-        rows: (task, chance, accuracy of each drawn run); ``None`` where it is not known.
+        rows: (task, chance, accuracy of each run drawn, ``None`` if unknown).
     """
 
     picture: Markup
@@ -40,7 +40,7 @@ class Radar:
 
 
 def radar(runs: Sequence[Run]) -> Radar | None:
-    """The radar of the first ``MOST_RUNS`` runs; ``None`` with fewer than three tasks."""
+    """Radar chart of the first ``MOST_RUNS`` runs; ``None`` with fewer than three tasks."""
     runs = runs[:MOST_RUNS]
     groups = [run.metrics["slices"]["task"] for run in runs]
     rows = []
@@ -107,7 +107,7 @@ def _at(index: int, count: int, value: float) -> svg.Point:
 
 
 def _between(count: int, ring: float) -> svg.Point:
-    """The middle of a ring's side between the first two axes, where a text is set."""
+    """Middle of a ring's side between the first two axes, for its label."""
     (x, y), (other_x, other_y) = _at(0, count, ring), _at(1, count, ring)
     return (x + other_x) / 2, (y + other_y) / 2 + 4
 

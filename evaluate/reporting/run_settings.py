@@ -25,14 +25,14 @@ _AXES: tuple[Axis, ...] = ("task", "voxel")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsTable:
-    """Groups of one axis.
+    """Comparison of runs in the groups of one axis.
 
     Attributes:
-        title: what the groups are.
-        tests: pairs of runs in all groups, which are adjusted together.
+        title: kind of the groups.
+        tests: tests in all groups, which are adjusted together.
         rows: (name, number of questions, accuracy and letters of each run); of cells only those
-            in which some two runs are told apart.
-        alike: groups that were tested and are left out because no two runs are told apart there.
+            in which some runs differ.
+        alike: tested groups that are left out because no runs differ.
     """
 
     title: str
@@ -43,16 +43,16 @@ class SettingsTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparableRuns:
-    """Runs that were asked the same questions, or those that lack too many replies to be ranked.
+    """Runs with the same questions, or the incomplete runs.
 
     Attributes:
-        title: what they were asked, in words, or why they are not ranked.
-        asked: what they were asked, in words; empty for incomplete runs.
+        title: their questions in words, or why they are not ranked.
+        asked: their questions in words; empty for incomplete runs.
         runs: in the order of the report.
-        letters: groups of each by its label; runs that share a letter are not told apart. Empty
-            for a run alone, and where no question was answered by all.
-        detectable: what difference of two of them would be found.
-        tables: the same in the groups of an axis.
+        letters: compact letters by label; runs that share one are not told apart. Empty for a
+            single run, and where no question was answered by all.
+        detectable: minimum detectable difference, in words.
+        tables: the same by the groups of an axis.
     """
 
     title: str
@@ -64,7 +64,7 @@ class ComparableRuns:
 
 
 def comparable_runs(runs: Sequence[Run]) -> list[ComparableRuns]:
-    """Runs by what they were asked, in the order of their first one; last, incomplete ones."""
+    """Groups of runs with the same questions, in order of appearance; last, incomplete runs."""
     groups = [
         _comparable(members, asked)
         for asked, members in runs_by_questions([run for run in runs if not run.incomplete])
@@ -79,7 +79,7 @@ def comparable_runs(runs: Sequence[Run]) -> list[ComparableRuns]:
 
 
 def runs_by_questions(runs: Sequence[Run]) -> list[tuple[str, list[Run]]]:
-    """(what they were asked, in words; the runs), in the order of their first one."""
+    """(questions in words, runs) of each group, in order of appearance."""
     groups: dict[object, list[Run]] = {}
     for run in runs:
         names = frozenset(result.item.name for result in run.results)

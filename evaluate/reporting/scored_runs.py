@@ -29,12 +29,12 @@ class Run:
     """A scored run.
 
     Attributes:
-        label: model, and the folder where two runs have one model.
-        folder: name of the run's folder.
-        manifest: what the run was begun with.
+        label: model, with the folder where two runs have the same model.
+        folder: name of the run folder.
+        manifest: content of ``manifest.json``.
         metrics: content of ``metrics.json``.
-        everything: every scored presentation.
-        results: one result an item, those that the accuracies are of.
+        everything: all scored presentations.
+        results: one result an item, the basis of the accuracies.
     """
 
     label: str
@@ -46,13 +46,13 @@ class Run:
 
     @property
     def total(self) -> Mapping[str, Any]:
-        """The numbers of all questions together."""
+        """Metrics of all questions."""
         group: Mapping[str, Any] = self.metrics["global"]
         return group
 
     @property
     def benchmark(self) -> str:
-        """Digest that names what was asked."""
+        """Digest of the question set."""
         return question_set_digest(self.manifest)
 
     @property
@@ -62,45 +62,45 @@ class Run:
 
     @property
     def replied(self) -> int:
-        """Questions that have a reply."""
+        """Number of questions with a reply."""
         return int(self.total["n"]) - lost(self.total)
 
     @property
     def cut(self) -> int:
-        """Replies that the limit of tokens cut."""
+        """Number of replies truncated by the token limit."""
         return sum(result.cut for result in self.everything)
 
     @property
     def cut_unanswered(self) -> int:
-        """Of these, cut before they gave an answer."""
+        """Of these, truncated before an answer."""
         return sum(result.outcome is AnswerOutcome.CUT for result in self.everything)
 
     @property
     def selection(self) -> Mapping[str, Any] | None:
-        """Which items of the release were asked; ``None`` for all."""
+        """Selection of the items; ``None`` for all."""
         selection: Mapping[str, Any] | None = self.manifest.get("selection")
         return selection
 
     @property
     def withdrawn(self) -> Sequence[str]:
-        """Items that were withdrawn and are left out of every number."""
+        """Withdrawn items, which are left out of every number."""
         names: Sequence[str] = self.metrics.get("withdrawn", ())
         return names
 
     @property
     def readers(self) -> Mapping[str, Any] | None:
-        """Of a run of people: group, number of readers, agreement; ``None`` for a model."""
+        """Group, number and agreement of human readers; ``None`` for a model."""
         readers: Mapping[str, Any] | None = self.manifest.get("readers")
         return readers
 
     @property
     def asked_how(self) -> Mapping[str, str]:
-        """What was set for the run, in words."""
+        """Settings of the run, in words."""
         return settings_text(self.manifest)
 
     @property
     def put_differently(self) -> list[str]:
-        """What of that makes its questions others than those of a plain run."""
+        """Settings that make its questions differ from a default run."""
         settings = self.asked_how
         names = {
             "template": "a prompt of its own",
@@ -113,43 +113,43 @@ class Run:
 
     @property
     def condition(self) -> Condition:
-        """Which condition its accuracies are of."""
+        """Condition of its accuracies."""
         conditions = [result.asked.presentation.condition for result in self.results[:1]]
         return conditions[0] if conditions else Condition.FULL
 
     @property
     def unfinished(self) -> bool:
-        """Whether the run was broken off or stopped, so that more may come."""
+        """Whether the run was interrupted or stopped, and can be resumed."""
         return not self.manifest["ended"] or self.stopped is not None or self.not_asked > 0
 
     @property
     def not_asked(self) -> int:
-        """Questions that the run has not come to."""
+        """Number of questions not asked yet."""
         return sum(result.outcome is AnswerOutcome.NOT_ASKED for result in self.everything)
 
     @property
     def stopped(self) -> str | None:
-        """Why the last session was stopped before its end."""
+        """Why the last session stopped before its end, or ``None``."""
         sessions = self.manifest.get("sessions") or [{}]
         why: str | None = sessions[-1].get("stopped")
         return why
 
     @property
     def versions(self) -> str:
-        """What the replies went through, by package."""
+        """Package versions of the run."""
         return ", ".join(f"{name} {of}" for name, of in self.manifest["versions"].items())
 
 
 def load_runs(folders: Sequence[Path], advance: Advance = ignored) -> list[Run]:
-    """Read scored runs and give each a name of its own; a folder or a copy given twice is one run.
+    """Load scored runs with unique labels; duplicates and copies are loaded once.
 
     Args:
-        folders: of the runs.
+        folders: run folders.
         advance: called after each.
 
     Raises:
-        WorkspaceError: there is none, a folder holds no scored run, or runs on one release leave
-            different withdrawn items out.
+        WorkspaceError: there is none, a folder holds no scored run, or runs on one release differ
+            in their withdrawn items.
     """
     if not folders:
         raise WorkspaceError("no run to report; expected at least one --out folder of evaluate")
@@ -168,14 +168,14 @@ def load_runs(folders: Sequence[Path], advance: Advance = ignored) -> list[Run]:
 
 
 def distinct_folders(folders: Sequence[Path]) -> list[Path]:
-    """Each run once, at its first place: however its path is written, and copies left out."""
+    """Folders without duplicates and copies, in order."""
     return [folder for folder, same in same_runs(folders) if not same]
 
 
 def same_runs(folders: Sequence[Path]) -> list[tuple[Path, Path | None]]:
-    """Each folder with the earlier one that is the same run; ``None`` for the first of its kind.
+    """Each folder with the earlier folder of the same run; ``None`` for the first.
 
-    A copy has what the run was begun with, the moment too, and the same tries, byte for byte.
+    A copy has the same identity and start time, and a byte-identical attempt log.
     """
     first: dict[object, Path] = {}
     pairs = []
@@ -196,10 +196,10 @@ def _identity(folder: Path) -> tuple[str, str] | None:
 
 
 def require_errata_of(runs: Sequence[Run], benchmark: Benchmark) -> None:
-    """Refuse runs that leave other items out than the errata of their release.
+    """Refuse runs whose withdrawn items differ from the errata of their release.
 
     Raises:
-        WorkspaceError: one does; says how to score it again.
+        WorkspaceError: one differs; says how to score it again.
     """
     for run in runs:
         if run.manifest["dataset"]["digest"] == benchmark.digest:

@@ -1,7 +1,7 @@
 """Tries, tokens, cost and time of a run, failed tries included.
 
-Nothing of this is in a report. A run that was killed and went on took other tries and another time
-than one that was not, and its report is the same, byte for byte.
+None of this is in a report: a killed and resumed run has other tries and times than an
+uninterrupted one, but the same report, byte for byte.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunUsage:
-    """What all sessions of a run took together.
+    """Usage of all sessions of a run.
 
     Attributes:
-        model: whom it asked.
-        run: name of its folder.
-        started: when the first session began.
-        ended: when the last one was done; ``None`` for a run that is not.
-        sessions: how many there were, those that were killed too.
-        minutes: length of them all; a session that was killed ends with its last try.
-        tries: questions sent, repeated ones too.
-        failed: tries that brought no reply, by reason.
-        usage: tokens of all tries, as far as the server counts them.
-        cost: US dollars; ``None`` when no prices were given.
-        median_latency: seconds for a whole reply; ``None`` without one.
-        p95_latency: within so many seconds came 95 % of them.
+        model: name of the model.
+        run: name of the run folder.
+        started: start of the first session.
+        ended: end of the last one; ``None`` for an unfinished run.
+        sessions: number of sessions, killed ones included.
+        minutes: total length; a killed session ends with its last try.
+        tries: number of tries, retries included.
+        failed: tries without a reply, by reason.
+        usage: tokens of all tries, where the server reports them.
+        cost: US dollars; ``None`` without prices.
+        median_latency: median seconds of a complete reply; ``None`` without one.
+        p95_latency: 95th percentile of the same.
     """
 
     model: str
@@ -54,12 +54,12 @@ class RunUsage:
     p95_latency: float | None
 
     def to_json(self) -> dict[str, Any]:
-        """The same for programs."""
+        """JSON object of the fields."""
         return asdict(self)
 
 
 def run_usage(run: Path) -> RunUsage:
-    """Count what a run took.
+    """Usage of a run.
 
     Raises:
         WorkspaceError: the folder is no run.
@@ -89,7 +89,7 @@ def run_usage(run: Path) -> RunUsage:
 
 
 def usage_table(efforts: Sequence[RunUsage]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Titles and rows for people; a column in which nothing is known is left out."""
+    """Titles and rows of a table; columns without any value are left out."""
     cells = [[_number_text(value(usage), form) for _, value, form in _COLUMNS] for usage in efforts]
     columns = [n for n in range(len(_COLUMNS)) if any(row[n] != _UNKNOWN for row in cells)]
     titles = tuple(_COLUMNS[n][0] for n in columns)
@@ -101,7 +101,7 @@ def usage_table(efforts: Sequence[RunUsage]) -> tuple[tuple[str, ...], list[tupl
 
 
 def _lengths(sessions: Sequence[Record], attempts: Sequence[Record]) -> Iterator[float]:
-    """Seconds of each session; one without an end was killed and lasted until its last try."""
+    """Seconds of each session; a killed one lasted until its last try."""
     ends = [(datetime.fromisoformat(a["at"]), a.get("latency", 0.0)) for a in attempts]
     starts = [datetime.fromisoformat(session["started"]) for session in sessions]
     nexts: list[datetime | None] = [*starts, None]

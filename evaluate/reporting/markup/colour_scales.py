@@ -1,7 +1,7 @@
 """Colour scales of heat maps: brown below chance or zero, neutral at it, teal above.
 
-Brown against teal is told apart with every common colour vision (ColorBrewer's BrBG); each shade
-comes for a light and a dark page, with the text colour that contrasts more.
+Brown and teal are distinguishable with every common colour vision (ColorBrewer's BrBG); each shade
+has a light and a dark variant, with the text colour of higher contrast.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Shade(NamedTuple):
 
 
 def shade(accuracy: float, chance: float) -> Shade:
-    """The shade of an accuracy in [0, 1], seen from its chance line."""
+    """Shade of an accuracy in [0, 1] relative to chance."""
     below = accuracy < chance
     distance = (accuracy - chance) / (chance if below else 1 - chance)
     light = _mix(_LIGHT, distance)
@@ -33,7 +33,7 @@ def shade(accuracy: float, chance: float) -> Shade:
 
 
 def signed_shade(value: float, most: float = 1.0) -> Shade:
-    """The shade of a value that may be negative, neutral at 0 and full at ``most``."""
+    """Shade of a signed value, neutral at 0 and full at ``most``."""
     return shade(min(1.0, max(0.0, 0.5 + value / (2 * most))), 0.5)
 
 

@@ -1,9 +1,9 @@
 """Make HTML tables responsive and sortable.
 
-A screen of 390 pixels has room for four columns of numbers. In a table of more, or of sentences,
-every cell is told the name of its column, so that the style sheet can set a row as a block of named
-values: nothing lies beyond the edge, and nothing needs a script. Heads are told their column, by
-which a script sorts.
+A screen of 390 pixels has room for four numeric columns. In wider tables, and in tables of
+sentences, every cell gets the name of its column, so that the style sheet can lay a row out as a
+block of named values without a script and without overflow. Header cells get their column number,
+for sorting.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from dataclasses import dataclass
 __all__ = ["FEWEST_ROWS", "MOST_COLUMNS", "PROSE", "make_responsive"]
 
 MOST_COLUMNS = 4
-"""Tables of more columns become blocks on a narrow screen."""
+"""Tables with more columns become blocks on a narrow screen."""
 
 PROSE = "prose"
-"""Class of tables whose cells hold sentences, which become blocks at any number of columns."""
+"""Class of tables of sentences, which become blocks with any number of columns."""
 
 FEWEST_ROWS = 3
-"""With fewer rows there is nothing to sort."""
+"""Rows from which on a table is sortable."""
 
 _TABLE = re.compile(r"<table(?P<tag>[^>]*)>(?P<head>.*?</thead>)(?P<body>.*?)</table>", re.DOTALL)
 _ROW = re.compile(r"(<tr[^>]*>)(.*?)</tr>", re.DOTALL)
@@ -30,21 +30,21 @@ _SPAN = re.compile(r'\b(row|col)span="(\d+)"')
 _CLASS = re.compile(r'class="([^"]*)"')
 _MARKUP = re.compile(r"<[^>]*>")
 _APART = frozenset({"heat", "prov"})
-"""Classes of tables that fit as they are, and mean nothing in another order."""
+"""Classes of tables that are neither responsive nor sortable."""
 
 
 @dataclass(frozen=True, slots=True)
 class _TableColumn:
     head: tuple[int, int] | None
-    """Row and place of its own head; none for a column that has no name."""
+    """Row and index of its header cell; ``None`` for a column without a name."""
     label: str
 
 
 def make_responsive(page: str) -> str:
-    """The page with what narrow screens and the script need.
+    """The page with column labels and numbers for narrow screens and sorting.
 
     Args:
-        page: HTML of this package's templates, in which text of others is escaped.
+        page: HTML of this package's templates, in which untrusted text is escaped.
     """
     return _TABLE.sub(_table, page)
 
@@ -68,7 +68,7 @@ def _table(match: re.Match[str]) -> str:
 
 
 def _columns(head: str) -> list[_TableColumn]:
-    """Every column with the head that stands right above its cells."""
+    """Columns with the header cell directly above their cells."""
     rows = [list(_CELL.finditer(inner)) for _, inner in _ROW.findall(head)]
     grid: dict[tuple[int, int], tuple[int, int]] = {}
     for number, cells in enumerate(rows):

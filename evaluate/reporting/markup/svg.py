@@ -1,7 +1,6 @@
 """SVG primitives: deterministic numbers, escaped text.
 
-Colours, fonts and strokes come from classes of the page's style sheet, for a light page, a dark
-one and paper.
+Colours, fonts and strokes come from the page's style sheet, for light and dark pages and print.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _LONGEST = 300
 
 
 def drawing(width: float, height: float, title: str, parts: Iterable[Markup]) -> Markup:
-    """A whole picture that scales with its place; ``title`` is what a screen reader says."""
+    """A scalable drawing; ``title`` is for screen readers."""
     return Markup(
         '<svg class="chart" viewBox="0 0 {} {}" width="{}" height="{}" role="img" '
         'aria-label="{}">{}</svg>'
@@ -40,7 +39,7 @@ def drawing(width: float, height: float, title: str, parts: Iterable[Markup]) ->
 
 
 def group(css: str, parts: Iterable[Markup]) -> Markup:
-    """Parts that share a class."""
+    """A group with a CSS class."""
     return Markup('<g class="{}">{}</g>').format(css, join(parts))
 
 
@@ -52,13 +51,13 @@ def line(start: Point, end: Point, css: str) -> Markup:
 
 
 def polygon(points: Sequence[Point], css: str) -> Markup:
-    """A closed line."""
+    """A polygon."""
     corners = " ".join(f"{number(x)},{number(y)}" for x, y in points)
     return Markup('<polygon class="{}" points="{}"/>').format(css, corners)
 
 
 def mark(place: Point, shape: int, css: str, title_text: str) -> Markup:
-    """One of three small marks, so that colour is not all that tells two runs apart."""
+    """One of three marker shapes, so that runs differ by more than colour."""
     x, y = place
     title = Markup("<title>{}</title>").format(one_line(title_text, _LONGEST))
     if shape % 3 == 0:
@@ -76,7 +75,7 @@ def mark(place: Point, shape: int, css: str, title_text: str) -> Markup:
 
 
 def square(corner: Point, side: float, css: str, title_text: str) -> Markup:
-    """A filled square with what it means."""
+    """A filled square with a title."""
     x, y, size = (number(value) for value in (*corner, side))
     return Markup(
         '<rect class="{}" x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>'
@@ -91,7 +90,7 @@ def text(place: Point, words: str, css: str, anchor: str = "middle") -> Markup:
 
 
 def turned(place: Point, words: str, css: str) -> Markup:
-    """A label that reads upwards, centred on its place."""
+    """A label rotated to read upwards, centred on its position."""
     x, y = number(place[0]), number(place[1])
     return Markup(
         '<text class="{}" x="{}" y="{}" text-anchor="middle" '
@@ -100,7 +99,7 @@ def turned(place: Point, words: str, css: str) -> Markup:
 
 
 def join(parts: Iterable[Markup]) -> Markup:
-    """One after the other."""
+    """Concatenate parts."""
     return Markup("").join(parts)
 
 
