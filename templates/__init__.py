@@ -51,13 +51,13 @@ class TemplateError(MedrcubeError, ValueError):
 
 
 class Wordings:
-    """Question templates of a batch: the package's, and a workspace's own in place of some of them.
+    """Question templates of a batch: the package's, some replaced by the workspace's own.
 
     Args:
-        folder: holds files of the names that ``templates/questions`` has; none for the package's.
+        folder: folder with files named as in ``templates/questions``; ``None`` for the package's.
 
     Raises:
-        TemplateError: the folder is missing or holds a template of no task, or one is no Jinja.
+        TemplateError: the folder is missing, holds a template of no task, or one is invalid.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -78,7 +78,7 @@ class Wordings:
                 )
 
     def render(self, task: Task, variant: str, **values: str | bool) -> str:
-        """The question of one wording, on one line.
+        """Render a question with one wording, on one line.
 
         Raises:
             TemplateError: the task has no wording of that name.
@@ -97,11 +97,11 @@ class Wordings:
         return tuple(self._templates[task].blocks)
 
     def version(self, task: Task) -> str:
-        """Hash of the template file; changes with any wording."""
+        """Short hash of the template file."""
         return sha256(self._texts[task].encode()).hexdigest()[:16]
 
     def where(self, task: Task, variant: str = "", name: str = "") -> str:
-        """File of a task, with the line of a wording, or of a value that it asks for."""
+        """Template file of a task, with the line of a wording or of a value in it."""
         file = str(self.own.get(task, f"templates/{_file(task)}"))
         tree = _environment().parse(self._texts[task]) if variant or name else None
         if tree is None:
@@ -152,7 +152,7 @@ def wording_names(task: Task) -> tuple[str, ...]:
 
 
 def render_card(card: str, /, **values: object) -> str:
-    """A whole document, such as ``dataset.md``, from ``templates/cards``.
+    """Render a document, such as ``dataset.md``, from ``templates/cards``.
 
     Raises:
         TemplateError: there is no card of that name.
@@ -162,7 +162,7 @@ def render_card(card: str, /, **values: object) -> str:
 
 
 def render_prompt(prompt: str, /, **values: object) -> str:
-    """What is sent to a language model, such as ``distractors``, from ``templates/prompts``.
+    """Render a prompt, such as ``distractors``, from ``templates/prompts``.
 
     Raises:
         TemplateError: there is no prompt of that name.

@@ -18,16 +18,16 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellPage:
-    """One cell.
+    """Page of one cell.
 
     Attributes:
         name: task, modality and region.
-        rows: (entry of the leaderboard, its numbers here), best first, incomplete runs last.
-        n: most questions that any model was asked here.
-        small: whether those are few.
-        chance: accuracy of a guesser.
-        median: middle accuracy of the complete runs of models; ``None`` where there is none.
-        best: the first of them, or ``None``.
+        rows: (leaderboard row, metrics in this cell), best first, incomplete runs last.
+        n: largest number of questions of any model here.
+        small: whether that is a small sample.
+        chance: chance accuracy.
+        median: median accuracy of the complete runs of models, or ``None``.
+        best: the best of them, or ``None``.
     """
 
     name: CellName
@@ -40,12 +40,12 @@ class CellPage:
 
     @property
     def page(self) -> str:
-        """Its page, relative to the site."""
+        """Path of the page, relative to the site."""
         return f"cells/{self.name.page}"
 
 
 def cell_pages(entries: Sequence[LeaderboardRow]) -> list[CellPage]:
-    """Cells of which some model was asked something, by task, modality and region."""
+    """Pages of all cells with questions, by task, modality and region."""
     rows: dict[CellName, list[tuple[LeaderboardRow, Row]]] = {}
     for entry in entries:
         for voxel in entry.run.metrics["voxels"]:

@@ -30,11 +30,11 @@ _FACTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What one item rests on.
+    """Evidence of one item.
 
     Attributes:
-        facts: (what, value) of the whole item.
-        options: what each option rests on, by its letter.
+        facts: (name, value) of the whole item.
+        options: evidence of each option, by its letter.
     """
 
     facts: tuple[tuple[str, str], ...]
@@ -42,7 +42,7 @@ class Evidence:
 
 
 def read_evidence(root: Path, items: tuple[BenchmarkItem, ...]) -> dict[str, Evidence]:
-    """Evidence by the name of the item; none where the release tells none or pyarrow is missing.
+    """Evidence by item name; empty where the release has none or pyarrow is missing.
 
     Raises:
         ReleaseError: a link leads out of the release.

@@ -29,10 +29,10 @@ __all__ = [
 FOLDER = "pictures"
 
 MOST_BYTES = 30_000_000
-"""Bytes of all pictures together."""
+"""Total bytes of all images."""
 
 _STEPS = ((448, 88), (384, 84), (320, 80), (256, 76), (192, 70), (160, 64), (128, 60), (96, 50))
-"""Pixels of the longer side and quality; the last is small enough for any picture of 10,000."""
+"""(pixels of the longer side, quality); the last step fits 10,000 images."""
 _DIGEST = 20
 
 WITHHELD = "This image may not be passed on."
@@ -44,11 +44,11 @@ TOO_LARGE = "Left out to keep this site small."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteImage:
-    """The picture of an item.
+    """Image of an item on the site.
 
     Attributes:
-        file: its file below ``pictures``; empty where there is none.
-        why: reason in words where there is none.
+        file: its file below ``pictures``; empty without one.
+        why: reason for no image, in words.
     """
 
     file: str = ""
@@ -66,13 +66,13 @@ def write_pictures(
 
     Args:
         out: folder for the files.
-        release: where the pictures lie.
-        asked: digest of the picture that models were asked about, by the name of the item.
-        items: what the site shows.
-        advance: called after each picture.
+        release: the release.
+        asked: digest of the image that models were asked about, by item name.
+        items: items of the site.
+        advance: called after each image.
 
     Returns:
-        The picture of each item by its name.
+        The image of each item by its name.
     """
     out.mkdir(parents=True, exist_ok=True)
     images = sorted(_publishable(items))
@@ -110,7 +110,7 @@ def _site_image(
 
 
 def _write(out: Path, release: Benchmark, image: str, allotment: int) -> tuple[SiteImage, str]:
-    """The copy and the digest of the original."""
+    """The copy, and the digest of the original."""
     try:
         picture = read_picture(release.root / image, root=release.root)
     except UnusablePictureError:

@@ -1,8 +1,8 @@
 """Items and replies as script files, which a page can load from ``file://`` too.
 
-A browser reads no JSON from ``file://``, so each file is a script that hands one JSON value to the
-page. Questions are in one row of files; keys, evidence and replies are in another, which a page
-loads only once its reader asks for them.
+Browsers do not read JSON from ``file://``, so each file is a script that passes one JSON value to
+the page. Questions are in one series of files; keys, evidence and replies are in another, which a
+page loads only on request.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ ITEMS_IN_A_FILE = 500
 ANSWERS_IN_A_FILE = 50
 
 MOST_REPLY_BYTES = 35_000_000
-"""Bytes of all replies together."""
+"""Total bytes of all replies."""
 
 LIMITS = (4000, 2000, 1000, 500, 250, 120, 60)
-"""Characters of a reply that are kept; the most with which all replies fit."""
+"""Candidate lengths of a reply in characters; the longest with which all replies fit is used."""
 
 NOT_ASKED = "-"
 
@@ -58,13 +58,13 @@ _ENDS: list[AnswerOutcome] = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemData:
-    """What the pages of items rest on.
+    """Data of the item pages.
 
     Attributes:
-        items: every item of the release, in its order.
-        runs: the runs in the order of the leaderboard.
-        pictures: picture of each item by its name.
-        evidence: what an item rests on, by its name.
+        items: all items of the release, in order.
+        runs: the runs, in the order of the leaderboard.
+        pictures: image of each item by its name.
+        evidence: evidence of each item by its name.
     """
 
     items: Sequence[BenchmarkItem]
@@ -82,10 +82,10 @@ def write_items(
         out: folder for them.
         data: what to write.
         models: (label, page) of the runs.
-        advance: called with the number of items that are done.
+        advance: called with the number of finished items.
 
     Returns:
-        Characters of a reply that are kept.
+        Length to which replies are clipped, in characters.
     """
     results = [{result.item.name: result for result in run.results} for run in data.runs]
     limit = reply_limit(result.reply for by_item in results for result in by_item.values())
@@ -123,7 +123,7 @@ def write_items(
 
 
 def reply_limit(replies: Iterable[str | None]) -> int:
-    """The longest of ``LIMITS`` at which all replies together stay in their budget."""
+    """The longest of ``LIMITS`` at which all replies fit ``MOST_REPLY_BYTES``."""
     totals = dict.fromkeys(LIMITS, 0)
     for reply in replies:
         if reply:
@@ -134,7 +134,7 @@ def reply_limit(replies: Iterable[str | None]) -> int:
 
 
 def write_script(path: Path, name: str, value: Any) -> None:
-    """A script that hands a value to the page under a name; ASCII, and without ``<``."""
+    """Write a script that passes a named value to the page; ASCII, and without ``<``."""
     text = json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
     write_again(path, f"medrcubeData({json.dumps(name)},{text});\n".encode("ascii"))
 
@@ -149,7 +149,7 @@ def _files(
 def _row(
     item: BenchmarkItem, picture: SiteImage, results: Sequence[Mapping[str, Result]]
 ) -> Mapping[str, Any]:
-    """What is shown of an item before anyone asks for its key."""
+    """Public part of an item, without its key."""
     return {
         "name": item.name,
         "source": item.dataset,
@@ -166,7 +166,7 @@ def _row(
 
 
 def _code(result: Result | None) -> str:
-    """One character for an outcome, by which models are filtered."""
+    """Outcome as one character, for the model filter."""
     return chr(ord("a") + _ENDS.index(result.outcome)) if _was_asked(result) else NOT_ASKED
 
 

@@ -30,12 +30,12 @@ class LeaderboardRow:
 
     Attributes:
         run: its run.
-        page: its page, relative to the site.
-        block: why it stands below the ranking; empty within it.
-        letters: groups that it is in; models that share a letter cannot be told apart.
-        shortcut: shortcut probability of its pairs of questions, or ``None``.
-        gain: what the picture adds over the same questions without it, or ``None``.
-        remarks: what a reader has to know before the number, in a word or two each.
+        page: path of its page, relative to the site.
+        block: why it is below the ranking; empty within it.
+        letters: compact letters; models that share one cannot be told apart.
+        shortcut: shortcut probability of its question pairs, or ``None``.
+        gain: accuracy gain from the image, or ``None``.
+        remarks: caveats of the accuracy, in a word or two each.
         differing_settings: of these, settings that differ from those of most runs.
     """
 
@@ -55,9 +55,9 @@ class SliceTable:
 
     Attributes:
         names: (title of the axis, names of its groups).
-        rows: for each model, in the order of the leaderboard, the groups' numbers in the order of
-            ``names``: accuracy, both ends of its interval, n, chance; ``None`` for a group of
-            which it was asked nothing.
+        rows: for each model, in the order of the leaderboard, its groups in the order of
+            ``names``: accuracy, both bounds of its interval, n, chance; ``None`` for a group
+            without questions.
     """
 
     names: Sequence[tuple[str, Sequence[str]]]
@@ -67,8 +67,8 @@ class SliceTable:
 def leaderboard_rows(runs: Sequence[Run], pages: Mapping[str, str]) -> list[LeaderboardRow]:
     """The leaderboard, best first.
 
-    Only runs that were asked the same stand in one ranking: first those that were asked most, then
-    each other selection, sample or prompt as a block, last the runs that lack too many replies.
+    Only runs with the same questions are ranked together: first those with the most questions, then
+    a block for each other selection, sample or prompt, last the incomplete runs.
     """
     how = differing_settings(runs)
     entries = []
@@ -79,7 +79,7 @@ def leaderboard_rows(runs: Sequence[Run], pages: Mapping[str, str]) -> list[Lead
 
 
 def rows_by_block(entries: Sequence[LeaderboardRow]) -> list[tuple[str, list[LeaderboardRow]]]:
-    """What stands below the ranking: (why, entries)."""
+    """(reason, rows) of the blocks below the ranking."""
     blocks: dict[str, list[LeaderboardRow]] = {}
     for entry in entries:
         if entry.block:
@@ -88,7 +88,7 @@ def rows_by_block(entries: Sequence[LeaderboardRow]) -> list[tuple[str, list[Lea
 
 
 def population_text(entries: Sequence[LeaderboardRow]) -> str:
-    """How many models, and how many groups of people, which are none."""
+    """Numbers of models and of groups of human readers, in words."""
     people = sum(entry.run.readers is not None for entry in entries)
     models = counted(len(entries) - people, "model")
     return f"{models} and {counted(people, 'group')} of readers" if people else models
@@ -114,7 +114,7 @@ def _entry(
 
 
 def slice_table(runs: Sequence[Run]) -> SliceTable:
-    """The numbers of every slice, of runs in the order of the leaderboard."""
+    """Metrics of every slice, for runs in the order of the leaderboard."""
     tables = axis_tables(runs)
     return SliceTable(
         names=[(title, [name for name, _ in groups]) for title, _, groups in tables],

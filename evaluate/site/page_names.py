@@ -22,12 +22,12 @@ class CellName(NamedTuple):
 
     @property
     def page(self) -> str:
-        """File of its page below ``cells``."""
+        """File name of its page below ``cells``."""
         return "--".join(_plain(member.value) for member in self) + ".html"
 
 
 def model_pages(labels: Iterable[str]) -> dict[str, str]:
-    """File below ``models`` for each label; labels that read alike get a number."""
+    """File name below ``models`` for each label; equal names get a number."""
     pages: dict[str, str] = {}
     used: set[str] = set()
     for label in labels:

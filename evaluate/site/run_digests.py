@@ -1,6 +1,6 @@
 """Digests of the files of a submitted run.
 
-They show that a folder is whole and unchanged since, not who made it.
+They show that a folder is complete and unchanged, not who created it.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ __all__ = ["DIGESTS", "EXPECTED", "digest_mismatches", "irregular_files", "write
 DIGESTS = "digests.json"
 
 EXPECTED = (MANIFEST, ITEMS, ASKED, ATTEMPTS, OUTCOMES, RESULTS, METRICS)
-"""Files that every run holds."""
+"""Files that every run has."""
 
 _SHA256 = re.compile("[0-9a-f]{64}")
 
 
 def write_digests(run: Path) -> Path:
-    """Write the digest of every file of a run; returns the file of digests."""
+    """Write the digest of every file of a run; returns the digest file."""
     files = {path.relative_to(run).as_posix(): sha256_of(path) for path in _files(run)}
     write_text(run / DIGESTS, json.dumps({"sha256": files}, indent=2, ensure_ascii=False) + "\n")
     return run / DIGESTS
 
 
 def irregular_files(run: Path) -> Iterator[str]:
-    """What is no plain file of the run itself: links lead out of a folder that others send."""
+    """Links and special files of a run, which a submitted folder must not hold, in words."""
     for path in sorted(run.rglob("*")):
         if path.is_symlink() or not (path.is_file() or path.is_dir()):
             yield f"{path.relative_to(run).as_posix()}: is no plain file; put the file itself there"
 
 
 def digest_mismatches(run: Path) -> Iterator[str]:
-    """Where the files differ from the digests; nothing for a run that was never sealed."""
+    """Files that differ from the digests, in words; empty for a run without digests."""
     path = run / DIGESTS
     if not path.exists():
         return

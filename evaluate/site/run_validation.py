@@ -1,7 +1,7 @@
 """Validate a submitted run: whole, of this release, and scored from its replies.
 
-Nothing in the folder is trusted: its items are held against the release, and its replies are
-scored anew. What cannot be known from a folder is whether a model gave the replies.
+Nothing in the folder is trusted: its items are compared with the release, and its replies are
+scored again. A folder cannot prove that a model gave the replies.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ from medrcube.evaluate.site.run_digests import DIGESTS, EXPECTED, digest_mismatc
 __all__ = ["RunCheck", "check_run"]
 
 _LONGEST = 200
-"""Characters of what a setting holds, such as a prompt."""
+"""Characters of a setting that a note shows, such as a prompt."""
 
 _TOLD = 5
-"""So many items are named for one kind of problem."""
+"""Items that a problem names."""
 
 _MISSING = object()
 
@@ -56,12 +56,12 @@ _BAD_FORM = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunCheck:
-    """What the check found.
+    """Result of the validation.
 
     Attributes:
-        problems: what keeps the run from a leaderboard.
-        notes: what its readers should know.
-        summary: the run in one line; empty where there are problems.
+        problems: problems that exclude the run from a leaderboard.
+        notes: remarks for its readers.
+        summary: the run in one line; empty if there are problems.
     """
 
     problems: Sequence[str]
@@ -70,12 +70,12 @@ class RunCheck:
 
 
 def check_run(run: Path, release: Path, *, sealing: bool = False) -> RunCheck:
-    """Check a run against a release.
+    """Validate a run against a release.
 
     Args:
-        run: folder of the run.
-        release: folder of the release.
-        sealing: the run is about to be sealed, so that earlier digests say nothing.
+        run: run folder.
+        release: release folder.
+        sealing: whether new digests are about to be written, so that old ones are ignored.
 
     Raises:
         ReleaseError: the release is broken.
@@ -138,7 +138,7 @@ def _manifest(manifest: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _items(run: Path, benchmark: Benchmark) -> Iterator[str]:
-    """What was asked, held against the release; pictures where the release has them."""
+    """Items and images of the run that differ from the release."""
     by_name = {item.name: item for item in benchmark.items}
     unknown, changed, pictures = [], [], []
     for question in read_asked(run):
@@ -160,7 +160,7 @@ def _items(run: Path, benchmark: Benchmark) -> Iterator[str]:
 
 
 def _draw_problems(run: Path, manifest: Mapping[str, Any], benchmark: Benchmark) -> Iterator[str]:
-    """A limit or a number of items that does not explain which items of the release were asked."""
+    """A limit or item count that does not explain the items asked."""
     if manifest["dataset"]["digest"] != benchmark.digest:
         return
     stated_count, whole = manifest["dataset"]["items"], len(benchmark.items)
@@ -175,7 +175,7 @@ def _draw_problems(run: Path, manifest: Mapping[str, Any], benchmark: Benchmark)
 
 
 def _errata(run: Path, benchmark: Benchmark) -> Iterator[str]:
-    """Items that count here though they were withdrawn, or the other way round."""
+    """Withdrawn items that differ from the errata of the release."""
     names = {question.item.name for question in read_asked(run)}.union(
         withdrawn := withdrawn_items(run)
     )
@@ -196,7 +196,7 @@ def _several(names: Sequence[str], what: str) -> Iterator[str]:
 def _scores(
     run: Path, scored: Sequence[Result], by_rules: Sequence[Result], metrics: Mapping[str, Any]
 ) -> Iterator[str]:
-    """Scores that do not follow from the replies."""
+    """Outcomes and scores that do not follow from the replies."""
     judged = bool(metrics["judge"]["used"])
     wrong = [
         there.item.name
@@ -214,7 +214,7 @@ def _scores(
 def _further_files(
     run: Path, scored: Sequence[Result], metrics: Mapping[str, Any]
 ) -> Iterator[str]:
-    """Files of scores that hold something else than scoring the replies gives."""
+    """Derived files that differ from a recomputation."""
     again = recompute_scores(run, scored)
     for name, expected in again.items():
         here = metrics if name == METRICS else _read(run / name)
@@ -235,7 +235,7 @@ def _further_files(
 
 
 def _read(path: Path) -> Any:
-    """What a file of scores holds; ``None`` where it cannot be read."""
+    """Content of a derived file; ``None`` where it cannot be read."""
     try:
         if path.suffix == ".jsonl":
             return read_json_lines(path)
@@ -252,7 +252,7 @@ def _differing_row(here: Any, expected: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _incomplete(metrics: Mapping[str, Any]) -> Iterator[str]:
-    """More questions without a reply than a ranking bears."""
+    """Too many questions without a reply for a ranking."""
     total = metrics["global"]
     if not metrics["incomplete"]:
         return

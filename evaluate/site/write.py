@@ -1,9 +1,9 @@
 """Write a site whose pages need no server, host or network.
 
 All links are relative and all data are scripts beside the pages, so a site works from a folder,
-under any path of a web server, and without a connection. Text of others is escaped by the
-templates, or set as text by the scripts; the policy of every page forbids inline scripts and all
-requests but for its own files.
+under any path of a web server, and offline. Untrusted text is escaped by the templates, or set as
+text by the scripts; the content security policy of every page forbids inline scripts and all
+requests except for its own files.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from medrcube.files.atomic import write_text
 __all__ = ["MARKER", "SiteSummary", "write_site"]
 
 MARKER = "medrcube-site.json"
-"""File by which a folder is known as a site."""
+"""Marker file of a site."""
 
 _FOLDERS = ("assets", "cells", "models", items_part.FOLDER, pictures_part.FOLDER)
 _SCRIPTS = ("load.js", "tables.js", "board.js", "items.js")
@@ -56,14 +56,14 @@ class SiteSummary:
     """A site that was written.
 
     Attributes:
-        index: its first page.
+        index: its start page.
         models: number of models.
-        people: number of groups of readers.
+        people: number of groups of human readers.
         items: number of items.
         cells: number of cells.
-        reply_limit: characters of a reply that are kept.
-        files: number of its files.
-        bytes: size of all of them.
+        reply_limit: characters to which replies are clipped.
+        files: number of files.
+        bytes: total size.
     """
 
     index: Path
@@ -79,12 +79,12 @@ class SiteSummary:
 def write_site(
     folders: Sequence[Path], release: Path, out: Path, reporter: Reporter | None = None
 ) -> SiteSummary:
-    """Write the site, in place of an earlier one.
+    """Write a site, replacing an earlier one.
 
     Args:
         folders: scored runs on the release, or on parts of it.
-        release: folder of the release.
-        out: folder of the site; a new or empty one, or one that holds a site.
+        release: release folder.
+        out: site folder: new, empty, or holding an earlier site.
         reporter: shows the progress.
 
     Raises:
@@ -194,7 +194,7 @@ def _environment() -> Environment:
 
 
 def _of_this_release(runs: Sequence[Run], benchmark: Benchmark) -> None:
-    """Refuse runs that were asked other items."""
+    """Refuse runs on other items."""
     by_name = {item.name: item for item in benchmark.items}
     for run in runs:
         other = [r.item.name for r in run.results if by_name.get(r.item.name) != r.item]
@@ -212,7 +212,7 @@ def _may_write(out: Path) -> None:
 
 
 def _clear(out: Path) -> None:
-    """Remove an earlier site, so that no page of a model that is gone stays behind."""
+    """Remove an earlier site, so that no obsolete page remains."""
     out.mkdir(parents=True, exist_ok=True)
     if not (out / MARKER).exists():
         write_text(out / MARKER, "{}\n")

@@ -30,10 +30,10 @@ class AnswerTable:
     """Runs by questions.
 
     Attributes:
-        labels: names of the runs.
-        results: one result of each question, whichever run has it first.
-        units: number of the unit of each question, from 0.
-        right: whether a run is right, of shape (runs, questions).
+        labels: labels of the runs.
+        results: one result of each question, from the first run that has it.
+        units: index of the unit of each question, of shape (questions,).
+        right: whether the answer is correct, of shape (runs, questions).
         replied: whether a run was asked and has not lost its reply, of the same shape.
     """
 
@@ -44,13 +44,13 @@ class AnswerTable:
     replied: Flags
 
     def replied_by_all(self) -> Flags:
-        """Which questions every run has kept."""
+        """Questions with a reply in every run, of shape (questions,)."""
         import numpy as np  # noqa: PLC0415 - an import that only scoring pays
 
         return np.asarray(self.replied.all(axis=0))
 
     def differences(self, first: int, second: int, chosen: Flags | None = None) -> list[UnitTally]:
-        """First less second run, by unit, over the chosen questions that both have kept."""
+        """First minus second run, by unit, over the chosen questions with a reply in both."""
         import numpy as np  # noqa: PLC0415
 
         both = self.replied[first] & self.replied[second]
@@ -59,7 +59,7 @@ class AnswerTable:
         return self._by_unit(change, both)
 
     def shares(self, run: int, chosen: Flags | None = None) -> list[UnitTally]:
-        """Right answers of a run, by unit, over the chosen questions that it has kept."""
+        """Correct answers of a run, by unit, over the chosen questions with a reply."""
         replied = self.replied[run] if chosen is None else self.replied[run] & chosen
         return self._by_unit(self.right[run], replied)
 
@@ -75,7 +75,7 @@ class AnswerTable:
 
 
 def answer_table(runs: Mapping[str, Sequence[Result]]) -> AnswerTable:
-    """Runs by questions.
+    """Build the table of runs by questions.
 
     Args:
         runs: results by label, one of each question.
@@ -108,7 +108,7 @@ def answer_table(runs: Mapping[str, Sequence[Result]]) -> AnswerTable:
 
 
 def p_of_difference(units: Sequence[UnitTally]) -> float:
-    """Exact p of equal sides; 1 where it is below 5 % and the interval does not leave out 0."""
+    """Exact p of no difference; 1 where it is below 5 % but the interval includes 0."""
     p = sign_test(units)
     if p >= ALPHA:
         return p

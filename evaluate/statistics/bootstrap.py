@@ -1,12 +1,12 @@
 """Cluster bootstrap: units are resampled whole, since answers on one patient are dependent.
 
-For what is no plain share and no difference of two, such as a ratio of counts of pairs or a
-correlation; for those see ``clustered``. Whole units (patients, else cases, else
-pictures) are drawn with replacement, as many as there are, each with all its questions (Field and
-Welsh, J R Stat Soc B 2007;69:369-390). Intervals are percentiles, widened for few units
-(Hesterberg, Am Stat 2015;69:371-386, expanded percentile): the plain ones are too narrow by the
-factor that the usual t interval corrects. The percentile form was taken before BCa because
-it needs no estimate of skewness from few units, and stays within the range of the data.
+For statistics other than proportions and their differences, such as ratios of pair counts and
+correlations; for those see ``clustered_inference``. Whole units (patients, else cases, else images)
+are drawn with replacement, each with all its questions (Field and Welsh, J R Stat Soc B
+2007;69:369-390). Intervals are percentiles, widened for few units (Hesterberg, Am Stat
+2015;69:371-386, expanded percentile): plain percentiles are too narrow by the factor that the usual
+t interval corrects. Percentiles were preferred to BCa because they need no estimate of skewness
+from few units, and stay within the range of the data.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ __all__ = [
 ]
 
 RESAMPLES = 2000
-"""Draws behind each interval; the bounds then vary by about a tenth of their distance."""
+"""Draws of each interval; its bounds then vary by about a tenth of its width."""
 
 FEWEST_CLUSTERS = 10
-"""With fewer units no bootstrap interval is given: there is too little to draw from."""
+"""Smallest number of units for a bootstrap interval."""
 
 _USABLE = 0.95
 
@@ -45,12 +45,12 @@ _USABLE = 0.95
 def resampled(rows: Iterable[Sequence[float]], resamples: int = RESAMPLES) -> NDArray[np.float64]:
     """Column sums over units drawn with replacement.
 
-    Units with the same row cannot be told apart, so it is drawn how often each *kind* of row
-    comes up: the same distribution at a fraction of the work. The seed is made from the rows,
-    so the same counts give the same draws, in whatever order they come.
+    Units with equal rows are exchangeable, so the counts of each *kind* of row are drawn: the same
+    distribution at a fraction of the work. The seed is derived from the rows, so the same counts
+    give the same draws, in any order.
 
     Args:
-        rows: for each unit its sums, such as (right answers, questions).
+        rows: sums of each unit, such as (correct answers, questions).
         resamples: number of draws.
 
     Returns:
@@ -70,12 +70,12 @@ def percentile_interval(values: NDArray[np.float64], clusters: int) -> Confidenc
     """95 % interval from the values of a statistic in the draws.
 
     Args:
-        values: one value a draw; not a number where the statistic is undefined.
-        clusters: number of units that were drawn.
+        values: one value a draw; NaN where the statistic is undefined.
+        clusters: number of units.
 
     Returns:
-        ``None`` for fewer than ``FEWEST_CLUSTERS`` units, where the statistic is undefined in
-        more than 5 % of the draws, and where it never changes.
+        ``None`` for fewer than ``FEWEST_CLUSTERS`` units, for a statistic that is undefined in
+        more than 5 % of the draws, and for a constant one.
     """
     import numpy as np  # noqa: PLC0415
 
@@ -88,13 +88,13 @@ def percentile_interval(values: NDArray[np.float64], clusters: int) -> Confidenc
 
 
 def divide_or_nan(top: NDArray[np.float64], bottom: NDArray[np.float64]) -> NDArray[np.float64]:
-    """``top / bottom``; not a number where that is 0."""
+    """``top / bottom``; NaN where ``bottom`` is 0."""
     import numpy as np  # noqa: PLC0415
 
     return np.divide(top, bottom, out=np.full_like(top, np.nan), where=bottom != 0)
 
 
 def expanded_tail(clusters: int, tail: float = 0.025) -> float:
-    """Share of the draws to cut off at each end so that few clusters keep their level."""
+    """Tail probability of the expanded percentile interval, which holds its level for few units."""
     wide = math.sqrt(clusters / (clusters - 1)) * t_quantile(clusters - 1, 1 - tail)
     return NormalDist().cdf(-wide)

@@ -1,11 +1,11 @@
 """Intervals and tests for clustered answers (several on one patient).
 
-A proportion has Wilson's interval at the effective number of answers: their number over the
-design effect (Kish, Survey Sampling, 1965, 8.2), whose variance is CR2 (Bell and McCaffrey, Surv
-Methodol 2002;28:169-181), with Student's t for what is not known of the design effect. Dean and
-Pagano (J Surv Stat Methodol 2015;3:484-503) compare such intervals. A difference of two sides has
-the interval of the score test with whole units, and the exact test that turns the sign of whole
-units. ``docs/explanation/statistics.md`` has the simulation by which these were chosen.
+A proportion has Wilson's interval at the effective sample size: the number of answers over the
+design effect (Kish, Survey Sampling, 1965, 8.2), with the CR2 variance (Bell and McCaffrey, Surv
+Methodol 2002;28:169-181) and Student's t for the uncertainty of the design effect. Dean and Pagano
+(J Surv Stat Methodol 2015;3:484-503) compare such intervals. A difference has the interval of a
+cluster score test, and an exact test that flips the signs of whole units.
+``docs/explanation/statistics.md`` has the simulation by which these were chosen.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ __all__ = [
 ]
 
 FEWEST_UNITS = 5
-"""With fewer units no interval is given: what the simulation shows of them is too wide or wrong."""
+"""Smallest number of units for an interval: below it, simulated intervals are too wide or wrong."""
 
 
 class UnitTally(NamedTuple):
     """Answers of one unit.
 
     Attributes:
-        total: sum of their values, such as the number of right ones.
+        total: sum of their values, such as the number of correct ones.
         size: their number.
     """
 
@@ -51,7 +51,7 @@ class UnitTally(NamedTuple):
 
 
 def tallies(members: Iterable[tuple[str, int]]) -> list[UnitTally]:
-    """Answers (name of the unit, value) by unit, in the order of first appearance."""
+    """Tallies of (unit, value) answers by unit, in order of first appearance."""
     sums: dict[str, UnitTally] = {}
     for unit, value in members:
         total, size = sums.get(unit, (0, 0))
@@ -60,13 +60,13 @@ def tallies(members: Iterable[tuple[str, int]]) -> list[UnitTally]:
 
 
 def effective_units(units: Sequence[UnitTally]) -> float:
-    """Number of units of one size that would say as much: ``n^2 / sum(size^2)``; 0 of none."""
+    """Equivalent number of equally sized units: ``n^2 / sum(size^2)``; 0 without units."""
     n = sum(unit.size for unit in units)
     return n * n / sum(unit.size**2 for unit in units) if units else 0.0
 
 
 def why_no_interval(units: Sequence[UnitTally]) -> str | None:
-    """Reason for which no interval is given, or ``None``."""
+    """Reason for giving no interval, or ``None``."""
     if len(units) < FEWEST_UNITS:
         return f"fewer than {FEWEST_UNITS} units"
     if effective_units(units) < FEWEST_UNITS:
@@ -75,14 +75,14 @@ def why_no_interval(units: Sequence[UnitTally]) -> str | None:
 
 
 def design_effect(units: Sequence[UnitTally], squares: int | None = None) -> float | None:
-    """By how much units inflate the variance of a mean; 1 where each has one answer.
+    """Factor by which clustering inflates the variance of a mean; 1 with one answer a unit.
 
     Args:
-        units: what each unit has.
-        squares: sum of the squared values; that of the values where they are 0 and 1.
+        units: tally of each unit.
+        squares: sum of the squared values; by default that of values 0 and 1.
 
     Returns:
-        ``None`` for fewer than two units, and where all answers are alike.
+        ``None`` for fewer than two units, and where all answers are equal.
     """
     if len(units) < 2:
         return None
@@ -98,9 +98,8 @@ def design_effect(units: Sequence[UnitTally], squares: int | None = None) -> flo
 def share_interval(units: Sequence[UnitTally]) -> ConfidenceInterval | None:
     """95 % interval of a proportion; ``None`` where ``why_no_interval`` gives a reason.
 
-    Answers that never differ between units and within them are at least as sure as single ones:
-    a design effect below 1 counts as 1. Where all answers are alike nothing tells the design
-    effect, and there are as many answers as effective units (``effective_units``).
+    A design effect below 1 counts as 1. Where all answers are equal the design effect is unknown,
+    and the effective sample size is the number of effective units (``effective_units``).
     """
     if why_no_interval(units) is not None:
         return None
@@ -113,8 +112,8 @@ def share_interval(units: Sequence[UnitTally]) -> ConfidenceInterval | None:
 def difference_interval(units: Sequence[UnitTally]) -> ConfidenceInterval | None:
     """95 % interval of a mean of differences that are -1, 0 or 1.
 
-    All means that the score test with whole units does not refuse. ``None`` where
-    ``why_no_interval`` gives a reason, and where the sides never differ.
+    The means that the cluster score test does not reject. ``None`` where ``why_no_interval`` gives
+    a reason, and where the sides never differ.
     """
     if why_no_interval(units) is not None or not any(unit.total for unit in units):
         return None
@@ -132,11 +131,10 @@ def difference_interval(units: Sequence[UnitTally]) -> ConfidenceInterval | None
 
 
 def sign_test(units: Iterable[UnitTally]) -> float:
-    """Two-sided p of equal sides: the sums that come up when whole units change sides by lot.
+    """Two-sided p of no difference: the exact test that flips the signs of whole units at random.
 
-    Where every unit has one answer that differs it is the exact McNemar test. It is exact where
-    sides that are equal may be exchanged within each unit, however answers of one hang together.
-    1 when no unit differs.
+    With one differing answer a unit it is the exact McNemar test. It is exact if the two sides are
+    exchangeable within each unit, whatever the dependence within units. 1 when no unit differs.
     """
     totals = [unit.total for unit in units if unit.total]
     observed = abs(sum(totals))
@@ -150,7 +148,7 @@ def sign_test(units: Iterable[UnitTally]) -> float:
 
 @lru_cache(maxsize=256)
 def _signed_sums(moves: tuple[tuple[int, int], ...]) -> NDArray[np.float64]:
-    """Probability of every sum of so many steps of each length, from the least to the largest."""
+    """Distribution of signed sums of the given (length, count) steps, from smallest to largest."""
     import numpy as np  # noqa: PLC0415 - an import that only scoring pays
 
     distribution = np.ones(1)
@@ -162,7 +160,7 @@ def _signed_sums(moves: tuple[tuple[int, int], ...]) -> NDArray[np.float64]:
 
 
 def _halves(count: int) -> list[float]:
-    """Probability of each number of heads of so many fair coins."""
+    """Binomial probabilities of ``count`` fair coins."""
     ways, all_ways, term = [], 1 << count, 1
     for k in range(count + 1):
         ways.append(term / all_ways)
@@ -171,11 +169,11 @@ def _halves(count: int) -> list[float]:
 
 
 def _quantile(units: Sequence[UnitTally]) -> float:
-    """97.5 % quantile of Student's t; the normal one where every unit has one answer.
+    """97.5 % quantile of Student's t; of the normal distribution with one answer a unit.
 
-    What of the variance is not known from the share itself are the products within units, of
-    which there are ``sum(size (size - 1))``; their mean has as many degrees of freedom
-    (Satterthwaite, Biometrics Bull 1946;2:110-114) as ``n^2`` over that number.
+    The unknown part of the variance are the products within units, of which there are
+    ``sum(size (size - 1))``; their mean has ``n^2`` over that number of degrees of freedom
+    (Satterthwaite, Biometrics Bull 1946;2:110-114).
     """
     n = sum(unit.size for unit in units)
     products = sum(unit.size * (unit.size - 1) for unit in units)

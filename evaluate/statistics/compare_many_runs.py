@@ -1,9 +1,9 @@
 """Compare more than two runs: which can be told apart, overall and by group.
 
-Two tables, two families. Over all questions every two runs are tested, and all these tests are
-adjusted together (Holm). In the groups of an axis every two runs are tested in every group that
-is not small, and all of these tests, groups by pairs, are adjusted together. So the chance that a
-table parts any two equal models is at most 5 %. Runs that are not parted share a letter.
+Two tables, two families of tests. Over all questions every pair of runs is tested, and these tests
+are adjusted together (Holm). By group, every pair is tested in every group that is not small, and
+all of these tests are adjusted together. So the probability that a table separates any two equal
+models is at most 5 %. Runs that are not separated share a letter.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ def compare_many(
 ) -> dict[str, Any]:
     """Compare scored runs, item by item.
 
-    The first epoch of the first condition that all runs asked is compared, on the items of which
-    every complete run has a reply, so that all numbers are of the same questions.
+    The first epoch of the first common condition is compared, on the items with a reply in every
+    complete run, so that all numbers are of the same questions.
 
     Args:
-        folders: of the runs.
+        folders: run folders.
         by: axis of the groups.
-        common: compare runs of different benchmarks on the items that are the same in all.
+        common: compare runs of different benchmarks on their identical items.
 
     Returns:
         ``runs`` with ``label``, ``folder``, ``model``, ``dataset``, ``items``, ``incomplete`` and
@@ -131,7 +131,7 @@ def compare_table(table: AnswerTable, by: Axis) -> dict[str, Any]:
     """Compare the runs of a table over all questions and in the groups of an axis.
 
     Args:
-        table: runs on one benchmark; only questions that every run has kept are compared.
+        table: runs on one benchmark; only questions with a reply in every run are compared.
         by: axis of the groups.
 
     Returns:
@@ -176,7 +176,7 @@ def compare_table(table: AnswerTable, by: Axis) -> dict[str, Any]:
 
 
 class _ComparedGroup:
-    """Runs in a stated order on some questions, all of which every run has kept."""
+    """Comparison of ordered runs on a set of questions with a reply in every run."""
 
     def __init__(self, table: AnswerTable, chosen: Flags, order: Sequence[int]) -> None:
         self._table, self._chosen, self._order = table, chosen, order
@@ -263,7 +263,7 @@ def _sums(units: Sequence[UnitTally]) -> tuple[int, int]:
 def _chosen(
     table: AnswerTable, replied: Flags, by: Axis
 ) -> Iterator[tuple[tuple[str, ...], Flags]]:
-    """Names of each group and which questions are in it."""
+    """Names and questions of each group."""
     import numpy as np  # noqa: PLC0415 - an import that only scoring pays
 
     places = [place for place in range(len(table.results)) if replied[place]]

@@ -47,16 +47,15 @@ def compare_two(
 ) -> dict[str, Any]:
     """Compare two scored runs, item by item.
 
-    The first epoch of the first condition that both runs asked is compared; full stands for the
-    unturned form of circular and the other way round. Items of which either run has no reply
-    are left out and counted.
+    The first epoch of the first common condition is compared; full and the unrotated form of
+    circular are equivalent. Items without a reply in either run are left out and counted.
 
     Args:
-        first: folder of a run.
-        second: folder of the run that it is set against.
+        first: run folder.
+        second: folder of the run to compare with.
         by: axis of the slices; tasks are always compared.
-        common: compare runs of different benchmarks on the items that are the same in both:
-            name, question, options, key and the bytes of the picture.
+        common: compare runs of different benchmarks on their identical items: same name,
+            question, options, key and image bytes.
 
     Returns:
         ``runs``, two with ``label``, ``folder``, ``model``, ``dataset``, ``items``,
@@ -133,7 +132,7 @@ def compare_two(
 
 @dataclass(frozen=True, slots=True)
 class ComparedRun:
-    """A scored run as it is set against others."""
+    """A scored run, for comparison."""
 
     folder: Path
     manifest: Mapping[str, Any]
@@ -142,7 +141,7 @@ class ComparedRun:
 
     @property
     def dataset(self) -> str:
-        """Digest that names the benchmark."""
+        """Digest of the question set."""
         return question_set_digest(self.manifest)
 
     @property
@@ -151,7 +150,7 @@ class ComparedRun:
         return str(self.manifest["model"]["name"])
 
     def results_of(self, *conditions: Condition) -> dict[str, Result]:
-        """Results of the first of these conditions that the run asked, by item."""
+        """Results of the first of these conditions that the run asked, by item name."""
         for condition in conditions:
             results = {
                 result.item.name: result
@@ -164,7 +163,7 @@ class ComparedRun:
         return {}
 
     def summary(self, label: str) -> dict[str, Any]:
-        """The run as a result of a comparison names it."""
+        """Summary of the run in the result of a comparison."""
         items = {result.item.name for result in self.results}
         return {
             "label": label,
@@ -178,7 +177,7 @@ class ComparedRun:
 
     @property
     def incomplete(self) -> str | None:
-        """Why no accuracy of the run is told; ``None`` where enough questions have a reply."""
+        """Why the run has no accuracy; ``None`` where enough questions have a reply."""
         main = self._main()
         if not too_many_lost(main):
             return None
@@ -193,7 +192,7 @@ class ComparedRun:
 
 
 def load_compared(folders: Sequence[Path]) -> list[ComparedRun]:
-    """Read scored runs; what was withdrawn in one of them is left out of all.
+    """Load scored runs; items withdrawn in one of them are left out of all.
 
     Raises:
         WorkspaceError: a folder is no scored run.
@@ -211,7 +210,7 @@ def load_compared(folders: Sequence[Path]) -> list[ComparedRun]:
 
 
 def labels_of(runs: Sequence[ComparedRun]) -> list[str]:
-    """Name of each run: its model, with its folder or its number where others have the same."""
+    """Unique label of each run: its model, with its folder or number where ambiguous."""
     labels = [run.model for run in runs]
     for more in (lambda run, _: run.folder.name, lambda _, number: f"run {number}"):
         labels = [
@@ -222,7 +221,7 @@ def labels_of(runs: Sequence[ComparedRun]) -> list[str]:
 
 
 _QUESTION_SETTINGS = ("system prompt", "examples", "size of pictures", "detail of pictures")
-"""Settings that change a question, beside the prompt."""
+"""Settings that change a question, besides the prompt."""
 
 _COMPARABLE = (
     (Condition.FULL, Condition.CIRCULAR),
@@ -233,7 +232,7 @@ _COMPARABLE = (
 
 
 def shown_alike(runs: Sequence[ComparedRun]) -> tuple[Condition, list[dict[str, Result]]]:
-    """The first condition that all runs asked, and the results of each by item.
+    """First condition that all runs asked, and the results of each run by item name.
 
     Raises:
         WorkspaceError: no condition was asked by all.
@@ -251,7 +250,7 @@ def shown_alike(runs: Sequence[ComparedRun]) -> tuple[Condition, list[dict[str, 
 
 
 def uncompared_conditions(runs: Sequence[ComparedRun], compared: Condition) -> list[list[str]]:
-    """Of each run, the conditions that it asked and that are not compared."""
+    """Conditions of each run that are not compared."""
     alike = next(set(kinds) for kinds in _COMPARABLE if compared in kinds)
     return [[name for name in run.manifest["conditions"] if name not in alike] for run in runs]
 
@@ -259,7 +258,7 @@ def uncompared_conditions(runs: Sequence[ComparedRun], compared: Condition) -> l
 def require_same_items(
     runs: Sequence[ComparedRun], results: Sequence[Mapping[str, Result]]
 ) -> None:
-    """Refuse runs of one release of which some were asked fewer items.
+    """Refuse runs of one release with different items.
 
     Raises:
         WorkspaceError: they were not asked the same items.
@@ -280,8 +279,8 @@ def _all_of(runs: Sequence[ComparedRun]) -> str:
 
 
 def same_item(left: Result, right: Result) -> bool:
-    """Whether two runs were asked the same words, options, key and picture."""
-    # A run that was asked elsewhere may know no picture.
+    """Whether two results have the same question, options, key and image."""
+    # An imported run may know no image.
     pictures = {left.asked.subject, right.asked.subject} - {None}
     return left.item == right.item and len(pictures) < 2
 
@@ -295,7 +294,7 @@ def _row(pairs: Sequence[tuple[Result, Result]]) -> dict[str, Any]:
 
 
 def incomplete_sentences(runs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A sentence on each run, as ``described`` gives it, that lacks too many replies."""
+    """A sentence on each incomplete run, from its ``summary``."""
     return [
         f"INCOMPLETE {run['label']}: {run['incomplete']}, so the accuracy lies between "
         f"{points(run['bounds'][0])} and {points(run['bounds'][1])} %; no group, interval "
@@ -309,7 +308,7 @@ _COMPLETE_RUN_FIELDS = ("first", "second", "difference", "interval", "mcnemar_p"
 
 
 def _without_accuracies(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of an incomplete run: what has a reply is no fair sample of what was asked."""
+    """Row of an incomplete run: its replies are no random sample of the questions."""
     return {
         **row,
         **{name: None for name in _COMPLETE_RUN_FIELDS if name in row},
@@ -338,7 +337,7 @@ def _with_verdict(row: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def differences_of_runs(runs: Sequence[ComparedRun]) -> list[str]:
-    """What else differs between runs, in sentences."""
+    """Other differences between runs, in sentences."""
     notes = []
     prompts = [run.manifest["prompt"] for run in runs]
     if any(prompt != prompts[0] for prompt in prompts):

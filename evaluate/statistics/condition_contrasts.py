@@ -1,8 +1,8 @@
 """Contrasts between conditions: image gain, option position, repetition.
 
-Always the first epoch, except where epochs themselves are compared. A pair of which one side has no
-reply (failed, missing-image, not-asked) is left out and counted; a reply without a letter is an
-answer that is not right.
+The first epoch is used, except where epochs are compared. A pair without a reply on either side
+(failed, missing-image, not-asked) is left out and counted; a reply without a letter is an incorrect
+answer.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _Member = TypeVar("_Member")
 
 
 def condition_contrasts(results: Sequence[Result]) -> dict[str, Any]:
-    """The contrasts for which the conditions are there.
+    """Contrasts of the conditions that are present.
 
     Args:
         results: every presentation, as ``read_results`` gives them.
@@ -72,7 +72,7 @@ def other_conditions(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def epochs(results: Sequence[Result]) -> dict[str, Any] | None:
-    """How much a run repeats itself; ``None`` where each question was asked once.
+    """Consistency of a run over epochs; ``None`` where each question was asked once.
 
     Args:
         results: every presentation; those of the first condition, unturned, are compared.
@@ -122,28 +122,28 @@ def epochs(results: Sequence[Result]) -> dict[str, Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class RotationSet:
-    """All turns of one item, in their order, none of them lost."""
+    """Results of all rotations of one item, in order, each with a reply."""
 
     turns: tuple[Result, ...]
 
     @property
     def item(self) -> BenchmarkItem:
-        """The item, unturned."""
+        """The unrotated item."""
         return self.turns[0].item
 
     @property
     def consistent(self) -> bool:
-        """Whether one option text was chosen in every turn."""
+        """Whether the same option text was chosen in every rotation."""
         return self.turns[0].choice is not None and len({r.choice for r in self.turns}) == 1
 
     @property
     def all_right(self) -> bool:
-        """Whether every turn is right."""
+        """Whether every rotation is answered correctly."""
         return all(result.outcome is AnswerOutcome.CORRECT for result in self.turns)
 
 
 def position_metrics(circles: Sequence[RotationSet]) -> dict[str, Any]:
-    """Whether the choice follows the text or the letter.
+    """Whether choices follow the option text or the letter.
 
     Returns:
         ``n`` items, ``units`` and ``unit_kinds``; ``consistency``, the share in which one option

@@ -52,16 +52,16 @@ _ANSWERED = frozenset({AnswerOutcome.CORRECT, AnswerOutcome.WRONG})
 
 
 class CrossPair(NamedTuple):
-    """A high question and another one on the same picture.
+    """A high-tier question and another one on the same image.
 
     Attributes:
-        picture: name of the picture, by its content.
-        unit: name of its patient or case; the picture where neither is known.
+        picture: digest of the image.
+        unit: patient or case; the image where neither is known.
         high_task: task of the high question.
-        low_task: task of the other.
-        high: whether the high question is answered right.
+        low_task: task of the other question.
+        high: whether the high question is answered correctly.
         low: whether the other is.
-        high_chance: probability that a guesser has the high one right.
+        high_chance: chance accuracy of the high question.
         low_chance: the same for the other.
     """
 
@@ -77,7 +77,7 @@ class CrossPair(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpstreamCredibility:
-    """What upstream's script prints for a run, undefined values left undefined."""
+    """Values of upstream's script for a run, with undefined values as ``None``."""
 
     groups: tuple[int, int, int, int]
     luck_rate: float | None
@@ -118,14 +118,14 @@ def credibility(results: Sequence[Result]) -> dict[str, Any]:
 def upstream_credibility(
     results: Sequence[Result], *, ignore_view: bool = False
 ) -> UpstreamCredibility:
-    """The groups and values that upstream's script makes of the run's ``results.json``.
+    """Groups and values that upstream's script computes from the run's ``results.json``.
 
-    A reply that gives no letter is wrong, an item without a picture or one that was not asked does
-    not exist, and the last of several items with one id speaks for all of them.
+    A reply without a letter is wrong, items without an image or not asked do not exist, and the
+    last of several items with one id counts for all of them.
 
     Args:
         results: one for each item.
-        ignore_view: leave View Recognition out, as the script's list seems to mean.
+        ignore_view: leave View Recognition out, as the script's list seems to intend.
     """
     loaded = [result for result in results if result.outcome not in _NOT_SHOWN]
     right = {result.item.id: result.outcome is AnswerOutcome.CORRECT for result in loaded}
@@ -147,7 +147,7 @@ def upstream_credibility(
 
 
 def cross_pairs(results: Sequence[Result]) -> tuple[list[CrossPair], dict[str, int]]:
-    """Every pair in which both replies give a letter.
+    """All pairs in which both replies give a letter.
 
     Returns:
         The pairs; and how many items that share a picture with one of the other kind were left
@@ -170,10 +170,10 @@ def cross_pairs(results: Sequence[Result]) -> tuple[list[CrossPair], dict[str, i
 
 
 def pair_metrics(pairs: Sequence[CrossPair], weighting: Weighting = "pair") -> dict[str, Any]:
-    """The numbers of one group of pairs.
+    """Metrics of a group of pairs.
 
     Args:
-        pairs: any pairs.
+        pairs: the pairs.
         weighting: ``pair`` counts every pair alike, as upstream does, so that a picture with five
             low questions counts five times; ``image`` counts every picture alike.
 
@@ -271,7 +271,7 @@ def _task_pairs(
 
 
 def _by_path(results: Iterable[Result]) -> Iterable[tuple[list[Result], list[Result]]]:
-    """High and other results of each picture file, as upstream tells pictures apart."""
+    """High and other results of each image file, by path as upstream does."""
     images: dict[str, tuple[list[Result], list[Result]]] = {}
     for result in results:
         if result.item.image is not None:
@@ -320,7 +320,7 @@ def _interval(terms: _Terms, draws: NDArray[np.float64] | None, units: int) -> l
 
 def _against(name: str, value: float | None, by_chance: float | None) -> dict[str, float | None]:
     if name == "luck_rate":
-        # The less, the better: 1 is a guesser's luck, 0 is none.
+        # Lower is better: 1 is the luck of a guesser, 0 is none.
         corrected = None if value is None or not by_chance else value / by_chance
     else:
         corrected = chance_corrected(value, by_chance)

@@ -25,7 +25,7 @@ COLUMNS: Mapping[Axis, tuple[str, ...]] = MappingProxyType(
         "voxel": ("task", "modality", "parts"),
     }
 )
-"""What names a group of each axis."""
+"""Columns that identify a group of each axis."""
 
 OUTSIDE_PUBLISHED_MARGINS = frozenset({Task.VIEW_RECOGNITION, Task.IMAGING_PROTOCOLS_RECOGNITION})
 """Tasks that the published table leaves out of its modality and region columns."""
@@ -34,16 +34,16 @@ OUTSIDE_PUBLISHED_MARGINS = frozenset({Task.VIEW_RECOGNITION, Task.IMAGING_PROTO
 def grouped(
     axis: Axis, members: Iterable[Member], item_of: Callable[[Member], BenchmarkItem]
 ) -> dict[tuple[str, ...], list[Member]]:
-    """Members by group, groups that have none left out.
+    """Members by group; empty groups are left out.
 
     Args:
-        axis: how to cut.
-        members: results, pairs, or whatever belongs to an item.
-        item_of: the item of a member.
+        axis: axis of the groups.
+        members: results, pairs, or anything with an item.
+        item_of: item of a member.
 
     Returns:
-        Names of a group as ``COLUMNS`` says, and its members in their order; datasets by name,
-        voxels by modality, task and region.
+        Members in order, by the values of ``COLUMNS``; datasets are sorted by name, voxels by
+        modality, task and region.
     """
     groups: dict[tuple[str, ...], list[Member]] = {}
     for member in members:

@@ -25,7 +25,7 @@ Z_95 = 1.959963984540054
 
 
 SMALL = 10
-"""A group of fewer items is marked: its accuracy says little, and no mean of groups counts it."""
+"""Groups of fewer items are marked as small, and left out of means over groups."""
 
 
 class ConfidenceInterval(NamedTuple):
@@ -38,8 +38,8 @@ class ConfidenceInterval(NamedTuple):
 def wilson(successes: int, n: int, z: float = Z_95) -> ConfidenceInterval:
     """Score interval of a proportion (Wilson, J Am Stat Assoc 1927;22:209-212).
 
-    Holds its level for small ``n`` and near 0 and 1, where the usual interval does not. Takes
-    the trials as independent, which several answers on one patient are not.
+    Holds its level for small ``n`` and near 0 and 1, unlike the Wald interval. Assumes independent
+    trials, which several answers on one patient are not.
 
     Raises:
         ValueError: ``successes`` is not between 0 and ``n``, or ``n`` is not positive.
@@ -49,7 +49,7 @@ def wilson(successes: int, n: int, z: float = Z_95) -> ConfidenceInterval:
 
 
 def wilson_at(share: float, n: float, z: float = Z_95) -> ConfidenceInterval:
-    """Wilson's interval of a share that is worth ``n`` independent trials, a whole number or not.
+    """Wilson's interval of a proportion at an effective sample size, whole or not.
 
     Args:
         share: from 0 to 1.
@@ -77,23 +77,23 @@ def t_quantile(freedom: float, probability: float = 0.975) -> float:
 
 
 def ratio(part: int, whole: int) -> float | None:
-    """``part / whole``; ``None`` where there is no whole: undefined stays undefined."""
+    """``part / whole``; ``None`` where ``whole`` is 0."""
     return part / whole if whole else None
 
 
 def mean(values: Iterable[float]) -> float | None:
-    """Plain mean; ``None`` of nothing."""
+    """Arithmetic mean; ``None`` without values."""
     numbers = list(values)
     return math.fsum(numbers) / len(numbers) if numbers else None
 
 
 def chance(option_counts: Sequence[int]) -> float | None:
-    """Expected accuracy of a uniform guesser: the mean of 1 / (number of options)."""
+    """Chance accuracy of a uniform guesser: the mean of 1 / (number of options)."""
     return mean(1 / count for count in option_counts)
 
 
 def chance_corrected(value: float | None, by_chance: float | None) -> float | None:
-    """Share of the way from chance to perfection; below 0 where chance does better.
+    """Chance-corrected value: 0 at chance, 1 at the maximum; below 0 under chance.
 
     ``None`` where either is unknown, or chance is perfect.
     """

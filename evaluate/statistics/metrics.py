@@ -45,18 +45,17 @@ __all__ = [
 ]
 
 METRICS_VERSION = 5
-"""Of the form of ``metrics.json``."""
+"""Version of the format of ``metrics.json``."""
 
 _INCOMPLETE = f"more than {100 * FAILURE_GATE:.0f} % of the questions of the run have no reply"
 
 
 def metrics(results: Sequence[Result]) -> dict[str, Any]:
-    """The accuracies of ``metrics.json``, and how often each rule fired.
+    """Accuracies of ``metrics.json``, and the count of each rule.
 
-    Groups without an item are left out. Each group is as ``group_metrics`` says. ``macro`` has
-    plain means over voxels and over tasks, which weigh every one alike beside the micro
-    ``accuracy``, which weighs every item alike; the means ``_not_small`` leave out groups of
-    fewer than ``n_min`` items, of which ``suppressed`` counts the voxels.
+    Empty groups are left out. Each group is a row of ``group_metrics``. ``macro`` has macro
+    averages over voxels and over tasks, beside the micro ``accuracy``; the means ``_not_small``
+    leave out groups of fewer than ``n_min`` items, of which ``suppressed`` counts the voxels.
 
     Where ``incomplete``, more than ``FAILURE_GATE`` of all items have no reply: no group has an
     accuracy or an interval then, only its ``bounds``.
@@ -66,7 +65,7 @@ def metrics(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def run_metrics(results: Sequence[Result]) -> dict[str, Any]:
-    """The numbers of all items of a run; no accuracy, only its bounds, where it is incomplete."""
+    """Metrics of all items of a run; for an incomplete run bounds instead of an accuracy."""
     total = group_metrics(results)
     return _without_accuracy(total) if is_incomplete(total) else total
 
@@ -122,7 +121,7 @@ def _metrics(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def group_metrics(results: Sequence[Result]) -> dict[str, Any]:
-    """The numbers of one group of items.
+    """Metrics of a group of items.
 
     Returns:
         ``n``; ``correct``; ``accuracy`` of all items, one without a reply counted as wrong; its
@@ -197,10 +196,10 @@ def upstream_metrics(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def replies_account(replies: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The replies that count: how many, their tokens, and who gave them by his own account.
+    """Number, tokens and reported models of the replies that count.
 
-    Nothing that differs between two runs with the same replies: tries, failed ones and times are
-    no part of it.
+    Holds nothing that differs between two runs with the same replies: tries, failures and times
+    are left out.
     """
     usage: Counter[str] = Counter()
     models = []
@@ -231,7 +230,7 @@ def _slice(results: Sequence[Result], axis: Axis) -> dict[str, Any]:
 
 
 def _within_sources(results: Sequence[Result]) -> dict[str, Any]:
-    """Groups of the items in which telling the sources apart does not help, by task and in all.
+    """Groups of the items in which recognising the source does not help, by task and in all.
 
     Every option of such an item is the answer of an item of the same source and task.
     """
@@ -263,7 +262,7 @@ def _bounded(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_accuracy(group: Mapping[str, Any]) -> dict[str, Any]:
-    """The group of an incomplete run: what was lost is no wrong answer, and no fair sample."""
+    """Group of an incomplete run: lost replies are neither wrong answers nor a random sample."""
     return {
         **group,
         **dict.fromkeys(("accuracy", "interval", "chance_corrected", "design_effect")),

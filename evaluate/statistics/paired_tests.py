@@ -1,7 +1,7 @@
 """Paired comparison of two answers to the same questions.
 
-Questions that both sides get right, or both wrong, say nothing about the difference. Pairing
-drops them, and with them most of the noise.
+Questions that both sides answer correctly, or both incorrectly, carry no information about the
+difference. Pairing drops them, and with them most of the noise.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class AnswerPair(NamedTuple):
     """One question answered twice.
 
     Attributes:
-        unit: name of its patient, case or picture.
-        first: whether the first answer is right.
+        unit: its patient, case or image.
+        first: whether the first answer is correct.
         second: whether the second is.
     """
 
@@ -40,8 +40,7 @@ class AnswerPair(NamedTuple):
 def holm(p_values: Sequence[float]) -> list[float]:
     """Adjusted p of each test (Holm, Scand J Stat 1979;6:65-70).
 
-    Below alpha it is significant in a family whose chance of any false alarm is alpha, however
-    the tests depend on one another.
+    Controls the family-wise error rate under any dependence of the tests.
     """
     order = sorted(range(len(p_values)), key=lambda i: p_values[i])
     adjusted, largest = [0.0] * len(p_values), 0.0
@@ -54,7 +53,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
     """Adjusted p for the false discovery rate (Benjamini and Hochberg, J R Stat Soc B 1995;57:289).
 
-    Holds for independent or positively dependent tests.
+    Controls it for independent or positively dependent tests.
     """
     order = sorted(range(len(p_values)), key=lambda i: -p_values[i])
     adjusted, least = [0.0] * len(p_values), 1.0
@@ -66,7 +65,7 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
 
 
 def paired_metrics(pairs: Sequence[AnswerPair]) -> dict[str, Any]:
-    """The numbers of one group of pairs.
+    """Metrics of a group of pairs.
 
     Returns:
         ``n``; ``units``; accuracies ``first`` and ``second``; ``difference``, first less second;
@@ -108,8 +107,8 @@ def paired_metrics(pairs: Sequence[AnswerPair]) -> dict[str, Any]:
 def adjust(rows: Iterable[dict[str, Any]]) -> None:
     """Add ``mcnemar_p_holm`` to the rows of one family; ``None`` for small groups, left out.
 
-    Holm's correction and no rate of false discoveries: the groups share patients, so that nothing
-    is known of how their tests hang together, and each verdict is read for itself.
+    Holm's correction rather than a false discovery rate: the groups share patients, so the
+    dependence of their tests is unknown, and each verdict is read individually.
     """
     rows = list(rows)
     tested = [row for row in rows if not row["small"]]

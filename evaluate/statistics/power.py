@@ -1,8 +1,8 @@
 """Power and minimum detectable effect of a paired comparison.
 
-The verdict of a comparison rests on an exact test, which finds less than the usual formula of
-Connor (Biometrics 1987;43:207-211) promises. So the power is that of the exact test itself, summed
-over how many pairs may differ, at the number of independent pairs that the pairs are worth.
+Comparisons use an exact test, whose power is lower than the usual formula of Connor (Biometrics
+1987;43:207-211). So the power is that of the exact test itself, summed over the number of
+discordant pairs, at the effective number of independent pairs.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from statistics import NormalDist
 __all__ = ["ALPHA", "FEWEST_FOR_POWER", "POWER", "minimum_detectable_effect", "power"]
 
 POWER = 0.8
-"""Probability with which the minimum detectable effect would be found."""
+"""Power at the minimum detectable effect."""
 
 FEWEST_FOR_POWER = 30
-"""With fewer units the design effect is too uncertain for a promise."""
+"""Smallest number of units for a power statement; below it the design effect is too uncertain."""
 
 ALPHA = 0.05
 """Level of a single test."""
 
 _REACH = 7
-"""Standard deviations of the number of pairs that differ, beyond which nothing counts."""
+"""Standard deviations of the number of discordant pairs that are summed over."""
 
 
 def power(n: float, discordance: float, difference: float, alpha: float = ALPHA) -> float:
-    """Probability that the exact McNemar test finds a difference, on either side.
+    """Power of the two-sided exact McNemar test.
 
     Args:
         n: number of independent pairs; rounded.
-        discordance: probability that the two sides of a pair differ, above 0.
+        discordance: probability that a pair is discordant, above 0.
         difference: true difference of the accuracies, from 0 to ``discordance``.
         alpha: level of the test.
     """
@@ -45,7 +45,7 @@ def power(n: float, discordance: float, difference: float, alpha: float = ALPHA)
     high = min(pairs, math.ceil(pairs * discordance + _REACH * spread) + 1)
     differ = np.arange(low, high + 1)
     weights = bdtr(differ, pairs, discordance) - bdtr(differ - 1, pairs, discordance)
-    # The largest number of wins at which the exact test refuses, near its normal approximation.
+    # The critical number of wins of the exact test, searched near its normal approximation.
     z = NormalDist().inv_cdf(1 - alpha / 2)
     near = np.floor(differ / 2 - z / 2 * np.sqrt(differ))
     most = np.full(len(differ), -1.0)
@@ -69,11 +69,11 @@ def minimum_detectable_effect(
     crowding: float = 1.0,
     alpha: float = ALPHA,
 ) -> float | None:
-    """Smallest true difference of accuracies that a comparison would find with ``POWER``.
+    """Smallest true difference of accuracies that is detected with ``POWER``.
 
     Args:
         n: number of pairs.
-        discordance: share of pairs in which the two sides differ.
+        discordance: proportion of discordant pairs.
         design: design effect of the difference; below 1 counts as 1.
         crowding: mean number of pairs in the unit of a pair, itself included. The test takes the
             spread of whole units around 0, which a true difference widens where units are large.
@@ -81,7 +81,7 @@ def minimum_detectable_effect(
 
     Returns:
         The difference, between 0 and ``discordance``; ``None`` where even a difference in which
-        all discordant pairs favour one side would not be found.
+        all discordant pairs favour one side would not be detected.
     """
     if n == 0 or discordance <= 0:
         return None

@@ -1,9 +1,9 @@
 """The published result table (arXiv 2604.13756): 33 models and a random guesser, as printed.
 
-``published.csv`` holds the printed numbers, misprints and all. They can be checked: an accuracy
-and the number of its questions give a count of right answers; the counts of the tasks add up to
-the overall one, and those of the tasks but View and Imaging Protocols Recognition to those of the
-modalities, and to those of the regions.
+``published.csv`` holds the printed numbers, misprints included. They can be checked: an accuracy
+and its number of questions give a count of correct answers; the counts of the tasks add up to the
+overall count, and those of the tasks without View and Imaging Protocols Recognition to the counts
+of the modalities, and of the regions.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 RANDOM = "Random"
-"""Name of the row that is no model."""
+"""Name of the row of the random guesser."""
 
 TASKS: Mapping[str, Task] = MappingProxyType({task.abbreviation: task for task in Task})
 MODALITIES: Mapping[str, Modality] = MappingProxyType(
@@ -82,7 +82,7 @@ class PublishedRow:
     printed: Mapping[str, float]
 
     def accuracy(self, column: str) -> float:
-        """Accuracy of a column from 0 to 1, known misprints put right."""
+        """Accuracy of a column from 0 to 1, with known misprints corrected."""
         for misprint in MISPRINTS:
             if (misprint.model, misprint.column) == (self.model, column):
                 return misprint.derived / 100
@@ -96,8 +96,8 @@ class Misprint:
     Attributes:
         model: name of the row.
         column: name of the column.
-        printed: what the table says.
-        derived: what follows from the other cells of the row, to two digits.
+        printed: the printed value.
+        derived: the value that follows from the rest of the row, to two digits.
     """
 
     model: str

@@ -1,7 +1,7 @@
 """Ranking with compact letters: runs that share a letter cannot be told apart.
 
-Every two runs are compared question by question with the exact test of whole units, and the p
-values of all pairs are adjusted together (Holm), so that the chance of any false separation is
+Every pair of runs is compared question by question with the exact test of whole units, and the p
+values of all pairs are adjusted together (Holm), so that the probability of any false separation is
 5 %. The letters are the compact letter display of Piepho (J Comput Graph Stat 2004;13:456-466).
 """
 
@@ -31,8 +31,8 @@ class Ranked:
 
     Attributes:
         label: name of the run.
-        accuracy: of the questions that it has no lost reply to.
-        letters: groups that it is in; runs that share a letter cannot be told apart.
+        accuracy: accuracy over the questions with a reply.
+        letters: compact letters; runs that share one cannot be told apart.
     """
 
     label: str
@@ -66,7 +66,7 @@ def group_letters(table: AnswerTable, order: Sequence[int]) -> list[str]:
 
 
 def compact_letters(count: int, apart: set[tuple[int, int]]) -> list[str]:
-    """Letters of each member of a ranking: two share one exactly where they are not apart.
+    """Compact letters of a ranking: two members share one exactly if they are not apart.
 
     Args:
         count: number of members, best first.
@@ -79,7 +79,7 @@ def compact_letters(count: int, apart: set[tuple[int, int]]) -> list[str]:
             for group in groups
             for part in ((group - {i}, group - {j}) if {i, j} <= group else (group,))
         ]
-        # A group within another says nothing that the other does not.
+        # A group within another is redundant.
         groups = [
             part_group
             for place, part_group in enumerate(split)

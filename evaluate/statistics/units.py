@@ -1,7 +1,7 @@
 """Sampling unit of an answer (patient, case or picture), and its picture.
 
-The unit is the patient where the release tells one, else the case, else the picture. Answers on
-one unit are not independent witnesses; two units are.
+The unit is the patient where the release states one, else the case, else the image. Answers on one
+unit are dependent; units are independent.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ KINDS = ("patient", "case", "picture")
 
 
 def picture_of(result: Result) -> str:
-    """The digest of the item's own picture, whatever is shown; else its path; else the item."""
+    """Digest of the item's own image, whatever is shown; else its path; else the item name."""
     item = result.item
     return result.asked.subject or item.image or item.name
 
 
 def unit_of(result: Result) -> str:
-    """Name of the unit that an answer belongs to, unique within a benchmark."""
+    """Unit of an answer, unique within a benchmark."""
     return result.item.unit or picture_of(result)
 
 
 def unit_kinds(results: Iterable[Result]) -> dict[str, int]:
-    """How many units of each kind the answers come from; kinds without one are left out."""
+    """Number of units by kind; absent kinds are left out."""
     kinds = {unit_of(result): _kind(result) for result in results}
     counts = Counter(kinds.values())
     return {kind: counts[kind] for kind in KINDS if counts[kind]}

@@ -14,11 +14,11 @@ from medrcube.taxonomy import Task
 __all__ = ["NAMED", "conclusions", "name_of", "p_text", "points", "points_span", "short_name"]
 
 NAMED = 5
-"""So many groups are named in a sentence; the table has all."""
+"""Groups that a sentence names; the table has all."""
 
 
 def conclusions(comparison: Mapping[str, Any]) -> list[str]:
-    """Sentences about what ``compare`` found; those that limit it come after the verdict."""
+    """Sentences on the result of ``compare_two``: the verdict, then its limits."""
     first, second = (run["label"] for run in comparison["runs"])
     row = comparison["overall"]
     lines = [_verdict(row, first, second), _power(row)]
@@ -31,7 +31,7 @@ def conclusions(comparison: Mapping[str, Any]) -> list[str]:
 
 
 def points(value: float | None, *, sign: bool = False) -> str:
-    """A share as percentage points, with one digit."""
+    """A proportion as percentage points, with one digit."""
     if value is None:
         return "\u2013"
     return f"{100 * value:+.1f}" if sign else f"{100 * value:.1f}"
@@ -45,7 +45,7 @@ def points_span(interval: list[float] | None) -> str:
 
 
 def p_text(p: float | None) -> str:
-    """A p value as it is printed."""
+    """Formatted p value."""
     if p is None:
         return "\u2013"
     return "< 0.001" if p < 0.001 else f"{p:.3f}"

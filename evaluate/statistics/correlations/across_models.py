@@ -1,7 +1,7 @@
 """Correlations of abilities across models, cell by cell of the cube.
 
-A correlation over few models, of accuracies over few items, is soft twice. Each has two
-intervals: over models, as if others had been run, and over items, as if others had been asked.
+A correlation over few models, of accuracies over few items, has two sources of uncertainty. Each
+has two intervals: over models and over items, by resampling either.
 """
 
 from __future__ import annotations
@@ -110,9 +110,9 @@ def slice_correlations(
 def published_correlations(
     columns: Sequence[str] = tuple(REGIONS), method: Method = "pearson"
 ) -> dict[str, Any]:
-    """The same for columns of the published table, known misprints put right.
+    """The same for columns of the published table, with known misprints corrected.
 
-    Its items are not at hand: their interval draws each count anew from its binomial
+    Its items are unavailable: the interval over items draws each count from its binomial
     distribution, as if no two columns and no two models shared an item.
     """
     import numpy as np  # noqa: PLC0415
@@ -171,7 +171,7 @@ def shortcut_reliance(
     runs: Mapping[str, Mapping[str, Any]],
     reading: Literal["view_counted", "view_ignored"] = "view_counted",
 ) -> dict[str, Any]:
-    """Does a better diagnostician take more shortcuts? Over several runs.
+    """Correlation of diagnostic accuracy with shortcut probability over runs.
 
     Args:
         runs: content of ``metrics.json`` by name of the model.
@@ -216,7 +216,7 @@ def shortcut_reliance(
 def _by_unit(
     groups: Mapping[tuple[str, ...], Sequence[Result]], tables: Sequence[Mapping[str, Result]]
 ) -> tuple[Floats, Floats]:
-    """Right answers (units, groups, models) and items (units, groups)."""
+    """Correct answers of shape (units, groups, models), and items of shape (units, groups)."""
     import numpy as np  # noqa: PLC0415
 
     units = {unit_of(result) for members in groups.values() for result in members}

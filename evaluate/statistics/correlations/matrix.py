@@ -33,7 +33,7 @@ __all__ = [
 Method = Literal["pearson", "spearman"]
 
 DRAWS = 1000
-"""Bootstrap draws behind each interval."""
+"""Bootstrap draws of each interval."""
 
 _CHUNK = 50
 
@@ -46,8 +46,8 @@ def correlation_matrix(
     Args:
         accuracy: of shape (groups, models), at least three models.
         method: correlation of accuracies, or of their ranks.
-        drawn_items: gives accuracies of shape (draws, groups, models) for other items, or
-            ``None`` where the items do not matter.
+        drawn_items: gives accuracies of shape (draws, groups, models) for resampled items;
+            ``None`` for no interval over items.
     """
     import numpy as np  # noqa: PLC0415
 
@@ -129,7 +129,7 @@ def item_draws(right: Floats, sizes: Floats) -> Floats:
 
 
 def quantiles(draws: Floats, *shares: float) -> list[Any]:
-    """Quantiles along the first axis, draws without a value left out if they are few."""
+    """Quantiles along the first axis; undefined draws are ignored up to 5 %, else NaN."""
     import numpy as np  # noqa: PLC0415
 
     lost = np.isnan(draws)
@@ -138,7 +138,7 @@ def quantiles(draws: Floats, *shares: float) -> list[Any]:
 
 
 def seed_of_values(values: Floats) -> int:
-    """A seed that depends on nothing but the values."""
+    """Seed derived from the values."""
     return int.from_bytes(hashlib.sha256(values.tobytes()).digest()[:8])
 
 
