@@ -85,7 +85,7 @@ class Reporter:
             detail: called whenever progress is shown, for a few words more.
             timed: whether what is done tells how long the rest takes.
         """
-        told = detail or _nothing_to_tell
+        words = detail or _no_words
         started = time.monotonic()
         if self._quiet or total == 0:
             yield ignored
@@ -101,9 +101,9 @@ class Reporter:
             )
             with _TwoLines(*columns, console=self._err, transient=True) as progress:
                 task = progress.add_task(name, total=total, detail="")
-                yield lambda done=1, /: progress.update(task, advance=done, detail=told())
+                yield lambda done=1, /: progress.update(task, advance=done, detail=words())
         else:
-            yield _PlainLines(name, total, self._err, told, timed=timed)
+            yield _PlainLines(name, total, self._err, words, timed=timed)
         if self._verbose:
             self.note(f"{name}: {time.monotonic() - started:.1f} s")
 
@@ -222,7 +222,7 @@ def _interactive(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def _nothing_to_tell() -> str:
+def _no_words() -> str:
     return ""
 
 

@@ -52,14 +52,15 @@ def tell_too_large(
         return
     if asking.shots is not None and may_be_heavy(benchmark, model, asking.shots.count):
         _tell_heavy(plan(), model, reporter)
-    found = too_large(benchmark, select_items(benchmark, choice).items, model)
-    if found is None:
+    oversize = too_large(benchmark, select_items(benchmark, choice).items, model)
+    if oversize is None:
         return
-    named = ", ".join(found.pictures[:_NAMED])
-    more = len(found.pictures) - _NAMED
+    named = ", ".join(oversize.pictures[:_NAMED])
+    more = len(oversize.pictures) - _NAMED
     reporter.result(
-        f"{counted(len(found.pictures), 'picture')} of {counted(found.items, 'item')} would be "
-        f"refused by {found.limits.provider} for their size ({found.limits.source}): {named}"
+        f"{counted(len(oversize.pictures), 'picture')} of {counted(oversize.items, 'item')} would "
+        f"be refused by {oversize.limits.provider} for their size ({oversize.limits.source}): "
+        f"{named}"
         f"{f' and {more:,} more' if more > 0 else ''}; --image-size N makes pictures smaller, as "
         "part of the run"
     )
@@ -68,14 +69,14 @@ def tell_too_large(
 def _tell_heavy(plan: RunPlan, model: Model, reporter: Reporter) -> None:
     from medrcube.evaluate.models.image_limits import heavy_requests
 
-    found = heavy_requests(plan, model)
-    if found is None:
+    heavy = heavy_requests(plan, model)
+    if heavy is None:
         return
-    more = len(found.items) - _NAMED
+    more = len(heavy.items) - _NAMED
     reporter.result(
-        f"questions of {counted(len(found.items), 'item')} would be refused by "
-        f"{found.limits.provider} for the size of all their pictures together, up to "
-        f"{in_bytes(found.largest)} ({found.limits.source}): {', '.join(found.items[:_NAMED])}"
+        f"questions of {counted(len(heavy.items), 'item')} would be refused by "
+        f"{heavy.limits.provider} for the size of all their pictures together, up to "
+        f"{in_bytes(heavy.largest)} ({heavy.limits.source}): {', '.join(heavy.items[:_NAMED])}"
         f"{f' and {more:,} more' if more > 0 else ''}; fewer --shots or --image-size N makes "
         "requests smaller, as part of the run"
     )
@@ -92,73 +93,74 @@ def tell_price_of_batches(part: float, reporter: Reporter) -> None:
     )
 
 
-def tell_forecast(found: CostForecast, reporter: Reporter) -> dict[str, Any]:
+def tell_forecast(forecast: CostForecast, reporter: Reporter) -> dict[str, Any]:
     """Say what a run would do; the same for programs."""
     reporter.result(
-        f"{found.model}: {counted(found.items, 'item')}, "
-        f"{counted(found.presentations, 'question')}; {found.questions:,} would be sent, "
-        f"{found.reused:,} have a reply, {found.shared:,} are the same as another, "
-        f"{found.missing:,} have no picture"
+        f"{forecast.model}: {counted(forecast.items, 'item')}, "
+        f"{counted(forecast.presentations, 'question')}; {forecast.questions:,} would be sent, "
+        f"{forecast.reused:,} have a reply, {forecast.shared:,} are the same as another, "
+        f"{forecast.missing:,} have no picture"
     )
-    for why, count in found.left_out.items():
-        sources = ", ".join(f"{name} {n:,}" for name, n in found.left_out_by_source.items())
-        told = f" ({sources})" if sources and why == "may-not-be-sent" else ""
-        reporter.result(f"left out: {counted(count, 'item')}{told}, {LEFT_OUT[why]}")
+    for why, count in forecast.left_out.items():
+        sources = ", ".join(f"{name} {n:,}" for name, n in forecast.left_out_by_source.items())
+        withheld = f" ({sources})" if sources and why == "may-not-be-sent" else ""
+        reporter.result(f"left out: {counted(count, 'item')}{withheld}, {LEFT_OUT[why]}")
     reporter.result(
-        f"pictures: {found.pictures:,} in these requests, {found.distinct_pictures:,} different, "
-        f"up to {found.largest_side:,} pixels a side and {in_bytes(found.largest_bytes)} a file"
-        + (f"; {found.shrunk:,} are made smaller" if found.shrunk else "")
+        f"pictures: {forecast.pictures:,} in these requests, "
+        f"{forecast.distinct_pictures:,} different, up to {forecast.largest_side:,} pixels a side "
+        f"and {in_bytes(forecast.largest_bytes)} a file"
+        + (f"; {forecast.shrunk:,} are made smaller" if forecast.shrunk else "")
     )
     reporter.result(
-        f"tokens in, estimated: {found.tokens_text:,} of text (4 characters each), "
-        f"{found.tokens_pictures:,} of pictures ({found.pictures_counted})"
+        f"tokens in, estimated: {forecast.tokens_text:,} of text (4 characters each), "
+        f"{forecast.tokens_pictures:,} of pictures ({forecast.pictures_counted})"
     )
-    each, most = found.tokens_out_each, found.tokens_out_most
+    each, most = forecast.tokens_out_each, forecast.tokens_out_most
     known = f"{each:.0f} in each reply so far; " if each is not None else ""
     limit = "no limit is set" if most is None else f"at most {most:,}"
     reporter.result(f"tokens out: {known}{limit}")
-    if found.cost_in is not None:
-        parts = [f"{dollars(found.cost_in)} US dollars for what is sent"]
-        if found.cost is not None:
-            parts.append(f"{dollars(found.cost)} in all with replies as long as those so far")
-        if found.cost_most is not None:
-            parts.append(f"at most {dollars(found.cost_most)} with the longest replies")
+    if forecast.cost_in is not None:
+        parts = [f"{dollars(forecast.cost_in)} US dollars for what is sent"]
+        if forecast.cost is not None:
+            parts.append(f"{dollars(forecast.cost)} in all with replies as long as those so far")
+        if forecast.cost_most is not None:
+            parts.append(f"at most {dollars(forecast.cost_most)} with the longest replies")
         reporter.result(f"cost: {'; '.join(parts)}")
     else:
         reporter.result("cost: give --price-in and --price-out, in US dollars a million tokens")
     reporter.result("nothing was sent; --estimate asks a few items and knows more")
-    return found.to_json()
+    return forecast.to_json()
 
 
-def tell_estimate(found: CostEstimate, reporter: Reporter) -> dict[str, Any]:
+def tell_estimate(estimate: CostEstimate, reporter: Reporter) -> dict[str, Any]:
     """Say what a run will take; the same for programs."""
-    low, high = found.interval
+    low, high = estimate.interval
     reporter.result(
-        f"{found.model}: {found.drawn:,} of {counted(found.items, 'item')} asked; the replies are "
-        "kept, and the same command without --estimate goes on from them"
+        f"{estimate.model}: {estimate.drawn:,} of {counted(estimate.items, 'item')} asked; the "
+        "replies are kept, and the same command without --estimate goes on from them"
     )
-    if found.sample < found.drawn:
+    if estimate.sample < estimate.drawn:
         reporter.result(
-            f"{found.drawn - found.sample:,} of these have no reply that says how many tokens it "
-            "took; the others stand for them"
+            f"{estimate.drawn - estimate.sample:,} of these have no reply that says how many "
+            "tokens it took; the others stand for them"
         )
     reporter.result(
-        f"tokens of the whole run: {found.tokens_in:,} in, {found.tokens_out:,} out "
-        f"({found.tokens_out_each:.0f} in each reply)"
+        f"tokens of the whole run: {estimate.tokens_in:,} in, {estimate.tokens_out:,} out "
+        f"({estimate.tokens_out_each:.0f} in each reply)"
     )
-    if found.cost is not None:
+    if estimate.cost is not None:
         reporter.result(
-            f"cost of the whole run: {dollars(found.cost)} US dollars, "
-            f"{_interval(dollars(low), high, dollars)}; {dollars(found.spent or 0.0)} were spent"
+            f"cost of the whole run: {dollars(estimate.cost)} US dollars, "
+            f"{_interval(dollars(low), high, dollars)}; {dollars(estimate.spent or 0.0)} were spent"
         )
     else:
         reporter.result(f"all tokens: {_interval(f'{low:,.0f}', high, '{:,.0f}'.format)}")
-    if not found.close:
+    if not estimate.close:
         reporter.result(
             "not known within a fifth: a quarter of the items, and at most 256, are asked for an "
             "estimate"
         )
-    return found.to_json()
+    return estimate.to_json()
 
 
 def _interval(low: str, high: float | None, shown: Callable[[float], str]) -> str:

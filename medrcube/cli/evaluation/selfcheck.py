@@ -38,6 +38,6 @@ def selfchecked(
 
     blind = Condition.BLIND in conditions
     asked = replace(benchmark, items=select_items(benchmark, choice).items)
-    found = selfcheck(asked, model, blind=blind, asking=asking)
-    reporter.note(f"selfcheck: {found.questions} questions get the same answers in batches")
-    return found.to_json()
+    invariance = selfcheck(asked, model, blind=blind, asking=asking)
+    reporter.note(f"selfcheck: {invariance.questions} questions get the same answers in batches")
+    return invariance.to_json()

@@ -106,11 +106,11 @@ def add(
         mode=mode,
         specialty=specialty,
     )
-    told = next(row for row in _assignments() if row["assignment"] == made.pk)
+    row = next(entry for entry in _assignments() if entry["assignment"] == made.pk)
     reporter = Reporter(json_output=json_output)
-    to = ", ".join(told["to"])
-    reporter.result(f"assignment {made.pk}: {told['items']} {mode} to {to}")
-    reporter.data(told)
+    to = ", ".join(row["to"])
+    reporter.result(f"assignment {made.pk}: {row['items']} {mode} to {to}")
+    reporter.data(row)
 
 
 @assign_app.command()
@@ -182,8 +182,8 @@ def new_specialty(
     made = add_specialty(console_user(), name, anatomies=anatomy or (), modalities=modality or ())
     reporter = Reporter(json_output=json_output)
     reporter.result(f"{made.name} can be given to reviewers now")
-    told = {"specialty": made.name, "anatomies": made.anatomies, "modalities": made.modalities}
-    reporter.data(told)
+    summary = {"specialty": made.name, "anatomies": made.anatomies, "modalities": made.modalities}
+    reporter.data(summary)
 
 
 def _assignments() -> list[dict[str, Any]]:
@@ -209,8 +209,8 @@ def _assignments() -> list[dict[str, Any]]:
 def _people() -> dict[str, list[str]]:
     from medrcube.review.models import Role, User
 
-    found = User.objects.filter(role=Role.REVIEWER, is_active=True).order_by("pseudonym")
-    return {user.pseudonym: list(user.specialties) for user in found}
+    reviewers = User.objects.filter(role=Role.REVIEWER, is_active=True).order_by("pseudonym")
+    return {user.pseudonym: list(user.specialties) for user in reviewers}
 
 
 def _person(who: str) -> User:
@@ -220,12 +220,12 @@ def _person(who: str) -> User:
     from medrcube.review.models import Role, User
     from medrcube.review.nearest_name import nearest_names
 
-    found = User.objects.filter(Q(pseudonym=who) | Q(email=who.casefold())).first()
-    if found is None:
+    user = User.objects.filter(Q(pseudonym=who) | Q(email=who.casefold())).first()
+    if user is None:
         names = User.objects.filter(role=Role.REVIEWER).values_list("pseudonym", "email")
         raise InvalidAnswerError(
             f"{who}: nobody has that e-mail address or name in exports"
             f"{nearest_names(who, (name for row in names for name in row))}; "
             "they are listed by  medrcube review assign list"
         )
-    return found
+    return user
