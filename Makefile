@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 WORKERS ?= 2
 
-.PHONY: help setup demo docs test test-all lint lint-imports format typecheck wheel wheel-check dist pins reference check-terms bench local-families clean
+.PHONY: help setup demo docs test test-all lint lint-imports format typecheck wheel wheel-check dist pins reference check-terms bench mutants local-families clean
 
 help:
 	@echo "make demo       build, release and evaluate a benchmark from generated raw data"
@@ -17,6 +17,7 @@ help:
 	@echo "make pins       the suite with the lowest and the newest versions that are allowed"
 	@echo "make check-terms INDEX=...  hold the shipped ontology ids against your own index"
 	@echo "make local-families  batches of ten families of local models against single questions"
+	@echo "make mutants    mutation score of the most important rules (an hour)"
 	@echo "make bench      speed against peers, into docs/reference/performance.md (minutes)"
 
 $(BIN)/python:
@@ -102,6 +103,10 @@ bench: $(VENV)/.run
 # Needs  pip install '.[evaluate,local]'  with a torchvision of the same build as torch.
 local-families: $(VENV)/.run
 	$(BIN)/python benchmarks/local_families.py
+
+# How many small faults in the most important rules their own tests notice (an hour).
+mutants: $(VENV)/.dev
+	$(BIN)/python benchmarks/mutation.py $(MUTANTFLAGS)
 
 # The package as a stranger installs it, away from the checkout.
 wheel-check: $(VENV)/.dev
