@@ -217,11 +217,11 @@ def _underfilled(
     for question in prepare_questions(
         asked, rules, SOURCES, settings.seed, least_visible=least
     ).ready:
-        if question.against is None:
+        if question.compatible is None:
             continue
-        number = question.against.number
+        number = question.compatible.number
         if number not in enough:
-            enough[number] = _enough(question.against, rules, settings)
+            enough[number] = _enough(question.compatible, rules, settings)
         if enough[number]:
             filled.add(question.identity)
     return [
@@ -236,11 +236,11 @@ def _underfilled(
     ]
 
 
-def _enough(against: CompatibleOptions, rules: SafetyRules, settings: BuildSettings) -> bool:
+def _enough(compatible: CompatibleOptions, rules: SafetyRules, settings: BuildSettings) -> bool:
     """Whether a pool fills an item with options that may also stand beside each other."""
     choice = choose_from_pool(
-        against.pool,
-        against.request,
+        compatible.pool,
+        compatible.request,
         rules,
         options=settings.options,
         seed="",

@@ -110,7 +110,7 @@ class CaseImage:
         )
 
     def without_pixels(self) -> CaseImage:
-        """The same tile once its last picture is made; only its marks can be drawn still."""
+        """The same image once its last picture is made; only its marks can be drawn still."""
         shape = (0, *self.volume.slices.shape[1:])
         return replace(self, volume=replace(self.volume, slices=np.empty(shape, np.uint8)))
 
@@ -142,14 +142,16 @@ def open_case_images(job: RenderJob) -> list[CaseImage]:
     Raises:
         ReadError: an image or mask cannot be read, or a region marks no pixel.
     """
-    tiles = [_case_image(job, number, image) for number, image in enumerate(job.case.images)]
+    case_images = [_case_image(job, number, image) for number, image in enumerate(job.case.images)]
     if job.policy.orient == "stored":  # then as displayed, too
-        for image, tile in zip(job.case.images[1:], tiles[1:], strict=True):
-            readers.check_stored_alike(image.paths[0].name, tile.volume, tiles[0].volume)
-    return tiles
+        for image, case_image in zip(job.case.images[1:], case_images[1:], strict=True):
+            readers.check_stored_alike(
+                image.paths[0].name, case_image.volume, case_images[0].volume
+            )
+    return case_images
 
 
-def choose_case_slices(job: RenderJob, tiles: Sequence[CaseImage]) -> tuple[SliceChoice, ...]:
+def choose_case_slices(job: RenderJob, case_images: Sequence[CaseImage]) -> tuple[SliceChoice, ...]:
     """Choose slices by the rule of the adapter, or else by the policy of the card.
 
     Of images shown side by side the first decides; the others show the same slice. Where the job
@@ -158,24 +160,24 @@ def choose_case_slices(job: RenderJob, tiles: Sequence[CaseImage]) -> tuple[Slic
     Raises:
         ReadError: no slice fits, or images shown side by side hold unequal numbers of slices.
     """
-    volume = tiles[0].volume
+    volume = case_images[0].volume
     if job.frames and max(job.frames) < volume.slices.shape[0]:
         return tuple(SliceChoice(index, "named by the job") for index in job.frames)
-    if job.case.unguided and (tiles[0].misled is not None or not job.case.guide):
+    if job.case.unguided and (case_images[0].misled is not None or not job.case.guide):
         choices = choose_slices(job.case.unguided, volume, ())
-        return tuple(replace(choice, instead=tiles[0].misled) for choice in choices)
+        return tuple(replace(choice, instead=case_images[0].misled) for choice in choices)
     hook = _source(job.folder).find_hook("frames")
     if hook is not None:
         return tuple(
             SliceChoice(index, "the adapter's own rule") for index in hook(job.case, volume)
         )
-    counts = [tile.volume.slices.shape[0] for tile in tiles]
+    counts = [case_image.volume.slices.shape[0] for case_image in case_images]
     if len(set(counts)) > 1:
         raise ReadError(
             f"images shown side by side hold {counts} slices; expected equal numbers",
             code="uneven-montage",
         )
-    masks = tiles[0].guide or tuple(tiles[0].masks.values())
+    masks = case_images[0].guide or tuple(case_images[0].masks.values())
     return choose_slices(job.policy.slice, volume, masks)
 
 

@@ -135,10 +135,10 @@ def supply_of(ready: Iterable[EligibleQuestion], per_patient: int) -> Supply:
         patient, lot = patient_of(question), answer_cell_of(question)
         cells[lot.cell, patient] += 1
         lots[lot, patient] += 1
-        key = (lot.shelf, lot.answer)
-        if question.against is not None and (key, question.against.number) not in counted:
-            counted.add((key, question.against.number))
-            names.setdefault(key, set()).update(question.against.labels)
+        key = (lot.block_group, lot.answer)
+        if question.compatible is not None and (key, question.compatible.number) not in counted:
+            counted.add((key, question.compatible.number))
+            names.setdefault(key, set()).update(question.compatible.labels)
     return Supply(
         cells=_bounded(cells, per_patient),
         lots=_bounded(lots, per_patient),

@@ -60,7 +60,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 GroupAnswer = tuple[str, str]
-"""An answer among questions that share their options: (shelf, answer)."""
+"""An answer among questions that share their options: (block_group, answer)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ class Supply:
     Attributes:
         cells: most items of each cell.
         lots: most items of each lot; those of a cell may sum to more than the cell.
-        names: (shelf, answer) -> answers that may stand against it.
+        names: (block_group, answer) -> answers that may stand against it.
     """
 
     cells: Mapping[Voxel, int] = field(default_factory=dict)
@@ -160,21 +160,21 @@ class _Program:
         of_key: dict[GroupAnswer, list[int]] = {}
         for index, lot in enumerate(self.lots, len(self.cells)):
             of_cell[place[lot.cell]].append(index)
-            if lot.shelf:
-                of_key.setdefault((lot.shelf, lot.answer), []).append(index)
+            if lot.block_group:
+                of_key.setdefault((lot.block_group, lot.answer), []).append(index)
         for index, members in enumerate(of_cell):
             self._rows.add([(index, -1.0), *_ones(members)], 0.0, 0.0)
         first = self._rows.widen(len(of_key))  # one variable for the sum of each answer
         keys = {key: first + n for n, key in enumerate(of_key)}
         for key, members in of_key.items():
             self._rows.add([(keys[key], -1.0), *_ones(members)], 0.0, 0.0)
-            shelf, answer = key
+            block_group, answer = key
             partners = [
-                keys[shelf, name]
+                keys[block_group, name]
                 for name in sorted(stock.names.get(key, ()))
                 if name != answer
-                and (shelf, name) in keys
-                and answer in stock.names.get((shelf, name), ())
+                and (block_group, name) in keys
+                and answer in stock.names.get((block_group, name), ())
             ]
             self._rows.add(
                 [(keys[key], 1.0), *((partner, -1.0) for partner in partners)], -np.inf, 0.0

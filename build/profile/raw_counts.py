@@ -57,8 +57,8 @@ def count_answers(source: Source, root: Path) -> AnswerTallies:
                 continue
             tally = tallies.setdefault((query.field, query.sample.artefact), AnswerTally())
             tally.pictures[query.key] += 1
-            if asked.group is None and query.sample.artefact == "clean" and question.against:
-                own = set(question.against.labels.values()).intersection(asked.concepts())
+            if asked.group is None and query.sample.artefact == "clean" and question.compatible:
+                own = set(question.compatible.labels.values()).intersection(asked.concepts())
                 tally.beside.setdefault(query.key, set()).update(own)
     return tallies
 

@@ -16,7 +16,7 @@ __all__ = ["SetCapacity", "scarcest_answer", "set_capacity"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetCapacity:
-    """What a shelf yields.
+    """What a block group yields.
 
     Attributes:
         keys: answer -> items with three options or more of which it is the key.
@@ -45,7 +45,7 @@ class SetCapacity:
 def set_capacity(
     counts: Mapping[str, int], beside: Mapping[str, frozenset[str]], options: int = 4
 ) -> SetCapacity:
-    """Most items of a shelf, larger sets first.
+    """Most items of a block group, larger sets first.
 
     Args:
         counts: answer -> questions with it.

@@ -137,7 +137,7 @@ def _promised_supply(card: Card) -> Supply:
         lot = AnswerCell(cell)
         if cell.task is Task.MODALITY_RECOGNITION:
             lot = AnswerCell(cell, f"{cell.task.value}|modality", words[cell.modality])
-            names[lot.shelf, lot.answer] = frozenset(words.values())
+            names[lot.block_group, lot.answer] = frozenset(words.values())
         lots[lot] = card.images
     return Supply(cells=cells, lots=lots, names=names)
 

@@ -42,7 +42,7 @@ NUMBERS, PAIRS = "numbers", "pairs"
 
 @dataclass(slots=True, kw_only=True)
 class AnswerCounts:
-    """Questions of one shelf by answer, and what may stand against each."""
+    """Questions of one block group by answer, and what may stand against each."""
 
     counts: Counter[str] = field(default_factory=Counter)
     beside: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class ExpectedItems:
         limits: what more pictures would add most to, as ``answer (pictures)``.
         unknown: fields whose pictures the card does not count.
         nothing: why what the task asks about gives nothing, as (field or answer, reason).
-        shelves: the questions themselves.
+        block_groups: the questions themselves.
     """
 
     items: int = 0
@@ -74,7 +74,7 @@ class ExpectedItems:
     limits: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     nothing: tuple[tuple[str, str], ...] = ()
-    shelves: Mapping[str, AnswerCounts] = field(default_factory=dict)
+    block_groups: Mapping[str, AnswerCounts] = field(default_factory=dict)
 
 
 def expected_items(card: Card) -> Mapping[Task, ExpectedItems]:
@@ -82,7 +82,7 @@ def expected_items(card: Card) -> Mapping[Task, ExpectedItems]:
     pictures = {(count.field, count.shown): count for count in card.counts}
     named = {name for name, _ in pictures}
     boxed = {name for name, shown in pictures if shown == "boxes"}
-    shelves: dict[Task, dict[str, AnswerCounts]] = {task: {} for task in card.tasks}
+    block_groups: dict[Task, dict[str, AnswerCounts]] = {task: {} for task in card.tasks}
     unknown: dict[Task, dict[str, None]] = {task: {} for task in card.tasks}
     reasons: dict[tuple[Task, str], Counter[str]] = {}
     asked: set[tuple[Task, str]] = set()
@@ -101,14 +101,16 @@ def expected_items(card: Card) -> Mapping[Task, ExpectedItems]:
                 names = _names(question)
                 if count_row is not None and count_row.beside:
                     names = (_name(other) for other in count_row.beside.get(fact.concept, ()))
-                _answers(shelves[task], question).add(_name(question.query.key), count, names)
+                _answers(block_groups[task], question).add(_name(question.query.key), count, names)
             elif fact.assumed or name not in named or (fact.shown == "boxes" and not boxed):
                 unknown[task][name] = None
         for reason in fact.prepared.dropped:
             task_name, _, why = reason.partition(": ")
             reasons.setdefault((Task(task_name), fact.field), Counter())[why] += 1
     return {
-        task: _expected(task, shelves[task], tuple(unknown[task]), _nothing(task, reasons, asked))
+        task: _expected(
+            task, block_groups[task], tuple(unknown[task]), _nothing(task, reasons, asked)
+        )
         for task in card.tasks
     }
 
@@ -131,11 +133,11 @@ def expected_together(
         own = {name: tasks[task] for name, tasks in expectations.items() if task in tasks}
         shared: dict[str, AnswerCounts] = {}
         for expectation in own.values():
-            for shelf, answers in expectation.shelves.items():
+            for block_group, answers in expectation.block_groups.items():
                 if has_constant_answer(task, answers):
                     for answer, count in answers.counts.items():
                         beside = answers.beside[answer]
-                        shared.setdefault(shelf, AnswerCounts()).add(answer, count, beside)
+                        shared.setdefault(block_group, AnswerCounts()).add(answer, count, beside)
         filled = {
             name: set_capacity(answers.counts, answers.beside, OPTIONS)
             for name, answers in shared.items()
@@ -147,12 +149,12 @@ def expected_together(
         pair_share = two_option_room(more, two) / two if two else 0.0
         for name, expectation in own.items():
             given[name, task] = expectation.items + expectation.two * pair_share
-            for shelf, answers in expectation.shelves.items():
+            for block_group, answers in expectation.block_groups.items():
                 if has_constant_answer(task, answers):
                     for answer, count in answers.counts.items():
-                        there = filled[shelf]
+                        there = filled[block_group]
                         items = there.keys[answer] + there.pairs[answer] * pair_share
-                        given[name, task] += items * count / shared[shelf].counts[answer]
+                        given[name, task] += items * count / shared[block_group].counts[answer]
     return given
 
 
@@ -163,18 +165,18 @@ def has_constant_answer(task: Task, answers: AnswerCounts) -> bool:
 
 def _expected(
     task: Task,
-    shelves: Mapping[str, AnswerCounts],
+    block_groups: Mapping[str, AnswerCounts],
     unknown: tuple[str, ...],
     nothing: tuple[tuple[str, str], ...],
 ) -> ExpectedItems:
     more = two = shared = 0
     limits: list[str] = []
     alone: list[tuple[str, str]] = []
-    for shelf, answers in shelves.items():
+    for block_group, answers in block_groups.items():
         there = sum(answers.counts.values())
-        if shelf == NUMBERS:
+        if block_group == NUMBERS:
             more += there
-        elif shelf == PAIRS:
+        elif block_group == PAIRS:
             two += there
         elif has_constant_answer(task, answers):
             shared += there
@@ -193,7 +195,7 @@ def _expected(
         limits=tuple(limits),
         unknown=unknown,
         nothing=(*nothing, *alone),
-        shelves=shelves,
+        block_groups=block_groups,
     )
 
 
@@ -207,10 +209,10 @@ def _alone(answers: list[str]) -> tuple[str, str]:
     return (answer_names, "none may stand against another")
 
 
-def _answers(shelves: dict[str, AnswerCounts], question: EligibleQuestion) -> AnswerCounts:
+def _answers(block_groups: dict[str, AnswerCounts], question: EligibleQuestion) -> AnswerCounts:
     numbers = PAIRS if question.query.sample.choices == 2 else NUMBERS
-    return shelves.setdefault(
-        numbers if question.against is None else question.shelf, AnswerCounts()
+    return block_groups.setdefault(
+        numbers if question.compatible is None else question.block_group, AnswerCounts()
     )
 
 
@@ -219,8 +221,8 @@ def _name(concept: str) -> str:
 
 
 def _names(question: EligibleQuestion) -> Iterator[str]:
-    if question.against is not None:
-        for label in question.against.labels.values():
+    if question.compatible is not None:
+        for label in question.compatible.labels.values():
             yield _name(label)
 
 

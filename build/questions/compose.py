@@ -184,20 +184,20 @@ def _write_items(
 ) -> _Batch:
     """Items of all questions that are asked: those with sets of options, then those with boxes."""
     batch = _Batch(writer=writer)
-    for name, shelf in block_builders(ready, rules, options=options, seed=seed, wanted=wanted):
+    for name, builder in block_builders(ready, rules, options=options, seed=seed, wanted=wanted):
         blocks: list[Sequence[BlockMember]] = []
-        while block := shelf.take():
+        while block := builder.take():
             if batch.try_out(block):
                 blocks.append(block)
             else:
-                shelf.put_back(
+                builder.put_back(
                     member.ready for member in block if member.ready.identity not in batch.failed
                 )
-        groups = list(draw_keys(blocks, shelf.rest(), seed=f"{seed}|{name}"))
+        groups = list(draw_keys(blocks, builder.rest(), seed=f"{seed}|{name}"))
         for group in groups:
             batch.keep(writer.block(group.members), block=group.block)
         asked = {member.ready.identity for group in groups for member in group.members}
-        out = [*(member.ready for block in blocks for member in block), *shelf.rest()]
+        out = [*(member.ready for block in blocks for member in block), *builder.rest()]
         reason = _why_not_drawn(out, blocks)
         batch.dropped.update(
             f"{question.query.task.value}: {reason}"
@@ -209,7 +209,7 @@ def _write_items(
 
 
 def _why_not_drawn(ready: Sequence[EligibleQuestion], blocks: Sequence[object]) -> str:
-    """Why questions of one shelf are not asked, in the words that are counted."""
+    """Why questions of one block group are not asked, in the words that are counted."""
     if blocks:
         return NOT_DRAWN
     if len({question.answer for question in ready}) > 1:
@@ -268,7 +268,7 @@ class _Batch:
 
     def keep_numbers(self, ready: Iterable[EligibleQuestion]) -> None:
         for question in ready:
-            if question.against is None:
+            if question.compatible is None:
                 self.keep(self.writer.numbers(question))
 
     def try_out(self, block: Sequence[BlockMember]) -> bool:

@@ -47,7 +47,7 @@ NOT_VISIBLE = "not-visible"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompatibleOptions:
-    """What a key may be asked against; shared by all queries that are alike.
+    """Options that are safe beside a key; shared by all candidates that are alike.
 
     Attributes:
         number: order in which it was met.
@@ -66,14 +66,14 @@ class CompatibleOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EligibleQuestion:
-    """A query that can become an item.
+    """A question candidate that can become an item.
 
     Attributes:
         query: the query.
         identity: what it asks, unique in the batch.
         lot: its place in the batch, drawn by lot.
         answer: the key by name, in one spelling; for numbers the concept and the number.
-        against: what may stand against it; ``None`` where the options are numbers.
+        compatible: what may stand against it; ``None`` where the options are numbers.
         within: the source whose questions alone lend it their answers as options; empty where
             the source has one answer by its nature (see ``is_constant_answer``), and for numbers.
     """
@@ -82,11 +82,11 @@ class EligibleQuestion:
     identity: str
     lot: str
     answer: str
-    against: CompatibleOptions | None
+    compatible: CompatibleOptions | None
     within: str = ""
 
     @property
-    def shelf(self) -> str:
+    def block_group(self) -> str:
         """Where it stands with those whose words, source and options tell it from none of them."""
         query = self.query
         parts = (query.task.value, query.group or "", wording_context(query), self.within)
@@ -95,7 +95,7 @@ class EligibleQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedQuestions:
-    """Queries that can become items, by lot, and ``task: reason`` -> number of the others."""
+    """Eligible questions in seeded order, and ``task: reason`` -> number of the others."""
 
     ready: tuple[EligibleQuestion, ...]
     dropped: Counter[str]
@@ -136,7 +136,7 @@ def prepare_questions(
             answer = judge.name(query.key)
         ready.append(
             EligibleQuestion(
-                query=query, identity=identity, lot=lot, answer=answer, against=options
+                query=query, identity=identity, lot=lot, answer=answer, compatible=options
             )
         )
     return PreparedQuestions(ready=_within_sources(ready), dropped=dropped)
@@ -168,7 +168,7 @@ def _within_sources(ready: Sequence[EligibleQuestion]) -> tuple[EligibleQuestion
         answers.setdefault(kind(question), set()).add(question.answer)
     return tuple(
         question
-        if question.against is None
+        if question.compatible is None
         or is_constant_answer(question.query.task, answers[kind(question)])
         else replace(question, within=question.query.sample.source)
         for question in ready

@@ -77,7 +77,7 @@ class ItemWriter:
         draw = "\x1f".join(
             [member.ready.identity for member in members]
             if len(members) > 1
-            else [members[0].ready.shelf, *sorted(labels)]
+            else [members[0].ready.block_group, *sorted(labels)]
         )
         written = WrittenItems(items=(), failed=())
         for names in self._styles(labels):
@@ -124,10 +124,10 @@ class ItemWriter:
         items: list[Item] = []
         failed: list[tuple[EligibleQuestion, str]] = []
         for member in members:
-            against = member.ready.against
-            if against is None:
+            compatible = member.ready.compatible
+            if compatible is None:
                 continue
-            options, ordered = self._options(member, against, names)
+            options, ordered = self._options(member, compatible, names)
             try:
                 items.append(self._item(member.ready, options, draw, ordered=ordered))
             except _FlawedError as flaw:
@@ -135,13 +135,13 @@ class ItemWriter:
         return WrittenItems(items=tuple(items), failed=tuple(failed))
 
     def _options(
-        self, member: BlockMember, against: CompatibleOptions, names: Mapping[str, OptionName]
+        self, member: BlockMember, compatible: CompatibleOptions, names: Mapping[str, OptionName]
     ) -> tuple[list[Option], bool]:
         query = member.ready.query
-        key = self._option(query, query.key, names, strategy=KEY, passed=against.passed)
+        key = self._option(query, query.key, names, strategy=KEY, passed=compatible.passed)
         options = [key]
         for label in member.wrong:
-            wrong = against.pool.allowed[label]
+            wrong = compatible.pool.allowed[label]
             options.append(
                 self._option(
                     query,
@@ -155,7 +155,7 @@ class ItemWriter:
                 )
             )
         relations, group = self._rules.relations, query.group
-        if group is None or not is_scale(against.request, relations):
+        if group is None or not is_scale(compatible.request, relations):
             return options, False
         options.sort(key=lambda option: (relations.rank(group, option.concept), option.text))
         return options, True

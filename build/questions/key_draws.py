@@ -2,8 +2,8 @@
 
 A block in which each of n options is right exactly once tells nothing by its options, but who
 knows the other keys of the block knows the last. So blocks only say which sets of options the
-questions of a shelf can carry, and how often; the key of each place is drawn by lot from the set,
-with replacement, and a question with that answer takes the place. By the options alone each of
+questions of a block group can carry, and how often; the key of each place is drawn by lot from the
+set, with replacement, and a question with that answer takes the place. By the options alone each of
 them is right with the same chance, and the keys of the other places say next to nothing about it.
 
 A label whose questions are all taken leaves its place empty: where questions are few that costs
@@ -38,7 +38,7 @@ class QuestionGroup:
     """Questions that share a set of options and are written together.
 
     Attributes:
-        block: id of the shelf and the set, that of all its questions.
+        block: id of the block group and the set, that of all its questions.
         members: the questions, each with the other labels of the set as wrong options.
     """
 
@@ -49,14 +49,14 @@ class QuestionGroup:
 def draw_keys(
     blocks: Iterable[Sequence[BlockMember]], spare: Iterable[EligibleQuestion], *, seed: str
 ) -> Iterator[QuestionGroup]:
-    """Fill the places of all blocks of one shelf with questions whose answers are drawn by lot.
+    """Fill the places of all blocks of one group with questions whose answers are drawn by lot.
 
     Every label of a set is the key of some question when it has two places or more for each;
     otherwise two of its labels are.
 
     Args:
         blocks: sets of options with a question for each of their labels.
-        spare: questions of the shelf that stand in none.
+        spare: questions of the group that stand in none.
         seed: decides the lots, together with the labels of a set.
     """
     planned: dict[tuple[str, ...], list[Sequence[BlockMember]]] = {}
@@ -112,14 +112,14 @@ class _QuestionPool:
 
     def add(self, ready: Iterable[EligibleQuestion]) -> None:
         for entry in sorted(ready, key=lambda question: (question.lot, question.identity)):
-            if entry.against is None:
+            if entry.compatible is None:
                 continue
-            sample, labels = entry.query.sample, entry.against.labels
+            sample, labels = entry.query.sample, entry.compatible.labels
             place = (entry.answer, sample.anatomy, sample.modality, sample.source)
             turn = (self._places[place], len(labels), entry.lot, entry.identity)
             self._places[place] += 1
             kinds = self._kinds.setdefault(entry.answer, {})
-            heappush(kinds.setdefault(entry.against.number, (labels, []))[1], (turn, entry))
+            heappush(kinds.setdefault(entry.compatible.number, (labels, []))[1], (turn, entry))
 
     def take(self, key: str, names: tuple[str, ...]) -> BlockMember | None:
         """The question that is next in turn, of those with that answer that allow the others."""

@@ -68,8 +68,8 @@ class BlockBuilder:
     def put_back(self, ready: Iterable[EligibleQuestion]) -> None:
         """Add questions, or give back those of a block that cannot be made."""
         for question in ready:
-            if question.against is not None:
-                mask = self._mask(question.against.labels)
+            if question.compatible is not None:
+                mask = self._mask(question.compatible.labels)
                 self._mask((question.answer,))
                 self._stacks.setdefault(question.answer, _AnswerStack()).add(mask, question)
                 self._stuck.clear()
@@ -126,16 +126,16 @@ class BlockBuilder:
 
     def _ranked(self, question: EligibleQuestion) -> list[str]:
         """Candidates of a key: trust, the wanted difficulty, then those that wait most."""
-        if question.against is None:
+        if question.compatible is None:
             return []
-        against, lot = question.against, seeded_order(f"{self._seed}|{self._made}")
+        compatible, lot = question.compatible, seeded_order(f"{self._seed}|{self._made}")
 
         def rank(name: str) -> tuple[int, int, int, int]:
-            wrong = against.pool.allowed[against.labels[name]]
+            wrong = compatible.pool.allowed[compatible.labels[name]]
             level = level_distance(wrong.difficulty, self._wanted) if self._wanted else 0
             return (wrong.trust, level, -self._stacks[name].count, lot(name))
 
-        waiting = (name for name in against.labels if name in self._stacks)
+        waiting = (name for name in compatible.labels if name in self._stacks)
         return sorted((name for name in waiting if self._stacks[name].count), key=rank)
 
     def _join(self, block: dict[str, int], name: str, *, pairs: bool) -> None:
@@ -163,7 +163,7 @@ class BlockBuilder:
         members = []
         for name, mask in block.items():
             question = self._stacks[name].take(mask)
-            labels = question.against.labels if question.against is not None else {}
+            labels = question.compatible.labels if question.compatible is not None else {}
             wrong = tuple(labels[other] for other in block if other != name)
             members.append(BlockMember(ready=question, wrong=wrong))
         return tuple(members)
@@ -190,8 +190,8 @@ class _AnswerStack:
         return self._request
 
     def add(self, mask: int, question: EligibleQuestion) -> None:
-        if self._request is None and question.against is not None:
-            self._request = question.against.request
+        if self._request is None and question.compatible is not None:
+            self._request = question.compatible.request
         if mask not in self._waiting:
             self._waiting[mask] = deque()
             insort(self.masks, mask, key=lambda known_mask: (known_mask.bit_count(), known_mask))
@@ -222,15 +222,15 @@ def block_builders(
     seed: int,
     wanted: Difficulty | None = None,
 ) -> Iterator[tuple[str, BlockBuilder]]:
-    """By name one shelf for each exclusive group, and for the label tables of each task.
+    """By name one builder for each exclusive group, and for the label tables of each task.
 
-    Questions whose words tell of their pictures apart ("mammogram", "CT image") share no shelf:
+    Questions whose words tell of their pictures apart ("mammogram", "CT image") share no builder:
     some of their options would never be right beside these words.
     """
     groups: dict[str, list[EligibleQuestion]] = {}
     for question in ready:
-        if question.against is not None:
-            groups.setdefault(question.shelf, []).append(question)
+        if question.compatible is not None:
+            groups.setdefault(question.block_group, []).append(question)
     for name, members in sorted(groups.items()):
         yield (
             name,

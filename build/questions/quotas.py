@@ -44,12 +44,12 @@ Key = tuple[Task, str, str]
 class AnswerCell:
     """Questions of one cell of the cube that have one answer among the same options.
 
-    ``shelf`` names the questions that may stand in a block together; for boxes it is empty, as is
-    the answer: their number tells nothing.
+    ``block_group`` names the questions that may share a block; for boxes it is empty, as is the
+    answer: their number carries no information.
     """
 
     cell: Voxel
-    shelf: str = ""
+    block_group: str = ""
     answer: str = ""
 
 
@@ -116,9 +116,10 @@ def select_cells(
     """Keep as many questions of every cell as are wanted, of one patient at most ``per_patient``.
 
     A key that fewer than ``sources_per_key`` sources have been drawn for goes to another source
-    first, wherever the cell has one. Then a lot that has what is due to it waits for the others of
-    its cell; then the rarest answer goes first, by its count over all cells of its shelf, then the
-    rarest source. A cell that has enough questions under the bound on patients is always filled.
+    first, wherever the cell has one. Then an answer that has its due number waits for the others of
+    its cell; then the rarest answer goes first, by its count over all cells of its block group,
+    then the rarest source. A cell with enough questions under the bound on patients is always
+    filled.
     The same set of questions gives the same result in any order.
     """
     entries: dict[Voxel, list[_QuotaEntry]] = {}
@@ -139,9 +140,9 @@ def cell_of(question: EligibleQuestion) -> Voxel:
 
 def answer_cell_of(question: EligibleQuestion) -> AnswerCell:
     """The lot that a question belongs to."""
-    if question.against is None:
+    if question.compatible is None:
         return AnswerCell(cell_of(question))
-    return AnswerCell(cell_of(question), question.shelf, question.answer)
+    return AnswerCell(cell_of(question), question.block_group, question.answer)
 
 
 def key_of(question: EligibleQuestion) -> Key:
@@ -150,7 +151,7 @@ def key_of(question: EligibleQuestion) -> Key:
     return (
         query.task,
         query.group or "",
-        query.key if question.against is None else question.answer,
+        query.key if question.compatible is None else question.answer,
     )
 
 
@@ -201,7 +202,7 @@ class _QuotaDraw:
         due: most questions of each lot before the others of its cell; ``None`` for any number.
         sources_per_key: sources that each key is drawn from before any is drawn from again.
         in_use: pictures of what was taken.
-        answers: how often each answer was taken, by shelf where lots are due.
+        answers: how often each answer was taken, by block_group where lots are due.
         drawn_from: sources that each key was taken from.
     """
 
@@ -274,6 +275,6 @@ class _QuotaDraw:
 
     def _kind(self, question: EligibleQuestion) -> _EntryKind:
         lot = None if self.due is None else answer_cell_of(question)
-        key = ("" if lot is None else lot.shelf, question.answer)
+        key = ("" if lot is None else lot.block_group, question.answer)
         asks = None if lot is None else key_of(question)
         return _EntryKind(key=key, source=question.query.sample.source, lot=lot, asks=asks)

@@ -29,22 +29,22 @@ def single_members(
 ) -> Iterator[BlockMember]:
     """Each question that is not about boxes, with safe labels that were used least so far."""
     asked = sorted(
-        (question for question in ready if question.against),
+        (question for question in ready if question.compatible),
         key=lambda question: (question.lot, question.identity),
     )
     keyed: dict[str, Counter[str]] = {}
     for question in asked:
-        keyed.setdefault(question.shelf, Counter())[question.query.key] += 1
-    priors = {shelf: LabelUsage(keyed=counts) for shelf, counts in keyed.items()}
+        keyed.setdefault(question.block_group, Counter())[question.query.key] += 1
+    priors = {block_group: LabelUsage(keyed=counts) for block_group, counts in keyed.items()}
     for question in asked:
-        if question.against is not None:
+        if question.compatible is not None:
             choice = choose_from_pool(
-                question.against.pool,
-                question.against.request,
+                question.compatible.pool,
+                question.compatible.request,
                 rules,
                 options=options,
                 seed=f"{seed}|{question.identity}",
-                prior=priors[question.shelf],
+                prior=priors[question.block_group],
                 wanted=wanted,
             )
             yield BlockMember(

@@ -11,7 +11,7 @@ from medrcube.sources._framework.card_parts.fields import Larger
 __all__ = ["panel_doubt", "size_contradiction"]
 
 
-def panel_doubt(job: RenderJob, tiles: Sequence[CaseImage], index: int) -> str:
+def panel_doubt(job: RenderJob, case_images: Sequence[CaseImage], index: int) -> str:
     """Why the masks do not confirm what the panels of a case state; empty where they do.
 
     The slice that is shown must let a reader tell the images apart, and the volume that is marked
@@ -19,12 +19,12 @@ def panel_doubt(job: RenderJob, tiles: Sequence[CaseImage], index: int) -> str:
 
     Args:
         job: the case.
-        tiles: one for each image.
+        case_images: one for each image.
         index: slice that is shown.
     """
     if job.larger is None:
         return ""
-    areas, volumes = _sizes(job, job.larger, tiles, index)
+    areas, volumes = _sizes(job, job.larger, case_images, index)
     return size_contradiction(job.larger, job.panels, areas) or size_contradiction(
         job.larger, job.panels, volumes
     )
@@ -51,14 +51,14 @@ def size_contradiction(larger: Larger, panels: Sequence[str | None], sizes: Sequ
 
 
 def _sizes(
-    job: RenderJob, larger: Larger, tiles: Sequence[CaseImage], index: int
+    job: RenderJob, larger: Larger, case_images: Sequence[CaseImage], index: int
 ) -> tuple[list[float], list[float]]:
     """Area on one slice and volume of the part on each image: in mm where all say their spacing."""
-    spacings = [tile.volume.spacing for tile in tiles]
+    spacings = [case_image.volume.spacing for case_image in case_images]
     areas, volumes = [], []
-    for tile, spacing in zip(tiles, spacings, strict=True):
+    for case_image, spacing in zip(case_images, spacings, strict=True):
         slices, rows, columns = spacing if spacing and all(spacings) else (1.0, 1.0, 1.0)
-        mine = [mask for n, mask in tile.masks.items() if job.concepts[n] == larger.part]
+        mine = [mask for n, mask in case_image.masks.items() if job.concepts[n] == larger.part]
         areas.append(rows * columns * sum(int(mask.areas()[index]) for mask in mine))
         volumes.append(slices * rows * columns * sum(int(mask.areas().sum()) for mask in mine))
     return areas, volumes

@@ -159,7 +159,7 @@ class _RenderContext:
     """
 
     job: RenderJob
-    tiles: Sequence[CaseImage]
+    case_images: Sequence[CaseImage]
     panels: Sequence[NDArray[np.uint8]]
     choice: SliceChoice
     origin: Mapping[str, Any]
@@ -172,32 +172,32 @@ class _RenderContext:
 def _render(
     job: RenderJob, images: Path, digests: Mapping[str, str]
 ) -> tuple[tuple[RenderedPicture, ...], tuple[QuarantineRow, ...]]:
-    tiles = open_case_images(job)
+    case_images = open_case_images(job)
     pictures: list[RenderedPicture] = []
     problems: list[QuarantineRow] = []
-    for code, reason in filter(None, (tile.unplaced for tile in tiles)):
+    for code, reason in filter(None, (case_image.unplaced for case_image in case_images)):
         message = f"{reason}; the picture is kept, and no place is asked of it"
         problems.append(_problem(job, code, message, stage="compose"))
-    choices = choose_case_slices(job, tiles)
+    choices = choose_case_slices(job, case_images)
     for code, reason in {slice_choice.instead for slice_choice in choices if slice_choice.instead}:
         message = f"{reason}; another slice is shown, of which the case states no less"
         problems.append(_problem(job, code, message, stage="compose"))
     origin = _origin(job, digests)
     for choice in choices:
         marker = f".s{choice.index:04d}" if len(choices) > 1 else ""
-        panels = [tile.picture(choice.index) for tile in tiles]
+        panels = [case_image.picture(choice.index) for case_image in case_images]
         clean = hstack_images(panels)
-        masks = tiles[0].masks_on(choice.index) if len(tiles) == 1 else {}
-        graphics = _graphics(job, tiles, choice, clean, masks)
+        masks = case_images[0].masks_on(choice.index) if len(case_images) == 1 else {}
+        graphics = _graphics(job, case_images, choice, clean, masks)
         if choice is choices[-1]:
-            tiles = [tile.without_pixels() for tile in tiles]
+            case_images = [case_image.without_pixels() for case_image in case_images]
         if clean.min() == clean.max():
             raise ReadError(
                 f"slice {choice.index} is blank: every pixel is {clean.flat[0]}", code="blank"
             )
         scene = _RenderContext(
             job=job,
-            tiles=tiles,
+            case_images=case_images,
             panels=panels,
             choice=choice,
             origin=origin,
@@ -217,7 +217,7 @@ def _render(
 
 def _graphics(
     job: RenderJob,
-    tiles: Sequence[CaseImage],
+    case_images: Sequence[CaseImage],
     choice: SliceChoice,
     clean: NDArray[np.uint8],
     masks: Mapping[int, NDArray[np.bool_]],
@@ -226,8 +226,10 @@ def _graphics(
     detector = job.policy.burnt_in
     if detector == "none" or job.case.modality not in (None, MADE_FOR[detector]):
         return ""
-    stored = tiles[0].volume.slices[choice.index] if len(tiles) == 1 else clean
-    searched = stored if tiles[0].greys is None and stored.shape[:2] == clean.shape[:2] else clean
+    stored = case_images[0].volume.slices[choice.index] if len(case_images) == 1 else clean
+    searched = (
+        stored if case_images[0].greys is None and stored.shape[:2] == clean.shape[:2] else clean
+    )
     regions = [bounding_box(mask) for mask in masks.values() if mask.any()]
     return graphics_of(searched, detector, regions)
 
@@ -241,13 +243,13 @@ def _make(
 ) -> RenderedPicture | QuarantineRow | None:
     """Draw and write one artefact; ``None`` when this slice does not show its region."""
     if artefact.kind == "numbered":
-        doubt = panel_doubt(scene.job, scene.tiles, scene.choice.index)
+        doubt = panel_doubt(scene.job, scene.case_images, scene.choice.index)
         if doubt:
             message = f"{doubt}; nothing that rests on the {artefact.field} of its images is asked"
             return _problem(scene.job, "panels-unsure", message, stage="compose")
         return _write(scene, draw_numbers(scene.job, artefact, scene.panels), images)
     marked = draw_artefact(
-        scene.job, artefact, clean, masks, scene.tiles[0].untrue_on(scene.choice.index)
+        scene.job, artefact, clean, masks, scene.case_images[0].untrue_on(scene.choice.index)
     )
     if isinstance(marked, str):
         message = f"{marked}, so no ROI Grounding item is made of it"
@@ -312,16 +314,23 @@ def _origin(job: RenderJob, digests: Mapping[str, str]) -> dict[str, Any]:
 
 def _recipe(scene: _RenderContext, marked: MarkedImage) -> dict[str, Any]:
     """How to make the picture again: inputs by digest, every choice resolved to numbers."""
-    tiles = scene.tiles
+    case_images = scene.case_images
     return {
         **scene.origin,
         "images": [
             {**stored, "frame": _frame(image, scene.choice)}
             for image, stored in zip(scene.job.case.images, scene.origin["images"], strict=True)
         ],
-        "grey": [dict(tile.greys.numbers) if tile.greys else None for tile in tiles],
-        "spacing_mm": [list(t.volume.spacing) if t.volume.spacing else None for t in tiles],
-        **({"boxes_drawn_in": [t.frame for t in tiles]} if any(t.frame for t in tiles) else {}),
+        "grey": [
+            dict(case_image.greys.numbers) if case_image.greys else None
+            for case_image in case_images
+        ],
+        "spacing_mm": [list(t.volume.spacing) if t.volume.spacing else None for t in case_images],
+        **(
+            {"boxes_drawn_in": [t.frame for t in case_images]}
+            if any(t.frame for t in case_images)
+            else {}
+        ),
         "mark": {**asdict(marked.artefact), **_marks(marked)},
     }
 

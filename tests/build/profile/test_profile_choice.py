@@ -76,7 +76,7 @@ def ready(number, *, cell=CHEST, answer="edema", patient="", source="toy", names
         ground=GROUNDS[cell.anatomy, cell.modality],
     )
     labels = {name: name for name in names if name != answer}
-    against = CompatibleOptions(
+    compatible = CompatibleOptions(
         number=hash((answer, names)), request=None, passed=(), pool=None, labels=labels
     )
     return EligibleQuestion(
@@ -84,7 +84,7 @@ def ready(number, *, cell=CHEST, answer="edema", patient="", source="toy", names
         identity=f"{cell.task}|{source}|{number}|{answer}",
         lot=f"{number * 7919 % 100_003:06}",
         answer=answer,
-        against=against,
+        compatible=compatible,
     )
 
 
@@ -134,8 +134,8 @@ def test_patients_of_two_sources_are_two():
 
 def test_a_lot_waits_when_it_has_its_due():
     asked = [ready(n, answer=ANSWERS[n % 3]) for n in range(60)]
-    shelf = answer_cell_of(asked[0]).shelf
-    due = {AnswerCell(CHEST, shelf, "edema"): 7, AnswerCell(CHEST, shelf, "nodule"): 3}
+    block_group = answer_cell_of(asked[0]).block_group
+    due = {AnswerCell(CHEST, block_group, "edema"): 7, AnswerCell(CHEST, block_group, "nodule"): 3}
     chosen = select_cells(asked, {CHEST: 10}, due, per_patient=4)
     assert Counter(it.answer for it in chosen) == {"edema": 7, "nodule": 3}
 
@@ -195,7 +195,7 @@ def test_one_source_for_each_key_changes_nothing():
 
 
 def test_a_number_of_a_box_is_no_part_of_the_key():
-    one, other = (replace(ready(n, answer=f"edema {n}"), against=None) for n in (1, 2))
+    one, other = (replace(ready(n, answer=f"edema {n}"), compatible=None) for n in (1, 2))
     query = replace(one.query, key="edema")
     one, other = replace(one, query=query), replace(other, query=query)
     assert key_of(one) == key_of(other) == (AD, "", "edema")
@@ -379,19 +379,19 @@ def test_out_of_100_000_questions_the_keys_come_out_even(hundred_thousand):
     stock = supply_of(hundred_thousand, UPSTREAM.per_patient)
     table = fit_margins(UPSTREAM, stock)
     chosen = select_cells(hundred_thousand, table.cells, table.lots, per_patient=4)
-    held, shelves = Counter(), {}
+    held, block_groups = Counter(), {}
     for lot, most in stock.lots.items():
-        held[lot.shelf, lot.answer] += most
+        held[lot.block_group, lot.answer] += most
     for one in chosen:
-        shelves.setdefault(answer_cell_of(one).shelf, Counter())[one.answer] += 1
-    modality = shelves.pop("Modality Recognition")  # here the cell decides over the answer
+        block_groups.setdefault(answer_cell_of(one).block_group, Counter())[one.answer] += 1
+    modality = block_groups.pop("Modality Recognition")  # here the cell decides over the answer
     assert max(modality.values()) <= modality.total() / 2
-    for shelf, answers in shelves.items():
+    for block_group, answers in block_groups.items():
         for answer, count in answers.items():
             # The most frequent answer of a stock is 3.3 times its mean.
             even = count >= 0.8 * max(answers.values()) - 1
-            # Two are asked for each that is planned, rounded down in every cell of the shelf.
-            assert even or count >= 0.45 * held[shelf, answer] - 1
+            # Two are asked for each that is planned, rounded down in every cell of the block_group.
+            assert even or count >= 0.45 * held[block_group, answer] - 1
 
 
 def test_real_composing_holds_under_a_profile():

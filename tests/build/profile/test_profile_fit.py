@@ -28,7 +28,7 @@ stocks = st.builds(
 
 
 def boxed(rooms, kinds=(0,) * 12):
-    """A stock whose cells hold questions without a shelf, or with one answer each on one shelf."""
+    """A supply whose cells hold questions without a group, or one answer each in one group."""
     lots = {}
     for (cell, room), kind in zip(rooms.items(), kinds, strict=False):
         lot = AnswerCell(cell, str(cell.task), ANSWERS[kind - 1]) if kind else AnswerCell(cell)

@@ -96,7 +96,7 @@ def company(*asked, copies=6):
     made, number = [], 1000
     for one in asked:
         ready = prepare_questions([one], rules, SOURCES, 0, least_visible=Visibility.NO).ready
-        labels = [it for found in ready for it in found.against.labels.values()]
+        labels = [it for found in ready for it in found.compatible.labels.values()]
         for label in (one.key, *labels):
             mark = one.ground.present[one.key]
             others = {it: mark for it in (one.key, *labels) if it != label}

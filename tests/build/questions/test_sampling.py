@@ -34,7 +34,7 @@ def ready(number, *, answer="edema", task=Task.ABNORMALITY_DIAGNOSIS, patient=""
     )
     lot = f"{number * 7919 % 1000:04}"
     return EligibleQuestion(
-        query=query, identity=f"{task}{number}{answer}", lot=lot, answer=answer, against=None
+        query=query, identity=f"{task}{number}{answer}", lot=lot, answer=answer, compatible=None
     )
 
 
