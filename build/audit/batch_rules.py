@@ -237,7 +237,10 @@ BATCH_RULES = (
         id="box-geometry",
         asks="Where boxes are drawn does not tell the right one: neither a model of corners alone "
         "nor any trick scores more than chance + 3 SE.",
-        remedy="Boxes follow `questions.exchange`; look for a law that only the right one obeys.",
+        remedy=(
+            "Boxes follow `questions.box_exchangeability`; look for a law that only the right one "
+            "obeys."
+        ),
         measure=box_geometry,
         level=ERROR,
     ),

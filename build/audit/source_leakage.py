@@ -31,9 +31,9 @@ Cue = Callable[[Sample], Hashable]
 def source_leakage(items: Sequence[Item], samples: Sequence[Sample]) -> dict[str, Any]:
     """What a reader scores who knows a cue of the picture and how often it goes with each answer.
 
-    The reader is a conditional logit (``choice_model``) over pairs of a cue's value and an option,
-    fitted in five folds that part no patient. Numbered boxes have no answer that a source could
-    give away and are left out.
+    The model is a conditional logit (``conditional_logit``) over pairs of a cue's value and an
+    option, fitted in five folds that split no patient. Numbered boxes have no answer that a source
+    could give away and are left out.
 
     Returns:
         ``cues``, rows with ``task``, ``cue`` and the figures of

@@ -74,7 +74,7 @@ class DisplayTransform:
 
 
 def display_transform(volume: Volume, policy: str) -> DisplayTransform:
-    """The grey scale that a pixel policy (``sources.card.PixelPolicy.window``) asks for.
+    """The grey scale that a pixel policy (``PixelPolicy.window`` of a card) asks for.
 
     ``header`` follows DICOM: modality transform, VOI table or first valid window, inversion
     last (PS3.3 C.11.1, C.11.2, C.7.6.3.1.2). Where the slices of a volume have windows of their

@@ -64,7 +64,7 @@ def read_mask(mask: MaskFile, volume: Volume) -> Mask:
         ReadError: code ``mask-size`` when a mask has another size than the image that it was
             drawn on; ``mask-place`` when it lies elsewhere in space; ``uneven-spacing`` and
             ``no-position`` when it cannot be carried over; and all codes of ``read``,
-            ``segmentation.read`` and ``structures.read``.
+            ``segmentation.read`` and ``structure_set.read``.
     """
     marked = [_placed(path, mask, volume) for path in mask.paths]
     if len(marked) == 1:

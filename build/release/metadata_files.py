@@ -28,7 +28,7 @@ def write_metadata_files(tree: Path, facts: ReleaseFacts, report: object) -> Non
     Args:
         tree: a new release.
         facts: what is told of it.
-        report: the other counts that the card shows (``build.release.ReleaseReport``).
+        report: the other counts that the card shows (``write.ReleaseReport``).
 
     Raises:
         ReleaseError: a citation is no BibTeX.

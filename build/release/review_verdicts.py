@@ -57,7 +57,7 @@ class ReviewVerdict:
         question: the stem of that wording.
         options: in display order.
         key: index of the right option.
-        readers: how many people have judged that wording.
+        reviewers: how many people have judged that wording.
         fingerprint: of the item as it was imported.
         content_sha256: digest of that wording and its picture, as the queue names it.
     """
@@ -68,7 +68,7 @@ class ReviewVerdict:
     question: str
     options: tuple[Option, ...]
     key: int
-    readers: int
+    reviewers: int
     fingerprint: str
     content_sha256: str
 
@@ -95,21 +95,21 @@ class ReleaseSelection:
     Attributes:
         items: in the wording that was judged, with the state they have in the queue.
         versions: id -> number of the wording; 0 where the queue does not know the item.
-        readers: id -> how many people have judged it.
+        reviewers: id -> how many people have judged it.
         held: number of items left out because somebody has spoken against them or their picture.
         changed: number of items that were built anew after they were judged.
     """
 
     items: tuple[Item, ...]
     versions: Mapping[str, int] = field(default_factory=dict)
-    readers: Mapping[str, int] = field(default_factory=dict)
+    reviewers: Mapping[str, int] = field(default_factory=dict)
     held: int = 0
     changed: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailingStratum:
-    """A stratum whose readers do not agree well enough, or of whom that cannot be told.
+    """A stratum whose reviewers do not agree well enough, or of whom that cannot be told.
 
     Attributes:
         stratum: modality, task and strategy.
@@ -206,7 +206,7 @@ def select_items(
     }
     taken: list[Item] = []
     versions: dict[str, int] = {}
-    readers: dict[str, int] = {}
+    reviewers: dict[str, int] = {}
     held = changed = 0
     for item in items:
         sample = by_id[item.sample]
@@ -222,9 +222,9 @@ def select_items(
             continue
         if verdict.state in LET_THROUGH or allow_unreviewed:
             taken.append(_worded(item, verdict))
-            versions[item.id], readers[item.id] = verdict.version, verdict.readers
+            versions[item.id], reviewers[item.id] = verdict.version, verdict.reviewers
     return ReleaseSelection(
-        items=tuple(taken), versions=versions, readers=readers, held=held, changed=changed
+        items=tuple(taken), versions=versions, reviewers=reviewers, held=held, changed=changed
     )
 
 
@@ -257,7 +257,7 @@ def _verdict(row: Mapping[str, Any]) -> ReviewVerdict:
         question=str(row["question"]),
         options=options,
         key=key,
-        readers=int(row["readers"]),
+        reviewers=int(row["readers"]),
         fingerprint=str(row["fingerprint"]),
         content_sha256=str(row["content_sha256"]),
     )

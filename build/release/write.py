@@ -109,7 +109,7 @@ def release(
 
     Raises:
         ReleaseError: the audit failed, a table breaks its contract, ``out`` exists, the build has
-            no items, none may be released, a picture is missing, or readers do not agree where
+            no items, none may be released, a picture is missing, or reviewers do not agree where
             that is required.
         WorkspaceError: the workspace is not built, what the review queue wrote is damaged, or
             ``out`` cannot be written.
@@ -215,9 +215,9 @@ def _disagreement_message(failing: Sequence[FailingStratum], items: int) -> str:
     lines = "\n".join(f"  {stratum}" for stratum in failing)
     held = sum(stratum.items for stratum in failing)
     return (
-        f"readers do not agree well enough in {len(failing)} strata, which hold {held} of {items} "
-        f"items:\n{lines}\nreview more of them, change the rules (medrcube review policy), or "
-        "leave --require-agreement away"
+        f"reviewers do not agree well enough in {len(failing)} strata, which hold {held} of "
+        f"{items} items:\n{lines}\nreview more of them, change the rules (medrcube review policy), "
+        "or leave --require-agreement away"
     )
 
 
@@ -357,5 +357,5 @@ def _write_proofs(
     write_raw_files(tree, workspace.raw_files, used)
     frame = items_to_frame(taken.items)
     frame["version"] = [taken.versions.get(name, 0) for name in frame["id"]]
-    frame["readers"] = [taken.readers.get(name, 0) for name in frame["id"]]
+    frame["readers"] = [taken.reviewers.get(name, 0) for name in frame["id"]]
     write_parquet(tree / "items.parquet", frame)

@@ -77,7 +77,7 @@ class Duplicates:
     """All that was found.
 
     Attributes:
-        exact: groups of equal pictures, as ``audit.duplicate_pictures`` gives them.
+        exact: groups of equal pictures, as ``batch_audit.duplicate_pictures`` gives them.
         near: pairs of nearly equal ones, what weighs most first.
         compared: different pictures that were compared.
         candidates: pairs whose hashes lie near, before they were laid over each other.

@@ -56,7 +56,7 @@ class RenderedPicture:
         bytes: size of the file.
         pixel_sha256: identity of the picture.
         perceptual_hash: hash of a clean picture (``medrcube.perceptual_hash``); empty if marked.
-        graphics: marks burnt into it (``pixels.burnt_in``); empty where none was looked for.
+        graphics: marks burnt into it (``burnt_in``); empty where none was looked for.
         grey: mean grey of the clean picture, 0 to 255, to a tenth.
         colour: whether any pixel of the clean picture has a colour.
         width: in pixels.

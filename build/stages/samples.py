@@ -37,7 +37,7 @@ class Sample:
         image: path relative to the workspace.
         pixel_sha256: identity of the picture.
         perceptual_hash: hash of a clean picture (``medrcube.perceptual_hash``); empty if marked.
-        graphics: marks burnt into the picture and where they lie (``pixels.burnt_in``), such as
+        graphics: marks burnt into the picture and where they lie (``burnt_in``), such as
             ``caliper:on text:apart``; empty where none was found or the card asks for no search.
         width: in pixels.
         height: in pixels.
