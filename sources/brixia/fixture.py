@@ -6,14 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from medrcube.sources._synthetic.images import (
-    CANARY,
-    picture,
-    write_dicom,
-    write_lines,
-    write_picture,
-)
+from medrcube.sources._synthetic.chest_film import chest_film, lung_lesion
+from medrcube.sources._synthetic.images import CANARY, write_dicom, write_lines, write_picture
 
 _HEADER = (
     "Filename,StudyDate,Modality,StudyId,BrixiaScore,BrixiaScoreGlobal,ConsensusTestset,Subject,"
@@ -74,7 +70,7 @@ def _build_public(root: Path) -> None:
     for number, (name, *readings) in enumerate(_PUBLIC):
         cells = [",".join((*zones, str(sum(map(int, zones))))) for zones in readings]
         lines.append(",".join((name, *cells)))
-        grey = picture(120, 150, seed=number)
+        grey = chest_film(120, 150, seed=number, opacity=_opacity(120, 150, number, readings[0]))
         layers = 4 if name.endswith(".png") else 3
         pixels = np.stack([grey] * 3 + [np.full_like(grey, 255)], axis=2)[..., :layers]
         write_picture(root / "public-cohen-subset" / name, pixels)
@@ -82,7 +78,8 @@ def _build_public(root: Path) -> None:
 
 
 def _write_film(path: Path, number: int, view: str, *, inverted: bool) -> None:
-    pixels = picture(160, 140, seed=number, maximum=4095)
+    dense = _opacity(160, 140, number, _FILMS[number][0])
+    pixels = chest_film(160, 140, seed=number, maximum=4095, opacity=dense)
     write_dicom(
         path,
         np.uint16(4095) - pixels if inverted else pixels,
@@ -95,6 +92,15 @@ def _write_film(path: Path, number: int, view: str, *, inverted: bool) -> None:
         WindowCenter=1,
         WindowWidth=1,
     )
+
+
+def _opacity(height: int, width: int, seed: int, zones: str) -> NDArray[np.bool_]:
+    """A dense place in each lung that has a zone above 0."""
+    dense = np.zeros((height, width), np.bool_)
+    for side in (0, 1):
+        if any(zones.zfill(6)[3 * side : 3 * side + 3].strip("0")):
+            dense |= lung_lesion(height, width, seed=seed, which=side)
+    return dense
 
 
 def _write(path: Path, lines: Sequence[str], bom: str) -> None:

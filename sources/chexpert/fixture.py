@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.sources._synthetic.images import lesion, picture, write_lines, write_picture
+from medrcube.sources._synthetic.chest_film import chest_film, lateral_film, lung_lesion
+from medrcube.sources._synthetic.images import write_lines, write_picture
 
 _NAMES = (
     *("No Finding", "Enlarged Cardiomediastinum", "Cardiomegaly", "Lung Opacity", "Lung Lesion"),
@@ -85,7 +86,7 @@ def _masks(path: str, states: dict[str, str]) -> dict[str, object]:
     for name in _MASKED:
         mask = np.zeros(_SIDE, np.bool_)
         if states[name] == "+":
-            mask = lesion(*_SIDE, seed=_seed(path))
+            mask = lung_lesion(*_SIDE, seed=_seed(path))
             mask[70:78, [30, 31, 32, 140]] |= name == "Pleural Effusion"
         written = "Airspace Opacity" if name == "Lung Opacity" else name
         masks[written] = {"size": list(_SIDE), "counts": _coco(mask)}
@@ -111,8 +112,13 @@ def _cells(signs: str) -> str:
 
 
 def _film(path: Path, name: str) -> None:
-    beside = 100_000 * name.endswith("lateral")  # another picture of the same person
-    write_picture(path.with_suffix(".jpg"), picture(*_SIDE, seed=_seed(name) + beside))
+    seed = _seed(name)
+    dense = lung_lesion(*_SIDE, seed=seed)
+    if name.endswith("lateral"):
+        film = lateral_film(*_SIDE, seed=seed, opacity=dense)
+    else:
+        film = chest_film(*_SIDE, seed=seed, opacity=dense)
+    write_picture(path.with_suffix(".jpg"), film)
 
 
 def _seed(path: str) -> int:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from medrcube.sources._synthetic.images import CANARY, picture, write_lines, write_picture
+from medrcube.sources._synthetic.chest_film import chest_film, lung_lesion
+from medrcube.sources._synthetic.images import CANARY, write_lines, write_picture
 from medrcube.sources._synthetic.spreadsheets import write_spreadsheet
 
 _RSNA = "https://www.kaggle.com/c/rsna-pneumonia-detection-challenge/data"
@@ -30,8 +31,9 @@ def build(root: Path, layout: str) -> None:
         rows: list[list[str]] = [["FILE NAME", "FORMAT", "SIZE", "URL"]]
         for number, address in enumerate(addresses, 1):
             name = f"{label}-{number}"
-            clear = np.zeros((_SIDE, _SIDE), np.uint8) if label == "Normal" else None
-            pixels = picture(_SIDE, _SIDE, seed=10 * seed + number, parts=clear)
+            person = 10 * seed + number
+            dense = None if label == "Normal" else lung_lesion(_SIDE, _SIDE, seed=person)
+            pixels = chest_film(_SIDE, _SIDE, seed=person, opacity=dense)
             if name == _COLOURED:
                 pixels = np.stack([pixels] * 3, axis=2)
             write_picture(top / label / "images" / f"{name}.png", pixels)

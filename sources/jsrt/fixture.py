@@ -8,9 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from medrcube.sources._synthetic.images import CANARY, picture, write_lines, write_picture
+from medrcube.sources._synthetic.chest_film import (
+    chest_film,
+    clavicles,
+    heart,
+    lungs,
+)
+from medrcube.sources._synthetic.images import CANARY, write_lines, write_picture
+from medrcube.sources._synthetic.shapes import places, radius
 
-_SIDE, _GRID = 2048, 128
+_SIDE, _GRID, _MASK = 2048, 256, 1024
 # Rows as they stand in CLNDAT_EN.txt: position and diagnosis are cut at fixed columns.
 _NODULES = (
     "JPCLN001.IMG\t5\t30\t53\tmale\t1634\t692\tmalignant\tl.upper\tlobe\tlung cancer(\tadeno)",
@@ -21,14 +28,6 @@ _NORMALS = (
     "JPCNN001.IMG 30  female   non-nodule",
     "JPCNN002.IMG 17  male     non-nodule",
 )
-# Centre (row, column) and radii in the frame of the grid; right sides lie at the picture's left.
-_ORGANS = {
-    "right lung": (64, 42, 30, 14),
-    "left lung": (64, 88, 30, 13),
-    "heart": (80, 70, 13, 15),
-    "right clavicle": (30, 42, 3, 16),
-    "left clavicle": (30, 88, 3, 16),
-}
 
 
 def build(root: Path, layout: str) -> None:
@@ -36,7 +35,7 @@ def build(root: Path, layout: str) -> None:
     rows = [row.split() for row in (*_NODULES, *_NORMALS)]
     if layout == "kaggle":
         for row in rows:
-            film = _film(row).repeat(8, axis=0).repeat(8, axis=1)
+            film = _film(row).repeat(_MASK // _GRID, axis=0).repeat(_MASK // _GRID, axis=1)
             write_picture(root / "images" / "images" / f"{row[0][:8]}.png", film // 16)
         header = "study_id,subtlety,size,age,gender,x,y,state,position,diagnosis"
         lines = [",".join(row[:8]) + ",," for row in rows[:3]]
@@ -57,28 +56,28 @@ def build(root: Path, layout: str) -> None:
 
 
 def _film(row: list[str]) -> NDArray[np.uint16]:
-    """A film of the grid's size with dark lungs, and the nodule of its row."""
-    parts = np.zeros((_GRID, _GRID), np.uint8)
-    for name, value in (("right lung", 2), ("left lung", 2), ("heart", 3)):
-        parts[_ellipse(*_ORGANS[name])] = value
-    for name in ("right clavicle", "left clavicle"):
-        parts[_ellipse(*_ORGANS[name])] = 1
+    """A film of the grid's size with the nodule of its row."""
+    nodule = None
     if row[0].startswith("JPCLN"):
-        radius = float(row[2]) / 2 / 0.175 * _GRID / _SIDE
-        x, y = (int(cell) * _GRID / _SIDE for cell in row[5:7])
-        parts[_ellipse(y, x, radius, radius)] = 3
-    return picture(_GRID, _GRID, seed=int(row[0][5:8]), maximum=4095, parts=parts)
+        size = float(row[2]) / 2 / 0.175 / _SIDE
+        x, y = (int(cell) / _SIDE for cell in row[5:7])
+        nodule = radius(*places(_GRID, _GRID), (y, x, size, size)) < 1
+    return chest_film(_GRID, _GRID, seed=_seed(row[0]), maximum=4095, opacity=nodule)
+
+
+def _seed(name: str) -> int:
+    """Another person for every film, with a nodule (``JPCLN``) or without (``JPCNN``)."""
+    return 1000 * name.startswith("JPCNN") + int(name[5:8])
 
 
 def _write_masks(folder: Path, stem: str) -> None:
-    for name, place in _ORGANS.items():
-        mask = _ellipse(*place).repeat(8, axis=0).repeat(8, axis=1)
+    size, seed = (_MASK, _MASK), _seed(stem)
+    masks = {
+        **dict(zip(("right lung", "left lung"), lungs(*size, seed=seed), strict=True)),
+        "heart": heart(*size, seed=seed),
+        **dict(zip(("right clavicle", "left clavicle"), clavicles(*size, seed=seed), strict=True)),
+    }
+    for name, mask in masks.items():
         (folder / name).mkdir(parents=True, exist_ok=True)
         image = Image.fromarray(mask.astype(np.uint8) * 255).convert("P")
         image.save(folder / name / f"{stem}.gif", comment=CANARY.encode())
-
-
-def _ellipse(row: float, column: float, height: float, width: float) -> NDArray[np.bool_]:
-    rows, columns = np.mgrid[0:_GRID, 0:_GRID] + 0.5
-    inside: NDArray[np.bool_] = ((rows - row) / height) ** 2 + ((columns - column) / width) ** 2 < 1
-    return inside

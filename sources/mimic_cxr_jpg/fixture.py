@@ -7,7 +7,8 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from medrcube.sources._synthetic.images import picture, write_lines, write_picture
+from medrcube.sources._synthetic.chest_film import chest_film, lateral_film
+from medrcube.sources._synthetic.images import write_lines, write_picture
 
 _LABELS = (
     *("Atelectasis", "Cardiomegaly", "Consolidation", "Edema", "Enlarged Cardiomediastinum"),
@@ -54,7 +55,8 @@ def build(root: Path, layout: str) -> None:
         digest = hashlib.md5(str(number).encode(), usedforsecurity=False).hexdigest() + "0123abcd"
         dicom = "-".join(digest[start : start + 8] for start in range(0, 40, 8))
         folder = home / "files" / f"p{subject}"[:3] / f"p{subject}" / f"s{study}"
-        write_picture(folder / f"{dicom}.jpg", picture(150, 130, seed=number))
+        draw = lateral_film if view in {"LATERAL", "LL"} else chest_film
+        write_picture(folder / f"{dicom}.jpg", draw(150, 130, seed=number))
         rest = f'{view},150,130,21800506,213014.53,"{procedure}",,{position}'
         metadata.append(f'{dicom},{subject},{study},"{procedure}",{rest}')
         split = ("train", "validate", "test")[number % 3]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from medrcube.sources._synthetic.images import picture, write_lines, write_picture
+from medrcube.sources._synthetic.chest_film import chest_film, lungs
+from medrcube.sources._synthetic.images import write_lines, write_picture
 
 _FILMS = {
     "MCUCXR_0001_0": ("F", 27, "normal"),
@@ -19,8 +19,8 @@ _FILMS = {
     "MCUCXR_0399_1": ("O", 40, "left apical scars, cultures negative"),
 }
 _HEIGHT, _WIDTH = 150, 180
-_LUNGS = {"leftMask": 0.31, "rightMask": 0.69}
-"""Centre of each lung, as a share of the width."""
+_MASKS = ("leftMask", "rightMask")
+"""Folder of the masks of each lung, from the left of the picture."""
 
 
 def build(root: Path, layout: str) -> None:
@@ -30,36 +30,29 @@ def build(root: Path, layout: str) -> None:
         return
     top = root / ("MontgomerySet" if layout == "nlm" else "Lung Segmentation")
     for seed, (name, (sex, age, text)) in enumerate(_FILMS.items()):
-        lungs = {folder: _lung(centre) for folder, centre in _LUNGS.items()}
-        both = np.logical_or(*lungs.values())
-        parts = np.where(both, 2, 0)
-        pixels = picture(_HEIGHT, _WIDTH, seed=seed, parts=parts)
+        masks = dict(zip(_MASKS, lungs(_HEIGHT, _WIDTH, seed=seed), strict=True))
+        both = np.logical_or(*masks.values())
+        pixels = chest_film(_HEIGHT, _WIDTH, seed=seed)
         write_picture(top / "CXR_png" / f"{name}.png", pixels)
         if layout == "mixed":
             write_picture(top / "masks" / f"{name}.png", 255 * both)
             continue
-        for folder, lung in lungs.items():
+        for folder, lung in masks.items():
             write_picture(top / "ManualMask" / folder / f"{name}.png", 255 * lung)
         lines = [f"Patient's Sex: {sex} ", f"Patient's Age: {age:03}Y ", text]
         write_lines(top / "ClinicalReadings" / f"{name}.txt", lines, newline="\r\n")
     if layout == "mixed":
-        write_picture(top / "CXR_png" / "CHNCXR_0001_0.png", picture(_HEIGHT, _WIDTH, seed=90))
-        write_picture(top / "masks" / "CHNCXR_0001_0_mask.png", 255 * _lung(0.31))
+        write_picture(top / "CXR_png" / "CHNCXR_0001_0.png", chest_film(_HEIGHT, _WIDTH, seed=90))
+        write_picture(
+            top / "masks" / "CHNCXR_0001_0_mask.png", 255 * lungs(_HEIGHT, _WIDTH, seed=90)[0]
+        )
 
 
 def _build_table(root: Path) -> None:
     """Write films, and their readings as one table."""
     lines = ["study_id,age,gender,findings"]
     for seed, (name, (sex, age, text)) in enumerate(_FILMS.items()):
-        both = np.logical_or(*map(_lung, _LUNGS.values()))
-        pixels = picture(_HEIGHT, _WIDTH, seed=seed, parts=np.where(both, 2, 0))
+        pixels = chest_film(_HEIGHT, _WIDTH, seed=seed)
         write_picture(root / "images" / "images" / f"{name}.png", pixels)
         lines.append(f'{name}.png,{age},{sex},"{text}"')
     write_lines(root / "montgomery_metadata.csv", lines)
-
-
-def _lung(centre: float) -> NDArray[np.bool_]:
-    rows, columns = np.mgrid[0:_HEIGHT, 0:_WIDTH]
-    tall, wide = (rows / _HEIGHT - 0.5) / 0.3, (columns / _WIDTH - centre) / 0.13
-    inside: NDArray[np.bool_] = tall**2 + wide**2 < 1
-    return inside

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from medrcube.sources._synthetic.images import picture, write_lines, write_picture
+from medrcube.sources._synthetic.chest_film import chest_film, lung_lesion
+from medrcube.sources._synthetic.images import write_lines, write_picture
 
 _FIRST = "Image Index,Finding Labels,Follow-up #,Patient ID,Patient Age,"
 _HEADERS = {
@@ -65,7 +66,10 @@ def _write_pictures(folder: Path, names: list[str]) -> None:
     located = {row.partition(",")[0] for row in _BOXES}
     for name in names:
         side = _SIDE if name in located else 256
-        pixels = picture(side, side, seed=int(name[:8]))
+        seed = int(name[:8])
+        normal = "No Finding" in _ROWS[name]
+        dense = None if normal else lung_lesion(side, side, seed=seed)
+        pixels = chest_film(side, side, seed=seed, opacity=dense)
         if name == _RGBA:
             opaque = np.full_like(pixels, 255)
             pixels = np.stack([pixels, pixels, pixels, opaque], axis=2)

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, PngImagePlugin
 
-from medrcube.sources._synthetic.images import CANARY, picture
+from medrcube.sources._synthetic.chest_film import chest_film, lateral_film
+from medrcube.sources._synthetic.images import CANARY
 
 _HEADER = (
     ",ImageID,ImageDir,StudyDate_DICOM,StudyID,PatientID,PatientBirth,PatientSex_DICOM,"
@@ -57,7 +58,7 @@ def build(root: Path, layout: str) -> None:  # noqa: ARG001
             )
         writer.writerow(_defaults(number, name) | row)
         folder = "images" if number == len(rows) - 1 else str(number % 2)
-        _write(root / folder / name, number)
+        _write(root / folder / name, number, row.get("Projection", "PA"))
     path = root / "PADCHEST_chest_x_ray_images_labels_160K_01.02.19.csv.gz"
     path.write_bytes(gzip.compress(table.getvalue().encode(), mtime=0))
 
@@ -91,10 +92,11 @@ def _defaults(number: int, name: str) -> dict[str, str]:
     }
 
 
-def _write(path: Path, number: int) -> None:
+def _write(path: Path, number: int, projection: str) -> None:
     """A film of 12 significant bits spread over 16, with an identifier among its metadata."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = PngImagePlugin.PngInfo()
     text.add_text("Comment", CANARY)
-    pixels = picture(140, 120, seed=number, maximum=4095).astype(np.uint16) * 16
+    draw = lateral_film if projection == "L" else chest_film
+    pixels = draw(140, 120, seed=number, maximum=4095) * np.uint16(16)
     Image.fromarray(pixels).save(path, pnginfo=text)

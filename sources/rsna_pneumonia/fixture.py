@@ -10,11 +10,10 @@ from zipfile import ZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from medrcube.sources._synthetic.chest_film import chest_film, lung_lesion
 from medrcube.sources._synthetic.images import (
     CANARY,
     bounds,
-    lesion,
-    picture,
     write_dicom,
     write_lines,
     write_picture,
@@ -111,8 +110,8 @@ def _write_film(path: Path, seed: int, *, view: str, age: str) -> None:
 
 
 def _pixels(seed: int) -> NDArray[np.uint8]:
-    parts = np.where(_marked(seed, _FILMS[seed][2]), 3, 0)
-    return picture(_SIDE, _SIDE, seed=seed, parts=parts).astype(np.uint8)
+    dense = _marked(seed, _FILMS[seed][2])
+    return chest_film(_SIDE, _SIDE, seed=seed, opacity=dense).astype(np.uint8)
 
 
 def _marked(seed: int, boxes: int) -> NDArray[np.bool_]:
@@ -123,4 +122,4 @@ def _marked(seed: int, boxes: int) -> NDArray[np.bool_]:
 
 
 def _lesion(seed: int, which: int) -> NDArray[np.bool_]:
-    return lesion(_SIDE, _SIDE, seed=seed, which=5 * which)
+    return lung_lesion(_SIDE, _SIDE, seed=seed, which=5 * which)

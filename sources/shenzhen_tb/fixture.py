@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from medrcube.sources._synthetic.images import picture, write_lines, write_picture
+from medrcube.sources._synthetic.chest_film import chest_film, lung_lesion, lungs
+from medrcube.sources._synthetic.images import write_lines, write_picture
 
 _FILMS = {
     "CHNCXR_0001_0": ("male 45yrs", "normal"),
@@ -32,8 +32,9 @@ def build(root: Path, layout: str) -> None:
     }[layout]
     rows = ["study_id,sex,age,findings"]
     for seed, (name, (person, text)) in enumerate(_FILMS.items()):
-        lungs = _lung(0.3) | _lung(0.68)
-        pixels = picture(_HEIGHT, _WIDTH, seed=seed, parts=np.where(lungs, 2, 0))
+        both = np.logical_or(*lungs(_HEIGHT, _WIDTH, seed=seed))
+        dense = None if text == "normal" else lung_lesion(_HEIGHT, _WIDTH, seed=seed)
+        pixels = chest_film(_HEIGHT, _WIDTH, seed=seed, opacity=dense)
         if name == _COLOURED:
             pixels = np.stack([pixels] * 3, axis=2)
         write_picture(root / folder / f"{name}.png", pixels)
@@ -45,15 +46,8 @@ def build(root: Path, layout: str) -> None:
             write_lines(readings / f"{name}.txt", [person, text])
         if name != _WITHOUT_MASK and layout != "raddar":
             masks = "shcxr-lung-mask/mask/mask" if layout == "nlm" else "Lung Segmentation/masks"
-            write_picture(root / masks / f"{name}_mask.png", 255 * lungs)
+            write_picture(root / masks / f"{name}_mask.png", 255 * both)
     if layout == "raddar":
         write_lines(root / "shenzhen_metadata.csv", rows)
     if layout == "masked":
-        write_picture(root / folder / "MCUCXR_0001_0.png", picture(_HEIGHT, _WIDTH, seed=91))
-
-
-def _lung(centre: float) -> NDArray[np.bool_]:
-    rows, columns = np.mgrid[0:_HEIGHT, 0:_WIDTH]
-    tall, wide = (rows / _HEIGHT - 0.52) / 0.3, (columns / _WIDTH - centre) / 0.13
-    inside: NDArray[np.bool_] = tall**2 + wide**2 < 1
-    return inside
+        write_picture(root / folder / "MCUCXR_0001_0.png", chest_film(_HEIGHT, _WIDTH, seed=91))

@@ -8,13 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.sources._synthetic.images import (
-    lesion,
-    picture,
-    write_dicom,
-    write_lines,
-    write_picture,
-)
+from medrcube.sources._synthetic.chest_film import chest_film, lung_lesion
+from medrcube.sources._synthetic.images import write_dicom, write_lines, write_picture
 
 # View and number of drawn regions.
 _FILMS = (("PA", 1), ("PA", 0), ("AP", 0), ("AP", 2), ("PA", 1))
@@ -30,7 +25,7 @@ def build(root: Path, layout: str) -> None:
     for seed, (view, count) in enumerate(_FILMS):
         regions = [_lesion(seed, which) for which in range(count)]
         marked = np.logical_or.reduce([np.zeros((_SIDE, _SIDE), np.bool_), *regions])
-        pixels = picture(_SIDE, _SIDE, seed=seed, parts=np.where(marked, 2, 0)).astype(np.uint8)
+        pixels = chest_film(_SIDE, _SIDE, seed=seed, lucency=marked).astype(np.uint8)
         if layout == "png":
             name = f"{seed}_{'test' if seed == _WITHOUT_ROW else 'train'}_{min(count, 1)}_.png"
             write_picture(root / "siim-acr-pneumothorax/png_images" / name, pixels)
@@ -45,7 +40,7 @@ def build(root: Path, layout: str) -> None:
             rows += [f"{image},{blank}{code}" for code in codes]
     if layout == "stage-2":
         write_lines(root / "stage_2_train.csv", rows)
-        hidden = picture(200, 200, seed=91).astype(np.uint8)
+        hidden = chest_film(200, 200, seed=91).astype(np.uint8)
         write_dicom(root / "stage_2_images" / "ID_0011fe81e.dcm", hidden)
     elif layout == "stage-1":
         write_lines(root / "siim" / "train-rle.csv", rows)
@@ -59,4 +54,5 @@ def _code(mask: NDArray[np.bool_]) -> str:
 
 
 def _lesion(seed: int, which: int) -> NDArray[np.bool_]:
-    return lesion(_SIDE, _SIDE, seed=seed, which=5 * which)
+    """A place in the right lung; the second one overlaps the first."""
+    return np.roll(lung_lesion(_SIDE, _SIDE, seed=seed), 40 * which, axis=0)

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.sources._synthetic.images import bounds, lesion, picture, write_dicom, write_lines
+from medrcube.sources._synthetic.chest_film import chest_film, lung_lesion
+from medrcube.sources._synthetic.images import bounds, write_dicom, write_lines
 
 _FINDINGS = (
     *("Aortic enlargement", "Atelectasis", "Calcification", "Cardiomegaly", "Clavicle fracture"),
@@ -84,8 +85,8 @@ def _write_film(folder: Path, seed: int) -> str:
     """Write one film and return its id, 32 hexadecimal digits as in the release."""
     image = hashlib.md5(f"{folder.name} {seed}".encode(), usedforsecurity=False).hexdigest()
     inverted = seed % 2 == 1
-    parts = np.where(_lesion(seed, 5), 3, _lesion(seed, 0))
-    pixels = picture(_SIDE, _SIDE, seed=seed, maximum=4095, parts=parts)
+    dense = _lesion(seed, 5) | _lesion(seed, 0)
+    pixels = chest_film(_SIDE, _SIDE, seed=seed, maximum=4095, opacity=dense)
     write_dicom(
         folder / f"{image}.dicom",
         np.uint16(4095) - pixels if inverted else pixels,
@@ -111,4 +112,4 @@ def _box(seed: int, name: str, reader: int) -> list[str]:
 
 
 def _lesion(seed: int, which: int) -> NDArray[np.bool_]:
-    return lesion(_SIDE, _SIDE, seed=seed, which=which)
+    return lung_lesion(_SIDE, _SIDE, seed=seed, which=which)

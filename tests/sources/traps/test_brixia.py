@@ -207,7 +207,7 @@ def test_inverted_film_is_turned_back(build_fixture):
     built = build_fixture(SOURCE, "v2")
     for number in (2, 3):  # stored as MONOCHROME2 and as MONOCHROME1
         pixels = built.pixels(built.sample(_name(number)))
-        assert pixels[15, 20] > 200  # the corner mark
+        assert pixels[15, 20] > 200  # the marker
         assert pixels[-1, -1] < 30
 
 

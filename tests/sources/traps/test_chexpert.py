@@ -10,7 +10,7 @@ from PIL import Image
 from medrcube.build import readers
 from medrcube.build.regions.rasterize import rasterise
 from medrcube.facts import LabelState
-from medrcube.sources._synthetic.images import lesion
+from medrcube.sources._synthetic.chest_film import lung_lesion
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {
@@ -159,7 +159,7 @@ def test_mask_runs_down_the_columns(scan_fixture):
     case = scan_fixture(SOURCE, LAYOUT).cases["test/patient64741/study1/view1_frontal"]
     region = next(region for region in case.regions if region.value == "Consolidation")
     marked = rasterise(region.shape, readers.read(case.images[0]))[0]
-    assert (marked == lesion(150, 170, seed=64741)).all()
+    assert (marked == lung_lesion(150, 170, seed=64741)).all()
 
 
 def test_airspace_opacity_of_the_masks_is_lung_opacity(scan_fixture):

@@ -103,7 +103,7 @@ def test_high_values_of_the_films_are_dark_and_bone_is_shown_bright(build_fixtur
     built = build_fixture(SOURCE, layout)
     pixels = built.pixels(built.sample(ADULT)).astype(float)
     assert pixels.shape == (1024, 1024)
-    assert pixels[100, 150] > 200  # the corner mark, at the upper left
+    assert pixels[100, 150] > 200  # the marker, at the upper left
     assert pixels[-20:, -20:].mean() < 30
 
 

@@ -13,7 +13,8 @@ from pydicom.uid import JPEGBaseline8Bit
 
 from medrcube.errors import SourceError
 from medrcube.facts import LabelState
-from medrcube.sources._synthetic.images import bounds, lesion
+from medrcube.sources._synthetic.chest_film import lung_lesion
+from medrcube.sources._synthetic.images import bounds
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {
@@ -62,7 +63,7 @@ def test_rows_for_each_box_are_one_film_and_do_not_multiply(scan_fixture):
 
 def test_box_of_corner_and_size_lies_on_the_opacity(scan_fixture):
     (region,) = scan_fixture(SOURCE, LAYOUT).cases[ONE].regions
-    assert region.shape.xyxy == bounds(lesion(1024, 1024, seed=4))
+    assert region.shape.xyxy == bounds(lung_lesion(1024, 1024, seed=4))
 
 
 def test_film_with_two_boxes_is_not_asked_for_the_one_place(build_fixture):
@@ -88,7 +89,7 @@ def test_film_of_a_copy_of_224_pixels_keeps_its_box_and_its_labels(changed, buil
 
 def test_box_of_a_copy_of_512_pixels_lies_on_the_same_part(changed, build_tree):
     built = build_tree(SOURCE, changed(SOURCE, "jpg", _resize((512, 512))))
-    expected = [side * 512 / 1024 for side in bounds(lesion(1024, 1024, seed=4))]
+    expected = [side * 512 / 1024 for side in bounds(lung_lesion(1024, 1024, seed=4))]
     (recipe,) = built.recipes(ONE, "boxes")
     assert recipe["boxes_drawn_in"] == [[1024, 1024]]
     left, top, *_ = recipe["mark"].get("window", (0, 0))

@@ -10,7 +10,8 @@ from pydicom import dcmread
 from medrcube.build import readers
 from medrcube.build.regions.rasterize import rasterise
 from medrcube.sources._framework.layout import inspect_copy
-from medrcube.sources._synthetic.images import lesion, picture, write_dicom
+from medrcube.sources._synthetic.chest_film import lung_lesion
+from medrcube.sources._synthetic.images import picture, write_dicom
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {
@@ -36,7 +37,7 @@ def _marked(case, which=0):
 @pytest.mark.parametrize("layout", ["stage-1", "stage-2"])
 def test_runs_are_relative_and_go_down_the_columns(scan_fixture, layout):
     marked = _marked(scan_fixture(SOURCE, layout).cases[_uid(0)])
-    assert (marked == lesion(1024, 1024, seed=0)).all()
+    assert (marked == lung_lesion(1024, 1024, seed=0)).all()
 
 
 def test_blanks_before_the_second_column_and_its_values_do_not_matter(fixture_tree, scan_fixture):
@@ -50,8 +51,8 @@ def test_blanks_before_the_second_column_and_its_values_do_not_matter(fixture_tr
 def test_rows_of_a_film_are_joined_into_one_region(scan_fixture, build_fixture):
     case = scan_fixture(SOURCE, LAYOUT).cases[_uid(3)]
     (_,) = case.regions
-    drawn = [lesion(1024, 1024, seed=3, which=which) for which in (0, 5)]
-    assert (_marked(case) == drawn[0] | drawn[1]).all()
+    drawn = lung_lesion(1024, 1024, seed=3)
+    assert (_marked(case) == drawn | np.roll(drawn, 40, axis=0)).all()
     assert PLACES in build_fixture(SOURCE, LAYOUT).tasks_of(_uid(3))
 
 
@@ -138,7 +139,7 @@ def test_numbers_of_the_png_copy_sort_as_numbers(changed, scan_tree):
 
 def test_mask_of_the_png_copy_marks_the_pneumothorax(scan_fixture):
     marked = _marked(scan_fixture(SOURCE, "png").cases["0_train_1_"])
-    assert (marked == lesion(1024, 1024, seed=0)).all()
+    assert (marked == lung_lesion(1024, 1024, seed=0)).all()
 
 
 def test_black_mask_of_the_png_copy_is_ignored_by_name(build_fixture):

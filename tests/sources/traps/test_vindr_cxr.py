@@ -190,7 +190,7 @@ def test_films_stored_inverted_look_like_the_others(build_fixture, scan_fixture)
         header = pydicom.dcmread(case.images[0].paths[0], stop_before_pixels=True)
         assert header.PhotometricInterpretation == stored
         pixels = built.pixels(built.sample(case.key))
-        assert pixels[16, 16] > 200  # the mark
+        assert pixels[16, 16] > 200  # the marker
         assert pixels[-4, -4] < 20  # the air
 
 

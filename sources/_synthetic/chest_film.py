@@ -1,0 +1,264 @@
+"""Synthetic chest films: path lengths through trunk, lungs, heart, spine, ribs and clavicles.
+
+Dense is bright, as in MONOCHROME2. Every seed is another person: size, heart, diaphragm, ribs and
+exposure vary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.sources._synthetic.shapes import (
+    Ellipse,
+    Floats,
+    Mask,
+    cloud,
+    dome,
+    enlarged,
+    faded,
+    line_distance,
+    marker,
+    places,
+    radius,
+    shown,
+    soft,
+)
+
+__all__ = ["chest_film", "clavicles", "heart", "lateral_film", "lung_lesion", "lungs"]
+
+_SIDE = 224
+"""Anatomy of larger films is drawn at this size and enlarged; noise and lesions are not."""
+_NOISE = 0.012
+
+
+@dataclass(frozen=True, slots=True)
+class _Person:
+    """Proportions of one patient, as shares of the sides."""
+
+    middle: float
+    girth: float
+    top: float
+    base: float
+    heart: float
+    ribs: float
+    exposure: float
+
+
+def chest_film(
+    height: int,
+    width: int,
+    *,
+    seed: int,
+    maximum: int = 255,
+    opacity: Mask | None = None,
+    lucency: Mask | None = None,
+) -> NDArray[np.uint16]:
+    """A frontal film ``(height, width)`` with values 0 to ``maximum``.
+
+    Args:
+        height: rows.
+        width: columns.
+        seed: decides the person and the noise.
+        maximum: value of what lets nothing through.
+        opacity: where the lung is dense.
+        lucency: where there is air without vessels, as in a pneumothorax.
+    """
+    rng = np.random.default_rng((seed, 11))
+    size = _drawn_at(height, width)
+    grey = _frontal(*size, person=_person(seed), rng=rng)
+    return _finished(enlarged(grey, (height, width)), rng, maximum, opacity, lucency)
+
+
+def lateral_film(
+    height: int, width: int, *, seed: int, maximum: int = 255, opacity: Mask | None = None
+) -> NDArray[np.uint16]:
+    """A film from the side, as ``chest_film``: the front at the left, the spine at the right."""
+    rng = np.random.default_rng((seed, 12))
+    size = _drawn_at(height, width)
+    y, x = places(*size)
+    person = _person(seed)
+    x = x - 1.5 * (person.middle - 0.5)
+    trunk = dome(radius(y, x, (0.62, 0.52, 0.66, 0.36 * person.girth), tilt=0.04) ** 1.5)
+    arm = soft(radius(y, x, (0.06, 0.44, 0.16, 0.13)), 0.3)
+    lung = soft(radius(y, x, (0.46, 0.5, 0.36, 0.27), tilt=-0.08) ** 1.3, 0.2)
+    lung *= soft(y / (person.base - 0.02 + 1.2 * (x - 0.42) ** 2), 0.05)
+    core = radius(y, x, (person.base - 0.17, 0.34, 0.13 * person.heart, 0.13), tilt=-0.5)
+    core = soft(core, 0.35)
+    spine = soft(np.abs(x - 0.72 - 0.3 * (y - 0.55) ** 2) / 0.05, 0.4) * (y > 0.06)
+    blocks = 0.75 + 0.25 * np.cos(2 * np.pi * y / 0.075)
+    path = 1.15 * trunk + 0.5 * arm - 0.8 * lung * trunk + 0.5 * core * lung
+    path = path + 0.38 * spine * blocks * trunk
+    for number in range(7):
+        bow = 0.17 + 0.085 * number + 0.16 * (0.72 - x) - 0.25 * (x - 0.5) ** 2
+        rib = soft(np.abs(y - bow) / 0.008, 1.2) * (x > 0.26) * (x < 0.72)
+        path = path + 0.1 * rib * trunk
+    grey = 0.02 + 0.9 * (1 - np.exp(-1.5 * person.exposure * np.clip(path, 0, None)))
+    grey += 0.05 * cloud(rng, size, 4) * (trunk > 0)
+    return _finished(enlarged(grey, (height, width)), rng, maximum, opacity, None)
+
+
+def lungs(height: int, width: int, *, seed: int) -> tuple[Mask, Mask]:
+    """Right and left lung of the person of ``seed``, without what heart and diaphragm cover."""
+    y, x = places(height, width)
+    person = _person(seed)
+    free = _heart(y, x, person) >= 1
+    right, left = ((_lung(y, x, person, side) < 1) & free for side in (-1, 1))
+    return right, left
+
+
+def heart(height: int, width: int, *, seed: int) -> Mask:
+    """Outline of the heart of the person of ``seed``."""
+    y, x = places(height, width)
+    return _heart(y, x, _person(seed)) < 1
+
+
+def clavicles(height: int, width: int, *, seed: int) -> tuple[Mask, Mask]:
+    """Right and left clavicle of the person of ``seed``."""
+    y, x = places(height, width)
+    right, left = (_clavicle(y, x, _person(seed), side) < 0.017 for side in (-1, 1))
+    return right, left
+
+
+def lung_lesion(height: int, width: int, *, seed: int, which: int = 0) -> Mask:
+    """An ellipse within a lung: the right one for an even ``which``, the left one for an odd."""
+    person = _person(seed)
+    rng = np.random.default_rng((seed, which, 13))
+    side = 1 if which % 2 else -1
+    row = 0.33 + 0.24 * rng.random()
+    if side > 0:  # beside the heart there is less room
+        row = 0.28 + 0.14 * rng.random()
+    column = person.middle + side * person.girth * (0.2 + 0.05 * rng.random())
+    size = 0.045 + 0.03 * rng.random()
+    y, x = places(height, width)
+    return radius(y, x, (row, column, 1.25 * size, size)) < 1
+
+
+def _person(seed: int) -> _Person:
+    rng = np.random.default_rng((seed, 14))
+    low_high = (
+        (0.47, 0.53),
+        (0.88, 1.02),
+        (0.09, 0.16),
+        (0.68, 0.81),
+        (0.8, 1.25),
+        (0.0, 1.0),
+        (0.75, 1.25),
+    )
+    return _Person(*(low + (high - low) * float(rng.random()) for low, high in low_high))
+
+
+def _drawn_at(height: int, width: int) -> tuple[int, int]:
+    scale = min(1.0, _SIDE / max(height, width))
+    return max(round(height * scale), 1), max(round(width * scale), 1)
+
+
+def _finished(
+    grey: Floats,
+    rng: np.random.Generator,
+    maximum: int,
+    opacity: Mask | None,
+    lucency: Mask | None,
+) -> NDArray[np.uint16]:
+    if opacity is not None:
+        grey = grey + 0.5 * faded(opacity) * (1 - grey)
+    if lucency is not None:
+        grey = grey * (1 - 0.65 * faded(lucency))
+    grey += rng.normal(0, _NOISE, grey.shape) * (grey > 0.05)
+    grey[marker(*grey.shape)] = 0.95
+    return shown(grey, maximum)
+
+
+def _frontal(height: int, width: int, *, person: _Person, rng: np.random.Generator) -> Floats:
+    y, x = places(height, width)
+    across = (x - person.middle) / person.girth
+    # Neck, shoulders, trunk: half the width of the body at each height.
+    slope = np.clip((y - 0.03) / 0.16, 0, 1)
+    half = 0.11 + 0.325 * slope * slope * (3 - 2 * slope) - 0.05 * np.clip(y - 0.3, 0, 1)
+    trunk = dome(np.clip(np.abs(across) / half, 0, 2) ** 1.6)
+    thick = trunk * (0.75 + 0.25 * y)
+    air = np.zeros_like(thick)
+    for side in (-1, 1):
+        r = _lung(y, x, person, side)
+        air = np.maximum(air, soft(r, 0.07) * (0.45 + 0.55 * dome(r)))
+    core = _heart(y, x, person)
+    middle = np.abs(across + 0.01 * np.sin(9 * y))
+    stem = soft(middle / (0.055 + 0.05 * np.clip(y - 0.45, 0, 1)), 0.35)
+    knob = soft(radius(y, x, (0.31, person.middle + 0.06, 0.055, 0.05)), 0.3)
+    solid = np.maximum(soft(core, 0.1) * (0.5 + 0.5 * dome(core)), np.maximum(stem, 0.8 * knob))
+    path = 1.05 * thick - 0.85 * air * (1 - solid)
+    path += 0.3 * solid * trunk + _bones(y, x, person) * trunk
+    path += 0.10 * _vessels(y, x, person, rng) * air
+    windpipe = soft(np.abs(across) / 0.018, 0.5) * soft(y / 0.34, 0.15)
+    bubble = soft(radius(y, x, (person.base + 0.11, person.middle + 0.2, 0.04, 0.075)), 0.3)
+    path -= 0.2 * windpipe + 0.35 * bubble
+    grey: Floats = 0.02 + 0.9 * (1 - np.exp(-1.7 * person.exposure * np.clip(path, 0, None)))
+    return grey + 0.05 * cloud(rng, (height, width), 4) * trunk
+
+
+def _lung(y: Floats, x: Floats, person: _Person, side: int) -> Floats:
+    """1 on the edge of a lung: upright, leaning inward at the top, cut off by the diaphragm."""
+    row = (person.top + person.base + 0.12) / 2
+    down = (y - row) / ((person.base + 0.12 - person.top) / 2)
+    centre = person.middle + side * person.girth * (0.215 + 0.035 * down)
+    wide = person.girth * (0.155 + 0.02 * down)
+    sides = np.hypot(np.abs(down) ** 1.35, np.abs((x - centre) / wide) ** 1.25)
+    lift = 0.02 if side > 0 else 0.0  # the right dome stands higher
+    floor = person.base + lift - 0.02 + 1.9 * (x - centre) ** 2
+    return np.maximum(sides, 1 + (y - floor) / 0.35)
+
+
+def _heart(y: Floats, x: Floats, person: _Person) -> Floats:
+    size = person.heart
+    place: Ellipse = (person.base - 0.13, person.middle + 0.055, 0.15, 0.135 * size)
+    return radius(y, x, place, tilt=0.35)
+
+
+def _clavicle(y: Floats, x: Floats, person: _Person, side: int) -> Floats:
+    top = person.top + 0.075
+    points = ((top + 0.02, 0.035), (top - 0.005, 0.14), (top - 0.03, 0.24), (top - 0.025, 0.33))
+    line = [(row, person.middle + side * person.girth * away) for row, away in points]
+    return line_distance(y, x, line)
+
+
+def _bones(y: Floats, x: Floats, person: _Person) -> Floats:
+    away = np.abs(x - person.middle) / person.girth
+    spine = soft(away / 0.032, 0.5) * (0.16 + 0.06 * np.cos(2 * np.pi * y / 0.06))
+    bones = np.broadcast_to(spine, np.broadcast_shapes(y.shape, x.shape)).copy()
+    gap = 0.068 + 0.006 * person.ribs
+    for number in range(10):
+        start = person.top + 0.035 + gap * (number + person.ribs / 3)
+        reach = 0.2 + 0.16 * min(1.0, 0.45 + number / 7)
+        t = away / reach
+        behind = start + 0.035 * t - 0.075 * np.sin(np.pi * np.clip(t, 0, 1)) + 0.13 * t**3
+        bones += _rib(y - behind, 0.0125) * 0.17 * ((away > 0.03) & (t < 1))
+        before = start + 0.2 - 0.14 * t + 0.1 * t * t
+        bones += _rib(y - before, 0.012) * 0.07 * ((away > 0.11) & (t < 1)) * (number < 7)
+    for side in (-1, 1):
+        bones += 0.24 * soft(_clavicle(y, x, person, side) / 0.016, 0.6)
+    return bones
+
+
+def _rib(distance: Floats, half: float) -> Floats:
+    """A band whose edges, the cortex, are denser than its middle."""
+    share = np.abs(distance) / half
+    return soft(share, 0.5) * (0.65 + 0.35 * np.clip(share, 0, 1))
+
+
+def _vessels(y: Floats, x: Floats, person: _Person, rng: np.random.Generator) -> Floats:
+    """Bright branches that leave both hila and thin out."""
+    picture = np.zeros(np.broadcast_shapes(y.shape, x.shape))
+    for side in (-1, 1):
+        half = np.flatnonzero(side * (x[0] - person.middle) > 0.05)
+        down, out = y - 0.44 - 0.01 * side, side * (x[:, half] - person.middle) - 0.085
+        away, angle = np.hypot(down, out), np.arctan2(down, out)
+        drawn = picture[:, half]
+        for start in np.linspace(-1.2, 1.2, 8) + rng.normal(0, 0.1, 8):
+            length, bend = 0.2 + 0.1 * rng.random(), rng.normal(0, 2.0)
+            aside = away * np.abs(angle - start - bend * away)
+            strength = 1.2 * np.clip(1 - away / length, 0, 1)
+            drawn = np.maximum(drawn, np.clip(1.4 - aside / 0.007, 0, 1) * strength)
+        picture[:, half] = drawn
+    return picture
