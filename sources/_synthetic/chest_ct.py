@@ -1,62 +1,107 @@
 """A synthetic chest CT in Hounsfield units for fixtures.
 
 Volumes are ``(slices, rows, columns)`` in display order: foot to head, front to back, and the
-patient's right at the left of the picture. A bright mark lies in the upper left corner.
+patient's right at the left of the picture. A marker lies in the air at the upper left.
 """
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from numpy.typing import NDArray
+
+from medrcube.sources._synthetic.shapes import (
+    Ellipse,
+    Floats,
+    Mask,
+    cloud,
+    enlarged,
+    faded,
+    marker,
+    places,
+    radius,
+    soft,
+)
+
+__all__ = [
+    "SHAPE",
+    "WIDEST",
+    "chest",
+    "chest_slice",
+    "clear_slice",
+    "lung_window",
+    "organ",
+    "tumour",
+]
 
 SHAPE = (10, 96, 96)
 WIDEST = 3
 """Index of the slice with the largest lungs, which is not the middle one."""
 
-Mask = NDArray[np.bool_]
-
-_AIR, _LUNG, _SOFT, _BONE = -1000, -850, 40, 400
-# Row, column and half axes of each organ, as shares of the picture.
-_ELLIPSES = {
-    "body": (0.52, 0.5, 0.42, 0.46),
-    "right lung": (0.48, 0.3, 0.26, 0.15),
-    "left lung": (0.48, 0.72, 0.24, 0.13),
-    "heart": (0.42, 0.56, 0.13, 0.11),
-    "esophagus": (0.6, 0.5, 0.05, 0.05),
-    "spinal cord": (0.76, 0.5, 0.045, 0.045),
+_AIR, _LUNG, _FAT, _SOFT, _BONE, _MARKER = -1000, -860, -100, 40, 420, 1000
+_ELLIPSES: dict[str, Ellipse] = {
+    "body": (0.52, 0.5, 0.41, 0.475),
+    "right lung": (0.49, 0.3, 0.27, 0.165),
+    "left lung": (0.49, 0.71, 0.27, 0.155),
+    "heart": (0.42, 0.56, 0.14, 0.12),
+    "esophagus": (0.6, 0.5, 0.035, 0.035),
+    "spinal cord": (0.755, 0.5, 0.035, 0.035),
 }
-_VERTEBRA = (0.76, 0.5, 0.1, 0.1)
+_CAGE: Ellipse = (0.505, 0.5, 0.315, 0.395)
+_VERTEBRA: Ellipse = (0.685, 0.5, 0.045, 0.07)
+_SOLID: tuple[tuple[Ellipse, int], ...] = (
+    ((0.65, 0.575, 0.032, 0.032), 60),  # aorta
+    ((0.35, 0.5, 0.045, 0.045), 55),
+    (_ELLIPSES["heart"], 50),
+    (_ELLIPSES["esophagus"], 35),
+)
+_DRAWN_AT = 200
+"""Larger slices are drawn at this size and enlarged; the noise is not."""
 
 
 def chest(*, seed: int, tumour: Mask | None = None) -> NDArray[np.int16]:
-    """A chest with lungs, heart, gullet, spine, and a mass where ``tumour`` says so."""
+    """A chest with lungs, heart, gullet, ribs, spine, and a mass where ``tumour`` says so."""
     rng = np.random.default_rng(seed)
-    volume = np.full(SHAPE, _AIR, np.float64)
-    volume[organ("body")] = _SOFT
-    for side in ("right lung", "left lung"):
-        volume[organ(side)] = _LUNG
-    for name in ("heart", "esophagus"):
-        volume[organ(name)] = _SOFT + 15
-    volume[_tube(_VERTEBRA)] = _BONE
-    volume[organ("spinal cord")] = _SOFT
+    scales = [_scale(k) for k in range(SHAPE[0])]
+    volume = np.stack([clear_slice(SHAPE[1:], scale, seed, k) for k, scale in enumerate(scales)])
     if tumour is not None:
         volume[tumour] = _SOFT
     volume += rng.normal(0, 12, SHAPE)
-    rows, columns = SHAPE[1:]
-    volume[:, rows // 16 : rows // 7, columns // 16 : columns // 5] = 1000
+    volume[:, marker(*SHAPE[1:])] = _MARKER
     return np.rint(volume).astype(np.int16)
+
+
+def chest_slice(
+    height: int, width: int, *, seed: int, opacity: bool | Mask = False
+) -> NDArray[np.int16]:
+    """One slice of any size; ``opacity`` is ground glass in a lung, here or where the mask is."""
+    rng = np.random.default_rng((seed, 5))
+    side = min(1.0, _DRAWN_AT / max(height, width))
+    small = (round(height * side), round(width * side))
+    units = enlarged(clear_slice(small, 0.9 + 0.12 * rng.random(), seed, 0), (height, width))
+    if opacity is not False:
+        y, x = places(height, width)
+        row, column = 0.45 + 0.18 * rng.random(), 0.27 + 0.06 * rng.random()
+        hazy = radius(y, x, (row, column, 0.1, 0.075)) < 1 if opacity is True else opacity
+        units = np.where(units < _FAT, units + 600 * faded(hazy) * (units > _AIR + 60), units)
+    units += rng.normal(0, 14, units.shape)
+    units[marker(height, width)] = _MARKER
+    return np.rint(units).astype(np.int16)
+
+
+def lung_window(units: NDArray[np.int16]) -> NDArray[np.uint8]:
+    """Greys of 8 bits as figures of papers show lungs: -1350 to 150 HU."""
+    return np.rint((units.clip(-1350, 150) + 1350.0) * (255 / 1500)).astype(np.uint8)
 
 
 def organ(name: str) -> Mask:
     """Where an organ lies; lungs do not hold the heart and are widest on one slice."""
+    y, x = places(*SHAPE[1:])
     if not name.endswith("lung"):
-        return _tube(_ELLIPSES[name])
-    row, column, height, width = _ELLIPSES[name]
-    mask = np.zeros(SHAPE, np.bool_)
-    for k in range(SHAPE[0]):
-        scale = 1 - 0.07 * abs(k - WIDEST)
-        mask[k] = _ellipse((row, column, height * scale, width * scale))
-    return mask & ~organ("heart")
+        return np.broadcast_to(radius(y, x, _ELLIPSES[name]) < 1, SHAPE).copy()
+    lung = np.stack([_lung(y, x, name, _scale(k)) < 1 for k in range(SHAPE[0])])
+    return lung & ~organ("heart")
 
 
 def tumour(*, seed: int, radius: float = 8.0, height: int = 2) -> Mask:
@@ -79,14 +124,84 @@ def tumour(*, seed: int, radius: float = 8.0, height: int = 2) -> Mask:
     return mask
 
 
-def _tube(ellipse: tuple[float, float, float, float]) -> Mask:
-    return np.broadcast_to(_ellipse(ellipse), SHAPE).copy()
+def _scale(k: int) -> float:
+    return 1 - 0.05 * abs(k - WIDEST)
 
 
-def _ellipse(ellipse: tuple[float, float, float, float]) -> Mask:
-    row, column, height, width = ellipse
-    rows, columns = np.mgrid[0 : SHAPE[1], 0 : SHAPE[2]]
-    inside: Mask = (
-        ((rows / SHAPE[1] - row) / height) ** 2 + ((columns / SHAPE[2] - column) / width) ** 2
-    ) < 1
-    return inside
+def _lung(y: Floats, x: Floats, name: str, scale: float) -> Floats:
+    row, column, tall, wide = _ELLIPSES[name]
+    return radius(y, x, (row, column, tall * scale, wide * scale), tilt=_TILT[name])
+
+
+_TILT = {"right lung": -0.16, "left lung": 0.16}
+"""Both lungs lean outward towards the back."""
+
+
+def clear_slice(shape: tuple[int, int], scale: float, seed: int, k: int) -> Floats:
+    """Hounsfield units without noise and marker.
+
+    Args:
+        shape: rows and columns.
+        scale: size of the lungs, 1 where they are widest.
+        seed: decides the person.
+        k: slice, which moves ribs and vessels.
+    """
+    rng = np.random.default_rng((seed, k, 6))
+    y, x = places(*shape)
+    units = _trunk(shape, seed).copy()
+    vessels = np.clip(3 * (cloud(rng, shape, 34) - 1.0), 0, 1)
+    fine = _LUNG + 60 * (y - 0.5) + 25 * cloud(rng, shape, 12) + 640 * vessels
+    solid = _mediastinum(shape)
+    for name in _TILT:
+        inside = soft(_lung(y, x, name, scale), 0.06) * (1 - solid)
+        units += inside * (fine - units)
+    cage = radius(y, x, _CAGE)
+    angle = np.arctan2(y - _CAGE[0], np.abs(x - _CAGE[1]))
+    wall = soft(np.abs(cage - 1) / 0.045, 0.6)
+    ribs = wall * np.clip(4 * np.cos(13 * angle + 0.8 * k + seed % 7) - 0.6, 0, 1)
+    ribs *= (y > 0.3) | (np.abs(x - 0.5) < 0.05)
+    return units + ribs * (0.8 * _BONE - units)
+
+
+@functools.lru_cache(maxsize=8)
+def _trunk(shape: tuple[int, int], seed: int) -> Floats:
+    """Skin, fat, muscle, vertebra and couch."""
+    rng = np.random.default_rng((seed, 7))
+    y, x = places(*shape)
+    lean = 0.82 + 0.09 * rng.random()
+    row, column, tall, wide = _ELLIPSES["body"]
+    body = np.hypot(np.abs((y - row) / tall) ** 1.2, np.abs((x - column) / wide) ** 1.2)
+    units = _AIR + soft(body, 0.03) * (_FAT - _AIR)
+    muscle = soft(body / lean, 0.06) * np.clip(0.8 + 0.3 * cloud(rng, shape, 14), 0.3, 1)
+    units += muscle * (_SOFT + 10 - units)
+    chest_wall = soft(radius(y, x, _CAGE) / 0.97, 0.05)
+    units += chest_wall * (_FAT + 60 + 40 * cloud(rng, shape, 9) - units)
+    for ellipse, value in _SOLID:
+        units += soft(radius(y, x, ellipse), 0.2) * (value - units)
+    cord = radius(y, x, _ELLIPSES["spinal cord"])
+    arch = soft(np.abs(cord - 1.35) / 0.35, 0.4)
+    spine = np.maximum(soft(radius(y, x, _VERTEBRA), 0.15), arch)
+    spines = np.maximum(
+        soft(radius(y, x, (0.85, 0.5, 0.05, 0.014)), 0.4),
+        soft(radius(y, x, (0.73, 0.5, 0.018, 0.13)), 0.4) * (np.abs(x - 0.5) > 0.05),
+    )
+    for side in (-1, 1):  # shoulder blades
+        blade = radius(y, x, (0.72, 0.5 + 0.3 * side, 0.09, 0.014), tilt=-0.7 * side)
+        spines = np.maximum(spines, 0.8 * soft(blade, 0.4))
+    units += np.maximum(spine, spines) * (_BONE + 60 * cloud(rng, shape, 30) - units)
+    units += soft(cord, 0.3) * (_SOFT - units)
+    for away in (-0.045, 0.05):  # main bronchi
+        units += soft(radius(y, x, (0.54, 0.5 + away, 0.02, 0.02)), 0.4) * (_AIR - units)
+    couch = soft(np.abs(y - 0.97 + 0.1 * (x - 0.5) ** 2) / 0.008, 0.6) * (np.abs(x - 0.5) < 0.42)
+    return units + couch * (-150 - units)
+
+
+@functools.lru_cache(maxsize=8)
+def _mediastinum(shape: tuple[int, int]) -> Floats:
+    """Share of each pixel that lies in heart, vessels or spine and not in a lung."""
+    y, x = places(*shape)
+    solid = [soft(radius(y, x, ellipse), 0.15) for ellipse, _ in _SOLID]
+    solid += [soft(radius(y, x, _VERTEBRA) / 1.1, 0.15)]
+    middle = radius(y, x, (0.47, 0.51, 0.26, 0.075))
+    share: Floats = np.max([*solid, soft(middle, 0.25)], axis=0)
+    return share

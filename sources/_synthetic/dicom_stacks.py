@@ -1,6 +1,6 @@
 """Synthetic DICOM series stored in any orientation, with what is drawn on them.
 
-``phantom_dicom`` writes the plain axial CT that fixtures of sources need; this module turns
+``dicom`` writes the plain axial CT that fixtures of sources need; this module turns
 the stored axes, drops references or shuffles frames, as tests of the readers need.
 """
 

@@ -6,7 +6,12 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 
-from medrcube.sources._synthetic.images import CANARY, picture, write_lines, write_picture
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.sources._synthetic.chest_ct import chest_slice, lung_window
+from medrcube.sources._synthetic.chest_film import chest_film, lateral_film, lung_lesion, lungs
+from medrcube.sources._synthetic.images import CANARY, write_lines, write_picture
 
 LAST = (
     "patientid,offset,sex,age,finding,RT_PCR_positive,survival,intubated,intubation_present,"
@@ -84,19 +89,28 @@ EARLY = (
 def build(root: Path, layout: str) -> None:
     """Write the films and figures with the table of that edition."""
     names = EARLY if layout == "early" else ROWS
-    for seed, (name, *_) in enumerate(dict.fromkeys(names)):
-        write_picture(root / "images" / name, picture(96, 110, seed=seed))
+    for seed, (name, finding, view, *_) in enumerate(dict.fromkeys(names)):
+        figure = _figure(seed, view, normal=finding == "No Finding")
+        write_picture(root / "images" / name, figure)
     if layout == "early":
         _table(root, FIRST, [_early(number, *row) for number, row in enumerate(EARLY)])
         return
     _table(root, LAST, [_last(number, *row) for number, row in enumerate(ROWS)])
-    mask = picture(48, 55, seed=0) > 100
+    mask = np.logical_or(*lungs(48, 55, seed=1))
     write_picture(root / "annotations/lungVAE-masks/16654_1_1_mask.png", mask)
     write_picture(root / "annotations/lungVAE-masks/000001-1_mask.png.png", mask)
     notes = ["## COVID-19 Pneumonia Severity Scores (Mean of 3 expert raters),,"] * 5
     scores = [f"{name},{means}" for name, means in SCORES]
     header = "filename,geographic_mean,opacity_mean"
     write_lines(root / "annotations/covid-severity-scores.csv", [*notes, header, *scores])
+
+
+def _figure(seed: int, view: str, *, normal: bool) -> NDArray[np.uint8]:
+    if view in {"Axial", "Coronal", "CT"}:
+        return lung_window(chest_slice(96, 110, seed=seed, opacity=not normal))
+    draw = lateral_film if view == "L" else chest_film
+    dense = None if normal else lung_lesion(96, 110, seed=seed)
+    return draw(96, 110, seed=seed, opacity=dense).astype(np.uint8)
 
 
 def _last(number: int, name: str, finding: str, view: str, licence: str) -> dict[str, str]:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from medrcube.sources._synthetic.images import CANARY, picture, write_lines, write_picture
+from medrcube.sources._synthetic.chest_ct import chest_slice, lung_window
+from medrcube.sources._synthetic.images import CANARY, write_lines, write_picture
 from medrcube.sources._synthetic.spreadsheets import write_spreadsheet
 
 COVID = (
@@ -21,6 +22,8 @@ OTHERS = (
     ("2.png", "medpix_patient_1"),
     ("10.png", "medpix_patient_2"),
 )
+_PANELS = 3
+"""Number of the figure with two slices beside each other."""
 SPLITS = ("train", "val", "test")
 
 
@@ -54,8 +57,12 @@ def _tables(root: Path) -> None:
 
 
 def _figure(path: Path, seed: int) -> None:
-    width = 640 if seed == 3 else 260 + 7 * seed
-    grey = picture(220, width, seed=seed)
+    hazy = path.parent.name == "CT_COVID"
+    panels, width = (2, 320) if seed == _PANELS else (1, 260 + 7 * seed)
+    slices = [
+        chest_slice(220, width, seed=seed + 100 * panel, opacity=hazy) for panel in range(panels)
+    ]
+    grey = lung_window(np.hstack(slices))
     alpha = np.full_like(grey, 255)
     if path.suffix == ".jpg":
         write_picture(path, grey)

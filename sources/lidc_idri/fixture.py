@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medrcube.sources._synthetic.chest_ct import chest, tumour
+from medrcube.sources._synthetic.chest_film import chest_film
 from medrcube.sources._synthetic.dicom import Series, uid_of, write_series
-from medrcube.sources._synthetic.images import CANARY, picture, write_dicom, write_lines
+from medrcube.sources._synthetic.images import CANARY, write_dicom, write_lines
 from medrcube.sources._synthetic.spreadsheets import write_spreadsheet
 
 Mask = NDArray[np.bool_]
@@ -145,7 +146,7 @@ def _around(mask: Mask) -> list[tuple[int, int]]:
 
 def _film(folder: Path, patient: str, readings: Path) -> None:
     uid = uid_of("film")
-    pixels = picture(64, 64, seed=9, maximum=4095)
+    pixels = chest_film(64, 64, seed=9, maximum=4095)
     tags = {"Modality": "DX", "SeriesInstanceUID": uid, "PatientID": patient}
     write_dicom(folder / "000001.dcm", pixels, **tags)
     lines = [

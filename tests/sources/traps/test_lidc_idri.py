@@ -219,7 +219,7 @@ def test_picture_is_not_turned(build_fixture):
     built = build_fixture(SOURCE, "classic")
     sample = next(s for s in built.samples if s.case.endswith("clear"))
     pixels = built.pixels(sample).astype(int)
-    assert pixels[6:13, 6:19].min() > 200
+    assert pixels[8:11, 10:14].min() > 200
     assert pixels[6:13, -19:-6].max() < 100
 
 
