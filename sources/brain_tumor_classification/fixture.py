@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from medrcube.sources._synthetic.images import picture, write_picture
+from medrcube.sources._synthetic.head import brain_mr
+from medrcube.sources._synthetic.images import lesion, write_picture
 
 _FILES = (
     "Training/glioma_tumor/gg (1).jpg",
@@ -37,5 +38,7 @@ def build(root: Path, layout: str) -> None:
     """Write grey pictures as RGB JPEG of different sizes."""
     del layout
     for seed, name in enumerate(_FILES):
-        grey = picture(120 + seed, 130, seed=seed)
+        size = (120 + seed, 130)
+        tumour = None if "no_tumor" in name else lesion(*size, seed=seed)
+        grey = brain_mr(*size, seed=seed, lesion=tumour)
         write_picture(root / name, np.repeat(grey[:, :, None], 3, axis=2))

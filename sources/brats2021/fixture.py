@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.sources._synthetic.images import chambers, picture, write_nifti
+from medrcube.sources._synthetic.head import Sequence, head_volume
+from medrcube.sources._synthetic.images import chambers, write_nifti
 
 SHAPE = (84, 110, 96)
 """Slices, rows, columns."""
 VALUES = np.array([0, 1, 4, 2], np.uint8)
 """Stored value of the background, the core, the ring around it and the edema beside."""
-SEQUENCES = ("t1", "t1ce", "t2", "flair")
+SEQUENCES: Mapping[Sequence, tuple[float, float, float]] = {
+    "t1": (0.3, 0.36, 0.4),
+    "t1ce": (0.22, 0.95, 0.42),
+    "t2": (0.85, 0.66, 0.92),
+    "flair": (0.6, 0.78, 0.92),
+}
+"""Grey of core, ring and edema in each sequence."""
 DRY = 3
 """Seed of the patient without edema."""
 
@@ -30,8 +38,16 @@ def build(root: Path, layout: str) -> None:
 
 def _patient(folder: Path, seed: int, *, truth: bool = True) -> None:
     labels = _labels(seed)
-    for number, sequence in enumerate(SEQUENCES):
-        slices = _brain(10 * seed + number, labels)
+    for sequence, greys in SEQUENCES.items():
+        slices = head_volume(
+            SHAPE,
+            seed=seed,
+            sequence=sequence,
+            maximum=800,
+            parts=labels,
+            greys=dict(enumerate(greys, start=1)),
+            stripped=True,
+        )
         _write(folder / f"{folder.name}_{sequence}.nii.gz", slices)
     if truth:
         _write(folder / f"{folder.name}_seg.nii.gz", VALUES[labels])
@@ -48,17 +64,6 @@ def _labels(seed: int) -> NDArray[np.uint8]:
         # Away from the middle the core is all ring, and there is no edema.
         labels[k] = flat if abs(k - 2 * count // 3) <= 7 else 2 * ((flat == 1) | (flat == 2))
     return labels if seed != DRY else np.where(labels == 3, np.uint8(0), labels)
-
-
-def _brain(seed: int, labels: NDArray[np.uint8]) -> NDArray[np.int16]:
-    count, rows, columns = SHAPE
-    slices = []
-    for k in range(count):
-        grey = picture(rows, columns, seed=seed + k, maximum=800, parts=labels[k])
-        slices.append(grey.astype(np.int32) * (count + k) // (2 * count))
-    volume = np.stack(slices).astype(np.int16)
-    volume[volume < 40] = 0
-    return volume
 
 
 def _write(path: Path, slices: NDArray[np.generic]) -> None:

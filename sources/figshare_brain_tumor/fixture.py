@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.sources._synthetic.images import CANARY, lesion, picture, write_lines
+from medrcube.sources._synthetic.head import brain_mr
+from medrcube.sources._synthetic.images import CANARY, lesion, write_lines
 
 _LABELS = {1: 1, 16: 1, 58: 1, 59: 3, 209: 2, 715: 2, 956: 3, 1841: 2, 3064: 1}
 _SMALL = (956,)
@@ -23,7 +24,7 @@ def build(root: Path, layout: str) -> None:
         patient = f"{CANARY}{number // 50}"
         members: dict[str, NDArray[Any]] = {
             "PID": np.array([[ord(letter) for letter in patient]], np.uint16),
-            "image": picture(side, side, seed=number, maximum=3000).astype(np.int16),
+            "image": _slice(side, number),
             "label": np.array([[label]], np.float64),
             "tumorBorder": _border(side, number),
             "tumorMask": lesion(side, side, seed=number).astype(np.uint8),
@@ -32,6 +33,11 @@ def build(root: Path, layout: str) -> None:
     folds = np.arange(3064, dtype=np.float64)[:, None] % 5 + 1
     _write(root / "cvind.mat", {"cvind": folds})
     write_lines(root / "README.txt", ["synthetic slices"])
+
+
+def _slice(side: int, seed: int) -> NDArray[np.int16]:
+    tumour = lesion(side, side, seed=seed)
+    return brain_mr(side, side, seed=seed, maximum=3000, lesion=tumour).astype(np.int16)
 
 
 def _border(side: int, seed: int) -> NDArray[np.float64]:

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from medrcube.sources._synthetic.head import Sequence, brain_mr, head_volume
 from medrcube.sources._synthetic.images import (
     CANARY,
     lesion,
-    picture,
     write_lines,
     write_nifti,
     write_picture,
@@ -39,12 +39,10 @@ def build(root: Path, layout: str) -> None:
             files = (f"{name}_dwi", f"{name}_adc", f"{name}_flair")
         dwi, adc, flair = (folder / file for file in files)
         truth = _truth(number, extent)
-        _write(dwi, _volume(number, truth, 1400).astype(np.float64), SPACING)
-        _write(
-            adc, (_volume(number + 1, truth, 4000, dark=True) / 1000).astype(np.float64), SPACING
-        )
+        _write(dwi, _volume(number, truth, 1400, "dwi").astype(np.float64), SPACING)
+        _write(adc, _volume(number, truth, 4000, "adc") / 1000, SPACING)
         tall = np.zeros(FLAIR_SHAPE, np.bool_)
-        _write(flair, _volume(number + 2, tall, 600).astype(np.float32), FLAIR_SPACING)
+        _write(flair, _volume(number, tall, 600, "flair").astype(np.float32), FLAIR_SPACING)
         if number != 1:  # not every centre gave them
             _sidecar(dwi)
         folder = top / "derivatives" / patient / "ses-0001"
@@ -52,7 +50,7 @@ def build(root: Path, layout: str) -> None:
         mask = np.where(truth, 0.98, 0.02).astype(np.float32) if number == FRACTIONS else whole
         _write(folder / f"{name}_msk", mask, SPACING)
         if layout != "zenodo":
-            write_picture(folder / f"{name}_snp.png", picture(40, 40, seed=number))
+            write_picture(folder / f"{name}_snp.png", brain_mr(40, 40, seed=number))
     write_lines(top / "participants.tsv", ["participant_id\tsex", f"{CANARY}\tF"])
 
 
@@ -67,15 +65,17 @@ def _truth(number: int, extent: tuple[int, int] | None) -> NDArray[np.bool_]:
 
 
 def _volume(
-    seed: int, truth: NDArray[np.bool_], maximum: int, *, dark: bool = False
-) -> NDArray[np.int32]:
-    count = truth.shape[0]
-    slices = []
-    for k in range(count):
-        parts = truth[k].astype(np.uint8) * (2 if dark else 1)
-        grey = picture(*truth.shape[1:], seed=seed + k, maximum=maximum, parts=parts)
-        slices.append(grey.astype(np.int32) * (count + k) // (2 * count))
-    return np.stack(slices)
+    seed: int, truth: NDArray[np.bool_], maximum: int, sequence: Sequence
+) -> NDArray[np.int16]:
+    """Fresh infarcts are bright in DWI, and dark in ADC."""
+    return head_volume(
+        (truth.shape[0], truth.shape[1], truth.shape[2]),
+        seed=seed,
+        sequence=sequence,
+        maximum=maximum,
+        parts=truth.astype(np.uint8),
+        greys={1: 0.12 if sequence == "adc" else 0.97},
+    )
 
 
 def _write(path: Path, slices: NDArray[np.generic], spacing: tuple[float, ...]) -> None:

@@ -9,7 +9,8 @@ import nibabel
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.sources._synthetic.images import CANARY, picture, write_lines, write_nifti
+from medrcube.sources._synthetic.head import Sequence, head_volume
+from medrcube.sources._synthetic.images import CANARY, write_lines, write_nifti
 from medrcube.sources._synthetic.spreadsheets import Value, write_spreadsheet
 
 SUBJECTS = ("IXI002-Guys-0828", "IXI012-HH-1211", "IXI219-IOP-0998")
@@ -35,30 +36,28 @@ def build(root: Path, layout: str) -> None:
     suffix = ".nii.gz"
     for seed, subject in enumerate(SUBJECTS):
         _sagittal(root / f"IXI-T1/{subject}-T1{suffix}", seed)
-        for number, kind in enumerate(("T2", "PD"), start=1):
-            _axial(root / f"IXI-{kind}/{subject}-{kind}{suffix}", 100 * number + seed)
-    _axial(root / f"IXI-MRA/{SUBJECTS[0]}-MRA{suffix}", 300)
-    _axial(root / f"IXI-DTI/{SUBJECTS[0]}-DTI-00{suffix}", 400)
+        _axial(root / f"IXI-T2/{subject}-T2{suffix}", seed, "t2")
+        _axial(root / f"IXI-PD/{subject}-PD{suffix}", seed, "pd")
+    _axial(root / f"IXI-MRA/{SUBJECTS[0]}-MRA{suffix}", 0, "mra")
+    _axial(root / f"IXI-DTI/{SUBJECTS[0]}-DTI-00{suffix}", 0, "dwi")
     write_lines(root / "IXI-DTI/bvals.txt", ["0 1000"])
     sheets = {"Table": (HEADER, *ROWS), "Ethnicity": (("ID", "ETHNIC"), (1, "White"))}
     write_spreadsheet(root / "IXI.xls", sheets)
 
 
-def _head(seed: int) -> NDArray[np.int16]:
+def _axial(path: Path, seed: int, sequence: Sequence) -> None:
+    write_nifti(path, _head(seed, sequence), spacing=(0.94, 0.94, 1.25), signs=(-1, -1, 1))
+
+
+def _head(seed: int, sequence: Sequence) -> NDArray[np.int16]:
     """``(superior, anterior to posterior, right to left)``: the radiologist's axial stack."""
-    flat = picture(96, 90, seed=seed, maximum=700).astype(np.int32)
-    slices = [flat * (48 + k) // 120 for k in range(72)]
-    return np.stack(slices).astype(np.int16)
-
-
-def _axial(path: Path, seed: int) -> None:
-    write_nifti(path, _head(seed), spacing=(0.94, 0.94, 1.25), signs=(-1, -1, 1))
+    return head_volume((72, 96, 90), seed=seed, sequence=sequence, maximum=700)
 
 
 def _sagittal(path: Path, seed: int) -> None:
     """Axes to posterior, superior and right, as T1 volumes are stored."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    stored = _head(seed).transpose(1, 0, 2)[:, :, ::-1]
+    stored = _head(seed, "t1").transpose(1, 0, 2)[:, :, ::-1]
     affine = np.array([[0, 0, 1.2, 0], [-0.9375, 0, 0, 0], [0, 0.9375, 0, 0], [0, 0, 0, 1]])
     make: Any = nibabel.Nifti1Image
     image = make(np.ascontiguousarray(stored), affine)

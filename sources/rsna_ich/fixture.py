@@ -6,9 +6,10 @@ import hashlib
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from medrcube.sources._synthetic.images import CANARY, lesion, picture, write_dicom, write_lines
+from medrcube.sources._synthetic.head import head_ct
+from medrcube.sources._synthetic.images import CANARY, write_dicom, write_lines
+from medrcube.sources._synthetic.shapes import marker
 
 _TYPES = ("epidural", "intraparenchymal", "intraventricular", "subarachnoid", "subdural")
 # What each slice of each patient shows, from bottom to top, by first letters of the types.
@@ -39,7 +40,7 @@ def build(root: Path, layout: str) -> None:
             types = {_LETTERS[word] for word in letters.split()}
             seed = 10 * patient + number
             name = "ID_" + hashlib.md5(f"{seed}".encode(), usedforsecurity=False).hexdigest()[:9]
-            _write_slice(folder / f"{name}.dcm", patient, number, bleeds=bool(types))
+            _write_slice(folder / f"{name}.dcm", patient, number, types)
             wrong = patient == _CONTRADICTED and number == 1
             own = [f"{name}_{kind},{int(kind in types)}" for kind in _TYPES]
             own.append(f"{name}_any,{int(bool(types) or wrong)}")
@@ -49,10 +50,11 @@ def build(root: Path, layout: str) -> None:
     write_dicom(top / f"{stage}_test" / "ID_000000000.dcm", hidden, PixelRepresentation=1)
 
 
-def _write_slice(path: Path, patient: int, number: int, *, bleeds: bool) -> None:
-    units = _units(10 * patient + number, bleeds=bleeds)
+def _write_slice(path: Path, patient: int, number: int, types: set[str]) -> None:
+    level = 0.12 * number - 0.2
+    units = head_ct(_SIDE, _SIDE, seed=patient, level=level, bleeds=frozenset(types))
     if patient == _EMPTY:
-        units = np.where(units > 70, units, -1000)
+        units = np.where(marker(_SIDE, _SIDE), units, -1000)
     tags = {
         "SOPInstanceUID": path.stem,
         "PatientID": f"ID_{CANARY}_{patient}",
@@ -72,10 +74,3 @@ def _write_slice(path: Path, patient: int, number: int, *, bleeds: bool) -> None
     else:
         stored = (units + 1024).astype(np.int16)
         write_dicom(path, stored, **tags, RescaleIntercept=-1024, PixelRepresentation=1)
-
-
-def _units(seed: int, *, bleeds: bool) -> NDArray[np.int64]:
-    """Hounsfield units: air around a head of soft tissue, brighter where it bleeds."""
-    parts = lesion(_SIDE, _SIDE, seed=seed) & bleeds
-    grey = picture(_SIDE, _SIDE, seed=seed, maximum=80, parts=parts).astype(np.int64)
-    return np.where(grey < 8, -1000, grey)

@@ -11,7 +11,8 @@ from medrcube.build.regions.rasterize import rasterise
 from medrcube.facts import Absence
 from medrcube.sources._framework.contract import quirk_of
 from medrcube.sources._framework.layout import inspect_copy
-from medrcube.sources._synthetic.images import CANARY, lesion, picture
+from medrcube.sources._synthetic.head import brain_mr
+from medrcube.sources._synthetic.images import CANARY, lesion
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {
@@ -38,7 +39,8 @@ def _change(name, value):
 def test_arrays_stored_by_columns_are_turned_upright(scan_fixture):
     case = scan_fixture(SOURCE, LAYOUT).cases["1"]
     volume = readers.read(case.images[0])
-    expected = picture(192, 192, seed=1, maximum=3000)
+    tumour = lesion(192, 192, seed=1)
+    expected = brain_mr(192, 192, seed=1, maximum=3000, lesion=tumour)
     assert (volume.slices[0] == expected).all()
 
 

@@ -136,7 +136,7 @@ def test_wrapped_12_bits_without_an_offset_are_put_right(build_fixture, fixture_
     built = build_fixture(SOURCE, LAYOUT)
     pixels = built.pixels(built.sample(name))
     assert pixels[-1, -1] == 0  # air, stored as 3096
-    assert pixels[10, 12] > 180  # the corner mark
+    assert pixels[10, 12] > 180  # the marker
 
 
 def test_signed_16_bits_with_an_offset_are_left_as_they_are(build_fixture):
