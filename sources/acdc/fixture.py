@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from medrcube.sources._synthetic.images import CANARY, chambers, picture, write_lines, write_nifti
+from medrcube.sources._synthetic.heart import short_axis, short_axis_labels
+from medrcube.sources._synthetic.images import CANARY, write_lines, write_nifti
 
 PATIENTS = (
     ("training/patient001", "DCM", 1, 12),
@@ -47,16 +48,15 @@ def _info(folder: Path, ed: int, es: int, group: str = "") -> None:
 
 def _images(folder: Path, layout: str, frames: tuple[int, int], seed: int) -> None:
     for number, frame in enumerate(frames):
-        heart = chambers(96, 120, seed=10 * seed + number, scale=SCALES[number])
-        slices = [picture(96, 120, seed=k, maximum=900, parts=heart) for k in range(6)]
-        volume = np.stack(slices).astype(np.int16)
+        heart = short_axis_labels(96, 120, seed=seed, scale=SCALES[number])
+        volume = short_axis(heart, seed=seed, count=6, maximum=900)
         _write(folder, layout, f"{folder.name}_frame{frame:02}.nii.gz", volume)
     _write(folder, layout, f"{folder.name}_4d.nii.gz", np.stack([volume] * 2))
 
 
 def _truth(folder: Path, layout: str, frames: tuple[int, int], seed: int) -> None:
     for number, frame in enumerate(frames):
-        heart = chambers(96, 120, seed=10 * seed + number, scale=SCALES[number])
+        heart = short_axis_labels(96, 120, seed=seed, scale=SCALES[number])
         volume = np.zeros((6, 96, 120), np.uint8)
         for part, (first, end) in enumerate(EXTENTS, start=1):
             volume[first:end, heart == part] = VALUES[part]

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.sources._synthetic.images import picture, write_clip, write_lines
+from medrcube.sources._synthetic.echo import apical_view
+from medrcube.sources._synthetic.images import write_clip, write_lines
 
 EJECTIONS = {"0X1A": 62.1, "0X2B": 47.3, "0X3C": 35.0, "0X4D": 21.9, "0X5E": 71.5, "0X6F": 41.2}
 CONTRADICTED = {"0XAD": 35.0}
@@ -27,13 +28,13 @@ def build(root: Path, layout: str) -> None:
         split = ("TRAIN", "VAL", "TEST")[seed % 3]
         end_systolic = 32.0 if name in CONTRADICTED else 82.0 * (1 - ejection / 100)
         files.append(f"{name},{ejection},{end_systolic:.1f},82.0,112,112,50,{FRAMES},{split}")
-        clip = [_frame(seed, 26 if frame == ed else 18) for frame in range(FRAMES)]
+        clip = [_frame(seed, 26 if frame == ed else 18, frame) for frame in range(FRAMES)]
         write_clip(top / f"Videos/{name}.avi", clip, codec="mjpeg")
         for frame in sorted((ed, es)):
             traces += _trace(f"{name}.avi", frame, 26 if frame == ed else 18)
     for name, size in (("0X7A", 112), ("0X8B", 768), ("0X9C", 112)):
         files.append(f"{name},60.0,30.0,75.0,{size},{size},50,{FRAMES},TRAIN")
-        write_clip(top / f"Videos/{name}.avi", [_frame(9, 20)] * 2, codec="mjpeg")
+        write_clip(top / f"Videos/{name}.avi", [_frame(9, 20, 0)] * 2, codec="mjpeg")
     for frame, size in ((1, 26), (4, 18)):
         rows = _trace("0X9C.avi", frame, size)
         name, x1, y1, x2, y2, number = rows[5].split(",")
@@ -43,12 +44,10 @@ def build(root: Path, layout: str) -> None:
     write_lines(top / "VolumeTracings.csv", traces)
 
 
-def _frame(seed: int, size: int) -> NDArray[np.uint8]:
-    rows, columns = np.mgrid[0:SIDE, 0:SIDE]
-    cavity = ((rows - 50) / size) ** 2 + ((columns - 68) / (size / 2)) ** 2 < 1
-    wall = ((rows - 50) / (size + 4)) ** 2 + ((columns - 68) / (size / 2 + 4)) ** 2 < 1
-    parts = np.where(cavity, 2, np.where(wall, 1, 0)).astype(np.uint8)
-    return picture(SIDE, SIDE, seed=seed, parts=parts).astype(np.uint8)
+def _frame(seed: int, size: int, frame: int) -> NDArray[np.uint8]:
+    """A frame whose cavity has half axes of ``size`` rows and half as many columns."""
+    cavity = (50.5 / SIDE, 68.5 / SIDE, size / SIDE, size / 2 / SIDE)
+    return apical_view(SIDE, SIDE, seed=seed, cavity=cavity, valve=0.7, noise=frame)
 
 
 def _trace(name: str, frame: int, size: int) -> list[str]:

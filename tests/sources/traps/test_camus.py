@@ -12,7 +12,7 @@ from medrcube.build.regions.rasterize import rasterise
 from medrcube.facts import LabelState, Scope
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.layout import inspect_copy
-from medrcube.sources._synthetic.images import chambers, picture
+from medrcube.sources._synthetic.echo import apical_labels, apical_view, ventricle
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {
@@ -101,7 +101,7 @@ def test_info_file_without_sections_keeps_the_case_of_its_keys(scan_fixture):
 
 def test_nifti_stored_by_columns_is_turned_upright(scan_fixture):
     case = scan_fixture(SOURCE, "nifti").cases["patient0001-2CH-ED"]
-    expected = picture(110, 84, seed=12, parts=chambers(110, 84, seed=12))
+    expected = apical_view(110, 84, seed=12, cavity=ventricle(seed=12), right=False)
     assert (readers.read(case.images[0]).slices[0] == expected).all()
 
 
@@ -111,7 +111,7 @@ def test_picture_keeps_the_probe_at_the_top(build_fixture):
         pixels = built.pixels(built.sample(key)).astype(int)
         height, width = pixels.shape
         assert pixels[height // 10, width // 8] > 200
-        assert pixels[-height // 10, width // 8] < 50
+        assert pixels[-2, 2] < 50
         assert pixels[height // 10, -width // 8] < 50
 
 
@@ -119,7 +119,7 @@ def test_labels_stored_as_floats_are_rounded(changed, scan_tree):
     root = changed(SOURCE, "nifti", _arrays(lambda a: a.astype(np.float32) * 1.0001, "_gt"))
     case = scan_tree(SOURCE, "nifti", root).cases["patient0001-2CH-ED"]
     volume = readers.read(case.images[0])
-    truth = chambers(110, 84, seed=12)
+    truth = apical_labels(110, 84, seed=12, cavity=ventricle(seed=12))
     for region in case.regions:
         assert (rasterise(region.shape, volume)[0] == (truth == int(region.value))).all()
 
@@ -150,7 +150,7 @@ def test_pixels_that_are_not_square_are_made_so(build_fixture):
 
 def test_value_two_is_the_wall_alone(build_fixture):
     built = build_fixture(SOURCE, "nifti")
-    truth = chambers(110, 84, seed=12)
+    truth = apical_labels(110, 84, seed=12, cavity=ventricle(seed=12))
     areas = {
         name: built.sample("patient0001-2CH-ED", "outline", name).area
         for name in ("LV", "MYO", "LA")

@@ -276,8 +276,8 @@ def test_noise_of_the_codec_makes_no_colour_picture(changed, build_tree):
 def test_picture_is_not_turned(build_fixture):
     built = build_fixture(SOURCE, LAYOUT)
     pixels = built.pixels(built.sample(f"{ONE}-ED")).astype(int)
-    assert pixels[9:16, 9:20].mean() > pixels[9:16, -20:-9].mean() + 50
-    assert pixels[9:16, 9:20].mean() > pixels[-16:-9, 9:20].mean() + 50
+    assert pixels[10:13, 12:17].mean() > pixels[10:13, -17:-12].mean() + 50
+    assert pixels[10:13, 12:17].mean() > pixels[-13:-10, 12:17].mean() + 50
 
 
 def test_ejection_is_asked_of_both_phases_side_by_side_alone(build_fixture):
