@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from medrcube.sources._synthetic.images import bounds, lesion, picture, write_lines, write_picture
+from medrcube.sources._synthetic.breast import breast_ultrasound
+from medrcube.sources._synthetic.images import bounds, lesion, write_lines, write_picture
 
 MALIGNANT = (
     *("invasive ductal carcinoma", "invasive lobular carcinoma", "papillary carcinoma"),
@@ -32,8 +33,11 @@ def build(root: Path, layout: str) -> None:
         pathology = "malignant" if histology in MALIGNANT else "benign"
         for side in ("l", "r") if number in {1, TWO_PARTS} else ("s",):
             key = f"{number:04}-{side}"
-            write_picture(root / f"Images/bus_{key}.png", picture(*SIZE, seed=number))
             mask = lesion(*SIZE, seed=number)
+            other = number + 1000 * (side == "r")
+            malign = pathology == "malignant"
+            shown = breast_ultrasound(*SIZE, seed=other, lesion=mask, shadow=malign)
+            write_picture(root / f"Images/bus_{key}.png", shown)
             x0, y0, x1, y1 = bounds(mask)
             mask[-1, 0] = key == f"{TWO_PARTS:04}-l"
             write_picture(root / f"Masks/mask_{key}.png", mask)

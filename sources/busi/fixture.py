@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from medrcube.sources._synthetic.images import lesion, picture, write_picture
+from medrcube.sources._synthetic.breast import breast_ultrasound
+from medrcube.sources._synthetic.images import lesion, write_picture
 
 _MASKS = {
     "benign (1)": 1,
@@ -29,14 +30,17 @@ def build(root: Path, layout: str) -> None:
     height, width = 150, 180
     for seed, (key, count) in enumerate(_MASKS.items()):
         folder = root / key.split()[0]
-        rgb = np.repeat(picture(height, width, seed=seed)[:, :, None], 3, axis=2)
+        masks = [lesion(height, width, seed=seed, which=which) for which in range(count)]
+        marked = np.logical_or.reduce(masks) if masks else None
+        malign = key.startswith("malignant")
+        grey = breast_ultrasound(height, width, seed=seed, lesion=marked, shadow=malign)
+        rgb = np.repeat(grey[:, :, None], 3, axis=2)
         if key in _COLOURED:
             rgb[40:60, 90:120] = (200, 40, 30)
         write_picture(folder / f"{key}.png", rgb)
         if not count:
             write_picture(folder / f"{key}_mask.png", np.zeros_like(rgb))
-        for which in range(count):
-            mask = lesion(height, width, seed=seed, which=which)
+        for which, mask in enumerate(masks):
             if which:  # the second masks of the release are RGBA, opaque everywhere
                 grey = np.where(mask, 255, 0)[:, :, None]
                 opaque = np.full_like(grey, 255)

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
+from medrcube.sources._synthetic.breast import mammogram
 from medrcube.sources._synthetic.images import (
     CANARY,
     bounds,
     lesion,
-    picture,
     write_dicom,
     write_lines,
     write_picture,
@@ -57,6 +58,8 @@ CALCS = {
         ("P_00151", 2, "LEFT_MLO", 1, "MILK_OF_CALCIUM-ROUND_AND_REGULAR", "CLUSTERED", 2, B),
     ),
 }
+TWO = "Mass-Training_P_00004_RIGHT_CC"
+"""It shows two masses."""
 SPLIT_STUDIES = "Mass-Training_P_00001_LEFT_MLO"
 """Its crop and its mask lie in two studies."""
 
@@ -120,7 +123,7 @@ def _write(
     root: Path, layout: str, abnormality: Abnormality, info: list[list[object]], *, new: bool
 ) -> None:
     mark = lesion(HEIGHT, WIDTH, seed=abnormality.seed, which=abnormality.number - 1)
-    whole = picture(HEIGHT, WIDTH, seed=abnormality.seed, maximum=65535)
+    whole = _mammogram(abnormality)
     x0, y0, x1, y1 = bounds(mark)
     pixels = {"full": whole, "crop": whole[y0:y1, x0:x1], "mask": (mark * 255).astype(np.uint8)}
     order = ["mask", "crop"] if abnormality.seed % 2 else ["crop", "mask"]
@@ -147,6 +150,24 @@ def _write(
             number = 0 if apart else place
             file = f"00000{number}.dcm" if layout == "early" else f"1-{number + 1}.dcm"
             write_dicom(folder / file, image, PatientID=top)
+
+
+def _mammogram(abnormality: Abnormality) -> NDArray[np.uint16]:
+    """The whole breast with all that the tables say of it."""
+    marks = [
+        lesion(HEIGHT, WIDTH, seed=abnormality.seed, which=k)
+        for k in range(1 + (abnormality.top == TWO))
+    ]
+    return mammogram(
+        HEIGHT,
+        WIDTH,
+        seed=abnormality.seed,
+        maximum=65535,
+        side="L" if "LEFT" in abnormality.top else "R",
+        oblique=abnormality.top.endswith("MLO"),
+        lesion=np.logical_or.reduce(marks),
+        specks=abnormality.calc,
+    )
 
 
 def _folder(root: Path, layout: str, abnormality: Abnormality, name: str) -> Path:

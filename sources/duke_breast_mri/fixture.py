@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from medrcube.sources._synthetic.images import CANARY, bounds, lesion, picture, write_dicom
+from medrcube.sources._synthetic.breast import breast_lesion, breast_mr
+from medrcube.sources._synthetic.images import CANARY, bounds, write_dicom
 from medrcube.sources._synthetic.spreadsheets import Value, write_spreadsheet
 
 SIDE, SLICES, BOXED = 96, 7, (3, 6)
@@ -95,13 +98,16 @@ def _write(
     return rows
 
 
-def _slice(woman: int, number: int, series: str) -> np.ndarray:
+def _slice(woman: int, number: int, series: str) -> NDArray[np.uint16]:
     """The tumour shines after contrast, in its slices only."""
-    parts = np.zeros((SIDE, SIDE), np.uint8)
-    if series.startswith("post") and number in range(*BOXED):
-        parts[lesion(SIDE, SIDE, seed=woman)] = 1
+    return _pixels(woman, series, shines=series.startswith("post") and number in range(*BOXED))
+
+
+@functools.lru_cache(maxsize=2)
+def _pixels(woman: int, series: str, *, shines: bool) -> NDArray[np.uint16]:
+    tumour = breast_lesion(SIDE, seed=woman) if shines else None
     fat = 1500 if series == "T1" else 900
-    return picture(SIDE, SIDE, seed=woman, maximum=fat, parts=parts)
+    return breast_mr(SIDE, seed=woman, maximum=fat, sequence=series, lesion=tumour)
 
 
 def _side(woman: int) -> str:
@@ -111,5 +117,5 @@ def _side(woman: int) -> str:
 
 
 def _box(woman: int, *, turned: bool) -> tuple[int, int, int, int]:
-    mask = lesion(SIDE, SIDE, seed=woman)
+    mask = breast_lesion(SIDE, seed=woman)
     return bounds(mask[::-1, ::-1] if turned else mask)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
-from medrcube.sources._synthetic.images import picture, write_lines, write_picture
+from medrcube.sources._synthetic.images import write_lines, write_picture
+from medrcube.sources._synthetic.ultrasound import Plane, fetal_plane
 
 ROWS = (
     ("Patient00001_Plane1_1_of_15", 1, "Other", "Not A Brain", "Other", "Aloka", 1),
@@ -21,11 +23,24 @@ ROWS = (
 )
 
 
+_PLANES: Mapping[tuple[str, str], Plane] = {
+    ("Fetal brain", "Trans-thalamic"): "brain",
+    ("Fetal brain", "Trans-cerebellum"): "cerebellum",
+    ("Fetal brain", "Trans-ventricular"): "ventricle",
+    ("Fetal brain", "Other"): "brain",
+    ("Fetal thorax", "Not A Brain"): "thorax",
+    ("Fetal abdomen", "Not A Brain"): "abdomen",
+    ("Fetal femur", "Not A Brain"): "femur",
+    ("Maternal cervix", "Not A Brain"): "cervix",
+    ("Other", "Not A Brain"): "other",
+}
+
+
 def build(root: Path, layout: str) -> None:
     """Write grey, RGB and RGBA pictures and the table with its trailing blanks."""
     del layout
     for seed, row in enumerate(ROWS):
-        pixels = picture(112, 150, seed=seed)
+        pixels = fetal_plane(112, 150, seed=seed, plane=_PLANES[row[2], row[3]])
         channels = (1, 3, 4)[seed % 3]
         if channels > 1:
             opaque = np.full_like(pixels, 255)

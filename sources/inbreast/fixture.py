@@ -8,15 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from medrcube.sources._synthetic.images import (
-    CANARY,
-    bounds,
-    lesion,
-    picture,
-    write_dicom,
-    write_lines,
-)
+from medrcube.sources._synthetic.breast import mammogram
+from medrcube.sources._synthetic.images import CANARY, bounds, lesion, write_dicom, write_lines
 from medrcube.sources._synthetic.spreadsheets import Sheets, write_spreadsheet
 
 HEIGHT, WIDTH = 150, 110
@@ -44,7 +39,7 @@ def build(root: Path, layout: str) -> None:
         number = 20586908 + 52 * seed
         write_dicom(
             root / "AllDICOMs" / _name(number, seed, side, "ML" if view == "MLO" else view),
-            _breast(seed, side, len(names)),
+            _breast(seed, side, view, names),
             BitsStored=14,
             HighBit=13,
         )
@@ -79,17 +74,18 @@ def _name(number: int, seed: int, side: str, view: str) -> str:
     return f"{number}_{0x6C613A14B80A8591 + seed:016x}_MG_{side}_{view}_ANON.dcm"
 
 
-def _breast(seed: int, side: str, lesions: int) -> np.ndarray:
-    """The phantom cut in half, so that it touches the edge of the chest wall."""
-    parts = np.zeros((HEIGHT, 2 * WIDTH), np.uint8)
-    half = np.s_[:, WIDTH:] if side == "L" else np.s_[:, :WIDTH]
-    for which in range(lesions):
-        parts[half][lesion(HEIGHT, WIDTH, seed=seed, which=which)] = 1
-    whole = picture(HEIGHT, 2 * WIDTH, seed=seed, maximum=16383, parts=parts)
-    breast = np.ascontiguousarray(whole[half])
-    if side == "L":  # the corner mark of the phantom lies in the other half
-        breast[: HEIGHT // 16, -WIDTH // 5 :] = 15000
-    return breast
+def _breast(seed: int, side: str, view: str, names: Sequence[str]) -> NDArray[np.uint16]:
+    marks = [lesion(HEIGHT, WIDTH, seed=seed, which=which) for which in range(len(names))]
+    return mammogram(
+        HEIGHT,
+        WIDTH,
+        seed=seed,
+        maximum=16383,
+        side=side,
+        oblique=view == "MLO",
+        lesion=np.logical_or.reduce(marks) if marks else None,
+        specks=any(name.startswith("C") for name in names),
+    )
 
 
 def _image(marks: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from medrcube.sources._synthetic.images import CANARY, picture, write_clip, write_picture
+from medrcube.sources._synthetic.images import CANARY, write_clip, write_picture
+from medrcube.sources._synthetic.ultrasound import Sign, lung_ultrasound
 
 OLDER = (
     "Date added,Current location,Filename,URL (Video Name),Label,License,LinkToLicense,"
@@ -21,6 +22,8 @@ OLDER = (
 )
 NEWER = OLDER.replace("Label,", "Label,Lung Severity Score,")
 SIGNS = OLDER.split(",")[28:35]
+SHOWN: tuple[Sign, ...] = ("effusion", "consolidation", "b-lines", "a-lines", "irregular")
+"""What the first five of them look like."""
 CODECS = {".avi": "mjpeg", ".mov": "mjpeg", ".mpeg": "mpeg1video"}
 
 
@@ -98,11 +101,11 @@ def build(root: Path, layout: str) -> None:
     data = root / "data"
     for seed, film in enumerate(FILMS):
         if film.here == "Yes" and film.name not in LOST:
-            _film(data / _folder(film, layout) / film.name, seed)
-    write_picture(data / "data_with_artifacts/Cov_marked.png", picture(60, 60, seed=90))
+            _film(data / _folder(film, layout) / film.name, seed, film.signs)
+    write_picture(data / "data_with_artifacts/Cov_marked.png", lung_ultrasound(60, 60, seed=90))
     if layout == "capital":
         cut = data / "pocus_images/Convex/covid/Cov-Atlas+(44)_frame0.jpg"
-        write_picture(cut, picture(60, 60, seed=91))
+        write_picture(cut, lung_ultrasound(60, 60, seed=91))
     header = NEWER if layout == "current" else OLDER
     with (data / "dataset_metadata.csv").open("w", encoding="utf-8", newline="") as file:
         table = csv.DictWriter(file, header.split(","), restval="", extrasaction="ignore")
@@ -116,8 +119,9 @@ def _folder(film: Film, layout: str) -> str:
     return film.folder or f"{kind}/{probe}"
 
 
-def _film(path: Path, seed: int) -> None:
-    grey = picture(96, 80, seed=seed).astype(np.uint8)
+def _film(path: Path, seed: int, signs: str) -> None:
+    present = [name for name, sign in zip(SHOWN, signs, strict=False) if sign == "1"]
+    grey = lung_ultrasound(96, 80, seed=seed, signs=present)
     if path.suffix.lower() in {".jpg", ".png"}:
         write_picture(path, np.stack([grey] * 3, axis=-1))
     else:

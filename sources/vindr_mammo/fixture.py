@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-import numpy as np
-
-from medrcube.sources._synthetic.images import bounds, lesion, picture, write_dicom, write_lines
+from medrcube.sources._synthetic.breast import mammogram
+from medrcube.sources._synthetic.images import bounds, lesion, write_dicom, write_lines
 
 Names = tuple[str, ...]
 
@@ -38,7 +37,7 @@ def build(root: Path, layout: str) -> None:
                 seed = len(rows)
                 names = [_id("study", study), _id("series", study), _id("image", seed)]
                 path = root / "images" / names[0] / f"{names[2]}.dicom"
-                _write(path, seed, lesions=len(boxed), side=side, view=view)
+                _write(path, seed, boxed, side=side, view=view)
                 cells = [*names, side, view, str(HEIGHT), str(WIDTH)]
                 cells += [f"BI-RADS {grade}", f"DENSITY {density}"]
                 split = "test" if study % 2 else "training"
@@ -52,9 +51,17 @@ def build(root: Path, layout: str) -> None:
     write_lines(root / "finding_annotations.csv", rows)
 
 
-def _write(path: Path, seed: int, *, lesions: int, side: str, view: str) -> None:
-    parts = lesion(HEIGHT, WIDTH, seed=seed) * np.uint8(lesions > 0)
-    pixels = picture(HEIGHT, WIDTH, seed=seed, maximum=4095, parts=parts)
+def _write(path: Path, seed: int, boxed: Names, *, side: str, view: str) -> None:
+    pixels = mammogram(
+        HEIGHT,
+        WIDTH,
+        seed=seed,
+        maximum=4095,
+        side=side,
+        oblique=view == "MLO",
+        lesion=lesion(HEIGHT, WIDTH, seed=seed) if boxed else None,
+        specks="Suspicious Calcification" in boxed,
+    )
     bright = seed % 2
     write_dicom(
         path,

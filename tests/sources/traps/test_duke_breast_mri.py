@@ -8,7 +8,8 @@ from medrcube.build.pixels.geometry import orientation_of
 from medrcube.build.pixels.volume import stack_slices
 from medrcube.build.regions.rasterize import rasterise
 from medrcube.facts import LabelState
-from medrcube.sources._synthetic.images import bounds, lesion
+from medrcube.sources._synthetic.breast import breast_lesion
+from medrcube.sources._synthetic.images import bounds
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {
@@ -166,7 +167,7 @@ def test_slices_lie_by_position_whatever_their_file_numbers(changed, scan_tree):
 def test_box_of_either_maker_lies_on_the_tumor_that_is_shown_upright(scan_fixture, key, seed):
     marked = _shown(scan_fixture(SOURCE, LAYOUT).cases[key])
     x0, y0, x1, y1 = bounds(marked.any(axis=0))
-    expected = bounds(lesion(96, 96, seed=seed))
+    expected = bounds(breast_lesion(96, seed=seed))
     assert max(abs(a - b) for a, b in zip((x0, y0, x1, y1), expected, strict=True)) <= 1
 
 
@@ -174,8 +175,8 @@ def test_box_of_either_maker_lies_on_the_tumor_that_is_shown_upright(scan_fixtur
 def test_pictures_stored_upside_down_are_shown_with_the_breasts_up(build_fixture, key):
     built = build_fixture(SOURCE, LAYOUT)
     shown = built.pixels(built.sample(key))
-    assert shown[7:15, 7:18].mean() > 200
-    assert shown[-15:-7, -18:-7].mean() < 100
+    assert shown[8:11, 10:14].mean() > 200
+    assert shown[-11:-8, -14:-10].mean() < 100
 
 
 def test_box_is_used_after_contrast_only(scan_fixture):
