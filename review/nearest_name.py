@@ -8,8 +8,8 @@ from difflib import get_close_matches
 __all__ = ["nearest_names"]
 
 
-def nearest_names(text: str, known: Iterable[str]) -> str:
+def nearest_names(text: str, names: Iterable[str]) -> str:
     """`` (nearest: 'a', 'b')`` for the end of a message, the best first; empty where none is."""
-    spelled = {name.casefold(): name for name in known}
+    spelled = {name.casefold(): name for name in names}
     near = get_close_matches(text[:200].casefold(), spelled, n=3)
     return f" (nearest: {', '.join(repr(spelled[name]) for name in near)})" if near else ""

@@ -43,9 +43,9 @@ def read_applicants(table: Path) -> list[Applicant]:
         raise ReviewError(f"{table}: cannot be read as CSV ({error})") from error
     unknown = sorted({str(name) for name in names} - {*_COLUMNS})
     if unknown or "email" not in names:
-        found = ", ".join(map(str, names)) or "nothing"
+        columns = ", ".join(map(str, names)) or "nothing"
         raise ReviewError(
-            f"{table}: columns {found}; expected email and, if you like, role and specialties "
+            f"{table}: columns {columns}; expected email and, if you like, role and specialties "
             "(separated by ;)"
         )
     return [

@@ -165,8 +165,8 @@ def spend_code(user: User, typed: str, now: datetime | None = None) -> bool:
     with transaction.atomic():
         spent, _ = RecoveryCode.objects.filter(factor=factor, digest=_digest(typed)).delete()
         if spent:
-            left = RecoveryCode.objects.filter(factor=factor).count()
-            record_events(now, _entry(user, user, "recovery_code_used", left=left))
+            remaining = RecoveryCode.objects.filter(factor=factor).count()
+            record_events(now, _entry(user, user, "recovery_code_used", left=remaining))
     return bool(spent)
 
 

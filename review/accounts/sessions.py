@@ -53,5 +53,5 @@ _ROW = "SELECT session_data FROM django_session WHERE session_key = %s AND expir
 
 def session_digest(key: str) -> str:
     """What stands in the database for a key; says nothing without the secret of the server."""
-    found = salted_hmac("medrcube.review.accounts.sessions", key, algorithm="sha256")
-    return found.hexdigest()[:_LENGTH]
+    keyed = salted_hmac("medrcube.review.accounts.sessions", key, algorithm="sha256")
+    return keyed.hexdigest()[:_LENGTH]

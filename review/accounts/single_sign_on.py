@@ -137,14 +137,14 @@ def _client(site: SingleSignOn) -> Any:
     """
     client = _registered(site, site.secret())
     try:
-        told = client.load_server_metadata()
-        if told.get("issuer") != site.issuer:
+        metadata = client.load_server_metadata()
+        if metadata.get("issuer") != site.issuer:
             raise ValueError("the metadata name another issuer")
     except _FAULTS as error:
         _registered.cache_clear()
         raise _refused(error) from None
-    offered = told.get("id_token_signing_alg_values_supported") or ["RS256"]
-    told["id_token_signing_alg_values_supported"] = [
+    offered = metadata.get("id_token_signing_alg_values_supported") or ["RS256"]
+    metadata["id_token_signing_alg_values_supported"] = [
         name for name in _ALGORITHMS if name in offered
     ]
     return client

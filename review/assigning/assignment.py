@@ -47,8 +47,8 @@ class AssignmentScope:
     modality: str = ""
 
     def __str__(self) -> str:
-        told = [getattr(self, field.name) for field in fields(self)]
-        return ", ".join(filter(None, told)) or "all items"
+        values = [getattr(self, field.name) for field in fields(self)]
+        return ", ".join(filter(None, values)) or "all items"
 
 
 def create_assignment(
@@ -98,21 +98,21 @@ def create_assignment(
         for other in same.filter(mode=mode, specialty=specialty, **asdict(scope)):
             if {*other.readers.values_list("pk", flat=True)} == wanted:
                 raise ConflictError(f"assignment {other.pk} says the same already")
-        made = Assignment.objects.create(
+        assignment = Assignment.objects.create(
             mode=mode, specialty=specialty, made_at=now, **asdict(scope)
         )
-        made.readers.set(people)
+        assignment.readers.set(people)
         body = {
             "mode": mode,
             **asdict(scope),
             "specialty": specialty,
             "readers": [user.pseudonym for user in people],
         }
-        record_events(now, _assignment_event(actor, "made", made, body))
-    return made
+        record_events(now, _assignment_event(actor, "made", assignment, body))
+    return assignment
 
 
-def end_assignment(actor: User, assignment: int, now: datetime | None = None) -> Assignment:
+def end_assignment(actor: User, number: int, now: datetime | None = None) -> Assignment:
     """Let an assignment hold no longer; it stays on record.
 
     Raises:
@@ -120,19 +120,21 @@ def end_assignment(actor: User, assignment: int, now: datetime | None = None) ->
     """
     now = now or timezone.now()
     with transaction.atomic():
-        found = Assignment.objects.select_for_update().filter(pk=assignment, ended_at=None).first()
-        if found is None:
-            raise ConflictError(f"no assignment {assignment} is in force; load the list again")
-        found.ended_at = now
-        found.save(update_fields=["ended_at"])
-        record_events(now, _assignment_event(actor, "ended", found, {}))
-    return found
+        row = Assignment.objects.select_for_update().filter(pk=number, ended_at=None).first()
+        if row is None:
+            raise ConflictError(f"no assignment {number} is in force; load the list again")
+        row.ended_at = now
+        row.save(update_fields=["ended_at"])
+        record_events(now, _assignment_event(actor, "ended", row, {}))
+    return row
 
 
 def active_assignments() -> list[tuple[Assignment, list[str]]]:
     """Assignments that hold, the oldest first, each with the pseudonyms of its named reviewers."""
-    found = Assignment.objects.filter(ended_at=None).prefetch_related("readers").order_by("pk")
-    return [(row, sorted(str(user) for user in row.readers.all())) for row in found]
+    assignments = (
+        Assignment.objects.filter(ended_at=None).prefetch_related("readers").order_by("pk")
+    )
+    return [(row, sorted(str(user) for user in row.readers.all())) for row in assignments]
 
 
 def scope_of(row: Assignment) -> AssignmentScope:
@@ -203,7 +205,7 @@ def add_specialty(
     if not parts and not kinds:
         raise InvalidAnswerError("name the anatomies or modalities that the specialty covers")
     with transaction.atomic():
-        made = Specialty.objects.create(name=name, anatomies=parts, modalities=kinds)
+        specialty = Specialty.objects.create(name=name, anatomies=parts, modalities=kinds)
         entry = NewEvent(
             actor=actor.pseudonym,
             kind="specialty.added",
@@ -211,7 +213,7 @@ def add_specialty(
             body={"anatomies": parts, "modalities": kinds},
         )
         record_events(now or timezone.now(), entry)
-    return made
+    return specialty
 
 
 def _checked_scope(scope: AssignmentScope) -> AssignmentScope:
@@ -237,11 +239,11 @@ def _member(axis: type[Anatomy | Modality | Task], text: str) -> str:
 
 
 def _assignment_event(
-    actor: User, what: str, made: Assignment, body: Mapping[str, object]
+    actor: User, what: str, assignment: Assignment, body: Mapping[str, object]
 ) -> NewEvent:
     return NewEvent(
         actor=actor.pseudonym,
         kind=f"assignment.{what}",
-        object=f"assignment:{made.pk}",
+        object=f"assignment:{assignment.pk}",
         body=body,
     )

@@ -36,7 +36,7 @@ class ItemGroup:
 
     Attributes:
         items: all of them.
-        kept: those of them whose next review has to come from a specialist.
+        reserved: those of them whose next review has to come from a specialist.
     """
 
     source: str
@@ -44,7 +44,7 @@ class ItemGroup:
     anatomy: str
     modality: str
     items: int
-    kept: int
+    reserved: int
 
     @property
     def columns(self) -> tuple[str, str, str, str]:
@@ -87,13 +87,13 @@ class EmptyQueueReasons:
     Attributes:
         specialist: (anatomy, modality, items) that wait for a specialist the reviewer is not.
         assigned: number of items assigned to others alone.
-        told: number of items whose answer another item of the same case has shown the reviewer.
+        disclosed: number of items whose answer another item of their case has shown the reviewer.
             Gold items are left out of the count, since it would reveal them.
     """
 
     specialist: tuple[tuple[str, str, int], ...]
     assigned: int
-    told: int
+    disclosed: int
 
 
 _QUEUED = Item.objects.filter(state=ReviewState.QUEUED, gold_defect="")
@@ -114,10 +114,10 @@ class _Reviewer:
 
 def queued_groups() -> list[ItemGroup]:
     """Every kind of queued items."""
-    found: dict[tuple[str, ...], Counter[bool]] = {}
+    counts_by_group: dict[tuple[str, ...], Counter[bool]] = {}
     rows = _QUEUED.values_list("source", "task", "anatomy", "modality", "for_specialist")
-    for *columns, kept, items in rows.annotate(items=Count("pk")).order_by():
-        found.setdefault(tuple(columns), Counter())[kept] += items
+    for *columns, for_specialist, items in rows.annotate(items=Count("pk")).order_by():
+        counts_by_group.setdefault(tuple(columns), Counter())[for_specialist] += items
     return [
         ItemGroup(
             source=source,
@@ -125,9 +125,9 @@ def queued_groups() -> list[ItemGroup]:
             anatomy=anatomy,
             modality=modality,
             items=counts.total(),
-            kept=counts[True],
+            reserved=counts[True],
         )
-        for (source, task, anatomy, modality), counts in sorted(found.items())
+        for (source, task, anatomy, modality), counts in sorted(counts_by_group.items())
     ]
 
 
@@ -137,9 +137,9 @@ def specialist_backlog(queued: Iterable[ItemGroup]) -> list[SpecialistBacklog]:
     reviewers: dict[tuple[str, str], set[str]] = {}
     people = _active_reviewers()
     for kind in queued:
-        if kind.kept:
+        if kind.reserved:
             field = kind.anatomy, kind.modality
-            counts[field] += kind.kept
+            counts[field] += kind.reserved
             reviewers.setdefault(field, set()).update(
                 user.pseudonym for user in people if user.covers(kind) and user.may_review(kind)
             )
@@ -174,23 +174,23 @@ def why_queue_empty(user: User, rules: Policy) -> EmptyQueueReasons:
     Items that they have reviewed, or gave back for good, are counted nowhere.
     """
     own = _reviewer(user, _assignments())
-    done, told = _counts(_finished_by(user)), _counts(_disclosed_to(user))
+    done, disclosed = _counts(_finished_by(user)), _counts(_disclosed_to(user))
     assigned = answered = 0
     fields: Counter[tuple[str, str]] = Counter()
     for kind in queued_groups():
-        kept = kind.kept - done[*kind.columns, True]
+        for_specialist = kind.reserved - done[*kind.columns, True]
         items = kind.items - done[*kind.columns, True] - done[*kind.columns, False]
         if not own.may_review(kind):
             assigned += items
             continue
         if rules.specialists and not own.covers(kind):
             every = rules.specialists == rules.reviews
-            fields[kind.anatomy, kind.modality] += items if every else kept
-            answered += 0 if every else told[*kind.columns, False]
+            fields[kind.anatomy, kind.modality] += items if every else for_specialist
+            answered += 0 if every else disclosed[*kind.columns, False]
         else:
-            answered += told[*kind.columns, True] + told[*kind.columns, False]
+            answered += disclosed[*kind.columns, True] + disclosed[*kind.columns, False]
     counted = tuple((*field, items) for field, items in sorted(fields.items()) if items)
-    return EmptyQueueReasons(specialist=counted, assigned=assigned, told=answered)
+    return EmptyQueueReasons(specialist=counted, assigned=assigned, disclosed=answered)
 
 
 def _finished_by(user: User) -> QuerySet[Item]:
@@ -206,15 +206,15 @@ def _disclosed_to(user: User) -> QuerySet[Item]:
     """Real items of the queue that others of their case have told somebody who has not begun."""
     telling = Exposure.objects.filter(user=user, by__gold_defect="").exclude(item=F("by"))
     begun = Claim.objects.filter(user=user, version__number=F("version__item__version"))
-    found = _QUEUED.filter(pk__in=telling.values("item"))
-    return found.exclude(pk__in=begun.values("version__item"))
+    disclosed = _QUEUED.filter(pk__in=telling.values("item"))
+    return disclosed.exclude(pk__in=begun.values("version__item"))
 
 
-def _counts(found: QuerySet[Item]) -> Counter[tuple[str, str, str, str, bool]]:
+def _counts(items: QuerySet[Item]) -> Counter[tuple[str, str, str, str, bool]]:
     """Items by kind, and by whether their next review has to come from a specialist."""
-    rows = found.values_list("source", "task", "anatomy", "modality", "for_specialist")
+    rows = items.values_list("source", "task", "anatomy", "modality", "for_specialist")
     counted = rows.annotate(items=Count("pk")).order_by()
-    return Counter({tuple(columns): items for *columns, items in counted})
+    return Counter({tuple(columns): count for *columns, count in counted})
 
 
 def specialist_rule_status(item: Item, version: int, rules: Policy) -> str:
@@ -223,22 +223,24 @@ def specialist_rule_status(item: Item, version: int, rules: Policy) -> str:
         return ""
     have = review_queries.specialist_review_count(version)
     field = f"{item.anatomy} or {item.modality}"
-    told = f"{have} of {rules.specialists} reviews by a specialist for {field}"
+    status = f"{have} of {rules.specialists} reviews by a specialist for {field}"
     if item.state != ReviewState.QUEUED or have >= rules.specialists:
-        return told
-    one = ItemGroup(
+        return status
+    group = ItemGroup(
         source=item.source,
         task=item.task,
         anatomy=item.anatomy,
         modality=item.modality,
         items=1,
-        kept=1,
+        reserved=1,
     )
     able = [
-        user.pseudonym for user in _active_reviewers() if user.covers(one) and user.may_review(one)
+        user.pseudonym
+        for user in _active_reviewers()
+        if user.covers(group) and user.may_review(group)
     ]
     waits = "; it waits for nothing else" if item.for_specialist else ""
-    return f"{told}{waits}; enrolled: {', '.join(able) or 'NOBODY'}"
+    return f"{status}{waits}; enrolled: {', '.join(able) or 'NOBODY'}"
 
 
 def _missing(kind: ItemGroup, people: Sequence[_Reviewer], rules: Policy) -> str:

@@ -57,7 +57,7 @@ class AssignmentRule:
 class QueuePart:
     """A part of the queue that is looked through in its order; kept: where only specialists may."""
 
-    kept: bool
+    reserved: bool
     where: SqlCondition
 
 
@@ -78,7 +78,7 @@ class Route:
 
 def assignment_rules(user: int, specialties: Collection[str]) -> list[AssignmentRule]:
     """Every assignment that has not ended, the oldest first."""
-    found = fetch_all(
+    assignments = fetch_all(
         """
         SELECT a.mode, a.source, a.task, a.anatomy, a.modality, a.specialty, EXISTS (
             SELECT 1 FROM review_assignment_readers r
@@ -89,7 +89,7 @@ def assignment_rules(user: int, specialties: Collection[str]) -> list[Assignment
     )
     return [
         AssignmentRule(row[0] == "only", row[1:5], bool(row[6]) or row[5] in specialties)
-        for row in found
+        for row in assignments
     ]
 
 
@@ -106,32 +106,32 @@ def route_of(user: int, specialties: Collection[str], rules: Policy) -> Route:
     first; what is assigned to others first comes last.
     """
     specialist = coverage_condition(coverage_of(specialties))
-    found = assignment_rules(user, specialties)
-    allowed = _allowed(found)
+    assignments = assignment_rules(user, specialties)
+    allowed = _allowed(assignments)
     if rules.specialists == rules.reviews:
         allowed = _conjunction(allowed, specialist)
-    parts = [QueuePart(kept=False, where=where) for where in _in_order(found, allowed)]
+    parts = [QueuePart(reserved=False, where=where) for where in _in_order(assignments, allowed)]
     if rules.specialists:
-        kept = _conjunction(allowed, specialist)
+        for_specialist = _conjunction(allowed, specialist)
         if specialist != NOTHING:
-            parts.insert(0, QueuePart(kept=True, where=kept))
+            parts.insert(0, QueuePart(reserved=True, where=for_specialist))
     else:
         # Empty, but for what was marked by a review that overlapped with a change of the rules.
-        parts.append(QueuePart(kept=True, where=allowed))
+        parts.append(QueuePart(reserved=True, where=allowed))
     return Route(specialist=specialist, allowed=allowed, parts=tuple(parts))
 
 
-def _allowed(found: Sequence[AssignmentRule]) -> SqlCondition:
-    every = _any_rule(rule for rule in found if rule.only)
+def _allowed(assignments: Sequence[AssignmentRule]) -> SqlCondition:
+    every = _any_rule(rule for rule in assignments if rule.only)
     if every == NOTHING:
         return EVERYTHING
-    mine = _any_rule(rule for rule in found if rule.only and rule.mine)
+    mine = _any_rule(rule for rule in assignments if rule.only and rule.mine)
     return SqlCondition(f"(NOT {every.sql} OR {mine.sql})", (*every.values, *mine.values))
 
 
-def _in_order(found: Sequence[AssignmentRule], allowed: SqlCondition) -> list[SqlCondition]:
-    mine = _any_rule(rule for rule in found if not rule.only and rule.mine)
-    others = _any_rule(rule for rule in found if not rule.only and not rule.mine)
+def _in_order(assignments: Sequence[AssignmentRule], allowed: SqlCondition) -> list[SqlCondition]:
+    mine = _any_rule(rule for rule in assignments if not rule.only and rule.mine)
+    others = _any_rule(rule for rule in assignments if not rule.only and not rule.mine)
     turns = []
     if mine != NOTHING:
         turns.append(_conjunction(mine, allowed))
@@ -151,7 +151,7 @@ def _any_rule(rules: Iterable[AssignmentRule]) -> SqlCondition:
     return SqlCondition("(" + " OR ".join(f"({part})" for part in parts) + ")", (*values,))
 
 
-def _conjunction(one: SqlCondition, other: SqlCondition) -> SqlCondition:
-    if EVERYTHING in (one, other):
-        return other if one == EVERYTHING else one
-    return SqlCondition(f"({one.sql} AND {other.sql})", (*one.values, *other.values))
+def _conjunction(left: SqlCondition, right: SqlCondition) -> SqlCondition:
+    if EVERYTHING in (left, right):
+        return right if left == EVERYTHING else left
+    return SqlCondition(f"({left.sql} AND {right.sql})", (*left.values, *right.values))

@@ -51,10 +51,10 @@ def short_of_specialists(rules: Policy, *states: ReviewState) -> list[int]:
     if not rules.specialists:
         return []
     valid = Q(claims__submitted_at__isnull=False, claims__released_at=None, claims__specialist=True)
-    found = ItemVersion.objects.filter(
+    versions = ItemVersion.objects.filter(
         number=F("item__version"), item__state__in=states, item__gold_defect=""
     ).annotate(specialists=Count("claims", filter=valid))
-    short = found.filter(specialists__lt=rules.specialists).order_by("item_id")
+    short = versions.filter(specialists__lt=rules.specialists).order_by("item_id")
     return list(short.values_list("pk", flat=True))
 
 

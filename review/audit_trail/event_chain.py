@@ -71,9 +71,9 @@ def record_events(now: datetime, *entries: NewEvent) -> None:
     for entry in entries:
         number += 1
         body = json.dumps(entry.body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-        said = (number, at, entry.actor, entry.kind, entry.object, body, previous)
-        previous = event_sha256(*said)
-        events.append((*said, previous))
+        content = (number, at, entry.actor, entry.kind, entry.object, body, previous)
+        previous = event_sha256(*content)
+        events.append((*content, previous))
     review_queries.append_events(events)
     review_queries.set_chain_head(number, previous)
 

@@ -56,17 +56,17 @@ def verify_trail(expected: ChainHead | None = None) -> ChainCheck:
 
 def verify_in_snapshot(expected: ChainHead | None = None) -> ChainCheck:
     """The same, where the caller has a moment open already."""
-    found = event_chain.verify_chain(expected)
-    return found if found.fault else replace(found, fault=next(_differences(), ""))
+    check = event_chain.verify_chain(expected)
+    return check if check.fault else replace(check, fault=next(_differences(), ""))
 
 
 class _Act(NamedTuple):
-    """Something that a person did to a version; ``said`` is its content as JSON."""
+    """Something that a person did to a version; ``content`` is JSON."""
 
     what: str
     version: int
     who: str
-    said: str
+    content: str
 
 
 @dataclass(slots=True, kw_only=True)
@@ -89,36 +89,36 @@ class _ItemHistory:
 def _differences() -> Iterator[str]:
     names = list(Item.objects.order_by("pk").values_list("pk", flat=True))
     for part in batches(names):
-        told, stored = _trail_histories(part), _table_histories(part)
+        from_trail, from_tables = _trail_histories(part), _table_histories(part)
         for name in part:
-            for difference in _compare(told[name], stored[name]):
+            for difference in _compare(from_trail[name], from_tables[name]):
                 yield f"item {name}: {difference}"
     begun = Event.objects.filter(kind__in=(_IMPORTED, _GOLD)).values("object").distinct().count()
     if begun > len(names):
         yield f"{begun - len(names)} items that the trail knows are in the table no more"
 
 
-def _compare(told: _ItemHistory, stored: _ItemHistory) -> Iterator[str]:
-    if not told.version:
+def _compare(from_trail: _ItemHistory, from_tables: _ItemHistory) -> Iterator[str]:
+    if not from_trail.version:
         yield "the trail does not know it"
         return
-    if told.state != stored.state:
-        yield f"it is {stored.state}, the trail says {told.state}"
-    if told.version != stored.version:
-        yield f"its version is {stored.version}, the trail says {told.version}"
-    for number, digest in sorted(stored.wordings.items()):
-        if told.wordings.get(number, digest) != digest:
+    if from_trail.state != from_tables.state:
+        yield f"it is {from_tables.state}, the trail says {from_trail.state}"
+    if from_trail.version != from_tables.version:
+        yield f"its version is {from_tables.version}, the trail says {from_trail.version}"
+    for number, digest in sorted(from_tables.wordings.items()):
+        if from_trail.wordings.get(number, digest) != digest:
             yield f"version {number} has another wording than the trail says"
-    for fact in sorted(stored.facts - told.facts):
+    for fact in sorted(from_tables.facts - from_trail.facts):
         yield f"the trail does not know this {fact.what} of version {fact.version} by {fact.who}"
-    for fact in sorted(told.facts - stored.facts):
+    for fact in sorted(from_trail.facts - from_tables.facts):
         yield f"the {fact.what} of version {fact.version} by {fact.who} is in the table no more"
 
 
 def _trail_histories(names: Sequence[str]) -> dict[str, _ItemHistory]:
     stories = {name: _ItemHistory() for name in names}
-    found = Event.objects.filter(object__in=[f"item:{name}" for name in names]).order_by("number")
-    for about, kind, who, body in found.values_list("object", "kind", "actor", "body"):
+    events = Event.objects.filter(object__in=[f"item:{name}" for name in names]).order_by("number")
+    for about, kind, who, body in events.values_list("object", "kind", "actor", "body"):
         _replay_event(stories[about.partition(":")[2]], kind, who, json.loads(body))
     return stories
 
@@ -143,24 +143,24 @@ def _replay_event(story: _ItemHistory, kind: str, who: str, body: dict[str, Any]
     elif kind == "review.voided":
         fact = _act("void review", body["version"], body["reader"], {})
     elif kind in _RULINGS:
-        said = {"outcome": _RULINGS[kind].value, "rationale": body["rationale"]}
-        fact = _act("adjudication", body["version"], who, said)
+        content = {"outcome": _RULINGS[kind].value, "rationale": body["rationale"]}
+        fact = _act("adjudication", body["version"], who, content)
     else:
         return
     story.add(fact)
 
 
 def _review(body: dict[str, Any], who: str) -> _Act:
-    said = {name: body[name] for name in _REVIEWED}
-    said["specialist"] = body.get("specialist", False)
+    content = {name: body[name] for name in _REVIEWED}
+    content["specialist"] = body.get("specialist", False)
     reasons = [(code, option) for code, option in body["reasons"]]
-    return _act("review", body["version"], who, {**said, "reasons": _sorted(reasons)})
+    return _act("review", body["version"], who, {**content, "reasons": _sorted(reasons)})
 
 
 def _proposals(body: dict[str, Any], who: str) -> list[_Act]:
     """The wording that came with a review, if there was one."""
-    said = body.get("proposal")
-    return [] if said is None else [_act("proposal", body["version"], who, said)]
+    columns = body.get("proposal")
+    return [] if columns is None else [_act("proposal", body["version"], who, columns)]
 
 
 def _table_histories(names: Sequence[str]) -> dict[str, _ItemHistory]:
@@ -177,8 +177,10 @@ def _table_histories(names: Sequence[str]) -> dict[str, _ItemHistory]:
 def _table_acts(names: Sequence[str]) -> Iterator[tuple[str, _Act]]:
     of = ("claim__version__item", "claim__version__number", "claim__user__pseudonym")
     answers = BlindAnswer.objects.filter(claim__version__item__in=names)
-    for name, number, who, blinded, *said in answers.values_list(*of, "claim__blinded", *_ANSWERED):
-        yield name, _act("answer", number, who, dict(zip(_ANSWERED, said, strict=True)))
+    for name, number, who, blinded, *content in answers.values_list(
+        *of, "claim__blinded", *_ANSWERED
+    ):
+        yield name, _act("answer", number, who, dict(zip(_ANSWERED, content, strict=True)))
         if not blinded:
             yield name, _act(_NOT_BLIND, number, who, {})
     for review in (
@@ -188,26 +190,26 @@ def _table_acts(names: Sequence[str]) -> Iterator[tuple[str, _Act]]:
     ):
         claim = review.claim
         number, who = claim.version.number, claim.user.pseudonym
-        said = {column: getattr(review, column) for column in _REVIEWED}
-        said["specialist"] = claim.specialist
+        content = {column: getattr(review, column) for column in _REVIEWED}
+        content["specialist"] = claim.specialist
         reasons = _sorted([(reason.code, reason.option) for reason in review.reasons.all()])
-        yield claim.version.item_id, _act("review", number, who, {**said, "reasons": reasons})
+        yield claim.version.item_id, _act("review", number, who, {**content, "reasons": reasons})
         if claim.released_at is not None:
             yield claim.version.item_id, _act("void review", number, who, {})
     proposals = Proposal.objects.filter(review__claim__version__item__in=names)
     whose = (f"review__{path}" for path in of)
-    for name, number, who, *said in proposals.values_list(*whose, *_PROPOSED):
-        yield name, _act("proposal", number, who, dict(zip(_PROPOSED, said, strict=True)))
+    for name, number, who, *content in proposals.values_list(*whose, *_PROPOSED):
+        yield name, _act("proposal", number, who, dict(zip(_PROPOSED, content, strict=True)))
     for row in Adjudication.objects.filter(version__item__in=names).values_list(
         "version__item", "version__number", "adjudicator__pseudonym", "outcome", "rationale"
     ):
         name, number, who, outcome, rationale = row
-        said = {"outcome": outcome, "rationale": rationale}
-        yield name, _act("adjudication", number, who, said)
+        content = {"outcome": outcome, "rationale": rationale}
+        yield name, _act("adjudication", number, who, content)
 
 
-def _act(what: str, version: int, who: str, said: dict[str, Any]) -> _Act:
-    return _Act(what, version, who, json.dumps(said, sort_keys=True, ensure_ascii=False))
+def _act(what: str, version: int, who: str, content: dict[str, Any]) -> _Act:
+    return _Act(what, version, who, json.dumps(content, sort_keys=True, ensure_ascii=False))
 
 
 def _sorted(reasons: list[tuple[str, int | None]]) -> list[tuple[str, int | None]]:

@@ -136,7 +136,7 @@ def write_verdicts(workspace: Path) -> VerdictSummary:
         },
         "agreement": {
             "all": _agreement_row(everything),
-            "strata": [_agreement_row(found) for found in parts],
+            "strata": [_agreement_row(agreement) for agreement in parts],
         },
     }
     write_text(workspace / VERDICTS, data, mode=PRIVATE)
@@ -147,7 +147,7 @@ def write_verdicts(workspace: Path) -> VerdictSummary:
         items=len(rows),
         accepted=sum(states[state] for state in LET_THROUGH),
         states=dict(sorted(states.items())),
-        strata=Counter(found.verdict.words for found in parts),
+        strata=Counter(agreement.verdict.words for agreement in parts),
         head=head,
     )
 
@@ -297,15 +297,15 @@ def _verdicts() -> Iterator[Row]:
 
 def _reviewers_and_adjudicators() -> dict[int, set[int]]:
     """Version -> those who reviewed or adjudicated it."""
-    found: dict[int, set[int]] = {}
+    people: dict[int, set[int]] = {}
     reviewed = Review.objects.filter(claim__released_at=None)
     pairs = [
         *reviewed.values_list("claim__version_id", "claim__user_id"),
         *Adjudication.objects.values_list("version_id", "adjudicator_id"),
     ]
     for version, user in pairs:
-        found.setdefault(version, set()).add(user)
-    return found
+        people.setdefault(version, set()).add(user)
+    return people
 
 
 def _held_samples() -> list[str]:
@@ -313,26 +313,26 @@ def _held_samples() -> list[str]:
 
     Gold items count: their picture is that of another item. What a manager has cleared is free.
     """
-    seen = Event.objects.filter(kind="item.danger_seen")
+    events = Event.objects.filter(kind="item.danger_seen")
     names = {
         str(event.object).partition(":")[2]
-        for event in seen.iterator()
+        for event in events.iterator()
         if Reason.PHI in json.loads(event.body).get("reasons", ())
     }
     dead = Item.objects.filter(state__in=_DEAD).values_list("id", flat=True)
     samples: set[str] = set()
     for part in batches(sorted(names & set(dead))):
-        found = ItemVersion.objects.filter(item_id__in=part)
-        samples |= set(found.values_list("provenance__sample", flat=True))
+        versions = ItemVersion.objects.filter(item_id__in=part)
+        samples |= set(versions.values_list("provenance__sample", flat=True))
     return sorted(sample for sample in samples if sample)
 
 
-def _agreement_row(found: StratumAgreement) -> Row:
+def _agreement_row(agreement: StratumAgreement) -> Row:
     return {
-        "stratum": found.stratum,
-        "readers": len(found.raters),
-        "estimates": {name: asdict(value) for name, value in found.estimates.items()},
-        "pairs": found.pairs.tolist(),
-        "may_be_released": found.verdict.passed,
-        "conditions": [asdict(condition) for condition in found.verdict.conditions],
+        "stratum": agreement.stratum,
+        "readers": len(agreement.raters),
+        "estimates": {name: asdict(value) for name, value in agreement.estimates.items()},
+        "pairs": agreement.pairs.tolist(),
+        "may_be_released": agreement.verdict.passed,
+        "conditions": [asdict(condition) for condition in agreement.verdict.conditions],
     }

@@ -36,13 +36,13 @@ class FrozenRelease:
         name: of the release.
         items: versions in it that clinicians have let through.
         unreviewed: items in it that nobody has accepted; they are not on record.
-        known: whether it was on record before, so that nothing was done.
+        already_recorded: whether it was on record before, so that nothing was done.
     """
 
     name: str
     items: int
     unreviewed: int
-    known: bool
+    already_recorded: bool
 
 
 def freeze_release(tree: Path) -> FrozenRelease:
@@ -55,8 +55,8 @@ def freeze_release(tree: Path) -> FrozenRelease:
         IllegalStepError: an item was taken back since, such as into quarantine.
     """
     manifest = _verified_sums(tree)
-    told = json.loads((tree / "audit.json").read_text(encoding="utf-8"))
-    name, summary = str(told.get("release", "")), told.get("review") or {}
+    audit = json.loads((tree / "audit.json").read_text(encoding="utf-8"))
+    name, summary = str(audit.get("release", "")), audit.get("review") or {}
     frame = pd.read_parquet(tree / "items.parquet")
     items = items_from_frame(frame)
     taken = {
@@ -65,11 +65,11 @@ def freeze_release(tree: Path) -> FrozenRelease:
         if item.state in LET_THROUGH
     }
     result = FrozenRelease(
-        name=name, items=len(taken), unreviewed=len(items) - len(taken), known=False
+        name=name, items=len(taken), unreviewed=len(items) - len(taken), already_recorded=False
     )
     before = Release.objects.filter(name=name, manifest_sha256=manifest).exists()
     if before:
-        return replace(result, known=True)
+        return replace(result, already_recorded=True)
     _check_head(tree, summary.get("head"))
     versions = _versions(taken)
     with transaction.atomic():
@@ -115,10 +115,10 @@ def _check_sums(tree: Path, sums: str) -> None:
             raise ReleaseError(f"{tree / name}: was changed since the release was made")
 
 
-def _check_head(tree: Path, told: dict[str, Any] | None) -> None:
-    if not told:
+def _check_head(tree: Path, noted: dict[str, Any] | None) -> None:
+    if not noted:
         raise ReviewError(f"{tree}: holds no reviewed item, so there is nothing to record")
-    expected = event_chain.ChainHead(number=int(told["number"]), sha256=str(told["sha256"]))
+    expected = event_chain.ChainHead(number=int(noted["number"]), sha256=str(noted["sha256"]))
     fault = replay.verify_trail(expected).fault
     if fault:
         raise ReviewError(f"{tree}: was not made from this queue as it is now: {fault}")
@@ -126,20 +126,20 @@ def _check_head(tree: Path, told: dict[str, Any] | None) -> None:
 
 def _versions(taken: dict[str, tuple[Built, int]]) -> list[ItemVersion]:
     """Rows of the versions in a release, each with the wording that the release has."""
-    names, found = sorted(taken), []
+    names, versions = sorted(taken), []
     for part in batches(names):
         rows = ItemVersion.objects.filter(item_id__in=part).select_related("item")
-        found += [row for row in rows if row.number == taken[row.item_id][1]]
-    missing = sorted(set(names) - {row.item_id for row in found})
+        versions += [row for row in rows if row.number == taken[row.item_id][1]]
+    missing = sorted(set(names) - {row.item_id for row in versions})
     if missing:
         raise ReviewError(f"item {missing[0]}: this queue does not know that version of it")
-    for row in found:
+    for row in versions:
         item, _ = taken[row.item_id]
         texts = [option.text for option in item.options]
         asked = (item.question, texts, item.key)
         if asked != (row.question, [option["text"] for option in row.options], row.key):
             raise ReviewError(f"item {row.item_id}: the release words it in another way")
-    return found
+    return versions
 
 
 def _agreement_rows(release: Release) -> list[AgreementSnapshot]:
@@ -147,7 +147,7 @@ def _agreement_rows(release: Release) -> list[AgreementSnapshot]:
     return [
         AgreementSnapshot(
             release=release,
-            stratum=found.stratum,
+            stratum=agreement.stratum,
             metric=name,
             value=value.value,
             low=value.low,
@@ -155,6 +155,6 @@ def _agreement_rows(release: Release) -> list[AgreementSnapshot]:
             items=value.items,
             why_undefined=value.reason,
         )
-        for found in (everything, *strata)
-        for name, value in found.estimates.items()
+        for agreement in (everything, *strata)
+        for name, value in agreement.estimates.items()
     ]

@@ -92,20 +92,20 @@ def write_human_run(benchmark: Benchmark, out: Path, *, group: str) -> HumanRun:
     _check_group(group)
     with read_snapshot():
         answers, let_in = _answers(benchmark)
-    reviewers = {given.reviewer for told in answers.values() for given in told}
+    reviewers = {answer.reviewer for given in answers.values() for answer in given}
     if len(reviewers) < FEWEST_REVIEWERS:
         raise ReviewError(
             f"{len(reviewers)} reviewers answered items of {benchmark.root} blind; expected at "
             f"least {FEWEST_REVIEWERS}: the accuracy of one reviewer is that person's own"
         )
-    chosen = {name: _draw_answer(name, told) for name, told in answers.items()}
+    chosen = {name: _draw_answer(name, given) for name, given in answers.items()}
     replies = tuple(
         ForeignReply(item=name, text=given.letter or CANNOT_TELL)
         for name, given in sorted(chosen.items())
     )
-    found = ForeignRun(tool=TOOL, model=group, replies=replies, prompt="of the review pages")
+    foreign_run = ForeignRun(tool=TOOL, model=group, replies=replies, prompt="of the review pages")
     items = {item.name: item for item in benchmark.items}
-    told = {
+    summary = {
         "group": group,
         "readers": len(reviewers),
         "items": len(answers),
@@ -116,15 +116,15 @@ def write_human_run(benchmark: Benchmark, out: Path, *, group: str) -> HumanRun:
         "let_in_by_these_answers": len(let_in),
     }
     run = write_run(
-        found,
-        match_replies(found, benchmark.items, benchmark.errata),
+        foreign_run,
+        match_replies(foreign_run, benchmark.items, benchmark.errata),
         benchmark,
         out,
         digest=hashlib.sha256(json.dumps([asdict(one) for one in replies]).encode()).hexdigest(),
         choice=ItemFilter(ids=frozenset(answers)),
-        about={"readers": told},
+        about={"readers": summary},
     )
-    return HumanRun(run=run, reviewers=told)
+    return HumanRun(run=run, reviewers=summary)
 
 
 def _check_group(group: str) -> None:
@@ -156,31 +156,31 @@ def _answers(benchmark: Benchmark) -> tuple[dict[str, list[_HumanAnswer]], set[s
             letter = None if option is None else letters[name][option]
             # Whoever gets an item again brings the answer along: the first is the answer.
             answers.setdefault(name, {}).setdefault(reviewer, _HumanAnswer(reviewer, letter))
-    found = {name: list(told.values()) for name, told in sorted(answers.items())}
-    let_in = {name for name in found if versions[name].item.state in _LET_IN}
-    return found, let_in
+    by_item = {name: list(given.values()) for name, given in sorted(answers.items())}
+    let_in = {name for name in by_item if versions[name].item.state in _LET_IN}
+    return by_item, let_in
 
 
-def _draw_answer(name: str, given: Sequence[_HumanAnswer]) -> _HumanAnswer:
+def _draw_answer(name: str, answers: Sequence[_HumanAnswer]) -> _HumanAnswer:
     """One of the answers, by a hash of item and reviewer."""
 
-    def lot(one: _HumanAnswer) -> bytes:
-        return hashlib.sha256(f"{name}\0{one.reviewer}".encode()).digest()
+    def lot(answer: _HumanAnswer) -> bytes:
+        return hashlib.sha256(f"{name}\0{answer.reviewer}".encode()).digest()
 
-    return min(given, key=lot)
+    return min(answers, key=lot)
 
 
 def _agreement(answers: Mapping[str, Sequence[_HumanAnswer]]) -> dict[str, Any]:
     """Agreement of the reviewers on the option: raw, AC1 and alpha, of items with two or more."""
-    reviewers = sorted({given.reviewer for told in answers.values() for given in told})
+    reviewers = sorted({answer.reviewer for given in answers.values() for answer in given})
     rows = []
-    for told in answers.values():
-        by_reviewer = {given.reviewer: given.letter or _NONE for given in told}
+    for given in answers.values():
+        by_reviewer = {answer.reviewer: answer.letter or _NONE for answer in given}
         rows.append([by_reviewer.get(reviewer) for reviewer in reviewers])
     table = rating_table(rows)
     return {
-        found.name: asdict(found)
-        for found in (raw_agreement(table), gwet_ac1(table), krippendorff_alpha(table))
+        estimate.name: asdict(estimate)
+        for estimate in (raw_agreement(table), gwet_ac1(table), krippendorff_alpha(table))
     }
 
 
@@ -189,9 +189,9 @@ def _majority(
 ) -> dict[str, Any]:
     """How often most reviewers of an item chose the key, of items with three reviewers or more."""
     votes = {
-        name: Counter(given.letter for given in told)
-        for name, told in answers.items()
-        if len(told) > 2
+        name: Counter(answer.letter for answer in given)
+        for name, given in answers.items()
+        if len(given) > 2
     }
     right = sum(2 * count[items[name].key] > count.total() for name, count in votes.items())
     return asdict(share_estimate("majority", right, len(votes)))

@@ -118,11 +118,11 @@ def import_workspace(
     report = ImportReport(items=len(rows))
     glances = _summaries(rows, report, reporter)
     ranks = priorities(glances.values(), doubts or ModelDoubts())
-    known = _queued_items()
+    queued = _queued_items()
     wanted = {
         name
         for name, glance in glances.items()
-        if name not in known or known[name].fingerprint != glance.fingerprint
+        if name not in queued or queued[name].fingerprint != glance.fingerprint
     }
     report.unchanged = len(glances) - len(wanted)
     gallery = ImageTransfer(workspace.root)
@@ -130,23 +130,23 @@ def import_workspace(
     with reporter.stage("import", len(wanted)) as advance:
         for part in batches(rows.named(wanted), _AT_ONCE):
             fresh = _with_pictures(
-                (row for row in part if row.item.id not in known), gallery, report
+                (row for row in part if row.item.id not in queued), gallery, report
             )
             report.added += _add_items(fresh, context) if fresh else 0
             for row in part:
-                if row.item.id in known:
-                    _change_item(row, known[row.item.id], gallery, context, report)
+                if row.item.id in queued:
+                    _change_item(row, queued[row.item.id], gallery, context, report)
             advance(len(part))
     _update_cases(rows, glances)
     report.copies_damaged = import_originals(
-        workspace, {name: it.fingerprint for name, it in glances.items()}
+        workspace, {name: summary.fingerprint for name, summary in glances.items()}
     )
     report.gold = top_up_gold(ACTOR).defective
-    again = known.keys() & glances.keys()
-    report.reordered = _reorder(known, again, ranks, with_runs=doubts is not None)
+    again = queued.keys() & glances.keys()
+    report.reordered = _reorder(queued, again, ranks, with_runs=doubts is not None)
     report.pictures = gallery.taken
     there = glances.keys() | {row.item for row in report.refused}
-    report.vanished = sorted(known.keys() - there)
+    report.vanished = sorted(queued.keys() - there)
     return report
 
 
@@ -160,10 +160,10 @@ def ensure_project(workspace: Workspace) -> Policy:
                 name=name, policy=rules.to_json(), questionnaire=QUESTIONNAIRE_VERSION
             )
             body = {"policy": rules.to_json(), "questionnaire": QUESTIONNAIRE_VERSION}
-            made = NewEvent(
+            event = NewEvent(
                 actor=ACTOR, kind="project.made", object=f"project:{name}"[:96], body=body
             )
-            record_events(timezone.now(), made)
+            record_events(timezone.now(), event)
     return current_policy()
 
 
@@ -177,15 +177,15 @@ class _Context:
 def _summaries(
     rows: WorkspaceItems, report: ImportReport, reporter: Reporter
 ) -> dict[str, ItemSummary]:
-    found = {}
+    summaries = {}
     with reporter.stage("check", len(rows)) as advance:
         for row in rows.checked():
             if isinstance(row, RefusedItem):
                 report.refused.append(row)
             else:
-                found[row.item.id] = summarize(row)
+                summaries[row.item.id] = summarize(row)
             advance()
-    return found
+    return summaries
 
 
 def _version_row(
@@ -231,13 +231,13 @@ def _queued_items() -> dict[str, _QueuedItem]:
 def _with_pictures(
     rows: Iterable[IncomingItem], gallery: ImageTransfer, report: ImportReport
 ) -> list[ItemWithImages]:
-    found = []
+    fresh = []
     for row in rows:
         try:
-            found.append(gallery.pictured(row))
+            fresh.append(gallery.pictured(row))
         except ReviewError as error:
             report.refused.append(RefusedItem(item=row.item.id, reason=str(error)))
-    return found
+    return fresh
 
 
 def _add_items(rows: Sequence[ItemWithImages], context: _Context) -> int:
@@ -281,29 +281,29 @@ def _import_event(version: ItemVersion, state: ReviewState) -> NewEvent:
 
 def _change_item(
     row: IncomingItem,
-    known: _QueuedItem,
+    queued: _QueuedItem,
     gallery: ImageTransfer,
     context: _Context,
     report: ImportReport,
 ) -> None:
     name = row.item.id
-    if known.state not in _NEW_VERSION:
-        report.settled.append((name, known.state.value))
+    if queued.state not in _NEW_VERSION:
+        report.settled.append((name, queued.state.value))
         return
     try:
-        _new_version(gallery.pictured(row), known, context)
+        _new_version(gallery.pictured(row), queued, context)
     except ReviewError as error:
         report.refused.append(RefusedItem(item=name, reason=str(error)))
         return
     report.changed += 1
-    report.edits_replaced += known.version != known.imported
+    report.edits_replaced += queued.version != queued.imported
 
 
-def _new_version(row: ItemWithImages, known: _QueuedItem, context: _Context) -> None:
+def _new_version(row: ItemWithImages, queued: _QueuedItem, context: _Context) -> None:
     now = timezone.now()
     note = "changed in the workspace"
     with transaction.atomic():
-        old = version_as_read(row.row.item.id, known.version)
+        old = version_as_read(row.row.item.id, queued.version)
         item = old.item
         entries = []
         if item.state != ReviewState.NEEDS_REVISION:
@@ -361,7 +361,7 @@ def _update_cases(rows: WorkspaceItems, glances: Mapping[str, ItemSummary]) -> N
 
 
 def _reorder(
-    known: Mapping[str, _QueuedItem],
+    queued: Mapping[str, _QueuedItem],
     again: Iterable[str],
     ranks: Mapping[str, int],
     *,
@@ -370,8 +370,8 @@ def _reorder(
     """Give known items the priority that they have by now; how many got another one."""
     moved: dict[int, list[str]] = {}
     for name in sorted(again):
-        wanted = merged_priority(known[name].priority, ranks[name], with_runs=with_runs)
-        if wanted != known[name].priority:
+        wanted = merged_priority(queued[name].priority, ranks[name], with_runs=with_runs)
+        if wanted != queued[name].priority:
             moved.setdefault(wanted, []).append(name)
     for priority, names in moved.items():
         for part in batches(names, _AT_ONCE):

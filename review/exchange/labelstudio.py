@@ -48,12 +48,13 @@ class TaskExport:
     """How many tasks were written, and with how many pictures.
 
     Attributes:
-        told: items left out, because the question of another task holds their key, or theirs its.
+        disclosing: items left out because the question of another task reveals their key, or theirs
+            its key.
     """
 
     tasks: int
     pictures: int
-    told: int
+    disclosing: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,20 +94,20 @@ def export_labelstudio_tasks(
         number=F("item__version"), item__state=ReviewState.QUEUED, item__gold_defect=""
     ).select_related("item", "picture", "overlay")
     ordered = rows.order_by("-item__reviews", "-item__priority", "item__lot")
-    chosen, told = _independent_versions(ordered.values_list("pk", "item_id"), limit)
+    chosen, disclosing = _independent_versions(ordered.values_list("pk", "item_id"), limit)
     if not out.exists():
         private_folder(out)
     tasks, pictures = [], set()
     for version in (version for version in ordered.iterator() if version.pk in chosen):
-        shown = (version.asks_mark and version.overlay) or version.picture
-        if shown.pk not in pictures:
-            write_bytes(out / PICTURES / f"{shown.pk}.png", image_store.load_image(shown))
-            pictures.add(shown.pk)
-        where = f"{LOCAL_FILES}{prefix.strip('/')}/{PICTURES}/{shown.pk}.png"
+        image = (version.asks_mark and version.overlay) or version.picture
+        if image.pk not in pictures:
+            write_bytes(out / PICTURES / f"{image.pk}.png", image_store.load_image(image))
+            pictures.add(image.pk)
+        where = f"{LOCAL_FILES}{prefix.strip('/')}/{PICTURES}/{image.pk}.png"
         tasks.append({"data": _task(version, where)})
     write_text(out / CONFIG, labelling_config())
     write_text(out / TASKS, json.dumps(tasks, indent=1, ensure_ascii=False) + "\n")
-    return TaskExport(tasks=len(tasks), pictures=len(pictures), told=told)
+    return TaskExport(tasks=len(tasks), pictures=len(pictures), disclosing=disclosing)
 
 
 def labelling_config() -> str:
@@ -172,9 +173,9 @@ def _independent_versions(
 ) -> tuple[set[int], int]:
     """Versions of which none tells another at sight, and how many were passed for that."""
     tells: dict[str, set[str]] = {}
-    for by, told in Disclosure.objects.filter(at_sight=True).values_list("by_id", "told_id"):
-        tells.setdefault(by, set()).add(told)
-        tells.setdefault(told, set()).add(by)
+    for by, other in Disclosure.objects.filter(at_sight=True).values_list("by_id", "told_id"):
+        tells.setdefault(by, set()).add(other)
+        tells.setdefault(other, set()).add(by)
     chosen: set[int] = set()
     barred: set[str] = set()
     passed = 0
@@ -227,13 +228,13 @@ def _choices(
 
 
 def _reviewer(pseudonym: str) -> User:
-    found = User.objects.filter(pseudonym=pseudonym, role=Role.REVIEWER, is_active=True).first()
-    if found is None:
+    user = User.objects.filter(pseudonym=pseudonym, role=Role.REVIEWER, is_active=True).first()
+    if user is None:
         raise InvalidAnswerError(
             f"{pseudonym!r} is no pseudonym of an active reviewer; they are listed by  "
             "medrcube review status"
         )
-    return found
+    return user
 
 
 def _annotations(path: Path) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
@@ -269,15 +270,15 @@ def _import_annotation(
     version = ItemVersion.objects.filter(item_id=item, number=number, item__gold_defect="").first()
     if version is None:
         raise InvalidAnswerError(f"item {item} has no version {number} in this queue")
-    said = _Results(annotation.get("result"))
+    results = _Results(annotation.get("result"))
     seconds = annotation.get("lead_time") or 0
     known = isinstance(seconds, int | float) and 0 <= seconds <= 24 * 60 * 60
     spent = float(seconds) if known else 0.0
     import_review(
         version,
         user,
-        _blind_submission(said, version, spent),
-        _review_submission(said),
+        _blind_submission(results, version, spent),
+        _review_submission(results),
         seconds=spent,
     )
 
@@ -286,35 +287,35 @@ def _annotator(completed_by: object, people: Mapping[str, User]) -> User:
     """Label Studio names a person by number, or by an object with number and address."""
     person = completed_by if isinstance(completed_by, dict) else {"id": completed_by}
     for name in ("id", "email"):
-        found = people.get(str(person.get(name)))
-        if found is not None:
-            return found
+        user = people.get(str(person.get(name)))
+        if user is not None:
+            return user
     raise InvalidAnswerError(
         f"was made by {person.get('id')}, who has no pseudonym: name one with --reviewer"
     )
 
 
-def _blind_submission(said: _Results, version: ItemVersion, seconds: float) -> BlindSubmission:
-    chosen = said.one("answer")
-    shown = _option_labels(version)
-    if chosen != CANNOT_TELL and chosen not in shown:
+def _blind_submission(results: _Results, version: ItemVersion, seconds: float) -> BlindSubmission:
+    chosen = results.one("answer")
+    labels = _option_labels(version)
+    if chosen != CANNOT_TELL and chosen not in labels:
         raise InvalidAnswerError(f"answer {chosen!r} is none of the options of that version")
     return BlindSubmission(
-        option=None if chosen == CANNOT_TELL else shown.index(chosen),
-        confidence=said.among("confidence", {"1": 1, "2": 2, "3": 3}),
-        needs_image=said.one("needs_image"),
-        image_adequate=said.among("image_adequate", {"yes": True, "no": False}),
+        option=None if chosen == CANNOT_TELL else labels.index(chosen),
+        confidence=results.among("confidence", {"1": 1, "2": 2, "3": 3}),
+        needs_image=results.one("needs_image"),
+        image_adequate=results.among("image_adequate", {"yes": True, "no": False}),
         milliseconds=int(seconds * 1000),
     )
 
 
-def _review_submission(said: _Results) -> ReviewSubmission:
-    lines = [line.name for line in _LINES if said.many(line.name)]
+def _review_submission(results: _Results) -> ReviewSubmission:
+    lines = [line.name for line in _LINES if results.many(line.name)]
     return ReviewSubmission(
-        decision=said.one("decision"),
-        checklist={name: said.among(name, _SAYS) for name in lines},
-        reasons=tuple((code, None) for code in said.many("reasons")),
-        comment="\n".join(said.many("comment")),
+        decision=results.one("decision"),
+        checklist={name: results.among(name, _SAYS) for name in lines},
+        reasons=tuple((code, None) for code in results.many("reasons")),
+        comment="\n".join(results.many("comment")),
     )
 
 
@@ -340,11 +341,11 @@ class _Results:
             raise InvalidAnswerError(f"{name}: {len(values)} answers, expected one")
         return values[0]
 
-    def among(self, name: str, known: Mapping[str, Any]) -> Any:
+    def among(self, name: str, meanings: Mapping[str, Any]) -> Any:
         value = self.one(name)
-        if value not in known:
-            raise InvalidAnswerError(f"{name}: {value!r}, expected {', '.join(known)}")
-        return known[value]
+        if value not in meanings:
+            raise InvalidAnswerError(f"{name}: {value!r}, expected {', '.join(meanings)}")
+        return meanings[value]
 
 
 def _result(result: object) -> tuple[str, list[str]]:

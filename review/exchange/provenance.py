@@ -28,7 +28,7 @@ def provenance_of(incoming: IncomingItem, titles: Mapping[str, str]) -> dict[str
     item, sample = incoming.item, incoming.overlay or incoming.picture
     key = item.options[item.key]
     title = titles.get(item.source, "")
-    found = {
+    columns = {
         "source": f"{item.source}: {title}" if title else item.source,
         "case": "" if _TELLING.search(sample.case) else sample.case,
         "split": sample.split,
@@ -45,7 +45,7 @@ def provenance_of(incoming: IncomingItem, titles: Mapping[str, str]) -> dict[str
         "sample": item.sample,
         "fingerprint": incoming.fingerprint,
     }
-    return {name: UNFIT.sub("\ufffd", value) for name, value in found.items() if value}
+    return {name: UNFIT.sub("\ufffd", value) for name, value in columns.items() if value}
 
 
 def options_of(item: Item) -> list[dict[str, Any]]:

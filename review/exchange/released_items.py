@@ -16,13 +16,13 @@ def queue_versions(items: Sequence[Released]) -> Mapping[str, ItemVersion]:
 
     Items that the queue does not have, or words otherwise, are left out; so are gold items.
     """
-    found: dict[str, ItemVersion] = {}
+    versions: dict[str, ItemVersion] = {}
     by_id = {item.id: item for item in items}
     for version in _versions(sorted(by_id)):
         item = by_id[version.item_id]
         if _same_wording(item, version):
-            found[item.name] = version
-    return found
+            versions[item.name] = version
+    return versions
 
 
 def _versions(names: Sequence[str]) -> Iterator[ItemVersion]:

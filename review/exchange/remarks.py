@@ -51,14 +51,14 @@ class RemarkImport:
 
     Attributes:
         added: remarks that are new.
-        known: remarks that were taken in before.
+        already_imported: remarks that were taken in before.
         unknown: names of items that the queue does not have.
         refused: rows that cannot be taken.
         items: item -> its state, for each item with a new remark.
     """
 
     added: int
-    known: int
+    already_imported: int
     unknown: tuple[str, ...]
     refused: tuple[RefusedRow, ...]
     items: Mapping[str, str]
@@ -81,24 +81,24 @@ def import_remarks(path: Path, *, origin: str, now: datetime | None = None) -> R
             f"--origin {origin}: expected what collected the remarks, such as 'site form'"
         )
     now = now or timezone.now()
-    told, refused = _read_rows(path)
+    rows, refused = _read_rows(path)
     with transaction.atomic():
-        items = _items({_item_id(name) for _, name, _ in told})
+        items = _items({_item_id(name) for _, name, _ in rows})
         counts = Counter(
             Remark.objects.filter(item__in=items).values_list("item_id", flat=True).iterator()
         )
         stored = set(Remark.objects.filter(item__in=items).values_list("item_id", "sha256"))
         unknown: dict[str, None] = {}
         new: list[Remark] = []
-        known = 0
-        for place, name, text in told:
+        already_imported = 0
+        for place, name, text in rows:
             item = items.get(_item_id(name))
             if item is None or not _names_item(name, item):
                 unknown[name] = None
                 continue
             digest = sha256(text.encode()).hexdigest()
             if (item.pk, digest) in stored:
-                known += 1
+                already_imported += 1
             elif counts[item.pk] >= MOST_OF_AN_ITEM:
                 refused.append(RefusedRow(place, f"{name} has {MOST_OF_AN_ITEM} remarks already"))
             else:
@@ -112,7 +112,7 @@ def import_remarks(path: Path, *, origin: str, now: datetime | None = None) -> R
         record_events(now, *(_remark_event(remark) for remark in new))
     return RemarkImport(
         added=len(new),
-        known=known,
+        already_imported=already_imported,
         unknown=tuple(unknown),
         refused=tuple(refused),
         items={remark.item_id: str(remark.item.state) for remark in new},
@@ -126,7 +126,7 @@ def remarks_of(item_id: str) -> list[Remark]:
 
 def _read_rows(path: Path) -> tuple[list[tuple[str, str, str]], list[RefusedRow]]:
     """(place, item, text) of each row that can be used, and the others."""
-    told: list[tuple[str, str, str]] = []
+    rows: list[tuple[str, str, str]] = []
     refused: list[RefusedRow] = []
     for place, row in _table_rows(path):
         name = next((str(row[key]).strip() for key in IDS if row.get(key)), "")
@@ -138,8 +138,8 @@ def _read_rows(path: Path) -> tuple[list[tuple[str, str, str]], list[RefusedRow]
         else:
             dataset = row.get("dataset")
             named = isinstance(dataset, str) and dataset and "/" not in name
-            told.append((place, f"{dataset}/{name}" if named else name, text))
-    return told, refused
+            rows.append((place, f"{dataset}/{name}" if named else name, text))
+    return rows, refused
 
 
 def _table_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -161,11 +161,11 @@ def _names_item(name: str, item: Item) -> bool:
 
 
 def _items(names: set[str]) -> dict[str, Item]:
-    found: dict[str, Item] = {}
+    items: dict[str, Item] = {}
     ordered = sorted(names)
     for start in range(0, len(ordered), _AT_ONCE):
-        found |= Item.objects.in_bulk(ordered[start : start + _AT_ONCE])
-    return found
+        items |= Item.objects.in_bulk(ordered[start : start + _AT_ONCE])
+    return items
 
 
 def _remark_event(remark: Remark) -> NewEvent:

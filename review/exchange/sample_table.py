@@ -62,14 +62,14 @@ class SampleTable:
     def shown(self, items: Sequence[Item]) -> list[ItemSamples]:
         """The pictures of each item; every one names a sample of the table."""
         rows = [self._rows_of(item) for item in items]
-        wanted = sorted({row for found in rows for row in found if row is not None})
+        wanted = sorted({row for row_numbers in rows for row in row_numbers if row is not None})
         records = samples_from_frame(self._frame.iloc[wanted])
-        made = dict(zip(wanted, records, strict=True))
+        by_row = dict(zip(wanted, records, strict=True))
         return [
             ItemSamples(
-                asked=made[asked],
-                picture=made[picture],
-                overlay=None if overlay is None else made[overlay],
+                asked=by_row[asked],
+                picture=by_row[picture],
+                overlay=None if overlay is None else by_row[overlay],
             )
             for asked, picture, overlay in rows
         ]

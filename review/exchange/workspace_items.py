@@ -119,13 +119,13 @@ class WorkspaceItems:
         return item_fault(item, self._pictures)
 
     def _incoming(self, items: Sequence[Item]) -> Iterator[IncomingItem]:
-        for item, shown in zip(items, self._pictures.shown(items), strict=True):
-            sample, picture = shown.asked, shown.picture
+        for item, samples in zip(items, self._pictures.shown(items), strict=True):
+            sample, picture = samples.asked, samples.picture
             yield IncomingItem(
                 item=item,
                 picture=picture,
-                overlay=shown.overlay,
-                asks_mark=shown.asked is shown.overlay,
+                overlay=samples.overlay,
+                asks_mark=samples.asked is samples.overlay,
                 fingerprint=fingerprint(item, sample),
                 case_key=_case_key(picture),
                 raw_files=self._files.get(item.sample, self._files.get(picture.id, ())),
@@ -133,8 +133,8 @@ class WorkspaceItems:
 
 
 def _case_key(sample: Sample) -> str:
-    told = f"{sample.source}\0{sample.case}"
-    return salted_hmac("medrcube.review.case", told, algorithm="sha256").hexdigest()[:32]
+    case = f"{sample.source}\0{sample.case}"
+    return salted_hmac("medrcube.review.case", case, algorithm="sha256").hexdigest()[:32]
 
 
 def _raw_files(workspace: Workspace) -> dict[str, tuple[str, ...]]:
@@ -143,7 +143,7 @@ def _raw_files(workspace: Workspace) -> dict[str, tuple[str, ...]]:
     Raises:
         WorkspaceError: the recipes cannot be read.
     """
-    found: dict[str, tuple[str, ...]] = {}
+    digests_of: dict[str, tuple[str, ...]] = {}
     same: dict[tuple[str, ...], tuple[str, ...]] = {}
     try:
         with workspace.recipes.open(encoding="utf-8") as lines:
@@ -151,7 +151,7 @@ def _raw_files(workspace: Workspace) -> dict[str, tuple[str, ...]]:
                 recipe = json.loads(line)
                 names = {name for image in recipe["images"] for name in image["files"]}
                 digests = tuple(sorted({str(recipe["files"][name]) for name in names}))
-                found[str(recipe["sample"])] = same.setdefault(digests, digests)
+                digests_of[str(recipe["sample"])] = same.setdefault(digests, digests)
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, LookupError, TypeError) as error:
@@ -159,7 +159,7 @@ def _raw_files(workspace: Workspace) -> dict[str, tuple[str, ...]]:
             f"{workspace.recipes}: cannot be read ({error!r}); build again:  medrcube build "
             f"{workspace.root}"
         ) from error
-    return found
+    return digests_of
 
 
 def _table_parts(

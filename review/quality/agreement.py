@@ -96,7 +96,7 @@ class IntervalEstimate:
 
 def agreement_panel(table: RatingTable, critical: str) -> dict[str, IntervalEstimate]:
     """Every coefficient by its name; ``critical`` is the category looked at alone."""
-    found = (
+    estimates = (
         raw_agreement(table),
         cohen_kappa(table),
         fleiss_kappa(table),
@@ -105,7 +105,7 @@ def agreement_panel(table: RatingTable, critical: str) -> dict[str, IntervalEsti
         gwet_ac1(table),
         specific_agreement(table, critical),
     )
-    return {estimate.name: estimate for estimate in found}
+    return {estimate.name: estimate for estimate in estimates}
 
 
 def raw_agreement(table: RatingTable) -> IntervalEstimate:
@@ -167,9 +167,9 @@ def krippendorff_alpha(table: RatingTable) -> IntervalEstimate:
     def one_minus(weights: Floats) -> Floats:
         totals = weights @ counts.by_label
         every = totals.sum(axis=1)
-        seen = weights @ differing / every
+        observed = weights @ differing / every
         expected = (every**2 - (totals**2).sum(axis=1)) / (every * (every - 1))
-        return _quotient(expected - seen, expected)
+        return _quotient(expected - observed, expected)
 
     return _bootstrapped("alpha", one_minus, counts.weights, counts.paired)
 
@@ -239,12 +239,12 @@ def specific_agreement(table: RatingTable, label: str) -> IntervalEstimate:
     counts, name = table.counts.with_pairs(), f"specific_{label}"
     if not counts.paired:
         return IntervalEstimate(name=name, value=None, reason=NO_PAIRS)
-    said = counts.by_label[:, table.labels.index(label)] if label in table.labels else 0.0
-    every = float((counts.weights * said).sum())
+    chosen = counts.by_label[:, table.labels.index(label)] if label in table.labels else 0.0
+    every = float((counts.weights * chosen).sum())
     if not every:
         return IntervalEstimate(name=name, value=None, reason=NOT_USED)
-    both = counts.weights * said * (said - 1) / (counts.ratings - 1)
-    value, items = float(both.sum()) / every, int((counts.weights * (said > 0)).sum())
+    both = counts.weights * chosen * (chosen - 1) / (counts.ratings - 1)
+    value, items = float(both.sum()) / every, int((counts.weights * (chosen > 0)).sum())
     low, high = (2 * end / (1 + end) for end in wilson(value / (2 - value), items))
     return IntervalEstimate(name=name, value=value, low=low, high=high, items=items)
 
@@ -283,8 +283,8 @@ def _observed_agreement(counts: LabelCounts, weights: Floats) -> Floats:
 
 
 def _label_shares(counts: LabelCounts, weights: Floats) -> Floats:
-    found: Floats = weights @ counts.shares / weights.sum(axis=1, keepdims=True)
-    return found
+    shares: Floats = weights @ counts.shares / weights.sum(axis=1, keepdims=True)
+    return shares
 
 
 def _chance_corrected(agreed: Floats, chance: Floats) -> Floats:
@@ -293,9 +293,9 @@ def _chance_corrected(agreed: Floats, chance: Floats) -> Floats:
 
 def _quotient(above: Floats, below: Floats) -> Floats:
     """Quotients, not a number where there is nothing to divide by."""
-    found = np.full_like(above, np.nan, dtype=np.float64)
-    np.divide(above, below, out=found, where=np.abs(below) > _NOTHING)
-    return found
+    quotient = np.full_like(above, np.nan, dtype=np.float64)
+    np.divide(above, below, out=quotient, where=np.abs(below) > _NOTHING)
+    return quotient
 
 
 def _bootstrapped(
@@ -305,12 +305,12 @@ def _bootstrapped(
     if math.isnan(value):
         return IntervalEstimate(name=name, value=None, items=items, reason=NO_VARIATION)
     total = int(weights.sum())
-    drawn = np.random.default_rng(_SEED).multinomial(total, weights / total, size=_RESAMPLES)
-    found = statistic(drawn.astype(np.float64))
-    found = found[~np.isnan(found)]
-    if len(found) < _LEAST_DEFINED * _RESAMPLES or np.ptp(found) < _NOTHING:
+    resamples = np.random.default_rng(_SEED).multinomial(total, weights / total, size=_RESAMPLES)
+    values = statistic(resamples.astype(np.float64))
+    values = values[~np.isnan(values)]
+    if len(values) < _LEAST_DEFINED * _RESAMPLES or np.ptp(values) < _NOTHING:
         return IntervalEstimate(name=name, value=value, items=items, reason=TOO_FEW)
-    low, high = np.percentile(found, (2.5, 97.5))
+    low, high = np.percentile(values, (2.5, 97.5))
     return IntervalEstimate(name=name, value=value, low=float(low), high=float(high), items=items)
 
 

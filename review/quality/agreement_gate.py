@@ -78,8 +78,8 @@ class StratumAgreement:
 
 def agreement_of(stratum: str) -> StratumAgreement:
     """Agreement of one stratum: valid reviews of current versions; gold items are left out."""
-    found = _valid_reviews().filter(claim__version__item__stratum=stratum).values_list(*_FIELDS)
-    return _stratum_agreement(stratum, [_row(*row[1:]) for row in found], current_policy())
+    reviews = _valid_reviews().filter(claim__version__item__stratum=stratum).values_list(*_FIELDS)
+    return _stratum_agreement(stratum, [_row(*row[1:]) for row in reviews], current_policy())
 
 
 def agreement_by_stratum() -> tuple[StratumAgreement, list[StratumAgreement]]:
@@ -103,8 +103,8 @@ def gate_decision(estimates: Mapping[str, IntervalEstimate], rules: Policy) -> G
         ),
         _gate_condition("Blind answers that equal the key", blind.value, rules.blind_accuracy, ""),
     )
-    said = {condition.passed for condition in conditions}
-    passed = False if False in said else None if None in said else True
+    outcomes = {condition.passed for condition in conditions}
+    passed = False if False in outcomes else None if None in outcomes else True
     return GateDecision(passed=passed, conditions=conditions)
 
 

@@ -82,13 +82,13 @@ class FigureCache(Generic[T]):
         if top.number < LARGE:
             with self._counting:
                 return self._counted()
-        kept = self._last()
-        if kept is None:
+        cached = self._last()
+        if cached is None:
             with self._counting:
                 return self._last() or self._counted()
-        if _is_old(kept, top) and self._counting.acquire(blocking=False):
+        if _is_old(cached, top) and self._counting.acquire(blocking=False):
             Thread(target=self._recount, daemon=True).start()
-        return replace(kept, now=top.number)
+        return replace(cached, now=top.number)
 
     def forget(self) -> None:
         """Have the next page count: somebody has just changed what it shows."""
@@ -116,25 +116,27 @@ class FigureCache(Generic[T]):
                 self._read = path, written, _verified(path.read_bytes())
         except OSError:
             return None
-        kept = self._read[2]
-        return kept if kept is not None and _is_in_trail(kept.head) else None
+        cached = self._read[2]
+        return cached if cached is not None and _is_in_trail(cached.head) else None
 
     def _counted(self) -> CachedFigures[T]:
         top, now = chain_head(), timezone.now()
-        made = CachedFigures(figures=self._count(), at=now, head=top, now=top.number)
+        cached = CachedFigures(figures=self._count(), at=now, head=top, now=top.number)
         if top.number >= LARGE:
             try:
                 private_folder(self._path.parent)
                 with replacing(self._path, sync=False, mode=PRIVATE) as file:
-                    file.write_bytes(_sign(made))
+                    file.write_bytes(_sign(cached))
             except WorkspaceError:
                 _LOG.exception("figures cannot be kept; every page counts them again")
-        return made
+        return cached
 
     def _recount(self) -> None:
         try:
-            kept = self._last()
-            if kept is None or _is_old(kept, chain_head()):  # another thread may just have counted
+            cached = self._last()
+            if cached is None or _is_old(
+                cached, chain_head()
+            ):  # another thread may just have counted
                 self._counted()
         except Exception:  # noqa: BLE001  (a page never ends for it)
             _LOG.exception("figures could not be counted again; pages show the last ones")
@@ -143,12 +145,12 @@ class FigureCache(Generic[T]):
             self._counting.release()
 
 
-def _is_old(kept: CachedFigures[Any], top: ChainHead) -> bool:
-    return top != kept.head or timezone.now() - kept.at > STALE
+def _is_old(cached: CachedFigures[Any], top: ChainHead) -> bool:
+    return top != cached.head or timezone.now() - cached.at > STALE
 
 
-def _sign(made: CachedFigures[Any]) -> bytes:
-    data = pickle.dumps(made)
+def _sign(cached: CachedFigures[Any]) -> bytes:
+    data = pickle.dumps(cached)
     return _signature(data) + data
 
 
@@ -168,6 +170,6 @@ def _signature(data: bytes) -> bytes:
     return salted_hmac(name, data, algorithm="sha256").digest()
 
 
-def _is_in_trail(seen: ChainHead) -> bool:
+def _is_in_trail(head: ChainHead) -> bool:
     """Whether that event is still in the trail; a restored queue has another one."""
-    return Event.objects.filter(number=seen.number, sha256=seen.sha256).exists()
+    return Event.objects.filter(number=head.number, sha256=head.sha256).exists()

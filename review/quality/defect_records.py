@@ -53,16 +53,19 @@ def move_key(version: ItemVersion, key: int, seed: int, real: RealItems) -> Defe
     like = real.asking(options, key, f"{seed}|{version.item_id}")
     if like is None or ("marked" in like.provenance) != ("marked" in version.provenance):
         return None
-    told = {str(option.get("concept")): _of_key(option) for option in like.options}
+    key_columns = {str(option.get("concept")): _of_key(option) for option in like.options}
     changed = [
         {name: value for name, value in option.items() if name not in _OF_KEY}
-        | told[str(option["concept"])]
+        | key_columns[str(option["concept"])]
         for option in options
     ]
-    known = {name: value for name, value in like.provenance.items() if name in _OF_LABEL}
+    label_columns = {name: value for name, value in like.provenance.items() if name in _OF_LABEL}
     own = {name: value for name, value in version.provenance.items() if name not in _OF_LABEL}
-    order = [*version.provenance, *(name for name in known if name not in version.provenance)]
-    together = own | known
+    order = [
+        *version.provenance,
+        *(name for name in label_columns if name not in version.provenance),
+    ]
+    together = own | label_columns
     return changed, key, {name: together[name] for name in order if name in together}
 
 
@@ -119,12 +122,12 @@ def _of_key(option: Mapping[str, Any]) -> dict[str, Any]:
 
 def _names_old_key(version: ItemVersion, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     """Whether what stays beside the picture names the old key: "axial" in the name of the case."""
-    kept = (
+    texts = (
         str(value)
         for name, value in version.provenance.items()
         if name not in _OF_LABEL and name not in _HIDDEN
     )
-    return bool(_words(*kept) & (_option_words(old) - _option_words(new)))
+    return bool(_words(*texts) & (_option_words(old) - _option_words(new)))
 
 
 def _option_words(option: Mapping[str, Any]) -> set[str]:
@@ -157,7 +160,7 @@ def option_naming(
         return None
     term = load_terms()[label]
     ids = term.ids()
-    told = {
+    columns = {
         "text": term.name[:1].upper() + term.name[1:],
         "concept": label,
         "ids": [f"{ontology}:{value}" for ontology, value in ids.items()],
@@ -165,4 +168,4 @@ def option_naming(
         "word": "",
         "named_by": "",
     }
-    return {name: told[name] for name in told if name == "text" or name in option}
+    return {name: columns[name] for name in columns if name == "text" or name in option}

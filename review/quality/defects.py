@@ -80,8 +80,8 @@ def kind_of(defect: str) -> DefectKind:
     """What kind of gold item a code stands for; ``other`` where a manager chose another one."""
     if defect == SOUND:
         return "sound"
-    found = (kind for kind, codes in FITTING_CODES.items() if defect in codes)
-    return "wrong-box" if defect == Reason.ROI_WRONG else next(found, "other")
+    kinds = (kind for kind, codes in FITTING_CODES.items() if defect in codes)
+    return "wrong-box" if defect == Reason.ROI_WRONG else next(kinds, "other")
 
 
 def defective_copies(
@@ -100,15 +100,15 @@ def defective_copies(
     wrong = [place for place in range(len(version.options)) if place != version.key]
     wrong.sort(key=lambda place: sha256(f"{seed}|{version.item_id}|{place}".encode()).digest())
     if kind == "second-right":
-        made = _second_right(version, wrong, present, real)
+        records = _second_right(version, wrong, present, real)
     elif kind == "wrong-box" and not (version.asks_mark or version.overlay is None):
         return  # what is marked beside the question would have to move
     elif boxes == (kind == "wrong-box"):
         sure = (place for place in wrong if _is_sure(version.options[place]))
-        made = filter(None, (move_key(version, place, seed, real) for place in sure))
+        records = filter(None, (move_key(version, place, seed, real) for place in sure))
     else:
         return
-    for changed, key, provenance in made:
+    for changed, key, provenance in records:
         warnings = _rule_warnings(version, changed, key, meant=kind == "second-right")
         if warnings is not None:
             yield DefectiveCopy(
@@ -126,14 +126,14 @@ def _second_right(
     """A wrong option says what is true as well: the key in other words, or what is there too."""
     options = version.options
     key = str(options[version.key].get("concept") or "")
-    known = {normalise(str(option["text"])) for option in options}
+    texts = {normalise(str(option["text"])) for option in options}
     terms = load_terms()
     for label in (*present, *_true_with(key)):
         if label not in terms:
             continue
         for place in wrong:
             named = option_naming(options[place], label, real)
-            if named is None or normalise(str(named["text"])) in known:
+            if named is None or normalise(str(named["text"])) in texts:
                 continue
             changed = [dict(option) for option in options]
             changed[place].update(named)
@@ -171,8 +171,8 @@ def _rule_warnings(
     if any(flaw.level == ERROR for flaw in after):
         return None
     old, new = ({flaw.rule for flaw in flaws} for flaws in (before, after))
-    kept = [rule for rule in version.warnings if rule not in old or rule in new]
-    return list(dict.fromkeys([*kept, *(f.rule for f in after if f.rule not in old)]))
+    unchanged = [rule for rule in version.warnings if rule not in old or rule in new]
+    return list(dict.fromkeys([*unchanged, *(f.rule for f in after if f.rule not in old)]))
 
 
 def _flaws(

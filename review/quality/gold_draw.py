@@ -44,17 +44,17 @@ class GoldDraw:
     """What was made.
 
     Attributes:
-        made: kind -> number of gold items.
+        counts: kind -> number of gold items.
         wanted: how many with a defect were asked for.
     """
 
-    made: Mapping[DefectKind, int]
+    counts: Mapping[DefectKind, int]
     wanted: int
 
     @property
     def defective(self) -> int:
         """Those that have a defect."""
-        return sum(self.made.get(kind, 0) for kind in DEFECT_KINDS)
+        return sum(self.counts.get(kind, 0) for kind in DEFECT_KINDS)
 
 
 def draw_gold(
@@ -78,15 +78,15 @@ def draw_gold(
         raise InvalidAnswerError(f"{min(count, clean)} gold items, expected 0 or more")
     now, seed = now or timezone.now(), current_policy().seed if seed is None else seed
     candidates = _candidates(seed) if count or clean else []
-    made = _draw_defective(candidates, count, seed, actor, now)
+    counts = _draw_defective(candidates, count, seed, actor, now)
     used = set(Item.objects.exclude(gold_defect="").values_list("copied_from", flat=True))
     for version in candidates:
-        if made["sound"] >= clean:
+        if counts["sound"] >= clean:
             break
         decided = version.item.state in _DECIDED and version.item_id not in used
         if decided and _copy(version, sound_copy(version), actor, now):
-            made["sound"] += 1
-    return GoldDraw(made=dict(made), wanted=count)
+            counts["sound"] += 1
+    return GoldDraw(counts=dict(counts), wanted=count)
 
 
 def top_up_gold(actor: str, now: datetime | None = None) -> GoldDraw:
@@ -101,26 +101,26 @@ def _draw_defective(
     candidates: Sequence[ItemVersion], count: int, seed: int, actor: str, now: datetime
 ) -> Counter[DefectKind]:
     """First an equal share of each kind; then whatever the items still allow."""
-    made: Counter[DefectKind] = Counter()
+    counts: Counter[DefectKind] = Counter()
     taken: set[int] = set()
     real = cache(RealItems)
     for most in (math.ceil(count / len(DEFECT_KINDS)), count):
         for version in candidates:
-            if made.total() >= count:
-                return made
+            if counts.total() >= count:
+                return counts
             wanted = [
-                kind for kind in DEFECT_KINDS if made[kind] < most and version.pk not in taken
+                kind for kind in DEFECT_KINDS if counts[kind] < most and version.pk not in taken
             ]
-            for kind in sorted(wanted, key=lambda kind: (made[kind], kind)):
+            for kind in sorted(wanted, key=lambda kind: (counts[kind], kind)):
                 others = real(version.item.source, version.item.task)
                 trap = next(
                     defective_copies(version, kind, seed, _present_concepts(version), others), None
                 )
                 if trap and _copy(version, trap, actor, now):
-                    made[kind] += 1
+                    counts[kind] += 1
                     taken.add(version.pk)
                     break
-    return made
+    return counts
 
 
 def _candidates(seed: int) -> list[ItemVersion]:
@@ -147,8 +147,8 @@ def _load(keys: Sequence[int]) -> Iterator[ItemVersion]:
     related = ItemVersion.objects.select_related("item", "picture", "overlay")
     for start in range(0, len(keys), 500):
         part = keys[start : start + 500]
-        found = related.in_bulk(part)
-        yield from (found[pk] for pk in part)
+        by_key = related.in_bulk(part)
+        yield from (by_key[pk] for pk in part)
 
 
 def _present_concepts(version: ItemVersion) -> list[str]:
@@ -160,8 +160,8 @@ def _present_concepts(version: ItemVersion) -> list[str]:
         item__task=version.item.task,
         picture=version.picture_id,
     ).exclude(item=version.item_id)
-    found = {str(row.options[row.key].get("concept") or "") for row in others}
-    return sorted(found - {""})
+    concepts = {str(row.options[row.key].get("concept") or "") for row in others}
+    return sorted(concepts - {""})
 
 
 def _copy(version: ItemVersion, trap: DefectiveCopy, actor: str, now: datetime) -> bool:

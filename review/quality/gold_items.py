@@ -35,8 +35,8 @@ def is_gold_turn(user: User, rules: Policy) -> bool:
     """Whether a reviewer gets a gold item now; lot decides, from what nobody knows beforehand."""
     if not rules.gold_rate:
         return False
-    drawn = sha256(f"{rules.seed}|{user.pk}|{review_queries.chain_number()}".encode()).digest()
-    return int.from_bytes(drawn[:4]) < rules.gold_rate * 2**32
+    digest = sha256(f"{rules.seed}|{user.pk}|{review_queries.chain_number()}".encode()).digest()
+    return int.from_bytes(digest[:4]) < rules.gold_rate * 2**32
 
 
 def make_gold(
@@ -72,9 +72,9 @@ def make_gold(
         options = new_options(old, change)
         if (change.question, options, change.key) == (old.question, old.options, old.key):
             raise InvalidAnswerError("nothing was changed, so there is no defect to find")
-        told, key, provenance = record_of_edit(old, options, change.key)
+        changed, key, provenance = record_of_edit(old, options, change.key)
         trap = DefectiveCopy(
-            defect=defect, options=told, key=key, provenance=provenance, warnings=old.warnings
+            defect=defect, options=changed, key=key, provenance=provenance, warnings=old.warnings
         )
         return _store_gold(old, change.question, trap, (user.pseudonym, change.note), now)
 
@@ -91,10 +91,14 @@ def copy_with_defect(version: ItemVersion, trap: DefectiveCopy, actor: str, now:
 
 
 def _store_gold(
-    old: ItemVersion, question: str, trap: DefectiveCopy, told: tuple[str, str], now: datetime
+    old: ItemVersion,
+    question: str,
+    trap: DefectiveCopy,
+    actor_and_note: tuple[str, str],
+    now: datetime,
 ) -> Item:
     """The gold item; in a transaction. ``told``: actor and note."""
-    actor, note = told
+    actor, note = actor_and_note
     item = _gold_row(old.item, trap.defect)
     digest = content_sha256(question, trap.options, trap.key, old.picture.sha256)
     ItemVersion.objects.create(
@@ -160,8 +164,8 @@ def pause_if_inattentive(user: User, now: datetime) -> bool:
     """
     rules = current_policy()
     latest = _latest_outcomes(user, rules.gold_window)
-    found = sum(right for _, right in latest)
-    if len(latest) < rules.gold_window or found / len(latest) >= rules.gold_pass:
+    caught = sum(right for _, right in latest)
+    if len(latest) < rules.gold_window or caught / len(latest) >= rules.gold_pass:
         return False
     since = min(at for at, _ in latest)
     with transaction.atomic():
@@ -171,7 +175,7 @@ def pause_if_inattentive(user: User, now: datetime) -> bool:
         ordered = claims.select_related("version__item", "user").order_by("version__item_id")
         entries, voided = void_claims(ordered, SYSTEM, now)
         _end_live(user, now)
-        body = {"found": found, "of": len(latest), "voided": voided}
+        body = {"found": caught, "of": len(latest), "voided": voided}
         record_events(now, *entries, _reviewer_event(SYSTEM, "reader.paused", user, body))
     return True
 
@@ -204,14 +208,14 @@ def _latest_outcomes(user: User, count: int) -> list[tuple[datetime, bool]]:
         "review__verdicts",
         "review__reasons__code",
     )
-    told: dict[int, tuple[Any, ...]] = {}
+    columns_of: dict[int, tuple[Any, ...]] = {}
     named: dict[int, set[str]] = {}
     for pk, *columns, verdicts, code in rows:
-        told[pk] = tuple(columns)
+        columns_of[pk] = tuple(columns)
         named.setdefault(pk, set(verdicts.values())).update([code] if code else [])
     return [
         (at, _is_right(defect, decision, named[pk], away=option not in (None, key)))
-        for pk, (at, defect, key, option, decision) in told.items()
+        for pk, (at, defect, key, option, decision) in columns_of.items()
     ]
 
 

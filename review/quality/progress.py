@@ -158,15 +158,15 @@ def voxel_progress(now: datetime) -> list[VoxelProgress]:
 
 def seconds_taken() -> SecondsTaken:
     """How long the reviews of each person took."""
-    found: dict[int, Counter[int]] = {}
+    taken: dict[int, Counter[int]] = {}
     for user, seconds, count in (
         _valid_reviews()
         .values_list("claim__user", "seconds")
         .annotate(count=Count("pk"))
         .order_by()
     ):
-        found.setdefault(user, Counter())[seconds] = count
-    return found
+        taken.setdefault(user, Counter())[seconds] = count
+    return taken
 
 
 def reviewer_progress(rules: Policy, taken: SecondsTaken | None = None) -> list[ReviewerProgress]:

@@ -111,16 +111,16 @@ def pairs_table(table: RatingTable) -> NDArray[np.int64]:
     everything stands on or above the diagonal.
     """
     size = len(table.labels)
-    found = np.zeros((size, size), dtype=np.int64)
-    seen = table.values[:, (table.values >= 0).any(axis=0)]
-    if seen.shape[1] == 2:
-        both = seen[(seen >= 0).all(axis=1)]
-        np.add.at(found, (both[:, 0], both[:, 1]), 1)
-        return found
+    pairs = np.zeros((size, size), dtype=np.int64)
+    rated = table.values[:, (table.values >= 0).any(axis=0)]
+    if rated.shape[1] == 2:
+        both = rated[(rated >= 0).all(axis=1)]
+        np.add.at(pairs, (both[:, 0], both[:, 1]), 1)
+        return pairs
     counts = table.counts
     for row in range(size):
         own = counts.by_label[:, row]
-        found[row, row] = round(float(counts.weights @ (own * (own - 1) / 2)))
+        pairs[row, row] = round(float(counts.weights @ (own * (own - 1) / 2)))
         for column in range(row + 1, size):
-            found[row, column] = round(float(counts.weights @ (own * counts.by_label[:, column])))
-    return found
+            pairs[row, column] = round(float(counts.weights @ (own * counts.by_label[:, column])))
+    return pairs

@@ -32,14 +32,14 @@ class RealItems:
     def __init__(self, source: str, task: str) -> None:
         self._asking: dict[tuple[tuple[str, ...], str], list[int]] = {}
         self._naming: dict[tuple[str, str], int] = {}
-        found = ItemVersion.objects.filter(
+        versions = ItemVersion.objects.filter(
             number=F("item__version"),
             author=None,
             item__gold_defect="",
             item__source=source,
             item__task=task,
         ).order_by("item__lot", "item")
-        for pk, options, key in found.values_list("pk", "options", "key")[:_MOST]:
+        for pk, options, key in versions.values_list("pk", "options", "key")[:_MOST]:
             names = _concepts(options)
             same = self._asking.setdefault((tuple(sorted(names)), names[key]), [])
             if len(same) < _KEPT:
@@ -55,8 +55,8 @@ class RealItems:
         same = self._asking.get((tuple(sorted(names)), names[key]), ())
         if not all(names) or not same:
             return None
-        drawn = min(same, key=lambda pk: sha256(f"{lot}|{pk}".encode()).digest())
-        return ItemVersion.objects.get(pk=drawn)
+        chosen = min(same, key=lambda pk: sha256(f"{lot}|{pk}".encode()).digest())
+        return ItemVersion.objects.get(pk=chosen)
 
     def naming(self, concept: str, beside: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """An option of a real item that names a concept by the ontology of another option."""

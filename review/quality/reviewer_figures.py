@@ -84,12 +84,12 @@ def count_figures() -> FigureTable:
     pairs, right = _decision_pairs(excluded), _right_answers(excluded)
     tests = _gold_reviews()
     people = User.objects.filter(Q(role=Role.REVIEWER) | Q(pk__in=list(taken)))
-    found = []
+    reviewers = []
     for user in people.order_by("pseudonym"):
-        times, seen = taken.get(user.pk, Counter[int]()), tests.get(user.pk, {})
+        times, gold = taken.get(user.pk, Counter[int]()), tests.get(user.pk, {})
         table = _rating_table(pairs.get(user.pk, {}))
         hits, answers = right.get(user.pk, (0, 0))
-        found.append(
+        reviewers.append(
             ReviewerFigures(
                 key=user.pk,
                 pseudonym=user.pseudonym,
@@ -100,19 +100,19 @@ def count_figures() -> FigureTable:
                 seconds=_median(times),
                 fast=sum(count for seconds, count in times.items() if seconds < limit),
                 caught={
-                    kind: _share(kind, seen.get(kind, [])) for kind in (*DEFECT_KINDS, "other")
+                    kind: _share(kind, gold.get(kind, [])) for kind in (*DEFECT_KINDS, "other")
                 },
                 all_caught=_share(
                     "caught",
-                    [hit for kind, hits in seen.items() if kind != "sound" for hit in hits],
+                    [hit for kind, hits in gold.items() if kind != "sound" for hit in hits],
                 ),
-                false_alarms=_share("alarms", [not hit for hit in seen.get("sound", [])]),
+                false_alarms=_share("alarms", [not hit for hit in gold.get("sound", [])]),
                 agreement=raw_agreement(table),
                 ac1=gwet_ac1(table),
                 blind=share_estimate("blind_accuracy", hits, answers),
             )
         )
-    return FigureTable(fast_seconds=limit, reviewers=found)
+    return FigureTable(fast_seconds=limit, reviewers=reviewers)
 
 
 _SECONDS = """
@@ -158,17 +158,17 @@ def _without_gold(statement: str, excluded: Sequence[int]) -> list[tuple[Any, ..
 
 
 def _time_counts(statement: str, excluded: Sequence[int]) -> dict[int, Counter[int]]:
-    found: dict[int, Counter[int]] = {}
+    counts: dict[int, Counter[int]] = {}
     for user, seconds, count in _without_gold(statement, excluded):
-        found.setdefault(user, Counter())[int(seconds)] = count
-    return found
+        counts.setdefault(user, Counter())[int(seconds)] = count
+    return counts
 
 
 def _decision_pairs(excluded: Sequence[int]) -> dict[int, dict[tuple[str, str], int]]:
-    found: dict[int, dict[tuple[str, str], int]] = {}
+    pairs: dict[int, dict[tuple[str, str], int]] = {}
     for user, mine, other, count in _without_gold(_PAIRS, excluded):
-        found.setdefault(user, {})[mine, other] = count
-    return found
+        pairs.setdefault(user, {})[mine, other] = count
+    return pairs
 
 
 def _right_answers(excluded: Sequence[int]) -> dict[int, tuple[int, int]]:
@@ -181,12 +181,12 @@ def _gold_reviews() -> dict[int, dict[str, list[bool]]]:
         released_at=None, submitted_at__isnull=False, version__item__gold_defect__gt=""
     )
     claims = done.select_related("version__item", "blind", "review")
-    found: dict[int, dict[str, list[bool]]] = {}
+    outcomes: dict[int, dict[str, list[bool]]] = {}
     for claim in claims.prefetch_related("review__reasons"):
         kind = kind_of(claim.version.item.gold_defect)
-        own = found.setdefault(claim.user_id, {})
+        own = outcomes.setdefault(claim.user_id, {})
         own.setdefault(kind, []).append(gold_items.decides_rightly(claim))
-    return found
+    return outcomes
 
 
 def _rating_table(pairs: Mapping[tuple[str, str], int]) -> RatingTable:

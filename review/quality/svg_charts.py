@@ -52,7 +52,7 @@ def bar_chart(name: str, title: str, rows: Sequence[BarRow]) -> SafeString:
     most = max((row.value for row in rows), default=0) or 1
     figures = max((len(row.text) for row in rows), default=0) * _DIGIT + 12
     room = min(_ROOM, _WIDTH - _LABELS - figures)
-    drawn = format_html_join(
+    shapes = format_html_join(
         "",
         '{}<rect class="bar" x="{}" y="{}" width="{}" height="{}"></rect>'
         '<text class="count" x="{}" y="{}">{}</text>',
@@ -70,8 +70,8 @@ def bar_chart(name: str, title: str, rows: Sequence[BarRow]) -> SafeString:
             for place, row in enumerate(rows)
         ),
     )
-    said = "; ".join(f"{row.label} {row.text}" for row in rows)
-    return _chart(name, title, said, len(rows) * _ROW, drawn)
+    description = "; ".join(f"{row.label} {row.text}" for row in rows)
+    return _chart(name, title, description, len(rows) * _ROW, shapes)
 
 
 def interval_chart(name: str, title: str, rows: Sequence[IntervalRow]) -> SafeString:
@@ -93,9 +93,9 @@ def interval_chart(name: str, title: str, rows: Sequence[IntervalRow]) -> SafeSt
         ),
     )
     marks = (mark for place, row in enumerate(rows) for mark in _interval(place, row))
-    drawn = format_html("{}{}", scale, format_html_join("", "{}", ((mark,) for mark in marks)))
-    said = "; ".join(f"{row.label} {row.text}" for row in rows)
-    return _chart(name, title, said, bottom + 24, drawn)
+    shapes = format_html("{}{}", scale, format_html_join("", "{}", ((mark,) for mark in marks)))
+    description = "; ".join(f"{row.label} {row.text}" for row in rows)
+    return _chart(name, title, description, bottom + 24, shapes)
 
 
 def _interval(place: int, row: IntervalRow) -> Iterator[SafeString]:
@@ -120,7 +120,7 @@ def _interval(place: int, row: IntervalRow) -> Iterator[SafeString]:
         )
 
 
-def _chart(name: str, title: str, said: str, height: int, drawn: SafeString) -> SafeString:
+def _chart(name: str, title: str, description: str, height: int, shapes: SafeString) -> SafeString:
     return format_html(
         '<svg class="chart" viewBox="0 0 {} {}" role="img" aria-labelledby="{}-title {}-said">'
         '<title id="{}-title">{}</title><desc id="{}-said">{}</desc>{}</svg>',
@@ -131,8 +131,8 @@ def _chart(name: str, title: str, said: str, height: int, drawn: SafeString) -> 
         name,
         title,
         name,
-        said,
-        drawn,
+        description,
+        shapes,
     )
 
 

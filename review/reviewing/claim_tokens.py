@@ -36,12 +36,12 @@ def live_claim(
     Raises:
         StaleClaimError: it is not; what was typed is kept.
     """
-    found = claim_context(token, user)
-    waiting = found.state == ReviewState.QUEUED and found.current
-    if not found.live or found.expires_at <= now or not waiting:
-        keep_typed(found, user, typed, now)
+    context = claim_context(token, user)
+    waiting = context.state == ReviewState.QUEUED and context.current
+    if not context.live or context.expires_at <= now or not waiting:
+        keep_typed(context, user, typed, now)
         raise stale_claim_error()
-    return found
+    return context
 
 
 def claim_context(token: uuid.UUID, user: User) -> ClaimContext:
@@ -50,18 +50,18 @@ def claim_context(token: uuid.UUID, user: User) -> ClaimContext:
     Raises:
         StaleClaimError: the reviewer has no such claim.
     """
-    found = claim_queries.find_claim_context(token, user.pk)
-    if found is None:
+    context = claim_queries.find_claim_context(token, user.pk)
+    if context is None:
         raise stale_claim_error()
-    return found
+    return context
 
 
 def keep_typed(
-    found: ClaimContext, user: User, typed: Mapping[str, object] | None, now: datetime
+    context: ClaimContext, user: User, typed: Mapping[str, object] | None, now: datetime
 ) -> None:
     """Store what was typed for a claim that was lost; what was sent already has it."""
-    if typed is not None and not found.sent:
-        claim_queries.save_draft(found.version, user.pk, typed, now)
+    if typed is not None and not context.sent:
+        claim_queries.save_draft(context.version, user.pk, typed, now)
 
 
 def loaded_instance(model: type[_Row], **values: Any) -> _Row:

@@ -120,16 +120,16 @@ def renew(
         StaleClaimError: the claim is not live any more.
     """
     now = now or timezone.now()
-    found = claim_context(token, user)
+    context = claim_context(token, user)
     expires = now + timedelta(minutes=current_policy().lease_minutes)
-    if found.sent:
+    if context.sent:
         raise stale_claim_error()
     with transaction.atomic():
-        claim_queries.save_draft(found.version, user.pk, body, now)
-        live = claim_queries.extend_lease(found.claim, now, expires)
+        claim_queries.save_draft(context.version, user.pk, body, now)
+        live = claim_queries.extend_lease(context.claim, now, expires)
     if not live:
         raise stale_claim_error()
-    return Claim.objects.get(pk=found.claim)
+    return Claim.objects.get(pk=context.claim)
 
 
 def give_back(
@@ -141,12 +141,14 @@ def give_back(
         StaleClaimError: the claim is not live any more.
     """
     now = now or timezone.now()
-    found = claim_context(token, user)
+    context = claim_context(token, user)
     outcome = "skipped" if not_my_field else "given-back"
     with transaction.atomic():
-        if not claim_queries.release_claim(found.claim, outcome, now):
+        if not claim_queries.release_claim(context.claim, outcome, now):
             raise stale_claim_error()
-        record_events(now, item_event(user.pseudonym, f"claim.{outcome}", found.item, found.number))
+        record_events(
+            now, item_event(user.pseudonym, f"claim.{outcome}", context.item, context.number)
+        )
 
 
 class _TakenError(Exception):
@@ -202,18 +204,18 @@ def _choose(user: User, rules: Policy, route: Route) -> ClaimCandidate | None:
         return lost[0]
     turn = gold_items.is_gold_turn(user, rules)
     # Both are looked up whatever the turn is, so that the time tells nothing.
-    known = (
+    gold = (
         candidate_queries.queued_candidates(user.pk, rules, route, gold=True)
         if rules.gold_rate
         else []
     )
-    found = candidate_queries.queued_candidates(user.pk, rules, route, gold=False)
-    if turn and known:
-        return min(known, key=lambda item: _reviewer_lot(user, item))
-    if not found:
+    real = candidate_queries.queued_candidates(user.pk, rules, route, gold=False)
+    if turn and gold:
+        return min(gold, key=lambda item: _reviewer_lot(user, item))
+    if not real:
         return None
-    first = (found[0].reviews, found[0].priority)
-    equal = [item for item in found if (item.reviews, item.priority) == first]
+    first = (real[0].reviews, real[0].priority)
+    equal = [item for item in real if (item.reviews, item.priority) == first]
     # Of one case the first alone: its items stand in the order in which they tell least.
     cases = {item.case_key or item.item: item for item in reversed(equal)}
     equal = list(cases.values())

@@ -80,10 +80,10 @@ def adjudicate(
     if not rationale.strip():
         raise InvalidAnswerError("say why: the reviewers and later adjudicators learn from it")
     with transaction.atomic():
-        found = version_as_read(item_id, version)
-        _refuse_involved(found, user)
+        read = version_as_read(item_id, version)
+        _refuse_involved(read, user)
         stored = Adjudication.objects.create(
-            version=found,
+            version=read,
             adjudicator=user,
             outcome=outcome,
             rationale=rationale,
@@ -91,7 +91,7 @@ def adjudicate(
         )
         step = _TRANSITIONS[Decision(outcome)]
         record_events(
-            now, apply_transition(now, found.item, step, user.pseudonym, rationale=rationale)
+            now, apply_transition(now, read.item, step, user.pseudonym, rationale=rationale)
         )
     return stored
 
@@ -178,11 +178,11 @@ def decide_quarantine(
     if not note.strip():
         raise InvalidAnswerError("say what you found and why the item may go on, or may not")
     with transaction.atomic():
-        found = version_as_read(item_id, version)
+        read = version_as_read(item_id, version)
         step = Transition.MANAGER_CLEARS if clear else Transition.MANAGER_REJECTS
-        entries = [apply_transition(now, found.item, step, user.pseudonym, note=note)]
+        entries = [apply_transition(now, read.item, step, user.pseudonym, note=note)]
         if clear:
-            entries += apply_consensus(now, found.item, found.pk, current_policy())
+            entries += apply_consensus(now, read.item, read.pk, current_policy())
         record_events(now, *entries)
 
 
@@ -204,14 +204,14 @@ def report_harm(
     if not note.strip():
         raise InvalidAnswerError("say what you saw, without repeating what identifies somebody")
     with transaction.atomic():
-        found = version_as_read(item_id, version)
-        if found.item.state in (ReviewState.DRAFT, ReviewState.REJECTED, ReviewState.WITHDRAWN):
-            raise InvalidAnswerError(f"the item is {found.item.state}: nobody is shown it")
+        read = version_as_read(item_id, version)
+        if read.item.state in (ReviewState.DRAFT, ReviewState.REJECTED, ReviewState.WITHDRAWN):
+            raise InvalidAnswerError(f"the item is {read.item.state}: nobody is shown it")
         who = user.pseudonym
         record_events(
             now,
             apply_transition(
-                now, found.item, Transition.DANGER_SEEN, who, reasons=[reason], note=note
+                now, read.item, Transition.DANGER_SEEN, who, reasons=[reason], note=note
             ),
         )
 
@@ -239,18 +239,18 @@ def record_release(
             head_number=at.number,
             head_sha256=at.sha256,
         )
-        found = ItemVersion.objects.select_related("item").in_bulk(wanted)
-        if len(found) < len(wanted):
-            missing = min(wanted - set(found))
+        rows = ItemVersion.objects.select_related("item").in_bulk(wanted)
+        if len(rows) < len(wanted):
+            missing = min(wanted - set(rows))
             raise ConflictError(f"there is no version {missing}; export the items again")
         entries: list[NewEvent] = []
-        for version in sorted(found.values(), key=lambda version: version.item_id):
+        for version in sorted(rows.values(), key=lambda version: version.item_id):
             refuse_outdated(version)
             entries.append(
                 apply_transition(now, version.item, Transition.RELEASE, SYSTEM, release=name)
             )
         ReleaseItem.objects.bulk_create(
-            [ReleaseItem(release=release, version=version) for version in found.values()],
+            [ReleaseItem(release=release, version=version) for version in rows.values()],
             batch_size=500,
         )
         record_events(now, *entries)
@@ -271,10 +271,10 @@ def withdraw(
     if not note.strip():
         raise InvalidAnswerError("say what is wrong with the item")
     with transaction.atomic():
-        found = version_as_read(item_id, version)
+        read = version_as_read(item_id, version)
         record_events(
             now,
-            apply_transition(now, found.item, Transition.DEFECT_FOUND, user.pseudonym, note=note),
+            apply_transition(now, read.item, Transition.DEFECT_FOUND, user.pseudonym, note=note),
         )
 
 
@@ -284,8 +284,8 @@ def version_as_read(item_id: str, version: int) -> ItemVersion:
     Raises:
         ConflictError: there is a newer one, or no such item.
     """
-    found = ItemVersion.objects.filter(item_id=item_id, number=version)
-    row = found.select_related("item", "picture", "overlay").first()
+    versions = ItemVersion.objects.filter(item_id=item_id, number=version)
+    row = versions.select_related("item", "picture", "overlay").first()
     if row is None:
         raise ConflictError(f"item {item_id} has no version {version}; load the list again")
     refuse_outdated(row)
@@ -356,8 +356,8 @@ def new_options(old: ItemVersion, change: Edit) -> list[dict[str, Any]]:
 
 
 def _proposal(proposal: int, version: ItemVersion) -> Proposal:
-    found = Proposal.objects.filter(pk=proposal, review__claim__version=version)
-    row = found.select_related("review__claim__user").first()
+    proposals = Proposal.objects.filter(pk=proposal, review__claim__version=version)
+    row = proposals.select_related("review__claim__user").first()
     if row is None:
         raise ConflictError("this proposal is about another version; load the item again")
     return row

@@ -72,9 +72,9 @@ def doubts_from_runs(runs: Sequence[Path], blind_runs: Sequence[Path] = ()) -> M
                 into.setdefault(item, Counter())[outcome] += 1
     return ModelDoubts(
         conflict=frozenset(
-            item for item, said in seeing.items() if said["wrong"] > said["correct"]
+            item for item, outcomes in seeing.items() if outcomes["wrong"] > outcomes["correct"]
         ),
-        blind=frozenset(item for item, said in blind.items() if not said["wrong"]),
+        blind=frozenset(item for item, outcomes in blind.items() if not outcomes["wrong"]),
     )
 
 

@@ -89,7 +89,7 @@ def next_state(state: ReviewState, step: Transition) -> ReviewState:
     try:
         return TRANSITIONS[state, step]
     except KeyError:
-        possible = ", ".join(known for origin, known in TRANSITIONS if origin is state)
+        possible = ", ".join(transition for origin, transition in TRANSITIONS if origin is state)
         raise IllegalTransitionError(
             f"an item that is {state.value} cannot take the step {step.value}; possible: {possible}"
         ) from None

@@ -105,12 +105,12 @@ class StepForm(forms.Form):
     """What a reviewer sends in one step."""
 
     @classmethod
-    def drafted(cls, sent: QueryDict) -> dict[str, list[str]]:
+    def draft_values(cls, sent: QueryDict) -> dict[str, list[str]]:
         """What is typed so far: fields of this step only, so that no other comes back in a page."""
-        return {name: sent.getlist(name)[:_MANY] for name in sent if name in cls.kept()}
+        return {name: sent.getlist(name)[:_MANY] for name in sent if name in cls.draft_fields()}
 
     @classmethod
-    def kept(cls) -> frozenset[str]:
+    def draft_fields(cls) -> frozenset[str]:
         """Names of the fields of which a draft is kept."""
         return frozenset(cls.base_fields)
 
@@ -141,9 +141,9 @@ class BlindForm(StepForm):
         self._options = options
 
     @classmethod
-    def kept(cls) -> frozenset[str]:
+    def draft_fields(cls) -> frozenset[str]:
         """All that is chosen by hand."""
-        return super().kept() - {"milliseconds"}
+        return super().draft_fields() - {"milliseconds"}
 
     def clean(self) -> dict[str, Any]:
         """The answer, held to the questionnaire."""
@@ -209,11 +209,11 @@ class ReviewForm(ProposalForm):
         self.fields.update(_review_fields(len(before.options)))
 
     @classmethod
-    def kept(cls) -> frozenset[str]:
+    def draft_fields(cls) -> frozenset[str]:
         """All but what comes next; an item has at most so many options as there are digits."""
         most = len(_DIGITS)
         several = {*_wording_fields(most), *_review_fields(most)}
-        return (super().kept() | several) - {"then"}
+        return (super().draft_fields() | several) - {"then"}
 
     def clean(self) -> dict[str, Any]:
         """The ruling, held to the questionnaire and to itself."""
@@ -221,9 +221,9 @@ class ReviewForm(ProposalForm):
         if self.errors:
             return sent
         wrong = [str(p) for p in range(len(self._before.options)) if p != self._before.key]
-        told = {line.name: sent[f"check.{line.name}"] for line in CHECKLIST}
-        checklist = {name: _SAID[said] for name, said in told.items() if said in _SAID}
-        verdicts = {index: said for index in wrong if (said := sent[f"verdict.{index}"])}
+        lines = {line.name: sent[f"check.{line.name}"] for line in CHECKLIST}
+        checklist = {name: _SAID[value] for name, value in lines.items() if value in _SAID}
+        verdicts = {index: value for index in wrong if (value := sent[f"verdict.{index}"])}
         if sent["decision"] == Decision.ACCEPT:
             _refuse_contradictions(checklist, verdicts)
             # The page says beside the choice that to accept is to say all of this.

@@ -62,34 +62,34 @@ def answer_blind(
         InvalidAnswerError: an answer that the questionnaire does not know.
     """
     now = now or timezone.now()
-    found = live_claim(token, user, now, typed)
-    if found.answered:
+    context = live_claim(token, user, now, typed)
+    if context.answered:
         raise stale_claim_error()
-    check_blind_submission(answer, found.options)
-    said: dict[str, Any] = {
+    check_blind_submission(answer, context.options)
+    answers: dict[str, Any] = {
         "option": answer.option,
         "confidence": answer.confidence,
         "needs_image": answer.needs_image,
         "image_adequate": answer.image_adequate,
         "milliseconds": answer.milliseconds,
     }
-    told = {**said, "blinded": found.blinded}
-    event = item_event(user.pseudonym, "blind.answered", found.item, found.number, **told)
+    body = {**answers, "blinded": context.blinded}
+    event = item_event(user.pseudonym, "blind.answered", context.item, context.number, **body)
     expires = now + timedelta(minutes=current_policy().lease_minutes)
     try:
         with transaction.atomic():
-            if not claim_queries.extend_lease(found.claim, now, expires):
+            if not claim_queries.extend_lease(context.claim, now, expires):
                 raise stale_claim_error()
-            pk = review_queries.insert_blind_answer(found.claim, answer, now)
+            pk = review_queries.insert_blind_answer(context.claim, answer, now)
             if reveals:
-                disclosure.record_key_shown(user.pk, found.item, now)
+                disclosure.record_key_shown(user.pk, context.item, now)
             record_events(now, event)
     except StaleClaimError:
-        keep_typed(found, user, typed, now)
+        keep_typed(context, user, typed, now)
         raise
     except IntegrityError as error:  # the same answer was sent twice at once
         raise stale_claim_error() from error
-    return loaded_instance(BlindAnswer, id=pk, claim_id=found.claim, answered_at=now, **said)
+    return loaded_instance(BlindAnswer, id=pk, claim_id=context.claim, answered_at=now, **answers)
 
 
 def submit_review(
@@ -115,57 +115,59 @@ def submit_review(
         InvalidAnswerError: the decision is incomplete, or step one is missing.
     """
     now = now or timezone.now()
-    found = live_claim(token, user, now, typed)
-    if not found.answered:
+    context = live_claim(token, user, now, typed)
+    if not context.answered:
         raise InvalidAnswerError("the first step is missing: answer the question before you judge")
-    check_review_submission(ruling, found.options)
+    check_review_submission(ruling, context.options)
     checklist, verdicts = dict(ruling.checklist), dict(ruling.verdicts)
-    seconds = max(0, int((now - found.claimed_at).total_seconds()))
-    proposed = _proposal_columns(found, ruling)
+    seconds = max(0, int((now - context.claimed_at).total_seconds()))
+    proposed = _proposal_columns(context, ruling)
     event = item_event(
         user.pseudonym,
         "review.submitted",
-        found.item,
-        found.number,
+        context.item,
+        context.number,
         decision=ruling.decision,
         reasons=[list(reason) for reason in ruling.reasons],
         checklist=checklist,
         verdicts=verdicts,
         comment=ruling.comment,
         seconds=seconds,
-        specialist=found.specialist,
+        specialist=context.specialist,
         **({} if proposed is None else {"proposal": proposed}),
     )
-    item = _item(found)
+    item = _item(context)
     fresh = frozenset(code for code, _ in ruling.reasons)
     named = Reason.PHI in fresh and is_dangerous(item, fresh)
     try:
         with transaction.atomic():
             rules = current_policy(fixed=True)
-            others = privacy_incidents.lock_linked(Item.objects.get(pk=found.item)) if named else []
+            others = (
+                privacy_incidents.lock_linked(Item.objects.get(pk=context.item)) if named else []
+            )
             # The item first: others who review, edit or end it wait here for the commit.
-            item.reviews = review_queries.increment_reviews(found.item, found.number, user.pk)
-            if not item.reviews or not review_queries.close_claim(found.claim, now):
+            item.reviews = review_queries.increment_reviews(context.item, context.number, user.pk)
+            if not item.reviews or not review_queries.close_claim(context.claim, now):
                 raise stale_claim_error()
-            pk = review_queries.insert_review(found.claim, ruling, seconds, now)
+            pk = review_queries.insert_review(context.claim, ruling, seconds, now)
             if proposed is not None:
                 Proposal.objects.create(review_id=pk, **proposed)
-            review_queries.reserve_for_specialist(found.item, found.version, rules)
-            claim_queries.delete_draft(found.version, user.pk)
+            review_queries.reserve_for_specialist(context.item, context.version, rules)
+            claim_queries.delete_draft(context.version, user.pk)
             if named:
                 others = [item, *(row for row in others if row.pk != item.pk)]
                 entries = privacy_incidents.quarantine_linked(item, others, user, now)[1]
             else:
-                entries = apply_consensus(now, item, found.version, rules, fresh)
+                entries = apply_consensus(now, item, context.version, rules, fresh)
             record_events(now, event, *entries)
     except StaleClaimError:
-        keep_typed(found, user, typed, now)
+        keep_typed(context, user, typed, now)
         raise
     gold_items.pause_if_inattentive(user, now)
     return loaded_instance(
         Review,
         id=pk,
-        claim_id=found.claim,
+        claim_id=context.claim,
         decision=ruling.decision,
         checklist=checklist,
         verdicts=verdicts,
@@ -175,20 +177,20 @@ def submit_review(
     )
 
 
-def _proposal_columns(found: ClaimContext, ruling: ReviewSubmission) -> dict[str, Any] | None:
+def _proposal_columns(context: ClaimContext, ruling: ReviewSubmission) -> dict[str, Any] | None:
     """Columns of the proposal, with the rules that it breaks."""
     if ruling.proposal is None:
         return None
-    version = ItemVersion.objects.select_related("item").get(pk=found.version)
+    version = ItemVersion.objects.select_related("item").get(pk=context.version)
     flaws = flaws_to_json(flaws_of(version, ruling.proposal))
     return {**ruling.proposal.to_json(), "flaws": flaws}
 
 
-def _item(found: ClaimContext) -> Item:
+def _item(context: ClaimContext) -> Item:
     return loaded_instance(
         Item,
-        id=found.item,
-        version=found.number,
-        state=found.state,
-        gold_defect=found.gold_defect,
+        id=context.item,
+        version=context.number,
+        state=context.state,
+        gold_defect=context.gold_defect,
     )

@@ -83,12 +83,12 @@ def check_review_submission(ruling: ReviewSubmission, options: int) -> None:
     unknown = set(ruling.checklist) - {line.name for line in CHECKLIST}
     if unknown:
         raise InvalidAnswerError(f"{min(unknown)!r} is no line of the checklist")
-    for name, said in ruling.checklist.items():
-        if said not in (True, False, None):
+    for name, answer in ruling.checklist.items():
+        if answer not in (True, False, None):
             raise InvalidAnswerError(f"{name}: yes, no or cannot tell")
-    known = {str(index) for index in range(options)}
+    indices = {str(index) for index in range(options)}
     for index, verdict in ruling.verdicts.items():
-        if index not in known or verdict not in tuple(OptionVerdict):
+        if index not in indices or verdict not in tuple(OptionVerdict):
             raise InvalidAnswerError(f"option {index}: {verdict!r} is no verdict on an option")
     if len(ruling.comment) > _LONGEST_TEXT:
         raise InvalidAnswerError(f"a comment has at most {_LONGEST_TEXT} characters")

@@ -115,11 +115,11 @@ def reopen(
     now = now or timezone.now()
     _require_note(note)
     with transaction.atomic():
-        found = version_as_read(item_id, version)
+        read = version_as_read(item_id, version)
         entries = [
-            apply_transition(now, found.item, Transition.REOPENED, manager.pseudonym, note=note)
+            apply_transition(now, read.item, Transition.REOPENED, manager.pseudonym, note=note)
         ]
-        valid = Claim.objects.filter(version=found, released_at=None, review__isnull=False)
+        valid = Claim.objects.filter(version=read, released_at=None, review__isnull=False)
         claims = list(valid.select_related("version__item", "user").order_by("pk"))
         entries += void_claims(claims, manager.pseudonym, now, note=note)[0]
         record_events(now, *entries)
@@ -152,9 +152,9 @@ def void_claims(
         # Whoever has decided over an accepted item had a specialist's review before them.
         short = item.state == ReviewState.ACCEPTED and lacks_specialist(version.pk, rules)
         voided += 1
-        said = {"version": version.number, "reader": claim.user.pseudonym, **body}
+        content = {"version": version.number, "reader": claim.user.pseudonym, **body}
         entries.append(
-            NewEvent(actor=actor, kind="review.voided", object=f"item:{item.pk}", body=said)
+            NewEvent(actor=actor, kind="review.voided", object=f"item:{item.pk}", body=content)
         )
         if rests or short:
             entries.append(apply_transition(now, item, Transition.REVIEW_VOIDED, actor))

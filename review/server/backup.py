@@ -91,19 +91,19 @@ def create_backup(place: ReviewPaths, target: Path, now: datetime | None = None)
         }
         files[_DATABASE] = copy
         events, head = _chain_head(copy)
-        known = {
+        contents = {
             "made_at": made_at,
             "events": events,
             "head_sha256": head,
             "files": {name: sha256_of(path) for name, path in sorted(files.items())},
         }
         listed = Path(name) / _LIST
-        listed.write_text(json.dumps(known, indent=1), encoding="utf-8")
+        listed.write_text(json.dumps(contents, indent=1), encoding="utf-8")
         with replacing(target, mode=PRIVATE) as partial, tarfile.open(partial, "w") as archive:
             archive.add(listed, _LIST)
             for inside, path in sorted(files.items()):
                 archive.add(path, inside)
-    return _backup_of(target, known)
+    return _backup_of(target, contents)
 
 
 def restore_backup(archive: Path, place: ReviewPaths) -> Backup:
@@ -122,9 +122,9 @@ def restore_backup(archive: Path, place: ReviewPaths) -> Backup:
         )
     database.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=database.parent) as name:
-        known = _unpack(archive, Path(name))
+        contents = _unpack(archive, Path(name))
         private_folder(place.folder)
-        for inside in sorted(known["files"]):
+        for inside in sorted(contents["files"]):
             if inside != _DATABASE:
                 target = place.folder / Path(inside).relative_to(_FOLDER)
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -132,30 +132,30 @@ def restore_backup(archive: Path, place: ReviewPaths) -> Backup:
         private_file(Path(name) / _DATABASE)
         # Last, so that a restore that was broken off is seen as none.
         (Path(name) / _DATABASE).replace(database)
-    return _backup_of(archive, known)
+    return _backup_of(archive, contents)
 
 
 def _unpack(archive: Path, folder: Path) -> dict[str, Any]:
     try:
         with tarfile.open(archive, "r:") as opened:
             _extract(opened, folder)
-        known: dict[str, Any] = json.loads((folder / _LIST).read_text(encoding="utf-8"))
-        wanted = {str(name): str(digest) for name, digest in known["files"].items()}
-        found = {
+        contents: dict[str, Any] = json.loads((folder / _LIST).read_text(encoding="utf-8"))
+        wanted = {str(name): str(digest) for name, digest in contents["files"].items()}
+        digests = {
             str(path.relative_to(folder)): sha256_of(path)
             for path in folder.rglob("*")
             if path.is_file() and path != folder / _LIST
         }
     except (OSError, tarfile.TarError, ValueError, LookupError, AttributeError) as error:
         raise ReviewError(f"{archive}: is no back-up of a queue, or a damaged one") from error
-    for name in sorted(wanted.keys() | found.keys()):
-        if wanted.get(name) != found.get(name):
+    for name in sorted(wanted.keys() | digests.keys()):
+        if wanted.get(name) != digests.get(name):
             raise ReviewError(f"{archive}: {name} is missing, changed, or not in the list")
-    if _DATABASE not in found:
+    if _DATABASE not in digests:
         raise ReviewError(f"{archive}: holds no database")
-    if _chain_head(folder / _DATABASE) != (known.get("events"), known.get("head_sha256")):
+    if _chain_head(folder / _DATABASE) != (contents.get("events"), contents.get("head_sha256")):
         raise ReviewError(f"{archive}: the database ends with another event than the list says")
-    return known
+    return contents
 
 
 def _extract(opened: tarfile.TarFile, folder: Path) -> None:
@@ -199,11 +199,11 @@ def _chain_head(database: Path) -> tuple[int, str]:
     return (row[0], row[1]) if row else (0, "")
 
 
-def _backup_of(path: Path, known: dict[str, Any]) -> Backup:
+def _backup_of(path: Path, contents: dict[str, Any]) -> Backup:
     return Backup(
         path=path,
-        made_at=known["made_at"],
-        files=len(known["files"]) - 1,
-        events=known["events"],
-        head_sha256=known["head_sha256"],
+        made_at=contents["made_at"],
+        files=len(contents["files"]) - 1,
+        events=contents["events"],
+        head_sha256=contents["head_sha256"],
     )

@@ -121,7 +121,7 @@ def migrate() -> Path | None:
 def _refuse_unknown(loader: MigrationLoader) -> None:
     """Refuse tables of a newer version, and those of a state between two versions."""
     applied = set(loader.applied_migrations)
-    known = set(loader.disk_migrations)
+    steps = set(loader.disk_migrations)
     for step in loader.disk_migrations.values():
         taken = applied.intersection(step.replaces)
         if taken and len(taken) < len(step.replaces):
@@ -129,8 +129,8 @@ def _refuse_unknown(loader: MigrationLoader) -> None:
                 f"this database stands between two versions of medrcube (step {max(taken)[1]}); "
                 "bring it up to date with the one that it was last used by, then open it here"
             )
-        known.update(step.replaces)
-    newer = sorted(name for app, name in applied - known if app == "review")
+        steps.update(step.replaces)
+    newer = sorted(name for app, name in applied - steps if app == "review")
     if newer:
         raise ReviewError(
             f"this database was last used by a newer medrcube (step {newer[-1]}); "

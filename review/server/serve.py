@@ -57,12 +57,12 @@ def listening(
         raise ReviewError(
             f"{host}:{port}: cannot be listened on ({error}); choose another --port"
         ) from error
-    shown = f"[{host}]" if ":" in host else host
+    address = f"[{host}]" if ":" in host else host
     before = signal.signal(signal.SIGTERM, _stop)
     with door, worker_processes(door, options, processes - 1):
         server = server_at(door, **options)
         try:
-            yield server, f"http://{shown}:{door.getsockname()[1]}/"
+            yield server, f"http://{address}:{door.getsockname()[1]}/"
         finally:
             signal.signal(signal.SIGTERM, before)
             server.close()

@@ -90,10 +90,10 @@ class PageForm(forms.Form):
         Raises:
             InvalidAnswerError: names the first field that is wrong, and what is wrong in it.
         """
-        made = cls(sent)
-        if made.is_valid():
-            return made.cleaned_data
-        name, faults = next(iter(made.errors.items()))
+        form = cls(sent)
+        if form.is_valid():
+            return form.cleaned_data
+        name, faults = next(iter(form.errors.items()))
         raise InvalidAnswerError(f"{name!r}: {' '.join(map(str, faults))}")
 
 

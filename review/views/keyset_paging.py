@@ -29,12 +29,12 @@ class ListPage:
 
 
 def page_of(
-    found: QuerySet[Any, Any], request: HttpRequest, key: str, *, newest_first: bool = False
+    rows: QuerySet[Any, Any], request: HttpRequest, key: str, *, newest_first: bool = False
 ) -> ListPage:
     """The page that ``after`` or ``before`` of the address asks for.
 
     Args:
-        found: rows as dictionaries (``values``), without an order.
+        rows: dictionaries (``values``), without an order.
         request: carries the key.
         key: unique column that the list is ordered by.
         newest_first: whether the largest key comes first.
@@ -44,17 +44,17 @@ def page_of(
     falling = newest_first != backwards
     if back or end:
         side = "lt" if falling else "gt"
-        found = found.filter(**{f"{key}__{side}": _key(back or end, number=newest_first)})
-    rows = list(found.order_by(f"-{key}" if falling else key)[: SIZE + 1])
-    more, rows = len(rows) > SIZE, rows[:SIZE]
+        rows = rows.filter(**{f"{key}__{side}": _key(back or end, number=newest_first)})
+    page = list(rows.order_by(f"-{key}" if falling else key)[: SIZE + 1])
+    more, page = len(page) > SIZE, page[:SIZE]
     if backwards:
-        rows.reverse()
+        page.reverse()
     earlier = more if backwards else bool(end)
     later = True if backwards else more
     return ListPage(
-        rows,
-        before=rows[0][key] if rows and earlier else None,
-        after=rows[-1][key] if rows and later else None,
+        page,
+        before=page[0][key] if page and earlier else None,
+        after=page[-1][key] if page and later else None,
     )
 
 

@@ -54,7 +54,7 @@ class ItemContent:
         true: concept of the key; empty for none.
         concepts: of key, options and mark.
         group: exclusive group of the options, or empty.
-        known: provenance and remarks of outsiders, as text.
+        context: provenance and remarks of outsiders, as text.
     """
 
     item: str
@@ -64,7 +64,7 @@ class ItemContent:
     true: str
     concepts: frozenset[str]
     group: str
-    known: str
+    context: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,9 @@ def item_content(
         true=concepts[key] or about,
         concepts=frozenset(filter(None, (*concepts, about))),
         group=str(provenance.get("group") or ""),
-        known="\n".join(str(value) for name, value in provenance.items() if name not in _UNTELLING),
+        context="\n".join(
+            str(value) for name, value in provenance.items() if name not in _UNTELLING
+        ),
     )
 
 
@@ -108,11 +110,11 @@ def disclosure_between(by: ItemContent, told: ItemContent) -> DisclosurePair | N
     answer = _key_words(told)
     if _contains_key(by.question, answer, told.texts[told.key]):
         return DisclosurePair(by.item, told.item, at_sight=True)
-    shown = f"{by.texts[by.key]}\n{by.known}"
+    revealed = f"{by.texts[by.key]}\n{by.context}"
     related = (
         bool(by.concepts & told.concepts)
         or bool(by.group and by.group == told.group)
-        or _contains_key(shown, answer, told.texts[told.key])
+        or _contains_key(revealed, answer, told.texts[told.key])
         or any(_implied(mine, other) for mine in by.concepts for other in told.concepts)
         or any(_excludes(by.true, other) for other in told.concepts)
     )
@@ -135,8 +137,8 @@ def disclosure_pairs(
         name: [each, *([asked[copies[name]]] if copies.get(name) in asked else [])]
         for name, each in asked.items()
     }
-    found = (_pair(by, told, faces, copies) for by in asked for told in asked if by != told)
-    return [pair for pair in found if pair is not None]
+    pairs = (_pair(by, told, faces, copies) for by in asked for told in asked if by != told)
+    return [pair for pair in pairs if pair is not None]
 
 
 def _pair(
@@ -158,8 +160,8 @@ def refresh_disclosures(items: Iterable[str], now: datetime) -> None:
     blind to an item is not blind to its gold copies either. The queue places of the items of a case
     are dealt among them so that what discloses least comes first.
     """
-    found = Item.objects.filter(pk__in=list(items)).exclude(case_key="")
-    cases = sorted(set(found.values_list("case_key", flat=True)))
+    items_of_cases = Item.objects.filter(pk__in=list(items)).exclude(case_key="")
+    cases = sorted(set(items_of_cases.values_list("case_key", flat=True)))
     for start in range(0, len(cases), _AT_ONCE):
         _refresh(cases[start : start + _AT_ONCE], now)
 
@@ -201,14 +203,14 @@ def _refresh(cases: Sequence[str], now: datetime) -> None:
         item__case_key__in=cases, number=F("item__version")
     ).values_list("item__case_key", "item_id", "question", "options", "key", "provenance")
     remarks: dict[str, list[str]] = {}
-    told = Remark.objects.filter(item__case_key__in=cases).order_by("pk")
-    for item, text in told.values_list("item_id", "text"):
+    stored_remarks = Remark.objects.filter(item__case_key__in=cases).order_by("pk")
+    for item, text in stored_remarks.values_list("item_id", "text"):
         remarks.setdefault(item, []).append(text)
     members: dict[str, list[ItemContent]] = {}
     for case, *columns in rows:
         asked = item_content(*columns)
-        known = "\n".join([asked.known, *remarks.get(asked.item, ())])
-        members.setdefault(case, []).append(replace(asked, known=known))
+        context = "\n".join([asked.context, *remarks.get(asked.item, ())])
+        members.setdefault(case, []).append(replace(asked, context=context))
     copied = Item.objects.filter(case_key__in=cases, copied_from__isnull=False)
     copies = dict(copied.values_list("pk", "copied_from_id"))
     pairs = [pair for case in members.values() for pair in disclosure_pairs(case, copies)]
@@ -224,23 +226,23 @@ def _refresh(cases: Sequence[str], now: datetime) -> None:
 
 def _expose(pairs: Sequence[DisclosurePair], now: datetime) -> None:
     tellers = sorted({pair.by for pair in pairs})
-    shown: dict[str, set[int]] = {}
-    seen: dict[str, set[int]] = {}
+    saw_key: dict[str, set[int]] = {}
+    saw_question: dict[str, set[int]] = {}
     for start in range(0, len(tellers), _AT_ONCE):
         part = tellers[start : start + _AT_ONCE]
         own = Exposure.objects.filter(by__in=part, item=F("by"))
         for item, user in own.values_list("by_id", "user_id"):
-            shown.setdefault(item, set()).add(user)
+            saw_key.setdefault(item, set()).add(user)
         claims = Claim.objects.filter(
             version__item__in=part, version__number=F("version__item__version")
         )
         for item, user in claims.values_list("version__item_id", "user_id"):
-            seen.setdefault(item, set()).add(user)
+            saw_question.setdefault(item, set()).add(user)
     Exposure.objects.bulk_create(
         [
             Exposure(user_id=user, item_id=pair.told, by_id=pair.by, at=now)
             for pair in pairs
-            for user in (seen if pair.at_sight else shown).get(pair.by, ())
+            for user in (saw_question if pair.at_sight else saw_key).get(pair.by, ())
         ],
         batch_size=_AT_ONCE,
         ignore_conflicts=True,
@@ -252,11 +254,11 @@ def _extend_to_copies(copies: Mapping[str, str]) -> None:
     names: dict[str, list[str]] = {}
     for copy, original in copies.items():
         names.setdefault(original, []).append(copy)
-    told = Exposure.objects.filter(item__in=list(names))
+    exposures = Exposure.objects.filter(item__in=list(names))
     Exposure.objects.bulk_create(
         [
             Exposure(user_id=row.user_id, item_id=copy, by_id=row.by_id, at=row.at)
-            for row in told
+            for row in exposures
             for copy in names[row.item_id]
         ],
         batch_size=_AT_ONCE,
@@ -270,10 +272,12 @@ def _reorder_lots(
     """Within a case, the earliest places of the queue go to what answers the fewest others."""
     names = [asked.item for case in members.values() for asked in case if len(case) > 1]
     items = Item.objects.filter(pk__in=names, gold_defect="").in_bulk()
-    known = {(pair.by, pair.told) for pair in pairs if pair.by in items and pair.told in items}
+    disclosures = {
+        (pair.by, pair.told) for pair in pairs if pair.by in items and pair.told in items
+    }
     one_way: dict[str, int] = {}
-    for by, told in known:
-        one_way[by] = one_way.get(by, 0) + ((told, by) not in known)
+    for by, told in disclosures:
+        one_way[by] = one_way.get(by, 0) + ((told, by) not in disclosures)
     moved = []
     for case in members.values():
         own = [items[asked.item] for asked in case if asked.item in items]
@@ -304,9 +308,9 @@ def _contains_key(text: str, answer: Sequence[str], whole: str) -> bool:
 @lru_cache(maxsize=4096)
 def _words(text: str) -> tuple[str, ...]:
     """Words of four letters or more, and abbreviations in capitals."""
-    found = _TOKEN.findall(text)
+    tokens = _TOKEN.findall(text)
     return tuple(
-        word if word.isupper() else word.casefold() for word in found if _is_significant(word)
+        word if word.isupper() else word.casefold() for word in tokens if _is_significant(word)
     )
 
 
@@ -314,23 +318,23 @@ def _is_significant(word: str) -> bool:
     return word.isupper() or len(word) >= 4
 
 
-def _same_stem(one: str, other: str) -> bool:
-    if one.isupper() and other.isupper():
-        return one.startswith(other) or other.startswith(one)
-    return one[:_STEM] == other[:_STEM]
+def _same_stem(word: str, other: str) -> bool:
+    if word.isupper() and other.isupper():
+        return word.startswith(other) or other.startswith(word)
+    return word[:_STEM] == other[:_STEM]
 
 
 @cache
-def _implied(one: str, other: str) -> bool:
+def _implied(concept: str, other: str) -> bool:
     try:
-        return load_relations().implied(one, other)
+        return load_relations().implied(concept, other)
     except TermError:  # a concept of the user's own, without relations
         return False
 
 
 @cache
-def _excludes(one: str, other: str) -> bool:
+def _excludes(concept: str, other: str) -> bool:
     try:
-        return bool(one) and one != other and load_relations().excludes(one, other)
+        return bool(concept) and concept != other and load_relations().excludes(concept, other)
     except TermError:
         return False

@@ -68,17 +68,17 @@ def import_originals(workspace: Workspace, prints: Mapping[str, str]) -> int:
         if prints.get(item) != fingerprint:
             older[picture] = (asked, sample)
             continue
-        known = wanted.setdefault(picture, facts)
-        if known["slices"] != facts["slices"]:
-            wanted[picture] = _own_slice_only(known)
+        kept_facts = wanted.setdefault(picture, facts)
+        if kept_facts["slices"] != facts["slices"]:
+            wanted[picture] = _own_slice_only(kept_facts)
     for picture, (asked, sample) in older.items():
         if picture not in wanted and _has_built_pixels(asked, table.rows[sample]):
             wanted[picture] = copies[sample]
     for asset in Asset.objects.exclude(original={}):
         if asset.pk not in wanted:
             Asset.objects.filter(pk=asset.pk).update(original={})
-    for picture, known in wanted.items():
-        Asset.objects.filter(pk=picture).exclude(original=known).update(original=known)
+    for picture, kept_facts in wanted.items():
+        Asset.objects.filter(pk=picture).exclude(original=kept_facts).update(original=kept_facts)
     return table.damaged
 
 
@@ -135,12 +135,12 @@ def mark_layer(asset: Asset) -> bytes:
     with Image.open(io.BytesIO(image_store.load_image(asset)), formats=("PNG",)) as image:
         picture = np.asarray(image.convert("RGB"))
     colour = (picture != picture[..., :1]).any(axis=2)
-    drawn = colour.copy()
+    marked = colour.copy()
     rows = np.flatnonzero(colour.any(axis=1))
     white = (picture[rows] == 255).all(axis=2)
-    drawn[rows] |= white & _enclosed(colour[rows], 2 + round(_DIGIT * max(colour.shape)))
-    clear = np.dstack((picture, np.where(drawn, 255, 0).astype(np.uint8)))
-    clear[~drawn] = 0
+    marked[rows] |= white & _enclosed(colour[rows], 2 + round(_DIGIT * max(colour.shape)))
+    clear = np.dstack((picture, np.where(marked, 255, 0).astype(np.uint8)))
+    clear[~marked] = 0
     buffer = io.BytesIO()
     Image.fromarray(clear).save(buffer, "PNG", compress_level=1)
     return buffer.getvalue()

@@ -40,10 +40,10 @@ UNSEEN = frozenset(
 
 def linked_items(item: Item) -> QuerySet[Item]:
     """An item and all that may show the same patient, as far as anybody is shown them."""
-    shown = ItemVersion.objects.filter(item=item)
+    versions = ItemVersion.objects.filter(item=item)
     pictures = {
-        *shown.values_list("picture", flat=True),
-        *shown.exclude(overlay=None).values_list("overlay", flat=True),
+        *versions.values_list("picture", flat=True),
+        *versions.exclude(overlay=None).values_list("overlay", flat=True),
     }
     same_picture = ItemVersion.objects.filter(
         Q(picture__in=pictures) | Q(overlay__in=pictures), number=F("item__version")
@@ -66,10 +66,10 @@ def report_incident(item_id: str, user: User, now: datetime | None = None) -> In
     now = now or timezone.now()
     with transaction.atomic():
         item = Item.objects.get(pk=item_id)
-        found = lock_linked(item)
-        if item.pk not in {row.pk for row in found}:
+        items = lock_linked(item)
+        if item.pk not in {row.pk for row in items}:
             raise ConflictError("this item is out of the queue already; nobody is shown it")
-        incident, entries = quarantine_linked(item, found, user, now)
+        incident, entries = quarantine_linked(item, items, user, now)
         record_events(now, *entries)
     return incident
 
@@ -81,15 +81,15 @@ def lock_linked(item: Item) -> list[Item]:
 
 
 def quarantine_linked(
-    item: Item, found: list[Item], user: User, now: datetime
+    item: Item, items: list[Item], user: User, now: datetime
 ) -> tuple[Incident, list[NewEvent]]:
     """Take items out of the queue as one incident; in the transaction that has locked them."""
     incident = Incident.objects.create(item=item, reporter=user, reported_at=now)
     body = {"reasons": [Reason.PHI.value], "incident": incident.pk, "seen_on": item.pk}
     entries = [
-        apply_transition(now, row, Transition.DANGER_SEEN, user.pseudonym, **body) for row in found
+        apply_transition(now, row, Transition.DANGER_SEEN, user.pseudonym, **body) for row in items
     ]
-    Item.objects.filter(pk__in=[row.pk for row in found]).update(incident=incident)
+    Item.objects.filter(pk__in=[row.pk for row in items]).update(incident=incident)
     return incident, entries
 
 
@@ -104,11 +104,13 @@ def is_closed(picture: Asset) -> bool:
     reported = Item.objects.filter(
         incident__isnull=False, state__in=[ReviewState.QUARANTINED, ReviewState.REJECTED]
     )
-    shown = ItemVersion.objects.filter(Q(picture=picture) | Q(overlay=picture)).values("item")
-    cases = Item.objects.filter(pk__in=shown).exclude(case_key="").values("case_key")
-    files = RawFile.objects.filter(item__in=shown).values("sha256")
+    item_ids = ItemVersion.objects.filter(Q(picture=picture) | Q(overlay=picture)).values("item")
+    cases = Item.objects.filter(pk__in=item_ids).exclude(case_key="").values("case_key")
+    files = RawFile.objects.filter(item__in=item_ids).values("sha256")
     same_file = RawFile.objects.filter(sha256__in=files).values("item")
-    return reported.filter(Q(pk__in=shown) | Q(case_key__in=cases) | Q(pk__in=same_file)).exists()
+    return reported.filter(
+        Q(pk__in=item_ids) | Q(case_key__in=cases) | Q(pk__in=same_file)
+    ).exists()
 
 
 _ANY_REPORTED = """
@@ -120,8 +122,8 @@ _ANY_REPORTED = """
 
 def open_incidents() -> QuerySet[Incident]:
     """What nobody has decided over, the newest first."""
-    found = Incident.objects.filter(closed_at=None).select_related("item", "reporter")
-    return found.order_by("-pk")
+    incidents = Incident.objects.filter(closed_at=None).select_related("item", "reporter")
+    return incidents.order_by("-pk")
 
 
 def decide_incident(

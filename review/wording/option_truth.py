@@ -125,8 +125,8 @@ def _clash_flaws(
 def _safety_request(version: ItemVersion, rules: SafetyRules) -> DistractorRequest | None:
     """The key, and what is absent by its options; ``None`` where the tables do not know it."""
     item, key = version.item, str(version.options[version.key].get("concept") or "")
-    known = item.anatomy in tuple(Anatomy) and item.modality in tuple(Modality)
-    if key not in rules.terms or not known:
+    is_known = item.anatomy in tuple(Anatomy) and item.modality in tuple(Modality)
+    if key not in rules.terms or not is_known:
         return None
     absent = {
         str(option["concept"]): _evidence(Grade(option["grade"]))

@@ -120,22 +120,22 @@ def flaws_of(version: ItemVersion, wording: Wording) -> tuple[Flaw, ...]:
     own = [_known(str(option.get("concept") or "")) for option in version.options]
     there = [flaw for flaw in lint(draft_as(version, before, own)) if flaw.level == ERROR]
     concepts = [
-        known if text == old else concept_named(text)
-        for known, text, old in zip(own, wording.options, before.options, strict=True)
+        concept if text == old else concept_named(text)
+        for concept, text, old in zip(own, wording.options, before.options, strict=True)
     ]
-    found = [flaw for flaw in lint(draft_as(version, wording, concepts)) if flaw not in there]
+    flaws = [flaw for flaw in lint(draft_as(version, wording, concepts)) if flaw not in there]
     if wording.key == before.key:
         changed = [
             OptionChange(place=place, text=text, concept=concepts[place])
             for place, text in enumerate(wording.options)
             if text != before.options[place]
         ]
-        found += truth_flaws(version, changed, concepts, rules)
+        flaws += truth_flaws(version, changed, concepts, rules)
     else:
-        told = before.options[before.key]
-        message = f"the key moves, while the source says that {told!r} is right"
-        found.append(Flaw(rule=TRUTH, level=ERROR, message=message))
-    return tuple(sorted(found, key=lambda flaw: flaw.level != ERROR))
+        answer = before.options[before.key]
+        message = f"the key moves, while the source says that {answer!r} is right"
+        flaws.append(Flaw(rule=TRUTH, level=ERROR, message=message))
+    return tuple(sorted(flaws, key=lambda flaw: flaw.level != ERROR))
 
 
 def flaws_to_json(flaws: Sequence[Flaw]) -> list[dict[str, str]]:
@@ -161,11 +161,11 @@ def _rules() -> SafetyRules:
 @cache
 def _by_name() -> Mapping[str, str]:
     """Label of each name of the term table; where several have one name, the first."""
-    found: dict[str, str] = {}
+    labels: dict[str, str] = {}
     for label, term in _rules().terms.items():
         for name in (term.name, label):
-            found.setdefault(normalise(name), label)
-    return found
+            labels.setdefault(normalise(name), label)
+    return labels
 
 
 def _known(concept: str) -> str:

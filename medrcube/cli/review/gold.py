@@ -41,12 +41,12 @@ def gold(
 
     reporter = Reporter(json_output=json_output, wide=wide)
     gold_draw = draw_gold(from_defects, console_user().pseudonym, seed=seed, clean=sound)
-    reporter.table(("kind", "gold items"), list(gold_draw.made.items()))
+    reporter.table(("kind", "gold items"), list(gold_draw.counts.items()))
     reporter.result(f"{counted(gold_draw.defective, 'gold item')} with a defect")
     for wanted, made, words in (
         (gold_draw.wanted, gold_draw.defective, "fit items: one of each case, not copied yet"),
-        (sound, gold_draw.made.get("sound", 0), "accepted items that were not copied yet"),
+        (sound, gold_draw.counts.get("sound", 0), "accepted items that were not copied yet"),
     ):
         if made < wanted:
             reporter.note(f"{made} of {wanted}: there are no more {words}")
-    reporter.data({"made": dict(gold_draw.made), "wanted": gold_draw.wanted})
+    reporter.data({"made": dict(gold_draw.counts), "wanted": gold_draw.wanted})

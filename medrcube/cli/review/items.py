@@ -114,7 +114,7 @@ def freeze(
     reporter = Reporter(json_output=json_output)
     frozen = freeze_release(release)
     write_verdicts(root)
-    already = " (was on record already)" if frozen.known else ""
+    already = " (was on record already)" if frozen.already_recorded else ""
     reporter.result(
         f"release {frozen.name}: {frozen.items:,} reviewed items on record, "
         f"{frozen.unreviewed:,} unreviewed ones are not{already}"

@@ -41,8 +41,8 @@ def export_tasks(
     reporter = Reporter(json_output=json_output)
     made = write(out, prefix=prefix, limit=limit)
     reporter.result(f"{counted(made.tasks, 'task')}, {counted(made.pictures, 'image')}: {out}")
-    if made.told:
-        items = counted(made.told, "item")
+    if made.disclosing:
+        items = counted(made.disclosing, "item")
         reporter.note(
             f"{items} left out: one task's question tells another's key; export again later"
         )

@@ -55,7 +55,7 @@ def remarks(
         reporter.table(("item", "state"), list(taken.items.items()))
     reporter.result(
         f"{counted(taken.added, 'remark')} on {counted(len(taken.items), 'item')} imported, "
-        f"{taken.known:,} known already, {len(taken.refused):,} refused, "
+        f"{taken.already_imported:,} known already, {len(taken.refused):,} refused, "
         f"{counted(len(taken.unknown), 'unknown item')}"
     )
     reporter.data(asdict(taken))

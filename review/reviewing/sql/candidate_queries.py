@@ -65,11 +65,11 @@ def queued_candidates(
         return [item for item in _first_of_part(user, rules, route, None) if item.blinded]
     spare: list[ClaimCandidate] = []
     for part in route.parts:
-        found = _first_of_part(user, rules, route, part)
-        blind = [item for item in found if item.blinded]
+        candidates = _first_of_part(user, rules, route, part)
+        blind = [item for item in candidates if item.blinded]
         if blind:
             return blind
-        spare = spare or found
+        spare = spare or candidates
     return spare
 
 
@@ -79,10 +79,10 @@ def _first_of_part(
     """Of one part of the queue, or of the gold items."""
     for size in _PAGES:
         page = _page(user, rules, route, part, size)
-        found, looked_at = _eligible(page, user, rules, route)
-        if looked_at < size or any(item.blinded for item in found):
+        candidates, looked_at = _eligible(page, user, rules, route)
+        if looked_at < size or any(item.blinded for item in candidates):
             break
-    return found
+    return candidates
 
 
 def _page(
@@ -97,7 +97,7 @@ def _page(
     # SQLite would take any index on a column that an assignment names, and sort.
     index = "INDEXED BY queue_order" if connection.vendor == "sqlite" else ""
     kind = _FREE_GOLD if part is None else "i.gold_defect = '' AND i.for_specialist = %s"
-    kept = (rules.reviews,) if part is None else (part.kept,)
+    reserved = (rules.reviews,) if part is None else (part.reserved,)
     where = route.allowed if part is None else part.where
     wide = size == _PAGES[-1] and not rules.unblinded_reviews
     unseen = SqlCondition(_UNSEEN, (user, user)) if wide else EVERYTHING
@@ -108,7 +108,7 @@ def _page(
         AND {where.sql} AND {unseen.sql}
         ORDER BY i.reviews DESC, i.priority DESC, i.lot LIMIT %s
     """  # noqa: S608
-    return SqlCondition(sql, (*kept, user, *where.values, *unseen.values, size))
+    return SqlCondition(sql, (*reserved, user, *where.values, *unseen.values, size))
 
 
 _FREE_GOLD = """
@@ -145,7 +145,7 @@ def _eligible(
     shown its copy with a defect, nor the other way round.
     """
     place = free_slot_condition(route.specialist, rules)
-    found = fetch_all(
+    rows = fetch_all(
         f"""
         WITH page AS MATERIALIZED ({page.sql})
         SELECT total.length, fit.* FROM (SELECT count(*) AS length FROM page) total LEFT JOIN (
@@ -202,7 +202,7 @@ def _eligible(
         user,
         rules.unblinded_reviews,
     )
-    return [_candidate(row) for row in found if row[1] is not None], int(found[0][0])
+    return [_candidate(row) for row in rows if row[1] is not None], int(rows[0][0])
 
 
 def _candidate(row: Sequence[object]) -> ClaimCandidate:

@@ -160,7 +160,7 @@ def has_overdue_claim(now: datetime) -> bool:
 
 def end_overdue_claims(now: datetime) -> list[tuple[str, int, str]]:
     """End claims whose lease is over: item, number of the version, pseudonym of each."""
-    found = fetch_all(
+    ended = fetch_all(
         f"""
         UPDATE review_claim SET released_at = %s, outcome = 'expired' WHERE id IN (
             SELECT id FROM review_claim WHERE {LIVE} AND expires_at <= %s
@@ -170,7 +170,7 @@ def end_overdue_claims(now: datetime) -> list[tuple[str, int, str]]:
         to_db_time(now),
         to_db_time(now),
     )
-    return [_item_and_holder(*row) for row in found]
+    return [_item_and_holder(*row) for row in ended]
 
 
 def lock_queued_item(item: str, number: int) -> bool:

@@ -25,16 +25,16 @@ def fetch_all(sql: str, *values: Any) -> list[tuple[Any, ...]]:
     """All rows of a statement."""
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
-        found: list[tuple[Any, ...]] = cursor.fetchall()
-    return found
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return rows
 
 
 def fetch_one(sql: str, *values: Any) -> tuple[Any, ...] | None:
     """The first row of a statement, if there is one."""
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
-        found: tuple[Any, ...] | None = cursor.fetchone()
-    return found
+        row: tuple[Any, ...] | None = cursor.fetchone()
+    return row
 
 
 def execute(sql: str, *values: Any) -> int:

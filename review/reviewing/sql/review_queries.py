@@ -150,7 +150,7 @@ def specialist_review_count(version: int) -> int:
 
 def valid_votes(version: int) -> list[Vote]:
     """Valid reviews of a version."""
-    found = fetch_all(
+    rows = fetch_all(
         """
         SELECT r.id, r.decision, b."option" = v.key, c.blinded
         FROM review_claim c
@@ -161,7 +161,7 @@ def valid_votes(version: int) -> list[Vote]:
         """,
         version,
     )
-    return [Vote(pk, said, bool(right), bool(blinded)) for pk, said, right, blinded in found]
+    return [Vote(pk, decision, bool(right), bool(blinded)) for pk, decision, right, blinded in rows]
 
 
 def reason_codes(reviews: Sequence[int]) -> set[str]:

@@ -147,11 +147,11 @@ def _ask_code(request: HttpRequest, user: User) -> HttpResponse:
 
 def _half_signed_in(request: HttpRequest) -> User | None:
     """Who has given the password; nobody after five minutes, or when it has been changed."""
-    kept: dict[str, Any] = request.session.get(_HALF) or {}
-    if int(timezone.now().timestamp()) - kept.get("at", 0) > _HALF_SECONDS:
+    half: dict[str, Any] = request.session.get(_HALF) or {}
+    if int(timezone.now().timestamp()) - half.get("at", 0) > _HALF_SECONDS:
         return None
-    user = User.objects.filter(pk=kept.get("user", 0), is_active=True).first()
-    same = user and constant_time_compare(kept.get("hash", ""), user.get_session_auth_hash())
+    user = User.objects.filter(pk=half.get("user", 0), is_active=True).first()
+    same = user and constant_time_compare(half.get("hash", ""), user.get_session_auth_hash())
     return user if same else None
 
 
@@ -162,8 +162,8 @@ def _check_code(request: HttpRequest, user: User, typed: str, form: _Form) -> Ht
         return _too_many(form(request, _too_many_text(), 429))
     try:
         if not second_factor.spend_code(user, typed):
-            said = _CODE if typed else "Give the code of your authenticator, too."
-            return form(request, said, 422)
+            message = _CODE if typed else "Give the code of your authenticator, too."
+            return form(request, message, 422)
     except InvalidAnswerError as error:
         return form(request, str(error).capitalize(), 422)
     login_throttle.clear_attempts(name, name)
@@ -213,8 +213,8 @@ def _by_script(request: HttpRequest) -> bool:
 
 
 def _next_address(request: HttpRequest) -> str:
-    kept = request.session.get("next", "")
-    return str(request.POST.get("next", request.GET.get("next", kept)))
+    stored = request.session.get("next", "")
+    return str(request.POST.get("next", request.GET.get("next", stored)))
 
 
 def _safe_target(request: HttpRequest) -> str:

@@ -58,11 +58,11 @@ def accounts_page(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def account_page(request: HttpRequest, user: int) -> HttpResponse:
     """One account; ``form`` says which of the page's forms was sent."""
-    found = User.objects.filter(pk=user).first()
-    if found is None:
+    account = User.objects.filter(pk=user).first()
+    if account is None:
         raise Http404
     if request.method != "POST":
-        return _one_page(request, found)
+        return _one_page(request, account)
     actor = signed_in_user(request)
     try:
         sent = AccountForm.read(request.POST)
@@ -71,7 +71,7 @@ def account_page(request: HttpRequest, user: int) -> HttpResponse:
             password, made_here = _password(sent)
             accounts.reset_password(actor, user, password)
             if made_here:
-                return _show_password_once(request, found, password)
+                return _show_password_once(request, account, password)
             done = "The password is changed; the account is signed out everywhere else."
         elif form == "role":
             accounts.change_account(actor, user, role=sent["role"], specialties=sent["specialties"])
@@ -80,17 +80,17 @@ def account_page(request: HttpRequest, user: int) -> HttpResponse:
             accounts.set_active(actor, user, active=form == "open")
             done = "The account is open." if form == "open" else "The account is closed."
         elif form == "second-factor":
-            second_factor.remove_second_factor(actor, found)
+            second_factor.remove_second_factor(actor, account)
             done = "They are asked for no code until they set one up again."
         elif form == "unlink":
-            single_sign_on.unlink_identity(actor, found)
+            single_sign_on.unlink_identity(actor, account)
             done = "The account is linked to nobody at the provider."
         else:
             raise InvalidAnswerError("nothing was sent that this page knows; load it again")
     except ReviewError as error:
-        found.refresh_from_db()
+        account.refresh_from_db()
         status = 409 if isinstance(error, ConflictError) else 422
-        return _one_page(request, found, str(error), status)
+        return _one_page(request, account, str(error), status)
     messages.success(request, done)
     return redirect("person", user=user)
 
@@ -123,17 +123,17 @@ def _list_page(request: HttpRequest, error: str = "") -> HttpResponse:
 
 
 def _one_page(
-    request: HttpRequest, found: User, error: str = "", status: int = 200
+    request: HttpRequest, account: User, error: str = "", status: int = 200
 ) -> HttpResponse:
     sent = request.POST.get("form") == "role"
-    chosen = request.POST.getlist("specialties") if sent else found.specialties
+    chosen = request.POST.getlist("specialties") if sent else account.specialties
     context = {
-        "person": found,
+        "person": account,
         "roles": _ROLES,
-        "role": request.POST.get("role", "") if sent else found.role,
+        "role": request.POST.get("role", "") if sent else account.role,
         "specialties": [(name, name in chosen) for name in specialties.all_specialties()],
-        "factor": second_factor.has_second_factor(found),
-        "identity": Identity.objects.filter(user=found).first(),
+        "factor": second_factor.has_second_factor(account),
+        "identity": Identity.objects.filter(user=account).first(),
         "error": error,
     }
     return render(request, "review/managing/person.html", context, status=status)

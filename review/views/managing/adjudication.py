@@ -59,21 +59,21 @@ def adjudication_list(request: HttpRequest) -> HttpResponse:
 def adjudication_page(request: HttpRequest, item: str) -> HttpResponse:
     """Both reviews side by side, and the decision over them."""
     user = signed_in_user(request)
-    found = item_record.visible_item(item, user)
-    if item_record.took_part(found, user):
+    row = item_record.visible_item(item, user)
+    if item_record.took_part(row, user):
         raise Http404
     if request.method != "POST":
-        if found.state != ReviewState.ADJUDICATION:
+        if row.state != ReviewState.ADJUDICATION:
             messages.info(request, "This item needs no decision any more.")
             return redirect("item", item=item)
-        return _page(request, found)
+        return _page(request, row)
     try:
         sent = AdjudicationForm.read(request.POST)
         decisions.adjudicate(
             item, sent["version"], user, outcome=sent["outcome"], rationale=sent["rationale"]
         )
     except InvalidAnswerError as error:
-        return _page(request, found, str(error))
+        return _page(request, row, str(error))
     except (ConflictError, IllegalTransitionError) as error:
         return error_page(request, 409, str(error), request.POST.get("rationale", ""))
     messages.success(request, "Your decision is stored.")
@@ -94,31 +94,31 @@ def items_to_decide(user: User) -> QuerySet[Item]:
 def reasons_undecided(votes: Iterable[VoteSummary]) -> Iterator[str]:
     """Why the reviews did not settle an item, in words."""
     votes = list(votes)
-    said = {vote.decision for vote in votes}
-    if len(said) > 1:
+    decisions_given = {vote.decision for vote in votes}
+    if len(decisions_given) > 1:
         counts = [
             f"{sum(vote.decision == name for vote in votes)} {name.value}"
             for name in Decision
-            if name in said
+            if name in decisions_given
         ]
         yield f"The reviewers differ: {', '.join(counts)}."
-    elif said == {Decision.REVISE}:
+    elif decisions_given == {Decision.REVISE}:
         yield "All want another wording."
-    elif said == {Decision.ACCEPT} and any(vote.reasons for vote in votes):
+    elif decisions_given == {Decision.ACCEPT} and any(vote.reasons for vote in votes):
         yield "Accepted, but with a reason against it."
     wrong = sum(not vote.right for vote in votes)
     if wrong:
         yield f"{wrong} of {len(votes)} blind answers {'is' if wrong == 1 else 'are'} not the key."
 
 
-def _page(request: HttpRequest, found: Item, error: str = "") -> HttpResponse:
-    version = item_record.current_version(found)
+def _page(request: HttpRequest, item: Item, error: str = "") -> HttpResponse:
+    version = item_record.current_version(item)
     context = {
         **item_record.version_context(version, signed_in_user(request)),
-        "item": found,
+        "item": item,
         "editable": True,
-        "reviews": item_record.reviews_of(found, version.number),
-        "why": list(reasons_undecided(_vote_summaries([found.pk]).get(found.pk, []))),
+        "reviews": item_record.reviews_of(item, version.number),
+        "why": list(reasons_undecided(_vote_summaries([item.pk]).get(item.pk, []))),
         "outcomes": _OUTCOMES,
         "outcome": request.POST.get("outcome", ""),
         "rationale": request.POST.get("rationale", ""),
@@ -150,7 +150,7 @@ def _count_barred(user: User) -> int:
 
 
 def _vote_summaries(ids: Iterable[str]) -> dict[str, list[VoteSummary]]:
-    found: dict[str, list[VoteSummary]] = {}
+    summaries: dict[str, list[VoteSummary]] = {}
     reviews = Review.objects.filter(
         claim__version__item__in=list(ids),
         claim__version__number=F("claim__version__item__version"),
@@ -161,5 +161,5 @@ def _vote_summaries(ids: Iterable[str]) -> dict[str, list[VoteSummary]]:
     ):
         version, option = review.claim.version, review.claim.blind.option
         vote = VoteSummary(review.decision, option == version.key, len(review.reasons.all()))
-        found.setdefault(version.item_id, []).append(vote)
-    return found
+        summaries.setdefault(version.item_id, []).append(vote)
+    return summaries

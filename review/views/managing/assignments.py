@@ -38,7 +38,7 @@ def assignments_page(request: HttpRequest) -> HttpResponse:
 def _page(request: HttpRequest, error: str = "", status: int = 200) -> HttpResponse:
     rules = current_policy()
     queued = outstanding.queued_groups()
-    known = specialties.all_specialties()
+    coverage = specialties.all_specialties()
     people = User.objects.filter(role=Role.REVIEWER, is_active=True).order_by("pseudonym")
     sent = request.POST
     wanted = sent.getlist("specialties")
@@ -68,12 +68,12 @@ def _page(request: HttpRequest, error: str = "", status: int = 200) -> HttpRespo
                 str(user.pk) in chosen,
                 [
                     (name, name in (wanted if user.pk == refused else user.specialties))
-                    for name in known
+                    for name in coverage
                 ],
             )
             for user in people
         ],
-        "fields": known.values(),
+        "fields": coverage.values(),
         "mode": sent.get("mode", "") or "only",
         "specialty": sent.get("specialty", ""),
         "refused": refused,
@@ -87,14 +87,14 @@ def _page(request: HttpRequest, error: str = "", status: int = 200) -> HttpRespo
 
 def _assign(request: HttpRequest, sent: FormValues, user: User) -> str:
     names = (field.name for field in fields(assignment.AssignmentScope))
-    made = assignment.create_assignment(
+    row = assignment.create_assignment(
         user,
         assignment.AssignmentScope(**{name: sent[name] for name in names}),
         [_account_key(text) for text in request.POST.getlist("reviewers")],
         mode=sent["mode"],
         specialty=sent["specialty"],
     )
-    return f"Assignment {made.pk} holds from now on."
+    return f"Assignment {row.pk} holds from now on."
 
 
 def _account_key(text: str) -> int:
@@ -120,13 +120,13 @@ def _set_specialties(request: HttpRequest, sent: FormValues, user: User) -> str:
 
 
 def _add_specialty(request: HttpRequest, sent: FormValues, user: User) -> str:
-    made = assignment.add_specialty(
+    row = assignment.add_specialty(
         user,
         sent["name"],
         anatomies=request.POST.getlist("anatomies"),
         modalities=request.POST.getlist("modalities"),
     )
-    return f"{made.name} can be given to reviewers now."
+    return f"{row.name} can be given to reviewers now."
 
 
 def _unknown_form(_request: HttpRequest, _sent: FormValues, _user: User) -> str:

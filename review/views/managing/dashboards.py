@@ -102,15 +102,15 @@ def agreement_page(request: HttpRequest) -> HttpResponse:
     strata: list[StratumAgreement] = []
     counted = None
     if wanted:
-        found = agreement_of(wanted)
-        if not found.raters:
+        agreement = agreement_of(wanted)
+        if not agreement.raters:
             raise Http404
     else:
         counted = AGREEMENT.figures()
-        found, strata = counted.figures
+        agreement, strata = counted.figures
     context = {
         "counted": counted,
-        "panel": _panel(found),
+        "panel": _panel(agreement),
         "strata": strata,
         "labels": LABELS,
         "rules": current_policy(),
@@ -197,27 +197,27 @@ def _progress(request: HttpRequest, error: str = "") -> HttpResponse:
     return render(request, "review/managing/dashboard.html", context, status=status)
 
 
-def _panel(found: StratumAgreement) -> Panel:
-    lines = list(_lines(found))
+def _panel(agreement: StratumAgreement) -> Panel:
+    lines = list(_lines(agreement))
     rows = [
         IntervalRow(line.name, estimate.value, estimate.low, estimate.high, line.value)
-        for line, estimate in zip(lines, found.estimates.values(), strict=True)
+        for line, estimate in zip(lines, agreement.estimates.values(), strict=True)
     ]
-    name = found.stratum or "all strata"
+    name = agreement.stratum or "all strata"
     return Panel(
-        agreement=found,
+        agreement=agreement,
         lines=lines,
         chart=interval_chart("panel", f"Agreement in {name}, with 95 % intervals", rows),
         pairs=[
             (label, [int(count) for count in row])
-            for label, row in zip(LABELS, found.pairs, strict=True)
+            for label, row in zip(LABELS, agreement.pairs, strict=True)
         ],
-        ordered=len(found.raters) == 2,
+        ordered=len(agreement.raters) == 2,
     )
 
 
-def _lines(found: StratumAgreement) -> Iterator[CoefficientLine]:
-    for name, estimate in found.estimates.items():
+def _lines(agreement: StratumAgreement) -> Iterator[CoefficientLine]:
+    for name, estimate in agreement.estimates.items():
         yield CoefficientLine(
             name=_NAMES[name],
             value="none" if estimate.value is None else f"{estimate.value:.3f}",

@@ -65,10 +65,10 @@ def visible_item(item_id: str, user: User) -> Item:
     Raises:
         Http404: there is none.
     """
-    found = None if "\0" in item_id else Item.objects.filter(pk=item_id).first()
-    if found is None or (found.gold_defect and user.role != Role.MANAGER):
+    item = None if "\0" in item_id else Item.objects.filter(pk=item_id).first()
+    if item is None or (item.gold_defect and user.role != Role.MANAGER):
         raise Http404
-    return found
+    return item
 
 
 def current_version(item: Item) -> ItemVersion:
@@ -174,8 +174,8 @@ def _reason(reason: ReviewReason) -> str:
 def _objections(review: Review) -> Iterator[str]:
     for line in CHECKLIST:
         if line.name in review.checklist and review.checklist[line.name] is not True:
-            said = "no" if review.checklist[line.name] is False else "cannot tell"
-            yield f"{line.text} {said.capitalize()}."
+            answer = "no" if review.checklist[line.name] is False else "cannot tell"
+            yield f"{line.text} {answer.capitalize()}."
 
 
 def _verdicts(review: Review) -> Iterator[str]:

@@ -94,17 +94,17 @@ def items_page(request: HttpRequest) -> HttpResponse:
 def item_page(request: HttpRequest, item: str) -> HttpResponse:
     """All that is known of an item; ``form`` says which of the page's forms was sent."""
     user = signed_in_user(request)
-    found = item_record.visible_item(item, user)
+    row = item_record.visible_item(item, user)
     if request.method != "POST":
-        return _item_page(request, found)
+        return _item_page(request, row)
     try:
         sent = ItemForm.read(request.POST)
-        done = _FORMS.get(sent["form"], _unknown_form)(sent, found, user)
+        done = _FORMS.get(sent["form"], _unknown_form)(sent, row, user)
     except InvalidAnswerError as error:
-        return _item_page(request, found, str(error), 422)
+        return _item_page(request, row, str(error), 422)
     except (ConflictError, IllegalTransitionError) as error:
-        found.refresh_from_db()
-        return _item_page(request, found, str(error), 409)
+        row.refresh_from_db()
+        return _item_page(request, row, str(error), 409)
     messages.success(request, done)
     return redirect("item", item=item)
 
@@ -114,16 +114,16 @@ def item_page(request: HttpRequest, item: str) -> HttpResponse:
 def edit_page(request: HttpRequest, item: str) -> HttpResponse:
     """A new wording; what was typed stays in the form whatever comes of it."""
     user = signed_in_user(request)
-    found = item_record.visible_item(item, user)
-    if found.gold_defect:
+    row = item_record.visible_item(item, user)
+    if row.gold_defect:
         raise Http404  # its defect is what it is for
     if request.method != "POST":
-        if found.state not in _EDITABLE:
+        if row.state not in _EDITABLE:
             return error_page(
-                request, 409, f"An item that is {_state_words(found.state)} is not edited."
+                request, 409, f"An item that is {_state_words(row.state)} is not edited."
             )
         return _wording_page(
-            request, found, "review/managing/edit.html", _proposed_edit(request, found)
+            request, row, "review/managing/edit.html", _proposed_edit(request, row)
         )
     sent = WordingForm.read(request.POST)
     change, proposal = _edit_of(sent), sent["proposal"]
@@ -138,7 +138,7 @@ def edit_page(request: HttpRequest, item: str) -> HttpResponse:
             proposal=proposal if proposal >= 0 else None,
         )
     except ReviewError as error:
-        return _wording_page(request, found, "review/managing/edit.html", change, error)
+        return _wording_page(request, row, "review/managing/edit.html", change, error)
     messages.success(request, "The new version is in the queue; earlier reviews count no more.")
     return redirect("item", item=item)
 
@@ -148,35 +148,35 @@ def edit_page(request: HttpRequest, item: str) -> HttpResponse:
 def gold_page(request: HttpRequest, item: str) -> HttpResponse:
     """Copy an accepted item with a defect, to measure reviewers."""
     user = signed_in_user(request)
-    found = item_record.visible_item(item, user)
-    if found.gold_defect or found.state != ReviewState.ACCEPTED:
+    row = item_record.visible_item(item, user)
+    if row.gold_defect or row.state != ReviewState.ACCEPTED:
         raise Http404
     if request.method != "POST":
-        return _wording_page(request, found, "review/managing/gold.html")
+        return _wording_page(request, row, "review/managing/gold.html")
     sent = WordingForm.read(request.POST)
     change = _edit_of(sent)
     try:
-        made = gold_items.make_gold(
+        gold = gold_items.make_gold(
             item, sent["version"], user, defect=sent["defect"], change=change
         )
     except ReviewError as error:
-        return _wording_page(request, found, "review/managing/gold.html", change, error)
+        return _wording_page(request, row, "review/managing/gold.html", change, error)
     messages.success(request, "The gold item is in the queue. Nothing shows reviewers what it is.")
-    return redirect("item", item=made.pk)
+    return redirect("item", item=gold.pk)
 
 
 def filter_items(chosen: dict[str, str], user: User) -> QuerySet[Item]:
     """Items that match every chosen filter; gold items are for managers."""
-    found = Item.objects.all()
+    rows = Item.objects.all()
     for name in ("state", "source", "task", "stratum"):
         if chosen[name]:
-            found = found.filter(**{name: chosen[name]})
+            rows = rows.filter(**{name: chosen[name]})
     if chosen["id"]:
         # The first condition lets an index find where to begin; the second needs no index.
-        found = found.filter(pk__gte=chosen["id"], pk__startswith=chosen["id"])
+        rows = rows.filter(pk__gte=chosen["id"], pk__startswith=chosen["id"])
     if user.role != Role.MANAGER:
-        return found.filter(gold_defect="")
-    return found.exclude(gold_defect="") if chosen["gold"] else found
+        return rows.filter(gold_defect="")
+    return rows.exclude(gold_defect="") if chosen["gold"] else rows
 
 
 def _distinct_values(column: str) -> list[str]:
@@ -194,41 +194,37 @@ def _distinct_values(column: str) -> list[str]:
 
 
 def _item_page(
-    request: HttpRequest, found: Item, error: str = "", status: int = 200
+    request: HttpRequest, item: Item, error: str = "", status: int = 200
 ) -> HttpResponse:
     user = signed_in_user(request)
-    versions = list(
-        found.versions.select_related("picture", "overlay", "author").order_by("number")
-    )
+    versions = list(item.versions.select_related("picture", "overlay", "author").order_by("number"))
     steps = [
         (new, text_changes(wording_of(old), wording_of(new))) for old, new in pairwise(versions)
     ]
-    now = next(version for version in versions if version.number == found.version)
+    now = next(version for version in versions if version.number == item.version)
     context = {
         **item_record.version_context(now, user),
-        "item": found,
-        "rule": specialist_rule_status(found, now.pk, current_policy()),
+        "item": item,
+        "rule": specialist_rule_status(item, now.pk, current_policy()),
         "steps": steps[::-1],
-        "reviews": item_record.reviews_of(found),
-        "adjudications": Adjudication.objects.filter(version__item=found)
+        "reviews": item_record.reviews_of(item),
+        "adjudications": Adjudication.objects.filter(version__item=item)
         .select_related("adjudicator", "version")
         .order_by("decided_at", "pk"),
-        "comments": Comment.objects.filter(version__item=found)
+        "comments": Comment.objects.filter(version__item=item)
         .select_related("author", "version")
         .order_by("written_at", "pk"),
-        "events": Event.objects.filter(object=f"item:{found.pk}").order_by("-number")[
-            :_MOST_EVENTS
-        ],
-        "decidable": found.state == ReviewState.ADJUDICATION
+        "events": Event.objects.filter(object=f"item:{item.pk}").order_by("-number")[:_MOST_EVENTS],
+        "decidable": item.state == ReviewState.ADJUDICATION
         and user.role == Role.ADJUDICATOR
-        and not item_record.took_part(found, user),
-        "editable": found.state in _EDITABLE and not found.gold_defect,
-        "goldable": found.state == ReviewState.ACCEPTED and not found.gold_defect,
-        "reportable": found.state not in UNSEEN,
-        "voidable": user.role == Role.MANAGER and found.state not in _FINAL,
+        and not item_record.took_part(item, user),
+        "editable": item.state in _EDITABLE and not item.gold_defect,
+        "goldable": item.state == ReviewState.ACCEPTED and not item.gold_defect,
+        "reportable": item.state not in UNSEEN,
+        "voidable": user.role == Role.MANAGER and item.state not in _FINAL,
         "reopenable": user.role == Role.MANAGER
-        and not found.gold_defect
-        and (ReviewState(found.state), Transition.REOPENED) in TRANSITIONS,
+        and not item.gold_defect
+        and (ReviewState(item.state), Transition.REOPENED) in TRANSITIONS,
         "error": error,
         "form": request.POST.get("form", ""),
         "typed": request.POST.get("text", ""),
@@ -238,19 +234,19 @@ def _item_page(
 
 def _wording_page(
     request: HttpRequest,
-    found: Item,
+    item: Item,
     template: str,
     typed: Edit | None = None,
     error: ReviewError | None = None,
 ) -> HttpResponse:
     """The form for a wording; after a conflict it goes against the version that is shown now."""
-    found.refresh_from_db()
-    version = item_record.current_version(found)
+    item.refresh_from_db()
+    version = item_record.current_version(item)
     texts = typed.options if typed else [str(option["text"]) for option in version.options]
     key = typed.key if typed else version.key
     context = {
         **item_record.version_context(version, signed_in_user(request)),
-        "item": found,
+        "item": item,
         "question": typed.question if typed else version.question,
         "fields": [(place, letter(place), text, place == key) for place, text in enumerate(texts)],
         "note": typed.note if typed else "",
@@ -267,13 +263,13 @@ def _wording_page(
     return render(request, template, context, status=status)
 
 
-def _proposed_edit(request: HttpRequest, found: Item) -> Edit | None:
+def _proposed_edit(request: HttpRequest, item: Item) -> Edit | None:
     """The proposal that the address names, if it is about the version that stands."""
     number = query_text(request, "proposal")
     if not (number.isascii() and number.isdigit() and len(number) <= 9):
         return None
     row = Proposal.objects.filter(
-        pk=number, review__claim__version__item=found, review__claim__version__number=found.version
+        pk=number, review__claim__version__item=item, review__claim__version__number=item.version
     ).select_related("review__claim__user")
     for proposal in row:
         return Edit(
@@ -293,43 +289,43 @@ def _as_wording(typed: Edit) -> Wording:
     return Wording(question=typed.question, options=typed.options, key=typed.key)
 
 
-def _comment(sent: FormValues, found: Item, user: User) -> str:
-    comments.add_comment(found.pk, sent["version"], user, sent["text"])
+def _comment(sent: FormValues, item: Item, user: User) -> str:
+    comments.add_comment(item.pk, sent["version"], user, sent["text"])
     return "The comment is stored."
 
 
-def _resolve(sent: FormValues, found: Item, user: User) -> str:
-    comments.resolve_comment(found.pk, sent["comment"], user)
+def _resolve(sent: FormValues, item: Item, user: User) -> str:
+    comments.resolve_comment(item.pk, sent["comment"], user)
     return "The comment is resolved."
 
 
-def _report(sent: FormValues, found: Item, user: User) -> str:
-    decisions.report_harm(found.pk, sent["version"], user, reason=sent["reason"], note=sent["text"])
+def _report(sent: FormValues, item: Item, user: User) -> str:
+    decisions.report_harm(item.pk, sent["version"], user, reason=sent["reason"], note=sent["text"])
     return "The item is in quarantine; nobody is handed it."
 
 
-def _withdraw(sent: FormValues, found: Item, user: User) -> str:
+def _withdraw(sent: FormValues, item: Item, user: User) -> str:
     if user.role != Role.MANAGER:
         raise Http404
-    decisions.withdraw(found.pk, sent["version"], user, sent["text"])
+    decisions.withdraw(item.pk, sent["version"], user, sent["text"])
     return "The item is withdrawn."
 
 
-def _void(sent: FormValues, _found: Item, user: User) -> str:
+def _void(sent: FormValues, _item: Item, user: User) -> str:
     if user.role != Role.MANAGER:
         raise Http404
     voiding.void_review(sent["claim"], user, sent["text"])
     return "The review counts no more."
 
 
-def _reopen(sent: FormValues, found: Item, user: User) -> str:
+def _reopen(sent: FormValues, item: Item, user: User) -> str:
     if user.role != Role.MANAGER:
         raise Http404
-    voiding.reopen(found.pk, sent["version"], user, sent["text"])
+    voiding.reopen(item.pk, sent["version"], user, sent["text"])
     return "The item is back in the queue; others will review it."
 
 
-def _unknown_form(_sent: FormValues, _found: Item, _user: User) -> str:
+def _unknown_form(_sent: FormValues, _item: Item, _user: User) -> str:
     raise InvalidAnswerError("nothing was sent that this page knows; load it again")
 
 

@@ -38,19 +38,19 @@ def quarantine_page(request: HttpRequest) -> HttpResponse:
 def post_decision(request: HttpRequest, item: str) -> HttpResponse:
     """Put an item back into the queue, or end it."""
     user = signed_in_user(request)
-    found = item_record.visible_item(item, user)
+    row = item_record.visible_item(item, user)
     sent = QuarantineForm.read(request.POST)
     decision = sent["decision"]
     if decision not in ("clear", "reject"):
-        return _list(request, found, "decide: put it back, or reject it")
+        return _list(request, row, "decide: put it back, or reject it")
     try:
         decisions.decide_quarantine(
             item, sent["version"], user, clear=decision == "clear", note=sent["note"]
         )
     except InvalidAnswerError as error:
-        if found.state != ReviewState.QUARANTINED:
+        if row.state != ReviewState.QUARANTINED:
             return error_page(request, 409, "This item is not in quarantine.", sent["note"])
-        return _list(request, found, str(error))
+        return _list(request, row, str(error))
     except (ConflictError, IllegalTransitionError) as error:
         return error_page(request, 409, str(error), sent["note"])
     done = "is back in the queue" if decision == "clear" else "is rejected"
@@ -105,12 +105,12 @@ def _last_dangers(ids: Iterable[str]) -> dict[str, dict[str, object]]:
     """What took each item out last: who, when, the reasons, and a note where there is one."""
     objects = {f"item:{item}": item for item in ids}
     kind = f"item.{Transition.DANGER_SEEN.value}"
-    found: dict[str, dict[str, object]] = {}
+    dangers: dict[str, dict[str, object]] = {}
     for event in Event.objects.filter(object__in=objects, kind=kind).order_by("number"):
         body = json.loads(event.body)
-        found[objects[event.object]] = {
+        dangers[objects[event.object]] = {
             "at": event.at,
             "reasons": [item_record.reason_words(code) for code in body.get("reasons", ())],
             "note": body.get("note", ""),
         }
-    return found
+    return dangers

@@ -39,12 +39,12 @@ class FigureCell:
 def reviewers_page(request: HttpRequest) -> HttpResponse:
     """Time, known defects, agreement and blind answers of every reviewer side by side."""
     counted = REVIEWERS.figures()
-    found = counted.figures
+    table = counted.figures
     context = {
         "counted": counted,
-        "fast_seconds": found.fast_seconds,
-        "rows": [(reviewer, _cells(reviewer), _kinds(reviewer)) for reviewer in found.reviewers],
-        "any_gold": any(reviewer.all_caught.items for reviewer in found.reviewers),
+        "fast_seconds": table.fast_seconds,
+        "rows": [(reviewer, _cells(reviewer), _kinds(reviewer)) for reviewer in table.reviewers],
+        "any_gold": any(reviewer.all_caught.items for reviewer in table.reviewers),
         "few": FEW,
     }
     return render(request, "review/managing/reviewers.html", context)

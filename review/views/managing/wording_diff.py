@@ -82,12 +82,12 @@ def text_changes(old: Wording, new: Wording) -> list[TextChange]:
 
 def proposal_changes(review: Review, version: ItemVersion) -> ProposalChanges | None:
     """The proposal of a review of that version, if it has one."""
-    found: Proposal | None = getattr(review, "proposal", None)
-    if found is None:
+    proposal: Proposal | None = getattr(review, "proposal", None)
+    if proposal is None:
         return None
-    new = Wording(question=found.question, options=tuple(found.options), key=found.key)
+    new = Wording(question=proposal.question, options=tuple(proposal.options), key=proposal.key)
     return ProposalChanges(
-        key=found.pk, changes=text_changes(wording_of(version), new), flaws=found.flaws
+        key=proposal.pk, changes=text_changes(wording_of(version), new), flaws=proposal.flaws
     )
 
 
@@ -95,8 +95,8 @@ def rewording_of(version: ItemVersion) -> Rewording | None:
     """What somebody has changed in the version before; ``None`` in a first one."""
     if version.parent is None:
         return None
-    found = text_changes(wording_of(version.parent), wording_of(version))
-    return Rewording(note=version.note, changes=found) if found else None
+    changes = text_changes(wording_of(version.parent), wording_of(version))
+    return Rewording(note=version.note, changes=changes) if changes else None
 
 
 def letter(place: int) -> str:

@@ -61,10 +61,10 @@ class EvidenceLine:
 
 def provenance_lines(version: ItemVersion) -> list[EvidenceLine]:
     """Where the picture and its label come from, as the build recorded it."""
-    known = version.provenance if isinstance(version.provenance, Mapping) else {}
+    columns = version.provenance if isinstance(version.provenance, Mapping) else {}
     return [
         EvidenceLine(_NAMES.get(name) or name.replace("_", " ").capitalize(), text)
-        for name, value in known.items()
+        for name, value in columns.items()
         if name not in _FOR_PROGRAMS and (text := _as_text(value))
     ]
 

@@ -39,29 +39,29 @@ def mark_layer(request: HttpRequest, asset: uuid.UUID) -> HttpResponse:
 @require_safe
 def slice_image(request: HttpRequest, asset: uuid.UUID, number: int) -> HttpResponse:
     """The original pixels of a slice that a build kept with a picture, as a 16-bit PNG."""
-    shown = _visible_asset(request, asset)
+    visible = _visible_asset(request, asset)
     user = signed_in_user(request)
-    if user.role == Role.REVIEWER and not _may_see_original(user, shown):
+    if user.role == Role.REVIEWER and not _may_see_original(user, visible):
         raise Http404
-    if number >= len(shown.original.get("slices", [])):
+    if number >= len(visible.original.get("slices", [])):
         raise Http404
-    return _png_response(lambda it: originals.read_slice(it, number), shown)
+    return _png_response(lambda picture: originals.read_slice(picture, number), visible)
 
 
-def _visible_asset(request: HttpRequest, asset: uuid.UUID) -> Asset:
+def _visible_asset(request: HttpRequest, asset_id: uuid.UUID) -> Asset:
     """The picture, for somebody who may see it.
 
     Raises:
         Http404: there is none, or not for them.
     """
     user = signed_in_user(request)
-    found = Asset.objects.filter(pk=asset).first()
-    if found is None or (user.role == Role.REVIEWER and not _has_claim_on(user, found)):
+    asset = Asset.objects.filter(pk=asset_id).first()
+    if asset is None or (user.role == Role.REVIEWER and not _has_claim_on(user, asset)):
         raise Http404
     # The manager decides over the report and has to see what it is about.
-    if user.role != Role.MANAGER and is_closed(found):
+    if user.role != Role.MANAGER and is_closed(asset):
         raise Http404
-    return found
+    return asset
 
 
 def _png_response(load: Callable[[Asset], bytes], asset: Asset) -> HttpResponse:
@@ -85,11 +85,11 @@ def _has_claim_on(user: User, asset: Asset) -> bool:
     The marked picture gives the answer away, so it is shown after the blind answer only, unless
     the question is about the mark.
     """
-    shown = (user.pk, to_db_uuid(asset.pk), to_db_uuid(asset.pk))
+    values = (user.pk, to_db_uuid(asset.pk), to_db_uuid(asset.pk))
     in_hand = fetch_one(
-        f"{_SHOWN} AND c.submitted_at IS NULL AND c.expires_at > %s", *shown, to_db_time(now())
+        f"{_SHOWN} AND c.submitted_at IS NULL AND c.expires_at > %s", *values, to_db_time(now())
     )
-    return bool(in_hand or fetch_one(f"{_SHOWN} AND c.submitted_at IS NOT NULL LIMIT 1", *shown))
+    return bool(in_hand or fetch_one(f"{_SHOWN} AND c.submitted_at IS NOT NULL LIMIT 1", *values))
 
 
 _SHOWN = """

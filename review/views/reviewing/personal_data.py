@@ -37,9 +37,9 @@ def of_claim(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
 def of_item(request: HttpRequest, item: str) -> HttpResponse:
     """Any item."""
     user = signed_in_user(request)
-    found = item_record.visible_item(item, user)
+    row = item_record.visible_item(item, user)
     at = reverse("item-personal-data", kwargs={"item": item})
-    return _report_page(request, found, user, at, reverse("item", kwargs={"item": item}))
+    return _report_page(request, row, user, at, reverse("item", kwargs={"item": item}))
 
 
 def _report_page(request: HttpRequest, item: Item, user: User, at: str, back: str) -> HttpResponse:

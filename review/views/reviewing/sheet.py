@@ -93,11 +93,11 @@ _ABOUT_AN_OPTION = tuple(code for code in Reason if code.startswith("DISTRACTOR_
 def page_context(claim: Claim, user: User) -> dict[str, object]:
     """What both steps need: the question, the lease, the keys, and a name for the kept text."""
     of = f"{claim.version_id}:{user.pk}"
-    kept = salted_hmac("medrcube.review.draft", of, algorithm="sha256")
+    draft_name = salted_hmac("medrcube.review.draft", of, algorithm="sha256")
     return {
         "claim": claim,
         "question": claim.version.question,
-        "draft_name": kept.hexdigest(),
+        "draft_name": draft_name.hexdigest(),
         "keys": KEYS,
         "key_rows": key_rows(),
         "user": user,
@@ -216,9 +216,9 @@ def _others(claim: Claim) -> Iterator[ProposalChanges]:
         proposal__isnull=False,
     ).exclude(pk=claim.review.pk)
     for review in reviews.select_related("proposal").order_by("pk"):
-        found = proposal_changes(review, claim.version)
-        if found is not None:
-            yield found
+        changes = proposal_changes(review, claim.version)
+        if changes is not None:
+            yield changes
 
 
 def form_values(review: Review) -> dict[str, list[str]]:
@@ -226,9 +226,9 @@ def form_values(review: Review) -> dict[str, list[str]]:
     values: dict[str, list[str]] = {"comment": [review.comment], "decision": [review.decision]}
     for index, verdict in review.verdicts.items():
         values[f"verdict.{index}"] = [verdict]
-    said = {True: "yes", False: "no", None: "cannot_tell"}
+    values_of_answer = {True: "yes", False: "no", None: "cannot_tell"}
     for name, answer in review.checklist.items():
-        values[f"check.{name}"] = [said[answer]]
+        values[f"check.{name}"] = [values_of_answer[answer]]
     values["reason"] = [
         reason.code if reason.option is None else f"{reason.code}:{reason.option}"
         for reason in review.reasons.all()

@@ -90,10 +90,10 @@ def review_page(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
 def post_answer(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     """Store step one. The page with the key is another request, so it cannot come first."""
     user = signed_in_user(request)
-    found = _claim_context(token, user)
+    context = _claim_context(token, user)
     try:
-        sent = BlindForm(request.POST, found.options).read()
-        typed = BlindForm.drafted(request.POST)
+        sent = BlindForm(request.POST, context.options).read()
+        typed = BlindForm.draft_values(request.POST)
         steps.answer_blind(token, user, sent["answer"], typed=typed)
     except (InvalidAnswerError, ConflictError) as error:
         claim = _claim(token, user)
@@ -111,16 +111,18 @@ def post_answer(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
 def post_review(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     """Store step two."""
     user = signed_in_user(request)
-    found = _claim_context(token, user)
-    if not found.answered:
+    context = _claim_context(token, user)
+    if not context.answered:
         claim = _claim(token, user)
         if _is_live(claim):
             return _step(request, claim, user, "The first step is missing: answer it first.", 422)
         return _claim_lost(request, claim, _LOST, request.POST)
     try:
-        now = wording_of(ItemVersion.objects.get(pk=found.version))
+        now = wording_of(ItemVersion.objects.get(pk=context.version))
         sent = ReviewForm(request.POST, now).read()
-        steps.submit_review(token, user, sent["ruling"], typed=ReviewForm.drafted(request.POST))
+        steps.submit_review(
+            token, user, sent["ruling"], typed=ReviewForm.draft_values(request.POST)
+        )
     except InvalidAnswerError as error:
         return _form_error(request, _claim(token, user), user, str(error))
     except (ConflictError, IllegalTransitionError) as error:
@@ -178,11 +180,11 @@ def post_give_back(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
 
 def _claim(token: uuid.UUID, user: User) -> Claim:
     """A claim of this reviewer; what the key hangs on is read only when it is asked for."""
-    found = Claim.objects.filter(token=token, user=user).select_related(
+    claims_of_user = Claim.objects.filter(token=token, user=user).select_related(
         "version__picture", "version__overlay", "version__item", "blind"
     )
     secret = ("key", "provenance", "warnings", "item__gold_defect", "item__copied_from")
-    claim = found.defer(*(f"version__{name}" for name in secret)).first()
+    claim = claims_of_user.defer(*(f"version__{name}" for name in secret)).first()
     if claim is None:
         raise Http404
     return claim
@@ -190,10 +192,10 @@ def _claim(token: uuid.UUID, user: User) -> Claim:
 
 def _claim_context(token: uuid.UUID, user: User) -> ClaimContext:
     """The same as far as steps need it: one statement in place of six tables."""
-    found = claim_queries.find_claim_context(token, user.pk)
-    if found is None:
+    context = claim_queries.find_claim_context(token, user.pk)
+    if context is None:
         raise Http404
-    return found
+    return context
 
 
 def _is_live(claim: Claim) -> bool:
@@ -218,10 +220,10 @@ def _step(
 ) -> HttpResponse:
     values = _draft_values(claim, user)
     if _is_answered(claim):
-        page, made = "review/open.html", sheet.open_sheet(claim, values)
+        page, sheet_context = "review/open.html", sheet.open_sheet(claim, values)
     else:
-        page, made = "review/blind.html", sheet.blind_sheet(claim, values)
-    context = {**sheet.page_context(claim, user), **made, "error": error}
+        page, sheet_context = "review/blind.html", sheet.blind_sheet(claim, values)
+    context = {**sheet.page_context(claim, user), **sheet_context, "error": error}
     return render(request, page, context, status=status)
 
 
@@ -239,22 +241,22 @@ def _claim_lost(
     request: HttpRequest, claim: Claim, error: str, values: QueryDict | DraftValues
 ) -> HttpResponse:
     """409: the page cannot be sent any more; what was typed is kept by the queue, and shown."""
-    kept = dict(values.lists()) if isinstance(values, QueryDict) else values
+    typed = dict(values.lists()) if isinstance(values, QueryDict) else values
     context = {
         "error": error,
         "claim": claim,
-        "typed": sheet.typed_text(kept, wording_of(claim.version)),
+        "typed": sheet.typed_text(typed, wording_of(claim.version)),
     }
     return render(request, "review/gone.html", context, status=409)
 
 
 def _save_draft(request: HttpRequest, form: type[StepForm], token: uuid.UUID, user: User) -> Claim:
-    return claims.renew(token, user, form.drafted(request.POST))
+    return claims.renew(token, user, form.draft_values(request.POST))
 
 
 def _draft_values(claim: Claim, user: User) -> DraftValues:
-    found = Draft.objects.filter(version_id=claim.version_id, user=user).first()
-    return found.body if found else {}
+    row = Draft.objects.filter(version_id=claim.version_id, user=user).first()
+    return row.body if row else {}
 
 
 def next_item(request: HttpRequest, user: User) -> HttpResponse:
@@ -286,7 +288,7 @@ def _held_by_others(user: User) -> dict[str, object]:
         [claim.version_id for claim in live]
     )
     done = Claim.objects.filter(user=user, version__in=list(versions))
-    seen = set(
+    ended = set(
         done.exclude(outcome__in=("expired", "given-back")).values_list("version", flat=True)
     )
     free = {
@@ -295,7 +297,7 @@ def _held_by_others(user: User) -> dict[str, object]:
         if version.item.state == ReviewState.QUEUED
         and not version.item.gold_defect
         and version.number == version.item.version
-    } - seen
+    } - ended
     ahead = [claim for claim in live if claim.version_id in free]
     first = min(ahead, key=lambda claim: claim.expires_at, default=None)
     return {"count": len({claim.version_id for claim in ahead}), "first": first}

@@ -330,11 +330,11 @@ def test_of_tasks_that_tell_each_other_the_first_is_written(siblings, tmp_path, 
     made = export_labelstudio_tasks(tmp_path / "out")
     written = json.loads((tmp_path / "out/tasks.json").read_text())
     assert {task["data"]["item"] for task in written} == {first, "c"}
-    assert (made.tasks, made.told, made.pictures) == (2, 1, 2)
+    assert (made.tasks, made.disclosing, made.pictures) == (2, 1, 2)
 
 
 def test_a_limit_counts_what_is_written(siblings, tmp_path):
     Item.objects.filter(pk="a").update(priority=9)
     Item.objects.filter(pk="b").update(priority=8)
     made = export_labelstudio_tasks(tmp_path / "out", limit=2)
-    assert (made.tasks, made.told) == (2, 1)
+    assert (made.tasks, made.disclosing) == (2, 1)

@@ -251,7 +251,12 @@ def test_a_frozen_release_is_on_record(three, review, back, write_release, state
     review({"b": "reject"})
     back()
     frozen = freeze_release(write_release().out)
-    assert (frozen.name, frozen.items, frozen.unreviewed, frozen.known) == ("v1", 2, 0, False)
+    assert (frozen.name, frozen.items, frozen.unreviewed, frozen.already_recorded) == (
+        "v1",
+        2,
+        0,
+        False,
+    )
     assert states() == {"a": "released", "b": "rejected", "c": "released"}
     stored = Release.objects.get()
     assert stored.items.count() == 2
@@ -269,7 +274,7 @@ def test_freezing_again_does_nothing(three, review, back, write_release):
     made = write_release()
     freeze_release(made.out)
     before = chain_head()
-    assert freeze_release(made.out).known
+    assert freeze_release(made.out).already_recorded
     assert chain_head() == before
 
 

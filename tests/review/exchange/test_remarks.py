@@ -37,8 +37,12 @@ def take(path, **options):
 def test_remarks_are_taken_in_once_and_stand_in_the_trail(three, file):
     path = file({"id": "a", "text": TEXT}, {"item": "TOY/b", "text": TEXT})
     first, again = take(path), take(path)
-    assert (first.added, first.known, first.items) == (2, 0, {"a": "queued", "b": "queued"})
-    assert (again.added, again.known, again.items) == (0, 2, {})
+    assert (first.added, first.already_imported, first.items) == (
+        2,
+        0,
+        {"a": "queued", "b": "queued"},
+    )
+    assert (again.added, again.already_imported, again.items) == (0, 2, {})
     assert verify_trail().fault == "" == verify_chain().fault
 
 

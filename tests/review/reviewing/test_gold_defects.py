@@ -113,8 +113,8 @@ def twins():
 def test_defects_of_all_kinds_are_drawn_evenly(stock):
     stock(30, state="accepted")
     drawn = draw_gold(9, "system")
-    assert dict(drawn.made) == {"wrong-key": 3, "second-right": 3, "wrong-box": 3}
-    assert {kind_of(made.item.gold_defect) for made, _ in twins()} == set(drawn.made)
+    assert dict(drawn.counts) == {"wrong-key": 3, "second-right": 3, "wrong-box": 3}
+    assert {kind_of(made.item.gold_defect) for made, _ in twins()} == set(drawn.counts)
 
 
 def test_one_seed_draws_the_same_items(stock):
@@ -298,9 +298,9 @@ def test_the_share_of_the_policy_is_drawn_once(stock, project):
 
 def test_sound_copies_are_made_of_accepted_items_only(stock):
     stock(6)
-    assert draw_gold(0, "system", clean=3).made == {}
+    assert draw_gold(0, "system", clean=3).counts == {}
     Item.objects.update(state="accepted")
-    assert draw_gold(0, "system", clean=3).made == {"sound": 3}
+    assert draw_gold(0, "system", clean=3).counts == {"sound": 3}
 
 
 @pytest.mark.parametrize(

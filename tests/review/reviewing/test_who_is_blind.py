@@ -146,13 +146,13 @@ def test_who_has_nothing_left_is_told_how_many_are_held_back(any_database, case,
     case("one", ORGAN, BOX)
     case("two", ORGAN, BOX)
     reviewer, other = person(), person()
-    assert why_queue_empty(reviewer, current_policy()).told == 0
+    assert why_queue_empty(reviewer, current_policy()).disclosed == 0
     review(reviewer), review(reviewer)
     assert claim_next(reviewer) is None
     assert why_queue_empty(reviewer, current_policy()) == EmptyQueueReasons(
-        specialist=(), assigned=0, told=2
+        specialist=(), assigned=0, disclosed=2
     )
-    assert why_queue_empty(other, current_policy()).told == 0
+    assert why_queue_empty(other, current_policy()).disclosed == 0
 
 
 def test_what_gold_items_told_is_not_counted(any_database, case, copy, person, review):
@@ -162,7 +162,7 @@ def test_what_gold_items_told_is_not_counted(any_database, case, copy, person, r
     reviewer = person()
     assert review(reviewer).version.item_id == made.pk
     assert claim_next(reviewer) is None
-    assert why_queue_empty(reviewer, current_policy()).told == 0
+    assert why_queue_empty(reviewer, current_policy()).disclosed == 0
 
 
 def test_what_tells_nothing_is_handed_on(any_database, case, person, review):
