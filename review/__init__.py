@@ -1,1 +1,1 @@
-"""The clinician review queue: a Django project of its own that nothing but the CLI starts."""
+"""The clinician review queue: a Django project that only the command line starts."""

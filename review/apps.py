@@ -1,4 +1,4 @@
-"""The application as Django knows it."""
+"""Django application configuration."""
 
 from django.apps import AppConfig
 

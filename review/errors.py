@@ -1,4 +1,4 @@
-"""What can go wrong in the queue; the views turn each into one status code."""
+"""Errors of the queue; the views map each to a status code."""
 
 from medrcube.errors import MedrcubeError
 

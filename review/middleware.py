@@ -1,4 +1,4 @@
-"""Headers that Django does not set itself, forms of other pages, and sessions that end."""
+"""Middleware: isolation headers, same-origin forms, session time-outs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a wrong name was probably meant to be."""
+"""Nearest known names for an unknown one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of the review application, from the environment; ``setup.configure`` sets it.
+"""Django settings of the review application, from the environment; ``bootstrap.configure`` sets it.
 
 Two ways to run: on one machine for whoever sits at it (http on the loopback address), or for a
 team behind https, when ``MEDRCUBE_REVIEW_ORIGIN`` names the address that people type.

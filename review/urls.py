@@ -1,4 +1,4 @@
-"""Addresses of the review queue."""
+"""URL configuration of the review queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses for adjudicators, managers and administrators."""
+"""URL configuration for adjudicators, managers and administrators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entry point for a WSGI server."""
+"""WSGI entry point."""
 
 from django.core.wsgi import get_wsgi_application
 

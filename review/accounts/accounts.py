@@ -1,4 +1,4 @@
-"""Who has an account and what it may do; only an administrator changes that.
+"""Accounts: create, change, open and close; for administrators only.
 
 Events name people by pseudonym, never by address.
 """

@@ -1,4 +1,4 @@
-"""Accounts for a whole team at once, from a table."""
+"""Bulk creation of accounts from a CSV table."""
 
 from __future__ import annotations
 

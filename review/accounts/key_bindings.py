@@ -1,4 +1,4 @@
-"""What the keys of the review page do: one meaning for each key, on every step.
+"""Key bindings of the review page: one meaning for each key, in every step.
 
 Small letters, digits and named keys act; Shift with a letter ticks a reason. Whoever must not have
 keys of one character, for speech input for example, turns them off in the account (WCAG 2.1.4).

@@ -1,4 +1,4 @@
-"""Slows down guessing of passwords, on the database, so that every process counts the same.
+"""Throttle of sign-in attempts, counted in the database and so shared by all processes.
 
 An attempt is counted before the password is looked at, so attempts that run side by side count
 too. Three counts: one account from one address, one account from anywhere, one address with any

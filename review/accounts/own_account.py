@@ -1,4 +1,4 @@
-"""What people change about their own account."""
+"""Changes that people make to their own account."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How hard a password must be to guess."""
+"""Password strength, estimated by zxcvbn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may open which page. Every view is wrapped by ``allow``; a test fails for one that is not."""
+"""Access by role: ``allow`` wraps every view; a test fails for a view without it."""
 
 from __future__ import annotations
 

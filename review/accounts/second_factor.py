@@ -1,4 +1,4 @@
-"""One-time codes of an authenticator as a second factor, and recovery codes for a lost one.
+"""Second factor: one-time codes (TOTP, RFC 6238) and recovery codes.
 
 django-otp computes the codes (RFC 6238) and refuses one that was used. Its own tables are not used:
 they hold secrets and recovery codes in clear. Here a secret is encrypted (Fernet of the package

@@ -1,4 +1,4 @@
-"""Sessions whose keys are stored as digests, so that no copy of the database opens one.
+"""Session store whose keys are stored as digests: no copy of the database opens a session.
 
 A class of our own: of the kept packages that replace Django's sessions none stores digests, and
 what differs from ``django.contrib.sessions`` is the name of a row alone.

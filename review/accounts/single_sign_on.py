@@ -1,4 +1,4 @@
-"""Signing in at the OpenID Connect provider of a site.
+"""Single sign-on at the OpenID Connect provider of a site.
 
 Authlib speaks the protocol: discovery, authorisation code with PKCE (S256), state and nonce that
 belong to the session, and the checks of the ID token (signature by the provider's published keys,

@@ -1,1 +1,1 @@
-"""Which items go to which reviewers."""
+"""Assignments, specialties and the route of a reviewer through the queue."""

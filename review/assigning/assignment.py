@@ -1,4 +1,4 @@
-"""Managers say which items go to which reviewers, and in what a reviewer is a specialist.
+"""Assignments of items to reviewers, and the specialties of reviewers.
 
 Every change is in the trail. Whoever holds an item when an assignment is made may end the review.
 """

@@ -1,4 +1,4 @@
-"""A reviewer's share of the work, and the time that the rest of it takes.
+"""Workload of a reviewer: share of the items, and the time that the rest takes.
 
 Nothing here depends on what others decided: a figure that falls when somebody accepts an item
 would tell the next reviewer of it what the first one thought.

@@ -1,4 +1,4 @@
-"""What waits for which reviewers, and why a reviewer gets nothing."""
+"""Backlog by specialty, staffing gaps, and why a reviewer's queue is empty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which items a reviewer may be handed, and in which order of parts: specialty and assignments.
+"""Route of a reviewer through the queue, by specialty and assignments, as SQL conditions.
 
 All of it is conditions on the index of the queue, so that what is not for a reviewer is passed
 without looking at it.

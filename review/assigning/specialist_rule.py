@@ -1,4 +1,4 @@
-"""What follows when the number of reviews that must come from specialists changes."""
+"""Effect of a change of the specialist rule (``Policy.specialists``) on the items."""
 
 from __future__ import annotations
 

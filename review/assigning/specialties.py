@@ -1,4 +1,4 @@
-"""Fields in which reviewers are specialists: which anatomies and modalities each covers.
+"""Specialties of reviewers: the anatomies and modalities that each covers.
 
 The vocabulary stands in ``specialties.toml``; every anatomy and modality of the taxonomy belongs to
 it, and a project may add names of its own (``models.Specialty``).

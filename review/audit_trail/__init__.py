@@ -1,1 +1,1 @@
-"""The chain of events, and its replay against the tables."""
+"""The hash chain of events, and its replay against the tables."""

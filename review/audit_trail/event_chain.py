@@ -1,4 +1,4 @@
-"""The trail: every event carries the hash of the one before it.
+"""Hash chain of events: every event carries the hash of the one before.
 
 Triggers refuse UPDATE and DELETE, but the owner of a database file can drop triggers. The chain
 makes any later change show, as long as its head is kept elsewhere: each release and each export

@@ -1,4 +1,4 @@
-"""Whether the tables say what the trail says.
+"""Replay of the event chain, compared with the tables.
 
 The chain shows that no event was changed. What a release takes stands in other tables, though:
 whoever can write to the database could set a state or a decision there and leave the trail alone.

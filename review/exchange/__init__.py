@@ -1,1 +1,1 @@
-"""What comes into the queue and what leaves it."""
+"""Import into the queue, and export from it."""

@@ -1,4 +1,4 @@
-"""Items of a release that the queue has withdrawn since, as rows of its errata."""
+"""Errata of a release: items withdrawn, quarantined or rejected since."""
 
 from __future__ import annotations
 

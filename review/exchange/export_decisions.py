@@ -1,4 +1,4 @@
-"""What leaves the queue: decisions under pseudonyms, and the verdicts that a release takes.
+"""Export of decisions under pseudonyms, and of the verdicts that a release reads.
 
 Nobody's name or address is ever written. What is exported is read at one moment: a review that
 comes in meanwhile is in all files or in none.

@@ -1,4 +1,4 @@
-"""Writes a release into the queue's own records, after the tree was made."""
+"""Record of a release in the queue, once its folder is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blind answers of the queue as a run ``human/GROUP``, beside the runs of models.
+"""Blind answers as an evaluation run ``human/GROUP``, comparable with runs of models.
 
 Only answers given before anything that reveals the answer was shown count, one per reviewer and
 item. Where an item has several reviewers, one answer is drawn at random: the accuracy is that of a

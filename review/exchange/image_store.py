@@ -1,4 +1,4 @@
-"""Pictures: taken in once, encoded again, and found by their digest alone.
+"""Content-addressed image store: every image is decoded, and encoded again as PNG.
 
 A picture keeps nothing but its pixels: no tag of a camera or scanner, no second file hidden in
 the first, nothing that a browser would run. No name of a file ever comes from outside.

@@ -1,4 +1,4 @@
-"""Pictures of a workspace on their way into the store of the queue, each once."""
+"""Transfer of a workspace's images into the image store, each once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes the items of a workspace into the queue; the same command again does nothing.
+"""Import of a workspace's items; safe to repeat.
 
 An item whose content has changed in the workspace becomes a new version, as an edit would: what
 was said of the old wording stays on record and counts no more. Work is done in small transactions,

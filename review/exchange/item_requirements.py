@@ -1,4 +1,4 @@
-"""What an item must be to be taken in: everything that pages, tables and releases rely on.
+"""Requirements on an item at import: all that pages, tables and releases rely on.
 
 A table may have been edited by hand or made by another program, so it is read with distrust.
 """

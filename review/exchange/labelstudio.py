@@ -1,4 +1,4 @@
-"""Tasks and annotations in Label Studio's JSON, for groups that run it already.
+"""Label Studio: export of tasks, import of annotations as reviews.
 
 What Label Studio sends to a browser it sends whole, so a task never holds the key, the
 provenance, or anything that they could be computed from: reviewers there answer and judge without

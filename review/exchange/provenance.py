@@ -1,4 +1,4 @@
-"""What the queue keeps of where an item comes from."""
+"""Provenance of an item as the queue stores it, without dates or identifiers."""
 
 from __future__ import annotations
 

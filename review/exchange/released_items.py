@@ -1,4 +1,4 @@
-"""Which version of the queue each item of a release is: the one with the very same words."""
+"""Queue version of each item of a release: the one with exactly the same wording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Remarks of outsiders: taken in from a file, shown to whoever has answered the item blind.
+"""Import of outsiders' remarks, shown to reviewers after their blind answer.
 
 A stranger wrote them. They are plain text of a limited length; what looks like markup or like an
 address of a person is refused, and every row that is refused is named. What a remark tells of other

@@ -1,4 +1,4 @@
-"""Pictures of a workspace as a table, from which records are made for a few items at a time."""
+"""Sample table of a workspace; records are made for a few items at a time."""
 
 from __future__ import annotations
 

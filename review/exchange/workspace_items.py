@@ -1,4 +1,4 @@
-"""What a workspace hands over to the queue: its tables, read with distrust, item by item.
+"""Items of a workspace as untrusted input, read one part of the table at a time.
 
 A table may have been edited by hand or made by another program, so everything that pages, tables
 and releases rely on is checked (``item_requirements``), and what fails is refused with a reason.

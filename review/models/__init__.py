@@ -1,4 +1,4 @@
-"""Tables of the review queue, in seven groups."""
+"""Django models of the review queue, in seven groups."""
 
 from medrcube.review.models.assignment import Assignment, Specialty
 from medrcube.review.models.blindness import Disclosure, Exposure, Incident, RawFile

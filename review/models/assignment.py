@@ -1,4 +1,4 @@
-"""Who is to review what."""
+"""Models of assignments and specialties."""
 
 from __future__ import annotations
 

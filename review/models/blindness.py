@@ -1,4 +1,4 @@
-"""What reviewers have been shown, and which items it answers."""
+"""Models of disclosure: which items answer which, and what reviewers have been shown."""
 
 from __future__ import annotations
 

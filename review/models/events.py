@@ -1,4 +1,4 @@
-"""The record of what happened: append-only events in a hash chain, and frozen releases."""
+"""Models of the audit trail: append-only hash chain of events, and frozen releases."""
 
 from __future__ import annotations
 

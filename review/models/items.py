@@ -1,4 +1,4 @@
-"""What is reviewed: pictures, items and their versions."""
+"""Models of items, their versions and images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wordings that reviewers propose."""
+"""Models of wordings that reviewers propose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people outside of the queue said of an item."""
+"""Model of remarks by people outside the queue."""
 
 from __future__ import annotations
 

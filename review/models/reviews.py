@@ -1,4 +1,4 @@
-"""What people do with items. The guarantees of the queue stand here, as constraints."""
+"""Models of claims, answers and reviews; their constraints are the guarantees of the queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people prove who they are with, beside a password."""
+"""Models of second factors, recovery codes and single sign-on identities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Accounts: who may do what."""
+"""Models of accounts and roles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far reviewers agree: a panel of coefficients, never one.
+"""Inter-rater agreement: a panel of coefficients, never one alone.
 
 With mostly good items, kappa and alpha fall to 0 although reviewers hardly ever differ, and AC1
 stays near 1 although they never agree on what is bad (BMC Med Res Methodol 2013, 13:61). Only

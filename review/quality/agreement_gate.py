@@ -1,4 +1,4 @@
-"""Agreement of the reviews in the database, and whether a stratum may be released."""
+"""Release gate: agreement of each stratum against the thresholds of the policy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures that take long to count: kept for the next page, and counted anew in the background.
+"""Cache of figures that take long to count; large queues recount in the background.
 
 A small queue is counted for every page. Of a large one a page shows the last figures, tells when
 they were counted, and has them counted again once something has happened since.

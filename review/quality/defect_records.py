@@ -1,4 +1,4 @@
-"""What stands beside options and key of a gold item: what stands there elsewhere in the source.
+"""Options and provenance of a gold item, consistent with its defect.
 
 A reviewer sees how near each option is to the key, where it comes from and what the label rests on.
 All of that is taken from a real item with the same options and key, but for what is known of the

@@ -1,4 +1,4 @@
-"""Defects that can be put into a sound item: each a trap whose right decision is known.
+"""Defects that can be put into a sound item, and the codes that name each.
 
 Every one is such as a source or a build might really have: what is shown beside the key tells of
 the wrong label as it would of a right one, and no item rule is broken that stops an item.

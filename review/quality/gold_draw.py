@@ -1,4 +1,4 @@
-"""Draws gold items by lot: sound items of the queue, each copied once with a defect of its own.
+"""Random draw of gold items: sound items, each copied once with one defect.
 
 A reviewer who has seen an item never gets its copy, nor the other way round (``claim_queries``),
 and copies of items that still wait leave enough reviewers for these. No item is copied twice, and

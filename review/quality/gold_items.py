@@ -1,4 +1,4 @@
-"""Gold items: copies with a known defect, which measure the reviewers who get them unannounced.
+"""Gold items: copies with a known defect, handed out unannounced to measure reviewers.
 
 Nothing that a reviewer sees tells them apart: the id has the same form, the order is the queue's,
 and the page shows the wording of a version like any other.

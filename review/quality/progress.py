@@ -1,4 +1,4 @@
-"""How far the reviews are: per kind of item, per reviewer, by reason, by time, and until when."""
+"""Progress of the queue: by kind of item, reviewer, reason and time, with a forecast."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ratings as a table, and what every coefficient of agreement follows from."""
+"""Rating table and label counts, from which every agreement coefficient is computed."""
 
 from __future__ import annotations
 

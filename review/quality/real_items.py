@@ -1,4 +1,4 @@
-"""What real items of a source and task say of their options and keys.
+"""Index of real items of a source and task, by their options and keys.
 
 A gold item says the same: what stands beside its key is what stands beside that key elsewhere.
 """

@@ -1,4 +1,4 @@
-"""How carefully each reviewer works: time, known defects, agreement and blind answers side by side.
+"""Figures of each reviewer: times, known defects caught, agreement, blind accuracy.
 
 Figures only: nobody is paused by them. The database counts in groups: a hundred thousand reviews
 take seconds.

@@ -1,4 +1,4 @@
-"""Charts as SVG for a page: drawn here, coloured by the style sheet, read out by screen readers.
+"""SVG charts for pages: coloured by the style sheet, with a description for screen readers.
 
 Every chart stands beside a table with the same figures; nothing is told by colour alone.
 """

@@ -1,1 +1,1 @@
-"""Claims, the two steps of a review, and what follows from them."""
+"""Claims, the two steps of a review, and the state machine of items."""

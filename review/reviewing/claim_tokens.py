@@ -1,4 +1,4 @@
-"""What a token stands for: the claim with its item, and whether it is live still."""
+"""Claim tokens: the claim and item that a token stands for, and whether it is live."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who gets which item, and for how long.
+"""Claims: who holds which item, and for how long.
 
 That a version never has two holders of a slot is kept by the database (``models.reviews.Claim``),
 not by this code: measured, check-then-insert handed out thousands of items twice under eight

@@ -1,4 +1,4 @@
-"""What follows from the reviews of a version: fenced steps through the table of states."""
+"""Consensus of the reviews of a version, applied as fenced state transitions."""
 
 from __future__ import annotations
 

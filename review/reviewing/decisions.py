@@ -1,4 +1,4 @@
-"""What follows after the reviews: adjudication, new versions, quarantine, release, withdrawal.
+"""Decisions after the reviews: adjudication, edits, quarantine, release, withdrawal.
 
 Whoever wrote a version never approves it, and whoever reviewed it never adjudicates it.
 """

@@ -1,4 +1,4 @@
-"""A whole review that was made elsewhere, taken in by the rules of the queue."""
+"""Import of a complete review made elsewhere, under the rules of the queue."""
 
 from __future__ import annotations
 

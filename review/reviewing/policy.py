@@ -1,4 +1,4 @@
-"""The rules of one review project, stored as JSON with it."""
+"""Policy of a review project, stored as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Change the rules of a project while people work; the trail keeps the old and the new ones."""
+"""Change of the policy while people work; the trail keeps the old and the new one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which items clinicians should see first: where a machine already has a doubt."""
+"""Priority of items: those first that models, rules of item writing or rarity put in doubt."""
 
 from __future__ import annotations
 

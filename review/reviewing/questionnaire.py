@@ -1,4 +1,4 @@
-"""What reviewers are asked: closed lists, versioned, pure data.
+"""Questionnaire: closed, versioned lists of decisions, reasons and checklist lines.
 
 Step one is answered without the key and with the overlay off. Step two shows the key, asks the
 checklist and the decision. The codes follow the item-writing flaws of the NBME guide (BMC Med

@@ -1,4 +1,4 @@
-"""Whether a version has a place for one more reviewer, by the rules of the project.
+"""Free review slots of a version, under the policy.
 
 Of N reviews at least K come from specialists: others get N - K places, so the last ones are kept
 until a specialist takes them. Where a version has N reviews and too few by specialists, because the

@@ -1,4 +1,4 @@
-"""States of an item in review and every legal step between them. Nine states, one table.
+"""State machine of an item: nine states and one table of legal transitions.
 
 ``in review`` is no state: it is derived from live claims. Nothing is edited in place: an edit
 sends an item back, a new version makes the earlier approvals void.

@@ -1,4 +1,4 @@
-"""The forms of the two steps of a review; what is wrong is told in a sentence of the page."""
+"""Django forms of the two steps of a review."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two steps of a review: the blind answer, and the decision; both fenced by the claim."""
+"""The two steps of a review, blind answer and decision, each fenced by the claim."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reviewer sends in the two steps, and whether the questionnaire allows it."""
+"""Submissions of the two review steps, validated against the questionnaire."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reviews that count no more: taken back by their reviewer, or voided by a manager or a rule.
+"""Voiding of reviews: undone by their reviewer, or voided by a manager or a rule.
 
 A review is never changed or deleted. Its claim is released, so that its slot is free, and the item
 goes back to where the other reviews leave it, unless a person has decided over it.

@@ -1,1 +1,1 @@
-"""Set-up, database, back-up and the web server."""
+"""Bootstrap, database settings, backup and the web server."""

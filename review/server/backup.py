@@ -1,4 +1,4 @@
-"""Back-up of a queue while people work in it, and the way back.
+"""Online backup and restore of a queue in SQLite.
 
 A back-up is one tar file: the database as it was at one moment, the stored pictures, and a list of
 both with digests. The secret key stays out: whoever finds a back-up shall not be able to forge

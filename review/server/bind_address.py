@@ -1,4 +1,4 @@
-"""Which addresses a server may have; needs nothing of Django, so it is checked first."""
+"""Validation of the host and origin of a server, before Django is loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes Django ready for one workspace: folder, key, database, tables."""
+"""Bootstrap of Django for a workspace: folder, secret key, database, migrations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the queue keeps its tables: a SQLite file, or a PostgreSQL server."""
+"""Django database settings for a SQLite file or a PostgreSQL URI."""
 
 from __future__ import annotations
 

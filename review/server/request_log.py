@@ -1,4 +1,4 @@
-"""What the log of a server says of requests: one line of each fault that has one reason.
+"""Request log: one line, without a traceback, for faults that are not bugs.
 
 A database that is away, a host name that is not ours and a page that does not exist need no
 traceback of Django's own code; a fault of ours keeps it.

@@ -1,4 +1,4 @@
-"""Runs the queue for people: a server of threads and processes, accounts, a look at the numbers.
+"""Web server of the queue (waitress: threads and processes), and the status of the queue.
 
 Waitress is a plain WSGI server for one machine. Behind a proxy that speaks https it takes the
 proxy's word for the address of a client, and nobody else's.

@@ -1,4 +1,4 @@
-"""Processes that answer requests beside the first one, at the same socket.
+"""Worker processes that share the listening socket of the first one.
 
 Each is started anew, not forked: a fork would share connections to the database and locks that
 threads hold. It reads its standard input and ends when the first process closes it, however that

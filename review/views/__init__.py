@@ -1,1 +1,1 @@
-"""Pages of the review queue."""
+"""Views of the review queue."""

@@ -1,4 +1,4 @@
-"""Pages for what went wrong, in words; Django calls the handlers by the names of arguments."""
+"""Error pages; Django calls the handlers by the names of their arguments."""
 
 # ruff: noqa: ARG001
 

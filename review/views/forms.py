@@ -1,4 +1,4 @@
-"""The forms that people send, as Django reads them; every field takes what both databases take.
+"""Django forms of all pages; every field accepts only what both databases store.
 
 PostgreSQL refuses a NUL in a text and SQLite takes it; neither can store half of a surrogate pair.
 """

@@ -1,4 +1,4 @@
-"""Long lists a page at a time, by key: page 2,000 costs as much as page 1."""
+"""Keyset pagination: page 2,000 costs as much as page 1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where people arrive, and whether the server is there at all."""
+"""Landing page, and the health check."""
 
 from __future__ import annotations
 

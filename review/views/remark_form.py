@@ -1,4 +1,4 @@
-"""The form of one remark of an outsider: plain text of a limited length about one item."""
+"""Django form of an outsider's remark: plain text of limited length about one item."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text that people send, held to what every database takes, before any page looks at it."""
+"""Validation of submitted text before any view sees it: only what both databases store."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Who may see what: blindness, original pixels, pictures with personal data."""
+"""Visibility: blindness, original pixels, images with patient data."""

@@ -1,4 +1,4 @@
-"""Which items of a case answer each other, and which reviewers are blind to an item no more.
+"""Disclosure between items of a case, and which reviewers are no longer blind.
 
 Step two shows a key, its concept, the evidence for it and the remarks of outsiders. What is known
 of a case from one of its items may answer another one, so the pairs are found beforehand: at

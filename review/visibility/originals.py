@@ -1,4 +1,4 @@
-"""The original pixels of a picture: what a build kept of them, for the reviewers of this queue.
+"""Original pixels of an image, as the build stored them, for the viewer.
 
 The slices stay where the build put them, in ``viewer/`` of the workspace, and are found by their
 digest alone; the queue keeps what they mean beside its picture. They are shown to whoever may see

@@ -1,4 +1,4 @@
-"""Personal data on a picture: everything that may show the same patient leaves the queue at once.
+"""Privacy incidents: everything that may show the same patient leaves the queue at once.
 
 What goes out with an item is every item that has the same picture, was made from the same raw
 file, or is about the same case, which is also what a release leaves out.

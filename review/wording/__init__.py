@@ -1,1 +1,1 @@
-"""Other wordings of an item, the guidelines, and comments."""
+"""Proposed wordings, guidelines and comments."""

@@ -1,4 +1,4 @@
-"""Remarks on a version, among those who may see its reviews."""
+"""Comments on a version, among those who may see its reviews."""
 
 from __future__ import annotations
 

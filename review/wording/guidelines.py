@@ -1,4 +1,4 @@
-"""What a task asks and when an item of it is good, for the reviewer beside the question."""
+"""Reviewing guidelines of each task, shown beside the question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a reworded option is still wrong, and a reworded key still right, by the build's tables.
+"""Truth of reworded options, by the build's term and relation tables.
 
 Only what the item itself states is known here: its key, and the evidence against its wrong options.
 Other items of the case are not asked, because a reviewer who types must not be told their keys.

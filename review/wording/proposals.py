@@ -1,4 +1,4 @@
-"""Another wording of an item, as a reviewer proposes it, and the item rules that it breaks.
+"""Wordings proposed by reviewers, and the item rules that they break.
 
 The rules are those of the build, run by the same code. A broken rule forbids nothing: it is told
 while the reviewer types, stored with the proposal, and shown to whoever decides over it.

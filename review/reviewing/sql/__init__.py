@@ -1,1 +1,1 @@
-"""Statements that must be fast or must lock, written by hand."""
+"""Hand-written SQL, where a statement must be fast or must lock."""

@@ -1,4 +1,4 @@
-"""Long lists a batch at a time: a statement takes only so many values."""
+"""Batches of long lists: a statement takes a limited number of values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements that find the items that a reviewer may be handed."""
+"""SQL that finds the items that a reviewer may claim."""
 
 from __future__ import annotations
 

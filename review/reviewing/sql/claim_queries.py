@@ -1,4 +1,4 @@
-"""Statements about claims: who holds which item, until when, and what they have typed."""
+"""SQL about claims, leases and drafts."""
 
 from __future__ import annotations
 

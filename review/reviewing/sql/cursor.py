@@ -1,4 +1,4 @@
-"""Plain SQL on the one connection, the same for SQLite and PostgreSQL.
+"""Plain SQL on Django's connection, for SQLite and PostgreSQL alike.
 
 For the statements that every claim, answer and review runs: Django's query building costs more
 than they do themselves. Everything else uses models.

@@ -1,4 +1,4 @@
-"""Statements that store answers and reviews, move items, and append to the chain of events."""
+"""SQL that stores answers, reviews and events, and changes states."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Pages about a person's own account."""
+"""Views of one's own account."""

@@ -1,4 +1,4 @@
-"""A person's own second factor: set it up, make new recovery codes, remove it."""
+"""Views to set up and remove one's own second factor, and to renew its recovery codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person's own account: password and keys; and the page that lists the keys."""
+"""Views of one's own password and key settings, and the list of keys."""
 
 from __future__ import annotations
 

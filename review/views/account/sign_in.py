@@ -1,4 +1,4 @@
-"""Signing in and out: by password or at the site's provider, then by a code where one is due."""
+"""Views of sign-in and sign-out: password or single sign-on, then the second factor."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Pages for adjudicators, managers and administrators."""
+"""Views for adjudicators, managers and administrators."""

@@ -1,4 +1,4 @@
-"""Accounts: who has one, and what it may do."""
+"""Views of accounts, for administrators."""
 
 from __future__ import annotations
 

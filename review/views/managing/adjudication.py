@@ -1,4 +1,4 @@
-"""Items on which the reviewers differ, and the decision over one."""
+"""Views of adjudication: items on which reviewers differ, and the decision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is to review what: assignments, specialties of reviewers, and the rule about specialists."""
+"""Views of assignments, specialties and the specialist rule."""
 
 from __future__ import annotations
 

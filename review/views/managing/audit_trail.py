@@ -1,4 +1,4 @@
-"""The trail: every event, and whether the chain of their hashes is whole."""
+"""View of the audit trail, and its verification."""
 
 from __future__ import annotations
 

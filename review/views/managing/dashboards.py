@@ -1,4 +1,4 @@
-"""How far the reviews are and how well reviewers agree."""
+"""Dashboards of progress and agreement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All that is known of an item, for those who may see it: wordings, reviews, decisions."""
+"""Full record of an item for those who may see it: wordings, reviews, decisions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of items and the page of one, with its edits, remarks and gold copies."""
+"""Views of the item list and of one item: edits, comments, gold copies."""
 
 from __future__ import annotations
 

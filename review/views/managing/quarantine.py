@@ -1,4 +1,4 @@
-"""Items that one vote took out, and what a manager makes of them."""
+"""Views of quarantined items and privacy incidents."""
 
 from __future__ import annotations
 

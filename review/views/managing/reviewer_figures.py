@@ -1,4 +1,4 @@
-"""How carefully each reviewer works, for the manager."""
+"""View of the figures of each reviewer, for managers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two wordings of an item word by word, and what a proposal changes and breaks."""
+"""Word-level diff of two wordings, and what a proposal changes and breaks."""
 
 from __future__ import annotations
 

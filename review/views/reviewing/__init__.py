@@ -1,1 +1,1 @@
-"""Pages for reviewers."""
+"""Views for reviewers."""

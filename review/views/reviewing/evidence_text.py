@@ -1,4 +1,4 @@
-"""Why an option is there and what is known of the picture, in words for a reviewer."""
+"""Evidence and provenance of options and images, in words for reviewers."""
 
 from __future__ import annotations
 

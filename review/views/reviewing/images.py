@@ -1,4 +1,4 @@
-"""Pictures, by an opaque id, to those who have the item before them."""
+"""Image views, by opaque id, for those who hold or may see the item."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reviewer's own reviews, and taking one back."""
+"""Views of a reviewer's own reviews, and to undo one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reporting that a picture shows who the patient is: one step from any page, one confirmation."""
+"""View to report patient data in an image: one step from any page, one confirmation."""
 
 from __future__ import annotations
 

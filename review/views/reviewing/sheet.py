@@ -1,4 +1,4 @@
-"""What the review page shows, step by step.
+"""Template contexts of the review page, step by step.
 
 Step one is made from the question, the texts of the options and the opaque id of the picture; the
 rest of the version is not even read from the database.

@@ -1,4 +1,4 @@
-"""Parts of the review page as its templates take them."""
+"""Dataclasses of the review page, as its templates take them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reviewer's pages: take an item, answer it blind, judge it."""
+"""Views of the review itself: claim an item, answer it blind, judge it."""
 
 from __future__ import annotations
 
