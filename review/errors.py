@@ -2,6 +2,14 @@
 
 from medrcube.errors import MedrcubeError
 
+__all__ = [
+    "ConflictError",
+    "IllegalTransitionError",
+    "InvalidAnswerError",
+    "ReviewError",
+    "StaleClaimError",
+]
+
 
 class ReviewError(MedrcubeError):
     """Something about the review queue that a person can mend."""

@@ -13,6 +13,8 @@ from medrcube.review.accounts.second_factor import is_proven
 from medrcube.review.models import User
 from medrcube.review.views.error_pages import csrf_failure
 
+__all__ = ["IsolationMiddleware", "OwnPagesMiddleware", "SessionEndMiddleware"]
+
 _Handler = Callable[[HttpRequest], HttpResponse]
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 

@@ -21,6 +21,17 @@ from medrcube.review.errors import ConflictError, InvalidAnswerError
 from medrcube.review.models import Claim, Role, User
 from medrcube.review.views.sent_text import email_of
 
+__all__ = [
+    "account_event",
+    "account_of",
+    "add_account",
+    "change_account",
+    "check_password",
+    "random_password",
+    "reset_password",
+    "set_active",
+]
+
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 """Without the signs that are taken for one another."""
 

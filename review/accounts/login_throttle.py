@@ -18,6 +18,8 @@ from django.utils.crypto import salted_hmac
 
 from medrcube.review.models import SignInAttempt
 
+__all__ = ["clear_attempts", "client_address", "count_attempt"]
+
 
 def count_attempt(account: str, address: str, now: datetime | None = None) -> bool:
     """Count an attempt to sign in; false when there were too many and it must not be made."""

@@ -12,6 +12,8 @@ from medrcube.review.audit_trail.event_chain import record_events
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.models import User
 
+__all__ = ["change_password", "switch_single_keys"]
+
 
 def change_password(
     user: User, *, old: str, new: str, again: str, now: datetime | None = None

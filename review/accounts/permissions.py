@@ -17,6 +17,8 @@ from medrcube.review.models import Role, User
 from medrcube.review.views.error_pages import error_page
 from medrcube.review.views.sent_text import check_sent
 
+__all__ = ["EVERYONE", "View", "allow", "signed_in_user"]
+
 View = Callable[..., HttpResponse]
 EVERYONE = frozenset(Role)
 """Everybody who has signed in."""

@@ -20,6 +20,18 @@ from medrcube.review.errors import ReviewError
 from medrcube.review.models import Chain, Event
 from medrcube.review.reviewing.sql import review_queries
 
+__all__ = [
+    "GENESIS_SHA256",
+    "SYSTEM",
+    "ChainCheck",
+    "ChainHead",
+    "NewEvent",
+    "chain_head",
+    "event_sha256",
+    "record_events",
+    "verify_chain",
+]
+
 GENESIS_SHA256 = "0" * 64
 SYSTEM = "system"
 _AT_ONCE = 5000

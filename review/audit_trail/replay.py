@@ -30,6 +30,8 @@ from medrcube.review.reviewing.sql.batches import batches
 from medrcube.review.reviewing.sql.cursor import read_snapshot
 from medrcube.review.reviewing.state_machine import ReviewState, Transition
 
+__all__ = ["verify_in_snapshot", "verify_trail"]
+
 _IMPORTED, _GOLD = "item.imported", "gold.made"
 _NEW_VERSION = f"item.{Transition.NEW_VERSION.value}"
 _RULINGS = {

@@ -41,6 +41,15 @@ from medrcube.review.reviewing.sql.batches import batches
 from medrcube.review.reviewing.sql.cursor import read_snapshot
 from medrcube.review.reviewing.state_machine import ReviewState
 
+__all__ = [
+    "Kind",
+    "Row",
+    "VerdictSummary",
+    "export_decisions",
+    "spreadsheet_safe",
+    "write_verdicts",
+]
+
 Kind = Literal["csv", "jsonl"]
 Row = dict[str, Any]
 

@@ -25,6 +25,8 @@ from medrcube.review.reviewing.decisions import record_release, refuse_outdated
 from medrcube.review.reviewing.sql.batches import batches
 from medrcube.review.reviewing.state_machine import ReviewState
 
+__all__ = ["FrozenRelease", "freeze_release"]
+
 _AT_ONCE = 500
 
 

@@ -120,7 +120,9 @@ def write_human_run(benchmark: Benchmark, out: Path, *, group: str) -> HumanRun:
         match_replies(foreign_run, benchmark.items, benchmark.errata),
         benchmark,
         out,
-        digest=hashlib.sha256(json.dumps([asdict(one) for one in replies]).encode()).hexdigest(),
+        digest=hashlib.sha256(
+            json.dumps([asdict(reply) for reply in replies]).encode()
+        ).hexdigest(),
         choice=ItemFilter(ids=frozenset(answers)),
         about={"readers": summary},
     )

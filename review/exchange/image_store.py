@@ -22,6 +22,16 @@ from medrcube.files.atomic import private_folder
 from medrcube.review.errors import ReviewError
 from medrcube.review.models import Asset
 
+__all__ = [
+    "KINDS",
+    "MOST_BYTES",
+    "MOST_PIXELS",
+    "encode_png",
+    "image_path",
+    "load_image",
+    "store_image",
+]
+
 KINDS = ("PNG", "JPEG", "WEBP")
 """What is taken in. Nothing else is even tried: a decoder that is not asked cannot be fooled."""
 MOST_BYTES = 64 * 2**20

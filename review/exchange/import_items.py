@@ -41,6 +41,8 @@ from medrcube.review.visibility import disclosure
 from medrcube.review.visibility.originals import import_originals
 from medrcube.workspace import Workspace
 
+__all__ = ["ACTOR", "ImportReport", "ensure_project", "import_workspace"]
+
 ACTOR = "import"
 """Who the trail names."""
 _AT_ONCE = 100

@@ -30,6 +30,20 @@ from medrcube.review.reviewing.questionnaire import CHECKLIST, Decision, NeedsIm
 from medrcube.review.reviewing.state_machine import ReviewState
 from medrcube.review.reviewing.submissions import BlindSubmission, ReviewSubmission
 
+__all__ = [
+    "CANNOT_TELL",
+    "CONFIG",
+    "LOCAL_FILES",
+    "PICTURES",
+    "TASKS",
+    "AnnotationImport",
+    "RejectedAnnotation",
+    "TaskExport",
+    "export_labelstudio_tasks",
+    "import_labelstudio_annotations",
+    "labelling_config",
+]
+
 TASKS, CONFIG, PICTURES = "tasks.json", "config.xml", "pictures"
 CANNOT_TELL = "Cannot tell"
 LOCAL_FILES = "/data/local-files/?d="

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from django.db import models
 
+__all__ = ["Assignment", "Specialty"]
+
 
 class Specialty(models.Model):
     """A specialty that this project has added to the vocabulary of ``specialties.toml``.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from django.db import models
 
+__all__ = ["Disclosure", "Exposure", "Incident", "RawFile"]
+
 
 class Disclosure(models.Model):
     """An item of a case that answers another one of the same case; see ``disclosure.tells``.

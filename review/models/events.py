@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from django.db import models
 
+__all__ = ["AgreementSnapshot", "Chain", "Event", "Release", "ReleaseItem"]
+
 
 class Event(models.Model):
     """One thing that happened; never changed, never deleted (triggers), chained by hashes.

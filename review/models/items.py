@@ -8,6 +8,8 @@ from django.db import models
 
 from medrcube.review.reviewing.state_machine import ReviewState
 
+__all__ = ["Asset", "Item", "ItemVersion", "Project"]
+
 
 class Project(models.Model):
     """The one project of a database: its rules and the questionnaire that it uses."""

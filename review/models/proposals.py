@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from django.db import models
 
+__all__ = ["Adoption", "Proposal"]
+
 
 class Proposal(models.Model):
     """Another wording that came with a review; insert only (trigger).

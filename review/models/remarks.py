@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from django.db import models
 
+__all__ = ["Remark"]
+
 
 class Remark(models.Model):
     """A remark from outside, shown to whoever has answered the item blind; never changed.

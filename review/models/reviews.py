@@ -7,6 +7,17 @@ import uuid
 from django.db import models
 from django.db.models import Q
 
+__all__ = [
+    "Adjudication",
+    "BlindAnswer",
+    "Claim",
+    "Comment",
+    "Draft",
+    "Review",
+    "ReviewReason",
+    "SignInAttempt",
+]
+
 _LIVE = Q(released_at__isnull=True)
 
 

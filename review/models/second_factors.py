@@ -6,6 +6,8 @@ from django.db import models
 
 from medrcube.review.models.users import User
 
+__all__ = ["Identity", "RecoveryCode", "SecondFactor"]
+
 
 class SecondFactor(models.Model):
     """An authenticator of one-time codes (TOTP, RFC 6238).

@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.db import models
 
+__all__ = ["Role", "User", "UserManager", "new_pseudonym"]
+
 
 class Role(models.TextChoices):
     """What a person may do; each role is one job, and a higher one does not include a lower."""

@@ -20,6 +20,18 @@ from medrcube.review.quality.agreement import (
 from medrcube.review.reviewing.policy import Policy, current_policy
 from medrcube.review.reviewing.questionnaire import Decision
 
+__all__ = [
+    "BLIND_ACCURACY",
+    "LABELS",
+    "REASONS",
+    "GateCondition",
+    "GateDecision",
+    "StratumAgreement",
+    "agreement_by_stratum",
+    "agreement_of",
+    "gate_decision",
+]
+
 LABELS = tuple(decision.value for decision in Decision)
 BLIND_ACCURACY = "blind_accuracy"
 _REJECTS = f"specific_{Decision.REJECT.value}"

@@ -30,6 +30,17 @@ from medrcube.review.reviewing.state_machine import ReviewState
 from medrcube.review.reviewing.voiding import void_claims
 from medrcube.review.visibility import disclosure
 
+__all__ = [
+    "copy_with_defect",
+    "decides_rightly",
+    "is_gold_turn",
+    "latest_gold_claims",
+    "make_gold",
+    "pause_if_inattentive",
+    "pause_reviewer",
+    "resume_reviewer",
+]
+
 
 def is_gold_turn(user: User, rules: Policy) -> bool:
     """Whether a reviewer gets a gold item now; lot decides, from what nobody knows beforehand."""

@@ -20,6 +20,24 @@ from medrcube.review.reviewing.policy import Policy, current_policy
 from medrcube.review.reviewing.questionnaire import Decision
 from medrcube.review.reviewing.state_machine import ReviewState
 
+__all__ = [
+    "PACE_DAYS",
+    "QueueForecast",
+    "QueueProgress",
+    "ReviewerProgress",
+    "SecondsTaken",
+    "VoxelProgress",
+    "count_progress",
+    "gold_versions",
+    "median_of_counts",
+    "queue_forecast",
+    "reason_counts",
+    "reviewer_progress",
+    "seconds_taken",
+    "time_histogram",
+    "voxel_progress",
+]
+
 PACE_DAYS = 7
 """Days whose reviews the forecast goes by."""
 SecondsTaken = Mapping[int, Counter[int]]
@@ -212,7 +230,7 @@ def reason_counts() -> list[tuple[str, int]]:
     """How often each reason was given, the most frequent first."""
     counted = (
         ReviewReason.objects.filter(review__claim__released_at=None)
-        .exclude(review__claim__version__in=_gold_versions())
+        .exclude(review__claim__version__in=gold_versions())
         .values_list("code")
         .annotate(count=Count("pk"))
         .order_by("-count", "code")
@@ -240,7 +258,7 @@ def queue_forecast(rules: Policy, now: datetime, taken: SecondsTaken) -> QueueFo
     every: Counter[int] = Counter()
     for user in taken.values():
         every.update(user)
-    median = _median(every)
+    median = median_of_counts(every)
     return QueueForecast(
         missing=missing,
         lately=lately,
@@ -264,7 +282,7 @@ def _one_reviewer(
         paused=user.paused,
         active=user.is_active,
         done=done,
-        seconds=_median(seconds or Counter()),
+        seconds=median_of_counts(seconds or Counter()),
         decisions={name.value: decisions.get(name, 0) / done if done else 0 for name in Decision},
         blind=blind,
         gold_found=sum(decides_rightly(claim) for claim in gold),
@@ -279,16 +297,18 @@ def _live_claims(now: datetime) -> QuerySet[Claim]:
 def _valid_reviews() -> QuerySet[Review]:
     """Valid reviews of items that measure nobody; gold items are few, so they are taken away."""
     return Review.objects.filter(claim__released_at=None).exclude(
-        claim__version__in=_gold_versions()
+        claim__version__in=gold_versions()
     )
 
 
-def _gold_versions() -> Sequence[int]:
-    found = ItemVersion.objects.filter(item__in=Item.objects.exclude(gold_defect=""))
-    return list(found.values_list("pk", flat=True))
+def gold_versions() -> Sequence[int]:
+    """Keys of all versions of gold items."""
+    versions = ItemVersion.objects.filter(item__in=Item.objects.exclude(gold_defect=""))
+    return list(versions.values_list("pk", flat=True))
 
 
-def _median(counts: Counter[int]) -> int | None:
+def median_of_counts(counts: Counter[int]) -> int | None:
+    """Lower median of values counted by frequency; ``None`` without any."""
     middle = (counts.total() + 1) // 2
     passed = 0
     for seconds in sorted(counts):

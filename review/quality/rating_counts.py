@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["Floats", "LabelCounts", "RatingTable", "pairs_table", "rating_table"]
+
 Floats = NDArray[np.float64]
 
 

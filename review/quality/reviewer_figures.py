@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from django.db.models import Q
 
-from medrcube.review.models import Claim, Item, ItemVersion, Role, User
+from medrcube.review.models import Claim, Role, User
 from medrcube.review.quality import gold_items
 from medrcube.review.quality.agreement import (
     IntervalEstimate,
@@ -25,6 +25,7 @@ from medrcube.review.quality.agreement import (
 )
 from medrcube.review.quality.agreement_gate import LABELS
 from medrcube.review.quality.defects import DEFECT_KINDS, kind_of
+from medrcube.review.quality.progress import gold_versions, median_of_counts
 from medrcube.review.reviewing.policy import current_policy
 from medrcube.review.reviewing.sql.cursor import fetch_all
 
@@ -79,7 +80,7 @@ class FigureTable:
 def count_figures() -> FigureTable:
     """Count for every reviewer who reviews or has reviewed."""
     limit = current_policy().fast_seconds
-    excluded = _gold_versions()
+    excluded = gold_versions()
     taken, answered = _time_counts(_SECONDS, excluded), _time_counts(_ANSWERS, excluded)
     pairs, right = _decision_pairs(excluded), _right_answers(excluded)
     tests = _gold_reviews()
@@ -96,8 +97,8 @@ def count_figures() -> FigureTable:
                 paused=user.paused,
                 active=user.is_active,
                 reviews=times.total(),
-                answer_seconds=_median(answered.get(user.pk, Counter())),
-                seconds=_median(times),
+                answer_seconds=median_of_counts(answered.get(user.pk, Counter())),
+                seconds=median_of_counts(times),
                 fast=sum(count for seconds, count in times.items() if seconds < limit),
                 caught={
                     kind: _share(kind, gold.get(kind, [])) for kind in (*DEFECT_KINDS, "other")
@@ -142,11 +143,6 @@ _RIGHT = """
     AND c.version_id = v.id AND c.released_at IS NULL AND c.blinded
     AND c.submitted_at IS NOT NULL AND b.claim_id = c.id {gold} GROUP BY c.user_id
 """
-
-
-def _gold_versions() -> list[int]:
-    found = ItemVersion.objects.filter(item__in=Item.objects.exclude(gold_defect=""))
-    return list(found.values_list("pk", flat=True))
 
 
 def _without_gold(statement: str, excluded: Sequence[int]) -> list[tuple[Any, ...]]:
@@ -199,12 +195,3 @@ def _rating_table(pairs: Mapping[tuple[str, str], int]) -> RatingTable:
 
 def _share(name: str, hits: Sequence[bool]) -> IntervalEstimate:
     return share_estimate(name, sum(hits), len(hits))
-
-
-def _median(counts: Counter[int]) -> int | None:
-    middle, passed = (counts.total() + 1) // 2, 0
-    for value in sorted(counts):
-        passed += counts[value]
-        if passed >= middle:
-            return value
-    return None

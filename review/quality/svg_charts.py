@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+__all__ = ["BarRow", "IntervalRow", "bar_chart", "interval_chart"]
+
 _WIDTH = 490
 _LABELS = 200
 _ROOM = _WIDTH - _LABELS - 80

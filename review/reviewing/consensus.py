@@ -13,6 +13,14 @@ from medrcube.review.reviewing.questionnaire import DANGERS, Decision, Reason
 from medrcube.review.reviewing.sql import review_queries
 from medrcube.review.reviewing.state_machine import ReviewState, Transition, next_state
 
+__all__ = [
+    "apply_consensus",
+    "apply_transition",
+    "consensus_transition",
+    "is_dangerous",
+    "lacks_specialist",
+]
+
 _BLOCKING = frozenset(set(Reason) - {Reason.OTHER, Reason.TRIVIAL, Reason.TERM_OUTDATED})
 """Reasons that an accepted item cannot carry; the other three may stand as a remark."""
 

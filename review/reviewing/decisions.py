@@ -35,6 +35,22 @@ from medrcube.review.reviewing.questionnaire import Decision, Reason
 from medrcube.review.reviewing.state_machine import ReviewState, Transition
 from medrcube.review.visibility import disclosure
 
+__all__ = [
+    "Edit",
+    "adjudicate",
+    "check_edit",
+    "content_sha256",
+    "decide_quarantine",
+    "edit",
+    "new_options",
+    "record_release",
+    "refuse_outdated",
+    "report_harm",
+    "version_as_read",
+    "withdraw",
+    "wrote_or_proposed",
+]
+
 _TRANSITIONS = {
     Decision.ACCEPT: Transition.ADJUDICATOR_ACCEPTS,
     Decision.REJECT: Transition.ADJUDICATOR_REJECTS,

@@ -28,6 +28,8 @@ from medrcube.review.reviewing.submissions import (
 )
 from medrcube.review.visibility import disclosure
 
+__all__ = ["import_review"]
+
 
 def import_review(
     version: ItemVersion,

@@ -12,6 +12,8 @@ from typing import Any
 from medrcube.review.errors import ReviewError
 from medrcube.review.reviewing.sql.claim_queries import policy_text
 
+__all__ = ["Policy", "current_policy", "queue_lot"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:

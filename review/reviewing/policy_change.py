@@ -15,6 +15,8 @@ from medrcube.review.errors import ReviewError
 from medrcube.review.models import Claim, Project
 from medrcube.review.reviewing.policy import Policy, current_policy
 
+__all__ = ["change_policy", "parse_changes"]
+
 _FROM_THE_START = ("reviews", "seed")
 """An item that two have read under one of these cannot be finished under another."""
 

@@ -13,6 +13,20 @@ from medrcube.errors import WorkspaceError
 from medrcube.evaluate.runner.run_folder import RESULTS, read_manifest
 from medrcube.review.exchange.workspace_items import IncomingItem
 
+__all__ = [
+    "BLIND",
+    "CONFLICT",
+    "FROM_RUNS",
+    "RARE",
+    "WARNED",
+    "ItemSummary",
+    "ModelDoubts",
+    "doubts_from_runs",
+    "merged_priority",
+    "priorities",
+    "summarize",
+]
+
 CONFLICT, BLIND, WARNED, RARE = 8, 4, 2, 1
 """Each outweighs all that follow: models contradict the key; the key is found without looking at
 the picture; two or more rules of item writing are bent; few items of its kind."""

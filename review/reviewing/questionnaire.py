@@ -11,6 +11,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+__all__ = [
+    "CHECKLIST",
+    "DANGERS",
+    "QUESTIONNAIRE_VERSION",
+    "ChecklistLine",
+    "Decision",
+    "NeedsImage",
+    "OptionVerdict",
+    "Reason",
+]
+
 QUESTIONNAIRE_VERSION = "1"
 
 

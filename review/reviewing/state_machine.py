@@ -10,6 +10,8 @@ from enum import StrEnum
 
 from medrcube.review.errors import IllegalTransitionError
 
+__all__ = ["TRANSITIONS", "ReviewState", "Transition", "next_state"]
+
 
 class ReviewState(StrEnum):
     """Where an item stands."""

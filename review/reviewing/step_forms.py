@@ -19,6 +19,7 @@ from medrcube.review.reviewing.submissions import (
     check_review_submission,
 )
 from medrcube.review.views.forms import FormValues, TextField
+from medrcube.review.wording.option_letters import option_letter
 from medrcube.review.wording.proposals import Wording
 
 __all__ = [
@@ -279,7 +280,7 @@ def _refuse_contradictions(
     for index, verdict in verdicts.items():
         if verdict in tuple(_BARRING):
             raise forms.ValidationError(
-                f"you say that option {chr(ord('A') + int(index))} "
+                f"you say that option {option_letter(int(index))} "
                 f"{_BARRING[OptionVerdict(verdict)]}; revise or reject the item, or change that"
             )
 

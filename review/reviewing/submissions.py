@@ -15,6 +15,13 @@ from medrcube.review.reviewing.questionnaire import (
 )
 from medrcube.review.wording.proposals import Wording, check_wording
 
+__all__ = [
+    "BlindSubmission",
+    "ReviewSubmission",
+    "check_blind_submission",
+    "check_review_submission",
+]
+
 _LONGEST_TEXT = 10_000
 _LONGEST_WAIT = 24 * 60 * 60 * 1000
 

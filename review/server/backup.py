@@ -23,6 +23,8 @@ from medrcube.files.atomic import PRIVATE, private_file, private_folder, replaci
 from medrcube.review.errors import ReviewError
 from medrcube.review.server.bootstrap import KEY_FILE, LOCK_FILE, ReviewPaths
 
+__all__ = ["Backup", "copy_beside", "copy_database", "create_backup", "restore_backup"]
+
 _DATABASE = "review.sqlite3"
 _FOLDER = "review"
 _LIST = "back-up.json"

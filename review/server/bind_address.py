@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 
 from medrcube.review.errors import ReviewError
 
+__all__ = ["check_address"]
+
 
 def check_address(host: str, origin: str) -> None:
     """Refuse what would send passwords through a network in clear, or answer to no name.

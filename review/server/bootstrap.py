@@ -20,6 +20,8 @@ from medrcube.review.server.database_settings import unreachable
 if TYPE_CHECKING:
     from django.db.migrations.loader import MigrationLoader
 
+__all__ = ["KEY_FILE", "LOCK_FILE", "ReviewPaths", "configure", "migrate", "review_paths"]
+
 KEY_FILE = "secret.key"
 LOCK_FILE = "update.lock"
 _ADVISORY = 0x6D656472

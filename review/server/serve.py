@@ -26,6 +26,16 @@ from medrcube.review.reviewing.policy import current_policy
 from medrcube.review.reviewing.state_machine import ReviewState
 from medrcube.review.server.worker_processes import server_at, worker_processes
 
+__all__ = [
+    "PROCESSES",
+    "THREADS",
+    "console_user",
+    "count_ahead",
+    "has_administrator",
+    "listening",
+    "queue_status",
+]
+
 THREADS = 8
 PROCESSES = min(4, os.cpu_count() or 1)
 """Python runs one thread of a process at a time, so each processor needs a process of its own."""

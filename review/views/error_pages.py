@@ -10,6 +10,8 @@ from django.db import InterfaceError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 
+__all__ = ["bad_request", "csrf_failure", "error_page", "forbidden", "not_found", "server_error"]
+
 _ADVICE = {
     400: "Go back and try it again from the page before.",
     403: "It was open for too long, or you have signed in anew since. Load it again, then send it.",

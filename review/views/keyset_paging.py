@@ -10,6 +10,8 @@ from django.core.exceptions import BadRequest
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+__all__ = ["SIZE", "ListPage", "page_of", "query_text"]
+
 SIZE = 50
 
 

@@ -11,6 +11,8 @@ from medrcube.review.accounts.permissions import EVERYONE, allow, signed_in_user
 from medrcube.review.models import Item, Role
 from medrcube.review.reviewing.state_machine import ReviewState
 
+__all__ = ["health", "home"]
+
 
 @allow(*EVERYONE)
 @require_safe

@@ -12,6 +12,8 @@ from medrcube.review.errors import ConflictError, InvalidAnswerError
 from medrcube.review.models import Comment, User
 from medrcube.review.reviewing.decisions import version_as_read
 
+__all__ = ["add_comment", "resolve_comment"]
+
 _LONGEST = 10_000
 
 

@@ -20,6 +20,7 @@ from medrcube.ontologies.distractor_safety import (
 )
 from medrcube.ontologies.item_rules import ERROR, WARNING, Flaw, RuleLevel
 from medrcube.review.models import ItemVersion
+from medrcube.review.wording.option_letters import option_letter
 from medrcube.taxonomy import Anatomy, Modality
 
 __all__ = ["TRUTH", "OptionChange", "truth_flaws"]
@@ -66,7 +67,7 @@ class OptionChange:
     @property
     def name(self) -> str:
         """As messages call it."""
-        return f"option {_letter(self.place)}"
+        return f"option {option_letter(self.place)}"
 
 
 def truth_flaws(
@@ -119,7 +120,7 @@ def _clash_flaws(
         if beside and other not in (change.place, key):
             words = _CLASH.get(option_conflict(change.concept, beside, request, rules))
             if words:
-                yield _flaw(f"{change.name}: {words.format(other=_letter(other))}")
+                yield _flaw(f"{change.name}: {words.format(other=option_letter(other))}")
 
 
 def _safety_request(version: ItemVersion, rules: SafetyRules) -> DistractorRequest | None:
@@ -156,7 +157,3 @@ def _evidence(grade: Grade) -> Evidence:
 
 def _flaw(message: str, level: RuleLevel = ERROR) -> Flaw:
     return Flaw(rule=TRUTH, level=level, message=message)
-
-
-def _letter(place: int) -> str:
-    return chr(ord("A") + place)

@@ -18,6 +18,7 @@ from medrcube.ontologies.item_rules import ERROR, RULES, Flaw, ItemText, lint
 from medrcube.ontologies.label_words import normalise
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.models import ItemVersion
+from medrcube.review.wording.option_letters import option_letter
 from medrcube.review.wording.option_truth import TRUTH, OptionChange, truth_flaws
 
 __all__ = [
@@ -78,7 +79,7 @@ def check_wording(wording: Wording, options: int) -> None:
         )
     texts = [("the question", wording.question, LONGEST_QUESTION)]
     for place, text in enumerate(wording.options):
-        texts.append((f"option {chr(ord('A') + place)}", text, LONGEST_OPTION))
+        texts.append((f"option {option_letter(place)}", text, LONGEST_OPTION))
     for name, text, longest in texts:
         if not text:
             raise InvalidAnswerError(f"proposed wording: {name} is empty; write it, or restore it")

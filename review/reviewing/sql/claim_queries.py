@@ -24,6 +24,28 @@ from medrcube.review.reviewing.sql.cursor import (
 if TYPE_CHECKING:
     from medrcube.review.reviewing.sql.candidate_queries import ClaimCandidate
 
+__all__ = [
+    "IS_BLIND",
+    "ClaimContext",
+    "ReviewerFlags",
+    "SlotHolder",
+    "active_claim_row",
+    "copy_blind_answer",
+    "delete_draft",
+    "end_overdue_claims",
+    "extend_lease",
+    "find_claim_context",
+    "has_overdue_claim",
+    "insert_claim",
+    "is_blind",
+    "lock_queued_item",
+    "policy_text",
+    "release_claim",
+    "reviewer_flags",
+    "save_draft",
+    "taken_slots",
+]
+
 
 class ReviewerFlags(NamedTuple):
     """What decides whether and what somebody is handed."""

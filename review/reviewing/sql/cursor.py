@@ -17,6 +17,19 @@ from typing import Any
 
 from django.db import connection, transaction
 
+__all__ = [
+    "LIVE",
+    "async_commit",
+    "execute",
+    "fetch_all",
+    "fetch_one",
+    "for_update",
+    "from_db_time",
+    "read_snapshot",
+    "to_db_time",
+    "to_db_uuid",
+]
+
 LIVE = "released_at IS NULL AND submitted_at IS NULL"
 """A claim that its reviewer may still use, as long as its time lasts."""
 

@@ -20,6 +20,25 @@ from medrcube.review.reviewing.submissions import BlindSubmission, ReviewSubmiss
 if TYPE_CHECKING:
     from medrcube.review.reviewing.policy import Policy
 
+__all__ = [
+    "Vote",
+    "append_events",
+    "chain_number",
+    "change_state",
+    "close_claim",
+    "decrement_reviews",
+    "end_live_claims",
+    "increment_reviews",
+    "insert_blind_answer",
+    "insert_review",
+    "lock_chain_head",
+    "reason_codes",
+    "reserve_for_specialist",
+    "set_chain_head",
+    "specialist_review_count",
+    "valid_votes",
+]
+
 _EVENTS_AT_ONCE = 100
 
 

@@ -19,6 +19,8 @@ from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.models import RecoveryCode, User
 from medrcube.review.views.forms import SecondFactorForm
 
+__all__ = ["second_factor_page"]
+
 _BORDER = 4
 """Light squares around a QR code, as the standard wants them."""
 

@@ -18,6 +18,8 @@ from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.models import User
 from medrcube.review.views.forms import FormValues, OwnAccountForm
 
+__all__ = ["account_page", "keys_page"]
+
 
 @allow(*EVERYONE, first=True)
 @sensitive_post_parameters("old", "new", "again")

@@ -23,6 +23,8 @@ from medrcube.review.models import User
 from medrcube.review.views.forms import CodeForm, SignInForm
 from medrcube.review_settings import SingleSignOn
 
+__all__ = ["code_page", "from_provider", "sign_in_page", "sign_out", "to_provider"]
+
 _WRONG = "E-mail address or password is not right, or the account is closed."
 _CODE = "This code is not right, or was used already. Wait for the next one."
 _BACKEND = "django.contrib.auth.backends.ModelBackend"

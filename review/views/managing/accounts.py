@@ -16,6 +16,8 @@ from medrcube.review.errors import ConflictError, InvalidAnswerError, ReviewErro
 from medrcube.review.models import Identity, Role, User
 from medrcube.review.views.forms import AccountForm, FormValues
 
+__all__ = ["account_page", "accounts_page"]
+
 _ROLES = (
     (Role.REVIEWER, "Reviewer", "answers and judges items"),
     (Role.ADJUDICATOR, "Adjudicator", "decides where reviewers differ, edits items"),

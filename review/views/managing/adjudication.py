@@ -22,6 +22,14 @@ from medrcube.review.views.forms import AdjudicationForm
 from medrcube.review.views.keyset_paging import page_of
 from medrcube.review.views.managing import item_record
 
+__all__ = [
+    "VoteSummary",
+    "adjudication_list",
+    "adjudication_page",
+    "items_to_decide",
+    "reasons_undecided",
+]
+
 _COLUMNS = ("id", "task", "anatomy", "modality", "stratum", "version", "reviews")
 _OUTCOMES = (
     (Decision.ACCEPT, "Accept", "it is good as it is"),

@@ -19,6 +19,8 @@ from medrcube.review.reviewing.policy_change import change_policy
 from medrcube.review.views.forms import AssigningForm, FormValues
 from medrcube.taxonomy import Anatomy, Modality, Task
 
+__all__ = ["assignments_page"]
+
 
 @allow(Role.MANAGER)
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -13,6 +13,8 @@ from medrcube.review.models import Event, Role
 from medrcube.review.views.forms import HeadForm
 from medrcube.review.views.keyset_paging import page_of, query_text
 
+__all__ = ["trail_page"]
+
 _COLUMNS = ("number", "at", "actor", "kind", "object", "body")
 _FILTERS = (("object", "About"), ("actor", "Who"), ("kind", "What"))
 

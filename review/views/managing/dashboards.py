@@ -36,6 +36,8 @@ from medrcube.review.views.keyset_paging import query_text
 from medrcube.review.views.managing.item_record import reason_words
 from medrcube.review.views.managing.reviewer_figures import REVIEWERS
 
+__all__ = ["AGREEMENT", "PROGRESS", "CoefficientLine", "Panel", "agreement_page", "progress_page"]
+
 _NAMES = {
     "raw": "Raw agreement",
     "cohen": "Cohen's kappa",

@@ -12,10 +12,21 @@ from django.http import Http404
 from medrcube.review.exchange.remarks import remarks_of
 from medrcube.review.models import Claim, Item, ItemVersion, Review, ReviewReason, Role, User
 from medrcube.review.reviewing.questionnaire import CHECKLIST, Decision, OptionVerdict
-from medrcube.review.views.managing.wording_diff import ProposalChanges, letter, proposal_changes
+from medrcube.review.views.managing.wording_diff import ProposalChanges, proposal_changes
 from medrcube.review.views.reviewing import evidence_text
 from medrcube.review.views.reviewing.sheet_parts import OptionSheet, Pane
 from medrcube.review.visibility.privacy_incidents import is_closed
+from medrcube.review.wording.option_letters import option_letter
+
+__all__ = [
+    "ReviewRecord",
+    "current_version",
+    "reason_words",
+    "reviews_of",
+    "took_part",
+    "version_context",
+    "visible_item",
+]
 
 _SHORT = ("PHI", "ROI")
 _SURE = {1: "guessing", 2: "fairly sure", 3: "sure"}
@@ -101,7 +112,7 @@ def version_context(version: ItemVersion, user: User) -> dict[str, object]:
         "pane": Pane(picture=version.picture, overlay=version.overlay, marked=True, closed=closed),
         "options": [
             OptionSheet(
-                letter=letter(place),
+                letter=option_letter(place),
                 text=str(option["text"]),
                 is_key=place == version.key,
                 is_mine=False,
@@ -163,12 +174,12 @@ def _review_record(claim: Claim) -> ReviewRecord:
 
 
 def _option(version: ItemVersion, place: int) -> str:
-    return f"{letter(place)} {version.options[place]['text']}"
+    return f"{option_letter(place)} {version.options[place]['text']}"
 
 
 def _reason(reason: ReviewReason) -> str:
     words = reason_words(reason.code)
-    return words if reason.option is None else f"{words}: option {letter(reason.option)}"
+    return words if reason.option is None else f"{words}: option {option_letter(reason.option)}"
 
 
 def _objections(review: Review) -> Iterator[str]:
@@ -181,4 +192,4 @@ def _objections(review: Review) -> Iterator[str]:
 def _verdicts(review: Review) -> Iterator[str]:
     for place, verdict in sorted(review.verdicts.items()):
         if verdict != OptionVerdict.PLAUSIBLE_AND_WRONG:
-            yield f"Option {letter(int(place))}: {verdict.replace('_', ' ')}"
+            yield f"Option {option_letter(int(place))}: {verdict.replace('_', ' ')}"

@@ -31,11 +31,14 @@ from medrcube.review.views.error_pages import error_page
 from medrcube.review.views.forms import FormValues, ItemForm, WordingForm
 from medrcube.review.views.keyset_paging import page_of, query_text
 from medrcube.review.views.managing import item_record
-from medrcube.review.views.managing.wording_diff import letter, text_changes
+from medrcube.review.views.managing.wording_diff import text_changes
 from medrcube.review.visibility.privacy_incidents import UNSEEN
 from medrcube.review.wording import comments
+from medrcube.review.wording.option_letters import option_letter
 from medrcube.review.wording.proposals import Wording, wording_of
 from medrcube.taxonomy import Task
+
+__all__ = ["edit_page", "filter_items", "gold_page", "item_page", "items_page"]
 
 _COLUMNS = (
     "id",
@@ -248,7 +251,9 @@ def _wording_page(
         **item_record.version_context(version, signed_in_user(request)),
         "item": item,
         "question": typed.question if typed else version.question,
-        "fields": [(place, letter(place), text, place == key) for place, text in enumerate(texts)],
+        "fields": [
+            (place, option_letter(place), text, place == key) for place, text in enumerate(texts)
+        ],
         "note": typed.note if typed else "",
         "changes": text_changes(wording_of(version), _as_wording(typed)) if typed else [],
         "proposal": request.POST.get("proposal", "")

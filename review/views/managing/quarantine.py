@@ -22,6 +22,8 @@ from medrcube.review.views.keyset_paging import page_of
 from medrcube.review.views.managing import item_record
 from medrcube.review.visibility import privacy_incidents
 
+__all__ = ["post_decision", "post_incident_decision", "quarantine_page"]
+
 _HELD = Q(items__state=ReviewState.QUARANTINED)
 _COLUMNS = ("id", "task", "anatomy", "modality", "version", "gold_defect")
 

@@ -14,6 +14,8 @@ from medrcube.review.quality.agreement import IntervalEstimate
 from medrcube.review.quality.cached_figures import FigureCache
 from medrcube.review.quality.reviewer_figures import FEW, ReviewerFigures, count_figures
 
+__all__ = ["REVIEWERS", "FigureCell", "reviewers_page"]
+
 _NAMES = {
     "wrong-key": "wrong key",
     "second-right": "second right option",

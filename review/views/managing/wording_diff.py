@@ -9,6 +9,7 @@ from difflib import SequenceMatcher
 
 from medrcube.ontologies.item_rules import ERROR
 from medrcube.review.models import ItemVersion, Proposal, Review
+from medrcube.review.wording.option_letters import option_letter
 from medrcube.review.wording.proposals import Wording, wording_of
 
 __all__ = [
@@ -16,7 +17,6 @@ __all__ = [
     "ProposalChanges",
     "Rewording",
     "TextChange",
-    "letter",
     "proposal_changes",
     "rewording_of",
     "text_changes",
@@ -71,8 +71,8 @@ def text_changes(old: Wording, new: Wording) -> list[TextChange]:
     """Texts that two wordings of an item have differently."""
     pairs = [("Question", old.question, new.question)]
     for place, (before, after) in enumerate(zip(old.options, new.options, strict=False)):
-        pairs.append((f"Option {letter(place)}", before, after))
-    pairs.append(("Key", letter(old.key), letter(new.key)))
+        pairs.append((f"Option {option_letter(place)}", before, after))
+    pairs.append(("Key", option_letter(old.key), option_letter(new.key)))
     return [
         TextChange(name, list(_pieces(before, after)))
         for name, before, after in pairs
@@ -97,11 +97,6 @@ def rewording_of(version: ItemVersion) -> Rewording | None:
         return None
     changes = text_changes(wording_of(version.parent), wording_of(version))
     return Rewording(note=version.note, changes=changes) if changes else None
-
-
-def letter(place: int) -> str:
-    """Name of an option: A, B, C ..."""
-    return chr(ord("A") + place)
 
 
 def _pieces(before: str, after: str) -> Iterator[DiffPiece]:

@@ -9,6 +9,15 @@ from typing import Any
 from medrcube.ontologies.item_rules import RULES
 from medrcube.review.models import ItemVersion
 
+__all__ = [
+    "CONDITIONS",
+    "EvidenceLine",
+    "option_lines",
+    "passed_conditions",
+    "provenance_lines",
+    "warning_lines",
+]
+
 CONDITIONS = {
     1: "It is another concept than anything that is true here.",
     2: "Nothing that is true here implies it.",

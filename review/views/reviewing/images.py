@@ -18,6 +18,8 @@ from medrcube.review.reviewing.sql.cursor import fetch_one, to_db_time, to_db_uu
 from medrcube.review.visibility import originals
 from medrcube.review.visibility.privacy_incidents import is_closed
 
+__all__ = ["mark_layer", "slice_image", "stored_image"]
+
 _log = logging.getLogger(__name__)
 
 

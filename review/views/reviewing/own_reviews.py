@@ -20,6 +20,8 @@ from medrcube.review.views.keyset_paging import page_of
 from medrcube.review.views.reviewing import sheet
 from medrcube.review.views.reviewing.steps import next_item
 
+__all__ = ["own_reviews_page", "post_undo"]
+
 _ENDS = {"voided": "voided", "undone": "taken back by you"}
 _TONES = {Decision.ACCEPT: "good", Decision.REVISE: "open", Decision.REJECT: "bad"}
 

@@ -18,6 +18,8 @@ from medrcube.review.views.forms import PersonalDataForm
 from medrcube.review.views.managing import item_record
 from medrcube.review.visibility import privacy_incidents
 
+__all__ = ["of_claim", "of_item"]
+
 
 @allow(Role.REVIEWER)
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -43,7 +43,10 @@ from medrcube.review.views.reviewing.sheet_parts import (
 from medrcube.review.visibility import originals
 from medrcube.review.visibility.privacy_incidents import is_closed
 from medrcube.review.wording.guidelines import guideline_of
+from medrcube.review.wording.option_letters import option_letter
 from medrcube.review.wording.proposals import Wording, wording_of
+
+__all__ = ["blind_sheet", "form_values", "open_sheet", "page_context", "stored_sheet", "typed_text"]
 
 _YES_NO = (("yes", "Yes"), ("no", "No"))
 _SAID = (*_YES_NO, ("cannot_tell", "Cannot tell"))
@@ -125,7 +128,7 @@ def blind_sheet(claim: Claim, values: DraftValues) -> dict[str, object]:
                 text=text,
                 chosen=_is_chosen(values, "option", value),
                 action=f"option-{place + 1}",
-                hint=_letter(place),
+                hint=option_letter(place),
             )
             for place, (value, text) in enumerate(answers)
         ],
@@ -158,7 +161,7 @@ def open_sheet(claim: Claim, values: DraftValues) -> dict[str, object]:
         "pane": Pane(picture=version.picture, overlay=version.overlay, marked=version.asks_mark),
         "options": [
             OptionSheet(
-                letter=_letter(place),
+                letter=option_letter(place),
                 text=str(option["text"]),
                 is_key=place == version.key,
                 is_mine=place == mine,
@@ -166,11 +169,13 @@ def open_sheet(claim: Claim, values: DraftValues) -> dict[str, object]:
                 conditions=evidence_text.passed_conditions(option),
                 verdicts=None
                 if place == version.key
-                else _group(values, f"verdict.{place}", f"Option {_letter(place)} is", _VERDICTS),
+                else _group(
+                    values, f"verdict.{place}", f"Option {option_letter(place)} is", _VERDICTS
+                ),
             )
             for place, option in enumerate(version.options)
         ],
-        "answered": "cannot tell" if mine is None else _letter(mine),
+        "answered": "cannot tell" if mine is None else option_letter(mine),
         "agrees": mine == version.key,
         "provenance": evidence_text.provenance_lines(version),
         "warnings": evidence_text.warning_lines(version),
@@ -264,7 +269,9 @@ def _wording(values: DraftValues, now: Wording) -> WordingSheet:
 
     key = kept("key", str(now.key))
     rows = [
-        WordingRow(_letter(place), f"wording.option.{place}", kept(f"option.{place}", text), text)
+        WordingRow(
+            option_letter(place), f"wording.option.{place}", kept(f"option.{place}", text), text
+        )
         for place, text in enumerate(now.options)
     ]
     return WordingSheet(
@@ -304,7 +311,9 @@ def _reasons(values: DraftValues, wrong: Sequence[int]) -> Iterator[ReasonRow]:
             letter=letter,
             whole=ChoiceInput("reason", code, _REASONS[reason], _is_chosen(values, "reason", code)),
             options=[
-                ChoiceInput("reason", value, _letter(place), _is_chosen(values, "reason", value))
+                ChoiceInput(
+                    "reason", value, option_letter(place), _is_chosen(values, "reason", value)
+                )
                 for place in places
                 if (value := f"{code}:{place}")
             ],
@@ -314,7 +323,3 @@ def _reasons(values: DraftValues, wrong: Sequence[int]) -> Iterator[ReasonRow]:
 
 def _is_chosen(values: DraftValues, name: str, value: str) -> bool:
     return value in values.get(name, ())
-
-
-def _letter(place: int) -> str:
-    return chr(ord("A") + place)

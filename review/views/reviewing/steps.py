@@ -37,6 +37,17 @@ from medrcube.review.reviewing.step_forms import (
 from medrcube.review.views.reviewing import sheet
 from medrcube.review.wording.proposals import check_wording, flaws_of, flaws_to_json, wording_of
 
+__all__ = [
+    "next_item",
+    "post_answer",
+    "post_draft",
+    "post_give_back",
+    "post_review",
+    "post_wording_check",
+    "queue_page",
+    "review_page",
+]
+
 _LOST = (
     "this item is not yours any more: the time ran out, it was given back, or it was changed; "
     "what you typed is kept"

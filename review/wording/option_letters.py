@@ -1,0 +1,10 @@
+"""Letters of options: A, B, C ..."""
+
+from __future__ import annotations
+
+__all__ = ["option_letter"]
+
+
+def option_letter(index: int) -> str:
+    """Letter of the option at an index, from 0."""
+    return chr(ord("A") + index)
