@@ -63,7 +63,7 @@ def test_a_specialty_of_the_project_can_be_given_to_reviewers(run_json, person):
     made = run_json("specialty", "radiology:hand", "--modality", "x-ray")
     assert made == {"specialty": "radiology:hand", "anatomies": [], "modalities": ["X-ray"]}
     given = run_json("specialist", reviewer.email, "radiology:hand")
-    assert given == {"reader": reviewer.pseudonym, "specialties": ["radiology:hand"]}
+    assert given == {"reviewer": reviewer.pseudonym, "specialties": ["radiology:hand"]}
     told = run_json("list")
     assert told["reviewers"] == {reviewer.pseudonym: ["radiology:hand"]}
     assert "radiology:hand" in told["specialties"]
