@@ -131,7 +131,7 @@ def test_what_cannot_be_exported_is_named(runs, tmp_path):
     for told, said in (
         ((release, "--to", "latex"), "is no run; latex takes"),
         ((run, "--to", "lm-eval"), "is a run; lm-eval takes a release"),
-        ((run, release, "--to", "csv"), "r: is no run; expected runs alone"),
+        ((run, release, "--to", "csv"), "r: is no run; expected scored runs alone"),
         ((release, release, "--to", "csv"), "one release is exported at a time"),
         ((run, run, "--to", "inspect"), "is a second run"),
         ((release, "--to", "csv"), "expected a name that ends in .csv"),
