@@ -2,6 +2,7 @@
 
 import shutil
 
+import numpy as np
 import pytest
 
 from medrcube.build import readers
@@ -34,7 +35,7 @@ def test_relative_runs_down_the_columns_lie_on_the_dark_part_of_the_film(tree):
         film = readers.read(case.images[0])
         for region in case.regions:
             marked = rasterise(region.shape, film)
-            assert film.slices[0][marked[0]].max() < 40
+            assert np.median(film.slices[0][marked[0]]) < 40 < np.median(film.slices[0])
             regions += 1
     assert regions == 3
 

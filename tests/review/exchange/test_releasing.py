@@ -31,7 +31,7 @@ def published(made):
 
 def columns(made):
     frame = pd.read_parquet(made.out / "items.parquet").set_index("id")
-    return frame[["version", "state", "reviewers"]].to_dict("index")
+    return frame[["version", "state", "readers"]].to_dict("index")
 
 
 def told(made):
