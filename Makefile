@@ -89,7 +89,7 @@ reference: $(VENV)/.run
 	$(BIN)/medrcube sources page docs
 	$(BIN)/python tests/sources/copies/page.py docs
 	$(BIN)/python -m typer medrcube.cli.app utils docs --name medrcube --title Commands \
-		--output docs/reference/commands.md
+		| tr -d '\010' > docs/reference/commands.md  # click's mark for "do not wrap"
 
 # Every id of ontologies/terms.csv against an index made by  medrcube ontologies index.
 check-terms: $(VENV)/.run

@@ -92,13 +92,12 @@ def test_every_example_of_the_help_parses_and_stands_in_the_help_of_its_command(
             assert line in command.epilog
 
 
-def test_the_reference_of_commands_is_current(tmp_path):
-    page = tmp_path / "commands.md"
-    options = ("--name", "medrcube", "--title", "Commands", "--output", str(page))
+def test_the_reference_of_commands_is_current():
+    options = ("--name", "medrcube", "--title", "Commands")
     command = [sys.executable, "-m", "typer", "medrcube.cli.app", "utils", "docs", *options]
-    subprocess.run(command, check=True, capture_output=True)
+    page = subprocess.check_output(command, text=True, encoding="utf-8")
     current = Path(__file__).parents[1] / "docs/reference/commands.md"
-    assert current.read_text("utf-8") == page.read_text("utf-8"), "run  make reference"
+    assert current.read_text("utf-8") == page.replace("\b", ""), "run  make reference"
 
 
 def test_quiet_keeps_results_alone_and_verbose_adds_times(run, busi, tmp_path):

@@ -166,6 +166,7 @@ def test_an_import_with_a_refused_item_has_status_1(built, tmp_path):
     assert (status, "REFUSED" in out) == (1, True)
 
 
+@pytest.mark.thorough
 def test_status_counts_and_names_no_person(imported):
     root, first = imported
     status, out, _ = run("review", "status", root, "--json")
@@ -220,6 +221,7 @@ def test_without_a_password_or_a_terminal_nothing_is_made(imported):
     assert (status, "MEDRCUBE_REVIEW_PASSWORD" in err) == (2, True)
 
 
+@pytest.mark.thorough
 def test_verify_audit_holds_the_trail_against_an_earlier_head(imported):
     root, _ = imported
     told = json.loads(run("review", "status", root, "--json")[1])["head"]
@@ -246,6 +248,7 @@ def test_a_folder_that_is_no_workspace_is_left_alone(tmp_path):
     assert not (tmp_path / "nothing").exists()
 
 
+@pytest.mark.thorough
 def test_a_backup_is_restored_elsewhere(imported, tmp_path, bench):
     root, _ = imported
     assert run("review", "backup", root, tmp_path / "q.tar")[0] == 0
@@ -258,6 +261,7 @@ def test_a_backup_is_restored_elsewhere(imported, tmp_path, bench):
     assert (status, f"has no {CONFIG}: copy the workspace" in err) == (0, True)
 
 
+@pytest.mark.thorough
 def test_a_deployment_with_an_origin_has_nothing_to_remark(imported):
     root, _ = imported
     status, out, err = run("review", "check", root, "--origin", "https://review.example.org")
@@ -305,6 +309,7 @@ def test_a_refused_address_leaves_nothing_behind(bench):
     assert [path.name for path in bench.iterdir()] == [CONFIG]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("file", [False, True], ids=["missing", "open to others"])
 @pytest.mark.parametrize("command", ["check", "serve"])
 def test_a_secret_of_single_sign_on_that_cannot_be_used_is_refused(bench, command, file):
@@ -323,11 +328,13 @@ def test_a_secret_of_single_sign_on_that_cannot_be_used_is_refused(bench, comman
     assert ("others can read it" if file else "MEDRCUBE_REVIEW_OIDC_SECRET is empty") in err
 
 
+@pytest.mark.thorough
 def test_without_an_administrator_or_a_terminal_nothing_is_served(bench):
     status, _, err = run("review", "serve", bench, "--port", 0)
     assert (status, "--admin-email" in err) == (2, True)
 
 
+@pytest.mark.thorough
 def test_a_port_that_is_taken_is_named(bench):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -339,6 +346,7 @@ def test_a_port_that_is_taken_is_named(bench):
     assert (status, f"127.0.0.1:{port}" in err) == (2, True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_serve_makes_everything_and_stops_cleanly(bench, number):
     with serving(bench, "--admin-email", "a@example.org") as (address, process):
@@ -354,6 +362,7 @@ def test_serve_makes_everything_and_stops_cleanly(bench, number):
         assert get(address + "sign-in/")[0] == 200
 
 
+@pytest.mark.thorough
 def test_behind_a_proxy_only_its_word_counts(bench):
     origin = "https://review.example.org"
     options = ("--admin-email", "a@example.org", "--origin", origin)
@@ -383,6 +392,7 @@ def _port_of(process):
     raise AssertionError("listens on no port")
 
 
+@pytest.mark.thorough
 def test_the_commands_of_the_page_work_as_written(imported, tmp_path):
     """Those of docs/how-to/review-items.md that need no reviewer, on a workspace called bench."""
     root, _ = imported
@@ -432,6 +442,7 @@ def test_the_commands_of_the_page_work_as_written(imported, tmp_path):
     assert (tmp_path / "tasks/config.xml").is_file()
 
 
+@pytest.mark.thorough
 def test_every_command_and_option_of_the_pages_exists():
     wanted = {}
     for page in ("let-people-in.md", "review-items.md", "run-the-review-server.md"):
@@ -460,6 +471,7 @@ def test_help_of_the_queue_loads_nothing_heavy():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.thorough
 def test_serve_asks_in_a_terminal_for_the_first_administrator_until_all_will_do(bench):
     """One command on an empty workspace: database, account, address; what is wrong is said."""
     answers = [

@@ -82,6 +82,7 @@ def rubbish(folder):
     return [path for path in folder.rglob("*") if ".partial" in path.name or path.suffix == ".tmp"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", COMMANDS)
 def test_an_interrupt_ends_in_one_line_and_leaves_nothing_half_written(made, tmp_path, name):
     places = SimpleNamespace(new=tmp_path / "new")

@@ -95,6 +95,7 @@ def test_an_identifier_is_found_in_any_spelling(checked, key):
     assert all("'Erika Muster-42'" in it for it in leaked)
 
 
+@pytest.mark.thorough
 def test_an_identifier_that_only_some_cases_give_is_searched_for_in_the_others(checked):
     """The fixture names six people in a table; the adapter gives one, and names the others."""
     table = (
@@ -126,6 +127,7 @@ def test_a_real_source_passes():
     assert [check.failures for check in checks] == [()] * len(checks)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("cell", "told"), [("row.quote('age')", False), ("row['age']", True)])
 def test_what_is_told_of_damaged_copies_is_searched_for_identifiers(checked, cell, told):
     """The fixture is whole; only in a shifted row the name of a person stands under ``age``."""

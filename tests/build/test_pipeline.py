@@ -375,6 +375,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.untraced
 @pytest.mark.parametrize("cases", [1, 9])
 def test_a_build_that_is_killed_goes_on_to_the_bytes_of_a_clean_one(

@@ -610,6 +610,7 @@ def test_a_rendering_of_which_less_was_kept_is_made_again(toy, raw, monkeypatch)
     assert cache_database.content_key(job, digests) != now
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("change", [_template, _term, _code])
 def test_another_edition_of_the_package_gives_what_it_gives_from_nothing(
     package, toy, raw, workspace, tmp_path, change

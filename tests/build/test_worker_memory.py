@@ -145,6 +145,7 @@ def film(path, shape):
     images.write_dicom(path, pixels, BitsStored=12, HighBit=11)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("stored", "labels", "values", "window"),
     [

@@ -16,6 +16,7 @@ def test_the_nearest_concept_comes_first(word, first):
     assert nearest_concepts(word, load_terms())[0] == first
 
 
+@pytest.mark.thorough
 def test_every_label_and_every_name_finds_its_own_concept():
     terms = load_terms()
     for label, term in terms.items():

@@ -280,6 +280,7 @@ JOINED = {
 }
 
 
+@pytest.mark.thorough
 def test_every_part_of_a_joined_shape_of_cbis_is_true(tmp_path, rebuild, monkeypatch):
     source = find_sources()["cbis-ddsm"]
     layout = source.card.layouts[0].name

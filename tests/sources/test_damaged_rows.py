@@ -97,6 +97,7 @@ def intact(tmp_path_factory):
     return make
 
 
+@pytest.mark.thorough
 @each_source
 def test_a_cell_that_cannot_be_used_sets_its_own_case_aside(source, intact):
     tried, names = set(), set()
@@ -121,6 +122,7 @@ def test_a_cell_that_cannot_be_used_sets_its_own_case_aside(source, intact):
         tried |= seen.lines.keys()
 
 
+@pytest.mark.thorough
 @each_source
 def test_a_byte_that_is_no_text_costs_its_row_alone(source, intact):
     for layout, (tree, before, seen) in intact(source.id).items():
@@ -199,6 +201,7 @@ def test_a_row_that_may_speak_of_any_picture_leaves_no_absence(
         assert _statements(case) <= _statements(before[case.key])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("finding", "lost"),
     [("Infiltrate", {"Infiltrate"}), ("Pneumothorax", {"Pneumothorax"}), ("", None)],

@@ -85,6 +85,7 @@ def test_isles_calls_nothing_healthy_when_the_mask_is_empty(scanned):
         _chosen("isles2022", scanned("isles2022")["sub-strokecase0120-dwi-clear"])
 
 
+@pytest.mark.thorough
 def test_brats_shows_all_sequences_of_a_patient_at_one_place(scanned):
     found = scanned("brats2021")
     chosen = {
@@ -94,6 +95,7 @@ def test_brats_shows_all_sequences_of_a_patient_at_one_place(scanned):
     assert len(chosen) == 1
 
 
+@pytest.mark.thorough
 def test_brats_marks_nothing_on_plain_t1_and_no_edema_after_contrast(scanned):
     marked = {
         case.labels[1].value: {region.value for region in case.regions}

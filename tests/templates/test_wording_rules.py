@@ -75,6 +75,7 @@ def errors(query, labels, *, ranks=()):
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("task", "group", "anatomy", "modality"), ASKED, ids=str)
 def test_no_wording_breaks_a_rule_with_a_group_of_options(task, group, anatomy, modality):
     members = RELATIONS.group_members(group)

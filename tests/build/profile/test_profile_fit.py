@@ -101,6 +101,7 @@ def test_there_is_no_table_with_more_items(profile, rooms):
     assert sum(fit_margins(profile, stock).cells.values()) == best
 
 
+@pytest.mark.thorough
 @given(profiles(), stocks, stocks)
 @settings(max_examples=60)
 def test_a_further_source_never_makes_the_distance_longer(profile, one, other):

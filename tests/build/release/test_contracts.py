@@ -157,6 +157,7 @@ def test_both_engines_say_the_same_of_broken_tables(table):
             assert opinion(table, frame) == ours, changes
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("table", CONTRACT_RULES)
 @pytest.mark.parametrize("change", ["no rows", "no columns", "nothing in them"])
 def test_both_engines_say_the_same_of_tables_that_lack_nearly_all(table, change):

@@ -87,6 +87,7 @@ def released(pressed, tmp_path):
     return copy
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("source", SOURCES.values(), ids=list(SOURCES))
 def test_a_public_release_and_the_raw_data_give_the_private_release(source, released, quiet):
     raw, public, private = released(source)
@@ -123,6 +124,7 @@ def test_the_files_that_one_case_needs_give_its_pictures(source, pressed, tmp_pa
     assert files_of(tree) == files_of(private)
 
 
+@pytest.mark.thorough
 def test_slices_of_an_edition_that_chose_others_come_back(released, tmp_path, quiet):
     """The release was made at another height of the head than this card states."""
     raw, public, private = released(SOURCES["ixi"])

@@ -241,6 +241,7 @@ def cramped(tiny, open_tiny, monkeypatch, hf_engine, torch):
     return opened
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "error",
     [None, RuntimeError("CUDA error: out of memory"), RuntimeError("MPS backend out of memory")],

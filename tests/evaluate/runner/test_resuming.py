@@ -94,6 +94,7 @@ def by_its_question(completion, problem):
     return behave
 
 
+@pytest.mark.thorough
 @pytest.mark.untraced
 def test_kill_9_at_any_moment_loses_only_what_was_under_way(
     write_release, row, tmp_path, server, by_its_question
@@ -133,6 +134,7 @@ def test_kill_9_at_any_moment_loses_only_what_was_under_way(
     assert (run_usage(killed).sessions, run_usage(whole).sessions) == (4, 1)
 
 
+@pytest.mark.thorough
 def test_a_run_that_is_stopped_by_hand_says_that_it_goes_on(
     write_release, row, tmp_path, server, by_its_question
 ):
@@ -350,6 +352,7 @@ def test_records_share_the_waiting_for_the_disk(tmp_path, monkeypatch):
     assert len(syncs) < 20
 
 
+@pytest.mark.thorough
 def test_the_key_shows_nowhere(write_release, row, tmp_path, server, completion, problem):
     root = write_release(tmp_path / "r", [row(n) for n in range(12)])
 

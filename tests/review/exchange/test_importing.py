@@ -388,6 +388,7 @@ def test_gold_items_are_not_taken_for_vanished(three, take_in, person):
     assert (report.vanished, report.unchanged) == ([], 4)
 
 
+@pytest.mark.thorough
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(max_size=60), name=st.text(max_size=8))
 def test_any_text_is_stored_as_it_is_or_refused(bench, take_in, text, name):

@@ -57,6 +57,7 @@ def test_a_back_up_is_for_its_owner_and_holds_no_key(queue, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.tar"]
 
 
+@pytest.mark.thorough
 def test_a_back_up_while_people_work_is_of_one_moment(
     database, project, person, add_items, tmp_path, use_place
 ):

@@ -15,6 +15,7 @@ from medrcube.review.server.bootstrap import migrate
 BEFORE = "0001_queue"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("same_case", [True, False])
 def test_what_was_shown_before_counts_after_the_update(
     any_database, add_shown, person, review, same_case

@@ -56,6 +56,7 @@ def workspace(tmp_path):
     return tmp_path
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not children(1).exists(), reason="needs /proc to name child processes")
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_all_processes_of_the_server_end_with_the_first_one(workspace, how):
@@ -69,6 +70,7 @@ def test_all_processes_of_the_server_end_with_the_first_one(workspace, how):
         assert gone(pids)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not children(1).exists(), reason="needs /proc to name child processes")
 def test_the_server_ends_with_an_error_where_one_of_its_processes_does(workspace):
     with served(workspace) as (process, _):

@@ -155,6 +155,7 @@ def test_an_older_database_is_brought_up_to_date_and_nothing_is_lost(any_databas
     assert (copy is None) == (connection.vendor == "postgresql")
 
 
+@pytest.mark.thorough
 def test_who_had_turned_keys_off_still_has_them_off(any_database):
     old = go_back(OLD)
     users = old.get_model("review", "User").objects
@@ -270,6 +271,7 @@ def start_at_once(folder, database, count=4):
     return {output for output, _ in replies}
 
 
+@pytest.mark.thorough
 def test_processes_that_start_at_once_do_not_break_each_other(tmp_path):
     said = start_at_once(tmp_path / "review", str(tmp_path / "review.sqlite3"))
     assert len(said) == 1, "they do not share one key"
@@ -286,6 +288,7 @@ def test_a_key_that_appeared_meanwhile_is_kept(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["secret.key"]
 
 
+@pytest.mark.thorough
 def test_neither_do_they_with_postgresql(tmp_path, postgresql_server, new_database):
     start_at_once(tmp_path / "review", postgresql_server.format(name=new_database), 3)
 

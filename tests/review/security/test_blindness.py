@@ -262,6 +262,7 @@ def test_before_the_answer_every_byte_is_the_same(walked, variant):
         assert others[name] == reply, name
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("variant", ["key", "evidence", "gold", "remarks"])
 def test_before_the_answer_the_server_does_the_same_work(walked, variant):
     plain, other = (walked(name, "before") for name in ("plain", variant))

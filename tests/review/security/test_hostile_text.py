@@ -121,6 +121,7 @@ def test_the_steps_of_a_reviewer_show_text_as_text(ill):
     assert ATTACK in clean(late)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("who", PEOPLE)
 def test_what_is_sent_comes_back_as_text(world, who):
     """Every field of every form of every page."""

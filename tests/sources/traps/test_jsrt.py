@@ -98,6 +98,7 @@ def test_film_of_another_length_is_refused(changed, build_tree):
     assert build_tree(SOURCE, changed(SOURCE, "raw", cut)).codes()[PLAIN] == "file-size"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("layout", ["raw", "kaggle"])
 def test_high_values_of_the_films_are_dark_and_bone_is_shown_bright(build_fixture, layout):
     built = build_fixture(SOURCE, layout)

@@ -144,6 +144,7 @@ def test_nodule_ids_of_readers_mean_nothing(scan_fixture):
     assert len([case for case in cases.values() if case.regions]) == 2
 
 
+@pytest.mark.thorough
 def test_order_of_the_readers_does_not_matter(changed, build_fixture, build_tree):
     def turn(root):
         path = _reading(root, PATIENTS[0])

@@ -248,6 +248,7 @@ def test_a_batch_that_fails_as_a_whole_ends_the_run_with_the_reason(provider, ru
     assert not open_batches(tmp_path / "run")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("provider", ["openai"], indirect=True)
 def test_an_account_with_too_much_under_way_gets_smaller_batches_later(provider, run):
     provider.ends = lambda number: "failed" if number < 2 else None
