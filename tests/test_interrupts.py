@@ -46,6 +46,10 @@ WITHOUT_OBJECT = {"demo", "export"}
 
 
 def medrcube(*arguments, delay=60.0):
+    # Not the database of the tests of the queue.
+    own = {
+        name: value for name, value in os.environ.items() if not name.startswith("MEDRCUBE_REVIEW")
+    }
     return subprocess.run(
         [sys.executable, "-c", CHILD, str(delay), *map(str, arguments)],
         capture_output=True,
@@ -53,7 +57,7 @@ def medrcube(*arguments, delay=60.0):
         check=False,
         start_new_session=True,
         timeout=300,
-        env={**os.environ, "PYTHONWARNINGS": "ignore"},
+        env={**own, "PYTHONWARNINGS": "ignore"},
     )
 
 
