@@ -36,7 +36,7 @@ from medrcube.evaluate.reporting.parsing_summary import parsing_summary
 from medrcube.evaluate.reporting.radar import radar
 from medrcube.evaluate.reporting.reply_summary import reply_table
 from medrcube.evaluate.reporting.run_settings import comparable_runs
-from medrcube.evaluate.reporting.scored_runs import Run, load_runs, require_errata_of
+from medrcube.evaluate.reporting.scored_runs import ScoredRun, load_runs, require_errata_of
 from medrcube.evaluate.runner.run_state import FAILURE_GATE
 from medrcube.evaluate.statistics.clustered_inference import FEWEST_UNITS
 from medrcube.evaluate.statistics.intervals import SMALL
@@ -81,7 +81,7 @@ def _hash_source(script: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
-def page_values(runs: Sequence[Run], release: Path | None) -> dict[str, Any]:
+def page_values(runs: Sequence[ScoredRun], release: Path | None) -> dict[str, Any]:
     """Values of the templates of a page.
 
     Args:
@@ -129,7 +129,7 @@ def page_values(runs: Sequence[Run], release: Path | None) -> dict[str, Any]:
     return {**values, "parts": [(a, t) for a, t, key in _PARTS if not key or values[key]]}
 
 
-def withdrawn_groups(runs: Sequence[Run]) -> list[tuple[int, str]]:
+def withdrawn_groups(runs: Sequence[ScoredRun]) -> list[tuple[int, str]]:
     """(number of withdrawn items, names of the runs that leave them out), the most first."""
     groups: dict[int, list[str]] = {}
     for run in runs:
@@ -138,7 +138,7 @@ def withdrawn_groups(runs: Sequence[Run]) -> list[tuple[int, str]]:
     return [(count, ", ".join(names)) for count, names in sorted(groups.items(), reverse=True)]
 
 
-def _samples(runs: Sequence[Run]) -> list[tuple[str, int, str]]:
+def _samples(runs: Sequence[ScoredRun]) -> list[tuple[str, int, str]]:
     """(share of the benchmark, number of runs, their names) of runs that asked only a part."""
     shares: dict[str, list[str]] = {}
     for run in runs:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from medrcube.evaluate.reporting.question_setup import PLAIN, changed_settings
 from medrcube.evaluate.reporting.run_settings import INCOMPLETE, runs_by_questions
-from medrcube.evaluate.reporting.scored_runs import Run
+from medrcube.evaluate.reporting.scored_runs import ScoredRun
 from medrcube.evaluate.statistics.ranking import ranking
 
 __all__ = ["RankingBlock", "differing_settings", "ranking_blocks"]
@@ -26,7 +26,7 @@ class RankingBlock:
 
     title: str
     asked: str
-    runs: Sequence[Run]
+    runs: Sequence[ScoredRun]
 
     def letters(self) -> Mapping[str, str]:
         """Compact letters by label; runs that share one cannot be told apart. Incomplete: none."""
@@ -38,7 +38,7 @@ class RankingBlock:
         }
 
 
-def ranking_blocks(runs: Sequence[Run]) -> list[RankingBlock]:
+def ranking_blocks(runs: Sequence[ScoredRun]) -> list[RankingBlock]:
     """Blocks of runs with the same questions.
 
     First the runs with the most questions, then a block for each other selection, sample, prompt or
@@ -57,7 +57,7 @@ def ranking_blocks(runs: Sequence[Run]) -> list[RankingBlock]:
     return blocks
 
 
-def differing_settings(runs: Sequence[Run]) -> Mapping[str, Sequence[str]]:
+def differing_settings(runs: Sequence[ScoredRun]) -> Mapping[str, Sequence[str]]:
     """By label, settings of a run that differ from most runs; human readers are left out."""
     settings = {run.label: _settings(run) for run in runs if run.readers is None}
     usual = Counter(text for words in settings.values() for text in words.items())
@@ -72,10 +72,10 @@ def differing_settings(runs: Sequence[Run]) -> Mapping[str, Sequence[str]]:
     }
 
 
-def _settings(run: Run) -> dict[str, str]:
+def _settings(run: ScoredRun) -> dict[str, str]:
     """Settings of a run that change its questions, in a few words each."""
     return {**PLAIN, **changed_settings(run), "condition": run.condition.value}
 
 
-def _best_first(runs: Sequence[Run]) -> list[Run]:
+def _best_first(runs: Sequence[ScoredRun]) -> list[ScoredRun]:
     return sorted(runs, key=lambda run: (-(run.total["accuracy"] or 0), run.label))

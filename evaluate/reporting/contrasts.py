@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from medrcube.evaluate.reporting.heat_maps import Map, contrast_map, position_map
-from medrcube.evaluate.reporting.scored_runs import Run
+from medrcube.evaluate.reporting.scored_runs import ScoredRun
 
 __all__ = ["Contrast", "Row", "contrast_sections", "summaries", "summary_columns"]
 
@@ -35,7 +35,7 @@ class Contrast:
     left_out: Mapping[str, int]
 
 
-def contrast_sections(run: Run) -> list[Contrast]:
+def contrast_sections(run: ScoredRun) -> list[Contrast]:
     """Contrasts of the conditions that the run asked."""
     contrasts = run.metrics.get("contrasts") or {}
     sections = []
@@ -58,9 +58,11 @@ def contrast_sections(run: Run) -> list[Contrast]:
     return sections
 
 
-def summaries(runs: Sequence[Run]) -> list[tuple[int, Run, Sequence[Row | None], Row | None]]:
+def summaries(
+    runs: Sequence[ScoredRun],
+) -> list[tuple[int, ScoredRun, Sequence[Row | None], Row | None]]:
     """(number, run, paired contrasts, option order) of all questions, for runs that have any."""
-    rows: list[tuple[int, Run, Sequence[Row | None], Row | None]] = []
+    rows: list[tuple[int, ScoredRun, Sequence[Row | None], Row | None]] = []
     for number, run in enumerate(runs):
         contrasts = run.metrics.get("contrasts") or {}
         *paired, order = (contrasts[key]["global"] if key in contrasts else None for key in _KEYS)
@@ -70,7 +72,7 @@ def summaries(runs: Sequence[Run]) -> list[tuple[int, Run, Sequence[Row | None],
 
 
 def summary_columns(
-    rows: Sequence[tuple[int, Run, Sequence[Row | None], Row | None]],
+    rows: Sequence[tuple[int, ScoredRun, Sequence[Row | None], Row | None]],
 ) -> list[tuple[int, str]]:
     """(index among the paired contrasts, heading) of those that some run has."""
     return [

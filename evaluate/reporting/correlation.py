@@ -11,7 +11,7 @@ from markupsafe import Markup
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.reporting.markup import svg
 from medrcube.evaluate.reporting.markup.colour_scales import Shade, signed_shade
-from medrcube.evaluate.reporting.scored_runs import Run
+from medrcube.evaluate.reporting.scored_runs import ScoredRun
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 __all__ = ["FEWEST_RUNS", "STEPS", "Correlation", "Square", "correlation_section"]
@@ -55,7 +55,7 @@ class Correlation:
     items: int = 0
 
 
-def correlation_section(runs: Sequence[Run]) -> Correlation | None:
+def correlation_section(runs: Sequence[ScoredRun]) -> Correlation | None:
     """Section for at least three runs on one benchmark; else ``None``."""
     if len(runs) < FEWEST_RUNS or len({run.benchmark for run in runs}) > 1:
         return None

@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from medrcube.evaluate.reporting.markup import svg
-from medrcube.evaluate.reporting.scored_runs import Run
+from medrcube.evaluate.reporting.scored_runs import ScoredRun
 from medrcube.evaluate.statistics.correlations.across_models import shortcut_reliance
 from medrcube.taxonomy import Level
 
@@ -51,12 +51,12 @@ class Credibility:
     """
 
     picture: Markup
-    rows: Sequence[tuple[Run, Point]]
-    task_pairs: Sequence[tuple[Run, Sequence[Row]]]
+    rows: Sequence[tuple[ScoredRun, Point]]
+    task_pairs: Sequence[tuple[ScoredRun, Sequence[Row]]]
     correlation: str
 
 
-def credibility_section(runs: Sequence[Run]) -> Credibility | None:
+def credibility_section(runs: Sequence[ScoredRun]) -> Credibility | None:
     """Section, or ``None`` where no run has questions of different tiers on one image."""
     rows = [
         (run, _point(run))
@@ -77,7 +77,7 @@ def credibility_section(runs: Sequence[Run]) -> Credibility | None:
     )
 
 
-def _correlation(runs: Sequence[Run]) -> str:
+def _correlation(runs: Sequence[ScoredRun]) -> str:
     if len(runs) < FEWEST_RUNS:
         return ""
     try:
@@ -103,7 +103,7 @@ def _r(correlation: Mapping[str, Any]) -> str:
     return f"r = {correlation['r']:.2f}{between}".replace("-", "\u2212")
 
 
-def _point(run: Run) -> Point:
+def _point(run: ScoredRun) -> Point:
     high = run.metrics["slices"]["level"].get(Level.HIGH.value)
     return Point(
         accuracy=high["accuracy"] if high else None,
@@ -112,7 +112,7 @@ def _point(run: Run) -> Point:
     )
 
 
-def _draw(rows: Sequence[tuple[Run, Point]]) -> Markup:
+def _draw(rows: Sequence[tuple[ScoredRun, Point]]) -> Markup:
     parts = [*_frame()]
     chances = [value for _, point in rows if (value := point.row["shortcut_probability"]["chance"])]
     if chances:
@@ -130,7 +130,7 @@ def _draw(rows: Sequence[tuple[Run, Point]]) -> Markup:
     return svg.drawing(_WIDTH, _HEIGHT, title, parts)
 
 
-def _marked(run: Run, point: Point, number: int) -> list[Markup]:
+def _marked(run: ScoredRun, point: Point, number: int) -> list[Markup]:
     shortcut = point.row["shortcut_probability"]
     if point.accuracy is None or shortcut["value"] is None:
         return []

@@ -15,7 +15,7 @@ from typing import Any
 
 from medrcube.evaluate.reporting.comparable_blocks import differing_settings, ranking_blocks
 from medrcube.evaluate.reporting.leaderboard import LeaderboardEntry, leaderboard
-from medrcube.evaluate.reporting.scored_runs import Run
+from medrcube.evaluate.reporting.scored_runs import ScoredRun
 from medrcube.evaluate.statistics import published_table
 from medrcube.files.atomic import replacing, write_text
 
@@ -26,7 +26,7 @@ Row = dict[str, Any]
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def tables(runs: Sequence[Run]) -> dict[str, list[Row]]:
+def tables(runs: Sequence[ScoredRun]) -> dict[str, list[Row]]:
     """Rows of each table by name; empty tables are left out.
 
     ``runs``, ``slices`` and ``voxels`` are accuracies; ``items`` the outcome of every question,
@@ -49,7 +49,7 @@ def tables(runs: Sequence[Run]) -> dict[str, list[Row]]:
     return {name: _squared(rows) for name, rows in rows_by_table.items() if rows}
 
 
-def write_tables(runs: Sequence[Run], folder: Path) -> list[Path]:
+def write_tables(runs: Sequence[ScoredRun], folder: Path) -> list[Path]:
     """Write every table as ``NAME.csv``, ``NAME.json`` and, with pyarrow, ``NAME.parquet``.
 
     Returns:
@@ -68,7 +68,7 @@ def write_tables(runs: Sequence[Run], folder: Path) -> list[Path]:
     return written
 
 
-def write_csv_tables(runs: Sequence[Run], folder: Path) -> list[Path]:
+def write_csv_tables(runs: Sequence[ScoredRun], folder: Path) -> list[Path]:
     """Write every table as ``NAME.csv``, and nothing else.
 
     Returns:
@@ -105,7 +105,7 @@ def _write_parquet(path: Path, rows: Sequence[Row]) -> list[Path]:
     return [path]
 
 
-def _run_row(run: Run) -> Row:
+def _run_row(run: ScoredRun) -> Row:
     manifest = run.manifest
     macro = {f"macro_{name}": value for name, value in run.metrics["macro"].items()}
     plan = {
@@ -119,18 +119,18 @@ def _run_row(run: Run) -> Row:
     return {"run": run.label, **plan, **_flat(run.total), **macro, **replies}
 
 
-def _slice_rows(run: Run) -> Iterator[Row]:
+def _slice_rows(run: ScoredRun) -> Iterator[Row]:
     for axis, groups in run.metrics["slices"].items():
         for name, group in groups.items():
             yield {"run": run.label, "axis": axis, "group": name, **_flat(group)}
 
 
-def _voxels(run: Run) -> Sequence[Mapping[str, Any]]:
+def _voxels(run: ScoredRun) -> Sequence[Mapping[str, Any]]:
     voxels: Sequence[Mapping[str, Any]] = run.metrics["voxels"]
     return voxels
 
 
-def _item_rows(run: Run) -> Iterator[Row]:
+def _item_rows(run: ScoredRun) -> Iterator[Row]:
     for result in run.everything:
         item, presentation = result.item, result.asked.presentation
         yield {
@@ -153,7 +153,7 @@ def _item_rows(run: Run) -> Iterator[Row]:
         }
 
 
-def _stands(runs: Sequence[Run]) -> dict[str, Row]:
+def _stands(runs: Sequence[ScoredRun]) -> dict[str, Row]:
     """By label, in the order of the blocks: block, differing settings and letters of a run."""
     how = differing_settings(runs)
     return {
@@ -168,7 +168,7 @@ def _stands(runs: Sequence[Run]) -> dict[str, Row]:
     }
 
 
-def _leaderboard_rows(runs: Sequence[Run], stands: Mapping[str, Row]) -> list[Row]:
+def _leaderboard_rows(runs: Sequence[ScoredRun], stands: Mapping[str, Row]) -> list[Row]:
     places = {label: place for place, label in enumerate(stands)}
     board = leaderboard(sorted(runs, key=lambda run: places[run.label]))
     printed = {"ranked_with": _PUBLISHED_DATA, "asked_otherwise": "", "group": ""}
@@ -195,7 +195,7 @@ def _leaderboard_cell(column: str, cell: LeaderboardEntry) -> Iterator[tuple[str
     yield from ((column, cell.value), (f"{column}_low", low), (f"{column}_high", high))
 
 
-def _contrast_rows(run: Run, names: Iterable[str]) -> Iterator[Row]:
+def _contrast_rows(run: ScoredRun, names: Iterable[str]) -> Iterator[Row]:
     contrasts = run.metrics.get("contrasts") or {}
     for name in names:
         if name in contrasts:
@@ -208,7 +208,7 @@ def _contrast_rows(run: Run, names: Iterable[str]) -> Iterator[Row]:
                 yield {**head, "level": "voxel", **_flat(row)}
 
 
-def _credibility_rows(run: Run) -> Iterator[Row]:
+def _credibility_rows(run: ScoredRun) -> Iterator[Row]:
     credibility = run.metrics.get("credibility") or {}
     for reading in ("view_counted", "view_ignored"):
         for weighting in ("by_pair", "by_image"):

@@ -15,7 +15,7 @@ from itertools import chain, zip_longest
 from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
 from medrcube.evaluate.outcomes import AnswerOutcome, Result
 from medrcube.evaluate.reporting.markup.embedded_images import ImageEmbedder
-from medrcube.evaluate.reporting.scored_runs import Run
+from medrcube.evaluate.reporting.scored_runs import ScoredRun
 from medrcube.taxonomy import Task
 
 __all__ = [
@@ -85,7 +85,7 @@ class FailureSection:
     longest_reply: int
 
 
-def failure_section(runs: Sequence[Run], release: Benchmark | None) -> FailureSection:
+def failure_section(runs: Sequence[ScoredRun], release: Benchmark | None) -> FailureSection:
     """Section of at most ``MOST`` failures, balanced over outcomes and tasks.
 
     Runs on another benchmark than the first run's are left out, since their questions differ.

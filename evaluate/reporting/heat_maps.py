@@ -10,7 +10,7 @@ from medrcube.console.counts import counted
 from medrcube.evaluate.outcomes import lost
 from medrcube.evaluate.reporting.interval_text import accuracy_text, interval_text, lost_text
 from medrcube.evaluate.reporting.markup.colour_scales import Shade, shade, signed_shade
-from medrcube.evaluate.reporting.scored_runs import Run
+from medrcube.evaluate.reporting.scored_runs import ScoredRun
 from medrcube.evaluate.runner.run_state import FAILURE_GATE
 from medrcube.taxonomy import Anatomy, Modality, Task
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 Row = Mapping[str, Any]
-Slices = list[tuple[str, list[tuple[Run, Row | None]]]]
+Slices = list[tuple[str, list[tuple[ScoredRun, Row | None]]]]
 """Groups of one axis, each with its metrics in every run."""
 
 
@@ -57,7 +57,7 @@ Map = list[tuple[Modality, list[tuple[Task, list[HeatMapCell | None]]]]]
 """For each modality its rows of tasks, with a cell or ``None`` for each region."""
 
 
-def accuracy_map(run: Run) -> Map:
+def accuracy_map(run: ScoredRun) -> Map:
     """Heat map of accuracies, coloured relative to chance."""
     return _arranged(run.metrics["voxels"], _accuracy)
 
@@ -77,7 +77,7 @@ def position_map(voxels: Sequence[Row]) -> Map:
     return _arranged(voxels, _consistency)
 
 
-def axis_tables(runs: Sequence[Run]) -> list[tuple[str, str, Slices]]:
+def axis_tables(runs: Sequence[ScoredRun]) -> list[tuple[str, str, Slices]]:
     """(title, remark, groups) of each axis that has any."""
     tables = []
     for key, title, remark in _AXES:

@@ -20,7 +20,7 @@ from medrcube.evaluate.reporting.comparable_blocks import (
 from medrcube.evaluate.reporting.heat_maps import axis_tables
 from medrcube.evaluate.reporting.interval_text import accuracy_text
 from medrcube.evaluate.reporting.markup import escaping
-from medrcube.evaluate.reporting.scored_runs import Run
+from medrcube.evaluate.reporting.scored_runs import ScoredRun
 from medrcube.evaluate.statistics.intervals import SMALL
 from medrcube.evaluate.statistics.units import units_text
 from medrcube.files.atomic import write_text
@@ -48,7 +48,7 @@ _COLUMNS = 6
 _NONE = "--"
 
 
-def write_latex(runs: Sequence[Run], folder: Path) -> list[Path]:
+def write_latex(runs: Sequence[ScoredRun], folder: Path) -> list[Path]:
     """Write ``leaderboard.tex``, a file for each axis, ``cube-N.tex`` for each run, and a document.
 
     Returns:
@@ -110,7 +110,7 @@ def _leaderboard(blocks: Sequence[RankingBlock]) -> str:
 def _axis(
     blocks: Sequence[RankingBlock],
     title: str,
-    groups: Sequence[tuple[str, Sequence[tuple[Run, Row | None]]]],
+    groups: Sequence[tuple[str, Sequence[tuple[ScoredRun, Row | None]]]],
 ) -> Iterator[str]:
     """Floats of an axis, ``_COLUMNS`` groups each, to fit a page."""
     runs = [run for block in blocks for run in block.runs]
@@ -137,7 +137,7 @@ def _axis(
         yield _table("l" + "r" * len(columns), [head], rows, caption, label)
 
 
-def _cube(run: Run, number: int) -> Iterator[str]:
+def _cube(run: ScoredRun, number: int) -> Iterator[str]:
     """A float for each modality: tasks by regions."""
     voxels = {(v["modality"], v["task"], v["parts"]): v for v in run.metrics["voxels"]}
     for modality in Modality:
@@ -198,7 +198,7 @@ def _table(
     )
 
 
-def _caption_text(runs: Sequence[Run]) -> str:
+def _caption_text(runs: Sequence[ScoredRun]) -> str:
     """Caveats of a table, for its caption."""
     digests = sorted({run.benchmark[:8] for run in runs})
     sentences = ["Per cent of all items; intervals keep the items of one unit together."]

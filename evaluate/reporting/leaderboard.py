@@ -12,7 +12,7 @@ from typing import Any
 
 from medrcube.console.counts import counted
 from medrcube.evaluate.reporting.interval_text import accuracy_text, interval_text
-from medrcube.evaluate.reporting.scored_runs import Run
+from medrcube.evaluate.reporting.scored_runs import ScoredRun
 from medrcube.evaluate.statistics import published_table
 
 __all__ = ["Leaderboard", "LeaderboardEntry", "leaderboard"]
@@ -56,13 +56,13 @@ class Leaderboard:
     """
 
     columns: Sequence[tuple[str, Sequence[tuple[str, str]]]]
-    runs: Sequence[tuple[Run, str, Sequence[LeaderboardEntry]]]
+    runs: Sequence[tuple[ScoredRun, str, Sequence[LeaderboardEntry]]]
     models: Sequence[tuple[str, Sequence[LeaderboardEntry]]]
     shared: str
     same_test: bool
 
 
-def leaderboard(runs: Sequence[Run]) -> Leaderboard:
+def leaderboard(runs: Sequence[ScoredRun]) -> Leaderboard:
     """The runs and the published rows."""
     models = published_table.models()
     best = {column: max(row.printed[column] for row in models) for column in published_table.COUNTS}
@@ -79,13 +79,13 @@ def leaderboard(runs: Sequence[Run]) -> Leaderboard:
     )
 
 
-def _questions_text(run: Run) -> str:
+def _questions_text(run: ScoredRun) -> str:
     if _is_published_size(run):
         return "as many questions in every column as published"
     return f"{counted(run.total['n'], 'question')} of benchmark {run.benchmark[:8]}"
 
 
-def _own_cells(run: Run) -> list[LeaderboardEntry]:
+def _own_cells(run: ScoredRun) -> list[LeaderboardEntry]:
     return [_own_cell(group) for group in _groups(run).values()]
 
 
@@ -123,7 +123,7 @@ def _misprint(model: str, column: str) -> str:
     return ""
 
 
-def _is_published_size(run: Run) -> bool:
+def _is_published_size(run: ScoredRun) -> bool:
     groups = _groups(run)
     return all(
         group is not None and group["n"] == published_table.COUNTS[column]
@@ -131,7 +131,7 @@ def _is_published_size(run: Run) -> bool:
     )
 
 
-def _groups(run: Run) -> dict[str, Mapping[str, Any] | None]:
+def _groups(run: ScoredRun) -> dict[str, Mapping[str, Any] | None]:
     """Metrics of the run by column of the table."""
     slices = run.metrics["slices"]
     tasks = slices["task"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from medrcube.evaluate.reporting.scored_runs import Run
+from medrcube.evaluate.reporting.scored_runs import ScoredRun
 
 __all__ = ["ParsingSummary", "Row", "parsing_summary"]
 
@@ -24,13 +24,13 @@ class ParsingSummary:
         judged: (run, accuracy by the rules alone, account of the judge) where one was used.
     """
 
-    published: Sequence[tuple[Run, Row]]
+    published: Sequence[tuple[ScoredRun, Row]]
     rules: Sequence[str]
-    counts: Sequence[tuple[Run, Sequence[int]]]
-    judged: Sequence[tuple[Run, Row, Row]]
+    counts: Sequence[tuple[ScoredRun, Sequence[int]]]
+    judged: Sequence[tuple[ScoredRun, Row, Row]]
 
 
-def parsing_summary(runs: Sequence[Run]) -> ParsingSummary:
+def parsing_summary(runs: Sequence[ScoredRun]) -> ParsingSummary:
     """Section on the parsing of all runs."""
     fired = [(run, run.metrics.get("rules", {})) for run in runs]
     names = {name for _, counts in fired for name in counts}

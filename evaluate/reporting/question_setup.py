@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from medrcube.console.counts import counted
 from medrcube.evaluate.questions.prompts import prompt_version
 from medrcube.evaluate.questions.settings import prompt_words
-from medrcube.evaluate.reporting.scored_runs import Run
+from medrcube.evaluate.reporting.scored_runs import ScoredRun
 
 __all__ = ["PLAIN", "changed_settings"]
 
@@ -22,7 +22,7 @@ PLAIN: Mapping[str, str] = {
 """Every setting, with its text for a default run."""
 
 
-def changed_settings(run: Run) -> dict[str, str]:
+def changed_settings(run: ScoredRun) -> dict[str, str]:
     """Settings that differ from a default run, in a few words each; empty for human readers.
 
     Equal texts mean equal settings.

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from medrcube.evaluate.outcomes import lost
 from medrcube.evaluate.reporting.markup import svg
-from medrcube.evaluate.reporting.scored_runs import Run
+from medrcube.evaluate.reporting.scored_runs import ScoredRun
 from medrcube.taxonomy import Task
 
 __all__ = ["MOST_RUNS", "Radar", "radar"]
@@ -35,11 +35,11 @@ class Radar:
     """
 
     picture: Markup
-    runs: Sequence[Run]
+    runs: Sequence[ScoredRun]
     rows: Sequence[tuple[Task, float, Sequence[float | None]]]
 
 
-def radar(runs: Sequence[Run]) -> Radar | None:
+def radar(runs: Sequence[ScoredRun]) -> Radar | None:
     """Radar chart of the first ``MOST_RUNS`` runs; ``None`` with fewer than three tasks."""
     runs = runs[:MOST_RUNS]
     groups = [run.metrics["slices"]["task"] for run in runs]
@@ -62,7 +62,7 @@ def _accuracy(group: Mapping[str, Any] | None) -> float | None:
 
 
 def _draw(
-    runs: Sequence[Run], rows: Sequence[tuple[Task, float, Sequence[float | None]]]
+    runs: Sequence[ScoredRun], rows: Sequence[tuple[Task, float, Sequence[float | None]]]
 ) -> Markup:
     count = len(rows)
     parts = [svg.polygon([_at(i, count, ring) for i in range(count)], "ring") for ring in _RINGS]

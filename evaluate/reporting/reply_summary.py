@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from medrcube.evaluate.reporting.scored_runs import Run
+from medrcube.evaluate.reporting.scored_runs import ScoredRun
 
 __all__ = ["ReplyTable", "Row", "reply_table"]
 
@@ -23,10 +23,10 @@ class ReplyTable:
     """
 
     columns: Sequence[str]
-    rows: Sequence[tuple[Run, Sequence[str]]]
+    rows: Sequence[tuple[ScoredRun, Sequence[str]]]
 
 
-def reply_table(runs: Sequence[Run]) -> ReplyTable:
+def reply_table(runs: Sequence[ScoredRun]) -> ReplyTable:
     """Table of the replies of all runs."""
     summaries = [run.metrics["replies"] for run in runs]
     columns = [

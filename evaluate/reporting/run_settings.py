@@ -9,7 +9,7 @@ from typing import Any
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.reporting.question_setup import changed_settings
-from medrcube.evaluate.reporting.scored_runs import Run
+from medrcube.evaluate.reporting.scored_runs import ScoredRun
 from medrcube.evaluate.runner.run_state import FAILURE_GATE
 from medrcube.evaluate.statistics.answer_matrix import answer_table
 from medrcube.evaluate.statistics.compare_many_runs import compare_table
@@ -57,13 +57,13 @@ class ComparableRuns:
 
     title: str
     asked: str
-    runs: Sequence[Run]
+    runs: Sequence[ScoredRun]
     letters: Mapping[str, str]
     detectable: str
     tables: Sequence[SettingsTable]
 
 
-def comparable_runs(runs: Sequence[Run]) -> list[ComparableRuns]:
+def comparable_runs(runs: Sequence[ScoredRun]) -> list[ComparableRuns]:
     """Groups of runs with the same questions, in order of appearance; last, incomplete runs."""
     groups = [
         _comparable(members, asked)
@@ -78,9 +78,9 @@ def comparable_runs(runs: Sequence[Run]) -> list[ComparableRuns]:
     return groups
 
 
-def runs_by_questions(runs: Sequence[Run]) -> list[tuple[str, list[Run]]]:
+def runs_by_questions(runs: Sequence[ScoredRun]) -> list[tuple[str, list[ScoredRun]]]:
     """(questions in words, runs) of each group, in order of appearance."""
-    groups: dict[object, list[Run]] = {}
+    groups: dict[object, list[ScoredRun]] = {}
     for run in runs:
         names = frozenset(result.item.name for result in run.results)
         how = tuple(changed_settings(run).items())
@@ -92,7 +92,7 @@ def runs_by_questions(runs: Sequence[Run]) -> list[tuple[str, list[Run]]]:
     ]
 
 
-def _comparable(runs: Sequence[Run], asked: str) -> ComparableRuns:
+def _comparable(runs: Sequence[ScoredRun], asked: str) -> ComparableRuns:
     overall: Mapping[str, Any] | None = None
     tables: list[SettingsTable] = []
     if len(runs) > 1:
@@ -115,14 +115,14 @@ def _comparable(runs: Sequence[Run], asked: str) -> ComparableRuns:
     )
 
 
-def _questions_text(run: Run, *, several: bool) -> str:
+def _questions_text(run: ScoredRun, *, several: bool) -> str:
     text = ", ".join((_item_count_text(run), *changed_settings(run).values()))
     if run.condition is not Condition.FULL:
         text = f"{text}, {run.condition.value}"
     return f"{text}, release {run.manifest['dataset']['digest'][:8]}" if several else text
 
 
-def _item_count_text(run: Run) -> str:
+def _item_count_text(run: ScoredRun) -> str:
     whole = run.manifest["dataset"]["items"]
     chosen = run.selection["items"] if run.selection else whole
     named = f"{chosen:,} chosen questions of {whole:,}" if run.selection else f"{whole:,} questions"

@@ -19,13 +19,13 @@ from medrcube.evaluate.questions.settings import settings_text
 from medrcube.evaluate.runner.run_folder import attempts_path, question_set_digest, read_manifest
 from medrcube.evaluate.scoring import main_results, read_metrics, read_results
 
-__all__ = ["Run", "distinct_folders", "load_runs", "require_errata_of", "same_runs"]
+__all__ = ["ScoredRun", "distinct_folders", "load_runs", "require_errata_of", "same_runs"]
 
 _BEGUN_WITH = ("started", "model", "dataset", "prompt", "conditions", "selection", "shots")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class ScoredRun:
     """A scored run.
 
     Attributes:
@@ -140,7 +140,7 @@ class Run:
         return ", ".join(f"{name} {of}" for name, of in self.manifest["versions"].items())
 
 
-def load_runs(folders: Sequence[Path], advance: Advance = ignored) -> list[Run]:
+def load_runs(folders: Sequence[Path], advance: Advance = ignored) -> list[ScoredRun]:
     """Load scored runs with unique labels; duplicates and copies are loaded once.
 
     Args:
@@ -195,7 +195,7 @@ def _identity(folder: Path) -> tuple[str, str] | None:
     return json.dumps([manifest.get(name) for name in _BEGUN_WITH], sort_keys=True), tries
 
 
-def require_errata_of(runs: Sequence[Run], benchmark: Benchmark) -> None:
+def require_errata_of(runs: Sequence[ScoredRun], benchmark: Benchmark) -> None:
     """Refuse runs whose withdrawn items differ from the errata of their release.
 
     Raises:
@@ -207,7 +207,7 @@ def require_errata_of(runs: Sequence[Run], benchmark: Benchmark) -> None:
             require_current(run.folder, run.withdrawn, names.intersection(benchmark.errata))
 
 
-def _one_list_for_a_release(runs: Sequence[Run]) -> None:
+def _one_list_for_a_release(runs: Sequence[ScoredRun]) -> None:
     for digest in {run.manifest["dataset"]["digest"] for run in runs}:
         alike = [run for run in runs if run.manifest["dataset"]["digest"] == digest]
         withdrawn = {name for run in alike for name in run.withdrawn}
@@ -216,10 +216,10 @@ def _one_list_for_a_release(runs: Sequence[Run]) -> None:
             require_current(run.folder, run.withdrawn, names & withdrawn)
 
 
-def _load(folder: Path) -> Run:
+def _load(folder: Path) -> ScoredRun:
     manifest = read_manifest(folder)
     everything = read_results(folder)
-    return Run(
+    return ScoredRun(
         label=str(manifest["model"]["name"]),
         folder=folder.resolve().name,
         manifest=manifest,
@@ -229,9 +229,9 @@ def _load(folder: Path) -> Run:
     )
 
 
-def _with_folder(run: Run, _number: int) -> str:
+def _with_folder(run: ScoredRun, _number: int) -> str:
     return f"{run.label} ({run.folder})"
 
 
-def _with_number(run: Run, number: int) -> str:
+def _with_number(run: ScoredRun, number: int) -> str:
     return f"{run.label} (run {number})"

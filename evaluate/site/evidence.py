@@ -11,7 +11,7 @@ from typing import Any
 from medrcube.evaluate.dataset import BenchmarkItem
 from medrcube.release_format.tree import open_file, stat_file
 
-__all__ = ["TABLE", "Evidence", "read_evidence"]
+__all__ = ["TABLE", "ItemEvidence", "read_evidence"]
 
 TABLE = "items.parquet"
 
@@ -29,7 +29,7 @@ _FACTS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class ItemEvidence:
     """Evidence of one item.
 
     Attributes:
@@ -41,7 +41,7 @@ class Evidence:
     options: Mapping[str, str]
 
 
-def read_evidence(root: Path, items: tuple[BenchmarkItem, ...]) -> dict[str, Evidence]:
+def read_evidence(root: Path, items: tuple[BenchmarkItem, ...]) -> dict[str, ItemEvidence]:
     """Evidence by item name; empty where the release has none or pyarrow is missing.
 
     Raises:
@@ -63,9 +63,9 @@ def read_evidence(root: Path, items: tuple[BenchmarkItem, ...]) -> dict[str, Evi
     return {item.name: _evidence(item, rows[item.id]) for item in items if item.id in rows}
 
 
-def _evidence(item: BenchmarkItem, row: Mapping[str, Any]) -> Evidence:
+def _evidence(item: BenchmarkItem, row: Mapping[str, Any]) -> ItemEvidence:
     facts = [(title, str(row[name])) for name, title in _FACTS if row.get(name)]
-    return Evidence(facts=tuple(facts), options=_options(item, row))
+    return ItemEvidence(facts=tuple(facts), options=_options(item, row))
 
 
 def _options(item: BenchmarkItem, row: Mapping[str, Any]) -> dict[str, str]:

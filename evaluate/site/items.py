@@ -18,8 +18,8 @@ from medrcube.evaluate.dataset import BenchmarkItem
 from medrcube.evaluate.outcomes import AnswerOutcome, Result
 from medrcube.evaluate.reporting.failures import SHOWN_OUTCOMES
 from medrcube.evaluate.reporting.markup.escaping import capped, clip
-from medrcube.evaluate.reporting.scored_runs import Run
-from medrcube.evaluate.site.evidence import Evidence
+from medrcube.evaluate.reporting.scored_runs import ScoredRun
+from medrcube.evaluate.site.evidence import ItemEvidence
 from medrcube.evaluate.site.images import SiteImage
 from medrcube.evaluate.site.page_names import CellName
 from medrcube.files.atomic import write_again
@@ -68,9 +68,9 @@ class ItemData:
     """
 
     items: Sequence[BenchmarkItem]
-    runs: Sequence[Run]
+    runs: Sequence[ScoredRun]
     pictures: Mapping[str, SiteImage]
-    evidence: Mapping[str, Evidence]
+    evidence: Mapping[str, ItemEvidence]
 
 
 def write_items(
@@ -176,7 +176,7 @@ def _was_asked(result: Result | None) -> TypeGuard[Result]:
 
 def _answers(
     item: BenchmarkItem,
-    evidence: Evidence | None,
+    evidence: ItemEvidence | None,
     results: Sequence[Mapping[str, Result]],
     rules: Mapping[str, int],
     limit: int,

@@ -9,7 +9,7 @@ from typing import Any
 from medrcube.console.counts import counted
 from medrcube.evaluate.reporting.comparable_blocks import differing_settings, ranking_blocks
 from medrcube.evaluate.reporting.heat_maps import axis_tables
-from medrcube.evaluate.reporting.scored_runs import Run
+from medrcube.evaluate.reporting.scored_runs import ScoredRun
 
 __all__ = [
     "LeaderboardRow",
@@ -39,7 +39,7 @@ class LeaderboardRow:
         differing_settings: of these, settings that differ from those of most runs.
     """
 
-    run: Run
+    run: ScoredRun
     page: str
     block: str
     letters: str
@@ -64,7 +64,7 @@ class SliceTable:
     rows: Sequence[Sequence[Sequence[float | None] | None]]
 
 
-def leaderboard_rows(runs: Sequence[Run], pages: Mapping[str, str]) -> list[LeaderboardRow]:
+def leaderboard_rows(runs: Sequence[ScoredRun], pages: Mapping[str, str]) -> list[LeaderboardRow]:
     """The leaderboard, best first.
 
     Only runs with the same questions are ranked together: first those with the most questions, then
@@ -95,7 +95,7 @@ def population_text(entries: Sequence[LeaderboardRow]) -> str:
 
 
 def _entry(
-    run: Run,
+    run: ScoredRun,
     pages: Mapping[str, str],
     block: str,
     letters: Mapping[str, str],
@@ -113,7 +113,7 @@ def _entry(
     )
 
 
-def slice_table(runs: Sequence[Run]) -> SliceTable:
+def slice_table(runs: Sequence[ScoredRun]) -> SliceTable:
     """Metrics of every slice, for runs in the order of the leaderboard."""
     tables = axis_tables(runs)
     return SliceTable(
@@ -142,19 +142,19 @@ def _short(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
 
 
-def _shortcut(run: Run) -> float | None:
+def _shortcut(run: ScoredRun) -> float | None:
     pairs = run.metrics.get("credibility", {}).get("view_counted", {}).get("by_pair", {})
     value: float | None = pairs.get("shortcut_probability", {}).get("value")
     return value
 
 
-def _gain(run: Run) -> float | None:
+def _gain(run: ScoredRun) -> float | None:
     contrasts = run.metrics.get("contrasts") or {}
     gain: float | None = contrasts.get("image_gain", {}).get("global", {}).get("difference")
     return gain
 
 
-def _remarks(run: Run) -> list[str]:
+def _remarks(run: ScoredRun) -> list[str]:
     asked, whole = run.total["n"], run.manifest["dataset"]["items"] - len(run.withdrawn)
     readers = run.readers["readers"] if run.readers else 0
     conditions = {

@@ -23,7 +23,7 @@ from medrcube.errors import WorkspaceError
 from medrcube.evaluate.dataset import Benchmark, load_benchmark
 from medrcube.evaluate.html_report import page_values, report_environment
 from medrcube.evaluate.reporting.markup.responsive_tables import make_responsive
-from medrcube.evaluate.reporting.scored_runs import Run, load_runs, require_errata_of
+from medrcube.evaluate.reporting.scored_runs import ScoredRun, load_runs, require_errata_of
 from medrcube.evaluate.site import images as pictures_part
 from medrcube.evaluate.site import items as items_part
 from medrcube.evaluate.site.cells import CellPage, cell_pages
@@ -193,7 +193,7 @@ def _environment() -> Environment:
     return templates
 
 
-def _of_this_release(runs: Sequence[Run], benchmark: Benchmark) -> None:
+def _of_this_release(runs: Sequence[ScoredRun], benchmark: Benchmark) -> None:
     """Refuse runs on other items."""
     by_name = {item.name: item for item in benchmark.items}
     for run in runs:

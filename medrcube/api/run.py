@@ -13,8 +13,7 @@ from medrcube.api.notebook import summary_html
 from medrcube.evaluate.html_report import write_report as write_page
 from medrcube.evaluate.reporting.data_tables import tables
 from medrcube.evaluate.reporting.interval_text import accuracy_line, accuracy_text
-from medrcube.evaluate.reporting.scored_runs import Run as ScoredRun
-from medrcube.evaluate.reporting.scored_runs import load_runs
+from medrcube.evaluate.reporting.scored_runs import ScoredRun, load_runs
 
 __all__ = ["REPLY_COLUMNS", "Run", "load_run", "write_report"]
 
@@ -31,7 +30,7 @@ REPLY_COLUMNS = {
     "reply": "whole text of the reply; missing without one",
     "cut": "whether the limit of tokens cut the reply",
 }
-"""Column -> meaning, of the table that ``Run.replies`` returns."""
+"""Column -> meaning, of the table that ``ScoredRun.replies`` returns."""
 
 
 @dataclass(frozen=True, eq=False)
