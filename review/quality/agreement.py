@@ -26,6 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from medrcube.evaluate.statistics.intervals import t_quantile, wilson_at
 from medrcube.review.quality.rating_counts import (
     Floats,
     LabelCounts,
@@ -54,7 +55,6 @@ __all__ = [
     "raw_agreement",
     "share_estimate",
     "specific_agreement",
-    "wilson",
 ]
 
 NO_PAIRS = "no_pairs"
@@ -63,7 +63,6 @@ NOT_TWO_RATERS = "not_two_raters"
 NOT_USED = "not_used"
 TOO_FEW = "too_few"
 
-_Z = 1.959963984540054
 _RESAMPLES = 2000
 _SEED = 20_130_429
 _LEAST_DEFINED = 0.9
@@ -114,7 +113,7 @@ def raw_agreement(table: RatingTable) -> IntervalEstimate:
     if not counts.paired:
         return IntervalEstimate(name="raw", value=None, reason=NO_PAIRS)
     value = float(_observed_agreement(counts, counts.weights[None, :])[0])
-    low, high = wilson(value, counts.paired)
+    low, high = _share_interval(value, counts.paired)
     return IntervalEstimate(name="raw", value=value, low=low, high=high, items=counts.paired)
 
 
@@ -211,7 +210,7 @@ def gwet_ac1(table: RatingTable) -> IntervalEstimate:
     if counts.items < 2:
         return IntervalEstimate(name="ac1", value=value, items=counts.paired, reason=TOO_FEW)
     if agreed == 1:
-        least = (wilson(1.0, counts.paired)[0] - chance) / (1 - chance)
+        least = (_share_interval(1.0, counts.paired)[0] - chance) / (1 - chance)
         return IntervalEstimate(name="ac1", value=value, low=least, high=1.0, items=counts.paired)
     paired = counts.ratings > 1
     scale = counts.items / counts.paired
@@ -245,7 +244,7 @@ def specific_agreement(table: RatingTable, label: str) -> IntervalEstimate:
         return IntervalEstimate(name=name, value=None, reason=NOT_USED)
     both = counts.weights * chosen * (chosen - 1) / (counts.ratings - 1)
     value, items = float(both.sum()) / every, int((counts.weights * (chosen > 0)).sum())
-    low, high = (2 * end / (1 + end) for end in wilson(value / (2 - value), items))
+    low, high = (2 * end / (1 + end) for end in _share_interval(value / (2 - value), items))
     return IntervalEstimate(name=name, value=value, low=low, high=high, items=items)
 
 
@@ -253,17 +252,8 @@ def share_estimate(name: str, count: int, total: int) -> IntervalEstimate:
     """A share of a total, with Wilson's interval; no value where the total is 0."""
     if not total:
         return IntervalEstimate(name=name, value=None, reason=NO_PAIRS)
-    low, high = wilson(count / total, total)
+    low, high = _share_interval(count / total, total)
     return IntervalEstimate(name=name, value=count / total, low=low, high=high, items=total)
-
-
-def wilson(value: float, total: int) -> tuple[float, float]:
-    """95 % interval of a share (J Am Stat Assoc 1927, 22:209)."""
-    spread = _Z * math.sqrt(value * (1 - value) / total + _Z**2 / (4 * total**2))
-    middle, scale = value + _Z**2 / (2 * total), 1 + _Z**2 / total
-    # At the ends the bound is the end itself, but for the rounding.
-    low = 0.0 if value <= 0 else max(0.0, (middle - spread) / scale)
-    return low, 1.0 if value >= 1 else min(1.0, (middle + spread) / scale)
 
 
 def defect_bound(audited: int) -> float:
@@ -314,16 +304,12 @@ def _bootstrapped(
     return IntervalEstimate(name=name, value=value, low=float(low), high=float(high), items=items)
 
 
+def _share_interval(value: float, total: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share, which rounding may have put beyond 0 or 1."""
+    return wilson_at(min(max(value, 0.0), 1.0), total)
+
+
 def _student(freedom: int) -> float:
-    """97.5 % point of Student's t to 3e-4 (expansion: Abramowitz and Stegun, 26.7.5)."""
+    """97.5 % point of Student's t to 3e-4; below 5 degrees the expansion is worse than that."""
     exact = {1: 12.7062, 2: 4.3027, 3: 3.1824, 4: 2.7764}
-    if freedom in exact:
-        return exact[freedom]
-    z, n = _Z, freedom
-    terms = (
-        (z**3 + z) / (4 * n),
-        (5 * z**5 + 16 * z**3 + 3 * z) / (96 * n**2),
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * n**3),
-        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / (92160 * n**4),
-    )
-    return z + sum(terms)
+    return exact.get(freedom) or t_quantile(freedom)

@@ -19,7 +19,6 @@ from medrcube.review.quality.agreement import (
     raw_agreement,
     share_estimate,
     specific_agreement,
-    wilson,
 )
 
 CHANCE_CORRECTED = (cohen_kappa, fleiss_kappa, krippendorff_alpha, brennan_prediger, gwet_ac1)
@@ -235,8 +234,10 @@ def test_the_bootstrap_covers_what_it_should():
 def test_wilsons_interval():
     """Figures of Newcombe (Stat Med 1998, 17:857), method 3: 81 of 263, 15 of 148, 0 of 20."""
     for count, total, low, high in ((81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605)):
-        assert wilson(count / total, total) == pytest.approx((low, high), abs=5e-5)
-    assert wilson(0, 20) == (0.0, pytest.approx(0.1611, abs=5e-5))
+        share = share_estimate("share", count, total)
+        assert (share.low, share.high) == pytest.approx((low, high), abs=5e-5)
+    none = share_estimate("share", 0, 20)
+    assert (none.low, none.high) == (0.0, pytest.approx(0.1611, abs=5e-5))
 
 
 def test_a_share_of_nothing_has_no_value():

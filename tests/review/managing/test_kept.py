@@ -1,4 +1,5 @@
 import pickle
+import sys
 from pathlib import Path
 from threading import Event as Gate
 
@@ -132,6 +133,17 @@ def test_a_file_of_figures_that_the_server_did_not_seal_is_not_opened(happen, co
     path.write_bytes(sealed[:32] + pickle.dumps("forged"))
     assert FigureCache("test", counter).figures().figures == 2
     assert path.stat().st_mode & 0o077 == 0
+
+
+class Figures:
+    """What an older checkout of the same version stored."""
+
+
+def test_figures_of_a_class_that_is_gone_are_counted_again(happen, counter, large, monkeypatch):
+    happen()
+    FigureCache("test", Figures).figures()
+    monkeypatch.delattr(sys.modules[__name__], "Figures")
+    assert FigureCache("test", counter).figures().figures == 1
 
 
 def test_what_the_first_page_shows_is_counted_ahead_of_it(happen, counter, large):
