@@ -30,7 +30,7 @@ REPLY_COLUMNS = {
     "reply": "whole text of the reply; missing without one",
     "cut": "whether the limit of tokens cut the reply",
 }
-"""Column -> meaning, of the table that ``ScoredRun.replies`` returns."""
+"""Column -> meaning, of the table that ``Run.replies`` returns."""
 
 
 @dataclass(frozen=True, eq=False)
