@@ -40,6 +40,7 @@ Record = TypeVar("Record")
 _PATHS = frozenset({"Path", "PosixPath", "WindowsPath"})
 _PARTS = {
     "medrcube": "*",
+    "medrcube.console": "*",  # messages of the quarantine count in words
     "medrcube.files": "*",
     "medrcube.release_format": "*",
     "medrcube.sources": "*",  # a source's own folder is in its own key

@@ -1,7 +1,10 @@
 import contextlib
 import os
 import pickle
+import subprocess
+import sys
 import zlib
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -13,9 +16,11 @@ from medrcube.build.incremental.cache_database import BuildCache
 from medrcube.build.stages.scan import scan
 from medrcube.facts import Grade, LabelState, Scope, Skip, Visibility
 from medrcube.sources._framework.contract import load_source
+from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Modality
 
 KEY = b"k" * 32
+CHECKOUT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -165,3 +170,40 @@ def test_a_row_that_holds_no_record_counts_as_none(cache, record):
     cache.remember("name", "key", b"1")
     cache._database.execute("UPDATE memory SET record = ?", (record,))
     assert cache.recall("name", "key") is None
+
+
+LOADED = """
+import pkgutil, sys
+from importlib import import_module
+import medrcube.build.pipeline
+for room in ("stages", "readers", "pixels", "regions", "burnt_in", "viewer", "questions"):
+    package = import_module(f"medrcube.build.{room}")
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        import_module(module.name)
+from medrcube.sources._framework.contract import _load
+from medrcube.sources.registry import find_sources
+for source in find_sources().values():
+    _load(source.folder / "adapter.py")
+for module in [*sys.modules.values()]:
+    print(getattr(module, "__file__", None) or "")
+"""
+
+
+@pytest.mark.thorough
+def test_whatever_a_build_loads_is_in_the_digest_of_its_code():
+    printed = subprocess.check_output([sys.executable, "-c", LOADED], text=True)
+    loaded = {Path(name) for name in printed.splitlines() if name}
+    digested = {
+        file
+        for part, glob in result_cache._PARTS.items()
+        for file in Path(str(files(part))).glob(glob)
+    }
+    sources = find_sources().values()
+    own = {file for source in sources for file in source.folder.iterdir()}
+    product = {
+        file
+        for file in loaded
+        if CHECKOUT in file.parents and not {".venv", "_synthetic"} & set(file.parts)
+    }  # phantoms make raw data for tests, which have digests of their own
+    assert len(product) > 100
+    assert product - digested - own == set()
