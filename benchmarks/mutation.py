@@ -39,13 +39,18 @@ class Part:
 
 
 PARTS = {
-    "safety": Part(("ontologies/distractor_safety.py",), ("tests/ontologies/test_safety.py",)),
+    "safety": Part(
+        ("ontologies/distractor_safety.py",), ("tests/ontologies/test_distractor_safety.py",)
+    ),
     "derivation": Part(
         ("build/questions/fact_rules.py", "build/questions/case_facts.py"),
         ("tests/build/questions",),
     ),
     "blocks": Part(("build/questions/option_blocks.py",), ("tests/build/questions",)),
-    "geometry": Part(("build/pixels/geometry.py",), ("tests/build/pixels", "tests/build/readers")),
+    "geometry": Part(
+        ("build/pixels/geometry.py",),
+        ("tests/build/pixels", "tests/build/readers", "tests/build/regions"),
+    ),
     "windowing": Part(("build/pixels/windowing.py",), ("tests/build/pixels",)),
     "answer choice": Part(
         ("evaluate/answer_parsing/choice_reader.py",), ("tests/evaluate/answer_parsing",)
@@ -59,14 +64,15 @@ PARTS = {
         ("tests/evaluate/statistics",),
     ),
     "queue": Part(
-        ("review/reviewing/claims.py", "review/reviewing/decisions.py"), ("tests/review/reviewing",)
+        ("review/reviewing/claims.py", "review/reviewing/decisions.py"),
+        ("tests/review/reviewing", "tests/review/assigning", "tests/review/quality"),
     ),
     "reconstruction": Part(
         ("build/reconstruction/reconstruct.py",),
         (
-            "tests/build/release/test_reconstruct.py",
-            "tests/build/release/test_reconstruct_command.py",
-            "tests/build/release/test_reconstruct_hostile.py",
+            "tests/build/reconstruction/test_reconstruct.py",
+            "tests/build/reconstruction/test_command.py",
+            "tests/build/reconstruction/test_hostile_releases.py",
         ),
     ),
 }

@@ -2,7 +2,8 @@
 
 Names of concepts are short noun phrases, so that rules over the last word before the first
 preposition go far; the words that they get wrong stand here by themselves. The rules are held
-against the whole of HPO where it is at hand (``tests/ontologies/test_grammar_real.py``).
+against the whole of HPO where it is at hand
+(``tests/build/questions/test_question_wording_real.py``).
 """
 
 from __future__ import annotations

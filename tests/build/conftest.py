@@ -1,15 +1,23 @@
-"""A toy source with real pixel files, for tests of the stages."""
+"""A toy source with real pixel files, for tests of the stages, and its releases."""
 
+import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from PIL import Image
 from scipy.ndimage import binary_erosion
 
+from medrcube.build.execution.local import LocalEngine
+from medrcube.build.pipeline import build
+from medrcube.build.release.write import release
+from medrcube.build.validation.validate import validate
 from medrcube.console.progress import Reporter
+from medrcube.sources._framework.card_parts.access import Statement
 from medrcube.sources._framework.contract import load_source
 from medrcube.sources._synthetic import images
+from medrcube.sources.registry import find_sources
 from medrcube.workspace import BuildSettings, Workspace
 
 CARD = """\
@@ -132,3 +140,132 @@ def workspace(tmp_path, raw):
 def quiet():
     """A reporter that says nothing."""
     return Reporter(quiet=True)
+
+
+BARRED = 'patient="CANARY-" + path.stem, redistribute=letter != "m",'
+
+
+@pytest.fixture(scope="session")
+def pressed(tmp_path_factory, six_cases, quiet):
+    """Where a toy source was built and released, once for each text of it: ``pressed(toy)``.
+
+    The folder holds ``workspace``, ``public`` and ``private``; who changes one copies it.
+    """
+    made = {}
+
+    def press(source):
+        text = tuple((source.folder / name).read_text() for name in ("card.toml", "adapter.py"))
+        if text not in made:
+            made[text] = root = tmp_path_factory.mktemp("pressed")
+            workspace = Workspace(root=root / "workspace", sources={"toy": six_cases})
+            (workspace.root / "cache").mkdir(parents=True)
+            (workspace.root / "cache" / "patient.key").write_bytes(b"k" * 32)
+            build(workspace, {"toy": source}, LocalEngine(1), quiet)
+            for private, name in ((False, "public"), (True, "private")):
+                release(
+                    workspace, {"toy": source}, root / name, name="x", allow_unreviewed=True,
+                    private=private,
+                )  # fmt: skip
+        return made[text]
+
+    return press
+
+
+@pytest.fixture
+def barred(toy):
+    """The toy source, of which some pictures may not be passed on."""
+    adapter = toy.folder / "adapter.py"
+    adapter.write_text(adapter.read_text().replace('patient="CANARY-" + path.stem,', BARRED))
+    return load_source(toy.folder)
+
+
+@pytest.fixture
+def released(barred, pressed, workspace, tmp_path, quiet):
+    """Write a release of the built workspace: ``released("name", private=True)``."""
+    shutil.copytree(pressed(barred) / "workspace", workspace.root, dirs_exist_ok=True)
+
+    def write(name="release", **options):
+        return release(
+            workspace, {"toy": barred}, tmp_path / name, name="x", allow_unreviewed=True, **options
+        ).out
+
+    return write
+
+
+@pytest.fixture
+def public(barred, pressed, tmp_path):
+    """A public edition that a test may change."""
+    return shutil.copytree(pressed(barred) / "public", tmp_path / "release")
+
+
+@pytest.fixture
+def check(quiet):
+    """Validate a tree in this process: ``check(tree)``."""
+
+    def run(tree, **options):
+        return validate(tree, quiet, **{"workers": 1, **options})
+
+    return run
+
+
+@pytest.fixture
+def faults(check):
+    """Names of the checks that found something, as errors or as warnings."""
+
+    def run(tree, level="error"):
+        return {it.check for it in check(tree).findings if it.level == level}
+
+    return run
+
+
+@pytest.fixture
+def edit():
+    """Change the rows of the toy source: ``edit(tree, lambda rows: ...)``."""
+
+    def change(tree, work):
+        path = tree / "TOY/test.json"
+        rows = json.loads(path.read_text())
+        path.write_text(json.dumps(work(rows) or rows))
+
+    return change
+
+
+def _passed_on(source):
+    """The source as if its owner allowed passing its pictures on."""
+    said = Statement(says="CC BY 4.0", place="https://example.org", read="https://example.org")
+    access = replace(source.card.access, redistribute=True, basis=said)
+    return replace(source, card=replace(source.card, access=access))
+
+
+@pytest.fixture(scope="session")
+def editions(tmp_path_factory):
+    """Both editions of a release of two sources, one of them barred: ``(public, private)``."""
+    root = tmp_path_factory.mktemp("editions")
+    found = find_sources()
+    sources = {"busi": _passed_on(found["busi"]), "vindr-cxr": found["vindr-cxr"]}
+    roots = {name: root / name for name in sources}
+    for name, source in sources.items():
+        source.build_fixture(roots[name], source.card.layouts[0].name)
+    workspace = Workspace(root=root / "workspace", settings=BuildSettings(), sources=roots)
+    build(workspace, sources, LocalEngine(1), Reporter(quiet=True))
+    for private, name in ((False, "public"), (True, "private")):
+        release(
+            workspace, sources, root / name, name="v1.2", allow_unreviewed=True, private=private
+        )
+    return root / "public", root / "private"
+
+
+@pytest.fixture
+def release_all(toy, workspace, tmp_path, quiet):
+    """Release the toy source with all pictures or none of them: ``release_all(barred=True)``."""
+
+    def write(*, barred):
+        adapter = toy.folder / "adapter.py"
+        label = f'patient="p" + path.stem, redistribute={not barred},'
+        text = adapter.read_text().replace('patient="CANARY-" + path.stem,', label)
+        adapter.write_text(text)
+        sources = {"toy": load_source(toy.folder)}
+        build(workspace, sources, LocalEngine(1), quiet)
+        return release(workspace, sources, tmp_path / "all", name="x", allow_unreviewed=True).out
+
+    return write

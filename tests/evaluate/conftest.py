@@ -1,7 +1,8 @@
-"""A small release with real picture files, and a model server that also misbehaves."""
+"""A small release with picture files, a model that follows a script, a server that misbehaves."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import struct
 import sys
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 
 from medrcube.evaluate.dataset import Benchmark, BenchmarkItem, load_benchmark
+from medrcube.evaluate.models.protocol import Reply
 from medrcube.evaluate.outcomes import AnswerOutcome, Result
 from medrcube.evaluate.questions.conditions import Condition, Presentation, rotate
 from medrcube.evaluate.runner.run import RetryPolicy
@@ -305,3 +307,37 @@ def make_result(
 @pytest.fixture(scope="session")
 def result():
     return make_result
+
+
+class Scripted:
+    """Answers what its script says after a moment."""
+
+    name = "scripted/1"
+
+    def __init__(self, script=lambda _request: "A", identity="1", usage=None, seconds=0.002):
+        self.script = script
+        self.identity = {"adapter": "scripted", "version": identity}
+        self.usage = usage or {}
+        self.seconds = seconds
+        self.asked = []
+        self.now = self.most = self.most_tasks = 0
+
+    async def answer(self, request):
+        self.asked.append(request)
+        self.now += 1
+        self.most = max(self.most, self.now)
+        self.most_tasks = max(self.most_tasks, len(asyncio.all_tasks()))
+        try:
+            await asyncio.sleep(self.seconds)
+        finally:
+            self.now -= 1
+        text = self.script(request)
+        return Reply(text=text, finish_reason="stop", usage=self.usage, model="s", latency=0.0)
+
+    async def close(self):
+        """Nothing to close."""
+
+
+@pytest.fixture
+def scripted():
+    return Scripted

@@ -9,6 +9,7 @@ imported at the top of a test file.
 - ``person("reviewer")``, ``add_items(3)``: rows to work with. Password of everybody: ``PASSWORD``.
 - ``add_shown()``, ``signed_in("manager")``, ``taken()``: an item with pictures and evidence, a
   client with a session, a reviewer who has taken such an item.
+- ``answer()``, ``review(user)``, ``state(item)``: step one, both steps, and what became of it.
 - ``postgresql``: as ``database``, on a PostgreSQL server of its own; ``any_database``: both.
 """
 
@@ -33,6 +34,7 @@ from medrcube.review.server.bootstrap import ReviewPaths, configure, migrate
 sys.path.insert(0, str(Path(__file__).parent))
 
 PASSWORD = "correct horse battery staple"  # noqa: S105
+ANSWER = {"confidence": 2, "needs_image": "yes", "image_adequate": True}
 _SERVER_PROGRAMS = Path("/usr/lib/postgresql")
 
 
@@ -62,6 +64,8 @@ from medrcube.review.models import Asset, Item, ItemVersion, Project, Role, User
 from medrcube.review.reviewing.claims import claim_next  # noqa: E402
 from medrcube.review.reviewing.policy import Policy  # noqa: E402
 from medrcube.review.reviewing.questionnaire import QUESTIONNAIRE_VERSION  # noqa: E402
+from medrcube.review.reviewing.steps import answer_blind, submit_review  # noqa: E402
+from medrcube.review.reviewing.submissions import BlindSubmission, ReviewSubmission  # noqa: E402
 from medrcube.review.server.database_settings import database_settings  # noqa: E402
 
 settings.PASSWORD_HASHERS = ["stage.quick_hash.QuickArgon2"]
@@ -325,6 +329,36 @@ def taken(signed_in, add_shown):
         return client, user, claim
 
     return make
+
+
+@pytest.fixture
+def answer():
+    """Make step one: the key, unless told otherwise."""
+    return lambda option=0, **fields: BlindSubmission(**{**ANSWER, "option": option, **fields})
+
+
+@pytest.fixture
+def review(answer):
+    """Take the next item of a reviewer and review it: gives the claim, or ``None``."""
+
+    def make(user, decision="accept", *, option=0, reasons=None, comment="", now=None):
+        claim = claim_next(user, now)
+        if claim is None:
+            return None
+        if reasons is None:
+            reasons = () if decision == "accept" else (("AMBIGUOUS_STEM", None),)
+        answer_blind(claim.token, user, answer(option), now)
+        ruling = ReviewSubmission(decision=decision, reasons=tuple(reasons), comment=comment)
+        submit_review(claim.token, user, ruling, now)
+        return claim
+
+    return make
+
+
+@pytest.fixture
+def state():
+    """Where an item stands now."""
+    return lambda item: Item.objects.get(pk=item.pk).state
 
 
 def _in_use(place):

@@ -20,7 +20,7 @@ PROCESSES = 8
 ITEMS = int(os.environ.get("MEDRCUBE_LOAD_ITEMS", "2000"))
 """As many as are promised; fewer for a quick look."""
 RULED = max(50, ITEMS // 5)
-PROGRAM = Path(__file__).with_name("reviewer_process.py")
+PROGRAM = Path(__file__).parents[1] / "stage/reviewer_process.py"
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ UNTESTED = {
     "unlabelled-masses-and-other-disease": "not marked anywhere; silence is never called healthy",
     "transfer-syntax-of-every-series": "unverified; the readers have tests of their own",
     "text-of-the-spreadsheet-heads": "unverified; their beginnings are checked (tested)",
-    "groups-of-more-than-four-marks": "asserted in tests/sources/test_nodules.py",
+    "groups-of-more-than-four-marks": "asserted in tests/sources/test_lidc_xml.py",
     "uneven-spacing-of-four-series": "single slices are shown, which need no even spacing",
     "contrast-from-any-tag": "too weak to be stated, so no protocol is asked",
     "split-by-patient": "a matter of the release; the patient is known (tested)",

@@ -567,7 +567,7 @@ for root in sys.argv[4:]:
 @pytest.fixture
 def package(tmp_path):
     """A copy of the package that a test may change."""
-    top, copy = Path(__file__).parents[2], tmp_path / "site" / "medrcube"
+    top, copy = Path(__file__).parents[3], tmp_path / "site" / "medrcube"
     shutil.copytree(top / "medrcube", copy)
     for part in PARTS:
         shutil.copytree(top / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))

@@ -18,7 +18,7 @@ from medrcube.review.models import Item, Review
 from medrcube.review.server.backup import create_backup, restore_backup
 from medrcube.review.server.bootstrap import ReviewPaths
 
-PROGRAM = Path(__file__).with_name("reviewer_process.py")
+PROGRAM = Path(__file__).parents[1] / "stage/reviewer_process.py"
 
 
 @pytest.fixture
