@@ -19,9 +19,10 @@ from pathlib import Path
 
 import numpy as np
 
+from medrcube.build.build_report import BuildReport
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.execution.progress import usable_cores
-from medrcube.build.pipeline import BuildReport, build
+from medrcube.build.pipeline import build
 from medrcube.build.pixels.png_encoder import encode_png
 from medrcube.sources._framework.contract import Source
 from medrcube.sources.registry import find_sources

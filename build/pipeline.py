@@ -12,21 +12,16 @@ so that the result always equals that of a build from scratch.
 
 from __future__ import annotations
 
-import csv
-import json
 import shutil
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
 
 from medrcube.build.audit.batch_audit import audit_batch
+from medrcube.build.build_report import BuildReport, source_reports
+from medrcube.build.build_tables import BuildTables, table_paths, write_tables
 from medrcube.build.execution.local import LocalEngine, RenderEngine
 from medrcube.build.execution.progress import Stages, usable_cores
 from medrcube.build.incremental.cache_database import BuildCache
@@ -37,113 +32,32 @@ from medrcube.build.incremental.changed_sources import (
     refusal,
     store_results,
 )
-from medrcube.build.incremental.file_states import FileState, file_state, snapshot
+from medrcube.build.incremental.file_states import file_state, snapshot
 from medrcube.build.incremental.result_cache import dump_record, hash_values, load_record
 from medrcube.build.incremental.source_state import SourceState, inspect_source
-from medrcube.build.llm_proposals.proposing import LlmReport, propose, require_index
-from medrcube.build.profile.distance_report import ProfileReport, report_on
-from medrcube.build.profile.profile import OFF, Profile, ProfileError, load_profile, require_sources
-from medrcube.build.questions.compose import ComposeResult, compose
-from medrcube.build.questions.fact_rules import QuestionCandidate
-from medrcube.build.questions.item_table import Item, items_to_frame
+from medrcube.build.llm_proposals.proposing import require_index
+from medrcube.build.profile.distance_report import report_on
+from medrcube.build.profile.profile import Profile, ProfileError, load_profile, require_sources
 from medrcube.build.questions.own_templates import wordings_of
-from medrcube.build.questions.question_wording import own_words
+from medrcube.build.stages.composing import compose_items, open_knowledge
 from medrcube.build.stages.deduplicate import bar_repeats
+from medrcube.build.stages.gate import gate_failures, gate_of
 from medrcube.build.stages.ontology_editions import editions_used
-from medrcube.build.stages.samples import Sample, samples_to_frame
 from medrcube.build.stages.shared_images import shared_images
-from medrcube.build.stages.source_result import SourceBuild, UnreadableCase, retry_unreadable
+from medrcube.build.stages.source_result import UnreadableCase, retry_unreadable
 from medrcube.build.viewer.copies import ViewerReport, update_copies
 from medrcube.errors import MedrcubeError, SourceError
-from medrcube.facts import BAD_ROW, QuarantineRow
 from medrcube.files.atomic import (
-    PRIVATE,
-    SHARED,
     private_folder,
     remove_partial_files,
-    replacing,
-    write_text,
 )
 from medrcube.files.outside_tables import using_vocabulary
-from medrcube.ontologies.difficulty import Difficulty
-from medrcube.ontologies.distractor_safety import SafetyRules
-from medrcube.ontologies.index import OntologyIndex
-from medrcube.ontologies.index_knowledge import IndexKnowledge
-from medrcube.ontologies.knowledge_protocol import Knowledge, NoKnowledge
-from medrcube.sources._formats.tables.rows import OLDER_EDITION
 from medrcube.sources._framework.card import Card
-from medrcube.sources._framework.card_parts.gate import USUAL_SHARE
 from medrcube.sources._framework.contract import Source
 from medrcube.sources.registry import get_source
-from medrcube.templates import Wordings
-from medrcube.workspace import PreferredDifficulty, Workspace, patient_key
+from medrcube.workspace import Workspace, patient_key
 
-__all__ = ["BuildReport", "SourceReport", "build", "write_parquet"]
-
-_NAMED = 3
-"""Files that are not in a copy, in a summary; a table names them all."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceReport:
-    """What one source gave.
-
-    Attributes:
-        source: its id.
-        layout: layout of the copy, in words.
-        taken: which folder was taken as raw root in place of the one given, in words, or empty.
-        older: which table of an older edition was read, since the newer cannot be used, and why.
-        cases: cases whose files are there.
-        absent: cases whose image is not in this copy.
-        absent_first: the first files that are not there, for people.
-        set_aside: cases and files left out on purpose, by code.
-        failed: cases that could not be rendered.
-        pictures: pictures made.
-        items: items made.
-    """
-
-    source: str
-    layout: str
-    taken: str
-    older: tuple[str, ...]
-    cases: int
-    absent: int
-    absent_first: tuple[str, ...]
-    set_aside: int
-    failed: int
-    pictures: int
-    items: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BuildReport:
-    """What a build did.
-
-    Attributes:
-        sources: one report for each source.
-        rendered: cases rendered now.
-        reused: cases taken from the cache.
-        dropped: reasons why no item was made of a fact, with counts.
-        shared: pairs of sources that share images, in words.
-        failures: what stops a release.
-        seconds: wall time.
-        llm: what a language model cost and gave, where the workspace names one.
-        profile: how far the items are from a profile, where the workspace names one.
-        viewer: what reviewers may look at beyond the pictures, unless the workspace keeps none.
-        damaged: where a build cache that could not be read has gone, or empty.
-    """
-
-    sources: tuple[SourceReport, ...]
-    rendered: int
-    reused: int
-    dropped: Mapping[str, int]
-    shared: tuple[str, ...]
-    failures: tuple[str, ...]
-    seconds: float
-    llm: LlmReport | None = None
-    profile: ProfileReport | None = None
-    viewer: ViewerReport | None = None
-    damaged: str = ""
+__all__ = ["build"]
 
 
 def build(
@@ -175,7 +89,10 @@ def _build(
     outside = _settings_key(workspace, profile, cards_available)
     named = [sources[name].card for name in sorted(workspace.sources) if name in sources]
     wordings = wordings_of(workspace.settings.templates, named)
-    with _knowledge(workspace.ontology_index) as knowledge, BuildCache(workspace.cache) as cache:
+    with (
+        open_knowledge(workspace.ontology_index) as knowledge,
+        BuildCache(workspace.cache) as cache,
+    ):
         if workspace.llm is not None:
             require_index(knowledge)
         remove_partial_files(workspace.root)
@@ -207,18 +124,18 @@ def _build(
             problem for part in results.parts for problem in (*part.set_aside, *part.problems)
         ]
         queries = bar_repeats([query for part in results.parts for query in part.queries])
-        composed, dropped, llm = _compose(
+        composed, dropped, llm = compose_items(
             workspace, profile, cards, queries, knowledge, wordings=wordings
         )
         items = composed.items
         absent = {part.source: part.absent for part in results.parts}
         verdict = audit_batch(samples, items, problems, absent)
-        reports = _reports(source_states, results.parts, items)
-        gates = {state.source.id: _gate_of(workspace, state.source.card) for state in source_states}
+        reports = source_reports(source_states, results.parts, items)
+        gates = {state.source.id: gate_of(workspace, state.source.card) for state in source_states}
         failures = [
             *refused.values(),
             *verdict["failures"],
-            *_gate_failures(reports, results.parts, gates),
+            *gate_failures(reports, results.parts, gates),
         ]
         shared = shared_images(cards, samples)
         aimed = None
@@ -236,7 +153,7 @@ def _build(
             **({"llm": llm.stated()} if llm is not None else {}),
             **({"profile": aimed.stated()} if aimed is not None else {}),
         }
-        outcome = _BuildTables(
+        outcome = BuildTables(
             samples=samples,
             items=items,
             problems=problems,
@@ -245,7 +162,7 @@ def _build(
             absent="".join(part.absent_images for part in results.parts),
             verdict=verdict,
         )
-        tables = _write_tables(workspace, outcome)
+        tables = write_tables(workspace, outcome)
         viewer = _update_viewer_copies(workspace, outcome, source_states, context)
         report = BuildReport(
             sources=reports,
@@ -282,19 +199,6 @@ class _LastBuild:
     unread: tuple[UnreadableCase, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _BuildTables:
-    """Everything that is written at the end of a build."""
-
-    samples: Sequence[Sample]
-    items: Sequence[Item]
-    problems: Sequence[QuarantineRow]
-    recipes: str
-    absent: str
-    raw_files: str
-    verdict: Mapping[str, Any]
-
-
 def _inspect_sources(
     workspace: Workspace, sources: Mapping[str, Source], context: BuildContext
 ) -> tuple[tuple[SourceState, ...], Mapping[str, str]]:
@@ -318,7 +222,7 @@ def _unchanged_report(
 ) -> BuildReport | None:
     """Report of a build that has nothing to do, but to try again what could not be read."""
     keys = tuple(source_state.key(source_state.pictures) for source_state in source_states)
-    tables = tuple(file_state(path) for path in _tables(workspace))
+    tables = tuple(file_state(path) for path in table_paths(workspace))
     if None in keys or None in tables:
         return None
     key = hash_values(outside, keys, tables, snapshot(workspace.viewer).digest)
@@ -343,7 +247,7 @@ def _unchanged_report(
 
 def _update_viewer_copies(
     workspace: Workspace,
-    outcome: _BuildTables,
+    outcome: BuildTables,
     source_states: Sequence[SourceState],
     context: BuildContext,
 ) -> ViewerReport | None:
@@ -389,186 +293,3 @@ def _settings_key(workspace: Workspace, profile: Profile | None, cards: Sequence
         ]
     aim = profile and (profile.fingerprint, [card.fingerprint for card in cards])
     return hash_values([(name, getattr(workspace, name)) for name in names], states, aim)
-
-
-def _tables(workspace: Workspace) -> tuple[Path, ...]:
-    return (
-        workspace.samples,
-        workspace.items,
-        workspace.quarantine,
-        workspace.absent,
-        workspace.recipes,
-        workspace.raw_files,
-        workspace.audit,
-    )
-
-
-def _compose(
-    workspace: Workspace,
-    profile: Profile | None,
-    cards: Sequence[Card],
-    queries: Sequence[QuestionCandidate],
-    knowledge: Knowledge,
-    *,
-    wordings: Wordings,
-) -> tuple[ComposeResult, Mapping[str, int], LlmReport | None]:
-    settings = workspace.settings
-    off: Counter[str] = Counter()
-    if profile is not None:
-        settings = replace(settings, options=profile.options or settings.options)
-        off.update(
-            f"{query.task.value}: {OFF}" for query in queries if query.sample.source in profile.off
-        )
-        queries = [query for query in queries if query.sample.source not in profile.off]
-    proposed = propose(
-        queries,
-        SafetyRules(evidence=settings.evidence, knowledge=knowledge),
-        stated={
-            card.id: frozenset(name for field in card.fields.values() for name in field.concepts())
-            for card in cards
-        },
-        settings=settings,
-        llm=workspace.llm,
-        store=workspace.proposals,
-    )
-    composed = compose(
-        proposed.queries,
-        proposed.terms,
-        proposed.relations,
-        options=settings.options,
-        evidence=settings.evidence,
-        least_visible=settings.least_visible,
-        seed=settings.seed,
-        sources=proposed.sources,
-        knowledge=knowledge,
-        per_cell=settings.items_per_cell or None,
-        profile=profile,
-        difficulty=None
-        if settings.difficulty is PreferredDifficulty.MIXED
-        else Difficulty(settings.difficulty),
-        words=own_words(cards),
-        wordings=wordings,
-        two_option_share=settings.two_option_share,
-        even_keys=settings.even_keys,
-    )
-    report = proposed.report.counted(composed.items) if proposed.report is not None else None
-    return composed, dict(sorted((composed.dropped + off).items())), report
-
-
-@contextmanager
-def _knowledge(index: Path | None) -> Iterator[Knowledge]:
-    """What the user's ontologies say, or silence where there is no index."""
-    if index is None:
-        yield NoKnowledge()
-        return
-    with OntologyIndex(index) as opened:
-        yield IndexKnowledge(opened)
-
-
-def _reports(
-    source_states: Sequence[SourceState], parts: Sequence[SourceBuild], items: Sequence[Item]
-) -> tuple[SourceReport, ...]:
-    item_counts = Counter(item.source for item in items)
-    return tuple(
-        SourceReport(
-            source=part.source,
-            layout=part.layout,
-            taken=source_state.taken,
-            older=tuple(entry.message for entry in part.set_aside if entry.code == OLDER_EDITION),
-            cases=part.cases,
-            absent=part.absent,
-            absent_first=_first_absent(part),
-            set_aside=len(part.set_aside),
-            failed=len({problem.case for problem in part.problems if problem.stage == "render"}),
-            pictures=len(part.samples),
-            items=item_counts[part.source],
-        )
-        for source_state, part in zip(source_states, parts, strict=True)
-    )
-
-
-def _first_absent(part: SourceBuild) -> tuple[str, ...]:
-    lines = part.absent_images.split("\n", _NAMED)[:_NAMED]
-    return tuple(row[-1] for row in csv.reader(lines) if row)
-
-
-def _gate_of(workspace: Workspace, card: Card) -> tuple[float, str]:
-    """The share of cases that may be lost, and where it is stated."""
-    own = workspace.settings.quarantine_gate
-    if own is not None:
-        return own, f"quarantine_gate = {own:g} in medrcube.toml"
-    if card.gate is not None:
-        return card.gate.share, (
-            f"[gate] share = {card.gate.share:g} of its card ({card.gate.reason}; quarantine_gate "
-            "in medrcube.toml goes before it)"
-        )
-    return USUAL_SHARE, f"quarantine_gate = {USUAL_SHARE:g} (the default of medrcube.toml)"
-
-
-def _gate_failures(
-    reports: Sequence[SourceReport],
-    parts: Sequence[SourceBuild],
-    gates: Mapping[str, tuple[float, str]],
-) -> Iterator[str]:
-    """Which sources gave nothing, or lost more of their cases than their gate allows."""
-    for part in parts:
-        share, limit = gates[part.source]
-        bad = [problem.message for problem in part.set_aside if problem.code == BAD_ROW]
-        if len(bad) > share * (part.cases + len(bad)):
-            yield (
-                f"{part.source}: {len(bad):,} of {part.cases + len(bad):,} cases have a row that "
-                f"cannot be used, more than {limit} allows; the first: {bad[0]}"
-            )
-        if not part.samples:
-            codes = Counter(problem.code for problem in (*part.set_aside, *part.problems))
-            codes["absent"] = part.absent
-            why = ", ".join(f"{count:,} {code}" for code, count in codes.most_common() if count)
-            yield f"{part.source}: no picture was made ({why or 'no case was found'})"
-    for report in reports:
-        share, limit = gates[report.source]
-        if report.cases and report.failed / report.cases > share:
-            yield (
-                f"{report.source}: {report.failed} of {report.cases} cases could not be rendered, "
-                f'more than {limit} allows; the reasons:  python -c "import pandas; '
-                "print(pandas.read_parquet('quarantine.parquet').to_string())\""
-            )
-
-
-def _write_tables(workspace: Workspace, outcome: _BuildTables) -> tuple[FileState | None, ...]:
-    """Write all tables; returns the state in which each was left.
-
-    All are for the owner of the workspace alone: they hold keys, keyed hashes of patients, names of
-    raw files and cases, and what a source says of a case.
-    """
-    columns = list(QuarantineRow.__dataclass_fields__)
-    rows = [asdict(problem) for problem in outcome.problems]
-    quarantine = pd.DataFrame(rows, columns=columns, dtype="str")
-    verdict = json.dumps(outcome.verdict, indent=2, sort_keys=True) + "\n"
-    write: dict[Path, Callable[[Path], None]] = {
-        workspace.samples: _table(samples_to_frame(outcome.samples)),
-        workspace.items: _table(items_to_frame(outcome.items)),
-        workspace.quarantine: _table(quarantine),
-        workspace.absent: _text(f"source,case,file\n{outcome.absent}"),
-        workspace.recipes: _text(outcome.recipes),
-        workspace.raw_files: _text(outcome.raw_files),
-        workspace.audit: _text(verdict),
-    }
-    states: list[FileState | None] = []
-    for path in _tables(workspace):
-        write[path](path)
-        states.append(file_state(path))
-    return tuple(states)
-
-
-def _table(frame: pd.DataFrame) -> Callable[[Path], None]:
-    return lambda path: write_parquet(path, frame, mode=PRIVATE)
-
-
-def _text(text: str) -> Callable[[Path], None]:
-    return lambda path: write_text(path, text, mode=PRIVATE)
-
-
-def write_parquet(path: Path, frame: pd.DataFrame, *, mode: int = SHARED) -> None:
-    """Write a table atomically."""
-    with replacing(path, mode=mode) as temporary:
-        frame.to_parquet(temporary, index=False)

@@ -24,7 +24,7 @@ from typing import Any
 import pandas as pd
 
 from medrcube.build.audit.release_audit import write_audit
-from medrcube.build.pipeline import write_parquet
+from medrcube.build.build_tables import write_parquet
 from medrcube.build.questions.item_table import Item, items_from_frame, items_to_frame
 from medrcube.build.release.changes import ReleaseChanges, find_changes, write_changes
 from medrcube.build.release.licences import write_licences

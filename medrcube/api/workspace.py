@@ -14,9 +14,9 @@ from PIL import Image
 
 from medrcube.api.notebook import MOST_THUMBNAILS, Thumbnail, summary_html, thumbnail_of
 from medrcube.api.release import Release, load_release
+from medrcube.build.build_report import BuildReport
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.execution.progress import usable_cores
-from medrcube.build.pipeline import BuildReport
 from medrcube.build.pipeline import build as run_build
 from medrcube.build.release.write import release as write_release
 from medrcube.build.workspace_sources import workspace_sources

@@ -23,8 +23,8 @@ from medrcube.console.counts import counted
 from medrcube.errors import MedrcubeError
 
 if TYPE_CHECKING:
+    from medrcube.build.build_report import BuildReport
     from medrcube.build.execution.local import RenderEngine
-    from medrcube.build.pipeline import BuildReport
     from medrcube.console.progress import Reporter
     from medrcube.sources._framework.contract import Source
 

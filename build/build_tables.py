@@ -1,0 +1,86 @@
+"""The tables of a workspace, written at the end of a build."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from medrcube.build.incremental.file_states import FileState, file_state
+from medrcube.build.questions.item_table import Item, items_to_frame
+from medrcube.build.stages.samples import Sample, samples_to_frame
+from medrcube.facts import QuarantineRow
+from medrcube.files.atomic import PRIVATE, SHARED, replacing, write_text
+from medrcube.workspace import Workspace
+
+__all__ = ["BuildTables", "table_paths", "write_parquet", "write_tables"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildTables:
+    """Everything that is written at the end of a build."""
+
+    samples: Sequence[Sample]
+    items: Sequence[Item]
+    problems: Sequence[QuarantineRow]
+    recipes: str
+    absent: str
+    raw_files: str
+    verdict: Mapping[str, Any]
+
+
+def table_paths(workspace: Workspace) -> tuple[Path, ...]:
+    """Every table of a build, in the order in which they are written."""
+    return (
+        workspace.samples,
+        workspace.items,
+        workspace.quarantine,
+        workspace.absent,
+        workspace.recipes,
+        workspace.raw_files,
+        workspace.audit,
+    )
+
+
+def write_tables(workspace: Workspace, outcome: BuildTables) -> tuple[FileState | None, ...]:
+    """Write all tables; returns the state in which each was left.
+
+    All are for the owner of the workspace alone: they hold keys, keyed hashes of patients, names of
+    raw files and cases, and what a source says of a case.
+    """
+    columns = list(QuarantineRow.__dataclass_fields__)
+    rows = [asdict(problem) for problem in outcome.problems]
+    quarantine = pd.DataFrame(rows, columns=columns, dtype="str")
+    verdict = json.dumps(outcome.verdict, indent=2, sort_keys=True) + "\n"
+    write: dict[Path, Callable[[Path], None]] = {
+        workspace.samples: _table(samples_to_frame(outcome.samples)),
+        workspace.items: _table(items_to_frame(outcome.items)),
+        workspace.quarantine: _table(quarantine),
+        workspace.absent: _text(f"source,case,file\n{outcome.absent}"),
+        workspace.recipes: _text(outcome.recipes),
+        workspace.raw_files: _text(outcome.raw_files),
+        workspace.audit: _text(verdict),
+    }
+    states: list[FileState | None] = []
+    for path in table_paths(workspace):
+        write[path](path)
+        states.append(file_state(path))
+    return tuple(states)
+
+
+def _table(frame: pd.DataFrame) -> Callable[[Path], None]:
+    return lambda path: write_parquet(path, frame, mode=PRIVATE)
+
+
+def _text(text: str) -> Callable[[Path], None]:
+    return lambda path: write_text(path, text, mode=PRIVATE)
+
+
+def write_parquet(path: Path, frame: pd.DataFrame, *, mode: int = SHARED) -> None:
+    """Write a table atomically."""
+    with replacing(path, mode=mode) as temporary:
+        frame.to_parquet(temporary, index=False)

@@ -1,0 +1,92 @@
+"""From questions to the items of a build, as the workspace wants them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from medrcube.build.llm_proposals.proposing import LlmReport, propose
+from medrcube.build.profile.profile import OFF, Profile
+from medrcube.build.questions.compose import ComposeResult, compose
+from medrcube.build.questions.fact_rules import QuestionCandidate
+from medrcube.build.questions.question_wording import own_words
+from medrcube.ontologies.difficulty import Difficulty
+from medrcube.ontologies.distractor_safety import SafetyRules
+from medrcube.ontologies.index import OntologyIndex
+from medrcube.ontologies.index_knowledge import IndexKnowledge
+from medrcube.ontologies.knowledge_protocol import Knowledge, NoKnowledge
+from medrcube.sources._framework.card import Card
+from medrcube.templates import Wordings
+from medrcube.workspace import PreferredDifficulty, Workspace
+
+__all__ = ["compose_items", "open_knowledge"]
+
+
+def compose_items(
+    workspace: Workspace,
+    profile: Profile | None,
+    cards: Sequence[Card],
+    queries: Sequence[QuestionCandidate],
+    knowledge: Knowledge,
+    *,
+    wordings: Wordings,
+) -> tuple[ComposeResult, Mapping[str, int], LlmReport | None]:
+    """The items of all sources, under the settings and the profile of the workspace.
+
+    Returns:
+        The items, how many questions gave none by reason, and what a language model proposed.
+    """
+    settings = workspace.settings
+    off: Counter[str] = Counter()
+    if profile is not None:
+        settings = replace(settings, options=profile.options or settings.options)
+        off.update(
+            f"{query.task.value}: {OFF}" for query in queries if query.sample.source in profile.off
+        )
+        queries = [query for query in queries if query.sample.source not in profile.off]
+    proposed = propose(
+        queries,
+        SafetyRules(evidence=settings.evidence, knowledge=knowledge),
+        stated={
+            card.id: frozenset(name for field in card.fields.values() for name in field.concepts())
+            for card in cards
+        },
+        settings=settings,
+        llm=workspace.llm,
+        store=workspace.proposals,
+    )
+    composed = compose(
+        proposed.queries,
+        proposed.terms,
+        proposed.relations,
+        options=settings.options,
+        evidence=settings.evidence,
+        least_visible=settings.least_visible,
+        seed=settings.seed,
+        sources=proposed.sources,
+        knowledge=knowledge,
+        per_cell=settings.items_per_cell or None,
+        profile=profile,
+        difficulty=None
+        if settings.difficulty is PreferredDifficulty.MIXED
+        else Difficulty(settings.difficulty),
+        words=own_words(cards),
+        wordings=wordings,
+        two_option_share=settings.two_option_share,
+        even_keys=settings.even_keys,
+    )
+    report = proposed.report.counted(composed.items) if proposed.report is not None else None
+    return composed, dict(sorted((composed.dropped + off).items())), report
+
+
+@contextmanager
+def open_knowledge(index: Path | None) -> Iterator[Knowledge]:
+    """What the user's ontologies say, or silence where there is no index."""
+    if index is None:
+        yield NoKnowledge()
+        return
+    with OntologyIndex(index) as opened:
+        yield IndexKnowledge(opened)

@@ -1,0 +1,57 @@
+"""The gate: sources that gave nothing, or lost more of their cases than is allowed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from medrcube.build.build_report import SourceReport
+from medrcube.build.stages.source_result import SourceBuild
+from medrcube.facts import BAD_ROW
+from medrcube.sources._framework.card import Card
+from medrcube.sources._framework.card_parts.gate import USUAL_SHARE
+from medrcube.workspace import Workspace
+
+__all__ = ["gate_failures", "gate_of"]
+
+
+def gate_of(workspace: Workspace, card: Card) -> tuple[float, str]:
+    """The share of cases that may be lost, and where it is stated."""
+    own = workspace.settings.quarantine_gate
+    if own is not None:
+        return own, f"quarantine_gate = {own:g} in medrcube.toml"
+    if card.gate is not None:
+        return card.gate.share, (
+            f"[gate] share = {card.gate.share:g} of its card ({card.gate.reason}; quarantine_gate "
+            "in medrcube.toml goes before it)"
+        )
+    return USUAL_SHARE, f"quarantine_gate = {USUAL_SHARE:g} (the default of medrcube.toml)"
+
+
+def gate_failures(
+    reports: Sequence[SourceReport],
+    parts: Sequence[SourceBuild],
+    gates: Mapping[str, tuple[float, str]],
+) -> Iterator[str]:
+    """Which sources gave nothing, or lost more of their cases than their gate allows."""
+    for part in parts:
+        share, limit = gates[part.source]
+        bad = [problem.message for problem in part.set_aside if problem.code == BAD_ROW]
+        if len(bad) > share * (part.cases + len(bad)):
+            yield (
+                f"{part.source}: {len(bad):,} of {part.cases + len(bad):,} cases have a row that "
+                f"cannot be used, more than {limit} allows; the first: {bad[0]}"
+            )
+        if not part.samples:
+            codes = Counter(problem.code for problem in (*part.set_aside, *part.problems))
+            codes["absent"] = part.absent
+            why = ", ".join(f"{count:,} {code}" for code, count in codes.most_common() if count)
+            yield f"{part.source}: no picture was made ({why or 'no case was found'})"
+    for report in reports:
+        share, limit = gates[report.source]
+        if report.cases and report.failed / report.cases > share:
+            yield (
+                f"{report.source}: {report.failed} of {report.cases} cases could not be rendered, "
+                f'more than {limit} allows; the reasons:  python -c "import pandas; '
+                "print(pandas.read_parquet('quarantine.parquet').to_string())\""
+            )
