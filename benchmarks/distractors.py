@@ -80,8 +80,8 @@ def _query(number: int, key: str, pool: tuple[str, ...], lots: random.Random) ->
         present={label: mark for label, state in states.items() if state == "present"},
         absent={label: mark for label, state in states.items() if state == "absent"},
         unknown=frozenset(label for label, state in states.items() if state == "unknown"),
-        anatomy=Anatomy.CHEST,
-        modality=Modality.XRAY,
+        anatomy=Anatomy("Chest"),
+        modality=Modality("X-ray"),
     )
     return QuestionCandidate(
         task=Task.ABNORMALITY_DIAGNOSIS,
@@ -112,8 +112,8 @@ def _sample(number: int) -> Sample:
         perceptual_hash="",
         width=8,
         height=8,
-        anatomy=Anatomy.CHEST,
-        modality=Modality.XRAY,
+        anatomy=Anatomy("Chest"),
+        modality=Modality("X-ray"),
         patient=name,
         split="",
         scope="image",

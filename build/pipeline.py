@@ -51,10 +51,10 @@ from medrcube.files.atomic import (
     private_folder,
     remove_partial_files,
 )
-from medrcube.files.outside_tables import using_vocabulary
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.contract import Source
 from medrcube.sources.registry import get_source
+from medrcube.vocabulary.layers import using_vocabulary
 from medrcube.workspace import Workspace, patient_key
 
 __all__ = ["build"]

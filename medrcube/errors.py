@@ -20,6 +20,8 @@ __all__ = [
     "RowError",
     "SourceError",
     "TableError",
+    "UnknownNameError",
+    "VocabularyError",
     "WorkspaceError",
 ]
 
@@ -28,6 +30,14 @@ class MedrcubeError(Exception):
     """Root of all errors that a user can cause and fix."""
 
     exit_code = 2
+
+
+class UnknownNameError(MedrcubeError, ValueError):
+    """A name is no word of an axis; lists the words."""
+
+
+class VocabularyError(MedrcubeError):
+    """A layer of the vocabulary breaks the rules; names file, word and expectation."""
 
 
 class CardError(MedrcubeError):

@@ -1,8 +1,9 @@
-"""Taxonomy: the three axes of the cube (anatomy, modality, task) and their known spellings.
+"""Taxonomy: the three axes of the cube (anatomy, modality, task).
 
-Spellings are those of the MedRCube release, its README, figures and code (arXiv 2604.13756,
-``F1mc/MedRCube`` at 33d0ac9). A name that is not known is an error: the published evaluator
-counts it silently as a low-level task.
+Regions and modalities are words of the vocabulary (``vocabulary/words.toml``). Spellings are those
+of the MedRCube release, its README, figures and code (arXiv 2604.13756, ``F1mc/MedRCube`` at
+33d0ac9). A name that is not known is an error: the published evaluator counts it silently as a
+low-level task.
 """
 
 from __future__ import annotations
@@ -12,57 +13,50 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import Self
 
-from medrcube.errors import MedrcubeError
+from medrcube.errors import UnknownNameError
+from medrcube.files.toml_reader import TomlTable
+from medrcube.vocabulary.word import Word, fold
 
-__all__ = ["Anatomy", "Level", "Modality", "Task", "UnknownNameError", "Voxel"]
-
-
-class UnknownNameError(MedrcubeError, ValueError):
-    """A word names no member of an axis; lists the members."""
+__all__ = ["Anatomy", "Level", "Modality", "Task", "Voxel"]
 
 
-class _Axis(StrEnum):
-    """A closed vocabulary that can be read from any known spelling."""
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Return the member that ``text`` names, by value or known alias, ignoring case.
-
-        Raises:
-            UnknownNameError: no member has that name.
-        """
-        if text in cls._value2member_map_:
-            return cls(text)
-        word = _fold(text)
-        for member in cls:
-            if word == _fold(member.value) or word in _ALIASES.get(member.value, ()):
-                return member
-        names = {_fold(member.value): member.value for member in cls}
-        near = get_close_matches(word[:200], names, n=1)
-        hint = f"; did you mean {names[near[0]]!r}?" if near else ""
-        raise UnknownNameError(
-            f"{text!r} is no {cls.__name__.lower()} of the taxonomy; expected one of: "
-            f"{', '.join(names.values())}{hint}"
-        )
-
-
-class Anatomy(_Axis):
+class Anatomy(Word):
     """Anatomical region: the release field ``parts``."""
 
-    BRAIN = "Brain"
-    BREAST = "Breast"
-    CHEST = "Chest"
-    HEART = "Heart"
-    LUNGS = "Lungs"
+    axis = "anatomy"
 
 
-class Modality(_Axis):
-    """Imaging modality."""
+class Modality(Word):
+    """Imaging modality.
 
-    XRAY = "X-ray"
-    CT = "CT"
-    MRI = "MRI"
-    ULTRASOUND = "Ultrasound"
+    Attributes:
+        concept: its concept in the term table.
+        image: an image of it in words that name no part of the body.
+        projection: whether one image stands for its study, whose others a reader does not see.
+        volume: whether an image is one slice of a volume.
+        hounsfield: whether stored values are Hounsfield units.
+        burnt_in: the detector of burnt-in marks made for it; empty where there is none.
+    """
+
+    axis = "modality"
+    concept: str
+    image: str
+    projection: bool
+    volume: bool
+    hounsfield: bool
+    burnt_in: str
+
+    @classmethod
+    def read(cls, table: TomlTable) -> dict[str, object]:
+        """What else a layer declares of a modality."""
+        return {
+            "concept": table.text("concept"),
+            "image": table.text("image"),
+            "projection": table.flag("projection", default=False),
+            "volume": table.flag("volume", default=False),
+            "hounsfield": table.flag("hounsfield", default=False),
+            "burnt_in": table.text("burnt_in", default="", choices=("film", "ultrasound")),
+        }
 
 
 class Level(StrEnum):
@@ -73,7 +67,7 @@ class Level(StrEnum):
     HIGH = "high"
 
 
-class Task(_Axis):
+class Task(StrEnum):
     """One of the eight tasks."""
 
     MODALITY_RECOGNITION = "Modality Recognition"
@@ -84,6 +78,27 @@ class Task(_Axis):
     ABNORMALITY_DIAGNOSIS = "Abnormality Diagnosis"
     DISEASE_DIAGNOSIS = "Disease Diagnosis"
     SEVERITY_GRADING = "Severity Grading"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the task that ``text`` names, by value or known alias, ignoring case.
+
+        Raises:
+            UnknownNameError: no task has that name.
+        """
+        if text in cls._value2member_map_:
+            return cls(text)
+        word = fold(text)
+        for member in cls:
+            if word == fold(member.value) or word in _ALIASES.get(member.value, ()):
+                return member
+        names = {fold(member.value): member.value for member in cls}
+        near = get_close_matches(word[:200], names, n=1)
+        hint = f"; did you mean {names[near[0]]!r}?" if near else ""
+        raise UnknownNameError(
+            f"{text!r} is no {cls.__name__.lower()} of the taxonomy; expected one of: "
+            f"{', '.join(names.values())}{hint}"
+        )
 
     @property
     def level(self) -> Level:
@@ -115,11 +130,6 @@ _LEVELS = {
 }
 
 _ALIASES: dict[str, frozenset[str]] = {
-    "Lungs": frozenset({"lung"}),
-    "X-ray": frozenset({"xray", "x ray", "radiography", "cr", "dx"}),
-    "CT": frozenset({"computed tomography"}),
-    "MRI": frozenset({"mr", "magnetic resonance imaging"}),
-    "Ultrasound": frozenset({"us", "ultrasonography"}),
     "Modality Recognition": frozenset({"mr"}),
     "View Recognition": frozenset(
         {"vr", "view/plane recognition", "view identification", "plane recognition"}
@@ -145,7 +155,3 @@ class Voxel:
 
     def __str__(self) -> str:
         return f"{self.anatomy} / {self.modality} / {self.task}"
-
-
-def _fold(text: str) -> str:
-    return " ".join(text.replace("_", " ").split()).casefold()

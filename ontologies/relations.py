@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 
-from medrcube.files.outside_tables import active_vocabulary
 from medrcube.ontologies.terms import TermError, Terms, check_reviewed, load_terms, read_table
+from medrcube.vocabulary.layers import active_vocabulary
 
 __all__ = ["COLUMNS", "GROUP_COLUMNS", "KINDS", "Relation", "Relations", "load_relations"]
 
@@ -196,7 +196,7 @@ class Relations:
 
 
 def load_relations() -> Relations:
-    """The relations of the package, and of the source folders whose tables hold.
+    """The relations of the package, and of the active layers.
 
     Raises:
         TermError: a row breaks the rules.

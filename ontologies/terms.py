@@ -17,8 +17,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from medrcube.errors import MedrcubeError
-from medrcube.files.outside_tables import OWN_TABLES, active_vocabulary
 from medrcube.ontologies.concept_records import HPO, ICD11, RADLEX
+from medrcube.vocabulary.layers import active_vocabulary
 
 __all__ = [
     "COLUMNS",
@@ -149,7 +149,7 @@ class Terms(Mapping[str, Term]):
 
 
 def load_terms() -> Terms:
-    """The terms of the package, and of the source folders whose tables hold.
+    """The terms of the package, and of the active layers.
 
     Raises:
         TermError: a row breaks the rules.
@@ -181,20 +181,16 @@ def check_reviewed(reviewed: str, where: str) -> None:
 
 
 def read_table(name: str, columns: tuple[str, ...]) -> list[dict[str, str]]:
-    """Rows of one CSV table of this package, then those of the source folders that hold.
+    """Rows of one CSV table of this package, then those of the active layers.
 
-    A row that two source folders have in common counts once.
+    A row that two layers have in common counts once.
 
     Raises:
         TermError: the header is another one, or a row has too few or too many cells.
     """
     text = (files("medrcube.ontologies") / name).read_text(encoding="utf-8")
     rows = _rows(text, f"ontologies/{name}", columns)
-    if name not in OWN_TABLES:
-        return rows
-    own = (
-        row for folder, _ in active_vocabulary().folders for row in read_own(folder, name, columns)
-    )
+    own = (row for folder in active_vocabulary().folders for row in read_own(folder, name, columns))
     return [*rows, *({tuple(row.values()): row for row in own}).values()]
 
 

@@ -12,6 +12,7 @@ from functools import cache
 
 from medrcube.ontologies.terms import TermError, Terms, check_reviewed, load_terms, read_table
 from medrcube.taxonomy import Anatomy, Modality
+from medrcube.vocabulary.layers import active_vocabulary
 
 __all__ = ["COLUMNS", "VisibilityTable", "load_visibility"]
 
@@ -43,11 +44,15 @@ class VisibilityTable:
         return self._rows.get((concept, anatomy, modality))
 
 
-@cache
 def load_visibility() -> VisibilityTable:
-    """The visibility table of the package.
+    """The visibility table of the package, and of the active layers.
 
     Raises:
         TermError: a row breaks the rules.
     """
+    return _load_visibility(active_vocabulary())
+
+
+@cache
+def _load_visibility(_active: object) -> VisibilityTable:
     return VisibilityTable(read_table("visible.csv", COLUMNS), load_terms())

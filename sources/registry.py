@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import CardError, MedrcubeError
-from medrcube.files.outside_tables import activate_vocabulary
 from medrcube.sources._framework.contract import Source, load_source
+from medrcube.vocabulary.layers import activate_vocabulary
 
 __all__ = ["ENTRY_POINT_GROUP", "find_sources", "get_source"]
 

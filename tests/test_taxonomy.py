@@ -1,6 +1,7 @@
 import pytest
 
-from medrcube.taxonomy import Anatomy, Level, Modality, Task, UnknownNameError, Voxel
+from medrcube.errors import UnknownNameError
+from medrcube.taxonomy import Anatomy, Level, Modality, Task, Voxel
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,7 @@ def test_the_release_spelling_reads_back_as_its_task(task):
 
 
 def test_lung_is_an_alias_of_lungs():
-    assert Anatomy.parse("Lung") is Anatomy.LUNGS
+    assert Anatomy.parse("Lung") is Anatomy("Lungs")
 
 
 @pytest.mark.parametrize("name", ["Report Generation", "", "Diagnosis"])
@@ -54,5 +55,5 @@ def test_levels_split_the_tasks_three_two_three():
 
 
 def test_a_voxel_prints_as_its_three_names():
-    voxel = Voxel(Anatomy.BRAIN, Modality.MRI, Task.DISEASE_DIAGNOSIS)
+    voxel = Voxel(Anatomy("Brain"), Modality("MRI"), Task.DISEASE_DIAGNOSIS)
     assert str(voxel) == "Brain / MRI / Disease Diagnosis"

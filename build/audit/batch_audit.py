@@ -17,10 +17,11 @@ from medrcube.build.audit.batch_rules import batch_rules
 from medrcube.build.audit.source_leakage import source_leakage
 from medrcube.build.questions.item_table import Item
 from medrcube.build.stages.samples import Sample
+from medrcube.errors import UnknownNameError
 from medrcube.facts import Grade, QuarantineRow
 from medrcube.ontologies.item_rules import ERROR, RULES
 from medrcube.ontologies.label_words import normalise
-from medrcube.taxonomy import Anatomy, Modality, Task, UnknownNameError
+from medrcube.taxonomy import Anatomy, Modality, Task
 
 __all__ = [
     "audit_batch",

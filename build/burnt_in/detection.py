@@ -16,10 +16,8 @@ from numpy.typing import NDArray
 from medrcube.build.burnt_in.filled_shapes import arrows, coloured_drawings
 from medrcube.build.burnt_in.strokes import Extent, calipers, strokes_of, text_rows
 from medrcube.build.regions.box_labels import Box
-from medrcube.taxonomy import Modality
 
 __all__ = [
-    "MADE_FOR",
     "BurntInMark",
     "detect_marks",
     "graphics_of",
@@ -27,8 +25,6 @@ __all__ = [
     "points_at_lesion",
 ]
 
-MADE_FOR = {"ultrasound": Modality.ULTRASOUND, "film": Modality.XRAY}
-"""Detector -> pictures that it was made for; on CT, vessels and the couch look like arrows."""
 _NEAR = 0.03
 """Share of the longer side of a picture within which a mark is near a region: in BUSI, the words
 and figures that a reader sets beside what they name."""

@@ -24,6 +24,8 @@ from typing import Any, Protocol, TypeVar
 
 from medrcube.build.incremental.file_states import TreeSnapshot
 from medrcube.sources._framework.contract import Source
+from medrcube.vocabulary.layers import active_vocabulary
+from medrcube.vocabulary.word import Word
 
 __all__ = [
     "RecordStore",
@@ -43,6 +45,7 @@ _PARTS = {
     "medrcube.console": "*",  # messages of the quarantine count in words
     "medrcube.files": "*",
     "medrcube.release_format": "*",
+    "medrcube.vocabulary": "*",
     "medrcube.sources": "*",  # a source's own folder is in its own key
     "medrcube.sources._formats": "**/*",
     "medrcube.sources._framework": "**/*",
@@ -50,7 +53,7 @@ _PARTS = {
     "medrcube.build": "**/*",
     "medrcube.templates": "**/*",
 }
-_SUFFIXES = (".py", ".csv", ".j2")
+_SUFFIXES = (".py", ".csv", ".j2", ".toml")
 
 
 class RecordStore(Protocol):
@@ -80,6 +83,7 @@ def scan_key(source: Source, tree: TreeSnapshot, secret: bytes) -> str:
         tree.root,
         tree.digest,
         code_digest(),
+        active_vocabulary().digest,
     )
 
 
@@ -163,7 +167,9 @@ class _RecordsOnly(pickle.Unpickler):
 
 
 def _is_record(candidate: object) -> bool:
-    return isinstance(candidate, type) and (is_dataclass(candidate) or issubclass(candidate, Enum))
+    return isinstance(candidate, type) and (
+        is_dataclass(candidate) or issubclass(candidate, (Enum, Word))
+    )
 
 
 def _installed_version(requirement: str) -> str:

@@ -13,15 +13,14 @@ import json
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from medrcube.errors import MedrcubeError
+from medrcube.errors import MedrcubeError, UnknownNameError
 from medrcube.files.toml_reader import TomlTable
-from medrcube.taxonomy import Anatomy, Modality, Task, UnknownNameError, Voxel
+from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 
 __all__ = [
     "AXES",
@@ -44,8 +43,6 @@ PER_PATIENT = 4
 
 OFF = "switched-off"
 """Reason under which the questions of sources that a profile leaves out are counted."""
-
-E = TypeVar("E", bound=StrEnum)
 
 
 class ProfileError(MedrcubeError):
@@ -202,7 +199,9 @@ def _parse(file: Path, data: Mapping[str, Any]) -> Profile:
     return profile
 
 
-def _margin(margins: TomlTable, axis: str, kind: type[E], named: Any) -> dict[str, int]:
+def _margin(
+    margins: TomlTable, axis: str, kind: type[Task | Modality | Anatomy], named: Any
+) -> dict[str, int]:
     """One margin by the taxonomy's own names."""
     table = margins.table(axis)
     if not named:
@@ -211,7 +210,7 @@ def _margin(margins: TomlTable, axis: str, kind: type[E], named: Any) -> dict[st
     for name in named:
         count = table.integer(name)
         try:
-            value = str(kind.parse(name))  # type: ignore[attr-defined]
+            value = str(kind.parse(name))
         except UnknownNameError as error:
             table.fail(name, str(error).partition("expected ")[2], name)
         if value in counts:

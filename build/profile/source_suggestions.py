@@ -12,13 +12,12 @@ from dataclasses import dataclass, replace
 
 from medrcube.build.profile.margin_fit import GroupAnswer, Supply, reachable_items
 from medrcube.build.profile.profile import Profile
-from medrcube.build.questions.fact_rules import MODALITY_CONCEPTS
 from medrcube.build.questions.quotas import AnswerCell
 from medrcube.ontologies.label_words import normalise
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.access import ACCESS_MODES
-from medrcube.taxonomy import Task, Voxel
+from medrcube.taxonomy import Modality, Task, Voxel
 
 __all__ = ["SourceSuggestion", "suggest_sources", "suggestion_path", "suggestions_for"]
 
@@ -130,9 +129,7 @@ def _promised_supply(card: Card) -> Supply:
     cells = dict.fromkeys(card.voxels, card.images)
     lots: dict[AnswerCell, int] = {}
     names: dict[GroupAnswer, frozenset[str]] = {}
-    words = {
-        modality: normalise(load_terms()[name].name) for modality, name in MODALITY_CONCEPTS.items()
-    }
+    words = {modality: normalise(load_terms()[modality.concept].name) for modality in Modality}
     for cell in cells:
         lot = AnswerCell(cell)
         if cell.task is Task.MODALITY_RECOGNITION:

@@ -27,7 +27,6 @@ from medrcube.taxonomy import Anatomy, Level, Modality, Task
 
 __all__ = [
     "FACT_RULES",
-    "MODALITY_CONCEPTS",
     "OUT_OF_SCOPE",
     "UNDIAGNOSED",
     "CaseFactsCache",
@@ -39,14 +38,6 @@ __all__ = [
 UNDIAGNOSED, OUT_OF_SCOPE, UNSURE = "undiagnosed", "scope", "panels-unsure"
 """Why a question is barred: by a quirk of that action; the fact is wider than the picture; the
 masks do not confirm what its images show."""
-MODALITY_CONCEPTS = {
-    Modality.XRAY: "X-ray",
-    Modality.CT: "CT",
-    Modality.MRI: "MRI",
-    Modality.ULTRASOUND: "ultrasound",
-}
-"""Concept of each modality in ``ontologies/terms.csv``."""
-
 
 POINTED_AT = (Task.ROI_GROUNDING, Task.ABNORMALITY_DIAGNOSIS, Task.DISEASE_DIAGNOSIS)
 """Tasks whose answer calipers, arrows and words in a picture tell; a grade they do not tell."""
@@ -198,7 +189,7 @@ def _modality_questions(facts: _CaseContext, sample: Sample) -> Iterator[Questio
     # That there are two panels tells of hearts, which are mostly seen by MRI and ultrasound.
     if Task.MODALITY_RECOGNITION not in facts.card.tasks or len(facts.case.images) > 1:
         return
-    key = MODALITY_CONCEPTS[facts.ground.modality]
+    key = facts.ground.modality.concept
     yield QuestionCandidate(
         task=Task.MODALITY_RECOGNITION,
         sample=sample,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, replace
 from itertools import product
 from typing import Any
 
-from medrcube.build.questions.fact_rules import FACT_RULES, MODALITY_CONCEPTS, QuestionCandidate
+from medrcube.build.questions.fact_rules import FACT_RULES, QuestionCandidate
 from medrcube.build.questions.question_wording import denies
 from medrcube.build.stages.samples import NUMBERED, Sample
 from medrcube.facts import FactKind, Scope
@@ -47,7 +47,7 @@ def occasions(cards: Iterable[Card], terms: Terms, relations: Relations) -> Iter
         patient = any(field.scope is Scope.PATIENT for field in card.fields.values())
         for place in sorted({(voxel.anatomy, voxel.modality) for voxel in card.voxels}):
             if Task.MODALITY_RECOGNITION in card.tasks:
-                key = MODALITY_CONCEPTS[place[1]]
+                key = place[1].concept
                 yield Occasion(
                     query=_query(Task.MODALITY_RECOGNITION, _sample(place), key, group="modality")
                 )
@@ -122,7 +122,7 @@ def _with_options(
 def _elsewhere(pool: tuple[str, ...], sample: Sample, terms: Terms) -> bool:
     """Whether a source of films and slices names planes of slices, or views of films, here."""
     kind = terms[pool[0]].kind
-    film = sample.modality == Modality.XRAY
+    film = Modality(sample.modality).projection
     return (kind == "plane" and film) or ({"AP", "PA"} <= set(pool) and not film)
 
 

@@ -17,6 +17,7 @@ from medrcube.ontologies.target_phrases import target_phrase
 from medrcube.ontologies.terms import NORMALITY, Term, Terms
 from medrcube.sources._framework.card import Card
 from medrcube.taxonomy import Anatomy, Modality, Task
+from medrcube.vocabulary.image_names import image_name
 
 __all__ = [
     "OptionName",
@@ -27,34 +28,6 @@ __all__ = [
     "wording_context",
     "wording_values",
 ]
-
-_PICTURE = {
-    Modality.XRAY: "radiograph",
-    Modality.CT: "CT image",
-    Modality.MRI: "MR image",
-    Modality.ULTRASOUND: "ultrasound image",
-}
-"""The picture in words that name no part of the body."""
-
-_PICTURE_OF = {
-    (Modality.XRAY, Anatomy.BRAIN): "skull radiograph",
-    (Modality.XRAY, Anatomy.BREAST): "mammogram",
-    (Modality.XRAY, Anatomy.CHEST): "chest radiograph",
-    (Modality.XRAY, Anatomy.HEART): "chest radiograph",
-    (Modality.XRAY, Anatomy.LUNGS): "chest radiograph",
-    (Modality.CT, Anatomy.BRAIN): "CT image of the head",
-    (Modality.CT, Anatomy.CHEST): "chest CT image",
-    (Modality.CT, Anatomy.HEART): "cardiac CT image",
-    (Modality.CT, Anatomy.LUNGS): "chest CT image",
-    (Modality.MRI, Anatomy.BRAIN): "MR image of the brain",
-    (Modality.MRI, Anatomy.CHEST): "chest MR image",
-    (Modality.MRI, Anatomy.HEART): "cardiac MR image",
-    (Modality.MRI, Anatomy.LUNGS): "chest MR image",
-    (Modality.ULTRASOUND, Anatomy.HEART): "echocardiographic image",
-    (Modality.ULTRASOUND, Anatomy.LUNGS): "chest ultrasound image",
-}
-"""The picture as an examiner calls it. Ultrasound of brain and chest may be of a fetus; the breast
-is left out where its name would point at those options that hold it ("breast cyst, mastitis")."""
 
 _WHOLE = {
     Scope.VOLUME: "the scan from which {shown} {was} taken",
@@ -233,7 +206,7 @@ def _subject_phrase(query: QuestionCandidate) -> str:
     made of a picture or of a patient, of no scan or study.
     """
     whole = _WHOLE.get(query.scope, "{shown}")
-    film = query.scope is Scope.STUDY and query.sample.modality == Modality.XRAY
+    film = query.scope is Scope.STUDY and Modality(query.sample.modality).projection
     scan = query.task is Task.DISEASE_DIAGNOSIS and query.scope in (Scope.VOLUME, Scope.STUDY)
     if film or scan:
         whole = "{shown}"
@@ -245,9 +218,9 @@ def _picture_phrase(query: QuestionCandidate) -> str:
     """The picture in words; of an organ that is asked for, they name no part of the body."""
     sample = query.sample
     modality = Modality(sample.modality)
-    picture = _PICTURE[modality]
+    picture = modality.image
     if query.task is not Task.ORGAN_RECOGNITION:
-        picture = _PICTURE_OF.get((modality, Anatomy(sample.anatomy)), picture)
+        picture = image_name(modality, Anatomy(sample.anatomy))
     if _count(sample) == 1:
         return f"this {picture}"
     # Their number is not said: "two" would point at a two-chamber view.

@@ -28,10 +28,10 @@ from medrcube.build.stages.render import RenderResult
 from medrcube.build.stages.scan import Scan, inspect_trees, scan
 from medrcube.errors import ReleaseError
 from medrcube.evaluate.dataset import BenchmarkItem, load_benchmark
-from medrcube.files.outside_tables import using_vocabulary
 from medrcube.release_format.tree import stat_file
 from medrcube.sources._framework.contract import Source
 from medrcube.sources._framework.upstream_names import PublishedNameRule
+from medrcube.vocabulary.layers import using_vocabulary
 
 __all__ = ["adopt"]
 

@@ -39,9 +39,9 @@ from medrcube.build.stages.scan import Scan, inspect_trees, scan
 from medrcube.build.stages.source_result import origin_of
 from medrcube.errors import SourceError
 from medrcube.evaluate.dataset import load_benchmark
-from medrcube.files.outside_tables import using_vocabulary
 from medrcube.names import text_to_name
 from medrcube.sources._framework.contract import Source
+from medrcube.vocabulary.layers import using_vocabulary
 
 __all__ = ["already_present", "pictures_and_recipes", "reconstruct"]
 

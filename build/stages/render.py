@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.burnt_in.detection import MADE_FOR, graphics_of
+from medrcube.build.burnt_in.detection import graphics_of
 from medrcube.build.incremental.file_states import FileState, file_state
 from medrcube.build.pixels.case_image import (
     CaseImage,
@@ -224,7 +224,9 @@ def _graphics(
 ) -> str:
     """Marks burnt into a picture, looked for before a coloured one becomes grey."""
     detector = job.policy.burnt_in
-    if detector == "none" or job.case.modality not in (None, MADE_FOR[detector]):
+    if detector == "none" or (
+        job.case.modality is not None and job.case.modality.burnt_in != detector
+    ):
         return ""
     stored = case_images[0].volume.slices[choice.index] if len(case_images) == 1 else clean
     searched = (

@@ -11,11 +11,11 @@ from itertools import combinations
 from pathlib import Path
 
 from medrcube.errors import MedrcubeError
-from medrcube.files.outside_tables import using_vocabulary
 from medrcube.ontologies.relations import COLUMNS as RELATION_COLUMNS
 from medrcube.ontologies.relations import GROUP_COLUMNS, KINDS, Relations, load_relations
 from medrcube.ontologies.terms import COLUMNS, MATCHES, NO_TERM, Terms, load_terms, read_own
 from medrcube.sources._framework.contract import Source
+from medrcube.vocabulary.layers import using_vocabulary
 
 __all__ = ["missing_words"]
 

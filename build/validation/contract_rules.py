@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
@@ -42,7 +42,7 @@ class ContractRule:
         column: column that it is about; empty for ``ROWS``.
         message: what is wrong where it does not hold, and what to change.
         level: an error stops a release, a warning is shown.
-        allowed: values allowed by ``ONE_OF``.
+        allowed: values allowed by ``ONE_OF``, such as an axis: what is active when it is checked.
         pattern: regular expression that a text of ``MATCHES`` must match as a whole.
         low: least value, length or number of rows; ``None`` for no bound.
         high: greatest, both bounds included; ``None`` for no bound.
@@ -54,7 +54,7 @@ class ContractRule:
     column: str
     message: str
     level: Level = "error"
-    allowed: tuple[Any, ...] = ()
+    allowed: Collection[Any] = ()
     pattern: str = ""
     low: float | None = None
     high: float | None = None
@@ -76,15 +76,15 @@ _REBUILD = "build the workspace again"
 
 def _axes(*, task: bool) -> tuple[ContractRule, ...]:
     """Rules on the axes of the cube, as the workspace spells them."""
-    axes: dict[str, type[StrEnum]] = {"anatomy": Anatomy, "modality": Modality}
+    axes: dict[str, Collection[Any]] = {"anatomy": Anatomy, "modality": Modality}
     if task:
-        axes["task"] = Task
+        axes["task"] = tuple(Task)
     return tuple(
         ContractRule(
             id=f"known-{name}",
             kind=RuleKind.ONE_OF,
             column=name,
-            allowed=tuple(member.value for member in axis),
+            allowed=axis,
             message=f"{name} is no word of the taxonomy; mend the card of the source",
         )
         for name, axis in axes.items()

@@ -165,11 +165,11 @@ def _copy(
         numbers,
         size=size,
         part=part,
-        hounsfield=sample.modality == Modality.CT.value,
+        hounsfield=Modality(sample.modality).hounsfield,
     )
     if numbers["window"] not in _CURVES:
         _check_same(copy, order.root / sample.image)
-    projection = sample.modality == Modality.XRAY.value
+    projection = Modality(sample.modality).projection
     return {
         **copy.facts,
         "projection": projection,

@@ -151,7 +151,8 @@ def _cube(run: ScoredRun, number: int) -> Iterator[str]:
             for row in _pair(task, [voxels.get((modality, task, a)) for a in regions])
         ]
         caption = f"{escape(run.label)}, {modality}. {_caption_text([run])} {_SMALL}"
-        label = f"cube-{number}-{modality.name.lower()}"
+        short = "".join(filter(str.isalnum, modality)).lower()
+        label = f"cube-{number}-{short}"
         head = ["Task", *map(str, regions)]
         yield _table("l" + "r" * len(regions), [head], rows, caption, label)
 

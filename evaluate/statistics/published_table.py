@@ -35,14 +35,11 @@ RANDOM = "Random"
 
 TASKS: Mapping[str, Task] = MappingProxyType({task.abbreviation: task for task in Task})
 MODALITIES: Mapping[str, Modality] = MappingProxyType(
-    {
-        "CT": Modality.CT,
-        "Xray": Modality.XRAY,
-        "MRI": Modality.MRI,
-        "US": Modality.ULTRASOUND,
-    }
+    {name: Modality.parse(name) for name in ("CT", "Xray", "MRI", "US")}
 )
-REGIONS: Mapping[str, Anatomy] = MappingProxyType({parts.value: parts for parts in Anatomy})
+REGIONS: Mapping[str, Anatomy] = MappingProxyType(
+    {name: Anatomy(name) for name in ("Brain", "Breast", "Chest", "Heart", "Lungs")}
+)
 
 COUNTS: Mapping[str, int] = MappingProxyType(
     {

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
-from enum import Enum
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar, cast
 
-from medrcube.errors import MedrcubeError
-from medrcube.taxonomy import UnknownNameError
+from medrcube.errors import MedrcubeError, UnknownNameError
 
 __all__ = ["TomlTable"]
 
-E = TypeVar("E", bound=Enum)
+E = TypeVar("E", bound=str | int)
 V = TypeVar("V", int, str)
 _MISSING: Any = object()
 
@@ -188,12 +186,12 @@ class TomlTable:
         return rows
 
     def choice(self, key: str, kind: type[E], *, default: E = _MISSING) -> E:
-        """A member of an enumeration, by value, or by name for numbered ones."""
+        """A member of an enumeration or axis, by value, or by name for numbered ones."""
         value = self._get(key, default)
         return value if isinstance(value, kind) else self._member(key, kind, value)
 
     def choices(self, key: str, kind: type[E]) -> list[E]:
-        """A list of members of an enumeration."""
+        """A list of members of an enumeration or axis."""
         return [self._member(key, kind, value) for value in self.texts(key, least=1)]
 
     def table(self, key: str, *, optional: bool = False) -> TomlTable:
@@ -248,9 +246,10 @@ class TomlTable:
         raise self._error(f"{self._file}: key {self._path(key)!r} is missing{hint}")
 
     def _member(self, key: str, kind: type[E], value: object) -> E:
-        names = {str(getattr(member, "value", member)): member for member in kind}
+        members = list(cast("Iterable[Any]", kind))
+        names: dict[str, E] = {str(member.value): member for member in members}
         if issubclass(kind, int):
-            names = {member.name.lower(): member for member in kind}
+            names = {member.name.lower(): member for member in members}
         if isinstance(value, str):
             if value in names:
                 return names[value]

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
+from medrcube.errors import UnknownNameError
 from medrcube.release_format.tree import leaves_folder, safe_repr
-from medrcube.taxonomy import Anatomy, Modality, Task, UnknownNameError
+from medrcube.taxonomy import Anatomy, Modality, Task
 
 __all__ = [
     "FIELDS",

@@ -13,12 +13,13 @@ from datetime import datetime
 from django.db import transaction
 from django.utils import timezone
 
+from medrcube.errors import UnknownNameError
 from medrcube.review.assigning import specialties
 from medrcube.review.audit_trail.event_chain import NewEvent, record_events
 from medrcube.review.errors import ConflictError, InvalidAnswerError
 from medrcube.review.models import Assignment, Item, Role, Specialty, User
 from medrcube.review.nearest_name import nearest_names
-from medrcube.taxonomy import Anatomy, Modality, Task, UnknownNameError
+from medrcube.taxonomy import Anatomy, Modality, Task
 
 __all__ = [
     "MODES",

@@ -38,7 +38,6 @@ from typing import Any
 
 from medrcube.errors import CardError, MedrcubeError, RowError, SourceError, TableError
 from medrcube.facts import BAD_ROW, Case, Label, Region, Skip
-from medrcube.files.outside_tables import tables_digest
 from medrcube.regions import has_foreign_mask
 from medrcube.sources._formats.tables.notices import collect_notices
 from medrcube.sources._formats.tables.redaction import (
@@ -57,6 +56,7 @@ from medrcube.sources._framework.own_card import unused_keys
 from medrcube.sources._framework.raw_tree.opened_files import files_opened
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree, newest_edition
 from medrcube.sources._framework.settled_cases import collect_doubts, merge_by_key, with_doubts
+from medrcube.vocabulary.layers import tables_digest
 
 __all__ = [
     "Source",

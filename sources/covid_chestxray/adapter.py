@@ -24,7 +24,7 @@ FIELDS = {
     "No Finding": "film",
 }
 NOTES = {"clinical notes": "clinical_notes", "other notes": "other_notes", "notes": "notes"}
-MODALITIES = {"X-ray": Modality.XRAY, "CT": Modality.CT}
+MODALITIES = {name: Modality(name) for name in ("X-ray", "CT")}
 MUST_AGREE = (*WHO, "finding", "view", "modality", "folder")
 
 
@@ -67,8 +67,8 @@ def _case(row: TableRow, path: Path, scores: Mapping[str, TableRow]) -> Iterator
     if "modality" in row:
         modality = row.meaning("modality", MODALITIES)
     else:  # the first edition says CT in the view
-        modality = Modality.CT if row["view"] in {"CT", "Axial", "Coronal"} else Modality.XRAY
-    film = modality is Modality.XRAY
+        modality = Modality("CT" if row["view"] in {"CT", "Axial", "Coronal"} else "X-ray")
+    film = modality.projection
     score = scores.get(row["filename"]) if film else None
     labels = [row.label("view", field="view" if film else "plane")] if row["view"] else []
     clear = score is not None and re.fullmatch(r"0(\.0*)?", score["geographic_mean"])
@@ -87,7 +87,7 @@ def _case(row: TableRow, path: Path, scores: Mapping[str, TableRow]) -> Iterator
         images=(ImageRef(paths=(path,)),),
         patient=next((row[column] for column in WHO if row.get(column)), None),
         labels=tuple(labels),
-        anatomy=Anatomy.CHEST if film else Anatomy.LUNGS,
+        anatomy=Anatomy("Chest" if film else "Lungs"),
         modality=modality,
         licence=row.get("license") or None,
         redistribute=may_redistribute(row.get("license", "")),

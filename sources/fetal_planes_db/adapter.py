@@ -14,7 +14,7 @@ from medrcube.taxonomy import Anatomy
 
 TABLE = "FETAL_PLANES_DB_data.csv"
 COLUMNS = ("Image_name", "Patient_num", "Plane", "Brain_plane", "US_Machine", "Train")
-ANATOMY = {"Fetal brain": Anatomy.BRAIN, "Fetal thorax": Anatomy.CHEST}
+ANATOMY = {"Fetal brain": Anatomy("Brain"), "Fetal thorax": Anatomy("Chest")}
 OUTSIDE = ("Fetal abdomen", "Fetal femur", "Maternal cervix", "Other")
 SPLIT = {"1": "train", "0": "test"}
 

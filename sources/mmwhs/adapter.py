@@ -66,7 +66,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
                     for value, stored in STRUCTURES.items()
                 ),
                 split="train",
-                modality=Modality.CT if match["kind"] == "ct" else Modality.MRI,
+                modality=Modality("CT" if match["kind"] == "ct" else "MRI"),
                 plane=plane,
             )
 

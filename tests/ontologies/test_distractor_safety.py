@@ -34,8 +34,8 @@ def ground(present, absent=(), unknown=(), *, grade=Grade.A, region=False, **pla
         present={label: mark() for label in present},
         absent={label: mark(grade) for label in absent},
         unknown=frozenset(unknown),
-        anatomy=place.get("anatomy", Anatomy.CHEST),
-        modality=place.get("modality", Modality.XRAY),
+        anatomy=place.get("anatomy", Anatomy("Chest")),
+        modality=place.get("modality", Modality("X-ray")),
         region=region,
     )
 
@@ -144,8 +144,8 @@ def test_a_look_alike_is_allowed_when_the_same_reader_read_it_as_absent():
         present=facts.present,
         absent={"Infiltration": mark(field="another")},
         unknown=frozenset(),
-        anatomy=Anatomy.CHEST,
-        modality=Modality.XRAY,
+        anatomy=Anatomy("Chest"),
+        modality=Modality("X-ray"),
     )
     assert ask("Infiltration", "Consolidation", facts).allowed
     assert ask("Infiltration", "Consolidation", other).reason == "look-alike"
@@ -156,8 +156,8 @@ def test_a_slice_level_absence_does_not_answer_a_question_about_the_scan():
         present={"subdural": mark(scope=Scope.SLICE)},
         absent={"intraventricular": mark(scope=Scope.SLICE)},
         unknown=frozenset(),
-        anatomy=Anatomy.BRAIN,
-        modality=Modality.CT,
+        anatomy=Anatomy("Brain"),
+        modality=Modality("CT"),
     )
     assert ask("intraventricular", "subdural", facts, scope=Scope.SLICE).allowed
     assert ask("intraventricular", "subdural", facts, scope=Scope.VOLUME).reason == "level"
@@ -180,7 +180,7 @@ def test_composites_are_no_options():
 
 
 def test_members_of_a_declared_group_are_absent_by_definition():
-    facts = ground(["DCM"], anatomy=Anatomy.HEART, modality=Modality.MRI)
+    facts = ground(["DCM"], anatomy=Anatomy("Heart"), modality=Modality("MRI"))
     verdict = ask("MINF", "DCM", facts, group="ACDC group")
     assert verdict.allowed
     assert verdict.grade is Grade.A
@@ -205,21 +205,25 @@ def test_left_and_right_are_true_of_a_bilateral_finding():
 
 
 def test_an_organ_that_the_picture_also_shows_is_no_wrong_answer():
-    facts = ground(["heart"], anatomy=Anatomy.HEART, modality=Modality.MRI)
+    facts = ground(["heart"], anatomy=Anatomy("Heart"), modality=Modality("MRI"))
     assert ask("lung", "heart", facts, group="organ").reason == "also-shown"
     assert ask("brain", "heart", facts, group="organ").allowed
 
 
 def test_an_outlined_structure_may_be_asked_beside_one_that_is_also_shown():
-    facts = ground(["heart"], anatomy=Anatomy.CHEST, modality=Modality.XRAY, region=True)
+    facts = ground(["heart"], anatomy=Anatomy("Chest"), modality=Modality("X-ray"), region=True)
     assert ask("lung", "heart", facts, group="organ").allowed
 
 
 def test_what_a_picture_cannot_show_is_neither_option_nor_key():
-    facts = ground(["Alzheimer disease", "glioma"], anatomy=Anatomy.BRAIN, modality=Modality.MRI)
+    facts = ground(
+        ["Alzheimer disease", "glioma"], anatomy=Anatomy("Brain"), modality=Modality("MRI")
+    )
     request = DistractorRequest(key="Alzheimer disease", ground=facts, scope=Scope.PATIENT)
     assert judge_key(request, RULES).reason == "key-not-visible"
-    facts = ground(["glioma"], ["Parkinson disease"], anatomy=Anatomy.BRAIN, modality=Modality.MRI)
+    facts = ground(
+        ["glioma"], ["Parkinson disease"], anatomy=Anatomy("Brain"), modality=Modality("MRI")
+    )
     assert ask("Parkinson disease", "glioma", facts).reason == "not-visible"
 
 
@@ -229,8 +233,8 @@ def test_no_finding_stands_beside_a_positive_that_was_read():
         present={"Pneumothorax": mark(Grade.C)},
         absent={},
         unknown=frozenset(),
-        anatomy=Anatomy.CHEST,
-        modality=Modality.XRAY,
+        anatomy=Anatomy("Chest"),
+        modality=Modality("X-ray"),
     )
     assert ask("No Finding", "Pneumothorax", read).allowed
     assert ask("No Finding", "Pneumothorax", mined).reason == "no-finding"
@@ -286,8 +290,8 @@ def test_whatever_the_facts_chosen_options_are_false_and_safe_together(states, e
         present={label: mark() for label, state in states.items() if state == "present"},
         absent={label: mark(Grade(s)) for label, s in states.items() if s in tuple("ABC")},
         unknown=frozenset(label for label, state in states.items() if state == "unknown"),
-        anatomy=Anatomy.CHEST,
-        modality=Modality.XRAY,
+        anatomy=Anatomy("Chest"),
+        modality=Modality("X-ray"),
     )
     rules = SafetyRules(evidence=evidence)
     relations = rules.relations

@@ -45,8 +45,8 @@ def verdict(candidate, key, knowledge, *, grade=Grade.A, group=None, unknown=())
         present={key: MARK},
         absent={} if group else {candidate: mark},
         unknown=frozenset(unknown),
-        anatomy=Anatomy.CHEST,
-        modality=Modality.XRAY,
+        anatomy=Anatomy("Chest"),
+        modality=Modality("X-ray"),
     )
     request = DistractorRequest(key=key, ground=ground, scope=Scope.IMAGE, group=group)
     return judge_distractor(candidate, request, SafetyRules(knowledge=knowledge))
@@ -114,8 +114,8 @@ def test_two_wrong_options_must_not_be_one_for_an_ontology(knowledge, reason):
         present={"Pneumothorax": MARK},
         absent={},
         unknown=frozenset(),
-        anatomy=Anatomy.CHEST,
-        modality=Modality.XRAY,
+        anatomy=Anatomy("Chest"),
+        modality=Modality("X-ray"),
     )
     request = DistractorRequest(key="Pneumothorax", ground=ground, scope=Scope.IMAGE)
     assert (

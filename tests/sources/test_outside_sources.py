@@ -10,8 +10,8 @@ from medrcube.build.pipeline import build
 from medrcube.build.stages.source_check import check_source
 from medrcube.console.progress import Reporter
 from medrcube.facts import Grade
-from medrcube.files.outside_tables import activate_vocabulary
 from medrcube.sources.registry import find_sources
+from medrcube.vocabulary.layers import activate_vocabulary
 from medrcube.workspace import BuildSettings, Workspace
 
 OUTSIDE = Path(__file__).parent / "outside"

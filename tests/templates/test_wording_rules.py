@@ -36,7 +36,7 @@ ASKED = sorted(
         for field in card.fields.values()
         if field.group and field.kind in TASK_OF
     }
-    | {(Task.MODALITY_RECOGNITION, "modality", Anatomy.CHEST, Modality.XRAY)}
+    | {(Task.MODALITY_RECOGNITION, "modality", Anatomy("Chest"), Modality("X-ray"))}
 )
 
 
@@ -124,7 +124,7 @@ NUMBERED = [
 
 @pytest.mark.parametrize(("task", "artefact", "word", "label"), NUMBERED, ids=str)
 def test_no_wording_breaks_a_rule_with_boxes_or_frames(task, artefact, word, label):
-    query = asked(task, label, None, Anatomy.HEART, Modality.MRI, artefact=artefact)
+    query = asked(task, label, None, Anatomy("Heart"), Modality("MRI"), artefact=artefact)
     values = wording_values(query, TERMS, RELATIONS)
     draft = ItemText(
         question="",

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from medrcube.facts import Scope, Visibility
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.fields import CardField
-from medrcube.taxonomy import Modality
 
 __all__ = ["overclaimed_slices", "visibility_contradictions"]
 
@@ -56,7 +55,7 @@ def overclaimed_slices(card: Card) -> Iterator[str]:
     ``shows`` says that a statement about a study may be asked of its picture; it does not say
     that the picture shows it. One slice of CT or MRI never shows all that a volume does.
     """
-    if card.modality not in (Modality.CT, Modality.MRI):
+    if not card.modality.volume:
         return
     for field in card.fields.values():
         wide = field.scope > Scope.IMAGE and field.scope is not Scope.BREAST

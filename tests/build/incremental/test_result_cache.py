@@ -146,7 +146,7 @@ def test_a_damaged_record_is_read_or_refused_but_never_ends_a_build(place, byte,
 
 def test_a_record_holds_no_call_but_of_its_own_kinds():
     """Python 3.11.2 keeps a member of an enumeration as a call of getattr, if it is let."""
-    kinds = (LabelState.ABSENT, Scope.STUDY, Grade.A, Visibility.PARTLY, Modality.CT)
+    kinds = (LabelState.ABSENT, Scope.STUDY, Grade.A, Visibility.PARTLY, Modality("CT"))
     record = result_cache.dump_record(kinds)
     assert b"getattr" not in record
     assert result_cache.parse_record(record) == kinds

@@ -36,7 +36,7 @@ BLANK = dict.fromkeys(Sample.__dataclass_fields__, "")
 NUMBERS = {"choices": 0, "area": 0.0, "regions": 0, "width": 1, "height": 1, "redistribute": True}
 UPSTREAM = load_profile("medrcube")
 AD, VR, DD = Task.ABNORMALITY_DIAGNOSIS, Task.VIEW_RECOGNITION, Task.DISEASE_DIAGNOSIS
-CHEST = Voxel(Anatomy.CHEST, Modality.XRAY, AD)
+CHEST = Voxel(Anatomy("Chest"), Modality("X-ray"), AD)
 ANSWERS = ("edema", "nodule", "hernia")
 
 
@@ -90,7 +90,7 @@ def ready(number, *, cell=CHEST, answer="edema", patient="", source="toy", names
 
 def mixed(count, *, patients=7, sources=2):
     cells = [replace(CHEST, task=task) for task in (AD, VR, DD)]
-    cells += [replace(CHEST, anatomy=Anatomy.LUNGS, modality=Modality.CT, task=DD)]
+    cells += [replace(CHEST, anatomy=Anatomy("Lungs"), modality=Modality("CT"), task=DD)]
     return [
         ready(
             n,
@@ -281,7 +281,7 @@ def test_every_question_that_became_no_item_is_counted_once():
 
 
 def test_answers_that_the_rules_cut_are_not_asked_again():
-    lungs = replace(CHEST, anatomy=Anatomy.LUNGS, modality=Modality.CT)
+    lungs = replace(CHEST, anatomy=Anatomy("Lungs"), modality=Modality("CT"))
     asked = [ready(n) for n in range(40)]
     asked += [ready(n, answer="nodule") for n in range(40, 80)]
     asked += [ready(n, cell=lungs, answer=ANSWERS[n % 3]) for n in range(80, 140)]
@@ -404,8 +404,8 @@ def test_real_composing_holds_under_a_profile():
             present={key: mark},
             absent={label: mark for label in findings if label != key},
             unknown=frozenset(),
-            anatomy=Anatomy.CHEST,
-            modality=Modality.XRAY,
+            anatomy=Anatomy("Chest"),
+            modality=Modality("X-ray"),
         )
         base = ready(n, patient=f"p{n % 30}").query
         return replace(base, key=key, ground=found, pool=findings)

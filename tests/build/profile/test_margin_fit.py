@@ -13,8 +13,8 @@ from medrcube.build.questions.quotas import AnswerCell
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 
 TASKS = (Task.DISEASE_DIAGNOSIS, Task.MODALITY_RECOGNITION, Task.VIEW_RECOGNITION)
-MODALITIES = (Modality.CT, Modality.MRI)
-ANATOMIES = (Anatomy.BRAIN, Anatomy.HEART)
+MODALITIES = (Modality("CT"), Modality("MRI"))
+ANATOMIES = (Anatomy("Brain"), Anatomy("Heart"))
 CUBE = [Voxel(a, m, t) for a, m, t in product(ANATOMIES, MODALITIES, TASKS)]
 ANSWERS = ("yes", "no", "maybe")
 
@@ -190,7 +190,7 @@ def test_cells_that_a_margin_leaves_out_stay_empty():
     profile = replace(UPSTREAM, margins={"modality": {"CT": 5}}, total=5, outside=frozenset())
     cells = fit_margins(profile, boxed(dict.fromkeys(CUBE, 9))).cells
     assert sum(cells.values()) == 5
-    assert {cell.modality for cell in cells} == {Modality.CT}
+    assert {cell.modality for cell in cells} == {Modality("CT")}
 
 
 @pytest.mark.parametrize("room", [7626, 20_000])

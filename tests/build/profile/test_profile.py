@@ -82,8 +82,8 @@ def test_a_file_of_a_user_is_read_with_any_known_spelling(read):
 
 def test_tasks_outside_count_in_no_margin_but_their_own(read):
     profile = read(GOOD)
-    inside = Voxel(Anatomy.BRAIN, Modality.CT, Task.DISEASE_DIAGNOSIS)
-    outside = Voxel(Anatomy.CHEST, Modality.XRAY, Task.VIEW_RECOGNITION)
+    inside = Voxel(Anatomy("Brain"), Modality("CT"), Task.DISEASE_DIAGNOSIS)
+    outside = Voxel(Anatomy("Chest"), Modality("X-ray"), Task.VIEW_RECOGNITION)
     assert dict(profile.bounds(inside)) == {
         "task": "Disease Diagnosis",
         "modality": "CT",
@@ -91,13 +91,13 @@ def test_tasks_outside_count_in_no_margin_but_their_own(read):
     }
     assert profile.bounds(outside) == (("task", "View Recognition"),)
     assert profile.wants(outside)
-    assert not profile.wants(replace(inside, modality=Modality.XRAY))
+    assert not profile.wants(replace(inside, modality=Modality("X-ray")))
 
 
 def test_a_margin_may_be_left_out(read):
     profile = read('name = "m"\n[margins.modality]\nCT = 4\n')
     assert profile.total == 4
-    cell = Voxel(Anatomy.HEART, Modality.CT, Task.ROI_GROUNDING)
+    cell = Voxel(Anatomy("Heart"), Modality("CT"), Task.ROI_GROUNDING)
     assert profile.bounds(cell) == (("modality", "CT"),)
 
 

@@ -40,7 +40,7 @@ def test_what_a_case_says_of_itself_is_told_apart(toy, raw):
     first, *_ = scan(toy, raw, b"k").cases
     grounds = CaseFactsCache(card=toy.card)
     unlabelled, unmarked = replace(first, labels=()), replace(first, regions=())
-    for other in (unlabelled, unmarked, replace(first, modality=Modality.CT)):
+    for other in (unlabelled, unmarked, replace(first, modality=Modality("CT"))):
         assert grounds.of(first) == facts_of_case(toy.card, first, load_terms())
         assert grounds.of(other) == facts_of_case(toy.card, other, load_terms())
     assert grounds.of(first) != grounds.of(unlabelled)

@@ -76,8 +76,8 @@ def query(key, number=0, *, task=Task.ABNORMALITY_DIAGNOSIS, absent=(), grade=Gr
             present={key: mark(Grade.A)},
             absent={label: mark(grade) for label in absent if label != key},
             unknown=frozenset(),
-            anatomy=changes.pop("anatomy", Anatomy.CHEST),
-            modality=changes.pop("modality", Modality.XRAY),
+            anatomy=changes.pop("anatomy", Anatomy("Chest")),
+            modality=changes.pop("modality", Modality("X-ray")),
         ),
     }
     return QuestionCandidate(**{**values, **changes})
@@ -252,7 +252,11 @@ def test_scales_stay_in_scale_order():
 def test_a_mammogram_is_not_called_one_where_the_organ_is_asked():
     picture = sample(anatomy="Breast")
     organ = query(
-        "breast", task=Task.ORGAN_RECOGNITION, group="organ", sample=picture, anatomy=Anatomy.BREAST
+        "breast",
+        task=Task.ORGAN_RECOGNITION,
+        group="organ",
+        sample=picture,
+        anatomy=Anatomy("Breast"),
     )
     view = query("CC", task=Task.VIEW_RECOGNITION, group="mammography view", sample=picture)
     items = run(company(organ, view)).items
@@ -269,8 +273,8 @@ def test_pictures_side_by_side_are_said_to_be_so():
         group="ACDC group",
         sample=picture,
         scope=Scope.PATIENT,
-        anatomy=Anatomy.HEART,
-        modality=Modality.MRI,
+        anatomy=Anatomy("Heart"),
+        modality=Modality("MRI"),
     )
     item = among(asked)
     assert "these side-by-side cardiac MR images" in item.question
@@ -606,8 +610,8 @@ def test_capitals_of_abbreviations_stay():
         task=Task.IMAGING_PROTOCOLS_RECOGNITION,
         group="MRI sequence",
         sample=sample(modality="MRI", anatomy="Brain"),
-        modality=Modality.MRI,
-        anatomy=Anatomy.BRAIN,
+        modality=Modality("MRI"),
+        anatomy=Anatomy("Brain"),
     )
     item = among(asked, options=12)
     texts = {option.concept: option.text for option in item.options}

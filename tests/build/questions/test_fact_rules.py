@@ -124,7 +124,7 @@ def test_every_clean_picture_is_asked_for_its_modality(card):
 def test_a_modality_of_the_case_beats_that_of_the_card(card):
     from medrcube.taxonomy import Modality  # noqa: PLC0415
 
-    (query,) = derive_questions(card(), case(modality=Modality.CT), [sample(modality="CT")])
+    (query,) = derive_questions(card(), case(modality=Modality("CT")), [sample(modality="CT")])
     assert query.key == "CT"
 
 

@@ -24,8 +24,8 @@ def ground(present, absent=(), grade=Grade.A, **changes):
         present=marks(present),
         absent=marks(absent, grade),
         unknown=frozenset(),
-        anatomy=Anatomy.CHEST,
-        modality=Modality.XRAY,
+        anatomy=Anatomy("Chest"),
+        modality=Modality("X-ray"),
         **changes,
     )
 

@@ -58,7 +58,7 @@ PHASES = ("end-diastole", "end-systole")
 
 def ejection(**more):
     told = {"group": "LVEF band", "panels": PHASES, **more}
-    place = (Anatomy.HEART, Modality.ULTRASOUND, "0+9", "clean", Scope.PATIENT)
+    place = (Anatomy("Heart"), Modality("Ultrasound"), "0+9", "clean", Scope.PATIENT)
     return query(Task.SEVERITY_GRADING, *place, **told)
 
 
@@ -80,12 +80,12 @@ def test_pictures_that_tell_their_phases_have_a_context_of_their_own():
 
 @pytest.mark.parametrize("task", [Task.VIEW_RECOGNITION, Task.IMAGING_PROTOCOLS_RECOGNITION])
 def test_what_panels_show_is_told_of_no_view_and_no_protocol(task):
-    place = (Anatomy.HEART, Modality.ULTRASOUND, "0+9", "clean", Scope.IMAGE)
+    place = (Anatomy("Heart"), Modality("Ultrasound"), "0+9", "clean", Scope.IMAGE)
     assert not [text for text in read(query(task, *place, panels=PHASES)) if "end-" in text]
 
 
 def test_a_rating_is_asked_of_what_is_rated():
-    place = (Anatomy.LUNGS, Modality.CT, "0", "clean", Scope.SLICE)
+    place = (Anatomy("Lungs"), Modality("CT"), "0", "clean", Scope.SLICE)
     asked = query(Task.SEVERITY_GRADING, *place, group="lung nodule malignancy")
     assert (
         "Which of the following malignancy ratings best applies to the lung nodule in this chest "
@@ -95,12 +95,12 @@ def test_a_rating_is_asked_of_what_is_rated():
 
 @pytest.mark.parametrize("task", [Task.ABNORMALITY_DIAGNOSIS, Task.DISEASE_DIAGNOSIS])
 def test_a_fact_of_a_study_of_films_is_asked_of_the_film(task):
-    place = (Anatomy.CHEST, Modality.XRAY, "0", "clean", Scope.STUDY)
+    place = (Anatomy("Chest"), Modality("X-ray"), "0", "clean", Scope.STUDY)
     assert not [text for text in read(query(task, *place)) if "study" in text]
 
 
 def test_of_two_structures_it_is_asked_which_one():
-    place = (Anatomy.LUNGS, Modality.XRAY, "0", "outline", Scope.IMAGE)
+    place = (Anatomy("Lungs"), Modality("X-ray"), "0", "outline", Scope.IMAGE)
     texts = read(query(Task.ORGAN_RECOGNITION, *place, group="lung side"))
     assert "Which lung is outlined in red in this radiograph?" in texts
     assert not [text for text in texts if "the following" in text]

@@ -13,7 +13,7 @@ from medrcube.taxonomy import Anatomy, Modality, Task
 BLANK = dict.fromkeys(Sample.__dataclass_fields__, "")
 NUMBERS = {"choices": 0, "area": 0.0, "regions": 0, "width": 1, "height": 1, "redistribute": True}
 GROUND = CaseFacts(
-    present={}, absent={}, unknown=frozenset(), anatomy=Anatomy.CHEST, modality=Modality.XRAY
+    present={}, absent={}, unknown=frozenset(), anatomy=Anatomy("Chest"), modality=Modality("X-ray")
 )
 
 

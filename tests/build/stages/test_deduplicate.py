@@ -14,8 +14,8 @@ GROUND = CaseFacts(
     present={},
     absent={},
     unknown=frozenset(),
-    anatomy=Anatomy.BREAST,
-    modality=Modality.ULTRASOUND,
+    anatomy=Anatomy("Breast"),
+    modality=Modality("Ultrasound"),
 )
 
 
@@ -37,8 +37,8 @@ def sample(case, pixels, artefact="clean"):
         perceptual_hash="",
         width=1,
         height=1,
-        anatomy=Anatomy.BREAST,
-        modality=Modality.ULTRASOUND,
+        anatomy=Anatomy("Breast"),
+        modality=Modality("Ultrasound"),
         patient="",
         split="",
         scope="image",

@@ -10,11 +10,11 @@ from medrcube.build.pipeline import build
 from medrcube.build.stages.source_check import check_source
 from medrcube.build.stages.vocabulary_check import missing_words
 from medrcube.errors import MedrcubeError
-from medrcube.files.outside_tables import activate_vocabulary, using_vocabulary
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.contract import load_source
 from medrcube.sources.registry import find_sources
+from medrcube.vocabulary.layers import activate_vocabulary, using_vocabulary
 
 TERMS = (
     "label,kind,name,hpo_id,hpo_match,radlex_id,radlex_match,icd11_code,icd11_match,note,reviewed\n"

@@ -23,8 +23,8 @@ def make_item(number, *, count=4, key=0, image="same", texts=None):
         options=tuple(zip(letters, texts, strict=True)),
         key=letters[key],
         task=Task.DISEASE_DIAGNOSIS,
-        modality=Modality.CT,
-        parts=Anatomy.LUNGS,
+        modality=Modality("CT"),
+        parts=Anatomy("Lungs"),
         image=None if image is None else f"ALPHA/{image}.png",
         original_task=None,
         restricted=False,
@@ -86,7 +86,7 @@ def test_a_swap_falls_back_to_any_other_picture_of_the_voxel():
 @pytest.mark.parametrize(
     "other",
     [
-        replace(make_item(1, image="two"), modality=Modality.MRI),
+        replace(make_item(1, image="two"), modality=Modality("MRI")),
         make_item(1),
         make_item(1, image=None),
     ],

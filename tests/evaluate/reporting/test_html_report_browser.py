@@ -66,10 +66,10 @@ def make_rows(row):
     """Several tiers on each picture, four cells of twelve questions and some small ones."""
     number = 0
     for modality in Modality:
-        for anatomy in (Anatomy.CHEST, Anatomy.BRAIN):
+        for anatomy in (Anatomy("Chest"), Anatomy("Brain")):
             for task in Task:
-                for place in range(6 if modality is Modality.XRAY else 2):
-                    shown = f"pictures/{modality.name}-{anatomy.name}-{place}.png"
+                for place in range(6 if modality is Modality("X-ray") else 2):
+                    shown = f"pictures/{modality}-{anatomy}-{place}.png"
                     yield row(
                         number,
                         task=task.release_name,

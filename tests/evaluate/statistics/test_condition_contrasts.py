@@ -78,7 +78,7 @@ def test_a_reply_without_a_letter_is_not_right_but_stands_apart(pair):
 
 def test_slices_add_up_to_the_whole(pair):
     rows = pair("a", RIGHT, WRONG) + pair("b", RIGHT, RIGHT, task=Task.ROI_GROUNDING)
-    rows += pair("c", WRONG, RIGHT, modality=Modality.MRI, parts=Anatomy.BRAIN)
+    rows += pair("c", WRONG, RIGHT, modality=Modality("MRI"), parts=Anatomy("Brain"))
     found = condition_contrasts(rows)["image_gain"]
     assert {name: row["n"] for name, row in found["task"].items()} == {
         "ROI Grounding": 1,

@@ -26,10 +26,10 @@ from medrcube.taxonomy import Anatomy, Modality, Task
 RIGHT = True
 
 SPOTS = [
-    {"parts": Anatomy.BRAIN, "modality": Modality.MRI},
-    {"parts": Anatomy.BRAIN, "modality": Modality.ULTRASOUND},
-    {"parts": Anatomy.LUNGS, "modality": Modality.CT},
-    {"parts": Anatomy.CHEST, "modality": Modality.XRAY},
+    {"parts": Anatomy("Brain"), "modality": Modality("MRI")},
+    {"parts": Anatomy("Brain"), "modality": Modality("Ultrasound")},
+    {"parts": Anatomy("Lungs"), "modality": Modality("CT")},
+    {"parts": Anatomy("Chest"), "modality": Modality("X-ray")},
 ]
 
 

@@ -87,7 +87,7 @@ def test_a_guesser_stands_at_nought_once_chance_is_taken_off(result):
 
 def test_suppressed_voxels_stay_out_of_the_macro_mean(result):
     rows = [result(f"a{i}", RIGHT) for i in range(10)]
-    rows += [result(f"b{i}", WRONG, parts=Anatomy.BRAIN) for i in range(9)]
+    rows += [result(f"b{i}", WRONG, parts=Anatomy("Brain")) for i in range(9)]
     macro = metrics(rows)["macro"]
     assert (macro["n_min"], macro["suppressed"]) == (10, 1)
     assert (macro["accuracy"], macro["accuracy_not_small"]) == (0.5, 1)
@@ -103,9 +103,9 @@ def test_the_macro_mean_of_tasks_weighs_tasks_alike(result):
 
 def test_slices_come_in_the_order_of_the_taxonomy(result):
     rows = [
-        result("a", task=Task.SEVERITY_GRADING, modality=Modality.MRI, dataset="ZETA"),
-        result("b", task=Task.VIEW_RECOGNITION, modality=Modality.XRAY, dataset="BETA"),
-        result("c", task=Task.VIEW_RECOGNITION, modality=Modality.MRI, dataset="ZETA"),
+        result("a", task=Task.SEVERITY_GRADING, modality=Modality("MRI"), dataset="ZETA"),
+        result("b", task=Task.VIEW_RECOGNITION, modality=Modality("X-ray"), dataset="BETA"),
+        result("c", task=Task.VIEW_RECOGNITION, modality=Modality("MRI"), dataset="ZETA"),
     ]
     found = metrics(rows)
     assert list(found["slices"]["task"]) == ["View Recognition", "Severity Grading"]

@@ -62,8 +62,8 @@ def query(key="grey", number=0, *, present=(), absent=(), unknown=(), grade=Grad
             present={label: mark(Grade.A) for label in (key, *present)},
             absent={label: mark(grade) for label in absent},
             unknown=frozenset(unknown),
-            anatomy=Anatomy.CHEST,
-            modality=Modality.XRAY,
+            anatomy=Anatomy("Chest"),
+            modality=Modality("X-ray"),
         ),
     }
     return QuestionCandidate(**{**values, **changes})

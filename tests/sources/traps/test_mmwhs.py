@@ -55,7 +55,7 @@ def _relabel(**values):
 
 def test_modality_is_the_prefix_of_the_name(scan_fixture):
     for key, case in scan_fixture(SOURCE, LAYOUT).cases.items():
-        assert case.modality is {"ct": Modality.CT, "mr": Modality.MRI}[key[:2]]
+        assert case.modality is {"ct": Modality("CT"), "mr": Modality("MRI")}[key[:2]]
 
 
 def test_ct_and_mr_of_one_number_are_two_people(scan_fixture):

@@ -1,0 +1,1 @@
+"""Vocabulary: words of the axes and tables about concepts, as data in layers."""

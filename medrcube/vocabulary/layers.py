@@ -1,0 +1,174 @@
+"""Layers of the vocabulary: the package, plug-in packages, source folders, a workspace, a release.
+
+A layer is a folder with any of ``words.toml``, ``terms.csv``, ``relations.csv``, ``groups.csv`` and
+``visible.csv``, or the ``vocabulary.json`` of a release. It may add words and rows, never change
+those of an earlier layer. The active layers are a context variable of the command, build or thread:
+two workspaces in one process never see each other's words.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from functools import cache
+from importlib.metadata import entry_points
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from medrcube.errors import VocabularyError
+
+__all__ = [
+    "ENTRY_POINT_GROUP",
+    "PACKAGE",
+    "TABLES",
+    "WORDS",
+    "Layer",
+    "Vocabulary",
+    "activate_vocabulary",
+    "active_vocabulary",
+    "tables_digest",
+    "using_vocabulary",
+]
+
+ENTRY_POINT_GROUP = "medrcube.vocabulary"
+WORDS = "words.toml"
+TABLES = ("terms.csv", "relations.csv", "groups.csv", "visible.csv")
+_SECTIONS = ("anatomy", "modality", "level", "kind", "image")
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One layer; equal values have equal words and rows.
+
+    Attributes:
+        name: where its words stand, for messages.
+        digest: hash of all of it.
+        folder: the folder of its tables; ``None`` for a layer that has none.
+        words: content of ``words.toml``: axis -> tables of its words.
+    """
+
+    name: str
+    digest: str
+    folder: Path | None = field(default=None)
+    words: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, folder: Path) -> Layer | None:
+        """The layer of a folder; ``None`` where it has no file of a layer.
+
+        Raises:
+            VocabularyError: ``words.toml`` cannot be read, or has a section that no axis has.
+        """
+        digest = tables_digest(folder)
+        if not digest:
+            return None
+        path = folder / WORDS
+        return cls(str(path), digest, folder, _read_words(path, digest))
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The layers beyond the package, in their order."""
+
+    layers: tuple[Layer, ...] = ()
+
+    @classmethod
+    def of(cls, folders: Iterable[Path]) -> Vocabulary:
+        """The layers of the plug-in packages, then those that lie in some folders."""
+        layers = (Layer.of(folder) for folder in (*_plugin_folders(), *folders))
+        return cls(tuple(dict.fromkeys(layer for layer in layers if layer)))
+
+    def adding(self, *layers: Layer) -> Vocabulary:
+        """The same with further layers; one that it has already counts once."""
+        return replace(self, layers=tuple(dict.fromkeys((*self.layers, *layers))))
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Folders of the layers that have one."""
+        return tuple(layer.folder for layer in self.layers if layer.folder)
+
+    @property
+    def digest(self) -> str:
+        """Hash of all layers beyond the package; empty where there is none."""
+        if not self.layers:
+            return ""
+        return hashlib.sha256("\0".join(layer.digest for layer in self.layers).encode()).hexdigest()
+
+
+@cache
+def _package() -> Layer:
+    text = (files("medrcube.vocabulary") / WORDS).read_text(encoding="utf-8")
+    return Layer(f"medrcube/vocabulary/{WORDS}", "package", None, tomllib.loads(text))
+
+
+PACKAGE = _package()
+
+_ACTIVE: ContextVar[Vocabulary | None] = ContextVar("vocabulary", default=None)
+
+
+def active_vocabulary() -> Vocabulary:
+    """The layers that are active here beyond the package; those of plug-ins always are."""
+    return _ACTIVE.get() or _of_plugins()
+
+
+def activate_vocabulary(folders: Iterable[Path], *layers: Layer) -> None:
+    """Activate the layers of these folders from here on, and no other but those of plug-ins."""
+    _ACTIVE.set(Vocabulary.of(folders).adding(*layers))
+
+
+@contextmanager
+def using_vocabulary(folders: Iterable[Path], *layers: Layer) -> Iterator[None]:
+    """Activate the layers of these folders meanwhile, and no other but those of plug-ins."""
+    token = _ACTIVE.set(Vocabulary.of(folders).adding(*layers))
+    try:
+        yield
+    finally:
+        _ACTIVE.reset(token)
+
+
+def tables_digest(folder: Path) -> str:
+    """Hash of the files of a layer in a folder; empty where it has none."""
+    digest, has_table = hashlib.sha256(), False
+    for name in (*TABLES, WORDS):
+        path = folder / name
+        if path.is_file():
+            has_table = True
+            digest.update(f"{name}\0".encode() + path.read_bytes())
+    return digest.hexdigest() if has_table else ""
+
+
+@cache
+def _read_words(path: Path, _digest: str) -> Mapping[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise VocabularyError(f"{path}: cannot be read: {error}") from error
+    for key in data:
+        if key not in _SECTIONS:
+            near = get_close_matches(key, _SECTIONS, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise VocabularyError(
+                f"{path}: {key!r} is no axis of the vocabulary{hint} "
+                f"(known: {', '.join(_SECTIONS)})"
+            )
+    return data
+
+
+@cache
+def _of_plugins() -> Vocabulary:
+    return Vocabulary.of(())
+
+
+@cache
+def _plugin_folders() -> tuple[Path, ...]:
+    points = sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name)
+    targets = (point.load() for point in points)
+    return tuple(Path(getattr(target, "__path__", [target])[0]) for target in targets)

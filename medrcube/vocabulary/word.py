@@ -1,0 +1,163 @@
+"""Words of an axis: strings that the active layers declare, with what else is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar, NoReturn, Self, TypeVar, cast
+
+from medrcube.errors import UnknownNameError, VocabularyError
+from medrcube.files.toml_reader import TomlTable
+from medrcube.vocabulary.layers import PACKAGE, Layer, active_vocabulary
+
+__all__ = ["Axis", "Word", "fold"]
+
+W = TypeVar("W")
+
+
+class Axis(type):
+    """An axis; as a collection it holds the words of all active layers, in their order."""
+
+    def __iter__(cls: type[W]) -> Iterator[W]:
+        return iter(_active_words(cls).values())
+
+    def __len__(cls: type[W]) -> int:
+        return len(_active_words(cls))
+
+    def __contains__(cls: type[W], name: object) -> bool:
+        return name in _active_words(cls)
+
+
+class Word(str, metaclass=Axis):  # noqa: SLOT000 -- each axis has attributes of its own
+    """A word of an axis; equal to its name.
+
+    ``Anatomy("Brain")`` is the word that the active layers declare. A word that was pickled brings
+    what is known of it, so that another process needs no layer to read it.
+
+    Attributes:
+        axis: section of ``words.toml`` that declares the words.
+        aliases: other spellings, without regard to case.
+    """
+
+    axis: ClassVar[str]
+    aliases: tuple[str, ...]
+
+    def __new__(cls, name: str, facts: Mapping[str, Any] | None = None) -> Self:
+        """The word of that name.
+
+        Raises:
+            UnknownNameError: no active layer declares it.
+        """
+        known = _active_words(cls).get(name)
+        if facts is None:
+            return known if known is not None else cls._refuse(name)
+        if known is not None and vars(known) == dict(facts):
+            return known
+        word = super().__new__(cls, name)
+        vars(word).update(facts)
+        return word
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (str(self), dict(vars(self))))
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{self!r}: a word is not changed; its layer declares {name!r}")
+
+    @property
+    def value(self) -> str:
+        """The name as a plain string."""
+        return str(self)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The word that ``text`` names, by name or alias, ignoring case.
+
+        Raises:
+            UnknownNameError: no active layer declares it; names the nearest.
+        """
+        words = _active_words(cls)
+        if text in words:
+            return words[text]
+        folded = fold(text)
+        for word in words.values():
+            if folded in word.spellings():
+                return word
+        cls._refuse(text)
+
+    @classmethod
+    def read(cls, _table: TomlTable) -> dict[str, object]:
+        """What else a layer declares of a word; each key is checked."""
+        return {}
+
+    @classmethod
+    def layer_words(cls, layer: Layer) -> Iterator[tuple[str, Mapping[str, object]]]:
+        """Name and facts of each word that one layer declares.
+
+        Raises:
+            VocabularyError: a key is unknown, missing or of the wrong type.
+        """
+        file = TomlTable(Path(layer.name), layer.words, error=VocabularyError)
+        for table in file.tables(cls.axis):
+            name = table.text("name")
+            aliases = tuple(map(fold, table.texts("aliases", default=())))
+            facts = {"aliases": aliases, **cls.read(table)}
+            table.finish()
+            yield name, facts
+
+    def spellings(self) -> tuple[str, ...]:
+        """The name and all aliases, as ``fold`` writes them."""
+        return (fold(self), *self.aliases)
+
+    @classmethod
+    def _refuse(cls, text: str) -> NoReturn:
+        names = {fold(word): str(word) for word in cls}
+        near = get_close_matches(fold(text)[:200], names, n=1)
+        hint = f"; did you mean {names[near[0]]!r}?" if near else ""
+        raise UnknownNameError(
+            f"{text!r} is no {cls.__name__.lower()} of the taxonomy; expected one of: "
+            f"{', '.join(names.values())}{hint}"
+        )
+
+
+def fold(text: str) -> str:
+    """A spelling without regard to case, underscores and runs of blanks."""
+    return " ".join(text.replace("_", " ").split()).casefold()
+
+
+def _active_words(axis: type[W]) -> Mapping[str, W]:
+    layers = (PACKAGE, *active_vocabulary().layers)
+    return cast("Mapping[str, W]", _words(cast("type[Word]", axis), layers))
+
+
+@cache
+def _words(axis: type[Word], layers: tuple[Layer, ...]) -> Mapping[str, Word]:
+    """Words of one axis in the order of their layers.
+
+    Raises:
+        VocabularyError: two layers declare one name or spelling, and not the same of it.
+    """
+    words: dict[str, Word] = {}
+    declared_by: dict[str, tuple[str, str]] = {}
+    for layer in layers:
+        for name, facts in axis.layer_words(layer):
+            word = str.__new__(axis, name)
+            vars(word).update(facts)
+            if name in words and vars(words[name]) == vars(word):
+                continue
+            for spelling in word.spellings():
+                earlier = declared_by.setdefault(spelling, (name, layer.name))
+                if earlier != (name, layer.name):
+                    raise VocabularyError(
+                        f"{layer.name}: {axis.axis} {name!r}: {spelling!r} is declared by "
+                        f"{earlier[1]} for {earlier[0]!r} with other facts; a layer may add words, "
+                        "not change them: choose another name, or declare the same"
+                    )
+            if name in words:
+                raise VocabularyError(
+                    f"{layer.name}: {axis.axis} {name!r} is declared twice, with unequal facts"
+                )
+            words[name] = word
+    return MappingProxyType(words)
