@@ -1,8 +1,8 @@
 """Mutants of a module: each has one change of its syntax tree.
 
 Changed are a comparison, a boolean, a sign, a number or a branch. Left alone is what states no
-rule: decorators, ``field(...)``, annotations, and the ``strict=`` of ``zip``, a check of what holds
-already.
+rule: decorators, ``field(...)``, annotations, ``TYPE_CHECKING``, and the ``strict=`` of ``zip``, a
+check of what holds already.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _lines(tree: ast.Module, node: ast.expr | ast.If, place: _Place) -> tuple[in
     return tuple(sorted({first, *range(reach.lineno, (reach.end_lineno or reach.lineno) + 1)}))
 
 
-def _no_rule(node: ast.AST) -> list[ast.expr]:
+def _no_rule(node: ast.AST) -> list[ast.expr | ast.If]:
     match node:
         case ast.Call(func=ast.Name(id="field")):
             return [node]
@@ -142,6 +142,8 @@ def _no_rule(node: ast.AST) -> list[ast.expr]:
             return [*node.decorator_list, *([node.returns] if node.returns else [])]
         case ast.ClassDef():
             return node.decorator_list
+        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+            return [node]
         case ast.arg(annotation=ast.expr() as annotation) | ast.AnnAssign(annotation=annotation):
             return [annotation]
     return []

@@ -27,7 +27,9 @@ from mutation_bench import CHECKOUT, Bench, Part
 
 _HERE = Path(__file__).resolve().parent
 RESULT = _HERE / "mutation.json"
+PAGE = CHECKOUT / "docs/reference/mutation-score.md"
 REASONS = _HERE / "mutation_survivors.toml"
+UNEXPLAINED = "Not judged yet."
 
 
 def _modules(folder: str, names: str) -> tuple[str, ...]:
@@ -46,14 +48,18 @@ PARTS = {
     ),
     "derivation": Part(
         _modules("build/questions", "fact_rules case_facts eligibility label_cooccurrence"),
-        ("tests/build/questions",),
+        ("tests/build/questions", "tests/build/stages/test_contradictions.py"),
     ),
     "blocks": Part(
         _modules(
             "build/questions",
-            "option_blocks compose occasions key_balance key_draws two_option_quota single_items",
+            "option_blocks compose key_balance key_draws two_option_quota single_items",
         ),
-        ("tests/build/questions",),
+        (
+            "tests/build/questions/test_compose.py",
+            "tests/build/questions/test_quotas.py",
+            "tests/build/audit/test_batch_rules.py",
+        ),
     ),
     "geometry": Part(
         _modules("build/pixels", "geometry volume case_image slice_selection extent panels"),
@@ -124,7 +130,7 @@ def main() -> None:
                 print(f"- {_line(survivor)}", flush=True)
             if given.out:
                 RESULT.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-                given.out.write_text(_page(results), encoding="utf-8")
+                given.out.write_text(page(results), encoding="utf-8")
 
 
 def _result(bench: Bench, part: Part, count: int, seed: int) -> dict[str, Any]:
@@ -175,11 +181,11 @@ fails, or if the tests take four times their processor time.
 """
 
 
-def _page(results: dict[str, Any]) -> str:
-    """The page, from the results of all parts."""
+def page(results: dict[str, Any]) -> str:
+    """The page of the documentation, from the results of all parts."""
     reasons = {
         tuple(row[name] for name in ("module", "place", "before", "after")): row["reason"]
-        for row in tomllib.loads(REASONS.read_text(encoding="utf-8"))["survivor"]
+        for row in tomllib.loads(REASONS.read_text(encoding="utf-8")).get("survivor", [])
     }
     shown = {name: results[name] for name in PARTS if name in results}
     lines = [
@@ -195,7 +201,7 @@ def _page(results: dict[str, Any]) -> str:
         lines += ["", f"## {name.capitalize()}", "", f"Modules: {modules}. Tests: {tests}.", ""]
         for survivor in result["survivors"]:
             key = tuple(survivor[name] for name in ("module", "place", "before", "after"))
-            lines.append(f"- {_line(survivor)}. {reasons.get(key, 'Not judged yet.')}")
+            lines.append(f"- {_line(survivor)}. {reasons.get(key, UNEXPLAINED)}")
         if not result["survivors"]:
             lines.append("No mutant survived.")
     return "\n".join(lines) + "\n"

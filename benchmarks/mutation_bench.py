@@ -2,8 +2,8 @@
 
 One process imports the package and collects the tests. A fork of it runs all tests and traces which
 execute which lines. Then a fork for each mutant gives the functions of its module the changed code
-and runs the tests that execute the changed lines. With a mutant that survives this, or that lies
-outside all functions, they run again in a process that imports it.
+and runs the tests that execute the changed lines. Where these lines run at import, the tests run
+again in a process that imports them changed, unless one has failed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -37,6 +37,8 @@ __all__ = ["CHECKOUT", "Bench", "Part"]
 CHECKOUT = Path(__file__).resolve().parent.parent
 _FOLDERS = ("build", "evaluate", "medrcube", "ontologies", "review", "sources", "templates")
 _LIBRARIES = ("django.test", "numpy", "pandas", "PIL.Image", "pyarrow.parquet", "pydantic", "typer")
+_FAST = ("-m", "not thorough", "-k", "not command")
+"""The command line runs in a process of its own, where no mutant is traced."""
 _ALL_TESTS = ""
 """Context of lines that run in a fixture of several tests."""
 _TICK = 0.05
@@ -59,11 +61,13 @@ class Bench:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._package = folder / "medrcube"
+        self._terminal = os.dup(2)
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(CHECKOUT / "medrcube", self._package, ignore=ignored)
         for name in _FOLDERS:
             if name != "medrcube":
                 shutil.copytree(CHECKOUT / name, self._package / name, ignore=ignored)
+        sys.dont_write_bytecode = False  # each process would compile the package again
         sys.pycache_prefix = str(folder / "bytecode")
         os.environ.update(PYTHONPATH=str(folder), PYTHONPYCACHEPREFIX=sys.pycache_prefix, CI="true")
         for name in _LIBRARIES:
@@ -103,6 +107,10 @@ class Bench:
         finally:
             _write(path, source)
 
+    def tell(self, sign: str) -> None:
+        """Show the progress, also from a fork whose output goes to a log."""
+        os.write(self._terminal, sign.encode())
+
     def path(self, module: str) -> Path:
         """Path of a module in the copy."""
         return self._package / module.removeprefix("medrcube/")
@@ -110,7 +118,7 @@ class Bench:
     def _pytest(self, paths: Sequence[str], plugin: object) -> int:
         os.chdir(CHECKOUT)
         sys.path[0] = str(self._folder)
-        options = ["-q", "-x", "-n0", "-p", "no:cacheprovider", "-m", "not thorough"]
+        options = ["-q", "-x", "-n0", "-p", "no:cacheprovider", *_FAST]
         options.append(f"--basetemp={self._folder / 'tests'}")
         return int(pytest.main([*options, *paths], plugins=[plugin]))
 
@@ -130,17 +138,20 @@ class _Chosen:
 class _Rounds:
     """Plugin of pytest that, instead of the tests once, runs them in a fork for each mutant.
 
-    The record tells which mutants are alive after that, with the tests that reach them. A mutant at
-    import is alive until a new process imports it.
+    The record tells which mutants are alive after that. Code that ran at import has done so without
+    the change: for these mutants it names the tests that a new process has to run.
     """
 
     def __init__(self, bench: Bench, mutants: Sequence[Mutant], record: Path) -> None:
         self._bench = bench
         self._mutants = mutants
         self._record = record
+        self._coverage = _coverage({str(bench.path(mutant.module)) for mutant in mutants})
+        self._coverage.start()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        self._coverage.stop()
         modules = dict.fromkeys(mutant.module for mutant in self._mutants)
         traced = self._record.with_name("trace.json")
         log = self._record.with_name("log")
@@ -159,10 +170,17 @@ class _Rounds:
                 self._tested, session, mutant, [items[name] for name in tests], functions
             )
             with self._bench.replaced(mutant):
-                if mutant.at_import or _forked(work, log, limit) == 0:
-                    alive.append((number, tests))
+                again = mutant.at_import or self._ran(mutant)
+                lives = mutant.at_import or _forked(work, log, limit) == 0
+            alive += [(number, tests if again else None)] if lives else []
+            self._bench.tell("?" if lives else ".")
         self._record.write_text(json.dumps({"limit": limit, "alive": alive}), encoding="utf-8")
         return True
+
+    def _ran(self, mutant: Mutant) -> bool:
+        """Whether the lines of a mutant ran while the tests were collected."""
+        lines = self._coverage.get_data().lines(str(self._bench.path(mutant.module)))
+        return not set(mutant.lines).isdisjoint(lines or ())
 
     def _tested(
         self,
@@ -188,9 +206,7 @@ class _Tracer:
         self._record = record
         self._durations: dict[str, float] = {}
         self._test = _ALL_TESTS
-        self._coverage = coverage.Coverage(
-            data_file=None, include=list(paths.values()), config_file=False, messages=False
-        )
+        self._coverage = _coverage(paths.values())
 
     def run(self, session: pytest.Session) -> int:
         """Tests that fail, at most one."""
@@ -228,6 +244,10 @@ class _Tracer:
                 self._coverage.switch_context(self._test)
 
 
+def _coverage(paths: Iterable[str]) -> coverage.Coverage:
+    return coverage.Coverage(data_file=None, include=list(paths), config_file=False, messages=False)
+
+
 def _run(session: pytest.Session, items: list[pytest.Item]) -> int:
     for item, following in zip(items, [*items[1:], None], strict=True):
         item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
@@ -240,17 +260,19 @@ def _run(session: pytest.Session, items: list[pytest.Item]) -> int:
 def _reached(
     mutant: Mutant, durations: dict[str, float], tests_of: dict[str, dict[str, list[str]]]
 ) -> list[str]:
-    """Tests that execute the lines of a mutant, those of the fastest files first.
-
-    All tests, where only what several of them share executes it.
-    """
+    """Tests that execute the lines of a mutant, or all; slow ones last, else file by file."""
     of_line = tests_of.get(mutant.module, {})
     names = {name for line in mutant.lines for name in of_line.get(str(line), ())} - {_ALL_TESTS}
     names = names or set(durations)
     files: dict[str, float] = {}
     for name in names:
         files[_file(name)] = files.get(_file(name), 0) + durations[name]
-    return sorted(names, key=lambda name: (files[_file(name)], _file(name), durations[name]))
+    slow = sum(durations.values()) / 100
+
+    def rank(name: str) -> tuple[bool, float, str, float]:
+        return durations[name] > slow, files[_file(name)], _file(name), durations[name]
+
+    return sorted(names, key=rank)
 
 
 def _functions() -> dict[str, list[FunctionType]]:
