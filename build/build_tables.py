@@ -12,6 +12,7 @@ import pandas as pd
 
 from medrcube.build.incremental.file_states import FileState, file_state
 from medrcube.build.questions.item_table import Item, items_to_frame
+from medrcube.build.stages.geometry_table import Geometry, geometry_to_frame
 from medrcube.build.stages.samples import Sample, samples_to_frame
 from medrcube.facts import QuarantineRow
 from medrcube.files.atomic import PRIVATE, SHARED, replacing, write_text
@@ -25,6 +26,7 @@ class BuildTables:
     """Everything that is written at the end of a build."""
 
     samples: Sequence[Sample]
+    geometry: Sequence[Geometry]
     items: Sequence[Item]
     problems: Sequence[QuarantineRow]
     recipes: str
@@ -37,6 +39,7 @@ def table_paths(workspace: Workspace) -> tuple[Path, ...]:
     """Every table of a build, in the order in which they are written."""
     return (
         workspace.samples,
+        workspace.geometry,
         workspace.items,
         workspace.quarantine,
         workspace.absent,
@@ -58,6 +61,7 @@ def write_tables(workspace: Workspace, outcome: BuildTables) -> tuple[FileState 
     verdict = json.dumps(outcome.verdict, indent=2, sort_keys=True) + "\n"
     write: dict[Path, Callable[[Path], None]] = {
         workspace.samples: _table(samples_to_frame(outcome.samples)),
+        workspace.geometry: _table(geometry_to_frame(outcome.geometry)),
         workspace.items: _table(items_to_frame(outcome.items)),
         workspace.quarantine: _table(quarantine),
         workspace.absent: _text(f"source,case,file\n{outcome.absent}"),

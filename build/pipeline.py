@@ -155,6 +155,7 @@ def _build(
         }
         outcome = BuildTables(
             samples=samples,
+            geometry=[row for part in results.parts for row in part.geometry],
             items=items,
             problems=problems,
             recipes="".join(part.recipes for part in results.parts),

@@ -183,6 +183,11 @@ class Workspace:
         return self.root / "samples.parquet"
 
     @property
+    def geometry(self) -> Path:
+        """Table of the regions on the pictures."""
+        return self.root / "geometry.parquet"
+
+    @property
     def items(self) -> Path:
         """Table of items."""
         return self.root / "items.parquet"

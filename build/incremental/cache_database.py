@@ -3,7 +3,8 @@
 A digest is stored for a path and the state of the file. A file with another state but the same size
 is hashed again, so that one that was merely touched or restored costs a read and no rendering. A
 rendering is stored under its content key: the job without machine-dependent paths, and the digests
-of its raw files. A changed raw file, card policy or engine epoch gives another key. A file that
+of its raw files. A changed raw file, card policy or engine epoch gives another key. A case
+whose regions were measured in another epoch is rendered again, to the same pictures. A file that
 merely exists proves nothing: a picture counts only when its bytes are those that were written.
 """
 
@@ -22,6 +23,8 @@ from typing import Any, Self
 
 from medrcube.build.incremental.file_states import FileState, TreeSnapshot, file_state
 from medrcube.build.pixels.png_encoder import ENCODER
+from medrcube.build.stages.measure_regions import EPOCH as GEOMETRY_EPOCH
+from medrcube.build.stages.measure_regions import has_regions, region_geometry_of
 from medrcube.build.stages.plan import Artefact, RenderJob
 from medrcube.build.stages.render import EPOCH, RenderedPicture, RenderResult
 from medrcube.errors import WorkspaceError
@@ -113,7 +116,7 @@ class BuildCache:
             return None
         try:
             files, rendered = _decode(row[0], job)
-        except (AttributeError, KeyError, TypeError, ValueError):  # damaged: rendered again
+        except (AttributeError, KeyError, TypeError, ValueError):  # damaged, or measured otherwise
             return None
         for name, digest in files.items():
             path = images / name
@@ -310,13 +313,21 @@ def _encode(rendered: RenderResult) -> dict[str, Any]:
             | {"artefact": asdict(picture.artefact)}
             for picture in rendered.pictures
         ],
+        "geometry": [asdict(region) for region in rendered.geometry],
+        "geometry_epoch": GEOMETRY_EPOCH,
         "problems": [asdict(problem) for problem in rendered.problems],
     }
 
 
 def _decode(text: str, job: RenderJob) -> tuple[Mapping[str, str], RenderResult]:
-    """Digests of the pictures by name, and what was rendered."""
+    """Digests of the pictures by name, and what was rendered.
+
+    Raises:
+        ValueError: its regions were measured otherwise, or not at all.
+    """
     record = json.loads(text)
+    if has_regions(job) and record.get("geometry_epoch") != GEOMETRY_EPOCH:
+        raise ValueError("measured in another epoch")
     files = {str(name): str(digest) for name, digest in record["files"].items()}
     rendered = RenderResult(
         case=job.case.key,
@@ -324,6 +335,7 @@ def _decode(text: str, job: RenderJob) -> tuple[Mapping[str, str], RenderResult]
             RenderedPicture(**{**picture, "artefact": Artefact(**picture["artefact"])})
             for picture in record["pictures"]
         ),
+        geometry=tuple(map(region_geometry_of, record.get("geometry", ()))),
         problems=tuple(QuarantineRow(**problem) for problem in record["problems"]),
     )
     return files, rendered

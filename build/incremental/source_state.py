@@ -45,7 +45,7 @@ class SourceState:
         """
         if not (self.raw.settled and pictures.settled):
             return None
-        return hash_values(self.scan, ENCODER, pictures.digest)
+        return hash_values(self.scan, ENCODER, self.source.card.geometry, pictures.digest)
 
 
 def inspect_source(

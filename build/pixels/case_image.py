@@ -27,7 +27,7 @@ from medrcube.build.regions.rasterize import rasterise
 from medrcube.build.regions.region_mask import Mask
 from medrcube.build.stages.plan import RenderJob
 from medrcube.errors import ReadError, RefusedError
-from medrcube.facts import ImageRef, MaskFile, Rectangle, Region, Shape
+from medrcube.facts import Consensus, ImageRef, MaskFile, Rectangle, Region, Shape
 from medrcube.regions import files_of, frame_of
 from medrcube.sources._framework.card import PixelPolicy
 from medrcube.sources._framework.contract import Source, load_source
@@ -64,6 +64,7 @@ class CaseImage:
         masks: number of a region -> where it lies, in display order.
         guide: masks that choose the slice in place of those of the regions.
         needs: number of a region -> masks of which each must mark a slice for its name to be true.
+        readings: number of a region that several readers marked -> the mask of each.
         frame: ``(width, height)`` of the image that its marks were drawn in, where they are scaled.
         unplaced: why a box or mask has no place on it, as code and reason; then no region has one,
             because a place that is not known may lie anywhere.
@@ -76,6 +77,7 @@ class CaseImage:
     masks: Mapping[int, Mask]
     guide: tuple[Mask, ...] = ()
     needs: Mapping[int, tuple[Mask, ...]] = field(default_factory=dict)
+    readings: Mapping[int, tuple[Mask, ...]] = field(default_factory=dict)
     frame: tuple[int, int] | None = None
     unplaced: tuple[str, str] | None = None
     misled: tuple[str, str] | None = None
@@ -108,6 +110,16 @@ class CaseImage:
             for number, parts in self.needs.items()
             if not all(part.marks(index) for part in parts)
         )
+
+    def readings_on(self, number: int, index: int) -> Iterator[NDArray[np.bool_]]:
+        """What each reader of a region marked on one slice, on the grid of its picture.
+
+        Readers who marked nothing there are left out, and all where the region has one reading.
+        """
+        size = self._size(self.volume.slices.shape[1:3])
+        for mask in self.readings.get(number, ()):
+            if mask.marks(index):
+                yield geometry.resample_mask(mask[index], size)
 
     def without_pixels(self) -> CaseImage:
         """The same image once its last picture is made; only its marks can be drawn still."""
@@ -271,6 +283,14 @@ def _case_image(job: RenderJob, number: int, image: ImageRef) -> CaseImage:
         needs={
             n: tuple(part.turned(orientation.axes, orientation.flips) for part in parts)
             for n, parts in needs.items()
+        },
+        readings={
+            n: tuple(
+                rasterise(reading, stored).turned(orientation.axes, orientation.flips)
+                for reading in job.case.regions[n].shape.readings
+            )
+            for n in masks
+            if isinstance(job.case.regions[n].shape, Consensus)
         },
         frame=_frame(job, masks, stored),
         unplaced=unplaced,

@@ -64,7 +64,8 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
     if not count:
         raise truncated(path, "has no frame that can be decoded")
     stack = (count, *shape[:2]) if grey else (count, *shape)
-    return Volume(slices=ForwardSlices(lambda: _frames(path), stack), spacing=_spacing(path))
+    slices = ForwardSlices(lambda: _frames(path), stack)
+    return Volume(slices=slices, spacing=_spacing(path), measured=False)
 
 
 def check_count(path: Path, count: int) -> None:
@@ -93,7 +94,8 @@ def _single(path: Path, frame: int) -> Volume:
     count = 0
     for count, picture in enumerate(islice(_frames(path), frame + 1), 1):
         if count == frame + 1:
-            return Volume(slices=without_equal_channels(picture)[None], spacing=_spacing(path))
+            slices = without_equal_channels(picture)[None]
+            return Volume(slices=slices, spacing=_spacing(path), measured=False)
     check_frame(path, frame, count)
     raise truncated(path, "has no frame that can be decoded")
 

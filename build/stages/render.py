@@ -33,6 +33,7 @@ from medrcube.build.regions.box_labels import Box
 from medrcube.build.regions.draw_marks import MarkedImage, draw_artefact, draw_numbers
 from medrcube.build.regions.draw_shapes import bounding_box
 from medrcube.build.regions.sizes import panel_doubt
+from medrcube.build.stages.measure_regions import RegionGeometry, measure_regions
 from medrcube.build.stages.plan import Artefact, RenderJob
 from medrcube.errors import MedrcubeError, ReadError, RefusedError, WorkspaceError
 from medrcube.facts import ImageRef, QuarantineRow
@@ -93,10 +94,11 @@ class RenderedPicture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderResult:
-    """What became of a job: its pictures, the digests of its raw files, and problems."""
+    """What became of a job: its pictures, its regions, the digests of its raw files, problems."""
 
     case: str
     pictures: tuple[RenderedPicture, ...] = ()
+    geometry: tuple[RegionGeometry, ...] = ()
     digests: tuple[tuple[str, str], ...] = ()
     problems: tuple[QuarantineRow, ...] = ()
 
@@ -111,7 +113,7 @@ def render_job(job: RenderJob, images: Path) -> RenderResult:
     try:
         before = _states(job)
         digests = tuple((str(path), sha256_of(path)) for path in job.case.files())
-        pictures, problems = _render(job, images, dict(digests))
+        pictures, geometry, problems = _render(job, images, dict(digests))
         _check_unchanged(before, _states(job))
     except WorkspaceError:
         raise
@@ -130,7 +132,13 @@ def render_job(job: RenderJob, images: Path) -> RenderResult:
     except Exception as error:  # noqa: BLE001  # a broken file must not end a build of thousands
         message = f"unexpected {type(error).__name__} at {_where(error)}; please report it"
         return RenderResult(case=job.case.key, problems=(_problem(job, "crashed", message),))
-    return RenderResult(case=job.case.key, pictures=pictures, digests=digests, problems=problems)
+    return RenderResult(
+        case=job.case.key,
+        pictures=pictures,
+        geometry=geometry,
+        digests=digests,
+        problems=problems,
+    )
 
 
 def _states(job: RenderJob) -> dict[Path, FileState | None]:
@@ -171,9 +179,10 @@ class _RenderContext:
 
 def _render(
     job: RenderJob, images: Path, digests: Mapping[str, str]
-) -> tuple[tuple[RenderedPicture, ...], tuple[QuarantineRow, ...]]:
+) -> tuple[tuple[RenderedPicture, ...], tuple[RegionGeometry, ...], tuple[QuarantineRow, ...]]:
     case_images = open_case_images(job)
     pictures: list[RenderedPicture] = []
+    regions: list[RegionGeometry] = []
     problems: list[QuarantineRow] = []
     for code, reason in filter(None, (case_image.unplaced for case_image in case_images)):
         message = f"{reason}; the picture is kept, and no place is asked of it"
@@ -195,6 +204,7 @@ def _render(
             raise ReadError(
                 f"slice {choice.index} is blank: every pixel is {clean.flat[0]}", code="blank"
             )
+        regions += measure_regions(case_images[0], choice.index, _frames(job, choice), clean, masks)
         scene = _RenderContext(
             job=job,
             case_images=case_images,
@@ -212,7 +222,7 @@ def _render(
                 problems.append(outcome)
             elif outcome is not None:
                 pictures.append(outcome)
-    return tuple(pictures), tuple(problems)
+    return tuple(pictures), tuple(regions), tuple(problems)
 
 
 def _graphics(
@@ -280,7 +290,7 @@ def _write(scene: _RenderContext, marked: MarkedImage, images: Path) -> Rendered
         colour=scene.colour,
         width=width,
         height=height,
-        frames="+".join(str(_frame(image, choice)) for image in job.case.images),
+        frames=_frames(job, choice),
         reason=choice.reason,
         area=marked.area,
         regions=marked.regions,
@@ -289,6 +299,10 @@ def _write(scene: _RenderContext, marked: MarkedImage, images: Path) -> Rendered
         choices=len(marked.boxes) or len(marked.order),
         recipe=_recipe(scene, marked) | {"pixel_sha256": digest},
     )
+
+
+def _frames(job: RenderJob, choice: SliceChoice) -> str:
+    return "+".join(str(_frame(image, choice)) for image in job.case.images)
 
 
 def _frame(image: ImageRef, choice: SliceChoice) -> int:

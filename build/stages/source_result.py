@@ -1,4 +1,4 @@
-"""Result of one source: samples, recipes and question candidates.
+"""Result of one source: samples, geometry, recipes and question candidates.
 
 It depends on the source alone, so it is cached whole: when one card has changed, a build processes
 that source and reuses the results of the others.
@@ -19,6 +19,7 @@ from medrcube.build.execution.local import RenderEngine
 from medrcube.build.incremental.file_states import TreeSnapshot
 from medrcube.build.questions.fact_rules import CaseFactsCache, QuestionCandidate, derive_questions
 from medrcube.build.stages.contradictions import count_outcomes
+from medrcube.build.stages.geometry_table import Geometry, geometry_of_case
 from medrcube.build.stages.plan import RenderJob
 from medrcube.build.stages.raw_files import raw_files
 from medrcube.build.stages.render import RenderedPicture, RenderResult, recipe_id
@@ -54,6 +55,7 @@ class SourceBuild:
         problems: problems of rendering, and remarks of the scan.
         words: field -> outcome -> number of labels, of what the words did to them.
         samples: its pictures.
+        geometry: what was measured of the regions on them.
         recipes: how they are made, one JSON object a line.
         raw_files: the raw files that they and the copy's layout rest on, likewise.
         queries: everything that may be asked of them.
@@ -69,6 +71,7 @@ class SourceBuild:
     problems: tuple[QuarantineRow, ...]
     words: Mapping[str, Mapping[str, int]]
     samples: tuple[Sample, ...]
+    geometry: tuple[Geometry, ...]
     recipes: str
     raw_files: str
     queries: tuple[QuestionCandidate, ...]
@@ -95,6 +98,7 @@ def build_source(
     """
     card = source_scan.source.card
     samples: list[Sample] = []
+    geometry: list[Geometry] = []
     recipes: list[str] = []
     queries: list[QuestionCandidate] = []
     grounds = CaseFactsCache(card=card)
@@ -110,6 +114,7 @@ def build_source(
         recipes.extend(_line(sample, recipe, origin) for sample, recipe in pairs)
         problems.extend(results[case.key].problems)
         mine = [sample for sample, _ in pairs]
+        geometry.extend(geometry_of_case(card, case, mine, results[case.key].geometry))
         queries.extend(derive_questions(card, case, mine, grounds=grounds))
     return SourceBuild(
         source=card.id,
@@ -121,6 +126,7 @@ def build_source(
         problems=tuple(problems),
         words=count_outcomes(source_scan.outcomes),
         samples=tuple(samples),
+        geometry=tuple(geometry),
         recipes="".join(recipes),
         raw_files="".join(file.line() for file in raw_files(source_scan, tree, pictures)),
         queries=tuple(queries),

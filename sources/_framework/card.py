@@ -31,6 +31,7 @@ from medrcube.sources._framework.card_parts.fields import (
     parse_reason,
 )
 from medrcube.sources._framework.card_parts.gate import Gate, parse_gate
+from medrcube.sources._framework.card_parts.geometry import GeometryTrust, parse_geometry
 from medrcube.sources._framework.card_parts.home import HomeFacts, parse_home
 from medrcube.sources._framework.card_parts.layout import Layout, parse_layout
 from medrcube.sources._framework.card_parts.self_checks import (
@@ -132,7 +133,7 @@ class ExtraCells:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """All facts about one source; ``fingerprint`` changes with any of them but its home.
+    """All facts about one source; ``fingerprint`` changes with all but home, geometry.
 
     ``unfit`` maps globs of unusable copies to the reason and what to get instead.
     ``roi`` is the least and largest share of a picture that a region may cover to be asked about.
@@ -145,7 +146,8 @@ class Card:
     adapter (see ``own_card``).
     ``enclosed`` and ``side`` are anatomical checks of the masks. ``drawn_in`` is the size of the
     pictures that boxes refer to, if it is one for all; ``gate`` the share of cases that may be lost
-    before the source fails, if it is not the usual one.
+    before the source fails, if it is not the usual one. ``geometry`` says what pictures prove of
+    the patient's sides and of millimetres.
     """
 
     id: str
@@ -177,6 +179,7 @@ class Card:
     side: Side | None
     drawn_in: DrawnIn | None
     gate: Gate | None
+    geometry: GeometryTrust
     numbers: Mapping[str, tuple[float, ...]]
     names: Mapping[str, tuple[str, ...]]
     patterns: Mapping[str, str]
@@ -215,7 +218,7 @@ def load_card(path: Path) -> Card:
         raise CardError(f"{path}: is not valid TOML: {error}") from error
     _require_reasons(path, data)
     table = TomlTable(path, data, error=CardError)
-    card = _card(table, hashlib.sha256(_canonical(_without_home(data))).hexdigest())
+    card = _card(table, hashlib.sha256(_canonical(_what_is_asked(data))).hexdigest())
     table.finish()
     return card
 
@@ -280,6 +283,7 @@ def _card(table: TomlTable, fingerprint: str) -> Card:
         side=parse_side(table.table("side")) if table.has("side") else None,
         drawn_in=parse_drawn_in(table.table("drawn_in")) if table.has("drawn_in") else None,
         gate=parse_gate(table.table("gate")) if table.has("gate") else None,
+        geometry=parse_geometry(table.table("geometry", optional=True)),
         carried=parse_reason(table.table("carried")) if table.has("carried") else None,
         numbers=parse_numbers(table.table("numbers", optional=True)),
         names=parse_names(table.table("names", optional=True)),
@@ -370,9 +374,9 @@ def _overlap(table: TomlTable) -> Overlap:
     return Overlap(source=table.text("source"), note=table.text("note"))
 
 
-def _without_home(data: Mapping[str, object]) -> Mapping[str, object]:
-    """A card without its home, since another address does not change the pictures."""
-    return {key: value for key, value in data.items() if key != "home"}
+def _what_is_asked(data: Mapping[str, object]) -> Mapping[str, object]:
+    """A card without what changes no picture and no question: its home and its geometry."""
+    return {key: value for key, value in data.items() if key not in ("home", "geometry")}
 
 
 def _canonical(data: Mapping[str, object]) -> bytes:

@@ -1,0 +1,250 @@
+"""Geometry of marked regions on displayed pictures, and its table ``geometry.parquet``.
+
+A length in millimetres or a side of the patient stands here only where the card says that the files
+of its source tell it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+
+import pandas as pd
+
+from medrcube.build.stages.measure_regions import Reading, RegionGeometry
+from medrcube.build.stages.samples import Sample
+from medrcube.facts import Case, Consensus, FactKind, LabelState, Rectangle, Shape
+from medrcube.sources._framework.card import Card
+from medrcube.sources._framework.card_parts.geometry import GeometryTrust
+from medrcube.sources._framework.contract import concept_of, field_of
+
+__all__ = ["COLUMNS", "Geometry", "geometry_of_case", "geometry_to_frame"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Geometry:
+    """One marked region on one clean picture; coordinates as in ``regions.measure``.
+
+    Attributes:
+        sample: id of the clean picture.
+        source: id of the source.
+        case: key of the case.
+        patient: keyed hash of the patient identifier; empty when the source gives none.
+        view: plane or view of the picture, as the source states it; empty where it states none.
+        region: number among the regions of the case.
+        field: card field of the region.
+        concept: what it is.
+        shape: ``box`` where a box was drawn, whose lengths are not those of what is in it; else
+            ``area``.
+        width: of the picture, in pixels.
+        height: of the picture.
+        x0: left edge of the smallest box around it.
+        y0: top edge.
+        x1: right edge, excluded.
+        y1: bottom edge, excluded.
+        pixels: how many pixels it has.
+        pieces: how many parts it has that do not touch.
+        largest: pixels of its largest part.
+        cut: whether it reaches the border of the picture.
+        partial: whether its name says more parts than the slice shows.
+        centroid_x: mean of its pixels.
+        centroid_y: see ``centroid_x``.
+        inside_x: column of one of its pixels, at the centroid where that is marked.
+        inside_y: row of that pixel.
+        longest: longest diameter, in pixels.
+        longest_x0: its first end point.
+        longest_y0: see ``longest_x0``.
+        longest_x1: its second end point.
+        longest_y1: see ``longest_x1``.
+        across: extent at right angles to it.
+        hull: length of the line around the convex hull.
+        major: long axis of the ellipse with its area and second moments.
+        minor: short axis.
+        degrees: turn of the long axis from the x axis downwards, from 0 to below 180.
+        circumference: of that ellipse.
+        mm_per_pixel: side of a pixel; missing where it is unknown, not trusted, or not square.
+        scale: what a millimetre is of: ``object``, ``projection`` (the detector or film, on which
+            the body is magnified), or empty where there is none.
+        orientation: how the patient's sides are known: ``proved`` by the affine, ``stated`` by the
+            card, or empty.
+        right_at: side of the picture on which the patient's right lies; empty where not known.
+        midline: column between the patient's sides.
+        midline_from: ``body`` or ``picture``; empty where ``right_at`` is.
+        side: the patient's side on which the centroid lies: ``left``, ``right`` or empty.
+        whole_side: that on which all of it lies, ``both`` where it crosses the midline.
+        from_midline: distance of the centroid from the midline, as a share of the width.
+        readings: longest diameter of each reader's own mark, in pixels, joined by spaces.
+        reading_boxes: their boxes ``x0 y0 x1 y1``, joined by ``, ``.
+    """
+
+    sample: str
+    source: str
+    case: str
+    patient: str
+    view: str
+    region: int
+    field: str
+    concept: str
+    shape: str
+    width: int
+    height: int
+    x0: int
+    y0: int
+    x1: int
+    y1: int
+    pixels: int
+    pieces: int
+    largest: int
+    cut: bool
+    partial: bool
+    centroid_x: float
+    centroid_y: float
+    inside_x: int
+    inside_y: int
+    longest: float
+    longest_x0: float
+    longest_y0: float
+    longest_x1: float
+    longest_y1: float
+    across: float
+    hull: float
+    major: float
+    minor: float
+    degrees: float
+    circumference: float
+    mm_per_pixel: float | None
+    scale: str
+    orientation: str
+    right_at: str
+    midline: float
+    midline_from: str
+    side: str
+    whole_side: str
+    from_midline: float
+    readings: str
+    reading_boxes: str
+
+
+_TYPES = {"str": "str", "int": "int64", "float": "float64", "bool": "bool"}
+COLUMNS: dict[str, str] = {
+    column.name: _TYPES[str(column.type).removesuffix(" | None")] for column in fields(Geometry)
+}
+"""Column -> pandas type, in the order of ``geometry.parquet``."""
+
+
+def geometry_of_case(
+    card: Card, case: Case, samples: Sequence[Sample], measured: Iterable[RegionGeometry]
+) -> Iterator[Geometry]:
+    """Rows of the regions of a case, beside its clean pictures.
+
+    Args:
+        card: of the source.
+        case: with the regions that were measured.
+        samples: of the case.
+        measured: by the worker.
+    """
+    clean = {sample.frames: sample for sample in samples if sample.artefact == "clean"}
+    for row in measured:
+        if row.frames in clean:
+            yield _geometry(card, case, clean[row.frames], row)
+
+
+def geometry_to_frame(rows: Iterable[Geometry]) -> pd.DataFrame:
+    """One row per region and picture, columns in fixed order and type, also when there are none."""
+    rows = list(rows)
+    columns = {name: [getattr(row, name) for row in rows] for name in COLUMNS}
+    return pd.DataFrame(columns).astype(COLUMNS)
+
+
+def _geometry(card: Card, case: Case, sample: Sample, row: RegionGeometry) -> Geometry:
+    region, measured, trust = case.regions[row.region], row.measured, card.geometry
+    mm_per_pixel = row.mm_per_pixel if trust.scale != "unknown" else None
+    right_at = _right_at(trust, row)
+    side, whole_side = _sides(right_at, row)
+    return Geometry(
+        sample=sample.id,
+        source=card.id,
+        case=case.key,
+        patient=sample.patient,
+        view=_view(card, case),
+        region=row.region,
+        field=region.field,
+        concept=concept_of(card, region) or "",
+        shape="box" if _is_box(region.shape) else "area",
+        width=row.width,
+        height=row.height,
+        x0=measured.box[0],
+        y0=measured.box[1],
+        x1=measured.box[2],
+        y1=measured.box[3],
+        pixels=measured.pixels,
+        pieces=measured.pieces,
+        largest=measured.largest,
+        cut=measured.cut,
+        partial=row.partial,
+        centroid_x=measured.centroid[0],
+        centroid_y=measured.centroid[1],
+        inside_x=measured.inside[0],
+        inside_y=measured.inside[1],
+        longest=measured.diameter,
+        longest_x0=measured.longest[0],
+        longest_y0=measured.longest[1],
+        longest_x1=measured.longest[2],
+        longest_y1=measured.longest[3],
+        across=measured.across,
+        hull=measured.hull,
+        major=measured.ellipse.major,
+        minor=measured.ellipse.minor,
+        degrees=measured.ellipse.degrees,
+        circumference=round(measured.ellipse.circumference, 4),
+        mm_per_pixel=mm_per_pixel,
+        scale=trust.scale if mm_per_pixel is not None else "",
+        orientation=trust.orientation if right_at else "",
+        right_at=right_at,
+        midline=row.midline,
+        midline_from=row.midline_from if right_at else "",
+        side=side,
+        whole_side=whole_side,
+        from_midline=round(abs(measured.centroid[0] - row.midline) / row.width, 6),
+        readings=" ".join(f"{reading.longest:g}" for reading in row.readings),
+        reading_boxes=", ".join(map(_corners, row.readings)),
+    )
+
+
+def _right_at(trust: GeometryTrust, row: RegionGeometry) -> str:
+    if trust.orientation == "stated":
+        return "left"
+    return row.right_at if trust.orientation == "proved" else ""
+
+
+def _sides(right_at: str, row: RegionGeometry) -> tuple[str, str]:
+    """The patient's side of the centroid and of the whole region; empty where not known."""
+    if not right_at:
+        return "", ""
+    at_left, at_right = ("right", "left") if right_at == "left" else ("left", "right")
+    x, (x0, _, x1, _) = row.measured.centroid[0], row.measured.box
+    side = "" if x == row.midline else at_left if x < row.midline else at_right
+    whole = x1 <= row.midline or x0 >= row.midline
+    return side, side if whole else "both"
+
+
+def _view(card: Card, case: Case) -> str:
+    """Concepts of the fields that state a view, joined by ``; ``."""
+    views = [field for field in card.fields.values() if field.kind == FactKind.VIEW]
+    named = [
+        concept_of(card, label)
+        for label in case.labels
+        if label.state is LabelState.PRESENT and field_of(card, label) in views
+    ]
+    names = {*named, *(field.constant for field in views)}
+    return "; ".join(sorted(name for name in names if name))
+
+
+def _is_box(shape: Shape) -> bool:
+    if isinstance(shape, Consensus):
+        return any(map(_is_box, shape.readings))
+    return isinstance(shape, Rectangle)
+
+
+def _corners(reading: Reading) -> str:
+    return " ".join(map(str, reading.box))

@@ -1,0 +1,196 @@
+"""Measurements of the regions of one slice, on the grid of its picture.
+
+A worker makes them from the masks that it draws with, so that no pixel is read again. They say what
+files state of spacing and of the patient's sides; whether that is to be trusted is for the card
+(``geometry_table``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.build.pixels.body_midline import body_midline
+from medrcube.build.pixels.case_image import CaseImage
+from medrcube.build.pixels.volume import Volume
+from medrcube.build.regions.box_labels import Box
+from medrcube.build.regions.draw_shapes import bounding_box
+from medrcube.build.regions.measure import Ellipse, Measurement, longest_diameter, measure
+from medrcube.build.stages.plan import RenderJob
+from medrcube.sources._framework.card import PixelPolicy
+
+__all__ = [
+    "EPOCH",
+    "Reading",
+    "RegionGeometry",
+    "has_regions",
+    "measure_regions",
+    "region_geometry_of",
+]
+
+EPOCH = 1
+"""Grows whenever the same masks give other measurements; pictures and recipes do not rest on it."""
+
+_SQUARE_ENOUGH = 0.02
+"""Of the ratio of the sides of a pixel: half of it is the error of a length. A picture with square
+pixels is off by less than that from 50 pixels a side upwards (``geometry.square_size``)."""
+_LEAST_COSINE = 0.8
+"""Between the rows of a picture and the axis from right to left, as of a slice and its plane
+(``case_image``)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What one of several readers marked on the slice.
+
+    Attributes:
+        box: smallest box around it, in pixels of the picture.
+        longest: its longest diameter, in pixels.
+    """
+
+    box: Box
+    longest: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionGeometry:
+    """One region of a case on one slice.
+
+    Attributes:
+        region: its number among the regions of the case.
+        frames: the slice, as a picture names it.
+        width: of the picture, in pixels.
+        height: of the picture.
+        measured: what was measured.
+        partial: whether its name says more parts than the slice shows.
+        readings: one for each of several readers who mark the slice, in their order.
+        mm_per_pixel: as files state, or ``None`` where they state none, or pixels are not square.
+        right_at: side of the picture on which the patient's right lies, ``left`` or ``right``, by
+            the affine; empty where there is none or the picture shows no right and left.
+        midline: column between the patient's sides; the middle of the picture where it shows none.
+        midline_from: ``body``, or ``picture`` where the body reaches its border or is not looked
+            for.
+    """
+
+    region: int
+    frames: str
+    width: int
+    height: int
+    measured: Measurement
+    partial: bool
+    readings: tuple[Reading, ...]
+    mm_per_pixel: float | None
+    right_at: str
+    midline: float
+    midline_from: str
+
+
+def has_regions(job: RenderJob) -> bool:
+    """Whether the pictures of a case may show a region; images side by side have no masks."""
+    return len(job.case.images) == 1 and any(concept is not None for concept in job.concepts)
+
+
+def measure_regions(
+    case_image: CaseImage,
+    index: int,
+    frames: str,
+    clean: NDArray[np.uint8],
+    masks: Mapping[int, NDArray[np.bool_]],
+) -> tuple[RegionGeometry, ...]:
+    """Measure every region that a slice shows.
+
+    Args:
+        case_image: the one image of a case.
+        index: of the slice.
+        frames: how a picture of it names the slice.
+        clean: its picture, ``(rows, columns)`` or ``(rows, columns, 3)``.
+        masks: number of a region -> where it lies on the picture.
+    """
+    if not masks:
+        return ()
+    height, width = clean.shape[:2]
+    right_at = right_side_of(case_image.volume, case_image.policy)
+    midline = body_midline(clean) if right_at else None
+    partial = case_image.untrue_on(index)
+    return tuple(
+        RegionGeometry(
+            region=number,
+            frames=frames,
+            width=width,
+            height=height,
+            measured=measure(mask),
+            partial=number in partial,
+            readings=tuple(
+                Reading(box=bounding_box(reading), longest=longest_diameter(reading))
+                for reading in case_image.readings_on(number, index)
+            ),
+            mm_per_pixel=mm_per_pixel(case_image.volume, case_image.policy, (height, width)),
+            right_at=right_at,
+            midline=width / 2 if midline is None else midline,
+            midline_from="picture" if midline is None else "body",
+        )
+        for number, mask in masks.items()
+    )
+
+
+def mm_per_pixel(volume: Volume, policy: PixelPolicy, size: tuple[int, int]) -> float | None:
+    """Side of a pixel of a picture of ``(height, width)``, or ``None`` where nothing proves it.
+
+    Args:
+        volume: in display order.
+        policy: how stored values become a picture.
+        size: of the picture, in which pixels may lie closer than those of the volume.
+    """
+    if volume.spacing is None or not volume.measured or policy.spacing == "square":
+        return None
+    down, across = (
+        step * stored / shown
+        for step, stored, shown in zip(
+            volume.spacing[1:], volume.slices.shape[1:3], size, strict=True
+        )
+    )
+    if not (0 < down < np.inf and 0 < across < np.inf) or abs(down / across - 1) > _SQUARE_ENOUGH:
+        return None
+    return round((down + across) / 2, 6)
+
+
+def right_side_of(volume: Volume, policy: PixelPolicy) -> str:
+    """Side of the picture on which the patient's right lies: ``left``, ``right`` or empty.
+
+    Args:
+        volume: in display order.
+        policy: how stored values become a picture; an affine that it does not follow proves none.
+    """
+    if volume.affine is None or policy.orient != "affine":
+        return ""
+    step = volume.affine[:3, 2]
+    length = float(np.linalg.norm(step))
+    along = float(step[0]) / length if length > 0 else 0.0
+    if abs(along) < _LEAST_COSINE:
+        return ""
+    return "left" if along < 0 else "right"
+
+
+def region_geometry_of(record: Mapping[str, Any]) -> RegionGeometry:
+    """Read back what ``dataclasses.asdict`` and JSON made of a measurement.
+
+    Raises:
+        KeyError: it lacks an attribute.
+        TypeError: it has another one.
+    """
+    measured: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in record["measured"].items()
+    }
+    measured["ellipse"] = Ellipse(**record["measured"]["ellipse"])
+    readings = (
+        Reading(box=tuple(reading["box"]), longest=reading["longest"])
+        for reading in record["readings"]
+    )
+    return RegionGeometry(
+        **{**record, "measured": Measurement(**measured), "readings": tuple(readings)}
+    )
