@@ -287,10 +287,9 @@ def _case_image(job: RenderJob, number: int, image: ImageRef) -> CaseImage:
         readings={
             n: tuple(
                 rasterise(reading, stored).turned(orientation.axes, orientation.flips)
-                for reading in job.case.regions[n].shape.readings
+                for reading in _readings(job.case.regions[n].shape)
             )
             for n in masks
-            if isinstance(job.case.regions[n].shape, Consensus)
         },
         frame=_frame(job, masks, stored),
         unplaced=unplaced,
@@ -415,6 +414,10 @@ def _guides(job: RenderJob, number: int, stored: Volume) -> tuple[Shape, ...]:
         if isinstance(shape, MaskFile):
             readers.check_grids(shape, stored)
     return ()
+
+
+def _readings(shape: Shape) -> tuple[Shape, ...]:
+    return shape.readings if isinstance(shape, Consensus) else ()
 
 
 def _values_in(shape: Shape) -> tuple[float, ...]:

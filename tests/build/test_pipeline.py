@@ -116,7 +116,7 @@ def test_what_a_build_writes_is_for_its_owner_alone_whatever_the_umask(run, work
     modes = {path.name: path.stat().st_mode & 0o777 for path in workspace.root.iterdir()}
     folders = {path.name for path in workspace.root.iterdir() if path.is_dir()}
     written = {"samples.parquet", "items.parquet", "quarantine.parquet", "absent.csv", "audit.json"}
-    written |= {"recipes.jsonl", "raw_files.jsonl", "images", "cache"}
+    written |= {"geometry.parquet", "recipes.jsonl", "raw_files.jsonl", "images", "cache"}
     assert written <= set(modes)
     assert {name: oct(modes[name]) for name in written} == {
         name: oct(0o700 if name in folders else 0o600) for name in written

@@ -48,6 +48,7 @@ def demo(tmp_path_factory):
     ("section", "path", "more"),
     [
         ("`samples.parquet`", "samples.parquet", []),
+        ("`geometry.parquet`", "geometry.parquet", []),
         ("`items.parquet`", "items.parquet", []),
         ("`items.parquet`", "release/items.parquet", [("version", "int64"), ("readers", "int64")]),
         ("`quarantine.parquet`", "quarantine.parquet", []),

@@ -304,6 +304,40 @@ def test_a_card_may_say_where_its_data_lie_and_its_fingerprint_stays(card_file, 
     assert load_card(card_file()).home is None
 
 
+GEOMETRY = """
+[geometry]
+orientation = "proved"
+scale = "object"
+[geometry.reasons]
+orientation = { reason = "Files state it.", evidence = "DICOM" }
+scale = { reason = "It is CT.", evidence = "DICOM" }
+"""
+
+
+def test_a_card_says_whether_sides_and_millimetres_are_known_and_its_fingerprint_stays(
+    card_file, toy_card
+):
+    silent, card = load_card(card_file()), load_card(card_file(toy_card + GEOMETRY))
+    assert (silent.geometry.orientation, silent.geometry.scale) == ("unknown", "unknown")
+    assert (card.geometry.orientation, card.geometry.scale) == ("proved", "object")
+    assert card.geometry.reasons["scale"].reason == "It is CT."
+    assert card.fingerprint == silent.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('"proved"', '"sure"', "one of proved, stated, unknown"),
+        ('"object"', '"mm"', "one of object, projection, unknown"),
+        ('scale = { reason = "It is CT.", evidence = "DICOM" }', "", "reasons.scale"),
+        ('"proved"', '"unknown"', "reasons.orientation"),
+    ],
+)
+def test_a_claim_about_geometry_has_its_reason(card_file, toy_card, old, new, says):
+    with pytest.raises(CardError, match=says):
+        load_card(card_file(toy_card + GEOMETRY.replace(old, new, 1)))
+
+
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [

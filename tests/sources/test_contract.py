@@ -275,7 +275,8 @@ def test_every_case_is_a_picture_or_has_a_reason(source, layout, built, fixture_
 def test_four_workers_give_the_bytes_of_one(source, built, four_workers):
     layout = source.card.layouts[0].name
     one, four = built(source.id, layout), built(source.id, layout, four_workers)
-    for name in ("samples.parquet", "items.parquet", "quarantine.parquet", "recipes.jsonl"):
+    tables = ("samples", "geometry", "items", "quarantine")
+    for name in (*(f"{table}.parquet" for table in tables), "recipes.jsonl"):
         assert (one.root / name).read_bytes() == (four.root / name).read_bytes(), name
     pictures = sorted(path.relative_to(one.images) for path in one.images.rglob("*.png"))
     assert pictures == sorted(path.relative_to(four.images) for path in four.images.rglob("*.png"))

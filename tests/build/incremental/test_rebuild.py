@@ -301,7 +301,14 @@ def test_the_build_after_that_has_nothing_to_do(run, workspace, toy, raw, work, 
     assert (scanned, derived) == (Counter(), Counter())
 
 
-TABLES = ["samples.parquet", "items.parquet", "quarantine.parquet", "recipes.jsonl", "audit.json"]
+TABLES = [
+    "samples.parquet",
+    "geometry.parquet",
+    "items.parquet",
+    "quarantine.parquet",
+    "recipes.jsonl",
+    "audit.json",
+]
 
 
 @pytest.mark.parametrize("harm", ["edit", "replace", "delete"])
@@ -608,6 +615,45 @@ def test_a_rendering_of_which_less_was_kept_is_made_again(toy, raw, monkeypatch)
     older = [field.name for field in fields(RenderedPicture) if field.name != "perceptual_hash"]
     monkeypatch.setattr(cache_database, "RenderedPicture", make_dataclass("Picture", older))
     assert cache_database.content_key(job, digests) != now
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE rendering SET record = json_remove(record, '$.geometry', '$.geometry_epoch')",
+        "UPDATE rendering SET record = json_set(record, '$.geometry_epoch', 0)",
+    ],
+    ids=["an older edition", "another epoch"],
+)
+def test_a_rendering_without_measurements_is_made_again_to_the_same_pictures(
+    run, workspace, work, change
+):
+    run(workspace)
+    before = _files(workspace.root)
+    with closing(sqlite3.connect(workspace.root / "cache" / "build.sqlite3")) as database:
+        database.execute(change)
+        database.execute("DELETE FROM memory")
+        database.commit()
+    work.done()
+    run(workspace)
+    assert _files(workspace.root) == before
+    assert work.done()[1] == Counter(toy=6)
+
+
+def test_another_trust_in_geometry_renders_nothing_and_changes_its_table_alone(
+    run, toy, workspace, work
+):
+    run(workspace)
+    before = _files(workspace.root)
+    card = toy.folder / "card.toml"
+    reason = 'orientation = { reason = "all stand upright", evidence = "test" }'
+    claim = f'[geometry]\norientation = "stated"\n[geometry.reasons]\n{reason}\n'
+    card.write_text(f"{card.read_text()}\n{claim}")
+    work.done()
+    run(workspace)
+    after = _files(workspace.root)
+    assert {name for name in after if after[name] != before[name]} == {"geometry.parquet"}
+    assert work.done()[1] == Counter()
 
 
 @pytest.mark.thorough
