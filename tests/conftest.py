@@ -1,13 +1,17 @@
 """Fixtures that several test folders share."""
 
+import functools
 import os
 import re
 import shutil
 import signal
+from collections import defaultdict
 from pathlib import Path
 
 import coverage
 import pytest
+import typer.main
+import typer.testing
 from hypothesis import HealthCheck, settings
 
 from medrcube.console.progress import Reporter
@@ -26,6 +30,9 @@ for name, examples in (("fast", 25), ("thorough", 100)):
         suppress_health_check=[HealthCheck.too_slow],
     )
 settings.load_profile("fast")
+
+# One tree of commands for every call in this process: to make it takes a tenth of a second.
+typer.main.get_command = typer.testing._get_command = functools.cache(typer.main.get_command)
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 SHARED = Path(os.environ.get("MEDRCUBE_SHARED", Path(__file__).parents[2] / "shared"))
@@ -54,13 +61,28 @@ def pytest_configure():
 def pytest_collection_modifyitems(items):
     """Mark thorough what is asked of each source beyond one of each reader, and of real samples.
 
-    Of those sources, what is asked of a further layout is thorough too.
+    Of those sources, what is asked of a further layout is thorough too, and so is a trap for which
+    a changed tree is built. Of a test marked ``few(n)`` all parameters but n are thorough.
     """
     for item in items:
         layouts = _layouts_of(item)
         beyond = layouts.keys() - ONE_OF_EACH_READER.keys() or any(layouts.values())
-        if beyond or item.get_closest_marker("real"):
+        if beyond or item.get_closest_marker("real") or "build_tree" in item.fixturenames:
             item.add_marker(pytest.mark.thorough)
+    for item in _beyond_a_few(items):
+        item.add_marker(pytest.mark.thorough)
+
+
+def _beyond_a_few(items):
+    """Of each test marked ``few(n)`` the parameters beyond n, which are spread evenly over all."""
+    tests = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("few") and not item.get_closest_marker("thorough"):
+            tests[item.nodeid.partition("[")[0]].append(item)
+    for same in tests.values():
+        wanted = same[0].get_closest_marker("few").args[0]
+        kept = {number * len(same) // wanted for number in range(wanted)}
+        yield from (item for number, item in enumerate(same) if number not in kept)
 
 
 def _layouts_of(item):

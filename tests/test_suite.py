@@ -4,6 +4,8 @@ import re
 from fnmatch import fnmatch
 from pathlib import Path
 
+import pytest
+
 from medrcube.sources.registry import find_sources
 
 HERE = Path(__file__).parent
@@ -31,6 +33,25 @@ def test_the_fast_tests_import_every_room_of_the_product():
 def test_the_sources_of_the_fast_tests_are_sources(request):
     shared = request.config.pluginmanager.get_plugin(str(HERE / "conftest.py"))
     assert shared.ONE_OF_EACH_READER.keys() < find_sources().keys()
+
+
+def test_a_few_parameters_are_spread_over_all_and_the_others_are_thorough(request):
+    shared = request.config.pluginmanager.get_plugin(str(HERE / "conftest.py"))
+    marked = [_Item(f"a.py::test[{number}]", pytest.mark.few(3)) for number in range(7)]
+    items = [*marked, _Item("a.py::other[0]"), _Item("a.py::test_more[0]", pytest.mark.few(2))]
+    beyond = [item.nodeid for item in shared._beyond_a_few(items)]
+    assert beyond == [f"a.py::test[{number}]" for number in (1, 3, 5, 6)]
+
+
+class _Item:
+    """What is asked of a test here: its id and its marks."""
+
+    def __init__(self, nodeid, mark=None):
+        self.nodeid = nodeid
+        self._mark = mark
+
+    def get_closest_marker(self, name):
+        return self._mark.mark if self._mark and self._mark.name == name else None
 
 
 def _rooms():

@@ -63,6 +63,7 @@ def only_needed(raw, public, copy, quiet):
     return copy
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "renamed"),
     [

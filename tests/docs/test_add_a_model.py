@@ -73,6 +73,7 @@ def install(here):
     (record / "entry_points.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+@pytest.mark.thorough
 def test_the_page_makes_a_model_that_runs(followed):
     here, outputs = followed
     assert "1 passed" in outputs[0]

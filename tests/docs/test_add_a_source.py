@@ -42,6 +42,7 @@ def followed(tmp_path_factory):
     return here, outputs
 
 
+@pytest.mark.thorough
 def test_the_draft_marks_what_is_left_to_do(followed):
     _, outputs = followed
     marked = set(re.findall(r"(\w+\.\w+):\d+:.*TODO", "".join(outputs)))

@@ -59,6 +59,7 @@ LOWER_AND_HIGHER = [
 ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("lower", "higher"), LOWER_AND_HIGHER)
 def test_what_a_true_finding_implies_is_no_wrong_option(told, lower, higher):
     values = (lower, higher, *OTHERS)
@@ -68,6 +69,7 @@ def test_what_a_true_finding_implies_is_no_wrong_option(told, lower, higher):
     assert faults(built) == []
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("lower", "higher"), LOWER_AND_HIGHER)
 def test_what_implies_a_true_finding_is_no_wrong_option_while_nobody_denies_it(told, lower, higher):
     values = (lower, higher, *OTHERS)
@@ -77,6 +79,7 @@ def test_what_implies_a_true_finding_is_no_wrong_option_while_nobody_denies_it(t
     assert faults(built) == []
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("lower", "higher"), LOWER_AND_HIGHER[1:])
 def test_what_implies_a_true_finding_stands_beside_a_third_one_only_where_it_is_denied(
     told, lower, higher
@@ -91,6 +94,7 @@ def test_what_implies_a_true_finding_stands_beside_a_third_one_only_where_it_is_
     assert faults(built, third) == []
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("lower", "higher"), LOWER_AND_HIGHER)
 def test_of_two_options_none_implies_the_other_though_the_first_is_denied(told, lower, higher):
     alone = each_alone((lower, higher, *OTHERS))
@@ -100,6 +104,7 @@ def test_of_two_options_none_implies_the_other_though_the_first_is_denied(told, 
     assert faults(built) == []
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("lower", "higher"), LOWER_AND_HIGHER)
 def test_what_is_implied_stays_true_though_a_table_denies_it(told, lower, higher):
     alone = each_alone((lower, higher, *OTHERS))

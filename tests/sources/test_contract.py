@@ -227,6 +227,7 @@ def test_what_a_picture_does_not_show_is_not_asked(source):
     assert [*visibility_contradictions(source.card, text), *overclaimed_slices(source.card)] == []
 
 
+@pytest.mark.few(3)
 @each_source
 def test_every_map_entry_is_used_by_a_fixture(source, fixture_tree):
     used = set()
@@ -248,6 +249,7 @@ def test_every_text_that_the_card_reads_is_given_by_a_fixture(source, fixture_tr
     assert {name for text in source.card.texts for name in text.sources} <= given
 
 
+@pytest.mark.few(3)
 @each_source
 def test_every_declared_task_and_no_other_yields_an_item(source, built):
     found = set()
@@ -302,6 +304,7 @@ def test_no_identifier_reaches_an_output_byte(source, layout, built, fixture_tre
     assert list(leaks(built(source.id, layout).root, identifiers)) == []
 
 
+@pytest.mark.few(2)
 @each_layout
 def test_a_broken_file_ends_in_quarantine_and_not_in_a_crash(
     source, layout, fixture_tree, tmp_path

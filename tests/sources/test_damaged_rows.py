@@ -286,6 +286,7 @@ def _statements(case):
     return {it for it in labels if it[2] is not LabelState.UNKNOWN} | marked
 
 
+@pytest.mark.few(2)
 @each_source
 def test_whole_numbers_that_were_saved_again_change_nothing(source, intact):
     for layout, (tree, before, _) in intact(source.id).items():

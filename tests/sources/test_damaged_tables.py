@@ -72,6 +72,7 @@ def tables_of(tree, layout):
 LAYOUTS = [(it.id, layout.name) for it in SOURCES.values() for layout in it.card.layouts]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("source_id", "layout"), LAYOUTS)
 def test_a_damaged_table_costs_what_rests_on_it_alone(intact, source_id, layout):
     root, before = intact(source_id, layout)

@@ -27,11 +27,13 @@ def found():
     activate_vocabulary([])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", WORDS)
 def test_a_source_outside_the_package_keeps_the_whole_contract(found, name):
     assert {it.name: it.failures for it in check_source(found[name]) if it.failures} == {}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("name", "word"), WORDS.items())
 def test_its_own_word_is_asked_about(found, tmp_path, name, word):
     found[name].build_fixture(tmp_path / "raw", found[name].card.layouts[0].name)

@@ -18,6 +18,7 @@ WORDS = ("ZZCANARY19501231", "Zyllerq Annajo")
 SOURCES = find_sources()
 
 
+@pytest.mark.few(2)
 @pytest.mark.untraced
 @pytest.mark.parametrize("source", SOURCES.values(), ids=list(SOURCES))
 def test_identifier_in_a_shifted_cell_stands_in_no_reason(source, tmp_path, monkeypatch):

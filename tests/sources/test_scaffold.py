@@ -81,6 +81,7 @@ def test_every_picture_of_the_tree_becomes_a_case(made, tree):
     assert all(path.exists() for case in found for path in case.files())
 
 
+@pytest.mark.few(1)
 @each_tree
 def test_the_fixture_builds_into_pictures_and_items(made, tmp_path):
     source, _ = made

@@ -81,6 +81,7 @@ def test_boxes_of_one_law_pass():
     assert set(judged(*batch(fair)).values()) == {True}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("law", "trick"),
     [

@@ -334,6 +334,7 @@ def test_sheets_show_every_source_and_answer_in_turn_and_no_picture_twice(tables
         assert len({it.title for it in sheet.shown}) == min(len(answers), IN_CELL)
 
 
+@pytest.mark.thorough
 def test_the_page_of_a_full_cube_stays_small(tables, tmp_path, built):
     """Every cell is full of noise, which no encoder makes smaller."""
     items, samples = tables

@@ -131,6 +131,7 @@ LEAKS = (
 )
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("plan", LEAKS, ids=lambda plan: plan.__name__)
 def test_a_planted_leak_is_found(plan):
     for seed in range(3):
@@ -154,6 +155,7 @@ def test_a_fair_batch_rarely_seems_to_leak(each):
     assert sum(row["accuracy"] - row["chance"] for row in rows) / 50 < 0.02
 
 
+@pytest.mark.thorough
 def test_keys_that_run_in_patients_do_not_seem_to_leak():
     """All pictures of a patient have one key: a lucky guess is lucky eight times."""
     alarms = 0

@@ -59,6 +59,7 @@ def scores(items, samples):
     return {row["cue"]: row for row in source_leakage(items, samples)["cues"]}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("cue", CUES)
 def test_a_cue_that_goes_with_the_key_is_found_by_itself_and_among_all(cue):
     found = scores(*batch(cue))

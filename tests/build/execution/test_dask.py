@@ -91,6 +91,7 @@ def test_a_case_that_kills_its_worker_takes_no_other_with_it(
     assert all(job.case.key == rendered.case for job, rendered in found)
 
 
+@pytest.mark.thorough
 def test_without_an_address_a_local_cluster_is_started(toy, workspace, quiet):
     report = build(workspace, {"toy": toy}, DaskEngine(None, 2), quiet)
     assert (report.rendered, report.sources[0].failed) == (6, 0)

@@ -29,6 +29,7 @@ def _jobs(toy, raw):
     return plan_jobs(toy, raw, list(toy.scan(raw, "flat")))
 
 
+@pytest.mark.thorough
 def test_a_worker_that_dies_takes_only_its_own_case(toy, raw, tmp_path):
     adapter = toy.folder / "adapter.py"
     adapter.write_text(adapter.read_text() + HOOK)
@@ -42,6 +43,7 @@ def test_a_worker_that_dies_takes_only_its_own_case(toy, raw, tmp_path):
     assert all(rendered.pictures for key, rendered in results.items() if key not in dead)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_unexpected_error_becomes_a_problem_without_its_text(toy, raw, tmp_path, workers):
     """The text of a foreign exception may quote a header, so it is not kept."""

@@ -167,6 +167,7 @@ def test_a_volume_with_masks_takes_one_volume_and_64_mb(
     assert volume < turn.peak < volume + 64 * MEGABYTE  # or nothing was measured
 
 
+@pytest.mark.thorough
 def test_a_series_of_files_takes_66_mb_beside_one_slice(work, job_of, tmp_path):
     paths = [tmp_path / f"{k}.dcm" for k in range(60)]
     for k, path in enumerate(paths):
@@ -189,6 +190,7 @@ def test_a_film_takes_itself_and_64_mb(work, job_of, tmp_path):
     assert stored < turn.peak < stored + 64 * MEGABYTE
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("window", ["header", "percentile:1-99"])
 def test_marks_on_a_large_film_take_64_mb_beside_it_and_an_idle_worker(
     work, job_of, tmp_path, window
@@ -209,6 +211,7 @@ def test_marks_on_a_large_film_take_64_mb_beside_it_and_an_idle_worker(
     assert stored < turn.peak - idle.peak < stored + 64 * MEGABYTE
 
 
+@pytest.mark.thorough
 def test_a_picture_loads_no_library_of_another_format(work, job_of, tmp_path):
     picture = images.picture(64, 64, seed=1)
     Image.fromarray(picture.astype(np.uint8)).save(tmp_path / "a.png")
@@ -216,6 +219,7 @@ def test_a_picture_loads_no_library_of_another_format(work, job_of, tmp_path):
     assert not turn.libraries & (READERS | NEEDLESS)
 
 
+@pytest.mark.thorough
 def test_a_library_is_loaded_without_what_only_happens_to_be_installed(work, job_of, tmp_path):
     write_volume(tmp_path / "a.nii.gz", noise("i2")[:4])
     film(tmp_path / "film.dcm", (90, 80))

@@ -276,6 +276,7 @@ def plain(raw):
         Image.fromarray(pixels).save(path, compress_level=0)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.usefixtures("plain")
 def test_after_any_change_a_build_gives_what_one_from_nothing_gives(
@@ -289,6 +290,7 @@ def test_after_any_change_a_build_gives_what_one_from_nothing_gives(
     assert _files(workspace.root) == clean(workspace)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.usefixtures("plain")
 def test_the_build_after_that_has_nothing_to_do(run, workspace, toy, raw, work, change):
@@ -311,6 +313,7 @@ TABLES = [
 ]
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("harm", ["edit", "replace", "delete"])
 @pytest.mark.parametrize("table", TABLES)
 def test_a_table_that_was_edited_or_lost_is_written_again(run, workspace, work, table, harm):
@@ -330,6 +333,7 @@ def test_a_table_that_was_edited_or_lost_is_written_again(run, workspace, work, 
     assert work.done() == NOTHING
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "setting", [{"seed": 7}, {"options": 2}, {"items_per_cell": 1}, {"quarantine_gate": 0.5}]
 )
@@ -340,6 +344,7 @@ def test_another_setting_gives_what_a_build_from_nothing_gives(run, clean, works
     assert _files(other.root) == clean(other)
 
 
+@pytest.mark.thorough
 def test_a_setting_that_was_put_back_gives_the_first_result(run, workspace):
     run(workspace)
     before = _files(workspace.root)
@@ -376,6 +381,7 @@ def test_a_touched_raw_file_is_read_and_not_rendered(run, workspace, raw, work):
     assert work.done()[1] == Counter()
 
 
+@pytest.mark.thorough
 def test_a_touched_raw_file_is_read_once(run, workspace, toy, raw, monkeypatch):
     run(workspace)
     os.utime(raw / "g (0).png", (1, 1))
@@ -485,6 +491,7 @@ class Meddles:
         yield done[-1]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("number", [0, 5])
 @pytest.mark.usefixtures("plain")
 def test_a_raw_file_that_changes_during_a_build_is_seen_by_the_next(
@@ -505,6 +512,7 @@ def test_a_raw_file_that_changes_during_a_build_is_seen_by_the_next(
     assert _files(workspace.root) == clean(workspace)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("plain")
 def test_a_raw_file_that_changes_between_its_digest_and_its_pixels_is_not_mistaken(
     run, clean, workspace, raw
@@ -528,6 +536,7 @@ def test_a_raw_file_that_changes_between_its_digest_and_its_pixels_is_not_mistak
     assert _files(workspace.root) == clean(workspace)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("number", [0, 11])
 def test_a_picture_that_changes_during_a_build_is_mended_by_the_next(run, clean, workspace, number):
     def change():

@@ -64,6 +64,7 @@ def refused(job):
     return caught.value
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "plane",
     ["axial", *(pytest.param(p, marks=pytest.mark.thorough) for p in ("coronal", "sagittal"))],

@@ -19,6 +19,7 @@ def head(count, first, last, *, noise=20, dtype=np.int16):
     return Volume(slices=volume.astype(dtype), solid=True)
 
 
+@pytest.mark.thorough
 @settings(max_examples=40)
 @given(
     first=st.integers(0, 20),

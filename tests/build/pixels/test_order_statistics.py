@@ -18,6 +18,7 @@ def values_of(kind):
     return arrays.arrays(kind, shape, elements=arrays.from_dtype(np.dtype(kind), **limits))
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("kind", TYPES)
 def test_every_place_holds_what_sorting_puts_there(kind):
     @given(values=values_of(kind))

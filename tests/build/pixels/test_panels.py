@@ -13,6 +13,7 @@ from medrcube.build.regions.draw_marks import draw_numbers
 from medrcube.build.stages.plan import Artefact
 
 
+@pytest.mark.thorough
 @given(source=st.text(max_size=5), case=st.text(max_size=9), count=st.integers(2, 4))
 def test_an_order_holds_every_image_once_and_is_the_same_again(source, case, count):
     order = panel_order(source, case, count)

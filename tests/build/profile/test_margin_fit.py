@@ -111,6 +111,7 @@ def test_a_further_source_never_makes_the_distance_longer(profile, one, other):
     assert reachable_items(profile, one.beside(other)) >= reachable_items(profile, one) - 1e-6
 
 
+@pytest.mark.thorough
 @given(profiles(), stocks, st.randoms(use_true_random=False))
 @settings(max_examples=40)
 def test_the_order_of_the_stock_does_not_matter(profile, stock, random):

@@ -159,6 +159,7 @@ def test_a_wrong_profile_stops_the_build_before_anything_is_read(run, profile, w
     assert not workspace.audit.exists()
 
 
+@pytest.mark.thorough
 def test_the_command_line_shows_one_table(tmp_path, monkeypatch, capsys):
     def call(*arguments):
         monkeypatch.setattr(sys, "argv", ["medrcube", *map(str, arguments)])

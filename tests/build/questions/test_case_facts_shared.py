@@ -15,6 +15,7 @@ from medrcube.taxonomy import Modality
 SOURCES = ["chexpert", "nih-chestxray14", "vindr-cxr", "lidc-idri", "brats2021", "padchest"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", SOURCES)
 def test_what_is_shared_is_what_each_case_says(name, tmp_path):
     source = find_sources()[name]

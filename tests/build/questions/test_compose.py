@@ -424,6 +424,7 @@ def test_positions_on_a_scale_are_those_of_the_drawn_keys():
     assert all(count == pytest.approx(50, abs=4 * 6.1) for count in positions.values())
 
 
+@pytest.mark.thorough
 def test_the_longest_option_is_the_key_as_often_as_chance():
     asked = findings(600)
     hits, chance, spread = 0, 0.0, 0.0
@@ -436,6 +437,7 @@ def test_the_longest_option_is_the_key_as_often_as_chance():
     assert hits == pytest.approx(chance, abs=3 * spread**0.5)
 
 
+@pytest.mark.thorough
 def test_each_label_is_a_distractor_as_often_as_its_share_of_keys_asks():
     keys, wrong = Counter(), Counter()
     for item in run(findings(600)).items:

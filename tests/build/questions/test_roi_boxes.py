@@ -78,6 +78,7 @@ def test_all_boxes_have_one_size():
     assert len({(b[2] - b[0], b[3] - b[1]) for b in found.boxes}) == 1
 
 
+@pytest.mark.thorough
 def test_a_region_in_the_middle_lies_at_every_place_of_its_boxes_equally_often():
     """Where lesions lie is known; among the boxes of a picture it must tell nothing."""
     ranks = Counter()
@@ -90,6 +91,7 @@ def test_a_region_in_the_middle_lies_at_every_place_of_its_boxes_equally_often()
     assert min(ranks.values()) > 45  # 75 due, 7.5 as their standard deviation
 
 
+@pytest.mark.thorough
 def test_a_region_on_one_side_lies_on_either_side_of_its_boxes_equally_often():
     first = Counter()
     for seed in range(300):
@@ -156,6 +158,7 @@ BODIES = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 def test_the_place_of_a_box_on_a_body_does_not_tell_whether_it_is_the_true_one(body):
     """Sound places lie on tissue; asked for the true place alone, they would tell it."""

@@ -364,6 +364,7 @@ def test_sound_files_are_rendered(victim, kind):
     assert not victim(kind)[0]
 
 
+@pytest.mark.few(24)
 @each_kind
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.6, 0.9])
 def test_a_truncated_file_is_refused(victim, kind, share):
@@ -372,6 +373,7 @@ def test_a_truncated_file_is_refused(victim, kind, share):
     assert codes or pixels == victim(kind)[1]
 
 
+@pytest.mark.few(24)
 @each_kind
 @pytest.mark.parametrize(
     ("harm", "expected"),
@@ -395,6 +397,7 @@ def test_a_file_that_may_not_be_read_is_refused(victim):
         assert victim(kind, _locked)[0] == ["unreadable"]
 
 
+@pytest.mark.few(6)
 @each_kind
 def test_flipped_bits_do_no_harm(victim, kind):
     for seed in range(FLIPS):
@@ -651,6 +654,7 @@ def test_a_header_cannot_lead_to_another_file(victim, kind, harm, tmp_path):
     assert set(codes) & {"outside-root", "unsupported-format", "unreadable", "missing-member"}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["png", "nii.gz", "series"])
 def test_a_full_disk_is_an_error_and_leaves_no_rest(victim, tmp_path, kind):
     full = Worker(resource.RLIMIT_FSIZE, 100)

@@ -98,6 +98,7 @@ def plain(tmp_path_factory):
     return load(write_stack(tmp_path_factory.mktemp("plain"), PIXELS, STACK))
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("turn", TURNS)
 def test_every_storage_gives_one_picture_with_the_mask_on_the_same_pixels(tmp_path, turn, plain):
     place, (pixels, mask) = stored_as(STACK, turn, PIXELS, LESION)
@@ -127,6 +128,7 @@ def test_identities_follow_the_slices_into_display(tmp_path):
     assert not reorient(load(tmp_path.glob("s/*")), "coronal").slice_ids
 
 
+@pytest.mark.thorough
 def test_adapter_sees_the_order_of_the_stack(tmp_path):
     for number, turn in enumerate(TURNS):
         place, (pixels,) = stored_as(STACK, turn, PIXELS)

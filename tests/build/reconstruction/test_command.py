@@ -62,6 +62,7 @@ def public(editions_of_two, tmp_path):
     return tmp_path / "public"
 
 
+@pytest.mark.thorough
 def test_status_0_says_that_all_pictures_are_there(run, public, tmp_path):
     status, out, _ = run("reconstruct", public, "--source", f"camus={tmp_path / 'camus'}")
     assert status == 0
@@ -159,6 +160,7 @@ def test_a_release_of_an_older_version_gives_its_recipes_files_and_says_what_lac
     assert "names no tables" in err
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("path", ["../out", "/etc/passwd", "a/../../b", "a\u001b[2J"])
 def test_a_raw_file_that_leads_elsewhere_is_refused(run, public, path):
     table = public / "raw_files.jsonl"

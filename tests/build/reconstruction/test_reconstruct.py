@@ -194,6 +194,7 @@ def test_a_missing_file_is_named(again, raw, name):
     assert {it.status for it in told.values() if it.case != "g (0)"} == {Status.REBUILT}
 
 
+@pytest.mark.thorough
 def test_a_table_without_its_films_names_each(tmp_path, quiet):
     sources = find_sources()
     source = sources["vindr-cxr"]
@@ -408,6 +409,7 @@ def test_both_editions_have_one_card_and_one_list_of_sums(released, tmp_path):
         assert hashlib.sha256((private / name).read_bytes()).hexdigest() == digest
 
 
+@pytest.mark.thorough
 def test_several_workers_give_the_same_tree(released, withheld, raw, tmp_path, quiet):
     reconstruct(released, {"toy": raw}, {"toy": withheld}, LocalEngine(2), quiet)
     assert _files(released) == _files(tmp_path / "private")

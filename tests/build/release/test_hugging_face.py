@@ -46,6 +46,7 @@ def load(tmp_path):
     return run
 
 
+@pytest.mark.thorough
 def test_datasets_gives_every_item_and_the_pictures_that_may_be_passed_on(load, editions):
     tree, _ = editions
     expected = {

@@ -18,6 +18,7 @@ from medrcube.workspace import BuildSettings, Workspace
 CANARY = "JANE-DOE"
 
 
+@pytest.mark.thorough
 def test_a_folder_of_which_no_picture_is_made_leaves_with_no_release(tmp_path, quiet):
     source = find_sources()["acdc"]
     raw = tmp_path / "raw"

@@ -1,6 +1,7 @@
 import hashlib
 import json
 import re
+import shutil
 from collections import Counter
 
 import pandas as pd
@@ -22,9 +23,16 @@ FIELDS = {
 
 
 @pytest.fixture
-def built(toy, workspace, quiet):
-    build(workspace, {"toy": toy}, LocalEngine(1), quiet)
+def built(toy, pressed, workspace):
+    """A built workspace that the test may change."""
+    shutil.copytree(pressed(toy) / "workspace", workspace.root, dirs_exist_ok=True)
     return workspace
+
+
+@pytest.fixture
+def public(toy, pressed):
+    """A public release that was made once, to be read alone."""
+    return pressed(toy) / "public"
 
 
 @pytest.fixture
@@ -46,34 +54,32 @@ def _restrict(toy, built, quiet):
     build(built, {"toy": load_source(toy.folder)}, LocalEngine(1), quiet)
 
 
-def test_items_have_exactly_the_published_fields(write):
-    for item in _items(write().out):
+def test_items_have_exactly_the_published_fields(public):
+    for item in _items(public):
         options = {name for name in item if name.startswith("option_")}
         assert set(item) - options == FIELDS
         assert options == {f"option_{letter}" for letter in "ABCD"[: len(options)]}
         assert 2 <= len(options) <= 4
 
 
-def test_the_answer_is_exactly_one_option_and_its_index(write):
-    for item in _items(write().out):
+def test_the_answer_is_exactly_one_option_and_its_index(public):
+    for item in _items(public):
         texts = [item[f"option_{letter}"] for letter in "ABCD" if f"option_{letter}" in item]
         assert texts.count(item["gt_answer"]) == 1
         assert texts[item["correct_index"]] == item["gt_answer"]
 
 
-def test_names_are_those_of_the_taxonomy_and_paths_lead_to_pictures(write):
-    out = write().out
-    for item in _items(out):
+def test_names_are_those_of_the_taxonomy_and_paths_lead_to_pictures(public):
+    for item in _items(public):
         assert Task.parse(item["task"]).release_name == item["task"]
         assert item["modality"] in {m.value for m in Modality}
         assert item["parts"] in {a.value for a in Anatomy}
-        assert (out / "TOY" / item["image_path"]).is_file()
+        assert (public / "TOY" / item["image_path"]).is_file()
 
 
-def test_the_published_loader_takes_every_item(write):
+def test_the_published_loader_takes_every_item(public):
     """The published evaluator's own rules: F1mc/MedRCube at 33d0ac9, scripts/eval.py."""
-    out = write().out
-    items = _items(out)
+    items = _items(public)
     loaded = [
         item
         for item in items
@@ -81,24 +87,22 @@ def test_the_published_loader_takes_every_item(write):
         and item.get("question")
         and item.get("gt_answer")
         and any(f"option_{letter}" in item for letter in "ABCD")
-        and (out / "TOY" / item["image_path"]).exists()
+        and (public / "TOY" / item["image_path"]).exists()
     ]
     assert loaded == items
 
 
-def test_every_file_is_in_the_sums_and_every_sum_holds(write):
-    out = write().out
-    sums = _sums(out / "SHA256SUMS")
-    files = {p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file()}
+def test_every_file_is_in_the_sums_and_every_sum_holds(public):
+    sums = _sums(public / "SHA256SUMS")
+    files = {p.relative_to(public).as_posix() for p in public.rglob("*") if p.is_file()}
     assert set(sums) == files - {"SHA256SUMS"}
     for name, digest in sums.items():
-        assert hashlib.sha256((out / name).read_bytes()).hexdigest() == digest
+        assert hashlib.sha256((public / name).read_bytes()).hexdigest() == digest
 
 
-def test_every_picture_has_a_recipe_with_its_pixel_hash(write):
-    out = write().out
-    recipes = [json.loads(line) for line in (out / "recipes.jsonl").read_text().splitlines()]
-    pictures = {f"TOY/{item['image_path']}" for item in _items(out)}
+def test_every_picture_has_a_recipe_with_its_pixel_hash(public):
+    recipes = [json.loads(line) for line in (public / "recipes.jsonl").read_text().splitlines()]
+    pictures = {f"TOY/{item['image_path']}" for item in _items(public)}
     assert {recipe["image"] for recipe in recipes} == pictures
     assert all(re.fullmatch("[0-9a-f]{64}", recipe["pixel_sha256"]) for recipe in recipes)
 

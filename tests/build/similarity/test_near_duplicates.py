@@ -113,6 +113,7 @@ def clustered(draw):
     return hashes, distance
 
 
+@pytest.mark.thorough
 @given(clustered())
 def test_the_index_finds_what_comparing_every_pair_finds_each_once(drawn):
     hashes, distance = drawn
@@ -157,6 +158,7 @@ def test_a_changed_copy_under_another_patient_is_found(change, picture, tmp_path
     assert pair.likeness >= LIKENESS
 
 
+@pytest.mark.thorough
 def test_pictures_of_other_patients_are_not_paired(picture, tmp_path):
     pictures = [picture(f"p{seed}", scene(seed)) for seed in range(40)]
     found = find_duplicates(pictures, tmp_path)
@@ -291,6 +293,7 @@ def test_a_missing_or_damaged_picture_is_an_error(content, picture, tmp_path):
         find_duplicates(pictures, tmp_path)
 
 
+@pytest.mark.thorough
 def test_only_pictures_whose_hashes_lie_near_are_read(picture, tmp_path):
     """What makes 100,000 pictures of any size a matter of seconds."""
     far = [picture(f"p{seed}", scene(seed)) for seed in range(2, 20)]
@@ -327,6 +330,7 @@ def test_no_pictures_are_no_duplicates(tmp_path):
     assert (found.compared, found.exact, found.near) == (0, [], ())
 
 
+@pytest.mark.thorough
 def test_a_killed_process_is_an_error_not_a_wait():
     with pytest.raises(ReleaseError, match="was killed"):
         map_in_processes(_die, range(100), 2)

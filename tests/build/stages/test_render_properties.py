@@ -88,6 +88,7 @@ def _write_series(folder, pixels, spacing):
     return write_stack(folder / "s", pixels, Stack(name="b", count=len(pixels), spacing=spacing))
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("write", [_write_nifti, _write_metaimage, _write_series])
 @pytest.mark.parametrize("plane", ["axial", "coronal", "sagittal"])
 @pytest.mark.parametrize("spacing", [(3.0, 1.0, 1.6), (1.3, 2.9, 0.9), (2.0, 2.0, 2.015)])

@@ -50,6 +50,7 @@ def test_a_source_that_keeps_its_contract_has_no_failures(checked):
     assert checked() == {}
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("file", "old", "new", "says"),
     [
@@ -71,6 +72,7 @@ def test_a_broken_promise_is_told_in_one_sentence(checked, file, old, new, says)
     assert any(says in failure for failure in failures), failures
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("key", ["P0", "p-0", "(P 0)"])
 def test_a_key_that_is_made_of_a_short_identifier_is_named(checked, key):
     checked("adapter.py", '"CANARY-" + path.stem', '"P0"')
@@ -78,6 +80,7 @@ def test_a_key_that_is_made_of_a_short_identifier_is_named(checked, key):
     assert any("seems to be named by it" in it for some in found.values() for it in some), found
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "key",
     [
@@ -122,6 +125,7 @@ def test_a_fixture_without_a_canary_proves_nothing(checked):
     assert checked("card.toml", 'patient = "known"', 'patient = "unknown"') == {}
 
 
+@pytest.mark.thorough
 def test_a_real_source_passes():
     checks = check_source(find_sources()["busi"])
     assert [check.failures for check in checks] == [()] * len(checks)

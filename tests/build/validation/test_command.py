@@ -62,6 +62,7 @@ def test_programs_get_everything(public):
     assert found["valid"]
 
 
+@pytest.mark.thorough
 def test_great_expectations_agree_where_they_are_asked(public):
     pytest.importorskip("great_expectations", reason="needs the extra 'validate'")
     assert call(public, "--with-gx").exit_code == 0
@@ -88,6 +89,7 @@ app(["validate", sys.argv[1], "--workers", "1"])
 """
 
 
+@pytest.mark.thorough
 def test_a_release_is_checked_with_the_packages_of_evaluate_alone(public):
     text = (Path(__file__).parents[3] / "pyproject.toml").read_text(encoding="utf-8")
     extras = tomllib.loads(text)["project"]["optional-dependencies"]

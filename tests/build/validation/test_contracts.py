@@ -252,6 +252,7 @@ def test_an_absent_package_says_what_to_install(monkeypatch):
         run_expectations("items", MAKE["items"](GOOD["items"]))
 
 
+@pytest.mark.thorough
 def test_a_package_that_is_not_asked_for_is_not_loaded():
     code = (
         "import sys, medrcube.cli.app, medrcube.build.validation.validate; "

@@ -114,6 +114,7 @@ def test_a_file_that_is_no_sound_picture_is_named(data, expected, look):
     assert seen.pixel_sha256 is None or expected == "picture-extras"
 
 
+@pytest.mark.thorough
 def test_a_bomb_is_not_inflated(look):
     bomb = png(zlib.compress(bytes(2**28)), size=(1000, 1000))
     tracemalloc.start()
@@ -134,6 +135,7 @@ def test_a_file_that_has_vanished_is_a_fault_and_no_crash(tmp_path):
     assert faults(check_file(tmp_path, "gone.png", picture=True)) == {"special"}
 
 
+@pytest.mark.thorough
 def test_processes_and_this_one_find_the_same(released, check, monkeypatch):
     monkeypatch.setattr("medrcube.build.validation.checksums._FEW", 1)
     monkeypatch.setattr("medrcube.build.validation.checksums._BATCH", 3)

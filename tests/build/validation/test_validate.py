@@ -262,6 +262,7 @@ def _barred_picture(rows):
     row["image"] = {"bytes": b"pixels", "path": "x.png"}
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("change", "expected"),
     [

@@ -147,6 +147,7 @@ def test_switched_off_nothing_is_left(again):
     assert not workspace.viewer.exists()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("private", [False, True])
 def test_no_edition_of_a_release_holds_one(built, tmp_path, sources, private):
     workspace, _ = built
@@ -173,6 +174,7 @@ def test_a_file_that_cannot_be_read_any_more_costs_its_copy_alone(again, built, 
     assert report.failures == built[1].failures
 
 
+@pytest.mark.thorough
 def test_volumes_that_are_stored_by_columns_have_copies(tmp_path, sources, quiet):
     source = sources["ixi"]
     source.build_fixture(tmp_path / "raw", source.card.layouts[0].name)
@@ -182,6 +184,7 @@ def test_volumes_that_are_stored_by_columns_have_copies(tmp_path, sources, quiet
     assert report.viewer.pictures > 0
 
 
+@pytest.mark.thorough
 def test_a_slice_read_alone_has_the_other_files_of_its_series_beside_it(tmp_path, sources, quiet):
     source = sources["lidc-idri"]
     source.build_fixture(tmp_path / "raw", source.card.layouts[0].name)

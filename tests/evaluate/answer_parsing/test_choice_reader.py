@@ -270,6 +270,7 @@ PIECES = (
 A_FEW = 6
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "piece",
     [*PIECES[:A_FEW], *(pytest.param(it, marks=pytest.mark.thorough) for it in PIECES[A_FEW:])],

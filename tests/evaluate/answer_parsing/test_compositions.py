@@ -54,6 +54,7 @@ def read(number):
     return [(reply, extract(reply, options).letter, letter) for reply, options, letter in replies]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("number", range(len(SETS)))
 def test_remarks_that_name_other_options_never_lead_to_another_letter(number):
     wrong = [(reply, found) for reply, found, letter in read(number) if found not in {letter, None}]

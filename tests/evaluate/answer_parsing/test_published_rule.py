@@ -165,6 +165,7 @@ PIECES = st.lists(
 ).map("".join)
 
 
+@pytest.mark.thorough
 @settings(max_examples=1000, deadline=None)
 @given(reply=PIECES | st.text() | st.none() | st.integers(), truth=st.sampled_from(["", *"ABCD"]))
 @example(reply="ŉA", truth="A")

@@ -50,6 +50,7 @@ def test_a_reply_gives_the_letter_that_it_means_or_none(name, kind):
     assert {r: pair for r, pair in read_as.items() if pair[0] not in {pair[1], None}} == {}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", FILES)
 def test_nearly_every_reply_is_read(name):
     right = sum(letter(case) == case["answer"] for case in CASES[name])

@@ -109,6 +109,7 @@ def test_a_dry_run_tells_what_may_not_be_sent(tmp_path, row, write_release, monk
     assert (found["items"], found["pictures"]) == (2, 2)
 
 
+@pytest.mark.thorough
 def test_an_estimate_is_within_a_fifth_of_what_the_run_then_costs(
     evaluate, server, completion, tmp_path, row, write_release, prompt_of
 ):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import zipfile
 from datetime import datetime
@@ -51,14 +52,22 @@ class Odd:
         pass
 
 
-@pytest.fixture
-def run(load, row, tmp_path):
+@pytest.fixture(scope="module")
+def folder(row, write_release, tmp_path_factory):
+    """A release ``r`` and its ``run``, made once."""
+    root = tmp_path_factory.mktemp("runs")
     rows = [row(n) for n in range(6)] + [row(6, image_path="pictures/gone.png")]
-    benchmark = load(*rows)
-    (benchmark.root / "ALPHA/pictures/gone.png").unlink()
-    benchmark = load_benchmark(benchmark.root)
-    run_evaluation(benchmark, Odd(), tmp_path / "run", conditions=OF_ONE_EDITION, epochs=2)
-    return tmp_path / "run"
+    write_release(root / "r", rows)
+    (root / "r/ALPHA/pictures/gone.png").unlink()
+    benchmark = load_benchmark(root / "r")
+    run_evaluation(benchmark, Odd(), root / "run", conditions=OF_ONE_EDITION, epochs=2)
+    return root
+
+
+@pytest.fixture
+def run(folder, tmp_path):
+    shutil.copytree(folder / "r", tmp_path / "r")
+    return shutil.copytree(folder / "run", tmp_path / "run")
 
 
 def read(path):

@@ -91,6 +91,7 @@ def pictures(release, source):
     return {path.read_bytes() for path in (release / source / "pictures").iterdir()}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "options",
     [

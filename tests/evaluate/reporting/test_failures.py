@@ -190,6 +190,7 @@ def test_what_is_no_picture_inside_is_left_out():
     assert embedded_images._reduced(picture) is None
 
 
+@pytest.mark.thorough
 def test_hostile_replies_stay_text_and_stay_short(scored, row, tmp_path):
     hostile = [
         "<script>alert(1)</script><style>*{display:none}</style>",

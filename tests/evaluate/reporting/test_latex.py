@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from medrcube.cli.app import app
 from medrcube.errors import WorkspaceError
+from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.reporting.latex import escape, write_latex
 from medrcube.evaluate.reporting.scored_runs import load_runs
@@ -21,8 +22,11 @@ from medrcube.taxonomy import Anatomy, Modality, Task
 HOSTILE = "50 % of $x_1$ & {#}^~ \\input{/etc/passwd} <b>"
 
 
-@pytest.fixture
-def runs(load, row, tmp_path):
+@pytest.fixture(scope="module")
+def folder(row, write_release, tmp_path_factory):
+    """A release ``r`` and two runs of it, made once."""
+    root = tmp_path_factory.mktemp("runs")
+
     def place(n):
         return {
             "task": list(Task)[n % 8].release_name,
@@ -31,11 +35,18 @@ def runs(load, row, tmp_path):
             "image_path": f"pictures/p{n}.png",
         }
 
-    benchmark = load(*(row(n, **place(n)) for n in range(240)))
-    folders = [tmp_path / rule for rule in ("first", "random")]
-    for folder in folders:
-        run_evaluation(benchmark, open_model(f"baseline/{folder.name}"), folder)
-    return load_runs(folders)
+    rows = [row(n, **place(n)) for n in range(240)]
+    benchmark = load_benchmark(write_release(root / "r", rows))
+    for rule in ("first", "random"):
+        run_evaluation(benchmark, open_model(f"baseline/{rule}"), root / rule)
+    return root
+
+
+@pytest.fixture
+def runs(folder, tmp_path):
+    for path in folder.iterdir():
+        shutil.copytree(path, tmp_path / path.name)
+    return load_runs([tmp_path / rule for rule in ("first", "random")])
 
 
 def table_rows(text):

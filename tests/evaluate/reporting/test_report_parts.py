@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from medrcube.cli.app import app
 from medrcube.errors import WorkspaceError
+from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.html_report import write_report
 from medrcube.evaluate.models.protocol import Reply
 from medrcube.evaluate.models.registry import open_model
@@ -35,6 +36,8 @@ from medrcube.evaluate.reporting.usage_table import run_usage, usage_table
 from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.evaluate.statistics import published_table
 from medrcube.taxonomy import Task
+
+BASELINES = ("first", "longest", "random")
 
 
 class Seer:
@@ -65,28 +68,32 @@ def parsed(drawing):
     return ET.fromstring(drawing)  # noqa: S314 - our own
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def rows(row):
     return [row(n, task=list(Task)[n % 8].release_name) for n in range(96)]
 
 
-@pytest.fixture
-def seen(load, rows, tmp_path):
-    """A run of every condition."""
-    benchmark = load(*rows)
+@pytest.fixture(scope="module")
+def folder(rows, write_release, tmp_path_factory):
+    """Runs, made once: ``seer`` of every condition, and those of three baselines."""
+    root = tmp_path_factory.mktemp("runs")
+    benchmark = load_benchmark(write_release(root / "r", rows))
     items = {item.name: item for item in benchmark.items}
-    run_evaluation(benchmark, Seer(items), tmp_path / "seer", conditions=OF_ONE_EDITION)
-    return load_runs([tmp_path / "seer"])
+    run_evaluation(benchmark, Seer(items), root / "seer", conditions=OF_ONE_EDITION)
+    for rule in BASELINES:
+        run_evaluation(benchmark, open_model(f"baseline/{rule}"), root / rule)
+    return root
 
 
 @pytest.fixture
-def three(load, rows, tmp_path):
-    benchmark = load(*rows)
-    folders = []
-    for rule in ("first", "longest", "random"):
-        folders.append(tmp_path / rule)
-        run_evaluation(benchmark, open_model(f"baseline/{rule}"), folders[-1])
-    return load_runs(folders)
+def seen(folder, tmp_path):
+    """A run of every condition, in a folder that the test may change."""
+    return load_runs([shutil.copytree(folder / "seer", tmp_path / "seer")])
+
+
+@pytest.fixture
+def three(folder, tmp_path):
+    return load_runs([shutil.copytree(folder / rule, tmp_path / rule) for rule in BASELINES])
 
 
 def test_the_published_models_stand_best_first_and_the_guesser_last(seen):
@@ -330,9 +337,9 @@ def test_the_same_run_gives_the_same_bytes(seen, load, rows, tmp_path):
         files = sorted((tmp_path / "data").iterdir())
         return [(tmp_path / "x.html").read_bytes(), *(file.read_bytes() for file in files)]
 
+    benchmark = load(*rows)
     first = made()
     shutil.rmtree(tmp_path / "data")
-    benchmark = load(*rows)
     items = {item.name: item for item in benchmark.items}
     run_evaluation(benchmark, Seer(items), tmp_path / "seer", conditions=OF_ONE_EDITION)
     assert made() == first

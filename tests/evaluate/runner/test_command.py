@@ -357,6 +357,7 @@ def test_several_models_are_several_runs_and_none_is_lost(evaluate, server, tmp_
     assert all((Path(run["out"]) / "metrics.json").exists() for run in runs)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("way", ["--dry-run", "--estimate"])
 def test_of_several_models_those_after_one_that_fails_are_foreseen_too(
     evaluate, server, tmp_path, way

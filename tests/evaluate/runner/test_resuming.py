@@ -262,6 +262,7 @@ def test_the_time_of_a_picture_that_was_just_written_is_not_believed(
     assert len(reads) == 4
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("text", ["", "garbage", '{"image": "x"}\n', "[1]\n", "\xff"])
 def test_a_damaged_lock_only_costs_time(settled, tmp_path, scripted, reads, text):
     run_evaluation(load_benchmark(settled), scripted(), tmp_path / "run")

@@ -263,6 +263,7 @@ def replies_in(run):
     return path.read_text().count('"status":"reply"') if path.exists() else 0
 
 
+@pytest.mark.thorough
 @pytest.mark.untraced
 def test_kill_9_loses_only_what_was_under_way(write_release, row, tmp_path, server, completion):
     root = write_release(tmp_path / "r", [row(n) for n in range(30)])

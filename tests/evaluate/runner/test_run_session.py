@@ -206,6 +206,7 @@ def test_a_fixed_pace_starts_at_its_bound(load, row, tmp_path, scripted):
     assert [first[name]["changes"][0]["limit"] for name in "ab"] == [16, 40]
 
 
+@pytest.mark.thorough
 def test_memory_does_not_grow_with_the_number_of_questions(load, row, tmp_path, scripted):
     models = [scripted(), scripted()]
     for number, model in zip((40, 400), models, strict=True):

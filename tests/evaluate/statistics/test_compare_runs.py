@@ -128,6 +128,7 @@ def test_circular_holds_the_question_as_it_stands(scored_run):
     assert (found["condition"], found["overall"]["n"]) == ("full", 40)
 
 
+@pytest.mark.thorough
 def test_the_text_names_a_condition_that_is_not_full_and_those_that_it_left(
     scored_run, compare_command
 ):

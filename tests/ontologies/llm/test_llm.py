@@ -195,6 +195,7 @@ def test_proposals_are_candidates_for_their_place_and_task_alone(rules):
     assert source.candidates(request("grey", task=Task.ABNORMALITY_DIAGNOSIS), rules) == ()
 
 
+@pytest.mark.thorough
 def test_openai_is_imported_by_asking_alone():
     code = (
         "import sys; import medrcube.ontologies.llm, medrcube.build.llm_proposals.proposing; "

@@ -75,6 +75,7 @@ def test_a_build_asks_stores_uses_and_reports(run, bench, endpoint):
     assert len((root / "proposals.jsonl").read_text().splitlines()) == 1
 
 
+@pytest.mark.thorough
 def test_the_same_build_again_asks_nothing_and_changes_nothing(run, bench, endpoint, monkeypatch):
     root = bench()
     run("build", root)
@@ -88,6 +89,7 @@ def test_the_same_build_again_asks_nothing_and_changes_nothing(run, bench, endpo
     assert [(root / name).read_bytes() for name in tables] == before
 
 
+@pytest.mark.thorough
 def test_silence_is_no_evidence_by_default(run, bench):
     root = bench(evidence="B")
     assert run("build", root)[0] == UNEVEN
@@ -96,6 +98,7 @@ def test_silence_is_no_evidence_by_default(run, bench):
     assert told["dropped"]["evidence-C"] == 1
 
 
+@pytest.mark.thorough
 def test_without_the_table_nothing_is_asked_or_told(run, bench, endpoint):
     root = bench(llm=False)
     assert run("build", root)[0] == UNEVEN
@@ -104,6 +107,7 @@ def test_without_the_table_nothing_is_asked_or_told(run, bench, endpoint):
     assert not (root / "proposals.jsonl").exists()
 
 
+@pytest.mark.thorough
 def test_a_refused_key_stops_the_build_before_a_table_is_written(run, bench, endpoint):
     endpoint.behave = lambda *_: endpoint.problem(401, f"wrong key {SECRET}")
     root = bench()
@@ -116,6 +120,7 @@ def test_a_refused_key_stops_the_build_before_a_table_is_written(run, bench, end
     assert SECRET.encode() not in written
 
 
+@pytest.mark.thorough
 def test_a_server_that_is_down_costs_the_proposals_alone(run, bench, endpoint):
     endpoint.behave = lambda *_: endpoint.problem(400, "down")
     root = bench()

@@ -80,6 +80,7 @@ EVERY = [
 ]
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(("source", "edits"), EVERY)
 def test_every_source_takes(source, edits, copy, intact):
     layout = SOURCES[source].card.layouts[0].name

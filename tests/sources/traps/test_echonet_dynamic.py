@@ -292,6 +292,7 @@ def test_ejection_is_asked_of_both_phases_side_by_side_alone(build_fixture):
     assert CARD.fields["ejection_fraction"].scope is Scope.PATIENT
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("ejection", ["28.0", "31.9", "38.5", "42.9", "52.1", "57.9", "70.0", "97"])
 def test_fraction_near_the_edge_of_a_band_is_not_graded(changed, build_tree, ejection):
     volumes = {"EDV": "100.0", "ESV": str(100 - float(ejection))}

@@ -35,6 +35,7 @@ def _box(case):
     return shape.xyxy
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("end", [b"\r", b"\n", b"\r\n"])
 def test_tables_are_read_with_any_line_end(changed, scan_tree, scan_fixture, end):
     def resave(root):

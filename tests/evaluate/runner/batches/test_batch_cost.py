@@ -95,6 +95,7 @@ def test_a_reply_in_a_batch_costs_its_part_of_the_price(provider, run, tmp_path)
     assert sum("batch" in record for record in records) == 11
 
 
+@pytest.mark.few(1)
 def test_an_estimate_in_batches_is_within_a_fifth_of_what_the_run_then_costs(
     provider, run, tmp_path, release_of
 ):
@@ -120,6 +121,7 @@ def test_an_estimate_in_batches_is_within_a_fifth_of_what_the_run_then_costs(
     assert set(provider.paid.values()) == {1}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("part", "words"), [("0.5", "half, as OpenAI"), ("0.8", "0.8 of")])
 def test_a_dry_run_counts_what_batches_cost(provider, tmp_path, release_of, part, words):
     command = ["evaluate", str(release_of(4)), "--model", provider.model, "--out"]

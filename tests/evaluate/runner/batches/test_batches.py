@@ -79,6 +79,7 @@ def test_replies_are_kept_with_their_tokens_and_the_time_of_their_batch(provider
     assert {record["model"] for record in records} == {names[provider.kind]}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("limits", [{"questions": 4, "size": 10**8}, {"questions": 99, "size": 0}])
 def test_more_than_a_batch_holds_goes_into_several(provider, run, tmp_path, monkeypatch, limits):
     if not limits["size"]:
@@ -173,6 +174,7 @@ def test_a_batch_in_which_every_question_is_refused_ends_the_run(provider, run, 
     assert not open_batches(tmp_path / "run")
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("status", [429, 500, 503])
 @pytest.mark.parametrize("step", ["upload", "create", "state", "results"])
 def test_a_server_that_is_busy_is_waited_for_and_nothing_is_paid_twice(provider, run, status, step):

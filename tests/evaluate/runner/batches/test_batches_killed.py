@@ -91,6 +91,7 @@ def test_kill_9_loses_nothing_and_nothing_is_paid_twice(provider, killed, run, t
     assert not list((tmp_path / "run").glob("*.partial"))
 
 
+@pytest.mark.thorough
 @pytest.mark.untraced
 @pytest.mark.parametrize("provider", ["anthropic"], indirect=True)
 def test_a_batch_of_somebody_else_is_never_taken_for_ours(provider, killed, run, tmp_path):
