@@ -154,7 +154,7 @@ CONTESTS = (
         volume=2048 * 2048 * 2,
         peers=(
             Peer(
-                name="Pillow's default PNG of the finished picture, no reading",
+                name="Pillow's default PNG of the finished image, no reading",
                 environment="dicom",
                 script="pillow_png.py",
                 least=5,
@@ -169,7 +169,7 @@ CONTESTS = (
         volume=2048 * 2048 * 2,
         peers=(
             Peer(
-                name="Pillow's default PNG of the finished picture, no reading",
+                name="Pillow's default PNG of the finished image, no reading",
                 environment="dicom",
                 script="pillow_png.py",
                 least=5,

@@ -124,7 +124,7 @@ def selfcheck(
     requests = [*sample, *(replace(request, picture=None) for request in sample[::4] if blind)]
     if len(requests) < 2:
         raise ModelError(
-            f"selfcheck: {benchmark.root} has {len(requests)} questions with a picture; a batch "
+            f"selfcheck: {benchmark.root} has {len(requests)} questions with an image; a batch "
             "cannot be compared with fewer than 2"
         )
     alone, mixed = asyncio.run(_ask_twice(model, requests, together))

@@ -72,7 +72,7 @@ def run_demo(
     if built.failures:
         raise MedrcubeError(f"the demo build failed: {built.failures[0]}")
     rows = [(entry.source, entry.pictures, entry.items) for entry in built.sources]
-    reporter.table(("source", "pictures", "items"), rows)
+    reporter.table(("source", "images", "items"), rows)
     for part in ("release", "runs"):
         shutil.rmtree(directory / part, ignore_errors=True)
     tree = directory / "release"

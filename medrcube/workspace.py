@@ -46,14 +46,14 @@ seed = 0                 # decides every drawing of lots; the same seed gives th
 options = 4              # options of an item, as far as enough are safe
 evidence = "B"           # weakest evidence that a wrong option is wrong: A read as absent,
                          # B implied absent, C only not mentioned (not recommended)
-least_visible = "partly" # how far a reader of the picture must be able to know the answer: yes,
+least_visible = "partly" # how far a reader of the image must be able to know the answer: yes,
                          # partly, or no for what only a laboratory or the chart tells
 difficulty = "mixed"     # wrong options to prefer: easy, medium or hard; mixed takes any
 items_per_cell = 100     # at most so many items for each source and task; 0 means all
 two_option_share = 0.2   # most items of a task that may have only two options, as a share
 even_keys = true         # ask only what leaves no option always or never right; false asks all
                          # that a source allows, to look at it: such a build is not released
-viewer = true            # keep the original pixels of the pictures of items, for reviewers alone
+viewer = true            # keep the original pixels of the images of items, for reviewers alone
 # profile = "medrcube"   # or a file of your own, such as "mine.toml"; replaces items_per_cell
 # switched_on = []       # sources that the profile switches off and you want
 # source_folders = ["../my_sources"]  # folders of source folders of your own

@@ -48,7 +48,7 @@ def terms_page(terms: Terms | None = None, relations: Relations | None = None) -
                 (term.reviewed for term in terms.values() if not _inexact(term)),
             ),
             _review_counts("relations", (row.reviewed for row in relations.rows)),
-            _review_counts("rows on what a picture shows", (row["reviewed"] for row in visible)),
+            _review_counts("rows on what an image shows", (row["reviewed"] for row in visible)),
         ),
         inexact=[(term, _ids(term)) for term in inexact if not term.reviewed],
         groups=[(group, relations.group_members(group)) for group in relations.groups()],

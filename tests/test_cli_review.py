@@ -176,7 +176,7 @@ def test_status_counts_and_names_no_person(imported):
     status, out, err = run("review", "adduser", root, "Dr.A@example.org")
     assert status == 0, err
     status, out, _ = run("review", "status", root)
-    assert "reader-" in out
+    assert "reviewer-" in out
     assert "example.org" not in out
 
 

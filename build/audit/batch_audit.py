@@ -192,7 +192,7 @@ def _broken(rules: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 def _faults(item: Item, pictures: Mapping[str, Sample]) -> Iterable[str]:
     if item.sample not in pictures:
-        yield f"its picture {item.sample!r} is not among the samples"
+        yield f"its image {item.sample!r} is not among the samples"
     if not 2 <= len(item.options) <= 4:
         yield f"{len(item.options)} options, expected two to four"
     if not 0 <= item.key < len(item.options):

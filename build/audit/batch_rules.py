@@ -229,7 +229,7 @@ BATCH_RULES = (
     ),
     BatchRule(
         id="text-only",
-        asks="A model that sees the question and not the picture scores chance (- 4 SE, + 2 SE).",
+        asks="A model that sees the question and not the image scores chance (- 4 SE, + 2 SE).",
         remedy="Draw items so that a wording goes with every label, or take the words out of it.",
         measure=text_only,
     ),

@@ -225,7 +225,7 @@ def picture_size(volume: Volume, policy: PixelPolicy, shape: tuple[int, ...]) ->
     if not (ratio * shape[0] * shape[1] <= MOST_PIXELS):
         raise ReadError(
             f"spacing {rows:g} x {columns:g} mm of {shape[0]} x {shape[1]} pixels makes no "
-            "picture of square pixels; expected distances of one order of size",
+            "image of square pixels; expected distances of one order of size",
             code="unreadable",
         )
     return geometry.square_size(shape[0], shape[1], rows, columns)
@@ -456,7 +456,7 @@ def _check_tilt(volume: Volume, image: ImageRef, policy: PixelPolicy) -> None:
     if tilt > most:
         raise RefusedError(
             f"{image.paths[0].name}: its slices are tilted by {tilt:.0f} degrees against the "
-            f"nearest plane of the body; expected at most {most:.0f}: further off a picture is "
+            f"nearest plane of the body; expected at most {most:.0f}: further off an image is "
             "oblique and has no plane's name",
             code="oblique",
         )

@@ -336,7 +336,7 @@ class _TurnedSlices(LazySlices):
 def _check_box(volume: Volume, plane: str) -> None:
     if volume.uneven:
         raise ReadError(
-            f"its slices lie at unequal distances, so a {plane} picture across them would be "
+            f"its slices lie at unequal distances, so a {plane} image across them would be "
             "stretched; expected even distances: is the series complete?",
             code="uneven-spacing",
         )
@@ -345,7 +345,7 @@ def _check_box(volume: Volume, plane: str) -> None:
     axes = volume.affine[:3, :3] / np.linalg.norm(volume.affine[:3, :3], axis=0)
     if np.abs(axes.T @ axes - np.eye(3)).max() > _SLANTED:
         raise ReadError(
-            f"its slices are stacked at a slant (a tilted gantry?), so a {plane} picture across "
+            f"its slices are stacked at a slant (a tilted gantry?), so a {plane} image across "
             "them would be skewed; use the plane in which it was acquired",
             code="slanted-slices",
         )

@@ -161,8 +161,8 @@ class _TableCurve:
 def _colour_scale(policy: str) -> DisplayTransform:
     if policy not in {"none", "header", "bits"}:
         raise ReadError(
-            f"the picture is RGB, but the card's window policy {policy!r} needs grey values; "
-            "use 'none' for coloured pictures",
+            f"the image is RGB, but the card's window policy {policy!r} needs grey values; "
+            "use 'none' for coloured images",
             code="not-grey",
         )
     return DisplayTransform(numbers={"policy": policy, "window": "colour"}, greys=PixelSemantics())
@@ -172,7 +172,7 @@ def _stored_scale(volume: Volume) -> DisplayTransform:
     if volume.slices.dtype != np.uint8:
         raise ReadError(
             f"stored values are {volume.slices.dtype}, but the card's window policy 'none' "
-            "expects pictures of 8 bit; name a window, percentile or bits in the card",
+            "expects images of 8 bit; name a window, percentile or bits in the card",
             code="not-8-bit",
         )
     if volume.greys.inverted:

@@ -148,7 +148,7 @@ class ProfileReport:
         lines = [f"profile {self.name}: {self.made:,} of {self.wanted:,} items{self._distance()}"]
         if self.made:
             patients = f"{self.patients:,} patients, none with more than {self.most_of_one_patient}"
-            chains = f"{self.chains:,} of {self.pictures:,} pictures carry several task levels"
+            chains = f"{self.chains:,} of {self.pictures:,} images carry several task levels"
             lines.append(f"{patients}; {chains}")
         if self.sources_per_key > 1:
             lines.append(self._spread())

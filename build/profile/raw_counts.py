@@ -71,7 +71,7 @@ def as_counts(tallies: AnswerTallies, evidence: str) -> tuple[AnswerCount, ...]:
             shown=shown,
             pictures=dict(sorted(tally.pictures.items())),
             beside={key: tuple(sorted(others)) for key, others in sorted(tally.beside.items())},
-            reason="counted by the adapter: pictures that may be asked about",
+            reason="counted by the adapter: images that may be asked about",
             evidence=evidence,
         )
         for (name, shown), tally in sorted(tallies.items())

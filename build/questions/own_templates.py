@@ -55,7 +55,7 @@ def wordings_of(folder: str, cards: Iterable[Card]) -> Wordings:
             if "target" not in values and question_of.setdefault(key, question) != question:
                 raise TemplateError(
                     f"{wordings.where(query.task, name)}: {question!r} and {question_of[key]!r} "
-                    "are asked of pictures that share their options; the words must not tell them "
+                    "are asked of images that share their options; the words must not tell them "
                     "apart"
                 )
     return wordings

@@ -86,11 +86,11 @@ class _Faults:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, (Image.DecompressionBombError, Image.DecompressionBombWarning)):
             raise ReadError(
-                f"{self._path.name}: {error}; expected a picture of ordinary size",
+                f"{self._path.name}: {error}; expected an image of ordinary size",
                 code="too-large",
             ) from error
         if isinstance(error, UnidentifiedImageError):
-            raise unreadable(self._path, "is not the picture that its first bytes promise")
+            raise unreadable(self._path, "is not the image that its first bytes promise")
         if isinstance(error, (OSError, SyntaxError, ValueError, struct.error, EOFError)):
             if "truncated" in str(error) or isinstance(error, EOFError):
                 raise truncated(self._path, f"ends early ({error})") from error

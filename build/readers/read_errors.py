@@ -73,7 +73,7 @@ def check_pixels(path: Path, shape: Sequence[int]) -> None:
     rows, columns = sorted((1, 1, *shape))[-2:]
     if rows * columns > MOST_PIXELS:
         raise ReadError(
-            f"{path.name}: promises a picture of {rows} x {columns} pixels; expected at most "
+            f"{path.name}: promises an image of {rows} x {columns} pixels; expected at most "
             f"{MOST_PIXELS}: its header is damaged, or it is made to exhaust the memory",
             code="too-large",
         )

@@ -131,7 +131,7 @@ def _not_made(recipe: Recipe, job: RenderJob, rendered: RenderResult) -> tuple[s
     """The stage that gave no picture where the release has one."""
     mark = recipe.artefact
     if mark not in job.artefacts:
-        wanted = f"no picture of kind {mark.kind!r} with {mark.concept!r} ({mark.field}) is planned"
+        wanted = f"no image of kind {mark.kind!r} with {mark.concept!r} ({mark.field}) is planned"
         return "plan", f"{wanted} of this case: its labels or marks are others here"
     problem = next(iter(rendered.problems), None)
     if problem is not None:

@@ -150,7 +150,7 @@ class Reconstruction:
             named = "ID" if several else self.not_given[0].source
             whose = f"{len(self.not_given)} sources" if several else named
             yield (
-                f"{Status.SOURCE_NOT_GIVEN}  {pictures:,} pictures of {whose}: name your own "
+                f"{Status.SOURCE_NOT_GIVEN}  {pictures:,} images of {whose}: name your own "
                 f"copy:  --source {named}=ROOT; how to get one:  medrcube sources show {named}"
             )
 

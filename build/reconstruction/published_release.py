@@ -66,7 +66,7 @@ def adopt(
     tree = release.resolve()
     if stat_file(tree, tree / RECIPES) is not None:
         raise ReleaseError(
-            f"{tree / RECIPES}: this release has recipes, which prove every picture; leave out "
+            f"{tree / RECIPES}: this release has recipes, which prove every image; leave out "
             "--adopt"
         )
     scans: dict[str, Scan] = {}
@@ -172,7 +172,7 @@ class _Match:
         image, case = str(item.image), job.case.key
         if len(rendered.pictures) != 1:
             detail = "; ".join(problem.message for problem in rendered.problems) or (
-                f"the case gives {len(rendered.pictures)} pictures, and the name does not say which"
+                f"the case gives {len(rendered.pictures)} images, and the name does not say which"
             )
             return PictureOutcome(image=image, status=Status.NOT_RENDERED, case=case, detail=detail)
         if item.restricted or not self.source.card.access.redistribute:
@@ -195,7 +195,7 @@ def _no_rule(
     tree: Path, folder: str, items: Mapping[str, BenchmarkItem], folders: Sequence[str]
 ) -> SourceOutcome:
     detail = (
-        f"no rule is known that leads from a picture of {folder} to a raw file "
+        f"no rule is known that leads from an image of {folder} to a raw file "
         f"(known: {', '.join(folders) or 'none'}), and nothing is guessed"
     )
     pictures: list[PictureOutcome] = []
@@ -210,7 +210,7 @@ def _no_rule(
 
 
 def _unnamed(name: str) -> PictureOutcome:
-    detail = "the item names no picture, so nothing says which one belongs to it"
+    detail = "the item names no image, so nothing says which one belongs to it"
     return PictureOutcome(image=name, status=Status.NO_PICTURE_NAMED, detail=detail)
 
 

@@ -48,10 +48,10 @@ def safe_path(tree: Path, image: str) -> Path:
                 f"{folder}: is a link, and nothing is written by way of a link; expected a folder"
             )
         if folder.exists() and not folder.is_dir():
-            raise ReleaseError(f"{folder}: is a file; expected the folder of pictures")
+            raise ReleaseError(f"{folder}: is a file; expected the folder of images")
     target = folder / path.name
     if target.is_dir():
-        raise ReleaseError(f"{target}: is a folder; expected a picture, or nothing")
+        raise ReleaseError(f"{target}: is a folder; expected an image, or nothing")
     return target
 
 

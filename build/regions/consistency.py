@@ -67,7 +67,7 @@ def check_side(rule: Side, facts: Mapping[str, str], masks: Sequence[Mask], volu
             lies, says = ("right", "left") if apart > 0 else ("left", "right")
             raise RefusedError(
                 f"the mark lies {abs(apart):.0f} mm to the patient's {lies} of the middle of the "
-                f"picture, but {rule.fact} is {facts[rule.fact]!r} ({says}); expected them to "
+                f"image, but {rule.fact} is {facts[rule.fact]!r} ({says}); expected them to "
                 f"agree, since {rule.reason}",
                 code="wrong-side",
             )

@@ -32,7 +32,7 @@ KINDS: Mapping[str, str] = {
     "reordered": "the same words, the options in another order",
     "moved": "another task, modality or region",
     "picture-changed": "other pixels",
-    "picture-unknown": "whether the picture is the same cannot be known: no pixel hash, no file",
+    "picture-unknown": "whether the image is the same cannot be known: no pixel hash, no file",
 }
 """What may have happened to an item, and what that means; more than one may hold."""
 

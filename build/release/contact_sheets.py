@@ -139,7 +139,7 @@ def thumbnail(path: Path) -> str:
         small.save(data, "JPEG", quality=_QUALITY, subsampling=0, optimize=True)
     except (OSError, ValueError, Image.DecompressionBombError) as error:
         raise ReleaseError(
-            f"{path}: cannot be read as a picture ({error}); build the workspace again"
+            f"{path}: cannot be read as an image ({error}); build the workspace again"
         ) from None
     return "data:image/jpeg;base64," + base64.b64encode(data.getvalue()).decode("ascii")
 

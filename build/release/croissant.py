@@ -62,17 +62,17 @@ _TYPES = {"int64": "sc:Integer", "bool": "sc:Boolean", "string": "sc:Text"}
 _TOLD = {
     "id": "unique within its dataset",
     "dataset": "folder of the source in the release",
-    "image": "the picture; nothing where it may not be passed on",
-    "image_path": "path of the picture, from the folder of its source",
+    "image": "the image; nothing where it may not be passed on",
+    "image_path": "path of the image, from the folder of its source",
     "correct_index": "place of the key among the options, from 0",
     "gt_answer": "text of the key",
-    "restricted": "whether the picture may not be passed on",
-    "licence": "licence of the picture",
-    "visible": "whether a reader of the picture could know the answer: yes, partly or no",
+    "restricted": "whether the image may not be passed on",
+    "licence": "licence of the image",
+    "visible": "whether a reader of the image could know the answer: yes, partly or no",
     "block": "block of items that share their options; empty for none",
     "unit": "patient, or case where none is named, under a keyed id: the unit of resampling",
-    "fact": "id of what is asked of which picture, equal in every edition of a workspace",
-    "pixel_sha256": "identity of the picture: hash of its shape, type and pixels",
+    "fact": "id of what is asked of which image, equal in every edition of a workspace",
+    "pixel_sha256": "identity of the image: hash of its shape, type and pixels",
 }
 
 
@@ -163,12 +163,12 @@ def _sets(facts: ReleaseFacts) -> list[dict[str, Any]]:
     sets = [_set("items-parquet", f"{DATA}/*/*.parquet", "application/x-parquet", "All items.")]
     if facts.withheld < len(facts.places):
         description = (
-            f"Pictures of all sources; {facts.withheld} of {len(facts.places)} are withheld."
+            f"Images of all sources; {facts.withheld} of {len(facts.places)} are withheld."
         )
         sets.append(_set("pictures-png", "*/pictures/*.png", "image/png", description))
     for source in facts.sources:
         description = (
-            f"Pictures of {source.card.title}: {source.pictures}, of which {source.withheld} are "
+            f"Images of {source.card.title}: {source.pictures}, of which {source.withheld} are "
             f"not in the public edition; licence {', '.join(source.licences)}."
         )
         name = source.card.id
@@ -204,7 +204,7 @@ def _items() -> dict[str, Any]:
         source = {"fileSet": {"@id": "items-parquet"}, **extract}
         fields.append(_field("items", column.name, kind, source))
     key = [{"@id": "items/dataset"}, {"@id": "items/id"}]
-    return _record_set("items", "The questions, with their pictures.", key, fields)
+    return _record_set("items", "The questions, with their images.", key, fields)
 
 
 def _pictures() -> dict[str, Any]:
@@ -216,7 +216,7 @@ def _pictures() -> dict[str, Any]:
         _field("pictures", "content", "sc:ImageObject", source("content")),
     ]
     key = {"@id": "pictures/path"}
-    return _record_set("pictures", "The pictures that lie in the tree.", key, fields)
+    return _record_set("pictures", "The images that lie in the tree.", key, fields)
 
 
 def _sources(sources: Iterable[SourceFacts]) -> dict[str, Any]:
@@ -232,7 +232,7 @@ def _sources(sources: Iterable[SourceFacts]) -> dict[str, Any]:
         numbers = (source.items, source.pictures, source.withheld)
         columns = zip((*names, *counts), (*values, *numbers), strict=True)
         records.append({f"sources/{name}": value for name, value in columns})
-    description = "The datasets that the pictures come from."
+    description = "The datasets that the images come from."
     return {
         **_record_set("sources", description, {"@id": "sources/dataset"}, fields),
         "data": records,

@@ -15,8 +15,8 @@ def rai_properties(facts: ReleaseFacts) -> dict[str, Any]:
     accepted = facts.items - facts.unreviewed
     return {
         "rai:dataCollection": (
-            "No new data: pictures and labels come from existing datasets, of which the maker "
-            "of the release had copies. Each picture and each question is derived by fixed rules."
+            "No new data: images and labels come from existing datasets, of which the maker "
+            "of the release had copies. Each image and each question is derived by fixed rules."
         ),
         "rai:dataCollectionType": ["Secondary Data analysis"],
         "rai:dataCollectionRawData": "; ".join(
@@ -24,7 +24,7 @@ def rai_properties(facts: ReleaseFacts) -> dict[str, Any]:
             for source in facts.sources
         ),
         "rai:dataCollectionMissingData": (
-            f"{facts.withheld} of {len(facts.places)} pictures may not be passed on and are not "
+            f"{facts.withheld} of {len(facts.places)} images may not be passed on and are not "
             "in the public edition; recipes.jsonl says how each is made from the raw data, and "
             "medrcube reconstruct makes it. A label that a source does not state is unknown and "
             "is never taken as absent."
@@ -38,7 +38,7 @@ def rai_properties(facts: ReleaseFacts) -> dict[str, Any]:
             "Files that cannot be read or break an expectation of the card are set aside.",
         ],
         "rai:dataManipulationProtocol": (
-            "prov.jsonl names, for each picture, the raw files with their SHA-256 and the "
+            "prov.jsonl names, for each image, the raw files with their SHA-256 and the "
             "software; recipes.jsonl holds all settings and the hash of the pixels."
         ),
         "rai:dataImputationProtocol": "None: nothing that is missing is filled in.",
@@ -80,7 +80,7 @@ def rai_properties(facts: ReleaseFacts) -> dict[str, Any]:
             "counted, and failures are kept apart from wrong answers."
         ),
         "rai:personalSensitiveInformation": [
-            "Medical images of people. A picture file holds pixels and nothing else.",
+            "Medical images of people. An image file holds pixels and nothing else.",
             "Of raw headers only technical values are used, such as the size of a pixel.",
             (
                 "Names of raw files are in the tree as the sources gave them; some hold a source's "

@@ -34,7 +34,7 @@ __all__ = ["HubEdition", "write_private_hub"]
 
 README = "README.md"
 NOTE = f"""\
-> **PRIVATE. This edition holds pictures whose licences do not allow passing them on.** Keep the
+> **PRIVATE. This edition holds images whose licences do not allow passing them on.** Keep the
 > repository private, and give access only to people who have the licence of every source in it.
 > `{PRIVATE}` marks it; the public edition is another tree.
 
@@ -83,8 +83,8 @@ def write_private_hub(release: Path, out: Path) -> HubEdition:
         raise ReleaseError(f"{release / DATA}: has no Parquet file; expected a release of ours")
     if not restricted:
         raise ReleaseError(
-            f"{release}: has no restricted picture, so it is its own edition for the hub; upload "
-            "it as it stands, or put pictures in with  medrcube reconstruct"
+            f"{release}: has no restricted image, so it is its own edition for the hub; upload "
+            "it as it stands, or put images in with  medrcube reconstruct"
         )
     try:
         out.parent.mkdir(parents=True, exist_ok=True)

@@ -24,18 +24,18 @@ def limits_of(facts: ReleaseFacts) -> list[str]:
     limits = [
         "For measuring models only: nothing here is fit to support a decision about a patient.",
         (
-            "A reader of the whole study sees more: each picture is one still view, windowed to 8 "
+            "A reader of the whole study sees more: each image is one still view, windowed to 8 "
             "bits, of what may have been a volume, a film of 12 bits or a video."
         ),
         (
             "The keys are as good as the labels of the sources, which people or programs took from "
-            "pictures, masks or reports; a source's own faults are listed below as far as known."
+            "images, masks or reports; a source's own faults are listed below as far as known."
         ),
         (
             "Age, sex, ethnicity, place and make of scanner are not balanced, and most sources do "
             "not state them: no claim about groups of patients can rest on these items."
         ),
-        "Public pictures and their labels may have been part of a model's training.",
+        "Public images and their labels may have been part of a model's training.",
         "All texts are English.",
     ]
     if evidence:
@@ -53,13 +53,13 @@ def faults_of(card: Card) -> list[str]:
         "drop": "left out",
         "marked": "kept without questions about findings, diseases and places",
         "undiagnosed": "kept without questions about diagnoses and lesions",
-        "unseen": "kept without questions about what the pictures do not show",
+        "unseen": "kept without questions about what the images do not show",
         "regions": "kept; not asked where they lie by a copy with fewer marks",
         "note": "known",
     }
     faults = [f"{done[quirk.action]}: {' '.join(quirk.reason.split())}" for quirk in card.quirks]
     shared = [
-        f"shares pictures with {overlap.source}: {' '.join(overlap.note.split())}"
+        f"shares images with {overlap.source}: {' '.join(overlap.note.split())}"
         for overlap in card.overlaps
     ]
     return faults + shared

@@ -28,7 +28,7 @@ PRIVATE = "PRIVATE.md"
 PRIVATE_TEXT = """\
 # Private: do not share
 
-This tree holds pictures whose licences do not allow passing them on. `SHA256SUMS.restricted` lists
+This tree holds images whose licences do not allow passing them on. `SHA256SUMS.restricted` lists
 them. Without them and without this file it is the public edition, which may be shared.
 """
 

@@ -276,7 +276,7 @@ def _write_sources(
         file = workspace.root / sample.image
         if not file.is_file():
             raise ReleaseError(
-                f"{file}: the picture is gone; build again:  medrcube build {workspace.root}"
+                f"{file}: the image is gone; build again:  medrcube build {workspace.root}"
             )
         if sample.id in included:
             shutil.copyfile(file, tree / _place(sample))

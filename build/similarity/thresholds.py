@@ -59,7 +59,7 @@ def read_small(path: Path) -> Thumbnail:
             return thumbnail(picture)
     except (OSError, ValueError, Image.DecompressionBombError) as error:
         raise ReleaseError(
-            f"{path}: cannot be read as a picture ({error}); build the workspace again"
+            f"{path}: cannot be read as an image ({error}); build the workspace again"
         ) from None
 
 
@@ -108,7 +108,7 @@ def map_in_processes(work: Callable[[T], R], jobs: Iterable[T], workers: int) ->
             return list(pool.map(work, waiting, chunksize=16))
     except BrokenProcessPool:
         raise ReleaseError(
-            "a process that read pictures for the audit was killed, perhaps for lack of memory; "
+            "a process that read images for the audit was killed, perhaps for lack of memory; "
             "try again with more"
         ) from None
 

@@ -95,7 +95,7 @@ def _rotate(row: Sequence[str], by: int) -> list[str]:
 
 
 _DAMAGES: dict[str, Callable[[Path], None]] = {
-    "a copy that lacks pictures": _without_pictures,
+    "a copy that lacks images": _without_pictures,
     "cells shifted to the right": _on_tables(_shift_cells(1)),
     "cells shifted to the left": _on_tables(_shift_cells(-1)),
     "tables without their headers": _on_tables(lambda rows: rows[1:]),

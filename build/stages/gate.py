@@ -46,7 +46,7 @@ def gate_failures(
             codes = Counter(problem.code for problem in (*part.set_aside, *part.problems))
             codes["absent"] = part.absent
             why = ", ".join(f"{count:,} {code}" for code, count in codes.most_common() if count)
-            yield f"{part.source}: no picture was made ({why or 'no case was found'})"
+            yield f"{part.source}: no image was made ({why or 'no case was found'})"
     for report in reports:
         share, limit = gates[report.source]
         if report.cases and report.failed / report.cases > share:

@@ -153,7 +153,7 @@ def _check_unchanged(
     if changed:
         raise ReadError(
             f"{changed[0]}: has changed while its case was rendered, so that nobody knows what the "
-            "pictures show; build again once nothing writes into the raw tree",
+            "images show; build again once nothing writes into the raw tree",
             code="changed",
         )
 
@@ -185,7 +185,7 @@ def _render(
     regions: list[RegionGeometry] = []
     problems: list[QuarantineRow] = []
     for code, reason in filter(None, (case_image.unplaced for case_image in case_images)):
-        message = f"{reason}; the picture is kept, and no place is asked of it"
+        message = f"{reason}; the image is kept, and no place is asked of it"
         problems.append(_problem(job, code, message, stage="compose"))
     choices = choose_case_slices(job, case_images)
     for code, reason in {slice_choice.instead for slice_choice in choices if slice_choice.instead}:

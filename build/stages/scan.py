@@ -300,7 +300,7 @@ def _reject(source: Source, case: Case, missing: set[str], root: Path) -> Quaran
             case.key,
             "mask-missing",
             f"the image is there but not its mask {min(missing)}; get the file, or expect no "
-            "picture of this case",
+            "image of this case",
         )
     quirk = quirk_of(source.card, case.key, "drop")
     if quirk is not None:

@@ -28,7 +28,7 @@ class SharedImages:
     def describe(self) -> str:
         """One sentence for people."""
         a, b = self.sources
-        count = f"{self.equal_pictures} equal pictures in this build"
+        count = f"{self.equal_pictures} equal images in this build"
         if self.note:
             return f"{a} and {b} share images ({self.note}); {count}"
         return f"{a} and {b} share images, which no card declares; {count}"

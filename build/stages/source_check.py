@@ -234,12 +234,12 @@ _WORDS = "concepts and groups are in the tables"
 _CHECKS: dict[str, Callable[[_Trial], Iterator[str]]] = {
     "layouts are told apart": _layouts_are_told_apart,
     _WORDS: lambda trial: missing_words(trial.source),
-    "what a picture does not show is not asked": _unseen_is_not_asked,
+    "what an image does not show is not asked": _unseen_is_not_asked,
     "the adapter asks for all that the card names for it": _card_is_asked,
     "every mapped value is used by a fixture": _values_are_used,
     "every declared cell is reached, and no other": _voxels_are_reached,
     "no file is opened that the card does not name": _opens_what_the_card_names,
-    "every file is a picture or has a reason": _files_are_accounted_for,
+    "every file is an image or has a reason": _files_are_accounted_for,
     "its fixture holds identifiers that can be searched for": _identifiers_are_told,
     "no identifier reaches an output": _identifiers_stay_out,
 }

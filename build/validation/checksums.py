@@ -164,6 +164,6 @@ def _in_processes(
             yield from pool.map(check_files, [root] * len(batches), batches)
         except BrokenProcessPool:
             raise ReleaseError(
-                f"{root}: a process that decodes pictures was killed, for lack of memory or by "
+                f"{root}: a process that decodes images was killed, for lack of memory or by "
                 "a fault in a decoder; try again with  --workers 1"
             ) from None

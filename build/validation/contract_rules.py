@@ -128,21 +128,21 @@ _SAMPLES = (
         id="unique-image",
         kind=RuleKind.UNIQUE,
         column="image",
-        message=f"two pictures have one file; {_REBUILD}",
+        message=f"two images have one file; {_REBUILD}",
     ),
     ContractRule(
         id="unique-picture",
         kind=RuleKind.TOGETHER,
         column="source",
         other=("case", "artefact", "field", "marked", "frames"),
-        message="one picture of a case stands twice; the adapter yields a case twice",
+        message="one image of a case stands twice; the adapter yields a case twice",
     ),
     ContractRule(
         id="artefact",
         kind=RuleKind.ONE_OF,
         column="artefact",
         allowed=("clean", "outline", "boxes", "numbered"),
-        message=f"unknown kind of picture; {_REBUILD}",
+        message=f"unknown kind of image; {_REBUILD}",
     ),
     ContractRule(
         id="image-name",
@@ -184,7 +184,7 @@ _SAMPLES = (
         kind=RuleKind.MATCHES,
         column="licence",
         pattern=_NAME,
-        message="a picture has no licence; name it in the card of the source",
+        message="an image has no licence; name it in the card of the source",
     ),
     ContractRule(
         id="redistribute",
@@ -200,7 +200,7 @@ _SAMPLES = (
             column=side,
             low=1,
             high=65_535,
-            message=f"{side} is no size of a picture; {_REBUILD}",
+            message=f"{side} is no size of an image; {_REBUILD}",
         )
         for side in ("width", "height")
     ),
@@ -210,7 +210,7 @@ _SAMPLES = (
         column="area",
         low=0,
         high=1,
-        message=f"area is no share of the picture; {_REBUILD}",
+        message=f"area is no share of the image; {_REBUILD}",
     ),
 )
 
@@ -292,7 +292,7 @@ _ITEMS = (
         column="sample",
         other=("question", "texts"),
         level="warning",
-        message="one question with one set of options stands twice on a picture; leave one out",
+        message="one question with one set of options stands twice on an image; leave one out",
     ),
 )
 
@@ -330,7 +330,7 @@ _RECORDS = (
         column="dataset",
         other=("image_path", "question", "texts"),
         level="warning",
-        message="one question with one set of options stands twice on a picture; leave one out",
+        message="one question with one set of options stands twice on an image; leave one out",
     ),
 )
 

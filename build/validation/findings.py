@@ -105,7 +105,7 @@ _WARN: Level = "warning"
 FAULT_KINDS: dict[str, FaultKind] = {
     # What does harm before anybody reads on
     "restricted-picture": FaultKind(
-        title="a picture that may not be passed on lies in a public tree",
+        title="an image that may not be passed on lies in a public tree",
         advice="remove it before you share the tree, or mark the tree as private (PRIVATE.md)",
     ),
     # The tree
@@ -123,7 +123,7 @@ FAULT_KINDS: dict[str, FaultKind] = {
         title="a file is in no list of digests", advice="remove it, or release again"
     ),
     "restricted-missing": FaultKind(
-        title="restricted pictures are not in this private tree",
+        title="restricted images are not in this private tree",
         advice="make them from your own copies:  medrcube reconstruct",
         level=_WARN,
         foreign=_WARN,
@@ -172,33 +172,31 @@ FAULT_KINDS: dict[str, FaultKind] = {
     ),
     # Pictures
     "picture-missing": FaultKind(
-        title="the picture of an unrestricted item is missing", advice=_AGAIN
+        title="the image of an unrestricted item is missing", advice=_AGAIN
     ),
-    "picture-damaged": FaultKind(title="a picture cannot be decoded", advice=_AGAIN),
+    "picture-damaged": FaultKind(title="an image cannot be decoded", advice=_AGAIN),
     "picture-format": FaultKind(
-        title="a picture is no 8-bit grey or colour PNG",
+        title="an image is no 8-bit grey or colour PNG",
         advice="write 8-bit PNG: other tools clip or lose what lies beyond",
     ),
     "picture-extras": FaultKind(
-        title="a picture holds more than its pixels",
+        title="an image holds more than its pixels",
         advice="write it again without metadata, which can say who a patient is",
         foreign=_WARN,
     ),
     "picture-text": FaultKind(
-        title="a picture holds text or EXIF",
+        title="an image holds text or EXIF",
         advice="write it again without metadata, which can say who a patient is",
     ),
-    "picture-size": FaultKind(
-        title="a picture is too large to be one", advice="look at the source"
-    ),
+    "picture-size": FaultKind(title="an image is too large to be one", advice="look at the source"),
     "pixel-hash": FaultKind(title="the pixels are not those of the recipe", advice=_AGAIN),
     # Proofs
     "proof-missing": FaultKind(title="a file that proves the release is missing", advice=_AGAIN),
     "recipes": FaultKind(title="recipes.jsonl cannot be read", advice=_AGAIN),
-    "recipe-missing": FaultKind(title="no recipe says how a picture was made", advice=_AGAIN),
-    "recipe-unused": FaultKind(title="a recipe is about no picture of an item", advice=_AGAIN),
+    "recipe-missing": FaultKind(title="no recipe says how an image was made", advice=_AGAIN),
+    "recipe-unused": FaultKind(title="a recipe is about no image of an item", advice=_AGAIN),
     "restricted-flag": FaultKind(
-        title="the files disagree on whether a picture may be passed on", advice=_AGAIN
+        title="the files disagree on whether an image may be passed on", advice=_AGAIN
     ),
     "items-table": FaultKind(title="items.parquet cannot be read", advice=_AGAIN),
     "items-differ": FaultKind(title="items.parquet and test.json disagree", advice=_AGAIN),
@@ -212,7 +210,7 @@ FAULT_KINDS: dict[str, FaultKind] = {
         title="items.csv does not tell of every item what it should", advice=_AGAIN
     ),
     "unit": FaultKind(
-        title="items.csv tells a unit that cannot be: pictures of one case are of one unit",
+        title="items.csv tells a unit that cannot be: images of one case are of one unit",
         advice=_AGAIN,
     ),
     "units-missing": FaultKind(

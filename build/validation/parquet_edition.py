@@ -90,7 +90,7 @@ def _check(
         or file_check is None
         or hashlib.sha256(picture).hexdigest() != file_check.sha256
     ):
-        findings.add("edition-differs", f"{name}: {safe_repr(row['id'])} has another picture")
+        findings.add("edition-differs", f"{name}: {safe_repr(row['id'])} has another image")
 
 
 def _check_told(

@@ -195,11 +195,11 @@ def _check_same(copy: ViewerCopy, path: Path) -> None:
     if picture.ndim == 3:
         alike = (picture == picture[..., :1]).all(axis=2) & (plain < _WHITE)
     if grey.shape != plain.shape:
-        raise ReadError("has another size than the picture; build again", code="not-the-picture")
+        raise ReadError("has another size than the image; build again", code="not-the-picture")
     apart = np.abs(grey.astype(np.int16) - plain)[alike]
     if apart.size and apart.max() > _CLOSE:
         raise ReadError(
-            f"differs from the picture by {apart.max()} grey levels under its window, expected at "
+            f"differs from the image by {apart.max()} grey levels under its window, expected at "
             f"most {_CLOSE}; build again",
             code="not-the-picture",
         )

@@ -60,7 +60,7 @@ class ViewerReport:
         """What a build says of it to people."""
         if self.pictures:
             yield (
-                f"{counted(self.pictures, 'picture')} with the original pixels for reviewers "
+                f"{counted(self.pictures, 'image')} with the original pixels for reviewers "
                 f"({self.made:,} new), {self.bytes / 2**20:,.1f} MiB in viewer/"
             )
         yield from self.failed

@@ -99,7 +99,7 @@ def _sendable(loaded: Benchmark, named: Iterable[str]) -> Benchmark:
             item.dataset for item in items
         )
         _tell(
-            f"left out {items_text(left_out)}: a contract keeps their pictures on this machine; "
+            f"left out {items_text(left_out)}: a contract keeps their images on this machine; "
             "-T i_may_send=SOURCE,...  if the owner lets you send them"
         )
     return replace(loaded, items=items)

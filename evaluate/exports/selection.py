@@ -19,7 +19,7 @@ PRIVATE = "PRIVATE.md"
 
 _MARK = """# Private: do not share
 
-This folder holds pictures whose licences do not allow passing them on.
+This folder holds images whose licences do not allow passing them on.
 """
 
 
@@ -66,12 +66,12 @@ class ExportSelection:
             )
         if self.withheld:
             sentences.append(
-                f"left out {items_text(self.withheld)}: their pictures may not be passed on; "
+                f"left out {items_text(self.withheld)}: their images may not be passed on; "
                 "--private takes them, for your own use"
             )
         if self.absent:
             sentences.append(
-                f"left out {items_text(self.absent)}: their pictures are not in this release; "
+                f"left out {items_text(self.absent)}: their images are not in this release; "
                 "medrcube reconstruct  makes them from your own copy of the data"
             )
         return tuple(sentences)

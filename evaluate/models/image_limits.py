@@ -85,7 +85,7 @@ _ANTHROPIC = PictureLimits(
     provider="Anthropic",
     picture=5 * 2**20,
     request=32_000_000,
-    source="5 MiB a picture by its own errors of December 2025; 32 MB a request from memory",
+    source="5 MiB an image by its own errors of December 2025; 32 MB a request from memory",
 )
 _OPENAI = PictureLimits(
     provider="OpenAI", picture=None, request=50_000_000, source="50 MB a request, from memory"

@@ -63,7 +63,7 @@ def _png8(data: bytes) -> bytes:
             flat.save(out, "PNG", compress_level=1)
             return out.getvalue()
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise RejectedError(f"the picture cannot be decoded: {error}", code="picture") from error
+        raise RejectedError(f"the image cannot be decoded: {error}", code="picture") from error
 
 
 def _windowed(image: Image.Image) -> Image.Image:

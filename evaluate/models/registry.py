@@ -112,7 +112,7 @@ def _check_settings(spec: str, provider: str, settings: ModelSettings) -> None:
     if settings.image_detail is not None and provider not in {"openai", "litellm"}:
         raise ModelError(
             f"--image-detail is a field of requests to an endpoint (openai/...), and {spec} has "
-            "none; --image-size makes pictures smaller for every model"
+            "none; --image-size makes images smaller for every model"
         )
     if settings.image_detail not in {None, *DETAILS}:
         raise ModelError(

@@ -124,7 +124,7 @@ def rights_text(folder: str, cards: Mapping[str, Card]) -> str:
     """Rights to a source, in words, for a user who is about to send it."""
     card = next((card for card in cards.values() if _fold(card.id) == _fold(folder)), None)
     if card is None:
-        return f"{folder}: the release marks its pictures as restricted, and no card tells why."
+        return f"{folder}: the release marks its images as restricted, and no card tells why."
     return f"{card.title} ({card.access.mode} access, {card.access.licence}): {card.access.known()}"
 
 

@@ -46,7 +46,7 @@ def size_of(picture: ImageFile) -> tuple[int, int]:
             width, height = image.size
             return width, height
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise RejectedError(f"the picture cannot be decoded: {error}", code="picture") from error
+        raise RejectedError(f"the image cannot be decoded: {error}", code="picture") from error
 
 
 def shrink(picture: ImageFile, longest: int) -> ImageFile:
@@ -73,6 +73,6 @@ def shrink(picture: ImageFile, longest: int) -> ImageFile:
         out = io.BytesIO()
         small.save(out, "PNG", compress_level=1)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise RejectedError(f"the picture cannot be decoded: {error}", code="picture") from error
+        raise RejectedError(f"the image cannot be decoded: {error}", code="picture") from error
     png = out.getvalue()
     return ImageFile(data=png, media_type="image/png", sha256=hashlib.sha256(png).hexdigest())

@@ -114,7 +114,7 @@ def select_items(benchmark: Benchmark, choice: ItemFilter) -> ItemSelection:
         reasons = "; ".join(f"{count:,} {why}" for why, count in left_out.items())
         raise WorkspaceError(
             f"nothing is left of {counted(len(wanted), 'item')} ({reasons}); see --i-may-send for "
-            "pictures under an agreement, medrcube reconstruct for pictures that are not there"
+            "images under an agreement, medrcube reconstruct for images that are not there"
         )
     return ItemSelection(
         items=tuple(items),

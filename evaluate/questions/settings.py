@@ -10,7 +10,7 @@ __all__ = ["prompt_words", "settings_text", "side_by_side"]
 _ENDED = {"truncated": "cut"}
 """Names of outcomes before version 5 of the metrics."""
 
-_LEFT_OUT = {"not-there": "without their picture", "may-not-be-sent": "that may not be sent"}
+_LEFT_OUT = {"not-there": "without their image", "may-not-be-sent": "that may not be sent"}
 
 
 def settings_text(manifest: Mapping[str, Any]) -> dict[str, str]:
@@ -27,8 +27,8 @@ def settings_text(manifest: Mapping[str, Any]) -> dict[str, str]:
         "system prompt": model.get("system"),
         "examples": _examples(manifest),
         "examples come": _places(manifest),
-        "size of pictures": _pixels(manifest),
-        "detail of pictures": model.get("image_detail"),
+        "size of images": _pixels(manifest),
+        "detail of images": model.get("image_detail"),
         "items": _items(manifest),
         "sent on the user's word": ", ".join(manifest.get("may_send", ())),
         "asked again": "; ".join(map(_again, manifest.get("again", ()))),
@@ -54,8 +54,8 @@ def _examples(manifest: Mapping[str, Any]) -> str:
     if not shots:
         return ""
     apart = {
-        "unit and look": "of other patients or cases, and of pictures that do not look alike",
-        "look alone": "of pictures that do not look alike (the release tells not every patient)",
+        "unit and look": "of other patients or cases, and of images that do not look alike",
+        "look alone": "of images that do not look alike (the release tells not every patient)",
     }[shots["apart_by"]]
     many = "" if shots["count"] == 1 else "s"
     return f"{shots['count']} solved example{many}, seed {shots['seed']}, {apart}"

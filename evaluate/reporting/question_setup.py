@@ -16,7 +16,7 @@ PLAIN: Mapping[str, str] = {
     "prompt": "the usual prompt",
     "system": "no system prompt",
     "shots": "no examples",
-    "pictures": "whole pictures",
+    "pictures": "whole images",
     "detail": "detail not set",
 }
 """Every setting, with its text for a default run."""
@@ -38,7 +38,7 @@ def changed_settings(run: ScoredRun) -> dict[str, str]:
         "prompt": "" if usual else f"prompt {prompt_words(prompt)}",
         "system": f"system prompt {_digest(system)}" if system else "",
         "shots": f"{counted(shots['count'], 'example')}{seed}" if shots else "",
-        "pictures": f"pictures to {pixels['longest_side']:,} px" if pixels else "",
+        "pictures": f"images to {pixels['longest_side']:,} px" if pixels else "",
         "detail": f"detail {detail}" if detail else "",
     }
     return {name: words for name, words in texts.items() if words}

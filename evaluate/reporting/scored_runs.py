@@ -106,8 +106,8 @@ class ScoredRun:
             "template": "a prompt of its own",
             "system prompt": "a system prompt",
             "examples": "solved examples before each question",
-            "size of pictures": "smaller pictures",
-            "detail of pictures": "pictures seen in another detail",
+            "size of images": "smaller images",
+            "detail of images": "images seen in another detail",
         }
         return [words for name, words in names.items() if name in settings]
 

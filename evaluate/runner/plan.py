@@ -205,7 +205,7 @@ def _require_same_images(out: Path, questions: Iterable[AskedQuestion]) -> None:
     ]
     if lost:
         raise WorkspaceError(
-            f"{out}: was asked with {counted(len(lost), 'picture')} gone from the release or "
+            f"{out}: was asked with {counted(len(lost), 'image')} gone from the release or "
             f"changed since, such as that of {lost[0]}; nothing was changed. Go on with the "
             "release that the run was begun with, or choose another --out folder"
         )

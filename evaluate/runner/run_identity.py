@@ -16,7 +16,7 @@ _LIMITS = ("max_tokens", "max_completion_tokens", "max_new_tokens")
 _OPTIONAL = ("selection", "shots", "pictures")
 """Parts that only an option adds."""
 
-_WORDS = {"shots": "other examples", "pictures": "another size of pictures"}
+_WORDS = {"shots": "other examples", "pictures": "another size of images"}
 _TOLD = 12
 _LONGEST = 120
 

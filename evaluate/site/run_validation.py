@@ -156,7 +156,7 @@ def _items(run: Path, benchmark: Benchmark) -> Iterator[str]:
                 pictures.append(item.name)
     yield from _several(unknown, "are not in the release")
     yield from _several(changed, "differ from those of the release")
-    yield from _several(pictures, "were asked with another picture than the release has")
+    yield from _several(pictures, "were asked with another image than the release has")
 
 
 def _draw_problems(run: Path, manifest: Mapping[str, Any], benchmark: Benchmark) -> Iterator[str]:
@@ -284,7 +284,7 @@ def _notes(
     if manifest["ended"] is None:
         yield "was broken off; the command that began it goes on"
     if manifest["dataset"]["digest"] != benchmark.digest:
-        yield "the release here lacks pictures that the run was asked about, or has others"
+        yield "the release here lacks images that the run was asked about, or has others"
     if manifest["prompt"].get("version") != prompt_version():
         yield "was asked with another prompt than this version has"
     if metrics["judge"]["used"]:

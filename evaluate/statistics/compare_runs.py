@@ -220,7 +220,7 @@ def labels_of(runs: Sequence[ComparedRun]) -> list[str]:
     return labels
 
 
-_QUESTION_SETTINGS = ("system prompt", "examples", "size of pictures", "detail of pictures")
+_QUESTION_SETTINGS = ("system prompt", "examples", "size of images", "detail of images")
 """Settings that change a question, besides the prompt."""
 
 _COMPARABLE = (

@@ -38,7 +38,11 @@ def unit_kinds(results: Iterable[Result]) -> dict[str, int]:
 
 def units_text(kinds: Mapping[str, Any]) -> str:
     """Numbers of units in words, such as ``120 patients and 9 cases``."""
-    parts = [f"{count:,} {kind}{'' if count == 1 else 's'}" for kind, count in kinds.items()]
+    words = {"picture": "image"}
+    parts = [
+        f"{count:,} {words.get(kind, kind)}{'' if count == 1 else 's'}"
+        for kind, count in kinds.items()
+    ]
     return ", ".join(parts[:-1]) + (" and " if parts[:-1] else "") + "".join(parts[-1:])
 
 

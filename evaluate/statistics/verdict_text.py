@@ -24,7 +24,7 @@ def conclusions(comparison: Mapping[str, Any]) -> list[str]:
     lines = [_verdict(row, first, second), _power(row)]
     lines += [_family(axis, rows, first, second) for axis, rows in comparison["families"].items()]
     lines.append(
-        "This holds for these questions and pictures, each asked once. It says nothing about "
+        "This holds for these questions and images, each asked once. It says nothing about "
         "other data, another prompt or another version of a model."
     )
     return lines

@@ -20,7 +20,7 @@ def many_conclusions(comparison: Mapping[str, Any]) -> list[str]:
     lines = [_groups(row, tests["overall_tests"]), detectable(row)]
     lines.append(_cells(comparison["axis"], comparison["groups"], tests["group_tests"]))
     lines.append(
-        "This holds for these questions and pictures, each asked once. It says nothing about "
+        "This holds for these questions and images, each asked once. It says nothing about "
         "other data, another prompt or another version of a model."
     )
     return [line for line in lines if line]

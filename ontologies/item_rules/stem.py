@@ -114,7 +114,7 @@ def _report_sentence(draft: ItemText) -> Iterator[str]:
     if match:
         yield (
             f"the stem quotes a report ({match.group()!r}); what a report says is the answer, so "
-            "ask about the picture alone"
+            "ask about the image alone"
         )
 
 
@@ -149,7 +149,7 @@ STEM_RULES = (
     ItemRule(
         id="no-modality",
         level=ERROR,
-        asks="The stem names the modality of the picture, or asks for it.",
+        asks="The stem names the modality of the image, or asks for it.",
         check=_no_modality,
     ),
     ItemRule(

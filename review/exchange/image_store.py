@@ -81,7 +81,7 @@ def image_path(digest: str) -> Path:
         ReviewError: that is no digest.
     """
     if not _DIGEST.fullmatch(digest):
-        raise ReviewError("the digest of a picture has 64 hexadecimal digits")
+        raise ReviewError("the digest of an image has 64 hexadecimal digits")
     return Path(settings.FOLDER) / "assets" / digest[:2] / f"{digest}.png"
 
 
@@ -96,15 +96,15 @@ def load_image(asset: Asset) -> bytes:
     real = os.path.realpath(path)
     wanted = os.path.join(root, *path.parts[-2:])  # noqa: PTH118  (compared as text)
     if real != wanted or os.path.commonpath((root, real)) != root:
-        raise ReviewError(f"picture {asset.id}: a link leads to another place; import it again")
+        raise ReviewError(f"image {asset.id}: a link leads to another place; import it again")
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
         with os.fdopen(descriptor, "rb") as file:
             data = file.read()
     except OSError as error:
-        raise ReviewError(f"picture {asset.id}: {error.strerror}; import it again") from error
+        raise ReviewError(f"image {asset.id}: {error.strerror}; import it again") from error
     if sha256(data).hexdigest() != asset.sha256:
-        raise ReviewError(f"picture {asset.id}: the file was changed; import it again")
+        raise ReviewError(f"image {asset.id}: the file was changed; import it again")
     return data
 
 
@@ -123,7 +123,7 @@ def _read_bytes(picture: Path | bytes) -> bytes:
         with picture.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
-        raise ReviewError(f"a picture of more than {MOST_BYTES} bytes; make it smaller")
+        raise ReviewError(f"an image of more than {MOST_BYTES} bytes; make it smaller")
     return data
 
 
@@ -133,7 +133,7 @@ def _decode(data: bytes, name: str) -> NDArray[np.uint8]:
         _check_header(opened, data, name)
         opened.load()
     except _UNREADABLE as error:
-        raise ReviewError(f"{name}: not a readable PNG, JPEG or WebP picture ({error})") from error
+        raise ReviewError(f"{name}: not a readable PNG, JPEG or WebP image ({error})") from error
     image = ImageOps.exif_transpose(opened)
     if "A" in image.getbands() or "transparency" in image.info:
         image = _opaque(image, name)
@@ -148,9 +148,9 @@ def _check_header(image: Image.Image, data: bytes, name: str) -> None:
     if image.width * image.height > MOST_PIXELS:
         raise ReviewError(f"{name}: {image.width} x {image.height}, at most {MOST_PIXELS} pixels")
     if getattr(image, "n_frames", 1) != 1:
-        raise ReviewError(f"{name}: moves; expected one picture")
+        raise ReviewError(f"{name}: moves; expected one image")
     if image.format == "PNG" and data[24] == 16:  # of IHDR, the first chunk
-        raise ReviewError(f"{name}: 16 bits, expected a picture of 8")
+        raise ReviewError(f"{name}: 16 bits, expected an image of 8")
 
 
 def _opaque(image: Image.Image, name: str) -> Image.Image:

@@ -72,7 +72,7 @@ class ImageTransfer:
             with Image.open(io.BytesIO(data), formats=image_store.KINDS) as image:
                 if not same_pixels(image, sample.pixel_sha256):
                     raise ReviewError(
-                        f"picture {sample.image}: is not the one that was built; build again"
+                        f"image {sample.image}: is not the one that was built; build again"
                     )
             self._stored[sample.id] = StoredImage(asset.pk, asset.sha256)
         return self._stored[sample.id]
@@ -83,17 +83,17 @@ def _read_workspace_image(root: Path, sample: Sample) -> bytes:
     name = sample.image
     wanted = os.path.join(os.path.realpath(root), *Path(name).parts)  # noqa: PTH118 (as text)
     if Path(name).is_absolute() or ".." in Path(name).parts or "\x00" in name:
-        raise ReviewError(f"picture {printable(name)}: lies outside the workspace")
+        raise ReviewError(f"image {printable(name)}: lies outside the workspace")
     if os.path.realpath(wanted) != wanted:
-        raise ReviewError(f"picture {name}: a link leads to another place; copy the file itself")
+        raise ReviewError(f"image {name}: a link leads to another place; copy the file itself")
     try:
         descriptor = os.open(wanted, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
         with os.fdopen(descriptor, "rb") as file:
             data = file.read(image_store.MOST_BYTES + 1)
     except OSError as error:
-        raise ReviewError(f"picture {name}: {error.strerror}; build the workspace again") from error
+        raise ReviewError(f"image {name}: {error.strerror}; build the workspace again") from error
     if len(data) > image_store.MOST_BYTES:
-        raise ReviewError(f"picture {name}: has more than {image_store.MOST_BYTES} bytes")
+        raise ReviewError(f"image {name}: has more than {image_store.MOST_BYTES} bytes")
     return data
 
 

@@ -57,7 +57,7 @@ def _bad_texts(item: Item, _: Container[str]) -> str:
 
 def _no_picture(item: Item, samples: Container[str]) -> str:
     if item.sample not in samples:
-        return f"its picture {printable(item.sample)} is not in the table of samples"
+        return f"its image {printable(item.sample)} is not in the table of samples"
     return ""
 
 

@@ -139,8 +139,8 @@ def labelling_config() -> str:
         required="true",
     )
     _choices(view, "confidence", "How sure are you?", ("1", "2", "3"))
-    _choices(view, "needs_image", "Does the question need the picture?", tuple(NeedsImage))
-    _choices(view, "image_adequate", "Is the picture good enough to answer?", ("yes", "no"))
+    _choices(view, "needs_image", "Does the question need the image?", tuple(NeedsImage))
+    _choices(view, "image_adequate", "Is the image good enough to answer?", ("yes", "no"))
     for line in _LINES:
         _choices(view, line.name, line.text, tuple(_SAYS), required=False)
     _choices(view, "decision", "Decision", tuple(Decision))

@@ -22,7 +22,7 @@ class Role(models.TextChoices):
 
 def new_pseudonym() -> str:
     """A name for exports that says nothing about the person."""
-    return f"reader-{secrets.token_hex(4)}"
+    return f"reviewer-{secrets.token_hex(4)}"
 
 
 class UserManager(BaseUserManager["User"]):

@@ -131,7 +131,7 @@ class BlindForm(StepForm):
 
     option = RequiredChoice([CANNOT_TELL, *_DIGITS], "choose an answer, or “cannot tell”")
     image_adequate = RequiredChoice(
-        ("yes", "no"), "say whether the picture is good enough: yes or no"
+        ("yes", "no"), "say whether the image is good enough: yes or no"
     )
     confidence = DigitField()
     needs_image = TextField()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sys
 
+from django.contrib.auth.models import AnonymousUser
 from django.db import InterfaceError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
@@ -56,7 +57,14 @@ def error_page(
     title, advice = title or _TITLES[status], advice or _ADVICE[status]
     if request is not None and request.headers.get("X-Requested-With") == "fetch":
         return HttpResponse(reason or title, status=status, content_type="text/plain")
-    context = {"title": title, "reason": reason, "advice": advice, "typed": typed}
+    context: dict[str, object] = {
+        "title": title,
+        "reason": reason,
+        "advice": advice,
+        "typed": typed,
+    }
+    if request is None:
+        context |= {"user": AnonymousUser(), "messages": ()}
     page = render_to_string("review/failure.html", context, request)
     return HttpResponse(page, status=status)
 

@@ -111,7 +111,7 @@ def read_slice(asset: Asset, number: int) -> bytes:
     """
     slices = asset.original.get("slices", [])
     if not 0 <= number < len(slices):
-        raise ReviewError(f"picture {asset.pk}: has {len(slices)} slices, expected more")
+        raise ReviewError(f"image {asset.pk}: has {len(slices)} slices, expected more")
     path = plane_path(Path(settings.FOLDER).parent / "viewer", slices[number])
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
@@ -119,10 +119,10 @@ def read_slice(asset: Asset, number: int) -> bytes:
             data = file.read()
     except OSError as error:
         raise ReviewError(
-            f"picture {asset.pk}: its original pixels: {error.strerror}; build and import again"
+            f"image {asset.pk}: its original pixels: {error.strerror}; build and import again"
         ) from error
     if sha256(data).hexdigest() != slices[number]:
-        raise ReviewError(f"picture {asset.pk}: its original pixels were changed; build again")
+        raise ReviewError(f"image {asset.pk}: its original pixels were changed; build again")
     return data
 
 

@@ -244,7 +244,7 @@ def _require_reasons(path: Path, data: Mapping[str, Any]) -> None:
         ]
         raise CardError(
             f"{path}: does not say what the truth of every field rests on, whether a reader of one "
-            "picture could know it, and why (docs/how-to/add-a-source.md); add\n" + "".join(lines)
+            "image could know it, and why (docs/how-to/add-a-source.md); add\n" + "".join(lines)
         )
 
 
@@ -354,7 +354,7 @@ def _quirk(table: TomlTable, field_names: Collection[str]) -> Quirk:
         table.fail("regions", "two or more, with the action 'regions' alone", regions)
     fields = table.texts("fields", default=())
     if action == "unseen" and not fields:
-        table.fail("fields", "the fields that the pictures do not show", fields)
+        table.fail("fields", "the fields that the images do not show", fields)
     if fields and action not in ("unseen", "note"):
         table.fail("fields", "no fields, which only 'unseen' and 'note' have", fields)
     for name in fields:

@@ -119,7 +119,7 @@ def _merge(first: Case | Skip, other: Case | Skip) -> Case | Skip:
     places = " and ".join(_place(entry) for entry in (first, other) if isinstance(entry, Case))
     reason = (
         f"two cases have the key {first.key!r} ({places}) and do not say the same; expected one "
-        "row for each picture, and a key for each case"
+        "row for each image, and a key for each case"
     )
     return Skip(key=first.key, reason=reason, paths=paths, code=BAD_ROW)
 

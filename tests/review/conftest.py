@@ -54,6 +54,7 @@ configure(_START)
 from django.conf import settings  # noqa: E402
 from django.contrib.auth.hashers import make_password  # noqa: E402
 from django.db import connections  # noqa: E402
+from django.template import Variable, VariableDoesNotExist  # noqa: E402
 from django.test import Client  # noqa: E402
 from django.utils import timezone  # noqa: E402
 from stage.drawings import deep, numbered, phantom, png  # noqa: E402
@@ -76,6 +77,27 @@ def _swept():
     yield
     connections.close_all()
     shutil.rmtree(_FOLDER, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def undefined(monkeypatch):
+    """No page asks for a variable that it is not given; the names of those that did.
+
+    Django prints nothing for one, and takes it for false: a name that was changed on one side only
+    would go unnoticed. What a page shows at times is given to it empty.
+    """
+    names, resolve = [], Variable._resolve_lookup
+
+    def resolve_or_note(variable, context):
+        try:
+            return resolve(variable, context)
+        except VariableDoesNotExist:
+            names.append(f"{context.template_name}: {variable.var}")
+            raise
+
+    monkeypatch.setattr(Variable, "_resolve_lookup", resolve_or_note)
+    yield names
+    assert names == []
 
 
 @pytest.fixture(scope="session")

@@ -79,7 +79,7 @@ def reviewed(workspace):
     project.save()
     lot = random.Random(6)
     people = [
-        User.objects.create_user(email, PASSWORD, pseudonym=f"reader-{lot.randbytes(4).hex()}")
+        User.objects.create_user(email, PASSWORD, pseudonym=f"reviewer-{lot.randbytes(4).hex()}")
         for email in REVIEWERS
     ]
     User.objects.create_user("manager@example.org", PASSWORD, role="manager")

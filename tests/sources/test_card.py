@@ -115,7 +115,7 @@ def test_a_quirk_names_the_fields_that_its_pictures_do_not_show(card_file, toy_c
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ('["finding"]', "[]", "expected the fields that the pictures do not show"),
+        ('["finding"]', "[]", "expected the fields that the images do not show"),
         ('["finding"]', '["findings"]', r"expected names of \[\[field\]\] tables \(finding\)"),
         ('"unseen"', '"drop"', "only 'unseen' and 'note' have"),
     ],

@@ -283,7 +283,7 @@ def test_a_value_with_quotes_and_line_breaks_stays_one_value(tmp_path):
 
 def test_nothing_is_left_behind_when_the_tree_holds_no_picture(tmp_path):
     write_lines(tmp_path / "raw/notes.txt", ["text"])
-    with pytest.raises(SourceError, match=r"holds no picture \(suffixes found: \.txt\)"):
+    with pytest.raises(SourceError, match=r"holds no image \(suffixes found: \.txt\)"):
         new_source("empty", tmp_path / "raw", tmp_path / "sources")
     assert not (tmp_path / "sources").exists()
 

@@ -135,7 +135,7 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
     if mixed and affine is None:
         raise ReadError(
             f"{path.name}: its {count} frames are scaled in {len(set(rescales))} ways and do not "
-            "lie evenly in space, so they are several kinds of picture and no film; the adapter "
+            "lie evenly in space, so they are several kinds of image and no film; the adapter "
             "must name one as ImageRef.frame",
             code="several-scales",
         )
@@ -235,13 +235,13 @@ def open_header(path: Path, tags: tuple[str, ...] = TAGS) -> Dataset:
         raise damaged_elements(path, error) from None
     if not header.get("Rows") or not header.get("Columns"):
         raise ReadError(
-            f"{path.name}: is DICOM without a picture (a report, a plan or a directory?); "
+            f"{path.name}: is DICOM without an image (a report, a plan or a directory?); "
             "expected Rows and Columns",
             code="no-pixels",
         )
     if localiser:
         raise ReadError(
-            f"{path.name}: is a localiser (scout), not a picture of the study; leave it out",
+            f"{path.name}: is a localiser (scout), not an image of the study; leave it out",
             code="localiser",
         )
     if tiled:
@@ -315,7 +315,7 @@ def _check_pixel_data(path: Path, file: BinaryIO, header: Dataset) -> None:
     if not header.get("Rows") or syntax is None or syntax.is_deflated:
         return
     if not has_pixel_data(file, syntax):
-        raise ReadError(f"{path.name}: has a picture's header but no pixel data", code="no-pixels")
+        raise ReadError(f"{path.name}: has an image's header but no pixel data", code="no-pixels")
     if not is_whole(file, syntax):
         raise truncated(path, "its pixel data end early")
 

@@ -254,7 +254,7 @@ def _check(path: str, config: Any, processor: Any) -> None:
         )
     if not hasattr(processor, "tokenizer") or not hasattr(processor, "image_processor"):
         raise ModelError(
-            f"{_where(path)}: its processor takes no pictures; expected a tokenizer and an image "
+            f"{_where(path)}: its processor takes no images; expected a tokenizer and an image "
             "processor"
         )
     if not chat_template(processor):

@@ -92,7 +92,7 @@ def bound_pixels(processor: Any, settings: LocalSettings) -> None:
     if absent:
         raise ModelError(
             f"{' and '.join(absent)}: {type(images).__name__}, which makes tensors of this model's "
-            "pictures, has no such setting; leave it out, or use --image-size"
+            "images, has no such setting; leave it out, or use --image-size"
         )
     bounded = type(images)(**{**images.to_dict(), **requested})
     facts = bounded.to_dict()

@@ -39,7 +39,7 @@ def tell_too_large(
     plan: Callable[[], RunPlan],
     reporter: Reporter,
 ) -> None:
-    """Say which pictures and requests the provider would refuse for their size, before any is sent.
+    """Say which images and requests the provider would refuse for their size, before any is sent.
 
     Nothing is said with ``--image-size``, which makes other files of them. ``plan`` is called only
     where examples might make a request too large.
@@ -58,10 +58,10 @@ def tell_too_large(
     named = ", ".join(oversize.pictures[:_NAMED])
     more = len(oversize.pictures) - _NAMED
     reporter.result(
-        f"{counted(len(oversize.pictures), 'picture')} of {counted(oversize.items, 'item')} would "
+        f"{counted(len(oversize.pictures), 'image')} of {counted(oversize.items, 'item')} would "
         f"be refused by {oversize.limits.provider} for their size ({oversize.limits.source}): "
         f"{named}"
-        f"{f' and {more:,} more' if more > 0 else ''}; --image-size N makes pictures smaller, as "
+        f"{f' and {more:,} more' if more > 0 else ''}; --image-size N makes images smaller, as "
         "part of the run"
     )
 
@@ -75,7 +75,7 @@ def _tell_heavy(plan: RunPlan, model: Model, reporter: Reporter) -> None:
     more = len(heavy.items) - _NAMED
     reporter.result(
         f"questions of {counted(len(heavy.items), 'item')} would be refused by "
-        f"{heavy.limits.provider} for the size of all their pictures together, up to "
+        f"{heavy.limits.provider} for the size of all their images together, up to "
         f"{in_bytes(heavy.largest)} ({heavy.limits.source}): {', '.join(heavy.items[:_NAMED])}"
         f"{f' and {more:,} more' if more > 0 else ''}; fewer --shots or --image-size N makes "
         "requests smaller, as part of the run"
@@ -99,21 +99,21 @@ def tell_forecast(forecast: CostForecast, reporter: Reporter) -> dict[str, Any]:
         f"{forecast.model}: {counted(forecast.items, 'item')}, "
         f"{counted(forecast.presentations, 'question')}; {forecast.questions:,} would be sent, "
         f"{forecast.reused:,} have a reply, {forecast.shared:,} are the same as another, "
-        f"{forecast.missing:,} have no picture"
+        f"{forecast.missing:,} have no image"
     )
     for why, count in forecast.left_out.items():
         sources = ", ".join(f"{name} {n:,}" for name, n in forecast.left_out_by_source.items())
         withheld = f" ({sources})" if sources and why == "may-not-be-sent" else ""
         reporter.result(f"left out: {counted(count, 'item')}{withheld}, {LEFT_OUT[why]}")
     reporter.result(
-        f"pictures: {forecast.pictures:,} in these requests, "
+        f"images: {forecast.pictures:,} in these requests, "
         f"{forecast.distinct_pictures:,} different, up to {forecast.largest_side:,} pixels a side "
         f"and {in_bytes(forecast.largest_bytes)} a file"
         + (f"; {forecast.shrunk:,} are made smaller" if forecast.shrunk else "")
     )
     reporter.result(
         f"tokens in, estimated: {forecast.tokens_text:,} of text (4 characters each), "
-        f"{forecast.tokens_pictures:,} of pictures ({forecast.pictures_counted})"
+        f"{forecast.tokens_pictures:,} of images ({forecast.pictures_counted})"
     )
     each, most = forecast.tokens_out_each, forecast.tokens_out_most
     known = f"{each:.0f} in each reply so far; " if each is not None else ""

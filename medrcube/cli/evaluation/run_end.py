@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["LEFT_OUT", "tell", "tell_so_far"]
 
 LEFT_OUT = {
-    "may-not-be-sent": "whose pictures are under an agreement that lets you send them nowhere "
+    "may-not-be-sent": "whose images are under an agreement that lets you send them nowhere "
     "unless you say so with --i-may-send SOURCE",
-    "not-there": "whose picture is not there",
+    "not-there": "whose image is not there",
     "withdrawn": "withdrawn by the errata of the release",
 }
 
@@ -32,7 +32,7 @@ def tell(
     shared = f"{summary.shared:,} the same as another, " if summary.shared else ""
     reporter.result(
         f"{counted(summary.asked, 'question')}: {summary.reused:,} reused, {summary.answered:,} "
-        f"answered, {shared}{summary.failed:,} failed, {summary.missing:,} without a picture, in "
+        f"answered, {shared}{summary.failed:,} failed, {summary.missing:,} without an image, in "
         f"{summary.seconds:.1f} s: {summary.out}"
     )
     reporter.result(f"all sessions: {QuestionStates(summary.ends)}")
@@ -52,7 +52,7 @@ def tell(
     if summary.exit_code and not summary.stopped and summary.missing:
         reporter.result("to ask only what is there, in a run of its own: --present-only")
         reporter.result(
-            f"pictures that were left out:  medrcube reconstruct {directory}  makes them from your "
+            f"images that were left out:  medrcube reconstruct {directory}  makes them from your "
             "own copy; then the same command goes on"
         )
 

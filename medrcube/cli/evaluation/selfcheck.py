@@ -27,7 +27,7 @@ def selfchecked(
 ) -> Mapping[str, Json]:
     """Ask some questions alone and together; what the manifest says of it.
 
-    It sends pictures too, so ``choice`` leaves out what may not be sent.
+    It sends images too, so ``choice`` leaves out what may not be sent.
 
     Raises:
         ModelError: the answers do not agree, or the model does not answer at all.

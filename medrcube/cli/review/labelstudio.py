@@ -83,7 +83,7 @@ def _pseudonyms(values: Sequence[str]) -> dict[str, str]:
         who, equals, pseudonym = value.partition("=")
         if not (who and equals and pseudonym):
             raise MedrcubeError(
-                f"--reviewer {value}: expected WHO=PSEUDONYM, such as 3=reader-0a1b"
+                f"--reviewer {value}: expected WHO=PSEUDONYM, such as 3=reviewer-0a1b"
             )
         pseudonyms[who] = pseudonym
     return pseudonyms

@@ -44,7 +44,7 @@ function keep() {
   for (const kind of ["pointermove", "keydown", "wheel"]) {
     document.addEventListener(kind, () => (active = true), { passive: true });
   }
-  // Whoever looks at a picture for long still has it; whoever went away is told in time.
+  // Whoever looks at an image for long still has it; whoever went away is told in time.
   setInterval(() => {
     if (active) save();
     active = false;

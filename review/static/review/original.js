@@ -1,6 +1,6 @@
 "use strict";
-// The original pixels of a picture: window, neighbouring slices, scale. Until somebody asks for
-// another window or slice the item's own picture is shown, as models see it.
+// The original pixels of an image: window, neighbouring slices, scale. Until somebody asks for
+// another window or slice the item's own image is shown, as models see it.
 
 import { steps } from "./png16.js";
 
@@ -9,7 +9,7 @@ const WIDTH_STEP = 1.1;
 const LONGEST_BAR = 120;
 const SLIDER = 1000;
 
-// Grey of every step under a window, as the build makes pictures (build/pixels/windowing.py).
+// Grey of every step under a window, as the build makes images (build/pixels/windowing.py).
 export function greys(facts, low, high) {
   const table = new Uint8ClampedArray(65536);
   for (let step = 0; step < table.length; step += 1) {
@@ -105,7 +105,7 @@ export function originalOf(root, turned) {
     } catch {
       kept.delete(wanted.slice);
       reset();
-      note.textContent = "The original pixels cannot be loaded; the picture of the item is shown.";
+      note.textContent = "The original pixels cannot be loaded; the image of the item is shown.";
       return;
     }
     if (JSON.stringify(wanted) !== JSON.stringify(shown)) return;
@@ -166,7 +166,7 @@ export function originalOf(root, turned) {
     preset("");
   }
 
-  // Length that is round in mm and fits below the picture.
+  // Length that is round in mm and fits below the image.
   function scale(zoom) {
     const place = root.querySelector("[data-scale]");
     const text = place.querySelector("[data-scale-text]");

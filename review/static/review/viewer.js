@@ -1,5 +1,5 @@
 "use strict";
-// Looks at the picture: size, place, grey values, mark. Changes what is shown, never any answer.
+// Looks at the image: size, place, grey values, mark. Changes what is shown, never any answer.
 
 import { originalOf } from "./original.js";
 
@@ -19,7 +19,7 @@ const mark = { shown: marked !== null && !marked.hidden };
 const original = root.querySelector("[data-original]") ? originalOf(root, layer) : null;
 let dragsWindow = false;
 
-// What lies on top: the item's own picture, or its original pixels; a mark belongs to one slice.
+// What lies on top: the item's own image, or its original pixels; a mark belongs to one slice.
 function layer() {
   const deep = Boolean(original?.canvas.dataset.painted) && original.active();
   if (original) {
@@ -46,7 +46,7 @@ function show() {
   root.querySelector("[data-zoom]").textContent = `${Math.round(view.scale * 100)} %`;
 }
 
-// A picture smaller than the stage stands in its middle; a larger one never leaves it.
+// An image smaller than the stage stands in its middle; a larger one never leaves it.
 function held(place, room, size) {
   return size <= room ? (room - size) / 2 : Math.min(0, Math.max(room - size, place));
 }
@@ -74,7 +74,7 @@ function pan(x, y) {
   show();
 }
 
-// One pixel of the picture to one of the screen, whatever the browser's own zoom is.
+// One pixel of the image to one of the screen, whatever the browser's own zoom is.
 function pixelExact() {
   zoom(1 / devicePixelRatio / view.scale);
 }
@@ -158,7 +158,7 @@ stage.addEventListener(
 );
 stage.addEventListener("dblclick", () => (view.whole ? zoom(1 / view.scale) : whole()));
 
-// One pointer moves the picture, two make it larger or smaller.
+// One pointer moves the image, two make it larger or smaller.
 const pointers = new Map();
 
 stage.addEventListener("contextmenu", (event) => original && event.preventDefault());
@@ -200,7 +200,7 @@ for (const name of ["brightness", "contrast"]) {
 }
 
 plain.addEventListener("error", () => {
-  note.textContent = "The picture cannot be loaded. Load the page again; what you typed is kept.";
+  note.textContent = "The image cannot be loaded. Load the page again; what you typed is kept.";
 });
 
 root.querySelector("[data-tools]").hidden = false;

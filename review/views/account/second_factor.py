@@ -65,7 +65,7 @@ def _apply(request: HttpRequest, user: User, wanted: str | None, code: str) -> S
 
 
 def _page(request: HttpRequest, user: User, error: str = "", status: int = 422) -> HttpResponse:
-    context: dict[str, object] = {"error": error}
+    context: dict[str, object] = {"error": error, "squares": ""}
     if second_factor.has_second_factor(user):
         context["left"] = RecoveryCode.objects.filter(factor__user=user).count()
         context["needed"] = user.role in settings.SITE.second_factor

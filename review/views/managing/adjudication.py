@@ -125,6 +125,7 @@ def _page(request: HttpRequest, item: Item, error: str = "") -> HttpResponse:
         **item_record.version_context(version, signed_in_user(request)),
         "item": item,
         "editable": True,
+        "voidable": False,
         "reviews": item_record.reviews_of(item, version.number),
         "why": list(reasons_undecided(_vote_summaries([item.pk]).get(item.pk, []))),
         "outcomes": _OUTCOMES,

@@ -125,6 +125,8 @@ def version_context(version: ItemVersion, user: User) -> dict[str, object]:
         "provenance": evidence_text.provenance_lines(version),
         "warnings": evidence_text.warning_lines(version),
         "remarks": remarks_of(version.item_id),
+        "answered": "",
+        "reworded": None,
     }
 
 

@@ -46,7 +46,12 @@ def of_item(request: HttpRequest, item: str) -> HttpResponse:
 
 def _report_page(request: HttpRequest, item: Item, user: User, at: str, back: str) -> HttpResponse:
     if request.method != "POST":
-        context = {"out": item.state in privacy_incidents.UNSEEN, "at": at, "back": back}
+        context = {
+            "out": item.state in privacy_incidents.UNSEEN,
+            "at": at,
+            "back": back,
+            "items": 0,
+        }
         if user.role == Role.MANAGER:  # how many there are could tell a reviewer of gold items
             context["items"] = privacy_incidents.linked_items(item).count()
         return render(request, "review/personal_data.html", context)
@@ -57,5 +62,5 @@ def _report_page(request: HttpRequest, item: Item, user: User, at: str, back: st
         return error_page(request, 422, str(error))
     except ConflictError as error:
         return error_page(request, 409, str(error))
-    messages.success(request, "Thank you. The pictures are out of the queue; a manager will look.")
+    messages.success(request, "Thank you. The images are out of the queue; a manager will look.")
     return redirect("home")

@@ -68,10 +68,10 @@ _REASONS = {
     Reason.KEY_WRONG: "Key is wrong",
     Reason.MULTI_CORRECT: "Several correct",
     Reason.NO_CORRECT: "No option correct",
-    Reason.NOT_ANSWERABLE_FROM_IMAGE: "Not in the picture",
-    Reason.ANSWERABLE_WITHOUT_IMAGE: "Needs no picture",
-    Reason.IMAGE_QUALITY: "Poor picture",
-    Reason.WRONG_IMAGE: "Wrong picture",
+    Reason.NOT_ANSWERABLE_FROM_IMAGE: "Not in the image",
+    Reason.ANSWERABLE_WITHOUT_IMAGE: "Needs no image",
+    Reason.IMAGE_QUALITY: "Poor image",
+    Reason.WRONG_IMAGE: "Wrong image",
     Reason.ROI_WRONG: "Mark misplaced",
     Reason.DISTRACTOR_IMPLAUSIBLE: "Implausible option",
     Reason.DISTRACTOR_CORRECT: "Option also correct",
@@ -99,6 +99,8 @@ def page_context(claim: Claim, user: User) -> dict[str, object]:
     draft_name = salted_hmac("medrcube.review.draft", of, algorithm="sha256")
     return {
         "claim": claim,
+        "disabled": False,
+        "error": "",
         "question": claim.version.question,
         "draft_name": draft_name.hexdigest(),
         "keys": KEYS,
@@ -141,11 +143,11 @@ def blind_sheet(claim: Claim, values: DraftValues) -> dict[str, object]:
         ),
         "groups": [
             _group(values, "confidence", "How sure are you?", _SURE, "confidence"),
-            _group(values, "needs_image", "Does the question need the picture?", _NEEDED, "needs"),
+            _group(values, "needs_image", "Does the question need the image?", _NEEDED, "needs"),
             _group(
                 values,
                 "image_adequate",
-                "Is the picture good enough to answer?",
+                "Is the image good enough to answer?",
                 _YES_NO,
                 "adequate",
             ),

@@ -47,7 +47,7 @@ def parse_count(table: TomlTable, concepts: Mapping[str, tuple[str, ...]]) -> An
         CardError: a key is missing, or names a field or concept that the card lacks.
     """
     field = table.text("field", choices=tuple(concepts))
-    pictures = table.counts("pictures", such_as="concept = pictures, such as { PA = 120 }")
+    pictures = table.counts("pictures", such_as="concept = images, such as { PA = 120 }")
     beside = table.lists("beside") if table.has("beside") else {}
     for concept in {*pictures, *beside, *(name for names in beside.values() for name in names)}:
         if concept not in concepts[field]:

@@ -153,7 +153,7 @@ def survey(root: Path) -> Survey:
     if not pictures:
         kinds = ", ".join(sorted({suffix_of(name) or "no suffix" for name in names})) or "none"
         raise SourceError(
-            f"{root}: holds no picture (suffixes found: {kinds}); expected DICOM, NIfTI, "
+            f"{root}: holds no image (suffixes found: {kinds}); expected DICOM, NIfTI, "
             "MetaImage, PNG, JPEG or video; unpack archives first"
         )
     notes, modalities = _look_inside(root, pictures)

@@ -185,7 +185,7 @@ def test_enhanced_mr_keeps_each_frame_in_its_own_unit():
     magnitude, phase = load(dicom, frame=0).greys, load(dicom, frame=40).greys
     assert magnitude.slope == pytest.approx(1.2798, abs=1e-3)
     assert phase.slope == pytest.approx(0.2442, abs=1e-3)
-    with pytest.raises(ReadError, match="several kinds of picture"):
+    with pytest.raises(ReadError, match="several kinds of image"):
         load(dicom)
 
 

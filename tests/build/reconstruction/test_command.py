@@ -87,7 +87,7 @@ def test_whoever_has_one_source_of_many_sees_what_became_of_that_one(monkeypatch
     others = [outcome(name, Status.SOURCE_NOT_GIVEN) for name in "abcdef"]
     mine = outcome("mine", Status.RAW_FILE_DIFFERS)
     monkeypatch.setenv("COLUMNS", "200")
-    for sources, told in ((others, "6 pictures of 6 sources"), (others[:1], "--source a=ROOT")):
+    for sources, told in ((others, "6 images of 6 sources"), (others[:1], "--source a=ROOT")):
         reconstruct._show(Reconstruction(sources=(*sources, mine)), Reporter())
         out = capsys.readouterr().out
         assert told in out

@@ -83,7 +83,7 @@ def test_a_picture_that_is_not_the_items_is_found(hub, faults):
 
 
 def test_a_tree_without_restricted_pictures_is_its_own_edition(released, tmp_path):
-    with pytest.raises(ReleaseError, match="has no restricted picture"):
+    with pytest.raises(ReleaseError, match="has no restricted image"):
         write_private_hub(released("public"), tmp_path / "hub")
     assert not (tmp_path / "hub").exists()
 

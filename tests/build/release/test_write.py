@@ -235,7 +235,7 @@ def test_whether_the_picture_shows_the_answer_is_told_of_every_item(built, write
     assert kept == {name: visible for name, (visible, _) in told.items()}
     seen = json.loads((out / "audit.json").read_text())["by_visible"]
     assert seen == dict(sorted(Counter(visible for visible, _ in told.values()).items()))
-    assert "Items by what the picture shows" in (out / "audit.html").read_text()
+    assert "Items by what the image shows" in (out / "audit.html").read_text()
 
 
 def test_the_unit_of_an_item_is_its_patient_else_its_case_and_names_neither(built, write):

@@ -289,7 +289,7 @@ def test_a_missing_or_damaged_picture_is_an_error(content, picture, tmp_path):
     pictures = [picture("a", scene(1)), picture("b", brighter(scene(1)))]
     path = tmp_path / pictures[0].image
     path.unlink() if content is None else path.write_bytes(content)
-    with pytest.raises(ReleaseError, match=r"a\.png: cannot be read as a picture"):
+    with pytest.raises(ReleaseError, match=r"a\.png: cannot be read as an image"):
         find_duplicates(pictures, tmp_path)
 
 

@@ -59,7 +59,7 @@ def test_equal_pictures_in_two_sources_are_found_and_told(
     report = build(both, twins(declared=declared), LocalEngine(1), quiet)
     (told,) = report.shared
     assert says in told
-    assert "6 equal pictures" in told
+    assert "6 equal images" in told
     (kept,) = json.loads(both.audit.read_text())["shared_images"]
     assert kept["sources"] == ["toy", "twin"]
 

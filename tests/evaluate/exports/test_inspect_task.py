@@ -90,7 +90,7 @@ def ask(server, completion, prompt_of, tmp_path, installed):
 def test_inspect_asks_the_pictures_and_gives_our_accuracy(release, ask, server, tmp_path, form):
     if form == "package":
         said, log = ask("medrcube/benchmark", "-T", f"release={release.root}")
-        assert "left out 1 item (ALPHA 1): their pictures are not in this release" in said
+        assert "left out 1 item (ALPHA 1): their images are not in this release" in said
     else:
         write_export(select_exportable(release, private=False), tmp_path / "out", "inspect")
         said, log = ask("out/medrcube_task.py", packages=tmp_path / "no-medrcube")
@@ -128,4 +128,4 @@ def test_pictures_under_contract_stay_here_unless_leave_is_given(load, row, tmp_
     )  # fmt: skip
     assert made.returncode == 0, made.stderr[-2000:]
     assert json.loads(made.stdout) == [1, 2, 2]
-    assert "left out 1 item (SECRET 1): a contract keeps their pictures" in made.stderr
+    assert "left out 1 item (SECRET 1): a contract keeps their images" in made.stderr

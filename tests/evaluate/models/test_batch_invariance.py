@@ -112,7 +112,7 @@ def test_a_model_that_is_away_is_named(varied):
 
 def test_a_release_without_pictures_cannot_be_checked(tmp_path, write_release, row):
     release = write_release(tmp_path / "bare", [row(0), row(1)], pictures=False)
-    with pytest.raises(ModelError, match="0 questions with a picture"):
+    with pytest.raises(ModelError, match="0 questions with an image"):
         selfcheck(load_benchmark(release), Scripted(lambda *_: ("A", {})))
 
 

@@ -66,7 +66,7 @@ def test_what_would_be_refused_is_told_before_anything_is_sent(
     result = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "run"), *options])
     assert result.exit_code == 0, result.output
     told = " ".join(result.stdout.split())
-    assert ("1 picture of 2 items would be refused by Anthropic" in told) == warned
+    assert ("1 image of 2 items would be refused by Anthropic" in told) == warned
     assert ("ALPHA/pictures/p1.png" in told) == warned
 
 

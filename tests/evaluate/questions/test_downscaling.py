@@ -137,20 +137,20 @@ def test_a_run_sends_pictures_of_its_size_and_goes_on_with_no_other(evaluate, se
     assert {sent_size(body) for body in server.requests} == {(80, 50)}
     done = len(server.requests)
     told = str(evaluate("--image-size", "96").exception)
-    assert "another size of pictures" in told
+    assert "another size of images" in told
     assert "pictures.longest_side: there 80, asked 96" in told
-    assert "another size of pictures" in str(evaluate().exception)
+    assert "another size of images" in str(evaluate().exception)
     assert evaluate("--image-size", "80").exit_code == 0
     assert len(server.requests) == done
     assert evaluate(out="plain").exit_code == 0
     assert sent_size(server.requests[-1]) == (160, 100)
     write_report([tmp_path / "run", tmp_path / "plain"], tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
-    assert "smaller pictures" in page
+    assert "smaller images" in page
     assert "at most 80 pixels a side" in page
     found = compare_two(tmp_path / "run", tmp_path / "plain")
-    assert [row[0] for row in found["settings"]] == ["size of pictures"]
-    assert any("size of pictures" in note for note in found["notes"])
+    assert [row[0] for row in found["settings"]] == ["size of images"]
+    assert any("size of images" in note for note in found["notes"])
 
 
 def test_the_detail_is_a_field_of_each_picture_and_part_of_the_identity(evaluate, server, tmp_path):
@@ -166,7 +166,7 @@ def test_the_detail_is_a_field_of_each_picture_and_part_of_the_identity(evaluate
 
 @pytest.mark.parametrize("model", ["baseline/random", "hf/some/model", "anthropic/claude"])
 def test_a_model_without_that_field_refuses_a_detail(model):
-    with pytest.raises(ModelError, match="--image-size makes pictures smaller for every model"):
+    with pytest.raises(ModelError, match="--image-size makes images smaller for every model"):
         open_model(model, ModelSettings(image_detail="low"))
 
 

@@ -460,5 +460,5 @@ def test_pictures_that_are_too_much_together_are_told_before_any_is_sent(
     result = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "run")])
     assert result.exit_code == 0, result.output
     told = " ".join(result.stdout.split())
-    assert ("would be refused by OpenAI for the size of all their pictures" in told) == warned
+    assert ("would be refused by OpenAI for the size of all their images" in told) == warned
     assert "for their size (" not in told

@@ -195,7 +195,7 @@ def test_a_choice_that_leaves_nothing_is_refused(ask):
 def test_only_pictures_that_are_there_are_asked_and_the_report_says_so(ask, mixed, tmp_path):
     (mixed / "BUSI/pictures/BUSI0.png").unlink()
     output = ask("--present-only")
-    assert "left out: 1 item, whose picture is not there" in output
+    assert "left out: 1 item, whose image is not there" in output
     assert "INCOMPLETE" not in output
     assert "0 missing image" in output
     write_report([tmp_path / "run"], tmp_path / "report.html")

@@ -59,7 +59,7 @@ def test_few_pictures_allow_no_verdict(scored_run):
     assert found["overall"]["units"] == 4
     assert found["overall"]["verdict"] == "unclear"
     assert "fewer than 5 units" in found["conclusions"][0]
-    assert "4 pictures" in found["conclusions"][0]
+    assert "4 images" in found["conclusions"][0]
 
 
 def test_no_difference_shown_is_not_called_equality(scored_run):

@@ -40,7 +40,7 @@ def test_units_are_counted_by_kind(result):
     [
         ({}, ""),
         ({"patient": 1}, "1 patient"),
-        ({"patient": 1200, "case": 1, "picture": 2}, "1,200 patients, 1 case and 2 pictures"),
+        ({"patient": 1200, "case": 1, "picture": 2}, "1,200 patients, 1 case and 2 images"),
     ],
 )
 def test_units_are_told_in_words(kinds, told):

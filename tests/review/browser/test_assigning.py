@@ -45,13 +45,13 @@ def test_an_assignment_is_made_and_ended_with_the_keyboard(world, site, enter):
     page.keyboard.type("Brain")
     reach(page, "only to these reviewers")
     page.keyboard.press("ArrowDown")
-    reach(page, "reader-other")
+    reach(page, "reviewer-other")
     page.keyboard.press("Space")
     page.keyboard.press("Enter")
     page.get_by_text("Assignment 1 holds from now on.").wait_for()
     row = Assignment.objects.get()
     assert (row.anatomy, row.mode) == ("Brain", "first")
-    assert [str(user) for user in row.readers.all()] == ["reader-other"]
+    assert [str(user) for user in row.readers.all()] == ["reviewer-other"]
     reach(page, "End assignment 1")
     page.keyboard.press("Enter")
     page.get_by_text("Assignment 1 has ended.").wait_for()
@@ -60,12 +60,12 @@ def test_an_assignment_is_made_and_ended_with_the_keyboard(world, site, enter):
 def test_specialties_of_a_reviewer_are_stored_with_the_keyboard(world, site, enter):
     page = enter(world, "manager")
     page.goto(f"{site.address}/assignment/")
-    reach(page, "reader-other: no specialty")
+    reach(page, "reviewer-other: no specialty")
     page.keyboard.press("Enter")
     reach(page, "MRI")
     page.keyboard.press("Space")
     page.keyboard.press("Enter")
-    page.get_by_text("The specialties of reader-other are stored.").wait_for()
+    page.get_by_text("The specialties of reviewer-other are stored.").wait_for()
     assert world.user("other").specialties == ["MRI"]
 
 

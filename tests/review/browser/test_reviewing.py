@@ -386,7 +386,7 @@ def test_a_full_review_without_scripts(site, new_page, person, add_shown, sign_i
     expect(shown).to_be_visible()
     expect(shown).to_have_js_property("naturalWidth", 512)
     answer(plain)
-    plain.get_by_text("Show the picture with its mark").click()
+    plain.get_by_text("Show the image with its mark").click()
     expect(plain.locator(f'img[src*="{version.overlay_id}"]').last).to_be_visible()
     plain.check('input[name="decision"][value="revise"]')
     plain.get_by_role("button", name="Send and stop").click()

@@ -107,8 +107,8 @@ CHANGES = [
         "the void review of version 1",
     ),
     (
-        "user SET pseudonym = 'reader-x' WHERE id = (SELECT min(user_id) FROM review_claim)",
-        "by reader-x",
+        "user SET pseudonym = 'reviewer-x' WHERE id = (SELECT min(user_id) FROM review_claim)",
+        "by reviewer-x",
     ),
 ]
 

@@ -87,20 +87,20 @@ def test_the_list_says_what_waits_and_what_nobody_can_finish(
 @pytest.mark.parametrize(
     ("words", "nearest"),
     [
-        (("add", "only", "--reviewer", "reader-nora"), "'reader-norah'"),
+        (("add", "only", "--reviewer", "reviewer-nora"), "'reviewer-norah'"),
         (("add", "only", "--reviewer", "norah@example.com"), "'norah@example.org'"),
         (("add", "only", "--specialty", "radiology:nuero"), "'radiology:neuro'"),
         (("add", "only", "--specialty", "MRI", "--anatomy", "Brian"), "'Brain'"),
         (("add", "only", "--specialty", "MRI", "--modality", "Ultrasond"), "'Ultrasound'"),
         (("add", "only", "--specialty", "MRI", "--source", "toyy"), "'toy'"),
-        (("specialist", "reader-norah", "Brian"), "'Brain'"),
-        (("specialist", "reader-nora", "Brain"), "'reader-norah'"),
+        (("specialist", "reviewer-norah", "Brian"), "'Brain'"),
+        (("specialist", "reviewer-nora", "Brain"), "'reviewer-norah'"),
         (("specialty", "mine", "--anatomy", "Hart"), "'Heart'"),
     ],
 )
 def test_a_wrong_name_is_refused_with_the_nearest(run, person, add_items, words, nearest):
     add_items(1)
-    person(pseudonym="reader-norah", email="norah@example.org")
+    person(pseudonym="reviewer-norah", email="norah@example.org")
     with pytest.raises(MedrcubeError, match=nearest):
         run(*words)
     assert not Assignment.objects.exists()

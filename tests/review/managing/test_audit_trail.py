@@ -44,7 +44,7 @@ def test_events_stand_the_newest_first(admin, noted):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("object", "item:2"), ("actor", "reader-1"), ("kind", "claim.issued")],
+    [("object", "item:2"), ("actor", "reviewer-1"), ("kind", "claim.issued")],
 )
 def test_each_filter_narrows_the_trail(admin, noted, name, value):
     noted(2)

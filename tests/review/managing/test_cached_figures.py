@@ -167,7 +167,7 @@ def test_a_count_that_fails_leaves_the_next_one_free(happen, counter, large):
 
 @pytest.mark.parametrize(
     ("address", "keeper"),
-    [("/dashboard/", dashboards.PROGRESS), ("/dashboard/readers/", reviewer_figures.REVIEWERS)],
+    [("/dashboard/", dashboards.PROGRESS), ("/dashboard/reviewers/", reviewer_figures.REVIEWERS)],
 )
 def test_the_page_of_a_large_queue_says_when_it_was_counted(
     signed_in, add_items, happen, large, words, address, keeper
@@ -185,8 +185,8 @@ def test_the_page_of_a_large_queue_says_when_it_was_counted(
 def test_who_is_paused_is_shown_as_paused_at_once(signed_in, person, happen, large, words):
     reviewer_figures.REVIEWERS.forget()
     client, _ = signed_in("manager")
-    other = person(pseudonym="reader-x")
+    other = person(pseudonym="reviewer-x")
     happen()
-    assert "paused" not in words(client.get("/dashboard/readers/")).split("AC1")[1]
+    assert "paused" not in words(client.get("/dashboard/reviewers/")).split("AC1")[1]
     client.post("/dashboard/", {"form": "pause", "reviewer": other.pk, "note": "asked for it"})
-    assert "paused" in words(client.get("/dashboard/readers/")).split("reader-x")[1]
+    assert "paused" in words(client.get("/dashboard/reviewers/")).split("reviewer-x")[1]

@@ -156,7 +156,7 @@ def test_an_answer_that_differs_from_the_key_is_said_in_words(taken):
         ("option", "Choose an answer"),
         ("confidence", "Say how sure you are"),
         ("needs_image", "Say whether the question needs the image"),
-        ("image_adequate", "Say whether the picture is good enough"),
+        ("image_adequate", "Say whether the image is good enough"),
     ],
 )
 def test_an_open_question_of_step_one_is_named_and_the_rest_kept(taken, missing, says):

@@ -41,7 +41,7 @@ SECRETS = {
     "defect": "ZQDEFECT",
     "stratum": "ZQSTRATUM",
     "source": "ZQSOURCE",
-    "pseudonym": "reader-zqother",
+    "pseudonym": "reviewer-zqother",
     "email": "zqother@",
     "answer": "CUE_GRAMMAR",
 }
@@ -179,8 +179,8 @@ def walked(project, monkeypatch):
             users = [
                 User.objects.create(email=email, pseudonym=name)
                 for email, name in (
-                    ("me@example.org", "reader-me"),
-                    ("zqother@example.org", "reader-zqother"),
+                    ("me@example.org", "reviewer-me"),
+                    ("zqother@example.org", "reviewer-zqother"),
                 )
             ]
             walk = Walk(users[0], _stage(variant, pictures, users))

@@ -50,7 +50,7 @@ def fill(apps):
     rows = {name: apps.get_model("review", name).objects for name in TABLES}
     rows["Project"].create(name="Old", policy=Policy().to_json(), questionnaire="1")
     reviewers = [
-        rows["User"].create(email=f"r{n}@example.org", pseudonym=f"reader-{n}", password="x")  # noqa: S106
+        rows["User"].create(email=f"r{n}@example.org", pseudonym=f"reviewer-{n}", password="x")  # noqa: S106
         for n in range(2)
     ]
     asset = rows["Asset"].create(sha256="0" * 64, width=8, height=8)

@@ -204,7 +204,7 @@ def _build(word):
     people = {
         name: User.objects.create(
             email=word("User.email", "") + f"{name}@example.org",
-            pseudonym=word("User.pseudonym", "reader-") + name,
+            pseudonym=word("User.pseudonym", "reviewer-") + name,
             role=ROLES.get(name, name),
             password=password,
             specialties=word("User.specialties", []),
