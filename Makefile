@@ -78,7 +78,7 @@ format: $(VENV)/.dev
 .dev/medrcube: pyproject.toml
 	@rm -rf $@ && mkdir -p $@
 	@for file in medrcube/*; do ln -sfn ../../$$file $@/$${file##*/}; done
-	@for part in build evaluate ontologies review sources templates; do ln -sfn ../../$$part $@/$$part; done
+	@for part in build evaluate ontologies review sources tasks templates; do ln -sfn ../../$$part $@/$$part; done
 	@touch $@
 
 typecheck: $(VENV)/.dev .dev/medrcube

@@ -84,7 +84,7 @@ def _query(number: int, key: str, pool: tuple[str, ...], lots: random.Random) ->
         modality=Modality("X-ray"),
     )
     return QuestionCandidate(
-        task=Task.ABNORMALITY_DIAGNOSIS,
+        task=Task("Abnormality Diagnosis"),
         sample=_sample(number),
         field="findings",
         key=key,

@@ -35,7 +35,16 @@ from mutants import Mutant
 __all__ = ["CHECKOUT", "Bench", "Part"]
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-_FOLDERS = ("build", "evaluate", "medrcube", "ontologies", "review", "sources", "templates")
+_FOLDERS = (
+    "build",
+    "evaluate",
+    "medrcube",
+    "ontologies",
+    "review",
+    "sources",
+    "tasks",
+    "templates",
+)
 _LIBRARIES = ("django.test", "numpy", "pandas", "PIL.Image", "pyarrow.parquet", "pydantic", "typer")
 _FAST = ("-m", "not thorough", "-k", "not command")
 """The command line runs in a process of its own, where no mutant is traced."""

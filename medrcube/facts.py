@@ -26,6 +26,7 @@ from medrcube.regions import (
 from medrcube.taxonomy import Anatomy, Modality
 
 __all__ = [
+    "ABNORMAL",
     "BAD_ROW",
     "Absence",
     "Basis",
@@ -74,6 +75,10 @@ class FactKind(StrEnum):
     DISEASE = "disease"
     SEVERITY = "severity"
     ATTRIBUTE = "attribute"
+
+
+ABNORMAL = frozenset({FactKind.FINDING, FactKind.DISEASE, FactKind.SEVERITY})
+"""Kinds of facts that say whether something is wrong, and what."""
 
 
 class Scope(IntEnum):

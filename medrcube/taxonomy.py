@@ -1,20 +1,20 @@
 """Taxonomy: the three axes of the cube (anatomy, modality, task).
 
-Regions and modalities are words of the vocabulary (``vocabulary/words.toml``). Spellings are those
-of the MedRCube release, its README, figures and code (arXiv 2604.13756, ``F1mc/MedRCube`` at
+Their members are words of the vocabulary (``vocabulary/words.toml``, ``tasks``). Spellings are
+those of the MedRCube release, its README, figures and code (arXiv 2604.13756, ``F1mc/MedRCube`` at
 33d0ac9). A name that is not known is an error: the published evaluator counts it silently as a
 low-level task.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from difflib import get_close_matches
-from enum import StrEnum
-from typing import Self
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
-from medrcube.errors import UnknownNameError
 from medrcube.files.toml_reader import TomlTable
+from medrcube.tasks.declaration import TaskDeclaration
+from medrcube.tasks.registry import layer_tasks
+from medrcube.vocabulary.layers import Layer
 from medrcube.vocabulary.word import Word, fold
 
 __all__ = ["Anatomy", "Level", "Modality", "Task", "Voxel"]
@@ -59,90 +59,69 @@ class Modality(Word):
         }
 
 
-class Level(StrEnum):
-    """Tier of a task: what is seen, what is located, what it means."""
+class Level(Word):
+    """Tier of a task: what is seen, what is located, what it means.
 
-    LOW = "low"
-    MID = "mid"
-    HIGH = "high"
+    Attributes:
+        meaning: what a reader does.
+        rests_on: levels whose answers about the same picture make an answer of this one credible.
+    """
 
-
-class Task(StrEnum):
-    """One of the eight tasks."""
-
-    MODALITY_RECOGNITION = "Modality Recognition"
-    VIEW_RECOGNITION = "View Recognition"
-    IMAGING_PROTOCOLS_RECOGNITION = "Imaging Protocols Recognition"
-    ORGAN_RECOGNITION = "Organ Recognition"
-    ROI_GROUNDING = "ROI Grounding"
-    ABNORMALITY_DIAGNOSIS = "Abnormality Diagnosis"
-    DISEASE_DIAGNOSIS = "Disease Diagnosis"
-    SEVERITY_GRADING = "Severity Grading"
+    axis = "level"
+    meaning: str
+    rests_on: tuple[str, ...]
 
     @classmethod
-    def parse(cls, text: str) -> Self:
-        """Return the task that ``text`` names, by value or known alias, ignoring case.
+    def read(cls, table: TomlTable) -> dict[str, object]:
+        """What else a layer declares of a level."""
+        return {
+            "meaning": table.text("meaning"),
+            "rests_on": table.texts("rests_on", default=()),
+        }
+
+
+class Task(Word):
+    """What is asked; a folder below ``tasks`` of a layer declares it.
+
+    Attributes:
+        declaration: what its folder declares of it.
+    """
+
+    axis = "task"
+    declaration: TaskDeclaration
+
+    @classmethod
+    def layer_words(cls, layer: Layer) -> Iterator[tuple[str, Mapping[str, object]]]:
+        """Name and facts of each task of one layer, by level and by place in it.
 
         Raises:
-            UnknownNameError: no task has that name.
+            TaskError: a declaration is wrong.
         """
-        if text in cls._value2member_map_:
-            return cls(text)
-        word = fold(text)
-        for member in cls:
-            if word == fold(member.value) or word in _ALIASES.get(member.value, ()):
-                return member
-        names = {fold(member.value): member.value for member in cls}
-        near = get_close_matches(word[:200], names, n=1)
-        hint = f"; did you mean {names[near[0]]!r}?" if near else ""
-        raise UnknownNameError(
-            f"{text!r} is no {cls.__name__.lower()} of the taxonomy; expected one of: "
-            f"{', '.join(names.values())}{hint}"
-        )
+        for task in layer_tasks(layer, [str(level) for level in Level]):
+            spellings = (task.abbreviation, task.release, *task.aliases)
+            aliases = dict.fromkeys(map(fold, spellings))
+            aliases.pop(fold(task.name), None)
+            yield task.name, {"aliases": tuple(aliases), "declaration": task}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Where the folder lies is known to the process that reads it.
+        facts = {**vars(self), "declaration": replace(self.declaration, folder=None)}
+        return (type(self), (str(self), facts))
 
     @property
     def level(self) -> Level:
         """Tier of the task."""
-        return _LEVELS[self]
+        return Level(self.declaration.level)
 
     @property
     def abbreviation(self) -> str:
         """Two or three letters, as in the published result table: MR, VR, IPR ..."""
-        return "".join(word[0] if word != "ROI" else "R" for word in self.value.split())
+        return self.declaration.abbreviation
 
     @property
     def release_name(self) -> str:
         """Spelling in a release tree, which keeps the one of the published data."""
-        if self is Task.ABNORMALITY_DIAGNOSIS:
-            return "Abnormity Diagnosis"
-        return self.value
-
-
-_LEVELS = {
-    Task.MODALITY_RECOGNITION: Level.LOW,
-    Task.VIEW_RECOGNITION: Level.LOW,
-    Task.IMAGING_PROTOCOLS_RECOGNITION: Level.LOW,
-    Task.ORGAN_RECOGNITION: Level.MID,
-    Task.ROI_GROUNDING: Level.MID,
-    Task.ABNORMALITY_DIAGNOSIS: Level.HIGH,
-    Task.DISEASE_DIAGNOSIS: Level.HIGH,
-    Task.SEVERITY_GRADING: Level.HIGH,
-}
-
-_ALIASES: dict[str, frozenset[str]] = {
-    "Modality Recognition": frozenset({"mr"}),
-    "View Recognition": frozenset(
-        {"vr", "view/plane recognition", "view identification", "plane recognition"}
-    ),
-    "Imaging Protocols Recognition": frozenset(
-        {"ipr", "imaging protocol recognition", "protocol recognition", "protocols recognition"}
-    ),
-    "Organ Recognition": frozenset({"or"}),
-    "ROI Grounding": frozenset({"rg"}),
-    "Abnormality Diagnosis": frozenset({"ad", "abnormity diagnosis"}),
-    "Disease Diagnosis": frozenset({"dd"}),
-    "Severity Grading": frozenset({"sg"}),
-}
+        return self.declaration.release
 
 
 @dataclass(frozen=True, slots=True, order=True)

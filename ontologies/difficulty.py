@@ -28,7 +28,6 @@ from enum import StrEnum
 from medrcube.facts import Grade
 from medrcube.ontologies.distractor_safety import DistractorRequest, SafetyRules
 from medrcube.ontologies.relations import Relations
-from medrcube.taxonomy import Task
 
 __all__ = ["Difficulty", "hardest", "is_scale", "level_distance", "rate_difficulty"]
 
@@ -96,7 +95,8 @@ def is_scale(request: DistractorRequest, relations: Relations) -> bool:
     """Whether the options stand in an order: grades of severity, and groups that are scales."""
     group = request.group
     return group is not None and (
-        request.task is Task.SEVERITY_GRADING or relations.scale(group).ordered
+        (request.task is not None and request.task.declaration.ordered)
+        or relations.scale(group).ordered
     )
 
 

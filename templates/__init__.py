@@ -1,19 +1,19 @@
-"""Jinja texts: question templates (one file per task, one block per wording), cards and prompts.
+"""Jinja texts: cards, prompts, and the wordings of questions, which stand in the tasks' folders.
 
-Values that a wording of a question may use, by task:
+A file of wordings has one block per wording. Values that a wording may use, if the declaration of
+its task names them:
 
 ``shown``: the picture in words, such as ``this chest CT image`` or ``these side-by-side
-cardiac MR images``; in every task but Modality Recognition.
+cardiac MR images``.
 ``subject`` and ``about``: what the fact is about, such as ``this patient`` and ``the patient in
-this chest radiograph``; empty and equal to ``shown`` for the picture itself. Abnormality
-Diagnosis, Disease Diagnosis, Severity Grading.
-``normal``: whether an option denies any finding. Abnormality Diagnosis, Disease Diagnosis.
-``scale``: what the options are, such as ``imaging planes``. View, Imaging Protocols and Organ
-Recognition, Severity Grading.
+this chest radiograph``; empty and equal to ``shown`` for the picture itself.
+``normal``: whether an option denies any finding.
+``scale``: what the options are, such as ``imaging planes``.
 ``one_of``: which the options are, such as ``of the following organs``, or ``lung`` where there are
-two; ``marked``: whether a region is outlined. Organ Recognition.
-``target``: what a numbered box or frame shows, with its article; ``numbered``: whether frames stand
-under numbers. ROI Grounding; Imaging Protocols Recognition.
+two.
+``marked``: whether a region is outlined.
+``target``: what a numbered box or frame shows, with its article.
+``numbered``: whether frames stand under numbers.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from jinja2 import (
 
 from medrcube.errors import MedrcubeError
 from medrcube.taxonomy import Task
+from medrcube.vocabulary.layers import Vocabulary, active_vocabulary
 
 __all__ = [
     "TemplateError",
@@ -54,7 +55,8 @@ class Wordings:
     """Question templates of a batch: the package's, some replaced by the workspace's own.
 
     Args:
-        folder: folder with files named as in ``templates/questions``; ``None`` for the package's.
+        folder: folder with a file for each task to replace, named as its folder below ``tasks``;
+            ``None`` for the package's.
 
     Raises:
         TemplateError: the folder is missing, holds a template of no task, or one is invalid.
@@ -102,7 +104,7 @@ class Wordings:
 
     def where(self, task: Task, variant: str = "", name: str = "") -> str:
         """Template file of a task, with the line of a wording or of a value in it."""
-        file = str(self.own.get(task, f"templates/{_file(task)}"))
+        file = str(self.own.get(task, f"tasks/{task.declaration.slug}/questions.j2"))
         tree = _environment().parse(self._texts[task]) if variant or name else None
         if tree is None:
             return file
@@ -113,19 +115,21 @@ class Wordings:
         return file
 
     def _read(self, task: Task) -> str:
-        path = self.own.get(task)
-        if path is None:
-            return _text(_file(task))
+        path = self.own.get(task, task.declaration.questions)
         try:
             return path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise TemplateError(f"{path}: cannot be read: {error}") from error
 
 
+def _own_name(task: Task) -> str:
+    return f"{task.declaration.slug}.j2"
+
+
 def _own_files(folder: Path) -> dict[Task, Path]:
     if not folder.is_dir():
         raise TemplateError(f"{folder}: is no folder; name one that holds question templates")
-    tasks = {Path(_file(task)).name: task for task in Task}
+    tasks = {_own_name(task): task for task in Task}
     paths = sorted(path for path in folder.iterdir() if path.suffix == ".j2")
     for path in paths:
         if path.name not in tasks:
@@ -135,9 +139,13 @@ def _own_files(folder: Path) -> dict[Task, Path]:
     return {tasks[path.name]: path for path in paths}
 
 
-@cache
 def package_wordings() -> Wordings:
-    """The wordings of this package alone."""
+    """The wordings of the tasks themselves."""
+    return _declared_wordings(active_vocabulary())
+
+
+@cache
+def _declared_wordings(_vocabulary: Vocabulary) -> Wordings:
     return Wordings()
 
 
@@ -179,10 +187,6 @@ def _environment() -> Environment:
         autoescape=False,  # noqa: S701 -- plain text; pages escape it where they show it
         keep_trailing_newline=True,
     )
-
-
-def _file(task: Task) -> str:
-    return f"questions/{task.value.lower().replace(' ', '_')}.j2"
 
 
 def _text(name: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-PARTS = ("build", "evaluate", "ontologies", "review", "sources", "templates")
+PARTS = ("build", "evaluate", "ontologies", "review", "sources", "tasks", "templates")
 URL = "https://example.org/owner/medrcube"
 
 pytestmark = pytest.mark.skipif(
@@ -50,8 +50,9 @@ def test_every_folder_of_modules_is_a_package_of_the_wheel(project, tracked):
 
 def test_every_file_of_a_package_that_is_no_module_is_package_data(project, tracked):
     data = project["tool"]["setuptools"]["package-data"]
+    rooms = [[part] for part in PARTS]
     patterns = [
-        Path(*package.split(".")[0 if package == "medrcube" else 1 :]).as_posix() + "/" + pattern
+        Path(*package.split(".")[package.split(".")[1:2] in rooms :], pattern).as_posix()
         for package, patterns in data.items()
         for pattern in patterns
     ]

@@ -9,7 +9,7 @@ import pytest
 from medrcube.sources.registry import find_sources
 
 HERE = Path(__file__).parent
-PARTS = ("build", "evaluate", "medrcube", "ontologies", "review", "sources", "templates")
+PARTS = ("build", "evaluate", "medrcube", "ontologies", "review", "sources", "tasks", "templates")
 
 
 def test_no_folder_of_tests_is_left_out_by_its_name(request):

@@ -7,12 +7,12 @@ from medrcube.taxonomy import Anatomy, Level, Modality, Task, Voxel
 @pytest.mark.parametrize(
     ("text", "task"),
     [
-        ("Abnormity Diagnosis", Task.ABNORMALITY_DIAGNOSIS),
-        ("Abnormality Diagnosis", Task.ABNORMALITY_DIAGNOSIS),
-        ("View Identification", Task.VIEW_RECOGNITION),
-        ("View/Plane Recognition", Task.VIEW_RECOGNITION),
-        ("Protocol Recognition", Task.IMAGING_PROTOCOLS_RECOGNITION),
-        ("  roi   grounding ", Task.ROI_GROUNDING),
+        ("Abnormity Diagnosis", Task("Abnormality Diagnosis")),
+        ("Abnormality Diagnosis", Task("Abnormality Diagnosis")),
+        ("View Identification", Task("View Recognition")),
+        ("View/Plane Recognition", Task("View Recognition")),
+        ("Protocol Recognition", Task("Imaging Protocols Recognition")),
+        ("  roi   grounding ", Task("ROI Grounding")),
     ],
 )
 def test_every_spelling_met_upstream_is_read(text, task):
@@ -40,7 +40,7 @@ def test_an_unknown_task_is_an_error_and_names_the_members(name):
 
 
 def test_released_items_carry_the_published_spelling():
-    assert Task.ABNORMALITY_DIAGNOSIS.release_name == "Abnormity Diagnosis"
+    assert Task("Abnormality Diagnosis").release_name == "Abnormity Diagnosis"
 
 
 def test_abbreviations_are_those_of_the_published_table():
@@ -55,5 +55,5 @@ def test_levels_split_the_tasks_three_two_three():
 
 
 def test_a_voxel_prints_as_its_three_names():
-    voxel = Voxel(Anatomy("Brain"), Modality("MRI"), Task.DISEASE_DIAGNOSIS)
+    voxel = Voxel(Anatomy("Brain"), Modality("MRI"), Task("Disease Diagnosis"))
     assert str(voxel) == "Brain / MRI / Disease Diagnosis"

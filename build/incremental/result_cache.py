@@ -51,6 +51,7 @@ _PARTS = {
     "medrcube.sources._framework": "**/*",
     "medrcube.ontologies": "**/*",
     "medrcube.build": "**/*",
+    "medrcube.tasks": "**/*",
     "medrcube.templates": "**/*",
 }
 _SUFFIXES = (".py", ".csv", ".j2", ".toml")

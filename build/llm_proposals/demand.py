@@ -18,7 +18,7 @@ from medrcube.build.questions.question_wording import wording_values
 from medrcube.facts import Grade
 from medrcube.ontologies.distractor_safety import Evidence, SafetyRules, judge_distractor
 from medrcube.ontologies.item_rules import ERROR, ItemText, lint
-from medrcube.ontologies.llm import LLM, TASK
+from medrcube.ontologies.llm import LLM
 from medrcube.ontologies.llm.name_resolution import KINDS
 from medrcube.ontologies.terms import Term
 from medrcube.templates import render_question, wording_names
@@ -56,15 +56,16 @@ class UnderfilledQuestions:
         key = self.rules.terms[self.queries[0].key]
         values = {
             (
+                query.task,
                 tuple(wording_values(query, self.rules.terms, self.rules.relations).items()),
                 query.group,
             )
             for query in self.queries
         }
-        for stem, group in sorted(values, key=repr):
-            for name in wording_names(TASK):
+        for task, stem, group in sorted(values, key=repr):
+            for name in wording_names(task):
                 draft = ItemText(
-                    question=render_question(TASK, name, **dict(stem)),
+                    question=render_question(task, name, **dict(stem)),
                     options=(key.name, term.name),
                     key=0,
                     kinds=(key.kind, term.kind),

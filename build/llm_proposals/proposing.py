@@ -33,7 +33,6 @@ from medrcube.ontologies.distractor_selection import (
 from medrcube.ontologies.knowledge_protocol import Knowledge
 from medrcube.ontologies.llm import (
     LLM,
-    TASK,
     LlmProposals,
     PromptTarget,
     ProposalBatch,
@@ -129,7 +128,7 @@ def propose(
     llm: LlmSettings | None,
     store: Path,
 ) -> ProposalResult:
-    """Gather proposals for every Disease Diagnosis question that has too few safe options.
+    """Gather proposals for every question with too few options whose task lets a model propose.
 
     Without a model, everything stays as it is.
 
@@ -211,7 +210,11 @@ def _underfilled(
 ) -> list[QuestionCandidate]:
     """Questions for which the other routes have fewer safe options than wanted."""
     least = settings.least_visible
-    asked = [query for query in queries if query.task is TASK and query.visible >= least]
+    asked = [
+        query
+        for query in queries
+        if query.task.declaration.model_proposals and query.visible >= least
+    ]
     enough: dict[int, bool] = {}
     filled: set[str] = set()
     for question in prepare_questions(

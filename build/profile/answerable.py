@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from medrcube.build.questions.eligibility import PreparedQuestions, prepare_questions
-from medrcube.build.questions.fact_rules import FACT_RULES, CaseFactsCache, derive_questions
+from medrcube.build.questions.fact_rules import CaseFactsCache, derive_questions
+from medrcube.build.questions.task_rules import fact_rules
 from medrcube.build.stages.plan import artefacts_of
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import Case, FactKind, ImageRef, Label, LabelState, Rectangle, Region
@@ -59,11 +60,7 @@ def answerable_facts(card: Card, rules: SafetyRules | None = None) -> Iterator[A
         field="", shown="clean", concept="", prepared=prepare_cases(card, [case], rules)
     )
     for field in card.fields.values():
-        kinds = {
-            rule.artefact
-            for rule in FACT_RULES
-            if rule.kind is field.kind and rule.task in card.tasks
-        }
+        kinds = {rule.artefact for rule in fact_rules(card.tasks) if rule.kind is field.kind}
         for shown in sorted(kinds):
             for concept in field.concepts() if field.constant is None else ():
                 prepared = _of_fact(card, field, concept, shown, rules)

@@ -17,7 +17,7 @@ from medrcube.ontologies.label_words import normalise
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.access import ACCESS_MODES
-from medrcube.taxonomy import Modality, Task, Voxel
+from medrcube.taxonomy import Modality, Voxel
 
 __all__ = ["SourceSuggestion", "suggest_sources", "suggestion_path", "suggestions_for"]
 
@@ -132,7 +132,7 @@ def _promised_supply(card: Card) -> Supply:
     words = {modality: normalise(load_terms()[modality.concept].name) for modality in Modality}
     for cell in cells:
         lot = AnswerCell(cell)
-        if cell.task is Task.MODALITY_RECOGNITION:
+        if cell.task.declaration.axis == "modality":
             lot = AnswerCell(cell, f"{cell.task.value}|modality", words[cell.modality])
             names[lot.block_group, lot.answer] = frozenset(words.values())
         lots[lot] = card.images

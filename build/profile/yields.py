@@ -14,13 +14,11 @@ from dataclasses import dataclass, field
 from medrcube.build.profile.answerable import answerable_facts
 from medrcube.build.profile.set_capacity import scarcest_answer, set_capacity
 from medrcube.build.questions.eligibility import EligibleQuestion, is_constant_answer
-from medrcube.build.questions.fact_rules import FACT_RULES
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.card import Card
 from medrcube.taxonomy import Task
 
 __all__ = [
-    "TASKS",
     "TWO_OPTION_SHARE",
     "AnswerCounts",
     "ExpectedItems",
@@ -234,7 +232,3 @@ def _nothing(
         if of is task and (of, name) not in asked:
             rows.append((name, min(why, key=lambda cause: (-why[cause], cause))))
     return tuple(rows)
-
-
-TASKS = tuple(dict.fromkeys((Task.MODALITY_RECOGNITION, *(rule.task for rule in FACT_RULES))))
-"""Tasks in the order in which they are shown."""

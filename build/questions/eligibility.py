@@ -149,12 +149,11 @@ def is_constant_answer(task: str, answers: Collection[str]) -> bool:
     organ or one marked structure. For any other task a single answer is a gap of the source.
 
     Args:
-        task: the task.
+        task: name of the task; one that is not known has many answers.
         answers: answers of one source to it, among the same options.
     """
-    return task == Task.MODALITY_RECOGNITION or (
-        task == Task.ORGAN_RECOGNITION and len(answers) == 1
-    )
+    constant = Task(task).declaration.constant if task in Task else "never"
+    return constant == "always" or (constant == "single" and len(answers) == 1)
 
 
 def _within_sources(ready: Sequence[EligibleQuestion]) -> tuple[EligibleQuestion, ...]:

@@ -14,8 +14,9 @@ from typing import Any
 
 from medrcube.build.burnt_in.detection import has_words, points_at_lesion
 from medrcube.build.questions.case_facts import SILENCE, facts_of_case, facts_of_region
+from medrcube.build.questions.task_rules import FactRule, fact_rules
 from medrcube.build.stages.samples import Sample
-from medrcube.facts import Case, FactKind, Grade, LabelState, Scope, Visibility
+from medrcube.facts import ABNORMAL, Case, FactKind, Grade, LabelState, Scope, Visibility
 from medrcube.ontologies.distractor_safety import CaseFacts, Evidence
 from medrcube.ontologies.label_words import is_composite, is_rest_class
 from medrcube.ontologies.relations import Relations, load_relations
@@ -23,10 +24,9 @@ from medrcube.ontologies.terms import Terms, load_terms
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.fields import CardField
 from medrcube.sources._framework.contract import concept_of, missing_regions, quirk_of
-from medrcube.taxonomy import Anatomy, Level, Modality, Task
+from medrcube.taxonomy import Anatomy, Modality, Task
 
 __all__ = [
-    "FACT_RULES",
     "OUT_OF_SCOPE",
     "UNDIAGNOSED",
     "CaseFactsCache",
@@ -38,11 +38,6 @@ __all__ = [
 UNDIAGNOSED, OUT_OF_SCOPE, UNSURE = "undiagnosed", "scope", "panels-unsure"
 """Why a question is barred: by a quirk of that action; the fact is wider than the picture; the
 masks do not confirm what its images show."""
-
-POINTED_AT = (Task.ROI_GROUNDING, Task.ABNORMALITY_DIAGNOSIS, Task.DISEASE_DIAGNOSIS)
-"""Tasks whose answer calipers, arrows and words in a picture tell; a grade they do not tell."""
-WRITTEN = (Task.ORGAN_RECOGNITION, Task.VIEW_RECOGNITION)
-"""Tasks whose answer words may state wherever they stand: "LEFT BREAST", "AP ERECT"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,31 +75,6 @@ class QuestionCandidate:
     grade: Grade = Grade.A
     visible: Visibility = Visibility.YES
     barred: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _FactRule:
-    """A kind of fact on a kind of picture makes a task."""
-
-    task: Task
-    kind: FactKind
-    artefact: str = "clean"
-
-
-FACT_RULES = (
-    _FactRule(task=Task.VIEW_RECOGNITION, kind=FactKind.VIEW),
-    _FactRule(task=Task.IMAGING_PROTOCOLS_RECOGNITION, kind=FactKind.PROTOCOL),
-    _FactRule(task=Task.IMAGING_PROTOCOLS_RECOGNITION, kind=FactKind.PROTOCOL, artefact="numbered"),
-    _FactRule(task=Task.ORGAN_RECOGNITION, kind=FactKind.STRUCTURE),
-    _FactRule(task=Task.ORGAN_RECOGNITION, kind=FactKind.STRUCTURE, artefact="outline"),
-    _FactRule(task=Task.ROI_GROUNDING, kind=FactKind.STRUCTURE, artefact="boxes"),
-    _FactRule(task=Task.ROI_GROUNDING, kind=FactKind.FINDING, artefact="boxes"),
-    _FactRule(task=Task.ROI_GROUNDING, kind=FactKind.DISEASE, artefact="boxes"),
-    _FactRule(task=Task.ABNORMALITY_DIAGNOSIS, kind=FactKind.FINDING),
-    _FactRule(task=Task.DISEASE_DIAGNOSIS, kind=FactKind.DISEASE),
-    _FactRule(task=Task.SEVERITY_GRADING, kind=FactKind.SEVERITY),
-)
-"""Modality Recognition needs no field: every picture has a modality."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,22 +146,23 @@ def derive_questions(
     )
     queries: list[QuestionCandidate] = []
     for sample in sorted(samples, key=lambda sample: sample.id):
-        if sample.artefact == "clean":
-            queries.extend(_modality_questions(facts, sample))
-        for rule in FACT_RULES:
-            if rule.task in card.tasks and rule.artefact == sample.artefact:
+        for rule in fact_rules(card.tasks):
+            if rule.artefact == sample.artefact:
                 make = _MAKERS.get(sample.artefact, _region_questions)
-                queries.extend(make(facts, sample, rule))
+                queries.extend((make if rule.kind else _axis_questions)(facts, sample, rule))
     return queries
 
 
-def _modality_questions(facts: _CaseContext, sample: Sample) -> Iterator[QuestionCandidate]:
+def _axis_questions(
+    facts: _CaseContext, sample: Sample, rule: FactRule
+) -> Iterator[QuestionCandidate]:
+    """The question for the modality, which needs no field: every picture has one."""
     # That there are two panels tells of hearts, which are mostly seen by MRI and ultrasound.
-    if Task.MODALITY_RECOGNITION not in facts.card.tasks or len(facts.case.images) > 1:
+    if len(facts.case.images) > 1:
         return
     key = facts.ground.modality.concept
     yield QuestionCandidate(
-        task=Task.MODALITY_RECOGNITION,
+        task=rule.task,
         sample=sample,
         field="",
         key=key,
@@ -213,7 +184,7 @@ def _modality_ground(key: str, anatomy: Anatomy, modality: Modality) -> CaseFact
 
 
 def _label_questions(
-    facts: _CaseContext, sample: Sample, rule: _FactRule
+    facts: _CaseContext, sample: Sample, rule: FactRule
 ) -> Iterator[QuestionCandidate]:
     """Questions about what the labels say of a clean picture."""
     fields = [field for field in facts.card.fields.values() if field.kind is rule.kind]
@@ -244,13 +215,13 @@ def _label_questions(
 
 
 def _region_questions(
-    facts: _CaseContext, sample: Sample, rule: _FactRule
+    facts: _CaseContext, sample: Sample, rule: FactRule
 ) -> Iterator[QuestionCandidate]:
     """Questions about the region that is marked on a picture."""
     field = facts.card.fields[sample.field]
     if field.kind is not rule.kind:
         return
-    boxes = rule.task is Task.ROI_GROUNDING
+    boxes = rule.artefact == "boxes"
     ground = facts_of_region(facts.card, facts.case, facts.ground, sample.marked)
     structures = [
         name
@@ -275,7 +246,7 @@ def _region_questions(
 
 
 def _panel_questions(
-    facts: _CaseContext, sample: Sample, rule: _FactRule
+    facts: _CaseContext, sample: Sample, rule: FactRule
 ) -> Iterator[QuestionCandidate]:
     """The question which of the numbered images of a case shows a fact."""
     field = facts.card.fields[sample.field]
@@ -342,13 +313,12 @@ def visible_of(card: Card, case: Case, field: CardField) -> Visibility:
 
 
 def _bar(facts: _CaseContext, sample: Sample, task: Task, field: CardField) -> str:
-    of_structure = field.kind is FactKind.STRUCTURE
-    rests_on_it = task.level is Level.HIGH or (task is Task.ROI_GROUNDING and not of_structure)
-    if rests_on_it and quirk_of(facts.card, facts.case.key, UNDIAGNOSED):
+    if field.kind in ABNORMAL and quirk_of(facts.card, facts.case.key, UNDIAGNOSED):
         return UNDIAGNOSED
-    if task in POINTED_AT and _marked_by_a_reader(facts, sample):
+    told_by = task.declaration.told_by
+    if told_by == "marks" and _marked_by_a_reader(facts, sample):
         return "burnt-in"
-    if task in WRITTEN and has_words(sample.graphics):
+    if told_by == "words" and has_words(sample.graphics):
         return "burnt-in"
     if field.scope > Scope[sample.scope.upper()]:
         return OUT_OF_SCOPE

@@ -14,8 +14,9 @@ from dataclasses import dataclass, fields, replace
 from itertools import product
 from typing import Any
 
-from medrcube.build.questions.fact_rules import FACT_RULES, QuestionCandidate
+from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.questions.question_wording import denies
+from medrcube.build.questions.task_rules import fact_rules
 from medrcube.build.stages.samples import NUMBERED, Sample
 from medrcube.facts import FactKind, Scope
 from medrcube.ontologies.distractor_safety import CaseFacts
@@ -46,13 +47,13 @@ def occasions(cards: Iterable[Card], terms: Terms, relations: Relations) -> Iter
         phases = _phases(card)
         patient = any(field.scope is Scope.PATIENT for field in card.fields.values())
         for place in sorted({(voxel.anatomy, voxel.modality) for voxel in card.voxels}):
-            if Task.MODALITY_RECOGNITION in card.tasks:
-                key = place[1].concept
-                yield Occasion(
-                    query=_query(Task.MODALITY_RECOGNITION, _sample(place), key, group="modality")
-                )
-            for rule, field in product(FACT_RULES, card.fields.values()):
-                if rule.task not in card.tasks or field.kind is not rule.kind:
+            rules = fact_rules(card.tasks)
+            for rule in rules:
+                if rule.kind is None:
+                    key = place[1].concept
+                    yield Occasion(query=_query(rule.task, _sample(place), key, group="modality"))
+            for rule, field in product(rules, card.fields.values()):
+                if field.kind is not rule.kind:
                     continue
                 several = field.scope is Scope.PATIENT or (patient and field.kind is FactKind.VIEW)
                 for frames in _panels(rule.artefact, several=several):

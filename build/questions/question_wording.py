@@ -16,7 +16,7 @@ from medrcube.ontologies.relations import Relations
 from medrcube.ontologies.target_phrases import target_phrase
 from medrcube.ontologies.terms import NORMALITY, Term, Terms
 from medrcube.sources._framework.card import Card
-from medrcube.taxonomy import Anatomy, Modality, Task
+from medrcube.taxonomy import Anatomy, Modality
 from medrcube.vocabulary.image_names import image_name
 
 __all__ = [
@@ -37,17 +37,6 @@ _WHOLE = {
 }
 """What a fact of more than the picture is about."""
 
-_SCALE = {
-    Task.VIEW_RECOGNITION: "imaging view",
-    Task.IMAGING_PROTOCOLS_RECOGNITION: "imaging protocol",
-    Task.ORGAN_RECOGNITION: "structure",
-    Task.SEVERITY_GRADING: "severity grade",
-}
-"""What the options are, where their group does not say; the other tasks say it themselves."""
-
-_TELLS_SCOPE = frozenset(
-    {Task.ABNORMALITY_DIAGNOSIS, Task.DISEASE_DIAGNOSIS, Task.SEVERITY_GRADING}
-)
 _DENIES = re.compile(r"(?:no|not|normal|healthy)\b", re.IGNORECASE)
 _RESIDUAL = re.compile(r"unspecified|not elsewhere|other specified|\bNOS\b", re.IGNORECASE)
 _BRITISH = re.compile(r"oedem|aemi?|tumour|oesoph|fibre|centre|paed|grey|diarrhoea", re.IGNORECASE)
@@ -159,56 +148,51 @@ def wording_values(
         relations: relation table, for what the options of a group are called.
         labels: concepts of all options.
     """
-    task = query.task
-    if task is Task.MODALITY_RECOGNITION:
-        return {}
-    phrase_of_picture = _picture_phrase(query)
-    values: dict[str, str | bool] = {"shown": phrase_of_picture}
-    if task in _TELLS_SCOPE:
-        values["about"] = _subject_phrase(query)
-        values["subject"] = "this patient" if query.scope is Scope.PATIENT else ""
-    if task in _SCALE:
+    declared = query.task.declaration
+    values: dict[str, str | bool] = {
+        "shown": _picture_phrase(query),
+        "about": _subject_phrase(query),
+        "subject": "this patient" if query.scope is Scope.PATIENT else "",
+        "normal": any(denies(terms[label]) for label in labels),
+        "marked": query.sample.artefact == "outline",
+        "numbered": query.sample.artefact == "numbered",
+    }
+    if declared.scale:
         scale = relations.scale(query.group) if query.group else None
-        phrase = scale.phrase if scale else _SCALE[task]
+        phrase = scale.phrase if scale else declared.scale
         values["scale"] = pluralize(phrase)
-        if scale and scale.of and task is Task.SEVERITY_GRADING:
+        pair = query.group is not None and len(relations.group_members(query.group)) == 2
+        values["one_of"] = phrase if pair else f"of the following {pluralize(phrase)}"
+        if scale and scale.of:
             within = "of" if query.scope is Scope.PATIENT else "in"
             values["about"] = f"{scale.of} {within} {values['about']}"
-        if task is Task.ORGAN_RECOGNITION:
-            values["marked"] = query.sample.artefact == "outline"
-            pair = query.group is not None and len(relations.group_members(query.group)) == 2
-            values["one_of"] = phrase if pair else f"of the following {pluralize(phrase)}"
-    if task in (Task.ABNORMALITY_DIAGNOSIS, Task.DISEASE_DIAGNOSIS):
-        values["normal"] = any(denies(terms[label]) for label in labels)
-    if task is Task.IMAGING_PROTOCOLS_RECOGNITION:
-        values["numbered"] = query.sample.artefact == "numbered"
     if query.sample.artefact in NUMBERED:
         values["target"] = target_phrase(terms[query.key])
-    return values
+    return {name: value for name, value in values.items() if name in declared.values}
 
 
 def wording_context(query: QuestionCandidate) -> str:
     """What the words of a question tell of its picture, in any wording of its template.
 
     A reader who has no picture learns this much: "mammogram", "these CT images", "the red
-    outline", "this patient". Nothing for Modality Recognition, which names none of it.
+    outline", "this patient". Nothing for a task whose wordings use no value.
     """
-    if query.task is Task.MODALITY_RECOGNITION:
+    values = query.task.declaration.values
+    if not values:
         return ""
-    phrase = _subject_phrase(query) if query.task in _TELLS_SCOPE else _picture_phrase(query)
+    phrase = _subject_phrase(query) if "about" in values else _picture_phrase(query)
     return f"{phrase} {query.sample.artefact}".strip()
 
 
 def _subject_phrase(query: QuestionCandidate) -> str:
     """What the fact is about: the picture, or what it is a part of.
 
-    A radiograph stands for its study, whose other films a reader does not see; and a diagnosis is
-    made of a picture or of a patient, of no scan or study.
+    A radiograph stands for its study, whose other films a reader does not see; and some tasks name
+    no scan or study.
     """
     whole = _WHOLE.get(query.scope, "{shown}")
     film = query.scope is Scope.STUDY and Modality(query.sample.modality).projection
-    scan = query.task is Task.DISEASE_DIAGNOSIS and query.scope in (Scope.VOLUME, Scope.STUDY)
-    if film or scan:
+    if film or query.scope.name.lower() not in query.task.declaration.wholes:
         whole = "{shown}"
     was = "was" if _count(query.sample) == 1 else "were"
     return whole.format(shown=_picture_phrase(query), was=was)
@@ -219,7 +203,7 @@ def _picture_phrase(query: QuestionCandidate) -> str:
     sample = query.sample
     modality = Modality(sample.modality)
     picture = modality.image
-    if query.task is not Task.ORGAN_RECOGNITION:
+    if query.task.declaration.names_region:
         picture = image_name(modality, Anatomy(sample.anatomy))
     if _count(sample) == 1:
         return f"this {picture}"
@@ -227,7 +211,7 @@ def _picture_phrase(query: QuestionCandidate) -> str:
     if sample.artefact == "numbered":
         return f"these {pluralize(picture)}"
     # "left" and "right" would point at options that hold them.
-    phases = ", then ".join(query.panels) if query.task in _TELLS_SCOPE else ""
+    phases = ", then ".join(query.panels) if "about" in query.task.declaration.values else ""
     return f"these side-by-side {pluralize(picture)}{f' ({phases})' if phases else ''}"
 
 

@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from medrcube.build.questions.case_facts import SILENCE
-from medrcube.build.questions.fact_rules import FACT_RULES
+from medrcube.build.questions.task_rules import fact_rules
 from medrcube.facts import Absence, Visibility
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.fields import CardField, CitedReason
 from medrcube.taxonomy import Task
 from medrcube.templates import render_card
 
-__all__ = ["asked_fields", "linked_reason", "task_of", "tasks_page"]
+__all__ = ["asked_fields", "kinds_of", "linked_reason", "task_of", "tasks_page"]
 
 _DOI = re.compile(r"(?:doi:)?\s*(10\.\d{4,9}/\S+)", re.IGNORECASE)
 
@@ -31,6 +31,7 @@ def tasks_page(cards: Iterable[Card]) -> str:
             for visibility in Visibility
         },
         claims=[claim for card in ordered for claim in _claims(card)],
+        kinds_of=kinds_of,
         task_of=task_of,
         why=linked_reason,
     )
@@ -43,10 +44,19 @@ def asked_fields(card: Card) -> Sequence[CardField]:
 
 def task_of(card: Card, field: CardField) -> str:
     """The task that asks what a field states, a dash where the source has no such task."""
-    tasks = [
-        rule.task for rule in FACT_RULES if rule.kind is field.kind and rule.task in card.tasks
-    ]
-    return min(tasks, key=lambda task: task is Task.ROI_GROUNDING).value if tasks else "-"
+    tasks = [rule.task for rule in fact_rules(card.tasks) if rule.kind is field.kind]
+    tasks.sort(key=lambda task: "clean" not in task.declaration.artefacts)
+    return tasks[0].value if tasks else "-"
+
+
+def kinds_of(task: Task) -> str:
+    """The kinds of facts that a task asks about, for a cell of a table."""
+    declared = task.declaration
+    if declared.axis:
+        return f"the {declared.axis} of the image"
+    *most, last = [f"`{kind}`" for kind in declared.kinds]
+    kinds = f"{', '.join(most)} or {last}" if most else last
+    return kinds if "clean" in declared.artefacts else f"a marked {kinds}"
 
 
 def linked_reason(reason: CitedReason) -> str:

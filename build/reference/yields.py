@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from medrcube.build.profile.profile import AXES, Profile, load_profile
-from medrcube.build.profile.yields import TASKS, ExpectedItems, expected_items, expected_together
+from medrcube.build.profile.yields import ExpectedItems, expected_items, expected_together
 from medrcube.sources._framework.card import Card
 from medrcube.taxonomy import Task, Voxel
 from medrcube.templates import render_card
@@ -37,9 +37,9 @@ def yields_of(cards: Sequence[Card]) -> YieldsSection:
         items={name: _whole(tasks) for name, tasks in expectations.items()},
         section=render_card(
             "yields.md",
-            tasks=TASKS,
+            tasks=list(Task),
             rows=[
-                (name, [yield_cell(tasks.get(task)) for task in TASKS])
+                (name, [yield_cell(tasks.get(task)) for task in Task])
                 for name, tasks in expectations.items()
             ],
             limits=_limits(expectations),

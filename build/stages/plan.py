@@ -9,14 +9,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from medrcube.build.questions.task_rules import fact_rules
 from medrcube.facts import Case, FactKind
 from medrcube.sources._framework.card import Card, PixelPolicy
-from medrcube.sources._framework.card_parts.fields import Larger
+from medrcube.sources._framework.card_parts.fields import CardField, Larger
 from medrcube.sources._framework.card_parts.self_checks import Enclosed, Side
 from medrcube.sources._framework.contract import Source, concept_of, field_of
-from medrcube.taxonomy import Task
 
 __all__ = ["Artefact", "RenderJob", "artefacts_of", "picture_names", "plan_jobs"]
+
+REGION_MARKS = ("outline", "boxes")
+"""Kinds of picture on which a region is marked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,10 +120,11 @@ def artefacts_of(card: Card, case: Case) -> tuple[Artefact, ...]:
         field, concept = field_of(card, region), concept_of(card, region)
         if concept is None or len(case.images) > 1:
             continue
-        if Task.ORGAN_RECOGNITION in card.tasks and field.kind is FactKind.STRUCTURE:
-            wanted.append(Artefact(kind="outline", field=field.name, concept=concept))
-        if Task.ROI_GROUNDING in card.tasks:
-            wanted.append(Artefact(kind="boxes", field=field.name, concept=concept))
+        wanted += [
+            Artefact(kind=kind, field=field.name, concept=concept)
+            for kind in REGION_MARKS
+            if _is_asked(card, field, kind)
+        ]
     return tuple(dict.fromkeys(wanted))
 
 
@@ -131,9 +135,14 @@ def _panels(card: Card, case: Case) -> Iterator[Artefact]:
     if None in named or not single:
         return
     field = field_of(card, case.panels[0])
-    if field.kind is FactKind.PROTOCOL and Task.IMAGING_PROTOCOLS_RECOGNITION in card.tasks:
+    if _is_asked(card, field, "numbered"):
         lots = {name: _short_hash(f"{card.id}/{case.key}/{name}") for name in single}
         yield Artefact(kind="numbered", field=field.name, concept=min(single, key=lots.__getitem__))
+
+
+def _is_asked(card: Card, field: CardField, artefact: str) -> bool:
+    rules = fact_rules(card.tasks)
+    return any(rule.kind is field.kind and rule.artefact == artefact for rule in rules)
 
 
 def picture_names(keys: Iterable[str]) -> Mapping[str, str]:

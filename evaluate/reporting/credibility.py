@@ -104,7 +104,8 @@ def _r(correlation: Mapping[str, Any]) -> str:
 
 
 def _point(run: ScoredRun) -> Point:
-    high = run.metrics["slices"]["level"].get(Level.HIGH.value)
+    resting = [level for level in Level if level.rests_on]
+    high = run.metrics["slices"]["level"].get(resting[-1].value) if resting else None
     return Point(
         accuracy=high["accuracy"] if high else None,
         interval=high["interval"] if high else None,

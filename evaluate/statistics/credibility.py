@@ -103,7 +103,7 @@ def credibility(results: Sequence[Result]) -> dict[str, Any]:
     pairs, left_out = cross_pairs(results)
     readings = {
         "view_counted": pairs,
-        "view_ignored": [p for p in pairs if p.low_task is not Task.VIEW_RECOGNITION],
+        "view_ignored": [p for p in pairs if p.low_task.declaration.published_credibility],
     }
     return {
         "items_left_out": left_out,
@@ -133,7 +133,7 @@ def upstream_credibility(
     for highs, lows in _by_path(loaded):
         for high in highs:
             for low in lows:
-                if not (ignore_view and low.item.task is Task.VIEW_RECOGNITION):
+                if low.item.task.declaration.published_credibility or not ignore_view:
                     counts[right[low.item.id], right[high.item.id]] += 1
     a, b = counts[True, True], counts[True, False]
     c, d = counts[False, False], counts[False, True]
@@ -251,7 +251,8 @@ _VALUES: Mapping[str, _Terms] = {
 def _reading(pairs: Sequence[CrossPair]) -> dict[str, Any]:
     levels = [
         (level, [pair for pair in pairs if pair.low_task.level is level])
-        for level in (Level.LOW, Level.MID)
+        for level in Level
+        if not level.rests_on
     ]
     return {
         "by_pair": pair_metrics(pairs),
@@ -276,7 +277,7 @@ def _by_path(results: Iterable[Result]) -> Iterable[tuple[list[Result], list[Res
     for result in results:
         if result.item.image is not None:
             kinds = images.setdefault(result.item.image, ([], []))
-            kinds[result.item.task.level is not Level.HIGH].append(result)
+            kinds[not result.item.task.level.rests_on].append(result)
     return images.values()
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Literal, TypeVar
 
 from medrcube.evaluate.dataset import BenchmarkItem
 from medrcube.taxonomy import Anatomy, Level, Modality, Task
 
-__all__ = ["COLUMNS", "OUTSIDE_PUBLISHED_MARGINS", "Axis", "Member", "grouped"]
+__all__ = ["COLUMNS", "Axis", "Member", "grouped"]
 
 Axis = Literal["task", "level", "modality", "parts", "dataset", "visible", "voxel"]
 Member = TypeVar("Member")
@@ -26,9 +26,6 @@ COLUMNS: Mapping[Axis, tuple[str, ...]] = MappingProxyType(
     }
 )
 """Columns that identify a group of each axis."""
-
-OUTSIDE_PUBLISHED_MARGINS = frozenset({Task.VIEW_RECOGNITION, Task.IMAGING_PROTOCOLS_RECOGNITION})
-"""Tasks that the published table leaves out of its modality and region columns."""
 
 
 def grouped(
@@ -55,7 +52,9 @@ def grouped(
 def _place(axis: Axis, key: tuple[str, ...]) -> tuple[int | str, ...]:
     if axis == "dataset":
         return key
-    places = [_ORDER[name].index(value) for name, value in zip(COLUMNS[axis], key, strict=True)]
+    places = [
+        list(_ORDER[name]).index(value) for name, value in zip(COLUMNS[axis], key, strict=True)
+    ]
     return (places[1], places[0], places[2]) if axis == "voxel" else tuple(places)
 
 
@@ -67,10 +66,10 @@ _VALUES: Mapping[str, Callable[[BenchmarkItem], str]] = {
     "dataset": lambda item: item.dataset,
     "visible": lambda item: item.visible,
 }
-_ORDER: Mapping[str, list[str]] = {
-    "task": [task.value for task in Task],
-    "level": [level.value for level in Level],
-    "modality": [modality.value for modality in Modality],
-    "parts": [parts.value for parts in Anatomy],
-    "visible": ["yes", "partly", "no"],
+_ORDER: Mapping[str, Collection[str]] = {
+    "task": Task,
+    "level": Level,
+    "modality": Modality,
+    "parts": Anatomy,
+    "visible": ("yes", "partly", "no"),
 }

@@ -23,7 +23,7 @@ from medrcube.evaluate.statistics.clustered_inference import (
     tallies,
     why_no_interval,
 )
-from medrcube.evaluate.statistics.grouping import COLUMNS, OUTSIDE_PUBLISHED_MARGINS, Axis, grouped
+from medrcube.evaluate.statistics.grouping import COLUMNS, Axis, grouped
 from medrcube.evaluate.statistics.intervals import (
     SMALL,
     chance,
@@ -80,7 +80,7 @@ def task_metrics(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def _metrics(results: Sequence[Result]) -> dict[str, Any]:
-    published = [r for r in results if r.item.task not in OUTSIDE_PUBLISHED_MARGINS]
+    published = [r for r in results if r.item.task.declaration.published_margins]
     voxels = [
         {**dict(zip(COLUMNS["voxel"], key, strict=True)), **group_metrics(group)}
         for key, group in grouped("voxel", results, _item).items()

@@ -1,9 +1,9 @@
 """Layers of the vocabulary: the package, plug-in packages, source folders, a workspace, a release.
 
-A layer is a folder with any of ``words.toml``, ``terms.csv``, ``relations.csv``, ``groups.csv`` and
-``visible.csv``, or the ``vocabulary.json`` of a release. It may add words and rows, never change
-those of an earlier layer. The active layers are a context variable of the command, build or thread:
-two workspaces in one process never see each other's words.
+A layer is a folder with any of ``words.toml``, ``terms.csv``, ``relations.csv``, ``groups.csv``,
+``visible.csv`` and ``tasks``, or the ``vocabulary.json`` of a release. It may add words and rows,
+never change those of an earlier layer. The active layers are a context variable of the command,
+build or thread: two workspaces in one process never see each other's words.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ __all__ = [
 
 ENTRY_POINT_GROUP = "medrcube.vocabulary"
 WORDS = "words.toml"
+TASKS = "tasks"
 TABLES = ("terms.csv", "relations.csv", "groups.csv", "visible.csv")
+_TASK_SUFFIXES = (".toml", ".j2", ".py")
 _SECTIONS = ("anatomy", "modality", "level", "kind", "image")
 
 
@@ -57,6 +59,12 @@ class Layer:
     digest: str
     folder: Path | None = field(default=None)
     words: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def tasks(self) -> Path | None:
+        """Folder of its task folders; ``None`` where it has none."""
+        folder = self.folder / TASKS if self.folder else None
+        return folder if folder and folder.is_dir() else None
 
     @classmethod
     def of(cls, folder: Path) -> Layer | None:
@@ -135,7 +143,12 @@ def using_vocabulary(folders: Iterable[Path], *layers: Layer) -> Iterator[None]:
 def tables_digest(folder: Path) -> str:
     """Hash of the files of a layer in a folder; empty where it has none."""
     digest, has_table = hashlib.sha256(), False
-    for name in (*TABLES, WORDS):
+    tasks = [
+        path.relative_to(folder).as_posix()
+        for path in sorted((folder / TASKS).glob("*/*"))
+        if path.suffix in _TASK_SUFFIXES
+    ]
+    for name in (*TABLES, WORDS, *tasks):
         path = folder / name
         if path.is_file():
             has_table = True

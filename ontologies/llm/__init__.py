@@ -29,13 +29,12 @@ from medrcube.ontologies.llm.proposal_log import (
 )
 from medrcube.ontologies.llm.reply_parser import names_in
 from medrcube.ontologies.terms import Terms
-from medrcube.taxonomy import Anatomy, Modality, Task
+from medrcube.taxonomy import Anatomy, Modality
 from medrcube.templates import render_prompt
 from medrcube.workspace import LlmSettings
 
 __all__ = [
     "LLM",
-    "TASK",
     "WANTED",
     "LlmProposals",
     "PromptTarget",
@@ -47,9 +46,6 @@ __all__ = [
 
 LLM = "llm"
 """Strategy of options that a language model proposed."""
-
-TASK = Task.DISEASE_DIAGNOSIS
-"""The only task that a model is asked for."""
 
 WANTED = 12
 """Names asked for in one prompt; most fall to the rules."""
@@ -93,8 +89,8 @@ class LlmProposals:
     strategy: str = LLM
 
     def candidates(self, request: DistractorRequest, rules: SafetyRules) -> Sequence[str]:
-        """Proposals for the key on such a picture; none outside Disease Diagnosis."""
-        if request.task is not TASK:
+        """Proposals for the key on such a picture, for tasks whose options a model may propose."""
+        if request.task is None or not request.task.declaration.model_proposals:
             return ()
         return tuple(
             label

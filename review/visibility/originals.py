@@ -94,9 +94,8 @@ def discloses(task: str, original: Mapping[str, Any]) -> bool:
         original: what the queue keeps of the original pixels.
     """
     stack = len(original.get("slices", ())) > 1
-    return task == Task.MODALITY_RECOGNITION.value or (
-        task == Task.VIEW_RECOGNITION.value and stack
-    )
+    told = Task(task).declaration.original_pixels
+    return told == "tell" or (told == "tell in stacks" and stack)
 
 
 def read_slice(asset: Asset, number: int) -> bytes:

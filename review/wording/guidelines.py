@@ -5,12 +5,13 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 from django.conf import settings
 
 from medrcube.review.errors import ReviewError
+from medrcube.taxonomy import Task
+from medrcube.vocabulary.layers import Vocabulary, active_vocabulary
 
 __all__ = ["Guideline", "guideline_of"]
 
@@ -33,17 +34,25 @@ def guideline_of(task: str) -> Guideline | None:
     Raises:
         ReviewError: the workspace's ``guidelines.toml`` cannot be used.
     """
-    return _guidelines(Path(settings.FOLDER).parent / "guidelines.toml").get(task)
+    return _guidelines(Path(settings.FOLDER).parent / "guidelines.toml", active_vocabulary()).get(
+        task
+    )
 
 
 @cache
-def _guidelines(own: Path) -> dict[str, Guideline]:
-    """Those of the package, then those of the workspace over them; read once by a process."""
-    shipped = files("medrcube.review").joinpath("guidelines.toml").read_text(encoding="utf-8")
-    guidelines = _parsed(shipped, "guidelines.toml")
+def _guidelines(own: Path, _vocabulary: Vocabulary) -> dict[str, Guideline]:
+    """Those of the tasks, then those of the workspace over them; read once by a process."""
+    guidelines = {task.value: _declared(task) for task in Task}
     if own.is_file():
         guidelines |= _parsed(own.read_text(encoding="utf-8"), str(own))
     return guidelines
+
+
+def _declared(task: Task) -> Guideline:
+    declared = task.declaration.guideline
+    return Guideline(
+        task=task.value, asks=declared.asks, accept=declared.accept, refuse=declared.refuse
+    )
 
 
 def _parsed(text: str, name: str) -> dict[str, Guideline]:

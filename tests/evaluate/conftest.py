@@ -272,7 +272,7 @@ def make_result(
         question="What is it?",
         options=axes.pop("options", tuple((letter, f"text {letter}") for letter in "ABCD"[:count])),
         key=axes.pop("key", "A"),
-        task=axes.pop("task", Task.DISEASE_DIAGNOSIS),
+        task=axes.pop("task", Task("Disease Diagnosis")),
         modality=axes.pop("modality", Modality("CT")),
         parts=axes.pop("parts", Anatomy("Lungs")),
         image=None if picture is None else f"ALPHA/{picture}.png",

@@ -163,10 +163,10 @@ def test_grades_of_severity_are_a_scale_whatever_their_group_says():
         )
         return is_scale(request, SafetyRules().relations)
 
-    assert scale(Task.SEVERITY_GRADING, "LVEF band")
+    assert scale(Task("Severity Grading"), "LVEF band")
     assert scale(None, "BI-RADS")
-    assert not scale(Task.VIEW_RECOGNITION, "chest view")
-    assert not scale(Task.SEVERITY_GRADING, None)
+    assert not scale(Task("View Recognition"), "chest view")
+    assert not scale(Task("Severity Grading"), None)
 
 
 def test_without_an_index_likeness_is_what_the_tables_say_of_both():

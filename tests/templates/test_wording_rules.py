@@ -20,12 +20,12 @@ from medrcube.templates import render_question, wording_names
 TERMS, RELATIONS = load_terms(), load_relations()
 CARDS = [source.card for source in find_sources().values()]
 TASK_OF = {
-    FactKind.VIEW: Task.VIEW_RECOGNITION,
-    FactKind.PROTOCOL: Task.IMAGING_PROTOCOLS_RECOGNITION,
-    FactKind.STRUCTURE: Task.ORGAN_RECOGNITION,
-    FactKind.FINDING: Task.ABNORMALITY_DIAGNOSIS,
-    FactKind.DISEASE: Task.DISEASE_DIAGNOSIS,
-    FactKind.SEVERITY: Task.SEVERITY_GRADING,
+    FactKind.VIEW: Task("View Recognition"),
+    FactKind.PROTOCOL: Task("Imaging Protocols Recognition"),
+    FactKind.STRUCTURE: Task("Organ Recognition"),
+    FactKind.FINDING: Task("Abnormality Diagnosis"),
+    FactKind.DISEASE: Task("Disease Diagnosis"),
+    FactKind.SEVERITY: Task("Severity Grading"),
 }
 OTHER = "Pneumothorax"
 BLANK = {field.name: "" for field in fields(Sample)}
@@ -36,7 +36,7 @@ ASKED = sorted(
         for field in card.fields.values()
         if field.group and field.kind in TASK_OF
     }
-    | {(Task.MODALITY_RECOGNITION, "modality", Anatomy("Chest"), Modality("X-ray"))}
+    | {(Task("Modality Recognition"), "modality", Anatomy("Chest"), Modality("X-ray"))}
 )
 
 
@@ -114,10 +114,10 @@ def test_no_wording_breaks_a_rule_with_labels_of_a_source(source, task):
 
 
 NUMBERED = [
-    (Task.ROI_GROUNDING, "boxes", "Box", label)
+    (Task("ROI Grounding"), "boxes", "Box", label)
     for label in ("Lung Opacity", "Cardiomegaly", "mass BI-RADS 3-5", "LV")
 ] + [
-    (Task.IMAGING_PROTOCOLS_RECOGNITION, "numbered", "Frame", label)
+    (Task("Imaging Protocols Recognition"), "numbered", "Frame", label)
     for label in ("end-systole", "end-diastole")
 ]
 

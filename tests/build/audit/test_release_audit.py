@@ -33,11 +33,11 @@ def test_cells_are_shaded_by_their_number_and_planned_ones_without_items_are_sho
     profile = {"cells": {"Brain / CT / Organ Recognition": {"planned": 7}}}
     panels = dict(cube_cells({"Brain / MRI / ROI Grounding": 30}, profile))
     place = list(Anatomy).index(Anatomy("Brain"))
-    cell = dict(panels[Modality("MRI")])[Task.ROI_GROUNDING][place]
+    cell = dict(panels[Modality("MRI")])[Task("ROI Grounding")][place]
     assert (cell.items, cell.planned, cell.shade) == (30, 0, 4)
-    empty = dict(panels[Modality("CT")])[Task.ORGAN_RECOGNITION][place]
+    empty = dict(panels[Modality("CT")])[Task("Organ Recognition")][place]
     assert (empty.items, empty.planned, empty.shade) == (0, 7, 0)
-    assert dict(panels[Modality("X-ray")])[Task.ORGAN_RECOGNITION][place] is None
+    assert dict(panels[Modality("X-ray")])[Task("Organ Recognition")][place] is None
 
 
 def test_a_score_stays_on_its_scale_and_a_missing_one_has_no_place():

@@ -556,7 +556,7 @@ def test_a_workspace_that_was_copied_is_read_and_not_rendered(run, workspace, tm
     assert _files(copy.root) == _files(workspace.root)
 
 
-PARTS = ("build", "sources", "ontologies", "templates")
+PARTS = ("build", "sources", "ontologies", "tasks", "templates")
 BUILD = """
 import json, sys
 from pathlib import Path
@@ -592,7 +592,7 @@ def package(tmp_path):
 
 def _template(package):
     """Every wording of a task that the toy source asks is another."""
-    path = package / "templates" / "questions" / "disease_diagnosis.j2"
+    path = package / "tasks" / "disease_diagnosis" / "questions.j2"
     before = path.read_text()
     path.write_text(before.replace("?{% endblock %}", " here?{% endblock %}"))
     assert path.read_text() != before

@@ -35,7 +35,7 @@ from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 BLANK = dict.fromkeys(Sample.__dataclass_fields__, "")
 NUMBERS = {"choices": 0, "area": 0.0, "regions": 0, "width": 1, "height": 1, "redistribute": True}
 UPSTREAM = load_profile("medrcube")
-AD, VR, DD = Task.ABNORMALITY_DIAGNOSIS, Task.VIEW_RECOGNITION, Task.DISEASE_DIAGNOSIS
+AD, VR, DD = Task("Abnormality Diagnosis"), Task("View Recognition"), Task("Disease Diagnosis")
 CHEST = Voxel(Anatomy("Chest"), Modality("X-ray"), AD)
 ANSWERS = ("edema", "nodule", "hernia")
 
@@ -340,7 +340,7 @@ def hundred_thousand():
             for task in sorted(tasks):
                 names = tuple(f"{task.abbreviation}{n}" for n in range(6))
                 answer = names[min(5, int(rng.expovariate(0.8)))]
-                if task is Task.MODALITY_RECOGNITION:
+                if task is Task("Modality Recognition"):
                     names, answer = tuple(Modality), modality.value
                 cell = Voxel(anatomy, modality, task)
                 asked.append(

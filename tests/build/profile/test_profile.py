@@ -50,7 +50,7 @@ def test_the_shipped_profile_has_the_published_margins():
     sums = {axis: sum(counts.values()) for axis, counts in profile.margins.items()}
     assert profile.total == 7626
     assert sums == {"task": 7626, "modality": 6626, "anatomy": 6626}
-    assert profile.outside == {Task.VIEW_RECOGNITION, Task.IMAGING_PROTOCOLS_RECOGNITION}
+    assert profile.outside == {Task("View Recognition"), Task("Imaging Protocols Recognition")}
     assert profile.margins["task"]["Disease Diagnosis"] == 2445
     assert profile.margins["modality"] == {
         "X-ray": 3461,
@@ -82,8 +82,8 @@ def test_a_file_of_a_user_is_read_with_any_known_spelling(read):
 
 def test_tasks_outside_count_in_no_margin_but_their_own(read):
     profile = read(GOOD)
-    inside = Voxel(Anatomy("Brain"), Modality("CT"), Task.DISEASE_DIAGNOSIS)
-    outside = Voxel(Anatomy("Chest"), Modality("X-ray"), Task.VIEW_RECOGNITION)
+    inside = Voxel(Anatomy("Brain"), Modality("CT"), Task("Disease Diagnosis"))
+    outside = Voxel(Anatomy("Chest"), Modality("X-ray"), Task("View Recognition"))
     assert dict(profile.bounds(inside)) == {
         "task": "Disease Diagnosis",
         "modality": "CT",
@@ -97,7 +97,7 @@ def test_tasks_outside_count_in_no_margin_but_their_own(read):
 def test_a_margin_may_be_left_out(read):
     profile = read('name = "m"\n[margins.modality]\nCT = 4\n')
     assert profile.total == 4
-    cell = Voxel(Anatomy("Heart"), Modality("CT"), Task.ROI_GROUNDING)
+    cell = Voxel(Anatomy("Heart"), Modality("CT"), Task("ROI Grounding"))
     assert profile.bounds(cell) == (("modality", "CT"),)
 
 

@@ -62,7 +62,9 @@ def sample(number=0, **changes):
     return Sample(**{**values, **changes})
 
 
-def query(key, number=0, *, task=Task.ABNORMALITY_DIAGNOSIS, absent=(), grade=Grade.A, **changes):
+def query(
+    key, number=0, *, task=Task("Abnormality Diagnosis"), absent=(), grade=Grade.A, **changes
+):
     def mark(of):
         return Evidence(field="f", scope=Scope.PATIENT, grade=of)
 
@@ -125,7 +127,7 @@ def findings(count=60):
 
 def views(count=90):
     return [
-        query(("AP", "PA", "LATERAL")[n % 3], n, task=Task.VIEW_RECOGNITION, group="chest view")
+        query(("AP", "PA", "LATERAL")[n % 3], n, task=Task("View Recognition"), group="chest view")
         for n in range(count)
     ]
 
@@ -170,7 +172,7 @@ def test_the_grade_of_an_item_is_that_of_its_weakest_option():
 
 
 def test_a_small_group_makes_an_item_of_two_options():
-    item = among(query("CC", task=Task.VIEW_RECOGNITION, group="mammography view"))
+    item = among(query("CC", task=Task("View Recognition"), group="mammography view"))
     assert len(item.options) == 2
 
 
@@ -208,7 +210,7 @@ def test_an_unknown_group_is_an_error():
 
 def boxes(number=0, **changes):
     picture = sample(number, artefact="boxes", marked="Hernia", truth="2", choices=4)
-    return query("Hernia", number, task=Task.ROI_GROUNDING, sample=picture, **changes)
+    return query("Hernia", number, task=Task("ROI Grounding"), sample=picture, **changes)
 
 
 def test_boxes_keep_their_numbers():
@@ -221,7 +223,7 @@ def test_boxes_keep_their_numbers():
 
 def test_numbered_frames_keep_their_numbers_and_the_question_names_the_fact():
     pair = sample(artefact="numbered", marked="end-systole", truth="2", choices=2, frames="0+0")
-    asked = query("end-systole", task=Task.IMAGING_PROTOCOLS_RECOGNITION, sample=pair)
+    asked = query("end-systole", task=Task("Imaging Protocols Recognition"), sample=pair)
     (item,) = run([asked]).items
     assert [option.text for option in item.options] == ["Frame 1", "Frame 2"]
     assert (item.key, item.ordered, item.strategy) == (1, True, "frame")
@@ -241,7 +243,8 @@ def test_boxes_need_evidence_that_no_other_place_shows_the_finding():
 
 def test_scales_stay_in_scale_order():
     asked = [
-        query(f"CT-{n % 5}", n, task=Task.SEVERITY_GRADING, group="CT severity") for n in range(20)
+        query(f"CT-{n % 5}", n, task=Task("Severity Grading"), group="CT severity")
+        for n in range(20)
     ]
     for item in run(asked).items:
         grades = [option.concept for option in item.options]
@@ -253,12 +256,12 @@ def test_a_mammogram_is_not_called_one_where_the_organ_is_asked():
     picture = sample(anatomy="Breast")
     organ = query(
         "breast",
-        task=Task.ORGAN_RECOGNITION,
+        task=Task("Organ Recognition"),
         group="organ",
         sample=picture,
         anatomy=Anatomy("Breast"),
     )
-    view = query("CC", task=Task.VIEW_RECOGNITION, group="mammography view", sample=picture)
+    view = query("CC", task=Task("View Recognition"), group="mammography view", sample=picture)
     items = run(company(organ, view)).items
     questions = {item.task: item.question for item in items}
     assert "this radiograph" in questions["Organ Recognition"]
@@ -269,7 +272,7 @@ def test_pictures_side_by_side_are_said_to_be_so():
     picture = sample(frames="3+9", modality="MRI", anatomy="Heart")
     asked = query(
         "DCM",
-        task=Task.DISEASE_DIAGNOSIS,
+        task=Task("Disease Diagnosis"),
         group="ACDC group",
         sample=picture,
         scope=Scope.PATIENT,
@@ -287,7 +290,8 @@ def shown(item):
 def chest_views(**counts):
     keys = [key for key, count in counts.items() for _ in range(count)]
     return [
-        query(key, n, task=Task.VIEW_RECOGNITION, group="chest view") for n, key in enumerate(keys)
+        query(key, n, task=Task("View Recognition"), group="chest view")
+        for n, key in enumerate(keys)
     ]
 
 
@@ -331,7 +335,7 @@ def test_a_modality_is_compared_over_the_sources():
     def scans(source, modality, start):
         return [
             replace(
-                query(modality, n, task=Task.MODALITY_RECOGNITION, group="modality"),
+                query(modality, n, task=Task("Modality Recognition"), group="modality"),
                 sample=sample(n, source=source, modality=modality),
             )
             for n in range(start, start + 20)
@@ -358,7 +362,7 @@ def planes(key, count, *, start, **changes):
     """Questions on the plane, of pictures that their words tell apart by ``changes``."""
     return [
         replace(
-            query(key, start + n, task=Task.VIEW_RECOGNITION, group="plane"),
+            query(key, start + n, task=Task("View Recognition"), group="plane"),
             sample=sample(start + n, **changes),
         )
         for n in range(count)
@@ -417,7 +421,7 @@ def test_labels_that_look_alike_are_no_wrong_options_together():
 def test_positions_on_a_scale_are_those_of_the_drawn_keys():
     keys = ["BI-RADS 2", "BI-RADS 3", "BI-RADS 4", "BI-RADS 5"] * 100
     asked = [
-        query(key, n, task=Task.SEVERITY_GRADING, group="BI-RADS") for n, key in enumerate(keys)
+        query(key, n, task=Task("Severity Grading"), group="BI-RADS") for n, key in enumerate(keys)
     ]
     positions = Counter(item.key for item in run(asked, per_cell=200).items)
     assert sorted(positions) == [0, 1, 2, 3]
@@ -472,7 +476,7 @@ def test_a_question_that_breaks_a_rule_leaves_the_others_of_its_block():
 def test_the_wanted_difficulty_is_preferred():
     keys = [f"BI-RADS {n % 5 + 1}" for n in range(50)]
     asked = [
-        query(key, n, task=Task.SEVERITY_GRADING, group="BI-RADS") for n, key in enumerate(keys)
+        query(key, n, task=Task("Severity Grading"), group="BI-RADS") for n, key in enumerate(keys)
     ]
 
     def share(level):
@@ -502,7 +506,7 @@ def test_what_the_source_shows_beside_the_key_is_the_harder_option():
 
 
 def test_an_option_records_how_alike_and_how_hard_it_is():
-    asked = query("BI-RADS 3", task=Task.SEVERITY_GRADING, group="BI-RADS")
+    asked = query("BI-RADS 3", task=Task("Severity Grading"), group="BI-RADS")
     item = among(asked)
     by = {option.concept: option for option in item.options}
     assert by["BI-RADS 3"].similarity is None
@@ -609,7 +613,7 @@ def test_options_that_are_much_wider_than_the_key_are_told_to_the_reviewer():
 def test_capitals_of_abbreviations_stay():
     asked = query(
         "T1",
-        task=Task.IMAGING_PROTOCOLS_RECOGNITION,
+        task=Task("Imaging Protocols Recognition"),
         group="MRI sequence",
         sample=sample(modality="MRI", anatomy="Brain"),
         modality=Modality("MRI"),

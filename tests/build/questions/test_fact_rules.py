@@ -118,7 +118,11 @@ def asked(queries, task):
 
 def test_every_clean_picture_is_asked_for_its_modality(card):
     (query,) = derive_questions(card(), case(), [sample()])
-    assert (query.task, query.key, query.group) == (Task.MODALITY_RECOGNITION, "X-ray", "modality")
+    assert (query.task, query.key, query.group) == (
+        Task("Modality Recognition"),
+        "X-ray",
+        "modality",
+    )
 
 
 def test_a_modality_of_the_case_beats_that_of_the_card(card):
@@ -129,20 +133,21 @@ def test_a_modality_of_the_case_beats_that_of_the_card(card):
 
 
 def test_a_task_that_the_card_does_not_declare_is_not_asked(card):
-    source = replace(card(FINDINGS), tasks=(Task.VIEW_RECOGNITION,))
+    source = replace(card(FINDINGS), tasks=(Task("View Recognition"),))
     assert derive_questions(source, case(("finding", "edema", PRESENT)), [sample()]) == []
 
 
 def test_the_most_special_of_what_is_present_is_asked(card):
     facts = case(("finding", "edema", PRESENT), ("finding", "opacity", PRESENT))
     queries = derive_questions(card(FINDINGS), facts, [sample()])
-    assert asked(queries, Task.ABNORMALITY_DIAGNOSIS) == {"Edema": ""}
+    assert asked(queries, Task("Abnormality Diagnosis")) == {"Edema": ""}
 
 
 def test_rest_classes_and_unused_values_are_never_keys(card):
     facts = case(("finding", "rest", PRESENT), ("finding", "unused", PRESENT))
     assert (
-        asked(derive_questions(card(FINDINGS), facts, [sample()]), Task.ABNORMALITY_DIAGNOSIS) == {}
+        asked(derive_questions(card(FINDINGS), facts, [sample()]), Task("Abnormality Diagnosis"))
+        == {}
     )
 
 
@@ -157,7 +162,7 @@ def test_what_is_uncertain_or_disputed_is_neither_key_nor_known(card):
     ground = facts_of_case(source, facts, load_terms())
     assert ground.unknown == {"Edema", "Nodule"}
     assert ground.unknown.isdisjoint({*ground.present, *ground.absent})
-    assert asked(derive_questions(source, facts, [sample()]), Task.ABNORMALITY_DIAGNOSIS) == {}
+    assert asked(derive_questions(source, facts, [sample()]), Task("Abnormality Diagnosis")) == {}
 
 
 def test_an_uncertain_label_is_unknown_and_never_absent(card):
@@ -189,7 +194,7 @@ def test_an_exclusive_field_that_states_nothing_says_nothing(card):
 
 def test_the_pool_holds_the_findings_of_the_label_table(card):
     queries = derive_questions(card(FINDINGS), case(("finding", "edema", PRESENT)), [sample()])
-    (query,) = [it for it in queries if it.task is Task.ABNORMALITY_DIAGNOSIS]
+    (query,) = [it for it in queries if it.task is Task("Abnormality Diagnosis")]
     assert query.group is None
     assert {"Nodule", "Cardiomegaly", "No Finding"} <= set(query.pool)
 
@@ -198,7 +203,7 @@ def test_the_pool_holds_the_findings_of_the_label_table(card):
 def test_a_fact_wider_than_the_picture_is_barred(card, shows, barred):
     facts = case(("disease", "g", PRESENT))
     queries = derive_questions(card(DISEASE), facts, [sample(scope=shows)])
-    assert asked(queries, Task.DISEASE_DIAGNOSIS) == {"glioma": barred}
+    assert asked(queries, Task("Disease Diagnosis")) == {"glioma": barred}
     assert {query.scope for query in queries if query.barred == barred} <= set(Scope)
 
 
@@ -207,9 +212,9 @@ def test_an_undiagnosed_case_keeps_its_low_level_questions(card):
     view = '\n[[field]]\nname = "v"\nkind = "view"\nabsence = "reader"\nconstant = "AP"\n'
     facts = case(("disease", "g", PRESENT))
     queries = derive_questions(card(DISEASE, view, quirk), facts, [sample(scope="patient")])
-    assert asked(queries, Task.VIEW_RECOGNITION) == {"AP": ""}
-    assert asked(queries, Task.DISEASE_DIAGNOSIS) == {"glioma": "undiagnosed"}
-    assert asked(queries, Task.MODALITY_RECOGNITION) == {"X-ray": ""}
+    assert asked(queries, Task("View Recognition")) == {"AP": ""}
+    assert asked(queries, Task("Disease Diagnosis")) == {"glioma": "undiagnosed"}
+    assert asked(queries, Task("Modality Recognition")) == {"X-ray": ""}
 
 
 MARKED = '\n[[quirk]]\nkeys = ["c*"]\naction = "marked"\nreason = "r"\nevidence = "e"\n'
@@ -232,9 +237,9 @@ def test_what_marks_and_words_in_a_picture_tell_is_not_asked(card, quirk, graphi
     shown = {"scope": "patient", "graphics": graphics}
     source = card(DISEASE, STRUCTURES, VIEW, quirk)
     queries = derive_questions(source, facts, [sample(**shown), sample(**BOXES, **shown)])
-    assert asked(queries, Task.DISEASE_DIAGNOSIS) == {"glioma": barred}
-    assert asked(queries, Task.ROI_GROUNDING) == {"heart": barred}
-    assert asked(queries, Task.VIEW_RECOGNITION) == {"AP": view}
+    assert asked(queries, Task("Disease Diagnosis")) == {"glioma": barred}
+    assert asked(queries, Task("ROI Grounding")) == {"heart": barred}
+    assert asked(queries, Task("View Recognition")) == {"AP": view}
 
 
 BOXED = {"artefact": "boxes", "truth": "1", "choices": 4, "area": 0.1, "regions": 1}
@@ -249,7 +254,7 @@ def test_an_undiagnosed_case_is_not_asked_where_a_lesion_lies(card, kind, barred
     facts = case((*box[:2], PRESENT), regions=(box,))
     shown = sample(field=kind, marked=concept, **BOXED)
     queries = derive_questions(card(marked, quirk), facts, [shown])
-    assert asked(queries, Task.ROI_GROUNDING) == {concept: barred}
+    assert asked(queries, Task("ROI Grounding")) == {concept: barred}
 
 
 @pytest.mark.parametrize(("wanted", "barred"), [(2, "regions-missing"), (None, "")])
@@ -268,7 +273,7 @@ evidence = "e"
     facts = case((*box[:2], PRESENT), regions=(box,))
     shown = sample(field="finding", marked="Nodule", **BOXED)
     queries = derive_questions(card(FINDINGS, quirk), facts, [shown])
-    assert asked(queries, Task.ROI_GROUNDING) == {"Nodule": barred}
+    assert asked(queries, Task("ROI Grounding")) == {"Nodule": barred}
 
 
 REGIONS = (("structure", "heart", (1, 1, 5, 5)), ("structure", "left", (7, 1, 9, 9)))
@@ -277,7 +282,7 @@ REGIONS = (("structure", "heart", (1, 1, 5, 5)), ("structure", "left", (7, 1, 9,
 def test_an_outlined_structure_is_asked_among_the_other_structures(card):
     facts = case(regions=REGIONS)
     (query,) = derive_questions(card(STRUCTURES), facts, [sample(**OUTLINE)])
-    assert (query.task, query.key) == (Task.ORGAN_RECOGNITION, "heart")
+    assert (query.task, query.key) == (Task("Organ Recognition"), "heart")
     assert set(query.ground.present) == {"heart"}
     assert query.ground.absent["left lung"].grade is Grade.B
     assert query.ground.region
@@ -285,13 +290,13 @@ def test_an_outlined_structure_is_asked_among_the_other_structures(card):
 
 def test_structures_beside_others_are_no_answer_to_which_organ_is_shown(card):
     queries = derive_questions(card(STRUCTURES), case(regions=REGIONS), [sample()])
-    assert asked(queries, Task.ORGAN_RECOGNITION) == {}
+    assert asked(queries, Task("Organ Recognition")) == {}
 
 
 def test_a_constant_organ_is_asked_of_the_clean_picture(card):
     organ = '\n[[field]]\nname = "o"\nkind = "structure"\nabsence = "reader"\nconstant = "breast"\n'
     queries = derive_questions(card(organ), case(), [sample()])
-    (query,) = [it for it in queries if it.task is Task.ORGAN_RECOGNITION]
+    (query,) = [it for it in queries if it.task is Task("Organ Recognition")]
     assert (query.key, query.group) == ("breast", "organ")
 
 
@@ -319,7 +324,7 @@ def test_a_second_box_on_the_spot_makes_its_concept_unknown(card):
 def test_boxes_need_one_region_of_sensible_size(card, changes, barred):
     facts = case(regions=REGIONS)
     (query,) = derive_questions(card(STRUCTURES), facts, [sample(**{**BOXES, **changes})])
-    assert (query.task, query.barred) == (Task.ROI_GROUNDING, barred)
+    assert (query.task, query.barred) == (Task("ROI Grounding"), barred)
 
 
 def test_that_no_other_place_shows_a_finding_rests_on_how_it_was_read(card):
@@ -370,8 +375,8 @@ def test_a_query_carries_how_far_its_picture_shows_the_fact(card):
     queries = derive_questions(source, case(("finding", "edema", PRESENT)), [sample()])
     seen = {query.task: query.visible for query in queries}
     assert seen == {
-        Task.MODALITY_RECOGNITION: Visibility.YES,
-        Task.ABNORMALITY_DIAGNOSIS: Visibility.PARTLY,
+        Task("Modality Recognition"): Visibility.YES,
+        Task("Abnormality Diagnosis"): Visibility.PARTLY,
     }
 
 
@@ -405,7 +410,7 @@ values = { ED = "end-diastole", ES = "end-systole" }
 def test_a_numbered_picture_is_asked_which_number_shows_the_fact(card):
     pair = sample(artefact="numbered", field="phase", marked="end-systole", truth="2", choices=2)
     (query,) = derive_questions(card(PHASE), case(), [pair])
-    assert (query.task, query.key) == (Task.IMAGING_PROTOCOLS_RECOGNITION, "end-systole")
+    assert (query.task, query.key) == (Task("Imaging Protocols Recognition"), "end-systole")
     assert (query.grade, query.barred, query.visible) == (Grade.A, "", Visibility.YES)
     assert set(query.ground.present) == {"end-systole"}
 
@@ -422,7 +427,7 @@ def test_modality_is_asked_of_single_pictures_alone(card):
         {it.task for it in derive_questions(card(VIEW), shown, [sample()])}
         for shown in (case(), pair)
     ]
-    assert [Task.MODALITY_RECOGNITION in found for found in tasks] == [True, False]
+    assert [Task("Modality Recognition") in found for found in tasks] == [True, False]
 
 
 def test_a_question_of_images_side_by_side_knows_what_each_shows(card):
@@ -433,4 +438,4 @@ def test_a_question_of_images_side_by_side_knows_what_each_shows(card):
     asked = {
         query.task: query for query in derive_questions(card(PHASE + DISEASE), pair, [sample()])
     }
-    assert asked[Task.DISEASE_DIAGNOSIS].panels == ("end-systole", "end-diastole")
+    assert asked[Task("Disease Diagnosis")].panels == ("end-systole", "end-diastole")

@@ -33,7 +33,7 @@ def ground(present, absent=(), grade=Grade.A, **changes):
 def query(number, said, *, source="toy", picture="", **changes):
     return QuestionCandidate(
         **{
-            "task": Task.ABNORMALITY_DIAGNOSIS,
+            "task": Task("Abnormality Diagnosis"),
             "sample": Sample(
                 **{**BLANK, "id": f"{number}{picture}", "source": source, "case": f"c{number}"}
             ),
@@ -63,7 +63,7 @@ def test_a_share_is_that_of_the_cases_that_say_whether_it_is_there():
 
 def test_several_pictures_and_tasks_of_a_case_count_once():
     asked = mixed() + [query(n, BOTH, picture="b") for n in range(10)]
-    asked += [query(n, BOTH, task=Task.DISEASE_DIAGNOSIS) for n in range(10)]
+    asked += [query(n, BOTH, task=Task("Disease Diagnosis")) for n in range(10)]
     assert LabelCooccurrence(asked).apart(asked[0]) == {"Pneumothorax": pytest.approx(2 / 3)}
 
 

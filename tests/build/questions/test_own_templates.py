@@ -30,18 +30,18 @@ def test_without_a_folder_the_wordings_are_those_of_the_package():
 def test_an_own_template_takes_the_place_of_ours_for_its_task_alone(folder):
     text = "{% block own %}Name the {{ scale }}: which of them does {{ shown }} show?{% endblock %}"
     own, ours = wordings_of(folder(text), CARDS), package_wordings()
-    assert own.variants(Task.VIEW_RECOGNITION) == ("own",)
-    asked = own.render(Task.VIEW_RECOGNITION, "own", scale="views", shown="this mammogram")
+    assert own.variants(Task("View Recognition")) == ("own",)
+    asked = own.render(Task("View Recognition"), "own", scale="views", shown="this mammogram")
     assert asked == "Name the views: which of them does this mammogram show?"
-    assert own.version(Task.VIEW_RECOGNITION) != ours.version(Task.VIEW_RECOGNITION)
-    assert own.version(Task.ROI_GROUNDING) == ours.version(Task.ROI_GROUNDING)
+    assert own.version(Task("View Recognition")) != ours.version(Task("View Recognition"))
+    assert own.version(Task("ROI Grounding")) == ours.version(Task("ROI Grounding"))
 
 
 def test_a_changed_wording_is_another_version(folder):
     text = "{% block own %}Which of these {{ scale }} fits {{ shown }}?{% endblock %}"
-    before = wordings_of(folder(text), CARDS).version(Task.VIEW_RECOGNITION)
+    before = wordings_of(folder(text), CARDS).version(Task("View Recognition"))
     after = wordings_of(folder(text.replace("fits", "suits")), CARDS)
-    assert after.version(Task.VIEW_RECOGNITION) != before
+    assert after.version(Task("View Recognition")) != before
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from medrcube.taxonomy import Anatomy, Modality, Task
 from medrcube.templates import render_question, wording_names
 
 BLANK = {field.name: "" for field in fields(Sample)}
-GROUPS = {Task.MODALITY_RECOGNITION: "modality", Task.VIEW_RECOGNITION: "plane"}
-ASKED_BY_OPTIONS = sorted(set(Task) - {Task.ROI_GROUNDING})
+GROUPS = {Task("Modality Recognition"): "modality", Task("View Recognition"): "plane"}
+ASKED_BY_OPTIONS = sorted(set(Task) - {Task("ROI Grounding")})
 PICTURES = list(product(Anatomy, Modality, ("0", "1+2", "1+2+3"), ("clean", "outline"), Scope))
 
 
@@ -49,7 +49,7 @@ def test_questions_of_one_context_read_the_same_in_every_wording(task):
 
 
 def test_a_question_on_the_modality_has_no_context():
-    told = {wording_context(query(Task.MODALITY_RECOGNITION, *picture)) for picture in PICTURES}
+    told = {wording_context(query(Task("Modality Recognition"), *picture)) for picture in PICTURES}
     assert told == {""}
 
 
@@ -59,7 +59,7 @@ PHASES = ("end-diastole", "end-systole")
 def ejection(**more):
     told = {"group": "LVEF band", "panels": PHASES, **more}
     place = (Anatomy("Heart"), Modality("Ultrasound"), "0+9", "clean", Scope.PATIENT)
-    return query(Task.SEVERITY_GRADING, *place, **told)
+    return query(Task("Severity Grading"), *place, **told)
 
 
 def read(asked):
@@ -78,7 +78,7 @@ def test_pictures_that_tell_their_phases_have_a_context_of_their_own():
     assert wording_context(ejection()) != wording_context(ejection(panels=()))
 
 
-@pytest.mark.parametrize("task", [Task.VIEW_RECOGNITION, Task.IMAGING_PROTOCOLS_RECOGNITION])
+@pytest.mark.parametrize("task", [Task("View Recognition"), Task("Imaging Protocols Recognition")])
 def test_what_panels_show_is_told_of_no_view_and_no_protocol(task):
     place = (Anatomy("Heart"), Modality("Ultrasound"), "0+9", "clean", Scope.IMAGE)
     assert not [text for text in read(query(task, *place, panels=PHASES)) if "end-" in text]
@@ -86,14 +86,14 @@ def test_what_panels_show_is_told_of_no_view_and_no_protocol(task):
 
 def test_a_rating_is_asked_of_what_is_rated():
     place = (Anatomy("Lungs"), Modality("CT"), "0", "clean", Scope.SLICE)
-    asked = query(Task.SEVERITY_GRADING, *place, group="lung nodule malignancy")
+    asked = query(Task("Severity Grading"), *place, group="lung nodule malignancy")
     assert (
         "Which of the following malignancy ratings best applies to the lung nodule in this chest "
         "CT image?"
     ) in read(asked)
 
 
-@pytest.mark.parametrize("task", [Task.ABNORMALITY_DIAGNOSIS, Task.DISEASE_DIAGNOSIS])
+@pytest.mark.parametrize("task", [Task("Abnormality Diagnosis"), Task("Disease Diagnosis")])
 def test_a_fact_of_a_study_of_films_is_asked_of_the_film(task):
     place = (Anatomy("Chest"), Modality("X-ray"), "0", "clean", Scope.STUDY)
     assert not [text for text in read(query(task, *place)) if "study" in text]
@@ -101,6 +101,6 @@ def test_a_fact_of_a_study_of_films_is_asked_of_the_film(task):
 
 def test_of_two_structures_it_is_asked_which_one():
     place = (Anatomy("Lungs"), Modality("X-ray"), "0", "outline", Scope.IMAGE)
-    texts = read(query(Task.ORGAN_RECOGNITION, *place, group="lung side"))
+    texts = read(query(Task("Organ Recognition"), *place, group="lung side"))
     assert "Which lung is outlined in red in this radiograph?" in texts
     assert not [text for text in texts if "the following" in text]

@@ -17,7 +17,7 @@ GROUND = CaseFacts(
 )
 
 
-def ready(number, *, answer="edema", task=Task.ABNORMALITY_DIAGNOSIS, patient="", case=""):
+def ready(number, *, answer="edema", task=Task("Abnormality Diagnosis"), patient="", case=""):
     sample = Sample(
         **{
             **BLANK,
@@ -39,7 +39,7 @@ def ready(number, *, answer="edema", task=Task.ABNORMALITY_DIAGNOSIS, patient=""
 
 
 def test_a_quota_holds_for_every_source_and_task():
-    tasks = (Task.ABNORMALITY_DIAGNOSIS, Task.VIEW_RECOGNITION)
+    tasks = (Task("Abnormality Diagnosis"), Task("View Recognition"))
     chosen = select_questions([ready(n, task=task) for task in tasks for n in range(9)], per_cell=4)
     assert Counter(it.query.task for it in chosen) == dict.fromkeys(tasks, 4)
 
@@ -71,13 +71,13 @@ def test_without_patients_every_case_counts_as_one():
 
 def test_tasks_meet_on_the_same_pictures():
     asked = [ready(n) for n in range(40)]
-    asked += [ready(n, task=Task.VIEW_RECOGNITION) for n in range(40)]
-    asked += [ready(n, task=Task.DISEASE_DIAGNOSIS) for n in range(10, 18)]
+    asked += [ready(n, task=Task("View Recognition")) for n in range(40)]
+    asked += [ready(n, task=Task("Disease Diagnosis")) for n in range(10, 18)]
     pictures = {}
     for it in select_questions(asked, per_cell=5):
         pictures.setdefault(it.query.task, set()).add(it.query.sample.id)
-    assert pictures[Task.DISEASE_DIAGNOSIS] == pictures[Task.VIEW_RECOGNITION]
-    assert pictures[Task.DISEASE_DIAGNOSIS] == pictures[Task.ABNORMALITY_DIAGNOSIS]
+    assert pictures[Task("Disease Diagnosis")] == pictures[Task("View Recognition")]
+    assert pictures[Task("Disease Diagnosis")] == pictures[Task("Abnormality Diagnosis")]
 
 
 def test_the_order_of_the_input_does_not_matter():

@@ -54,23 +54,27 @@ def numbered(case, *tasks):
 
 
 def test_images_that_show_different_facts_are_numbered_and_one_fact_is_asked_for():
-    (asked,) = numbered(pair("ED", "ES"), Task.IMAGING_PROTOCOLS_RECOGNITION)
+    (asked,) = numbered(pair("ED", "ES"), Task("Imaging Protocols Recognition"))
     assert asked in {"end-diastole", "end-systole"}
 
 
 def test_a_fact_that_two_images_show_is_not_asked_for():
-    assert numbered(pair("ED", "ES", "ED"), Task.IMAGING_PROTOCOLS_RECOGNITION) == ["end-systole"]
-    assert numbered(pair("ED", "ED"), Task.IMAGING_PROTOCOLS_RECOGNITION) == []
+    assert numbered(pair("ED", "ES", "ED"), Task("Imaging Protocols Recognition")) == [
+        "end-systole"
+    ]
+    assert numbered(pair("ED", "ED"), Task("Imaging Protocols Recognition")) == []
 
 
 def test_images_are_not_numbered_without_panels_or_for_another_task():
-    assert numbered(replace(pair("ED", "ES"), panels=()), Task.IMAGING_PROTOCOLS_RECOGNITION) == []
-    assert numbered(pair("ED", "ES"), Task.VIEW_RECOGNITION) == []
+    assert (
+        numbered(replace(pair("ED", "ES"), panels=()), Task("Imaging Protocols Recognition")) == []
+    )
+    assert numbered(pair("ED", "ES"), Task("View Recognition")) == []
 
 
 def test_both_facts_are_asked_for_in_the_long_run():
     made = [
-        numbered(replace(pair("ED", "ES"), key=f"p{n}"), Task.IMAGING_PROTOCOLS_RECOGNITION)[0]
+        numbered(replace(pair("ED", "ES"), key=f"p{n}"), Task("Imaging Protocols Recognition"))[0]
         for n in range(200)
     ]
     assert 70 < made.count("end-systole") < 130

@@ -22,7 +22,7 @@ def make_item(number, *, count=4, key=0, image="same", texts=None):
         question="What is it?",
         options=tuple(zip(letters, texts, strict=True)),
         key=letters[key],
-        task=Task.DISEASE_DIAGNOSIS,
+        task=Task("Disease Diagnosis"),
         modality=Modality("CT"),
         parts=Anatomy("Lungs"),
         image=None if image is None else f"ALPHA/{image}.png",

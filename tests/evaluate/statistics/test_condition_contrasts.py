@@ -77,7 +77,7 @@ def test_a_reply_without_a_letter_is_not_right_but_stands_apart(pair):
 
 
 def test_slices_add_up_to_the_whole(pair):
-    rows = pair("a", RIGHT, WRONG) + pair("b", RIGHT, RIGHT, task=Task.ROI_GROUNDING)
+    rows = pair("a", RIGHT, WRONG) + pair("b", RIGHT, RIGHT, task=Task("ROI Grounding"))
     rows += pair("c", WRONG, RIGHT, modality=Modality("MRI"), parts=Anatomy("Brain"))
     found = condition_contrasts(rows)["image_gain"]
     assert {name: row["n"] for name, row in found["task"].items()} == {
@@ -93,7 +93,7 @@ def test_slices_add_up_to_the_whole(pair):
 
 def test_tasks_are_adjusted_together(pair):
     rows = [r for i in range(12) for r in pair(f"a{i}", RIGHT, WRONG)]
-    rows += [r for i in range(12) for r in pair(f"b{i}", RIGHT, RIGHT, task=Task.ROI_GROUNDING)]
+    rows += [r for i in range(12) for r in pair(f"b{i}", RIGHT, RIGHT, task=Task("ROI Grounding"))]
     task = condition_contrasts(rows)["image_gain"]["task"]
     assert task["Disease Diagnosis"]["mcnemar_p_holm"] == pytest.approx(2 * 2 / 2**12)
 

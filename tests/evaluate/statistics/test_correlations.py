@@ -173,7 +173,7 @@ def test_an_item_that_one_run_lost_counts_for_none(result, runs, place):
 
 
 def test_a_voxel_that_is_the_same_for_all_models_correlates_with_nothing(result, runs):
-    extra = [result(f"x{i}", RIGHT, task=Task.ROI_GROUNDING) for i in range(10)]
+    extra = [result(f"x{i}", RIGHT, task=Task("ROI Grounding")) for i in range(10)]
     found = slice_correlations({name: results + extra for name, results in runs.items()})
     index = next(i for i, name in enumerate(found["names"]) if name[0] == "ROI Grounding")
     assert found["r"][index] == [None] * 5
@@ -247,7 +247,9 @@ def test_models_without_grounding_show_the_published_correlation_all_the_same(re
             picture = f"p{i}"
             results += [
                 result(f"h{i}", bool(rng.random() < skill), picture=picture),
-                result(f"l{i}", bool(rng.random() < 0.6), picture=picture, task=Task.ROI_GROUNDING),
+                result(
+                    f"l{i}", bool(rng.random() < 0.6), picture=picture, task=Task("ROI Grounding")
+                ),
             ]
         return {**metrics(results), "credibility": credibility(results)}
 

@@ -26,7 +26,7 @@ from medrcube.taxonomy import Task
 
 RIGHT, WRONG = True, False
 
-HIGH, LOW, MID = Task.DISEASE_DIAGNOSIS, Task.MODALITY_RECOGNITION, Task.ORGAN_RECOGNITION
+HIGH, LOW, MID = Task("Disease Diagnosis"), Task("Modality Recognition"), Task("Organ Recognition")
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_a_lost_item_without_a_partner_is_not_counted(result):
 
 
 def test_both_readings_of_the_ignored_task_are_given(quad):
-    rows = quad(1, 0, 0, 0) + quad(0, 0, 0, 1, low=Task.VIEW_RECOGNITION)
+    rows = quad(1, 0, 0, 0) + quad(0, 0, 0, 1, low=Task("View Recognition"))
     found = credibility(rows)
     assert found["view_counted"]["by_pair"]["groups"]["D"] == 1
     assert found["view_ignored"]["by_pair"]["groups"]["D"] == 0
@@ -117,7 +117,7 @@ def test_both_readings_of_the_ignored_task_are_given(quad):
 
 
 def test_levels_and_task_pairs_add_up(quad):
-    rows = quad(2, 1, 1, 1) + quad(1, 1, 0, 2, low=MID) + quad(1, high=Task.SEVERITY_GRADING)
+    rows = quad(2, 1, 1, 1) + quad(1, 1, 0, 2, low=MID) + quad(1, high=Task("Severity Grading"))
     found = credibility(rows)
     levels = found["view_counted"]["by_level"]
     assert {name: row["pairs"] for name, row in levels.items()} == {"low": 6, "mid": 4}
@@ -280,7 +280,7 @@ def test_where_all_replies_give_letters_ours_are_upstreams(result, upstream, dat
 
 
 def test_the_command_line_of_upstream_agrees(script, quad, tmp_path):
-    results = quad(5, 2, 3, 1) + quad(1, 1, 1, 1, low=Task.VIEW_RECOGNITION)
+    results = quad(5, 2, 3, 1) + quad(1, 1, 1, 1, low=Task("View Recognition"))
     (tmp_path / "results.json").write_text(json.dumps(records(results)))
     done = subprocess.run(
         [sys.executable, str(script), "--results", str(tmp_path / "results.json")],

@@ -95,7 +95,7 @@ def test_suppressed_voxels_stay_out_of_the_macro_mean(result):
 
 def test_the_macro_mean_of_tasks_weighs_tasks_alike(result):
     rows = [result(f"a{i}", RIGHT) for i in range(90)]
-    rows += [result(f"b{i}", WRONG, task=Task.ROI_GROUNDING) for i in range(10)]
+    rows += [result(f"b{i}", WRONG, task=Task("ROI Grounding")) for i in range(10)]
     found = metrics(rows)
     assert found["global"]["accuracy"] == 0.9
     assert found["macro"]["task_accuracy_not_small"] == 0.5
@@ -103,9 +103,9 @@ def test_the_macro_mean_of_tasks_weighs_tasks_alike(result):
 
 def test_slices_come_in_the_order_of_the_taxonomy(result):
     rows = [
-        result("a", task=Task.SEVERITY_GRADING, modality=Modality("MRI"), dataset="ZETA"),
-        result("b", task=Task.VIEW_RECOGNITION, modality=Modality("X-ray"), dataset="BETA"),
-        result("c", task=Task.VIEW_RECOGNITION, modality=Modality("MRI"), dataset="ZETA"),
+        result("a", task=Task("Severity Grading"), modality=Modality("MRI"), dataset="ZETA"),
+        result("b", task=Task("View Recognition"), modality=Modality("X-ray"), dataset="BETA"),
+        result("c", task=Task("View Recognition"), modality=Modality("MRI"), dataset="ZETA"),
     ]
     found = metrics(rows)
     assert list(found["slices"]["task"]) == ["View Recognition", "Severity Grading"]

@@ -174,7 +174,7 @@ def test_the_prompt_says_how_many_and_in_what_form(rules):
     assert prompt.endswith('{"distractors": ["first name", "second name"]}')
 
 
-def request(key, task=Task.DISEASE_DIAGNOSIS, modality=XRAY):
+def request(key, task=Task("Disease Diagnosis"), modality=XRAY):
     mark = Evidence(field="f", scope=Scope.IMAGE, grade=Grade.A)
     ground = CaseFacts(
         present={key: mark},
@@ -192,7 +192,7 @@ def test_proposals_are_candidates_for_their_place_and_task_alone(rules):
     assert source.candidates(request("grey"), rules) == ("red", "blue")
     assert source.candidates(request("red"), rules) == ()
     assert source.candidates(request("grey", modality=Modality("CT")), rules) == ()
-    assert source.candidates(request("grey", task=Task.ABNORMALITY_DIAGNOSIS), rules) == ()
+    assert source.candidates(request("grey", task=Task("Abnormality Diagnosis")), rules) == ()
 
 
 @pytest.mark.thorough

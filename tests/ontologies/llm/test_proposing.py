@@ -53,7 +53,7 @@ def query(key="grey", number=0, *, present=(), absent=(), unknown=(), grade=Grad
         return Evidence(field="f", scope=Scope.PATIENT, grade=of)
 
     values = {
-        "task": Task.DISEASE_DIAGNOSIS,
+        "task": Task("Disease Diagnosis"),
         "sample": sample(number),
         "field": "f",
         "key": key,
@@ -132,7 +132,7 @@ def test_the_safe_routes_come_first(run):
 def test_other_tasks_and_barred_questions_are_not_asked_about(run, endpoint):
     run(
         [
-            query(number=1, task=Task.ABNORMALITY_DIAGNOSIS),
+            query(number=1, task=Task("Abnormality Diagnosis")),
             query(number=2, barred="scope"),
             query(number=3, ground=replace(query().ground, present={})),
         ],

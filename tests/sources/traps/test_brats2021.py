@@ -200,7 +200,7 @@ def test_patient_without_a_part_of_the_core_keeps_the_other(changed, build_tree,
 def test_missing_part_may_be_missing_annotation_so_it_is_never_denied(scan_fixture):
     for case in scan_fixture(SOURCE, LAYOUT).cases.values():
         assert {label.state for label in case.labels} == {LabelState.PRESENT}
-    assert Task.ABNORMALITY_DIAGNOSIS not in CARD.tasks
+    assert Task("Abnormality Diagnosis") not in CARD.tasks
 
 
 def test_patient_without_any_tumor_is_refused(changed, build_tree):

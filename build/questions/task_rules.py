@@ -1,0 +1,44 @@
+"""Rules of the tasks: which kind of fact on which kind of picture each asks about."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import lru_cache
+
+from medrcube.facts import FactKind
+from medrcube.taxonomy import Task
+from medrcube.vocabulary.layers import Vocabulary, active_vocabulary
+
+__all__ = ["FactRule", "fact_rules"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactRule:
+    """A kind of fact on a kind of picture makes a task.
+
+    Attributes:
+        task: the task.
+        kind: kind of fact; ``None`` where an axis of the cube is asked, which needs no field.
+        artefact: kind of picture.
+    """
+
+    task: Task
+    kind: FactKind | None
+    artefact: str
+
+
+def fact_rules(tasks: Collection[Task]) -> tuple[FactRule, ...]:
+    """The rules of some tasks, in the order of the taxonomy."""
+    return _fact_rules(frozenset(tasks), active_vocabulary())
+
+
+@lru_cache(maxsize=256)
+def _fact_rules(tasks: frozenset[Task], _vocabulary: Vocabulary) -> tuple[FactRule, ...]:
+    return tuple(
+        FactRule(task=task, kind=kind, artefact=artefact)
+        for task in Task
+        if task in tasks
+        for kind in (map(FactKind, task.declaration.kinds) if task.declaration.kinds else (None,))
+        for artefact in task.declaration.artefacts
+    )

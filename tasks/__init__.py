@@ -1,0 +1,1 @@
+"""Tasks: one folder per task with its declaration and its question templates."""

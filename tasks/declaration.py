@@ -1,0 +1,218 @@
+"""Declaration of a task: ``task.toml``, read strictly.
+
+All that the rest of the package knows of a task stands here: its names and level, the facts it asks
+about and the pictures it asks them of, what its wordings may say, and what reviewers are told.
+Code looks at these properties and never at the name of a task.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from medrcube.errors import MedrcubeError
+from medrcube.files.toml_reader import TomlTable
+
+__all__ = [
+    "ARTEFACTS",
+    "VALUES",
+    "Guideline",
+    "TaskDeclaration",
+    "TaskError",
+    "load_task",
+    "slug_of",
+]
+
+ARTEFACTS = ("clean", "outline", "boxes", "numbered")
+"""Kinds of picture: nothing drawn on it; one region outlined; numbered boxes; numbered images."""
+
+VALUES = (
+    *("shown", "about", "subject", "normal"),
+    *("scale", "one_of", "marked", "numbered", "target"),
+)
+"""Values that a wording may use; ``medrcube.templates`` says what each holds."""
+
+WHOLES = ("volume", "breast", "study", "patient")
+"""Scopes wider than a picture."""
+
+_FORMS = ("option",)
+_TOLD_BY = ("nothing", "words", "marks")
+_CONSTANT = ("never", "single", "always")
+_ORIGINALS = ("hide", "tell in stacks", "tell")
+_NEEDS_SCALE = frozenset({"scale", "one_of"})
+
+
+class TaskError(MedrcubeError):
+    """A task's folder breaks the contract; names file, key and expectation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guideline:
+    """What reviewers of an item are told, in three sentences that depend on no item."""
+
+    asks: str
+    accept: str
+    refuse: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskDeclaration:
+    """One task.
+
+    Attributes:
+        folder: where it stands; ``None`` for one that came with a release.
+        name: its name in tables and reports.
+        abbreviation: two or three letters.
+        release: spelling in a release tree.
+        aliases: other spellings that are read, in lower case.
+        level: tier.
+        place: order among the tasks of its level.
+        form: how it is answered.
+        measures: what it asks, as a clause.
+        example: questions with their key in bold, as Markdown.
+        kinds: kinds of facts that it asks about.
+        axis: axis of the cube whose word for the picture it asks; empty where it asks facts.
+        artefacts: kinds of picture that it asks of.
+        told_by: what in a picture gives the answer away: words, any mark of a reader, or nothing.
+        constant: whether a source has one answer by its nature: never, if it has a single one, or
+            always; answers are then compared over all sources.
+        ordered: whether the options are steps of a scale.
+        model_proposals: whether a language model may propose options.
+        values: what its wordings may use, of ``VALUES``.
+        scale: what the options are, in the singular, where their group does not say.
+        names_region: whether the words for the picture name the part of the body.
+        wholes: scopes wider than the picture that its wordings name.
+        guideline: what reviewers are told.
+        original_pixels: whether the stored pixels, which reviewers may look at, tell the answer.
+        published_margins: whether the published counts of modality and region include it.
+        published_credibility: whether the published credibility script was meant to count it.
+    """
+
+    folder: Path | None = field(compare=False, repr=False)
+    name: str
+    abbreviation: str
+    release: str
+    aliases: tuple[str, ...]
+    level: str
+    place: int
+    form: str
+    measures: str
+    example: str
+    kinds: tuple[str, ...]
+    axis: str
+    artefacts: tuple[str, ...]
+    told_by: str
+    constant: str
+    ordered: bool
+    model_proposals: bool
+    values: tuple[str, ...]
+    scale: str
+    names_region: bool
+    wholes: tuple[str, ...]
+    guideline: Guideline
+    original_pixels: str
+    published_margins: bool
+    published_credibility: bool
+
+    @property
+    def slug(self) -> str:
+        """Its name as folders and files bear it."""
+        return slug_of(self.name)
+
+    @property
+    def questions(self) -> Path:
+        """File of its question templates.
+
+        Raises:
+            TaskError: the task came with a release or from another process, without its folder.
+        """
+        if self.folder is None:
+            raise TaskError(f"the task {self.name!r} has no folder here, so nothing can be built")
+        return self.folder / "questions.j2"
+
+
+def slug_of(name: str) -> str:
+    """A name as folders and files bear it."""
+    return name.casefold().replace(" ", "_")
+
+
+def load_task(folder: Path, levels: Sequence[str]) -> TaskDeclaration:
+    """Read and check the ``task.toml`` of a folder.
+
+    Args:
+        folder: folder of the task; its name is the task's, in lower case with underscores.
+        levels: names of the levels.
+
+    Raises:
+        TaskError: the file is missing, is no TOML, or breaks the schema.
+    """
+    from medrcube.facts import FactKind  # noqa: PLC0415 -- facts name regions, beside the tasks
+
+    path = folder / "task.toml"
+    table = TomlTable(path, _parsed(path), error=TaskError)
+    facts, wording = table.table("facts"), table.table("wording")
+    review, published = table.table("review"), table.table("published", optional=True)
+    name = table.text("name")
+    task = TaskDeclaration(
+        folder=folder,
+        name=name,
+        abbreviation=table.text("abbreviation", pattern=r"[A-Z]{2,4}"),
+        release=table.text("release", default=name),
+        aliases=tuple(alias.casefold() for alias in table.texts("aliases", default=())),
+        level=table.text("level", choices=levels),
+        place=table.integer("place"),
+        form=table.text("form", choices=_FORMS),
+        measures=table.text("measures"),
+        example=table.text("example").strip(),
+        kinds=tuple(facts.choices("kinds", FactKind)) if facts.has("kinds") else (),
+        axis=facts.text("axis", default="", choices=("modality",)),
+        artefacts=_chosen(facts, "artefacts", ARTEFACTS),
+        told_by=facts.text("told_by", default="nothing", choices=_TOLD_BY),
+        constant=facts.text("constant", default="never", choices=_CONSTANT),
+        ordered=facts.flag("ordered", default=False),
+        model_proposals=facts.flag("model_proposals", default=False),
+        values=_chosen(wording, "values", VALUES, least=0),
+        scale=wording.text("scale", default=""),
+        names_region=wording.flag("names_region", default=True),
+        wholes=_chosen(wording, "wholes", WHOLES) if wording.has("wholes") else WHOLES,
+        guideline=Guideline(
+            asks=review.text("asks"), accept=review.text("accept"), refuse=review.text("refuse")
+        ),
+        original_pixels=review.text("original_pixels", default="hide", choices=_ORIGINALS),
+        published_margins=published.flag("margins", default=True),
+        published_credibility=published.flag("credibility", default=True),
+    )
+    _check(table, facts, wording, task)
+    table.finish()
+    return task
+
+
+def _parsed(path: Path) -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise TaskError(f"{path}: cannot be read ({error.strerror}); a task needs one") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise TaskError(f"{path}: is not valid TOML: {error}") from error
+
+
+def _chosen(table: TomlTable, key: str, known: Sequence[str], *, least: int = 1) -> tuple[str, ...]:
+    names: tuple[str, ...] = table.texts(key, least=least)
+    if len(set(names)) < len(names) or not set(names) <= set(known):
+        table.fail(key, f"different ones of {', '.join(known)}", list(names))
+    return names
+
+
+def _check(table: TomlTable, facts: TomlTable, wording: TomlTable, task: TaskDeclaration) -> None:
+    """Check what several keys say together."""
+    if task.folder is not None and task.slug != task.folder.name:
+        table.fail("name", f"the name of its folder, {task.folder.name!r}, in words", task.name)
+    if bool(task.kinds) == bool(task.axis):
+        facts.fail("kinds", "either kinds of facts, or an axis of the cube", list(task.kinds))
+    if task.axis and task.artefacts != ("clean",):
+        facts.fail("artefacts", 'only "clean" where an axis is asked', list(task.artefacts))
+    if bool(task.scale) != bool(_NEEDS_SCALE & set(task.values)):
+        wording.fail("scale", "a phrase if, and only if, values hold scale or one_of", task.scale)
