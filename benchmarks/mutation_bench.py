@@ -21,6 +21,7 @@ import signal
 import sys
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -172,9 +173,13 @@ class _Rounds:
         durations, tests_of = json.loads(traced.read_text(encoding="utf-8"))
         items = {item.nodeid: item for item in session.items}
         functions = _functions()
+        failures: Counter[str] = Counter()
+        """How often each test has failed; it comes first next time."""
+        failed = self._record.with_name("failed")
         alive = []
         for number, mutant in enumerate(self._mutants):
             tests = _reached(mutant, durations, tests_of)
+            tests.sort(key=lambda name: -failures[name])
             work = partial(
                 self._tested, session, mutant, [items[name] for name in tests], functions
             )
@@ -182,6 +187,9 @@ class _Rounds:
                 again = mutant.at_import or self._ran(mutant)
                 lives = mutant.at_import or _forked(work, log, limit) == 0
             alive += [(number, tests if again else None)] if lives else []
+            if failed.exists():
+                failures[failed.read_text(encoding="utf-8")] += 1
+                failed.unlink()
             self._bench.tell("?" if lives else ".")
         self._record.write_text(json.dumps({"limit": limit, "alive": alive}), encoding="utf-8")
         return True
@@ -198,13 +206,16 @@ class _Rounds:
         items: list[pytest.Item],
         functions: Mapping[str, Sequence[FunctionType]],
     ) -> int:
-        """Tests that fail, at most one, in this process, whose functions get the mutant's code."""
+        """1 if a test fails in this process, whose functions get the mutant's code, else 0."""
         path = self._bench.path(mutant.module)
         source = (CHECKOUT / mutant.module).read_text(encoding="utf-8")
         code = dict(_nested(compile(mutant.tree(source), str(path), "exec", dont_inherit=True)))
         for function in functions.get(str(path), ()):
             function.__code__ = code.get(_key(function.__code__), function.__code__)
-        return _run(session, items)
+        failing = _run(session, items)
+        if failing is not None:
+            self._record.with_name("failed").write_text(failing.nodeid, encoding="utf-8")
+        return failing is not None
 
 
 class _Tracer:
@@ -218,15 +229,15 @@ class _Tracer:
         self._coverage = _coverage(paths.values())
 
     def run(self, session: pytest.Session) -> int:
-        """Tests that fail, at most one."""
+        """1 if a test fails, else 0."""
         session.config.pluginmanager.register(self)
         self._coverage.start()
-        status = _run(session, session.items)
+        failing = _run(session, session.items)
         self._coverage.stop()
         data = self._coverage.get_data()
         lines = {name: data.contexts_by_lineno(path) for name, path in self._paths.items()}
         self._record.write_text(json.dumps([self._durations, lines]), encoding="utf-8")
-        return status
+        return failing is not None
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -257,22 +268,28 @@ def _coverage(paths: Iterable[str]) -> coverage.Coverage:
     return coverage.Coverage(data_file=None, include=list(paths), config_file=False, messages=False)
 
 
-def _run(session: pytest.Session, items: list[pytest.Item]) -> int:
+def _run(session: pytest.Session, items: list[pytest.Item]) -> pytest.Item | None:
+    """The first test that fails, if any."""
     for item, following in zip(items, [*items[1:], None], strict=True):
         item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
         if session.testsfailed:
             session._setupstate.teardown_exact(None)  # noqa: SLF001  (servers of shared fixtures)
-            return 1
-    return 0
+            return item
+    return None
 
 
 def _reached(
     mutant: Mutant, durations: dict[str, float], tests_of: dict[str, dict[str, list[str]]]
 ) -> list[str]:
-    """Tests that execute the lines of a mutant, or all; slow ones last, else file by file."""
+    """Tests that execute the lines of a mutant; slow ones last, else file by file.
+
+    All tests, if something that several of them share executes the lines.
+    """
     of_line = tests_of.get(mutant.module, {})
-    names = {name for line in mutant.lines for name in of_line.get(str(line), ())} - {_ALL_TESTS}
-    names = names or set(durations)
+    names = {name for line in mutant.lines for name in of_line.get(str(line), ())}
+    if names == {_ALL_TESTS} or (mutant.at_import and not names):
+        names = set(durations)
+    names.discard(_ALL_TESTS)
     files: dict[str, float] = {}
     for name in names:
         files[_file(name)] = files.get(_file(name), 0) + durations[name]

@@ -16,6 +16,9 @@ __all__ = ["extract_truncated"]
 
 _OUTRIGHT = frozenset({"boxed", "declared", "element", "json", "singled-out", "verdict"})
 _LAST_WORD = re.compile(r"\S+\Z")
+_JOINING_END = re.compile(
+    r"(?:\b(?:and|or|und|oder|et|ou)|[,/&+(]|和|或者?|还是|還是|与|與|か|と|또는|와|과)\s*\Z", re.IGNORECASE
+)
 
 
 def extract_truncated(reply: str, options: Sequence[tuple[str, str]]) -> ParsedAnswer:
@@ -36,6 +39,12 @@ def extract_truncated(reply: str, options: Sequence[tuple[str, str]]) -> ParsedA
     whole_words = _LAST_WORD.sub("", visible.text)
     answer = extract(visible.text, options)
     if answer.letter is None or extract(whole_words, options).letter != answer.letter:
+        return none
+    if _JOINING_END.search(visible.text) and any(
+        extract(f"{visible.text} {letter}", options).letter != answer.letter
+        for letter, _ in options
+        if letter != answer.letter
+    ):
         return none
     if answer.rule in _OUTRIGHT:
         return answer

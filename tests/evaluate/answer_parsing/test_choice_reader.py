@@ -46,6 +46,18 @@ def test_the_texts_of_the_items_own_options_decide(options, reply, letter):
 
 
 @pytest.mark.parametrize(
+    ("reply", "letter"),
+    [
+        ("B\n\nActually, the image shows C.", "C"),
+        ("B\n\nWait, it points to D.", "D"),
+        ("The answer is B. Actually, I would choose C or D.", None),
+    ],
+)
+def test_a_later_hint_replaces_the_letter_that_it_revises(reply, letter):
+    assert extract(reply, OPTIONS).letter == letter
+
+
+@pytest.mark.parametrize(
     ("reply", "rule"),
     [
         ("B", "bare-letter"),

@@ -227,6 +227,13 @@ def test_an_undefined_correlation_is_none(values):
     assert pearson(*values)["r"] is None
 
 
+def test_fishers_interval_begins_with_four_pairs_short_of_a_line():
+    bounds = [math.tanh(math.atanh(0.5) + z) for z in (-1.96, 1.96)]
+    assert fisher_interval(0.5, 4) == pytest.approx(bounds, abs=1e-4)
+    assert fisher_interval(0.5, 3) is None
+    assert fisher_interval(1.0, 12) is fisher_interval(-1.0, 12) is None
+
+
 def test_fishers_interval_covers_the_truth():
     rng = np.random.default_rng(9)
     held = 0
@@ -265,6 +272,19 @@ def test_a_run_without_pairs_is_no_point(result):
     results = [result("a")]
     empty = {**metrics(results), "credibility": credibility(results)}
     assert shortcut_reliance({"m": empty})["points"] == []
+
+
+def test_a_run_without_diagnoses_is_no_point(result):
+    rows = [
+        result(f"{level}{i}", i % 2 == 0, picture=f"p{i}", **axes)
+        for i in range(8)
+        for level, axes in (("h", {}), ("l", {"task": Task.ROI_GROUNDING}))
+    ]
+    run = {**metrics(rows), "credibility": credibility(rows)}
+    levels = {name: row for name, row in run["slices"]["level"].items() if name != "high"}
+    other = {**run, "slices": {**run["slices"], "level": levels}}
+    points = shortcut_reliance({"both": run, "perception": other})["points"]
+    assert [point["model"] for point in points] == ["both"]
 
 
 def test_the_published_columns_have_their_counts():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,6 +77,16 @@ def test_chance_lies_between_the_extremes(option_counts):
 @pytest.mark.parametrize("freedom", [5, 9, 15, 40, 1000])
 def test_the_quantile_is_students(freedom):
     assert t_quantile(freedom) == pytest.approx(student.ppf(0.975, freedom), abs=1e-3)
+
+
+@pytest.mark.parametrize("freedom", [20, 35])
+@pytest.mark.parametrize("probability", [0.9, 0.975, 0.999])
+def test_the_error_of_the_quantile_falls_with_the_fifth_power_of_the_degrees(freedom, probability):
+    """All four terms of the expansion are right: a wrong one leaves an error of its own power."""
+    near, far = (
+        t_quantile(f, probability) - student.ppf(probability, f) for f in (freedom, 2 * freedom)
+    )
+    assert math.log2(near / far) == pytest.approx(5, abs=0.3)
 
 
 @pytest.mark.parametrize(

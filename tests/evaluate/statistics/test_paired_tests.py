@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 
+from medrcube.evaluate.statistics.intervals import SMALL
 from medrcube.evaluate.statistics.paired_tests import (
     AnswerPair,
     adjust,
@@ -101,3 +102,9 @@ def test_few_units_promise_no_power():
     few, many = (paired_metrics(simulated(rng, units, 2)) for units in (29, 120))
     assert few["minimum_detectable_effect"] is None
     assert many["minimum_detectable_effect"] > 0
+
+
+@pytest.mark.parametrize(("n", "small"), [(SMALL - 1, True), (SMALL, False)])
+def test_ten_pairs_are_no_small_group(n, small):
+    found = [AnswerPair(str(i), first=True, second=False) for i in range(n)]
+    assert paired_metrics(found)["small"] is small

@@ -61,3 +61,18 @@ def test_units_make_small_effects_harder_to_find():
 @pytest.mark.parametrize(("n", "discordance"), [(0, 0.5), (100, 0), (10, 0.05)])
 def test_too_little_to_find_anything_is_said(n, discordance):
     assert minimum_detectable_effect(n, discordance) is None
+
+
+def test_a_p_value_that_equals_the_level_is_refused():
+    """Five wins of five have p = 2 / 2^5."""
+    assert power(5, 1.0, 1.0, alpha=2 / 2**5) == pytest.approx(1)
+    assert power(5, 1.0, 1.0, alpha=0.99 * 2 / 2**5) == 0
+
+
+@pytest.mark.parametrize("crowding", [1.5, 3])
+def test_a_true_difference_widens_the_spread_of_crowded_units(crowding):
+    plain = minimum_detectable_effect(400, 0.3)
+    assert minimum_detectable_effect(400, 0.3, 1, crowding) > plain
+    assert minimum_detectable_effect(400, 0.3, crowding, crowding) == minimum_detectable_effect(
+        400, 0.3, crowding
+    )
