@@ -96,7 +96,9 @@ class Bench:
             raise RuntimeError(log.read_text(encoding="utf-8")[-4000:])
         rounds = json.loads(record.read_text(encoding="utf-8"))
         return [
-            mutants[n] for n, tests in rounds["alive"] if self._survives(mutants[n], tests, rounds)
+            mutants[number]
+            for number, tests in rounds["alive"]
+            if tests is None or self._survives(mutants[number], tests, rounds["limit"])
         ]
 
     def _survives(self, mutant: Mutant, tests: list[str], limit: float) -> bool:

@@ -58,6 +58,28 @@ def test_a_later_hint_replaces_the_letter_that_it_revises(reply, letter):
 
 
 @pytest.mark.parametrize(
+    "reply",
+    [
+        "It might be option B.",
+        "Perhaps B. Mass.",
+        "The finding could be (B) Mass.",
+        "I am unsure whether option B fits.",
+    ],
+)
+def test_a_named_option_in_doubt_is_no_answer(reply):
+    assert extract(reply, OPTIONS) == (None, "doubtful")
+
+
+@pytest.mark.parametrize(
+    ("reply", "letter"),
+    [("This is T1weighted.", "A"), ("A T2weighted image.", "B"), ("It is grade2.", "C")],
+)
+def test_a_digit_may_adjoin_the_word_beside_it(reply, letter):
+    options = (("A", "T1-weighted"), ("B", "T2-weighted"), ("C", "Grade 2"))
+    assert extract(reply, options).letter == letter
+
+
+@pytest.mark.parametrize(
     ("reply", "rule"),
     [
         ("B", "bare-letter"),
