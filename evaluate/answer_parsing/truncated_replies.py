@@ -17,7 +17,8 @@ __all__ = ["extract_truncated"]
 _OUTRIGHT = frozenset({"boxed", "declared", "element", "json", "singled-out", "verdict"})
 _LAST_WORD = re.compile(r"\S+\Z")
 _JOINING_END = re.compile(
-    r"(?:\b(?:and|or|und|oder|et|ou)|[,/&+(]|和|或者?|还是|還是|与|與|か|と|또는|와|과)\s*\Z", re.IGNORECASE
+    r"(?:\b(?:and|or|und|oder|et|ou)|[,/&+(]|和|或者?|还是|還是|与|與|か|と|또는|와|과)\s*\Z",
+    re.IGNORECASE,
 )
 
 
