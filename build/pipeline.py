@@ -45,6 +45,7 @@ from medrcube.build.stages.gate import gate_failures, gate_of
 from medrcube.build.stages.ontology_editions import editions_used
 from medrcube.build.stages.shared_images import shared_images
 from medrcube.build.stages.source_result import UnreadableCase, retry_unreadable
+from medrcube.build.stages.vocabulary_check import check_layers
 from medrcube.build.viewer.copies import ViewerReport, update_copies
 from medrcube.errors import MedrcubeError, SourceError
 from medrcube.files.atomic import (
@@ -53,7 +54,7 @@ from medrcube.files.atomic import (
 )
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.contract import Source
-from medrcube.sources.registry import get_source
+from medrcube.sources.registry import get_source, layer_folders
 from medrcube.vocabulary.layers import using_vocabulary
 from medrcube.workspace import Workspace, patient_key
 
@@ -70,7 +71,9 @@ def build(
             tree is what its card says; nothing that an earlier build wrote is changed then. Where
             one of several is not, the others are built, and it is one of the failures.
     """
-    with using_vocabulary(source.folder for source in sources.values()):
+    folders = layer_folders(source.folder for source in sources.values())
+    with using_vocabulary([*folders, workspace.vocabulary]):
+        check_layers()
         return _build(workspace, sources, engine, stages)
 
 

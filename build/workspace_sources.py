@@ -31,7 +31,7 @@ def workspace_sources(workspace: Workspace, extra: Iterable[Path] = ()) -> Mappi
         WorkspaceError: ``[values]`` names no field with values, or a concept that is in no table.
     """
     folders = dict.fromkeys(folder.resolve() for folder in (*workspace.source_folders, *extra))
-    sources = dict(find_sources(folders))
+    sources = dict(find_sources(folders, vocabulary=[workspace.vocabulary]))
     for name in (*workspace.sources, *workspace.values):
         get_source(sources, name)
     for name, fields in workspace.values.items():

@@ -26,6 +26,7 @@ from medrcube.release_format.item_facts import read_case_units, read_item_facts,
 from medrcube.release_format.rows import LETTERS, BadRowError, ReleaseRow, read_row
 from medrcube.release_format.strict_json import BadJsonError, read_list
 from medrcube.release_format.tree import LARGEST_PICTURE, find_tables, open_file, stat_file
+from medrcube.release_format.vocabulary_file import activate_release_words
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 __all__ = [
@@ -170,8 +171,10 @@ def load_benchmark(root: Path, *, pictures: bool = True) -> Benchmark:
     Raises:
         ReleaseError: there is no such file, or one breaks a rule; the first problems are listed.
     """
+    tables = find_tables(root)
+    activate_release_words(root)
     loader = _Loader(root, pictures=pictures)
-    for table in find_tables(root):
+    for table in tables:
         loader.read(table)
     errata = loader.errata()
     problems = loader.problems
@@ -228,8 +231,8 @@ def item_from_json(row: Mapping[str, Any]) -> BenchmarkItem:
         options=tuple((letter, text) for letter, text in row["options"]),
         key=row["key"],
         task=Task(row["task"]),
-        modality=Modality(row["modality"]),
-        parts=Anatomy(row["parts"]),
+        modality=Modality.recorded(row["modality"]),
+        parts=Anatomy.recorded(row["parts"]),
         image=row["image"],
         original_task=row["original_task"],
         restricted=row["restricted"],

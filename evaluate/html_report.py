@@ -42,7 +42,6 @@ from medrcube.evaluate.statistics.clustered_inference import FEWEST_UNITS
 from medrcube.evaluate.statistics.intervals import SMALL
 from medrcube.evaluate.statistics.units import units_text
 from medrcube.files.atomic import write_text
-from medrcube.taxonomy import Anatomy
 
 __all__ = ["page_values", "report_environment", "withdrawn_groups", "write_report"]
 
@@ -99,7 +98,6 @@ def page_values(runs: Sequence[ScoredRun], release: Path | None) -> dict[str, An
         "samples": _samples(runs),
         "withdrawn": withdrawn_groups(runs),
         "outcomes": list(AnswerOutcome),
-        "anatomies": list(Anatomy),
         "leaderboard": leaderboard(runs),
         "board_edges": {1, 9, 13},
         "alike": comparable_runs(runs) if len(runs) > 1 else [],

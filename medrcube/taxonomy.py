@@ -32,18 +32,22 @@ class Modality(Word):
     Attributes:
         concept: its concept in the term table.
         image: an image of it in words that name no part of the body.
+        words: further words by which a question names it.
         projection: whether one image stands for its study, whose others a reader does not see.
         volume: whether an image is one slice of a volume.
         hounsfield: whether stored values are Hounsfield units.
+        dicom: values of the DICOM element Modality.
         burnt_in: the detector of burnt-in marks made for it; empty where there is none.
     """
 
     axis = "modality"
     concept: str
     image: str
+    words: tuple[str, ...]
     projection: bool
     volume: bool
     hounsfield: bool
+    dicom: tuple[str, ...]
     burnt_in: str
 
     @classmethod
@@ -52,9 +56,11 @@ class Modality(Word):
         return {
             "concept": table.text("concept"),
             "image": table.text("image"),
+            "words": table.texts("words", default=()),
             "projection": table.flag("projection", default=False),
             "volume": table.flag("volume", default=False),
             "hounsfield": table.flag("hounsfield", default=False),
+            "dicom": table.texts("dicom", default=()),
             "burnt_in": table.text("burnt_in", default="", choices=("film", "ultrasound")),
         }
 

@@ -188,6 +188,11 @@ class Workspace:
         return self.root / "geometry.parquet"
 
     @property
+    def vocabulary(self) -> Path:
+        """Folder of the workspace's own layer of the vocabulary."""
+        return self.root / "vocabulary"
+
+    @property
     def items(self) -> Path:
         """Table of items."""
         return self.root / "items.parquet"

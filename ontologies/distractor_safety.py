@@ -125,7 +125,10 @@ class DistractorRequest:
 class SafetyRules:
     """Tables, the user's ontologies, and the weakest accepted evidence of absence.
 
-    ``entailment`` is derived from the others.
+    ``entailment`` is derived from the others, and so is ``unreviewed``: concepts that a layer
+    outside the package adds and no reviewed relation holds. Nobody has said what they imply, so
+    they may be keys, and distractors only in their exclusive group or where they were read as
+    absent.
     """
 
     terms: Terms = field(default_factory=load_terms)
@@ -134,11 +137,19 @@ class SafetyRules:
     evidence: Grade = Grade.B
     knowledge: Knowledge = field(default_factory=NoKnowledge)
     entailment: Entailment = field(init=False, repr=False, compare=False)
+    unreviewed: frozenset[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Join tables and ontologies."""
         joined = Entailment(self.terms, self.relations, self.knowledge)
         object.__setattr__(self, "entailment", joined)
+        related = {
+            label
+            for row in self.relations.rows
+            if row.reviewed
+            for label in (row.label_a, row.label_b)
+        }
+        object.__setattr__(self, "unreviewed", self.terms.added - related)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,6 +303,8 @@ def _evidence_reason(candidate: str, request: DistractorRequest, rules: SafetyRu
     grade = _grade(candidate, request, rules)
     if grade is None:
         return "no-evidence"
+    if grade > Grade.A and candidate in rules.unreviewed:
+        return "relations-unreviewed"
     if grade > rules.evidence:
         return f"evidence-{grade}"
     if grade is Grade.C and any(

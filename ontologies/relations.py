@@ -17,7 +17,7 @@ from functools import cache
 from itertools import combinations
 
 from medrcube.ontologies.terms import TermError, Terms, check_reviewed, load_terms, read_table
-from medrcube.vocabulary.layers import active_vocabulary
+from medrcube.vocabulary.layers import Vocabulary, active_vocabulary
 
 __all__ = ["COLUMNS", "GROUP_COLUMNS", "KINDS", "Relation", "Relations", "load_relations"]
 
@@ -205,13 +205,17 @@ def load_relations() -> Relations:
 
 
 @cache
-def _load_relations(_held: object) -> Relations:
+def _load_relations(held: Vocabulary) -> Relations:
     rows = (Relation(**row) for row in read_table("relations.csv", COLUMNS))
     scales = {
         row["group"]: Scale(ordered=row["ordered"] == "yes", phrase=row["phrase"], of=row["of"])
         for row in read_table("groups.csv", GROUP_COLUMNS)
     }
-    return Relations(rows, load_terms(), scales)
+    relations = Relations(rows, load_terms(), scales)
+    if held != (shipped := Vocabulary()):
+        for group in _load_relations(shipped).groups():
+            relations.group_members(group)
+    return relations
 
 
 def _check_rows(rows: tuple[Relation, ...], terms: Terms) -> None:

@@ -113,11 +113,15 @@ class Term:
 
 
 class Terms(Mapping[str, Term]):
-    """Terms by label; an unknown label is an error that names it."""
+    """Terms by label; an unknown label is an error that names it.
 
-    __slots__ = ("_terms",)
+    ``added`` holds the labels that layers outside the package add.
+    """
 
-    def __init__(self, terms: Iterable[Term]) -> None:
+    __slots__ = ("_terms", "added")
+
+    def __init__(self, terms: Iterable[Term], added: Iterable[str] = ()) -> None:
+        self.added = frozenset(added)
         self._terms: dict[str, Term] = {}
         for term in terms:
             if term.label in self._terms:
@@ -159,7 +163,10 @@ def load_terms() -> Terms:
 
 @cache
 def _load_terms(_held: object) -> Terms:
-    return Terms(Term(**row) for row in read_table("terms.csv", COLUMNS))
+    rows = read_table("terms.csv", COLUMNS)
+    shipped = {row["label"] for row in _shipped("terms.csv", COLUMNS)}
+    added = {row["label"] for row in rows} - shipped
+    return Terms((Term(**row) for row in rows), added)
 
 
 def _nearest(label: str, labels: Iterable[str]) -> str:
@@ -188,8 +195,7 @@ def read_table(name: str, columns: tuple[str, ...]) -> list[dict[str, str]]:
     Raises:
         TermError: the header is another one, or a row has too few or too many cells.
     """
-    text = (files("medrcube.ontologies") / name).read_text(encoding="utf-8")
-    rows = _rows(text, f"ontologies/{name}", columns)
+    rows = _shipped(name, columns)
     own = (row for folder in active_vocabulary().folders for row in read_own(folder, name, columns))
     return [*rows, *({tuple(row.values()): row for row in own}).values()]
 
@@ -204,6 +210,11 @@ def read_own(folder: Path, name: str, columns: tuple[str, ...]) -> list[dict[str
     if not path.is_file():
         return []
     return _rows(path.read_text(encoding="utf-8-sig"), str(path), columns)
+
+
+def _shipped(name: str, columns: tuple[str, ...]) -> list[dict[str, str]]:
+    text = (files("medrcube.ontologies") / name).read_text(encoding="utf-8")
+    return _rows(text, f"ontologies/{name}", columns)
 
 
 def _rows(text: str, where: str, columns: tuple[str, ...]) -> list[dict[str, str]]:

@@ -37,7 +37,12 @@ class VisibilityTable:
             anatomy = Anatomy.parse(row["anatomy"])
             every = row["modality"] == "*"
             for modality in Modality if every else (Modality.parse(row["modality"]),):
-                self._rows[concept, anatomy, modality] = row["shown"] == "yes"
+                shown = row["shown"] == "yes"
+                if self._rows.setdefault((concept, anatomy, modality), shown) != shown:
+                    raise TermError(
+                        f"visible: {concept!r}: two rows say different things of {anatomy} and "
+                        f"{modality}; a layer may add rows, not change them"
+                    )
 
     def shows(self, concept: str, anatomy: Anatomy, modality: Modality) -> bool | None:
         """Whether such pictures also show the concept; ``None`` where the table is silent."""

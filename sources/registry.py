@@ -17,32 +17,46 @@ from medrcube.errors import CardError, MedrcubeError
 from medrcube.sources._framework.contract import Source, load_source
 from medrcube.vocabulary.layers import activate_vocabulary
 
-__all__ = ["ENTRY_POINT_GROUP", "find_sources", "get_source"]
+__all__ = ["ENTRY_POINT_GROUP", "find_sources", "get_source", "layer_folders"]
 
 ENTRY_POINT_GROUP = "medrcube.sources"
+SHARED = "vocabulary"
+"""Folder beside source folders, with the layer that they share."""
 
 
-def find_sources(extra: Iterable[Path] = ()) -> Mapping[str, Source]:
-    """All sources by id, in order of id; tables beside their cards hold from here on.
+def find_sources(
+    extra: Iterable[Path] = (), *, vocabulary: Iterable[Path] = ()
+) -> Mapping[str, Source]:
+    """All sources by id, in order of id; layers beside their cards are active from here on.
 
     Args:
         extra: folders that hold source folders.
+        vocabulary: folders of further layers, such as that of a workspace.
 
     Raises:
         CardError: a card is wrong, or two folders claim one id.
         MedrcubeError: an extra folder does not exist or holds no source.
     """
+    parents = (Path(__file__).parent, *_plugins(), *map(_existing, extra))
+    folders = [card.parent for parent in parents for card in sorted(parent.glob("*/card.toml"))]
+    activate_vocabulary([*layer_folders(folders), *vocabulary])
     sources: dict[str, Source] = {}
-    for parent in (Path(__file__).parent, *_plugins(), *map(_existing, extra)):
-        for card in sorted(parent.glob("*/card.toml")):
-            source = load_source(card.parent)
-            if source.id in sources:
-                raise CardError(
-                    f"{card}: id {source.id!r} is already taken by {sources[source.id].folder}"
-                )
-            sources[source.id] = source
-    activate_vocabulary(source.folder for _, source in sorted(sources.items()))
+    for folder in folders:
+        source = load_source(folder)
+        if source.id in sources:
+            raise CardError(
+                f"{folder / 'card.toml'}: id {source.id!r} is already taken by "
+                f"{sources[source.id].folder}"
+            )
+        sources[source.id] = source
     return dict(sorted(sources.items()))
+
+
+def layer_folders(folders: Iterable[Path]) -> list[Path]:
+    """Where source folders may have layers: in the folder of all of them, and beside each card."""
+    # The name of a folder is the id of its source: the order does not depend on the machine.
+    folders = sorted(folders, key=lambda folder: (folder.name, folder))
+    return [*dict.fromkeys(folder.parent / SHARED for folder in folders), *folders]
 
 
 def get_source(sources: Mapping[str, Source], name: str) -> Source:

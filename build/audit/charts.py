@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from medrcube.taxonomy import Anatomy, Modality, Task
+from medrcube.vocabulary.word import with_shipped
 
 __all__ = [
     "FEW",
@@ -77,7 +78,7 @@ class ScoreBand:
 
 def cube_cells(
     counts: Mapping[str, int], profile: Mapping[str, Any] | None
-) -> list[tuple[Modality, list[tuple[Task, list[CubeCell | None]]]]]:
+) -> list[tuple[str, list[tuple[Task, list[CubeCell | None]]]]]:
     """For each modality its rows of tasks, a cell or nothing for each anatomy.
 
     Args:
@@ -85,16 +86,22 @@ def cube_cells(
         profile: ``profile`` of an audit, or ``None``.
     """
     planned = {name: row["planned"] for name, row in profile["cells"].items()} if profile else None
+    regions = regions_of(counts)
     return [
         (
             modality,
             [
-                (task, [_cell((anatomy, modality, task), counts, planned) for anatomy in Anatomy])
+                (task, [_cell((anatomy, modality, task), counts, planned) for anatomy in regions])
                 for task in Task
             ],
         )
-        for modality in Modality
+        for modality in with_shipped(Modality, (name.split(" / ")[1] for name in counts))
     ]
+
+
+def regions_of(counts: Mapping[str, int]) -> list[str]:
+    """Regions of the cells, in order: columns of the panels."""
+    return with_shipped(Anatomy, (name.split(" / ")[0] for name in counts))
 
 
 def count_filled(counts: Mapping[str, int]) -> int:

@@ -19,11 +19,11 @@ from medrcube.build.audit.charts import (
     cell_anchor,
     count_filled,
     cube_cells,
+    regions_of,
     score_bands,
 )
 from medrcube.build.audit.source_leakage import ALL_CUES, CUES
 from medrcube.build.release.contact_sheets import ThumbnailGallery
-from medrcube.taxonomy import Anatomy
 
 __all__ = ["audit_page"]
 
@@ -51,7 +51,7 @@ def audit_page(audit: Mapping[str, Any], gallery: ThumbnailGallery) -> str:
             axes=_AXES,
             cube=cube_cells(audit["by_voxel"], profile),
             filled=count_filled(audit["by_voxel"]),
-            anatomies=list(Anatomy),
+            anatomies=regions_of(audit["by_voxel"]),
             steps=STEPS,
             few=FEW,
             scores={name: score_bands(rule["rows"]) for name, rule in rules.items()},

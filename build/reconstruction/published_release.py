@@ -31,6 +31,7 @@ from medrcube.evaluate.dataset import BenchmarkItem, load_benchmark
 from medrcube.release_format.tree import stat_file
 from medrcube.sources._framework.contract import Source
 from medrcube.sources._framework.upstream_names import PublishedNameRule
+from medrcube.sources.registry import layer_folders
 from medrcube.vocabulary.layers import using_vocabulary
 
 __all__ = ["adopt"]
@@ -75,7 +76,8 @@ def adopt(
     rules = {
         rule.folder: (source, rule) for source in sources.values() for rule in source.card.adopt
     }
-    with lock_tree(tree), using_vocabulary(source.folder for source in sources.values()):
+    layers = layer_folders(source.folder for source in sources.values())
+    with lock_tree(tree), using_vocabulary(layers):
         outcomes_of_sources: list[SourceOutcome] = []
         for folder, items in folders.items():
             if folder not in rules:

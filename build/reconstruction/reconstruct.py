@@ -41,6 +41,7 @@ from medrcube.errors import SourceError
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.names import text_to_name
 from medrcube.sources._framework.contract import Source
+from medrcube.sources.registry import layer_folders
 from medrcube.vocabulary.layers import using_vocabulary
 
 __all__ = ["already_present", "pictures_and_recipes", "reconstruct"]
@@ -78,7 +79,8 @@ def reconstruct(
     raw = inspect_trees(sources, roots, stages)
     images, recipes = pictures_and_recipes(tree)
     known_recipes = [recipes[image] for image in images if image in recipes]
-    with lock_tree(tree), using_vocabulary(source.folder for source in sources.values()):
+    layers = layer_folders(source.folder for source in sources.values())
+    with lock_tree(tree), using_vocabulary(layers):
         outcomes = dict(already_present(tree, known_recipes, stages))
         lacking = [recipe for recipe in known_recipes if recipe.image not in outcomes]
         if any(recipe.restricted and recipe.image in outcomes for recipe in known_recipes):

@@ -45,8 +45,9 @@ from medrcube.build.release.validation_record import write_validation_record
 from medrcube.build.stages.samples import Sample, samples_from_frame
 from medrcube.errors import ReleaseError, WorkspaceError
 from medrcube.release_format.item_facts import ItemFacts, write_item_facts
+from medrcube.release_format.vocabulary_file import VOCABULARY, added_words
 from medrcube.sources._framework.contract import Source
-from medrcube.taxonomy import Task
+from medrcube.taxonomy import Anatomy, Modality, Task
 from medrcube.workspace import Workspace, patient_key
 
 __all__ = ["ReleaseReport", "dataset_name", "fact_id", "keyed_unit_id", "release"]
@@ -157,6 +158,7 @@ def release(
             write_audit(tree, audit, chosen, samples, workspace.root)
             write_licences(tree, chosen, pictures, sources)
             secret = patient_key(workspace)
+            _write_vocabulary(tree, chosen)
             write_item_facts(tree, (_facts(item, pictures[item.sample], secret) for item in chosen))
             write_validation_record(tree, chosen, pictures.values())
             places = {_place(sample): sample for sample in pictures.values()}
@@ -280,6 +282,14 @@ def _write_sources(
             )
         if sample.id in included:
             shutil.copyfile(file, tree / _place(sample))
+
+
+def _write_vocabulary(tree: Path, items: Sequence[Item]) -> None:
+    """The words of the items that the package lacks; no file where there is none."""
+    words = {Anatomy(item.anatomy) for item in items} | {Modality(item.modality) for item in items}
+    if added := added_words(words):
+        text = json.dumps(added, indent=2, ensure_ascii=False)
+        (tree / VOCABULARY).write_text(text + "\n", encoding="utf-8")
 
 
 def _restricted(workspace: Workspace, pictures: Mapping[str, Sample]) -> Mapping[str, Path]:

@@ -10,14 +10,19 @@ from difflib import get_close_matches
 from itertools import combinations
 from pathlib import Path
 
-from medrcube.errors import MedrcubeError
+from medrcube.errors import MedrcubeError, VocabularyError
 from medrcube.ontologies.relations import COLUMNS as RELATION_COLUMNS
 from medrcube.ontologies.relations import GROUP_COLUMNS, KINDS, Relations, load_relations
 from medrcube.ontologies.terms import COLUMNS, MATCHES, NO_TERM, Terms, load_terms, read_own
 from medrcube.sources._framework.contract import Source
-from medrcube.vocabulary.layers import using_vocabulary
+from medrcube.vocabulary.layers import (
+    Vocabulary,
+    active_vocabulary,
+    adding_vocabulary,
+    using,
+)
 
-__all__ = ["missing_words"]
+__all__ = ["check_layers", "missing_words"]
 
 Rows = Sequence[Mapping[str, str]]
 
@@ -27,13 +32,13 @@ _IDS = (("hpo_id", "hpo_match"), ("radlex_id", "radlex_match"), ("icd11_code", "
 def missing_words(source: Source) -> Iterator[str]:
     """What is missing before the card and the tables beside it can be used, one sentence each."""
     try:
-        with using_vocabulary([]):
+        with using(Vocabulary()):
             shipped, related = load_terms(), load_relations()
         faults = list(_faults(source.folder, shipped, related))
         yield from faults
         if faults:
             return
-        with using_vocabulary([source.folder]):
+        with adding_vocabulary([source.folder]):
             terms, relations = load_terms(), load_relations()
     except MedrcubeError as error:
         yield str(error)
@@ -55,16 +60,44 @@ def missing_words(source: Source) -> Iterator[str]:
             )
 
 
-def _faults(folder: Path, shipped: Terms, related: Relations) -> Iterator[str]:
+def check_layers() -> None:
+    """Hold the tables of the active layers to the rules of those of the package.
+
+    Raises:
+        TermError: two layers have unequal rows about one concept.
+        VocabularyError: a row breaks a rule; names the first of all such rows.
+    """
+    known = load_terms()
+    with using(Vocabulary()):
+        shipped, related = load_terms(), load_relations()
+    faults = [
+        fault
+        for folder in active_vocabulary().folders
+        for fault in _faults(folder, shipped, related, known)
+    ]
+    if faults:
+        more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+        raise VocabularyError(f"{faults[0]}{more}")
+
+
+def _faults(
+    folder: Path, shipped: Terms, related: Relations, known: Collection[str] = ()
+) -> Iterator[str]:
     """Every row of the tables in a source folder that breaks a rule of the shipped ones."""
     terms = read_own(folder, "terms.csv", COLUMNS)
     yield from _term_faults(terms, folder / "terms.csv", shipped)
-    labels = {*shipped, *(row["label"] for row in terms)}
+    labels = {*shipped, *known, *(row["label"] for row in terms)}
     rows = read_own(folder, "relations.csv", RELATION_COLUMNS)
     for row in rows:
         label = f"{row['label_a']!r} {row['relation']} {row['label_b']!r}"
         for fault in _relation_faults(row, labels, shipped, related):
             yield f"{folder / 'relations.csv'}: {label}: {fault}"
+    for name in sorted({row["group"] for row in rows} & set(related.groups())):
+        for label, others in _unparted(name, rows, shipped, related):
+            yield (
+                f"{folder / 'relations.csv'}: {label!r} joins the group {name!r} of the package "
+                f"without excluding {', '.join(map(repr, others))}: add these rows"
+            )
     for group in read_own(folder, "groups.csv", GROUP_COLUMNS):
         if not _is_exclusive(group["group"], rows):
             yield (
@@ -99,12 +132,35 @@ def _relation_faults(
             yield f"no table has {name!r}{_nearest(name, labels)}"
     if not row["reason"].strip():
         yield "needs a reason"
-    if row["group"] in related.groups():
-        yield f"{row['group']!r} is a group of the package; use a name of your own"
+    if row["group"] in related.groups() and (
+        row["relation"] != "excludes"
+        or all(name in shipped for name in pair)
+        or related.scale(row["group"]).ordered
+    ):
+        yield (
+            f"{row['group']!r} is a group of the package, to which a layer may only add a member "
+            "that excludes all others, and none where the group is a scale; use a name of your own"
+        )
     if all(name in shipped for name in pair) and not (
         row["relation"] == "excludes" and related.excludes(*pair)
     ):
         yield "says something new of two concepts of the package, whose tables alone may"
+
+
+def _unparted(
+    group: str, rows: Rows, shipped: Terms, related: Relations
+) -> Iterator[tuple[str, list[str]]]:
+    """Each label that joins a group of the package, with the members that it does not exclude."""
+    own = [(row["label_a"], row["label_b"]) for row in rows if row["group"] == group]
+    parted = {frozenset(pair) for pair in own}
+    new = sorted({label for pair in own for label in pair} - set(shipped))
+    for label in new:
+        others = (*related.group_members(group), *new)
+        lacking = [
+            other for other in others if other != label and frozenset((label, other)) not in parted
+        ]
+        if lacking:
+            yield label, lacking
 
 
 def _is_exclusive(group: str, rows: Rows) -> bool:

@@ -129,6 +129,7 @@ FAULT_KINDS: dict[str, FaultKind] = {
         foreign=_WARN,
     ),
     # Tables
+    "vocabulary": FaultKind(title="vocabulary.json cannot be read", advice=_AGAIN),
     "table": FaultKind(title="a test.json cannot be read", advice=_AGAIN),
     "table-place": FaultKind(
         title="a test.json lies where no table of a source is",

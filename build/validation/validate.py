@@ -49,6 +49,7 @@ from medrcube.release_format.errata import read_errata
 from medrcube.release_format.rows import BadRowError, departures, read_row
 from medrcube.release_format.strict_json import BadJsonError, read_list
 from medrcube.release_format.tree import TABLE, find_tables, open_file, safe_repr
+from medrcube.release_format.vocabulary_file import activate_release_words
 
 __all__ = ["Validation", "validate"]
 
@@ -143,6 +144,10 @@ def validate(root: Path, stages: Stages, *, workers: int, with_gx: bool = False)
     for name in sorted(files):
         if name.rpartition("/")[2] == TABLE and name.count("/") != 1:
             findings.add("table-place", name)
+    try:
+        activate_release_words(root)
+    except ReleaseError as error:
+        findings.add("vocabulary", str(error))
     rows = _rows(root, tables, findings)
     most = len(rows) + MOST_FAULTS * len(tables)
     recipes = _recipes(root, files, findings)

@@ -13,6 +13,7 @@ from medrcube.evaluate.reporting.markup import svg
 from medrcube.evaluate.reporting.markup.colour_scales import Shade, signed_shade
 from medrcube.evaluate.reporting.scored_runs import ScoredRun
 from medrcube.taxonomy import Anatomy, Modality, Task
+from medrcube.vocabulary.word import in_order
 
 __all__ = ["FEWEST_RUNS", "STEPS", "Correlation", "Square", "correlation_section"]
 
@@ -83,9 +84,7 @@ def correlation_section(runs: Sequence[ScoredRun]) -> Correlation | None:
 
 def _regions(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Square]]]:
     rows_by_pair = {frozenset((row["first"], row["second"])): row for row in rows}
-    names = [
-        region.value for region in Anatomy if any(region.value in pair for pair in rows_by_pair)
-    ]
+    names = in_order(Anatomy, (name for pair in rows_by_pair for name in pair))
     return [(a, [_region(a, b, rows_by_pair.get(frozenset((a, b)))) for b in names]) for a in names]
 
 
@@ -151,8 +150,8 @@ def _draw(correlations: Mapping[str, Any]) -> Markup:
 def _place(name: Sequence[str]) -> tuple[int, int, int]:
     task, modality, parts = name
     return (
-        [member.value for member in Anatomy].index(parts),
-        [member.value for member in Modality].index(modality),
+        in_order(Anatomy, [*Anatomy, parts]).index(parts),
+        in_order(Modality, [*Modality, modality]).index(modality),
         [member.value for member in Task].index(task),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from medrcube.console.counts import counted
 from medrcube.evaluate.outcomes import lost
@@ -13,6 +13,7 @@ from medrcube.evaluate.reporting.markup.colour_scales import Shade, shade, signe
 from medrcube.evaluate.reporting.scored_runs import ScoredRun
 from medrcube.evaluate.runner.run_state import FAILURE_GATE
 from medrcube.taxonomy import Anatomy, Modality, Task
+from medrcube.vocabulary.word import with_shipped
 
 __all__ = [
     "HeatMapCell",
@@ -53,8 +54,16 @@ class HeatMapCell:
     description: str
 
 
-Map = list[tuple[Modality, list[tuple[Task, list[HeatMapCell | None]]]]]
-"""For each modality its rows of tasks, with a cell or ``None`` for each region."""
+class Map(NamedTuple):
+    """Heat map of the cube.
+
+    Attributes:
+        regions: columns.
+        panels: for each modality its rows of tasks, with a cell or ``None`` for each region.
+    """
+
+    regions: list[str]
+    panels: list[tuple[str, list[tuple[Task, list[HeatMapCell | None]]]]]
 
 
 def accuracy_map(run: ScoredRun) -> Map:
@@ -91,13 +100,15 @@ def axis_tables(runs: Sequence[ScoredRun]) -> list[tuple[str, str, Slices]]:
 
 def _arranged(voxels: Sequence[Row], cell: Callable[[Row, str], HeatMapCell]) -> Map:
     cells = {(v["modality"], v["task"], v["parts"]): cell(v, _name(v)) for v in voxels}
-    return [
+    regions = with_shipped(Anatomy, (v["parts"] for v in voxels))
+    panels = [
         (
             modality,
-            [(task, [cells.get((modality, task, parts)) for parts in Anatomy]) for task in Task],
+            [(task, [cells.get((modality, task, parts)) for parts in regions]) for task in Task],
         )
-        for modality in Modality
+        for modality in with_shipped(Modality, (v["modality"] for v in voxels))
     ]
+    return Map(regions, panels)
 
 
 def _accuracy(row: Row, name: str) -> HeatMapCell:

@@ -25,6 +25,7 @@ from medrcube.evaluate.statistics.intervals import SMALL
 from medrcube.evaluate.statistics.units import units_text
 from medrcube.files.atomic import write_text
 from medrcube.taxonomy import Anatomy, Modality, Task
+from medrcube.vocabulary.word import in_order
 
 __all__ = ["DOCUMENT", "Row", "escape", "write_latex"]
 
@@ -140,11 +141,10 @@ def _axis(
 def _cube(run: ScoredRun, number: int) -> Iterator[str]:
     """A float for each modality: tasks by regions."""
     voxels = {(v["modality"], v["task"], v["parts"]): v for v in run.metrics["voxels"]}
-    for modality in Modality:
-        tasks = [task for task in Task if any((modality, task, a) in voxels for a in Anatomy)]
-        regions = [a for a in Anatomy if any((modality, task, a) in voxels for task in tasks)]
-        if not tasks:
-            continue
+    for modality in in_order(Modality, (modality for modality, _, _ in voxels)):
+        here = [(task, a) for kind, task, a in voxels if kind == modality]
+        tasks = [task for task in Task if any(task == other for other, _ in here)]
+        regions = in_order(Anatomy, (a for _, a in here))
         rows = [
             row
             for task in tasks

@@ -10,6 +10,7 @@ from typing import Any
 from medrcube.evaluate.site.leaderboard import LeaderboardRow
 from medrcube.evaluate.site.page_names import CellName
 from medrcube.taxonomy import Anatomy, Modality, Task
+from medrcube.vocabulary.word import in_order
 
 __all__ = ["CellPage", "Row", "cell_pages"]
 
@@ -50,10 +51,16 @@ def cell_pages(entries: Sequence[LeaderboardRow]) -> list[CellPage]:
     for entry in entries:
         for voxel in entry.run.metrics["voxels"]:
             name = CellName(
-                Task(voxel["task"]), Modality(voxel["modality"]), Anatomy(voxel["parts"])
+                Task(voxel["task"]),
+                Modality.recorded(voxel["modality"]),
+                Anatomy.recorded(voxel["parts"]),
             )
             rows.setdefault(name, []).append((entry, voxel))
-    orders = [list(axis) for axis in (Task, Modality, Anatomy)]
+    orders: list[list[str]] = [
+        list(Task),
+        in_order(Modality, [*Modality, *(name.modality for name in rows)]),
+        in_order(Anatomy, [*Anatomy, *(name.parts for name in rows)]),
+    ]
     names = sorted(
         rows,
         key=lambda name: [order.index(member) for order, member in zip(orders, name, strict=True)],

@@ -24,6 +24,7 @@ from medrcube.evaluate.site.images import SiteImage
 from medrcube.evaluate.site.page_names import CellName
 from medrcube.files.atomic import write_again
 from medrcube.taxonomy import Anatomy, Modality, Task
+from medrcube.vocabulary.word import with_shipped
 
 __all__ = [
     "ANSWERS_IN_A_FILE",
@@ -104,8 +105,8 @@ def write_items(
             "goneWrong": [outcome.value for outcome in SHOWN_OUTCOMES],
             "rules": rules,
             "tasks": [task.value for task in Task],
-            "modalities": [modality.value for modality in Modality],
-            "parts": [parts.value for parts in Anatomy],
+            "modalities": with_shipped(Modality, (item.modality for item in data.items)),
+            "parts": with_shipped(Anatomy, (item.parts for item in data.items)),
             "sources": sources,
             "limit": limit,
         },

@@ -49,12 +49,8 @@ def grouped(
     return {key: groups[key] for key in sorted(groups, key=lambda key: _place(axis, key))}
 
 
-def _place(axis: Axis, key: tuple[str, ...]) -> tuple[int | str, ...]:
-    if axis == "dataset":
-        return key
-    places = [
-        list(_ORDER[name]).index(value) for name, value in zip(COLUMNS[axis], key, strict=True)
-    ]
+def _place(axis: Axis, key: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
+    places = [_place_on(name, value) for name, value in zip(COLUMNS[axis], key, strict=True)]
     return (places[1], places[0], places[2]) if axis == "voxel" else tuple(places)
 
 
@@ -73,3 +69,9 @@ _ORDER: Mapping[str, Collection[str]] = {
     "parts": Anatomy,
     "visible": ("yes", "partly", "no"),
 }
+
+
+def _place_on(column: str, value: str) -> tuple[int, str]:
+    """Place of a value in its column; one without, such as a dataset, is sorted by name."""
+    order = list(_ORDER.get(column, ()))
+    return (order.index(value) if value in order else len(order), value)

@@ -79,7 +79,7 @@ def build(
     reporter = Reporter(json_output=json_output, wide=wide)
     execution = _engine(engine, scheduler, workers)
     roots = raw_roots(source)
-    sources = find_sources(source_path or ())
+    sources = find_sources(source_path or (), vocabulary=[directory / "vocabulary"])
     for name, root in roots.items():
         check_root(get_source(sources, name).card, root)
     if roots and not (directory / CONFIG).exists():

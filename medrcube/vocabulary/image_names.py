@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -11,7 +12,9 @@ from medrcube.files.toml_reader import TomlTable
 from medrcube.taxonomy import Anatomy, Modality
 from medrcube.vocabulary.layers import PACKAGE, Layer, active_vocabulary
 
-__all__ = ["image_name"]
+__all__ = ["image_name", "names_modality"]
+
+_ASKED_FOR = ("modality", "modalities", "technique")
 
 
 def image_name(modality: Modality, anatomy: Anatomy) -> str:
@@ -19,6 +22,21 @@ def image_name(modality: Modality, anatomy: Anatomy) -> str:
     return _image_names((PACKAGE, *active_vocabulary().layers)).get(
         (modality, anatomy), modality.image
     )
+
+
+def names_modality(question: str) -> bool:
+    """Whether a question names a modality, or asks for it."""
+    return bool(_mention((PACKAGE, *active_vocabulary().layers)).search(question))
+
+
+@cache
+def _mention(layers: tuple[Layer, ...]) -> re.Pattern[str]:
+    """Any name of any modality or of its images, in the singular or plural."""
+    names = {*_ASKED_FOR, *_image_names(layers).values()}
+    for modality in Modality:
+        names |= {modality, modality.image, *modality.words}
+    longest_first = sorted(map(re.escape, names), key=lambda name: (-len(name), name))
+    return re.compile(rf"\b(?:{'|'.join(longest_first)})s?\b", re.IGNORECASE)
 
 
 @cache

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -30,9 +30,13 @@ __all__ = [
     "WORDS",
     "Layer",
     "Vocabulary",
+    "activate_in_all_threads",
+    "activate_layer",
     "activate_vocabulary",
     "active_vocabulary",
+    "adding_vocabulary",
     "tables_digest",
+    "using",
     "using_vocabulary",
 ]
 
@@ -118,22 +122,44 @@ def _package() -> Layer:
 PACKAGE = _package()
 
 _ACTIVE: ContextVar[Vocabulary | None] = ContextVar("vocabulary", default=None)
+_OF_PROCESS: dict[str, Vocabulary] = {}
 
 
 def active_vocabulary() -> Vocabulary:
     """The layers that are active here beyond the package; those of plug-ins always are."""
-    return _ACTIVE.get() or _of_plugins()
+    return _ACTIVE.get() or _OF_PROCESS.get("vocabulary") or _of_plugins()
 
 
-def activate_vocabulary(folders: Iterable[Path], *layers: Layer) -> None:
+def activate_vocabulary(folders: Iterable[Path]) -> None:
     """Activate the layers of these folders from here on, and no other but those of plug-ins."""
-    _ACTIVE.set(Vocabulary.of(folders).adding(*layers))
+    _ACTIVE.set(Vocabulary.of(folders))
+
+
+def activate_layer(layer: Layer) -> None:
+    """Activate one layer more from here on."""
+    _ACTIVE.set(active_vocabulary().adding(layer))
+
+
+def activate_in_all_threads(vocabulary: Vocabulary) -> None:
+    """What is active in threads of this process that activate nothing, as those of a server."""
+    _OF_PROCESS["vocabulary"] = vocabulary
+
+
+def using_vocabulary(folders: Iterable[Path]) -> AbstractContextManager[None]:
+    """Activate the layers of these folders meanwhile, and no other but those of plug-ins."""
+    return using(Vocabulary.of(folders))
+
+
+def adding_vocabulary(folders: Iterable[Path]) -> AbstractContextManager[None]:
+    """Activate the layers of these folders meanwhile, after those that are active."""
+    layers = (Layer.of(folder) for folder in folders)
+    return using(active_vocabulary().adding(*(layer for layer in layers if layer)))
 
 
 @contextmanager
-def using_vocabulary(folders: Iterable[Path], *layers: Layer) -> Iterator[None]:
-    """Activate the layers of these folders meanwhile, and no other but those of plug-ins."""
-    token = _ACTIVE.set(Vocabulary.of(folders).adding(*layers))
+def using(vocabulary: Vocabulary) -> Iterator[None]:
+    """Activate a vocabulary meanwhile, and nothing else; ``Vocabulary()`` is the package alone."""
+    token = _ACTIVE.set(vocabulary)
     try:
         yield
     finally:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -13,7 +13,7 @@ from medrcube.errors import UnknownNameError, VocabularyError
 from medrcube.files.toml_reader import TomlTable
 from medrcube.vocabulary.layers import PACKAGE, Layer, active_vocabulary
 
-__all__ = ["Axis", "Word", "fold"]
+__all__ = ["Axis", "Word", "fold", "in_order", "with_shipped"]
 
 W = TypeVar("W")
 
@@ -88,6 +88,12 @@ class Word(str, metaclass=Axis):  # noqa: SLOT000 -- each axis has attributes of
         cls._refuse(text)
 
     @classmethod
+    def recorded(cls, name: str) -> Self:
+        """The word of that name in a record of this package, known here or not."""
+        words = _active_words(cls)
+        return words[name] if name in words else cls(name, {"aliases": ()})
+
+    @classmethod
     def read(cls, _table: TomlTable) -> dict[str, object]:
         """What else a layer declares of a word; each key is checked."""
         return {}
@@ -120,6 +126,17 @@ class Word(str, metaclass=Axis):  # noqa: SLOT000 -- each axis has attributes of
             f"{text!r} is no {cls.__name__.lower()} of the taxonomy; expected one of: "
             f"{', '.join(names.values())}{hint}"
         )
+
+
+def in_order(axis: type[Word], names: Iterable[str]) -> list[str]:
+    """Names in the order of the axis; those of words that are not known here come last."""
+    places = {str(word): place for place, word in enumerate(axis)}
+    return sorted(set(map(str, names)), key=lambda name: (places.get(name, len(places)), name))
+
+
+def with_shipped(axis: type[Word], names: Iterable[str]) -> list[str]:
+    """The words of the package and these names, in order: one side of a table of the cube."""
+    return in_order(axis, (*(name for name, _ in axis.layer_words(PACKAGE)), *names))
 
 
 def fold(text: str) -> str:

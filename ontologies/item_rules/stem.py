@@ -8,6 +8,7 @@ from pathlib import PurePath
 
 from medrcube.ontologies.item_rules.rule_types import ERROR, ItemRule, ItemText
 from medrcube.ontologies.label_words import normalise
+from medrcube.vocabulary.image_names import names_modality
 
 __all__ = ["STEM_RULES"]
 
@@ -20,11 +21,6 @@ _OPEN = re.compile(
 )
 _NO_TARGET = re.compile(
     r"\b(what|which) (is|are|was|were|can be) (seen|shown|present|visible|depicted|this|here)\b",
-    re.IGNORECASE,
-)
-_MODALITY = re.compile(
-    r"\b(x-?rays?|radiographs?|mammograms?|cts?|mris?|mr|ultrasound|sonograms?|echocardiogra\w*"
-    r"|tomograph\w*|magnetic resonance|modalit(?:y|ies)|technique)\b",
     re.IGNORECASE,
 )
 _NEGATIVE = re.compile(r"\b(not|except|least|false)\b", re.IGNORECASE)
@@ -72,7 +68,7 @@ def _no_target(draft: ItemText) -> Iterator[str]:
 
 
 def _no_modality(draft: ItemText) -> Iterator[str]:
-    if not _MODALITY.search(draft.question):
+    if not names_modality(draft.question):
         yield (
             "the stem names no imaging modality; say what is shown, such as 'in this CT image', "
             "or ask for the modality"

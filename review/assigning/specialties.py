@@ -56,13 +56,13 @@ NOTHING = SqlCondition("1 = 0")
 
 def all_specialties() -> dict[str, SpecialtyCoverage]:
     """Every specialty of this project by its name: the declared ones, then the project's own."""
-    return {**_shipped_specialties(), **_project_specialties()}
+    return {**_declared_specialties(), **_project_specialties()}
 
 
 def coverage_of(names: Iterable[str]) -> list[SpecialtyCoverage]:
     """The fields of a reviewer; a name that was removed since covers nothing."""
     names = sorted(names)
-    declared = _shipped_specialties()
+    declared = _declared_specialties()
     every = declared if all(name in declared for name in names) else all_specialties()
     return [every[name] for name in names if name in every]
 
@@ -102,30 +102,36 @@ def coverage_condition(fields: Sequence[SpecialtyCoverage]) -> SqlCondition:
     )
 
 
+def _declared_specialties() -> Mapping[str, SpecialtyCoverage]:
+    """Each active region and modality, then the specialties of the package."""
+    none: frozenset[str] = frozenset()
+    return {
+        **{
+            part.value: SpecialtyCoverage(
+                name=part.value, anatomies=frozenset({part.value}), modalities=none
+            )
+            for part in Anatomy
+        },
+        **{
+            kind.value: SpecialtyCoverage(
+                name=kind.value, anatomies=none, modalities=frozenset({kind.value})
+            )
+            for kind in Modality
+        },
+        **_shipped_specialties(),
+    }
+
+
 @cache
 def _shipped_specialties() -> Mapping[str, SpecialtyCoverage]:
     text = files("medrcube.review").joinpath("specialties.toml").read_text(encoding="utf-8")
-    table = {
+    return {
         name: SpecialtyCoverage(
             name=name,
             anatomies=frozenset(Anatomy(part).value for part in row["anatomies"]),
             modalities=frozenset(Modality(kind).value for kind in row["modalities"]),
         )
         for name, row in tomllib.loads(text).items()
-    }
-    parts = {part.value: frozenset({part.value}) for part in Anatomy}
-    kinds = {kind.value: frozenset({kind.value}) for kind in Modality}
-    none: frozenset[str] = frozenset()
-    return {
-        **{
-            name: SpecialtyCoverage(name=name, anatomies=own, modalities=none)
-            for name, own in parts.items()
-        },
-        **{
-            name: SpecialtyCoverage(name=name, anatomies=none, modalities=own)
-            for name, own in kinds.items()
-        },
-        **table,
     }
 
 

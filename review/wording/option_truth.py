@@ -33,6 +33,7 @@ _WHY = {
     "implied": "it is true wherever the key is",
     "implies-true": "it is a kind of the key",
     "look-alike": "it looks like the key in an image",
+    "relations-unreviewed": "nobody has reviewed what it implies, and it was not read as absent",
     "no-evidence": "nothing that the source says rules it out in this image",
     "accompanies": "it often goes together with the key, and nothing rules it out",
     "not-visible": "an image of this kind does not show it",
@@ -126,7 +127,7 @@ def _clash_flaws(
 def _safety_request(version: ItemVersion, rules: SafetyRules) -> DistractorRequest | None:
     """The key, and what is absent by its options; ``None`` where the tables do not know it."""
     item, key = version.item, str(version.options[version.key].get("concept") or "")
-    is_known = item.anatomy in tuple(Anatomy) and item.modality in tuple(Modality)
+    is_known = item.anatomy in Anatomy and item.modality in Modality
     if key not in rules.terms or not is_known:
         return None
     absent = {

@@ -56,7 +56,7 @@ from medrcube.sources._framework.own_card import unused_keys
 from medrcube.sources._framework.raw_tree.opened_files import files_opened
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree, newest_edition
 from medrcube.sources._framework.settled_cases import collect_doubts, merge_by_key, with_doubts
-from medrcube.vocabulary.layers import tables_digest
+from medrcube.vocabulary.layers import adding_vocabulary, tables_digest
 
 __all__ = [
     "Source",
@@ -193,7 +193,8 @@ def load_source(folder: Path) -> Source:
     Raises:
         CardError: the card is wrong or the folder does not carry its id.
     """
-    card = load_card(folder / "card.toml")
+    with adding_vocabulary([folder]):
+        card = load_card(folder / "card.toml")
     if folder.name != card.id.replace("-", "_"):
         raise CardError(
             f"{folder / 'card.toml'}: id {card.id!r} belongs in a folder named "

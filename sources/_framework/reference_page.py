@@ -8,6 +8,7 @@ from itertools import product
 from medrcube.sources._framework.card import Card
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 from medrcube.templates import render_card
+from medrcube.vocabulary.word import with_shipped
 
 __all__ = ["cube_picture", "sources_page"]
 
@@ -25,15 +26,16 @@ def sources_page(cards: Sequence[Card], items: Mapping[str, str], section: str) 
         section: how these come about.
     """
     reach = {voxel for card in cards for voxel in card.voxels}
+    regions, modalities = _axes(cards)
     tables = [
         (
             modality,
             [
-                (task, [_names(cards, Voxel(anatomy, modality, task)) for anatomy in Anatomy])
+                (task, [_names(cards, Voxel(anatomy, modality, task)) for anatomy in regions])
                 for task in Task
             ],
         )
-        for modality in Modality
+        for modality in modalities
     ]
     return render_card(
         "sources.md",
@@ -42,18 +44,20 @@ def sources_page(cards: Sequence[Card], items: Mapping[str, str], section: str) 
         items=items,
         section=section,
         tables=tables,
-        anatomies=list(Anatomy),
+        anatomies=regions,
         reached=len(reach),
-        total=len(Anatomy) * len(Modality) * len(Task),
+        total=len(regions) * len(modalities) * len(Task),
     )
 
 
 def cube_picture(cards: Sequence[Card]) -> str:
     """SVG picture: how many sources reach each cell, one panel for each modality."""
-    panel_width = _LABELS + _CELL * len(Anatomy)
+    regions, modalities = _axes(cards)
+    panel_width = _LABELS + _CELL * len(regions)
     panel_height = _TOP + _ROW * len(Task)
+    rows = -(-len(modalities) // 2)
     panels = []
-    for number, modality in enumerate(Modality):
+    for number, modality in enumerate(modalities):
         column, row = number % 2, number // 2
         panels.append(
             {
@@ -62,26 +66,37 @@ def cube_picture(cards: Sequence[Card]) -> str:
                 "y": _GAP + row * (panel_height + _GAP),
                 "label": _LABELS - 10,
                 "columns": [
-                    (anatomy, _LABELS + _CELL * n + _CELL // 2) for n, anatomy in enumerate(Anatomy)
+                    (anatomy, _LABELS + _CELL * n + _CELL // 2) for n, anatomy in enumerate(regions)
                 ],
                 "rows": [(task, _TOP + _ROW * n + 17) for n, task in enumerate(Task)],
-                "cells": [_cell(cards, a, modality, t) for a, t in product(Anatomy, Task)],
+                "cells": [
+                    _cell(cards, x, Voxel(a, modality, t))
+                    for (x, a), t in product(enumerate(regions), Task)
+                ],
             }
         )
     return render_card(
         "cube.svg",
         panels=panels,
         width=2 * panel_width + 3 * _GAP,
-        height=2 * panel_height + 3 * _GAP,
+        height=rows * panel_height + (rows + 1) * _GAP,
     )
 
 
-def _cell(cards: Sequence[Card], anatomy: Anatomy, modality: Modality, task: Task) -> object:
-    voxel = Voxel(anatomy, modality, task)
+def _axes(cards: Sequence[Card]) -> tuple[list[Anatomy], list[Modality]]:
+    """Regions and modalities of the package and of the cards, in order."""
+    voxels = [voxel for card in cards for voxel in card.voxels]
+    return (
+        list(map(Anatomy, with_shipped(Anatomy, (voxel.anatomy for voxel in voxels)))),
+        list(map(Modality, with_shipped(Modality, (voxel.modality for voxel in voxels)))),
+    )
+
+
+def _cell(cards: Sequence[Card], column: int, voxel: Voxel) -> object:
     count = sum(voxel in card.voxels for card in cards)
     shade = min(count, len(_SHADES) - 1)
-    x = _LABELS + _CELL * list(Anatomy).index(anatomy)
-    y = _TOP + _ROW * list(Task).index(task)
+    x = _LABELS + _CELL * column
+    y = _TOP + _ROW * list(Task).index(voxel.task)
     return {
         "x": x + 1,
         "y": y + 1,

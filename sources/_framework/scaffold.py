@@ -35,17 +35,12 @@ from medrcube.sources._framework.raw_tree.survey import (
     survey,
 )
 from medrcube.sources._synthetic.images import CANARY
+from medrcube.taxonomy import Anatomy, Modality
 from medrcube.templates import render_card
 
 __all__ = ["new_source"]
 
 _ADAPTERS = {"table": "table", "series": "series", "classes": "files", "files": "files"}
-_MODALITIES = {
-    **dict.fromkeys(("CR", "DX", "MG", "RG", "XA"), "X-ray"),
-    "CT": "CT",
-    "MR": "MRI",
-    "US": "Ultrasound",
-}
 _SPLITS = frozenset({"train", "training", "val", "valid", "validation", "test", "testing"})
 
 
@@ -125,7 +120,15 @@ def new_source(source_id: str, root: Path, destination: Path) -> Path:
         draft_folder = Path(place) / folder.name
         draft_folder.mkdir()
         for file, template in templates.items():
-            text = render_card(template, draft=draft, toml=_toml, py=_python, near=_near)
+            text = render_card(
+                template,
+                draft=draft,
+                toml=_toml,
+                py=_python,
+                near=_near,
+                anatomies=list(Anatomy),
+                modalities=list(Modality),
+            )
             (draft_folder / file).write_text(text, encoding="utf-8")
         report = inspect_copy(load_source(draft_folder).card, root)
         if not report.fits:
@@ -198,9 +201,10 @@ def _shape(contents: Survey, table: SurveyTable | None) -> str:
 
 
 def _modality(contents: Survey) -> str:
+    by_code = {code: modality.value for modality in Modality for code in modality.dicom}
     for name in contents.modalities:
-        if name in _MODALITIES:
-            return _MODALITIES[name]
+        if name in by_code:
+            return by_code[name]
     suffixes = {suffix_of(name) for name in contents.pictures}
     if suffixes & set(VIDEOS):
         return "Ultrasound"
