@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from medrcube.build.questions.task_rules import fact_rules
@@ -15,6 +15,7 @@ from medrcube.sources._framework.card import Card, PixelPolicy
 from medrcube.sources._framework.card_parts.fields import CardField, Larger
 from medrcube.sources._framework.card_parts.self_checks import Enclosed, Side
 from medrcube.sources._framework.contract import Source, concept_of, field_of
+from medrcube.vocabulary.layers import Vocabulary, active_vocabulary
 
 __all__ = ["Artefact", "RenderJob", "artefacts_of", "picture_names", "plan_jobs"]
 
@@ -63,6 +64,7 @@ class RenderJob:
         enclosed: what the masks of every image must show, or ``None``.
         side: which fact says on what side the marks lie, or ``None``.
         frames: slices to show, where they were chosen before; empty leaves the choice to the card.
+        vocabulary: the layers that are active where the job is planned.
     """
 
     source: str
@@ -81,6 +83,7 @@ class RenderJob:
     enclosed: Enclosed | None = None
     side: Side | None = None
     frames: tuple[int, ...] = ()
+    vocabulary: Vocabulary = field(default_factory=active_vocabulary)
 
 
 def plan_jobs(source: Source, root: Path, cases: Sequence[Case]) -> list[RenderJob]:

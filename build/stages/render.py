@@ -40,6 +40,7 @@ from medrcube.facts import ImageRef, QuarantineRow
 from medrcube.files.atomic import sha256_of, write_again
 from medrcube.names import escape_bytes, name_to_text
 from medrcube.perceptual_hash import perceptual_hash
+from medrcube.vocabulary.layers import using
 
 __all__ = ["EPOCH", "RenderResult", "RenderedPicture", "recipe_id", "render_job"]
 
@@ -109,6 +110,11 @@ def render_job(job: RenderJob, images: Path) -> RenderResult:
     Raises:
         WorkspaceError: the pictures cannot be written; all else becomes a problem.
     """
+    with using(job.vocabulary):
+        return _render_job(job, images)
+
+
+def _render_job(job: RenderJob, images: Path) -> RenderResult:
     digests: tuple[tuple[str, str], ...] = ()
     try:
         before = _states(job)

@@ -27,6 +27,7 @@ from medrcube.files.atomic import PRIVATE, private_folder, replacing
 from medrcube.names import escape_bytes
 from medrcube.sources._formats.dicom_headers import in_slice_order
 from medrcube.taxonomy import Modality
+from medrcube.vocabulary.layers import using
 
 __all__ = ["DIGEST", "FORMAT", "CopyOrder", "CopyResult", "copy_case", "fault_of", "plane_path"]
 
@@ -74,6 +75,11 @@ CopyResult = tuple[list[Mapping[str, Any]], list[str]]
 
 def copy_case(order: CopyOrder) -> CopyResult:
     """Copies of all wanted pictures of one case; a file that cannot be read costs these alone."""
+    with using(order.job.vocabulary):
+        return _copy_case(order)
+
+
+def _copy_case(order: CopyOrder) -> CopyResult:
     rows: list[Mapping[str, Any]] = []
     faults: list[str] = []
     try:

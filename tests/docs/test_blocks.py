@@ -26,7 +26,11 @@ from medrcube.workspace import open_workspace
 
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 CODE = ("bash", "sh", "python")
-FOLLOWED = ("docs/how-to/add-a-model.md", "docs/how-to/add-a-source.md")
+FOLLOWED = (
+    "docs/how-to/add-a-model.md",
+    "docs/how-to/add-a-source.md",
+    "docs/how-to/extend-the-cube.md",
+)
 """Pages that a test of their own follows from the first block to the last."""
 
 IN_ORDER = ("docs/tutorial/index.md", "docs/reference/python.md")
