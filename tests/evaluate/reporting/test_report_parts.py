@@ -178,7 +178,7 @@ def test_image_gain_is_what_the_picture_adds(seen):
     assert list(found) == ["Image gain", "Image swap", "Order of the options"]
     name, numbers = found["Image gain"].rows[0]
     assert (name, numbers["first"], numbers["second"]) == ("All questions", 64 / 96, 0.25)
-    cells = [c for _, rows in found["Image gain"].map for _, row in rows for c in row if c]
+    cells = [c for _, rows in found["Image gain"].map.panels for _, row in rows for c in row if c]
     assert {cell.text for cell in cells} <= {signed(n / 12, 0) for n in range(-12, 13)}
     assert all("with the image" in cell.description for cell in cells)
 
@@ -204,12 +204,14 @@ def test_differences_have_a_true_minus_and_zero_has_no_sign():
 
 def test_a_cell_without_pairs_says_so(seen):
     voxel = {**seen[0].metrics["voxels"][0], "n": 0, "difference": None, "small": True}
-    cells = [c for _, rows in contrast_map([voxel], "x") for _, row in rows for c in row if c]
+    cells = [
+        c for _, rows in contrast_map([voxel], "x").panels for _, row in rows for c in row if c
+    ]
     assert [(cell.text, cell.shade) for cell in cells] == [("\u2013", None)]
 
 
 def test_the_map_of_accuracies_has_every_cell_once(seen):
-    cells = [c for _, rows in accuracy_map(seen[0]) for _, row in rows for c in row if c]
+    cells = [c for _, rows in accuracy_map(seen[0]).panels for _, row in rows for c in row if c]
     assert len(cells) == len(seen[0].metrics["voxels"]) == 8
     assert sum(cell.n for cell in cells) == 96
 
