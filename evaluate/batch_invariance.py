@@ -271,6 +271,7 @@ def _request(
         prompt=asking.prompt.render(item),
         options=item.options,
         picture=asking.prepare(picture),
+        ask=item.target and item.target.ask,
     )
 
 

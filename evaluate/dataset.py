@@ -1,4 +1,4 @@
-"""Load and validate a release, ours or the published one: ``<SOURCE>/test.json`` and its images.
+"""Load and validate a release, ours or the published one: its tables and their images.
 
 Everything that could later cause a wrong number is refused here, and named: a key that is no
 option, two options with equal texts, a duplicate id, an unknown task.
@@ -11,7 +11,8 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -20,12 +21,21 @@ from typing import Any
 
 from medrcube.errors import ReleaseError
 from medrcube.evaluate.runner.image_digests import ImageDigest, digest_image, is_unchanged
+from medrcube.forms import OPEN_FORMS, OPTION, form_of
+from medrcube.forms.protocol import Json
 from medrcube.release_format.errata import FILE as ERRATA
 from medrcube.release_format.errata import Erratum, read_errata
 from medrcube.release_format.item_facts import read_case_units, read_item_facts, read_pixel_hashes
+from medrcube.release_format.open_rows import UnknownFormError, read_open_row
 from medrcube.release_format.rows import LETTERS, BadRowError, ReleaseRow, read_row
 from medrcube.release_format.strict_json import BadJsonError, read_list
-from medrcube.release_format.tree import LARGEST_PICTURE, find_tables, open_file, stat_file
+from medrcube.release_format.tree import (
+    LARGEST_PICTURE,
+    OPEN_TABLE,
+    find_tables,
+    open_file,
+    stat_file,
+)
 from medrcube.release_format.vocabulary_file import activate_release_words
 from medrcube.taxonomy import Anatomy, Modality, Task
 
@@ -73,6 +83,22 @@ class BenchmarkItem(ReleaseRow):
         """Dataset and id: unique within a benchmark."""
         return f"{self.dataset}/{self.id}"
 
+    @property
+    def right_reply(self) -> str:
+        """A reply that is right: the letter of the key, or the true answer."""
+        return self.key if self.target is None else form_of(self.target).right_reply(self.target)
+
+    @property
+    def right_answer(self) -> str:
+        """The right answer in words, independent of letters."""
+        return dict(self.options)[self.key] if self.target is None else self.right_reply
+
+    def shown_answer(self, answer: str) -> str:
+        """An answer, as scoring stores it, in words: an option's text, or the form's."""
+        if self.target is None:
+            return dict(self.options)[answer]
+        return form_of(self.target).show(json.loads(answer), self.target.ask)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Benchmark:
@@ -83,6 +109,8 @@ class Benchmark:
         items: every item, in the order of the sorted source folders and their files.
         pixels: published pixel hash of each image by its path, where the release has recipes.
         errata: withdrawn items by name; they remain among ``items``.
+        unknown_forms: rows of answer forms that this version does not have, by form: they are
+            neither checked nor asked.
         known: image digests of an earlier session; unchanged files are not read again.
     """
 
@@ -90,6 +118,7 @@ class Benchmark:
     items: tuple[BenchmarkItem, ...]
     pixels: Mapping[str, str] = field(default_factory=dict)
     errata: Mapping[str, Erratum] = field(default_factory=dict)
+    unknown_forms: Mapping[str, int] = field(default_factory=dict)
     known: Mapping[str, ImageDigest] = field(default_factory=dict)
 
     @property
@@ -158,7 +187,7 @@ class Benchmark:
 
 
 def load_benchmark(root: Path, *, pictures: bool = True) -> Benchmark:
-    """Read and check every ``<SOURCE>/test.json`` directly below ``root``.
+    """Read and check every ``<SOURCE>/test.json`` and ``open.json`` directly below ``root``.
 
     A link may point within the release or, in a Hugging Face download, to the hub's file store;
     nothing else outside the release is ever opened.
@@ -190,6 +219,7 @@ def load_benchmark(root: Path, *, pictures: bool = True) -> Benchmark:
         items=_restricted_together(loader.items),
         pixels=read_pixel_hashes(root),
         errata=errata,
+        unknown_forms=dict(sorted(loader.unknown_forms.items())),
     )
 
 
@@ -219,11 +249,22 @@ def item_to_json(item: BenchmarkItem) -> dict[str, Any]:
         "restricted": item.restricted,
         # A release without them, such as the published one, keeps its digest.
         **{name: value for name, value in optional.items() if value},
+        **_open_part(item),
     }
+
+
+def _open_part(item: BenchmarkItem) -> dict[str, Json]:
+    """Fields of an open answer, as ``open.json`` has them; none of an item with options."""
+    if item.target is None:
+        return {}
+    ask, truth = form_of(item.target).write_target(item.target)
+    return {"form": item.form, "ask": ask, "truth": truth, "chance": item.stated_chance}
 
 
 def item_from_json(row: Mapping[str, Any]) -> BenchmarkItem:
     """The item that ``item_to_json`` wrote."""
+    form = row.get("form", OPTION)
+    target = None if form == OPTION else OPEN_FORMS[form].read_target(row["ask"], row["truth"])
     return BenchmarkItem(
         id=row["id"],
         dataset=row["dataset"],
@@ -236,6 +277,8 @@ def item_from_json(row: Mapping[str, Any]) -> BenchmarkItem:
         image=row["image"],
         original_task=row["original_task"],
         restricted=row["restricted"],
+        target=target,
+        stated_chance=row.get("chance"),
         **{name: row.get(name, "") for name in _TOLD},
     )
 
@@ -246,6 +289,7 @@ class _Loader:
     def __init__(self, root: Path, *, pictures: bool) -> None:
         self.items: list[BenchmarkItem] = []
         self.problems: list[str] = []
+        self.unknown_forms: Counter[str] = Counter()
         self._root = root
         self._checks_pictures = pictures
         self._names: set[tuple[str, str]] = set()
@@ -258,12 +302,13 @@ class _Loader:
 
     def read(self, table: Path) -> None:
         name = table.relative_to(self._root).as_posix()
+        parse = read_open_row if table.name == OPEN_TABLE else read_row
         try:
             with open_file(self._root, table) as file:
                 for index, row in enumerate(read_list(file)):
                     if len(self.problems) >= MOST_PROBLEMS:
                         return
-                    self._take(row, table.parent.name, f"{name} item {index}")
+                    self._take(row, parse, table.parent.name, f"{name} item {index}")
         except BadJsonError as error:
             self.problems.append(f"{name}: cannot be read as JSON: {error}")
         except ReleaseError as error:
@@ -281,9 +326,12 @@ class _Loader:
                 self.problems.append(f"{ERRATA}: {row.name!r} is no item of the release")
         return {row.name: row for row in rows}
 
-    def _take(self, row: Any, folder: str, where: str) -> None:
+    def _take(self, row: Any, parse: Callable[[Any], ReleaseRow], folder: str, where: str) -> None:
         try:
-            parsed = read_row(row)
+            parsed = parse(row)
+        except UnknownFormError as error:
+            self.unknown_forms[error.form] += 1
+            return
         except BadRowError as error:
             self.problems.append(f"{where}: {error}")
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,6 +11,9 @@ from typing import Any
 from medrcube.evaluate.dataset import BenchmarkItem
 from medrcube.evaluate.runner.run_folder import AskedQuestion
 from medrcube.evaluate.runner.run_state import FAILURE_GATE
+from medrcube.forms import form_of
+from medrcube.forms.option import OptionForm, OptionTarget
+from medrcube.forms.protocol import AnswerScore, Json
 
 __all__ = [
     "LOST",
@@ -19,6 +23,7 @@ __all__ = [
     "accuracy_bounds",
     "is_incomplete",
     "lost",
+    "score_answer",
     "too_many_lost",
 ]
 
@@ -69,8 +74,9 @@ class Result:
     Attributes:
         asked: the question.
         outcome: its outcome.
-        answer: letter in the reply, in the option order shown.
-        rule: rule that gave the letter, or the reason for none.
+        answer: letter in the reply, in the option order shown; for an item without options its
+            answer as JSON text.
+        rule: rule that gave the answer, or the reason for none.
         reply: text of the reply, or ``None``.
         cut: whether the token limit truncated the reply, which may have answered before.
     """
@@ -89,8 +95,31 @@ class Result:
 
     @property
     def choice(self) -> str | None:
-        """Text of the chosen option, independent of the order shown."""
-        return None if self.answer is None else dict(self.item.options)[self.answer]
+        """The answer in words, such as the text of the option; independent of the order shown."""
+        return None if self.answer is None else self.item.shown_answer(self.answer)
+
+    @property
+    def parsed_answer(self) -> Json:
+        """The answer as its form has it: a letter, a number, coordinates, a list."""
+        if self.answer is None or self.item.target is None:
+            return self.answer
+        answer: Json = json.loads(self.answer)
+        return answer
+
+    @property
+    def score(self) -> AnswerScore | None:
+        """Score of the answer; ``None`` without one."""
+        return None if self.answer is None else score_answer(self.item, self.answer)
+
+
+def score_answer(item: BenchmarkItem, answer: str) -> AnswerScore:
+    """Score of an answer, as ``Result`` has it, by the form of its item."""
+    if item.target is None:
+        return _OPTIONS.score(answer, OptionTarget(options=item.options, key=item.key))
+    return form_of(item.target).score(json.loads(answer), item.target)
+
+
+_OPTIONS = OptionForm()
 
 
 def too_many_lost(results: Sequence[Result]) -> bool:

@@ -15,15 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.answer_parsing import extract
 from medrcube.evaluate.answer_parsing.published_rule import upstream_scores
 from medrcube.evaluate.answer_parsing.refusals import is_refusal
+from medrcube.evaluate.answer_parsing.reply_forms import read_reply, read_truncated_reply
 from medrcube.evaluate.answer_parsing.thinking_blocks import strip_reasoning
-from medrcube.evaluate.answer_parsing.truncated_replies import extract_truncated
 from medrcube.evaluate.dataset import LETTERS
 from medrcube.evaluate.errata import withdrawn_of
 from medrcube.evaluate.judge.prompt import Judge, read_judgements
-from medrcube.evaluate.outcomes import LOST, NOT_SHOWN, AnswerOutcome, Result
+from medrcube.evaluate.outcomes import LOST, NOT_SHOWN, AnswerOutcome, Result, score_answer
 from medrcube.evaluate.questions.conditions import Condition, Presentation
 from medrcube.evaluate.runner.attempt_log import read_attempts
 from medrcube.evaluate.runner.run_folder import (
@@ -43,6 +42,7 @@ from medrcube.evaluate.statistics.condition_contrasts import (
     other_conditions,
 )
 from medrcube.evaluate.statistics.credibility import credibility
+from medrcube.evaluate.statistics.form_metrics import form_metrics
 from medrcube.evaluate.statistics.metrics import (
     METRICS_VERSION,
     metrics,
@@ -240,25 +240,25 @@ def score_reply(
 ) -> Result:
     """Result of one presentation; ``tried`` tells whether it was sent at all."""
     if asked.key is None:
-        return _result_without_letter(asked, AnswerOutcome.MISSING_IMAGE, "no-picture", None)
+        return _result_without_answer(asked, AnswerOutcome.MISSING_IMAGE, "no-picture", None)
     if reply is None:
         if tried:
-            return _result_without_letter(asked, AnswerOutcome.FAILED, NO_REPLY, None)
-        return _result_without_letter(asked, AnswerOutcome.NOT_ASKED, NOT_TRIED, None)
+            return _result_without_answer(asked, AnswerOutcome.FAILED, NO_REPLY, None)
+        return _result_without_answer(asked, AnswerOutcome.NOT_ASKED, NOT_TRIED, None)
     text, reason = reply["text"], reply["finish_reason"]
     if reason == "length":
-        letter, rule = extract_truncated(text, asked.item.options)
-        return replace(_letter_result(asked, letter, rule, text, AnswerOutcome.CUT), cut=True)
+        answer, rule = read_truncated_reply(text, asked.item)
+        return replace(_answer_result(asked, answer, rule, text, AnswerOutcome.CUT), cut=True)
     if reason in {"content_filter", "refusal"}:
-        return _result_without_letter(asked, AnswerOutcome.REFUSED, "finish-reason", text)
+        return _result_without_answer(asked, AnswerOutcome.REFUSED, "finish-reason", text)
     if not strip_reasoning(text).closed:
         return replace(
-            _result_without_letter(asked, AnswerOutcome.CUT, "unclosed-reasoning", text), cut=True
+            _result_without_answer(asked, AnswerOutcome.CUT, "unclosed-reasoning", text), cut=True
         )
-    letter, rule = extract(text, asked.item.options)
-    refused = letter is None and is_refusal(strip_reasoning(text).text)
-    return _letter_result(
-        asked, letter, rule, text, AnswerOutcome.REFUSED if refused else AnswerOutcome.UNPARSED
+    answer, rule = read_reply(text, asked.item)
+    refused = answer is None and is_refusal(strip_reasoning(text).text)
+    return _answer_result(
+        asked, answer, rule, text, AnswerOutcome.REFUSED if refused else AnswerOutcome.UNPARSED
     )
 
 
@@ -291,14 +291,15 @@ def _score_replies(
     ]
 
 
-def _letter_result(
-    asked: AskedQuestion, letter: str | None, rule: str, reply: str, otherwise: AnswerOutcome
+def _answer_result(
+    asked: AskedQuestion, answer: str | None, rule: str, reply: str, otherwise: AnswerOutcome
 ) -> Result:
-    """Result of a parsed reply; ``otherwise`` is the outcome without a letter."""
-    if letter is None:
-        return _result_without_letter(asked, otherwise, rule, reply)
-    outcome = AnswerOutcome.CORRECT if letter == asked.item.key else AnswerOutcome.WRONG
-    return Result(asked=asked, outcome=outcome, answer=letter, rule=rule, reply=reply)
+    """Result of a parsed reply; ``otherwise`` is the outcome without an answer."""
+    if answer is None:
+        return _result_without_answer(asked, otherwise, rule, reply)
+    passed = score_answer(asked.item, answer).passed
+    outcome = AnswerOutcome.CORRECT if passed else AnswerOutcome.WRONG
+    return Result(asked=asked, outcome=outcome, answer=answer, rule=rule, reply=reply)
 
 
 def _summary(
@@ -312,10 +313,11 @@ def _summary(
     main, strict = main_results(results), main_results(by_rules)
     return {
         **metrics(main),
+        "forms": form_metrics(main),
         "strict": _brief(strict),
         "lenient": _brief(main) if account["used"] else None,
         "judge": account,
-        "upstream": upstream_scores(strict),
+        "upstream": upstream_scores(_with_options(strict)),
         "conditions": other_conditions(results),
         "contrasts": condition_contrasts(results),
         "epochs": epochs(results),
@@ -328,11 +330,17 @@ def _summary(
 def _derived(results: Sequence[Result]) -> dict[str, Any]:
     """Content of the files of one result an item."""
     main = main_results(results)
+    optional = _with_options(main)
     return {
         RESULTS: [_row(result) for result in main],
-        UPSTREAM_RESULTS: [_upstream_row(r) for r in main if r.outcome not in NOT_SHOWN],
-        UPSTREAM_METRICS: upstream_metrics(main),
+        UPSTREAM_RESULTS: [_upstream_row(r) for r in optional if r.outcome not in NOT_SHOWN],
+        UPSTREAM_METRICS: upstream_metrics(optional),
     }
+
+
+def _with_options(results: Sequence[Result]) -> list[Result]:
+    """Results of the items that the published evaluator knows."""
+    return [result for result in results if result.item.target is None]
 
 
 def _form(name: str, value: Any) -> bytes:
@@ -348,7 +356,7 @@ def _judge_unused(run: Path) -> dict[str, Any]:
     return {"used": False, "kept": sum(1 for _ in read_judgements(run))}
 
 
-def _result_without_letter(
+def _result_without_answer(
     asked: AskedQuestion, outcome: AnswerOutcome, rule: str, reply: str | None
 ) -> Result:
     return Result(asked=asked, outcome=outcome, answer=None, rule=rule, reply=reply)
@@ -371,7 +379,15 @@ def _outcome_row(result: Result) -> dict[str, Any]:
         "rule": result.rule,
         "reply": result.reply,
         "cut": result.cut,
+        **({} if result.item.target is None else {"credit": _credit(result)}),
     }
+
+
+def _credit(result: Result) -> float | None:
+    """Credit of an item without options; 0 for a reply without an answer."""
+    if result.outcome in LOST:
+        return None
+    return 0.0 if result.score is None else result.score.credit
 
 
 def _row(result: Result) -> dict[str, Any]:

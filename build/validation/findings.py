@@ -157,6 +157,10 @@ FAULT_KINDS: dict[str, FaultKind] = {
         title="an option is there and empty", advice="leave the field out", foreign=_WARN
     ),
     "key": FaultKind(title="the key is not exactly one option", advice="mend or remove the item"),
+    "target": FaultKind(
+        title="the target of an open answer breaks a rule of its form",
+        advice="mend or remove the item",
+    ),
     "key-text": FaultKind(
         title="the key and its option differ in white space",
         advice="make them equal: the published evaluator compares them as they are",

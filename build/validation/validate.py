@@ -7,6 +7,7 @@ such as the published one, is checked as far as possible, and the report says wh
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -44,11 +45,13 @@ from medrcube.build.validation.parquet_edition import check_edition
 from medrcube.build.validation.png_check import FileCheck
 from medrcube.build.validation.statistical_units import check_units
 from medrcube.build.validation.table_views import item_view, record_view
+from medrcube.console.counts import counted
 from medrcube.errors import ReleaseError
 from medrcube.release_format.errata import read_errata
+from medrcube.release_format.open_rows import UnknownFormError, read_open_row
 from medrcube.release_format.rows import BadRowError, departures, read_row
 from medrcube.release_format.strict_json import BadJsonError, read_list
-from medrcube.release_format.tree import TABLE, find_tables, open_file, safe_repr
+from medrcube.release_format.tree import OPEN_TABLE, TABLE, find_tables, open_file, safe_repr
 from medrcube.release_format.vocabulary_file import activate_release_words
 
 __all__ = ["Validation", "validate"]
@@ -142,16 +145,19 @@ def validate(root: Path, stages: Stages, *, workers: int, with_gx: bool = False)
     findings = FaultLog(foreign=foreign)
     files = files_of(root, findings)
     for name in sorted(files):
-        if name.rpartition("/")[2] == TABLE and name.count("/") != 1:
+        if name.rpartition("/")[2] in {TABLE, OPEN_TABLE} and name.count("/") != 1:
             findings.add("table-place", name)
     try:
         activate_release_words(root)
     except ReleaseError as error:
         findings.add("vocabulary", str(error))
-    rows = _rows(root, tables, findings)
+    unknown_forms: Counter[str] = Counter()
+    every_row = _rows(root, tables, findings, unknown_forms)
+    # The proofs below are of items with options.
+    rows = [entry for entry in every_row if entry.row.target is None]
     most = len(rows) + MOST_FAULTS * len(tables)
     recipes = _recipes(root, files, findings)
-    pictures = _pictures(files, rows)
+    pictures = _pictures(files, every_row)
     checks = {file.name: file for file in check_tree_files(root, files, pictures, workers, stages)}
     for name in sorted(checks):
         for kind, example in checks[name].faults:
@@ -159,8 +165,8 @@ def validate(root: Path, stages: Stages, *, workers: int, with_gx: bool = False)
     private = PRIVATE in files
     sums = read_sums(root, files, findings)
     compare_sums(sums, checks, findings, private=private)
-    _check_pictures(rows, recipes, checks, findings, private=private)
-    withdrawn = _withdrawn(root, rows, findings)
+    _check_pictures(every_row, recipes, checks, findings, private=private)
+    withdrawn = _withdrawn(root, every_row, findings)
     if not foreign:
         facts = check_units(root, rows, recipes or {}, findings)
         check_edition(
@@ -185,43 +191,65 @@ def validate(root: Path, stages: Stages, *, workers: int, with_gx: bool = False)
         name=read_audit_name(audit),
         private=private,
         foreign=foreign,
-        items=len(rows),
+        items=len(every_row),
         pictures=len(pictures),
-        restricted=sum(entry.row.restricted for entry in rows),
-        without_picture=sum(entry.image not in files for entry in rows),
+        restricted=sum(entry.row.restricted for entry in every_row),
+        without_picture=sum(entry.image not in files for entry in every_row),
         withdrawn=len(withdrawn),
         findings=findings.sorted(),
-        unchecked=_unchecked(files, foreign=foreign),
+        unchecked=(
+            *_unchecked(files, foreign=foreign),
+            *(
+                f"{counted(count, 'item')} of the answer form {safe_repr(form)}, which this "
+                "version does not have"
+                for form, count in sorted(unknown_forms.items())
+            ),
+        ),
         contracts=contracts_record(verdicts),
     )
 
 
-def _rows(root: Path, tables: Iterable[Path], findings: FaultLog) -> list[TableRow]:
-    """The sound rows of all tables; every fault of the others is noted."""
+def _rows(
+    root: Path, tables: Iterable[Path], findings: FaultLog, unknown_forms: Counter[str]
+) -> list[TableRow]:
+    """The sound rows of all tables; every fault of the others is noted.
+
+    Rows of unknown answer forms are counted, and left out.
+    """
     rows: list[TableRow] = []
     for table in tables:
         name = table.relative_to(root).as_posix()
         try:
             with open_file(root, table) as file:
-                rows.extend(_sound(read_list(file), table, name, findings))
+                rows.extend(_sound(read_list(file), table, name, findings, unknown_forms))
         except BadJsonError as error:
             findings.add("table", f"{name}: {error}")
         except ReleaseError as error:
             findings.add("table", str(error))
     for entry in rows:
-        for fault in departures(entry.written):
-            findings.add(fault.rule, f"{entry.where}: {fault.message}")
+        if entry.row.target is None:
+            for fault in departures(entry.written):
+                findings.add(fault.rule, f"{entry.where}: {fault.message}")
         if entry.row.dataset != entry.folder:
             findings.add("folder", f"{entry.where}: dataset is {safe_repr(entry.row.dataset)}")
     return rows
 
 
-def _sound(rows: Iterable[Any], table: Path, name: str, findings: FaultLog) -> Iterator[TableRow]:
+def _sound(
+    rows: Iterable[Any],
+    table: Path,
+    name: str,
+    findings: FaultLog,
+    unknown_forms: Counter[str],
+) -> Iterator[TableRow]:
+    parse = read_open_row if table.name == OPEN_TABLE else read_row
     faulty = 0
     for index, written in enumerate(rows):
         where = f"{name} item {index}"
         try:
-            row = read_row(written)
+            row = parse(written)
+        except UnknownFormError as error:
+            unknown_forms[error.form] += 1
         except BadRowError as error:
             faulty += 1
             for fault in error.faults:

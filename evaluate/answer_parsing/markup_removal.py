@@ -8,7 +8,7 @@ import re
 import unicodedata
 from typing import Any, NamedTuple
 
-__all__ = ["AnswerFields", "lift_fields", "strip_markup"]
+__all__ = ["FIELD_NAMES", "AnswerFields", "lift_fields", "strip_markup"]
 
 
 class AnswerFields(NamedTuple):
@@ -102,7 +102,7 @@ _UNTICKED = re.compile(r"^[ \t]*\[ \][ \t]+", re.MULTILINE)
 _CROSSED = re.compile(r"(?<=[A-Z])[ \t]*\u00d7(?=\s*(?:$|\n|[A-Z](?![a-z])))")
 _BLANKS = re.compile(r"[ \t\u00a0]+")
 
-_FIELD_NAMES = frozenset(
+FIELD_NAMES = frozenset(
     {
         "answer", "answerchoice", "answerletter", "answeroption", "answers", "bestanswer",
         "choice", "chosenanswer", "chosenoption", "conclusion", "correctanswer", "correctchoice",
@@ -112,6 +112,8 @@ _FIELD_NAMES = frozenset(
         "selectedletter", "selectedoption", "selection", "verdict",
     }
 )  # fmt: skip
+"""Names of an answer in an object, without what is no letter, case folded."""
+
 _TEXT_NAMES = ("text", "answertext", "optiontext", "choicetext", "answervalue", "content")
 _ELEMENT = re.compile(
     r"<(?P<name>answer|final_answer|finalanswer|conclusion|choice|option|response|output|final|result|decision)>(?P<value>.{0,2000}?)</(?P=name)>"
@@ -162,7 +164,7 @@ def _field(value: Any) -> str | None:
         return None
     names = {re.sub(r"[^a-z]", "", str(name).casefold()): name for name in value}
     for plain_name, name in reversed(names.items()):
-        if plain_name in _FIELD_NAMES:
+        if plain_name in FIELD_NAMES:
             content = value[name]
             single = content[0] if isinstance(content, list) and len(content) == 1 else content
             nested = _field(single)

@@ -130,9 +130,13 @@ class Judge:
 def is_unread(result: Result) -> bool:
     """Whether a judge may be asked about a result: it has a reply that the rules could not parse.
 
-    Refusals, truncated replies and questions without a reply are excluded.
+    Refusals, truncated replies, questions without a reply and items without options are excluded.
     """
-    return result.outcome is AnswerOutcome.UNPARSED and bool((result.reply or "").strip())
+    return (
+        result.outcome is AnswerOutcome.UNPARSED
+        and bool(result.item.options)
+        and bool((result.reply or "").strip())
+    )
 
 
 def read_judge(run: Path, model: Model) -> Judge:

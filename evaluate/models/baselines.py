@@ -1,13 +1,19 @@
-"""Baselines that never look at the image, as a reference for every score."""
+"""Baselines that never look at the image, as a reference for every score.
+
+To a question without options, ``random`` draws an answer of its form, and the others give the
+form's constant, such as the centre of the image.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from random import Random
 
 from medrcube.errors import ModelError
 from medrcube.evaluate.models.protocol import Json, ModelRequest, Reply
+from medrcube.forms import form_of
 
 __all__ = ["Baseline", "open_baseline"]
 
@@ -36,9 +42,14 @@ class Baseline:
         return {"adapter": "baseline/1", "name": self.name, **seed}
 
     async def answer(self, request: ModelRequest) -> Reply:
-        """Reply with a letter."""
-        letter = _RULES[self.rule](request, self.seed)
-        return Reply(text=letter, finish_reason="stop", usage={}, model=self.name, latency=0.0)
+        """Reply with a letter, or with the form's blind answer to a question without options."""
+        if request.ask is None:
+            text = _RULES[self.rule](request, self.seed)
+        else:
+            seeded = Random(_digest(request, self.seed))  # noqa: S311 - a baseline, no secret
+            draw = seeded if self.rule == "random" else None
+            text = form_of(request.ask).blind_reply(request.ask, draw)
+        return Reply(text=text, finish_reason="stop", usage={}, model=self.name, latency=0.0)
 
     async def close(self) -> None:
         """Nothing to close."""
@@ -56,10 +67,14 @@ def open_baseline(rule: str, *, seed: int = 0) -> Baseline:
 
 
 def _random(request: ModelRequest, seed: int) -> str:
+    return request.options[_digest(request, seed) % len(request.options)][0]
+
+
+def _digest(request: ModelRequest, seed: int) -> int:
     # A hash of the question, not a random stream: the order of asking does not matter.
     picture = request.picture.sha256 if request.picture else ""
     digest = hashlib.sha256(f"{seed}:{picture}:{request.prompt}".encode()).digest()
-    return request.options[int.from_bytes(digest[:8]) % len(request.options)][0]
+    return int.from_bytes(digest[:8])
 
 
 def _first(request: ModelRequest, _seed: int) -> str:

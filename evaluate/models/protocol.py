@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from medrcube.evaluate.image_files import ImageFile
+from medrcube.forms.protocol import Ask
 
 __all__ = [
     "AnswerError",
@@ -32,7 +33,7 @@ class Shot:
 
     Attributes:
         prompt: whole text of the example's question.
-        reply: letter of its key.
+        reply: letter of its key, or the true answer of an item without options.
         picture: its image; ``None`` where the question itself is asked blind.
     """
 
@@ -48,10 +49,11 @@ class ModelRequest:
     Attributes:
         item: dataset and id, unique within the benchmark.
         prompt: whole text.
-        options: (letter, text) of each option.
+        options: (letter, text) of each option; none for another answer form.
         picture: its image; ``None`` where it is asked blind.
         shots: few-shot examples before it, in order. Only a model whose ``takes_shots`` is true
             ever gets any.
+        ask: what an item without options asks for; ``None`` for options. The prompt says it too.
     """
 
     item: str
@@ -59,6 +61,7 @@ class ModelRequest:
     options: tuple[tuple[str, str], ...]
     picture: ImageFile | None
     shots: tuple[Shot, ...] = ()
+    ask: Ask | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -102,7 +102,12 @@ def presentations(
 
 
 def rotate(item: BenchmarkItem, turn: int) -> BenchmarkItem:
-    """The item with option texts and key rotated by ``turn`` letters."""
+    """The item with option texts and key rotated by ``turn`` letters.
+
+    An item without options is its own only rotation.
+    """
+    if not item.options:
+        return item
     letters = [letter for letter, _ in item.options]
     count = len(letters)
     if turn % count == 0:
@@ -117,7 +122,7 @@ def _ways(
     item: BenchmarkItem, condition: Condition, donor: str | None, second: BenchmarkItem | None
 ) -> Iterator[Presentation]:
     if condition is Condition.CIRCULAR:
-        for turn in range(len(item.options)):
+        for turn in range(len(item.options) or 1):
             turned = rotate(item, turn)
             yield Presentation(item=turned, condition=condition, turn=turn, image=item.image)
     elif condition is Condition.IMAGE_SWAP:
@@ -145,18 +150,14 @@ def _donors(items: Sequence[BenchmarkItem]) -> dict[str, str]:
     for members in voxels.values():
         answers: dict[str, set[str]] = {}
         for item in members:
-            answers.setdefault(str(item.image), set()).add(_right(item))
+            answers.setdefault(str(item.image), set()).add(item.right_answer)
         foreign = {
             right: [image for image in answers if right not in answers[image]]
             for right in set().union(*answers.values())
         }
         for item in members:
-            pool = foreign[_right(item)] or [image for image in answers if image != item.image]
+            pool = foreign[item.right_answer] or [image for image in answers if image != item.image]
             if pool:
                 digest = hashlib.sha256(item.name.encode()).digest()
                 chosen[item.name] = pool[int.from_bytes(digest[:8]) % len(pool)]
     return chosen
-
-
-def _right(item: BenchmarkItem) -> str:
-    return dict(item.options)[item.key]

@@ -172,20 +172,20 @@ class ExamplePool:
             yield next(t for t, of in _TIERS.items() if of(item) == of(presentation.item)), item
 
     def _near(self, item: BenchmarkItem) -> Iterator[tuple[str, BenchmarkItem]]:
-        """Candidates by tier; within a tier first those whose key is a new letter."""
+        """Candidates by tier; within a tier first those with a new answer."""
         passed: set[str] = set()
         for tier, place in _TIERS.items():
             near = self._of_tier(tier, place(item))
-            letters: set[str] = set()
+            replies: set[str] = set()
             later = []
             for candidate in near:
                 if candidate.name in passed:
                     continue
                 passed.add(candidate.name)
-                if candidate.key in letters:
+                if candidate.right_reply in replies:
                     later.append(candidate)
                 else:
-                    letters.add(candidate.key)
+                    replies.add(candidate.right_reply)
                     yield tier, candidate
             yield from ((tier, candidate) for candidate in later)
 

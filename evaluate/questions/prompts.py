@@ -16,12 +16,15 @@ from medrcube.errors import WorkspaceError
 from medrcube.evaluate.dataset import BenchmarkItem
 from medrcube.evaluate.models.protocol import Json
 from medrcube.evaluate.questions.option_letters import fold, misplaced_option
+from medrcube.forms import form_of
 
 __all__ = [
     "DEFAULT_PROMPT",
     "FIELDS",
+    "OPTION_INSTRUCTION",
     "Prompt",
     "default_prompt",
+    "instruction_of",
     "prompt_of",
     "prompt_version",
     "read_prompt",
@@ -32,8 +35,11 @@ __all__ = [
 DEFAULT_PROMPT = "default"
 """Name of the default template in ``templates/prompts``."""
 
-FIELDS = ("question", "options", "letters", "task", "modality", "anatomy")
+FIELDS = ("question", "options", "letters", "instruction", "task", "modality", "anatomy")
 """Names in a user's template; neither the key nor its evidence is among them."""
+
+OPTION_INSTRUCTION = "Reply with the letter of the one best option."
+"""Instruction of an item with options, as the default template has it."""
 
 _LONGEST_TEMPLATE = 100_000
 _LONGEST_PROMPT = 200_000
@@ -125,9 +131,21 @@ def prompt_of(identity: Mapping[str, Json]) -> Prompt | None:
 
 
 def render_prompt(item: BenchmarkItem, name: str = DEFAULT_PROMPT) -> str:
-    """Question, options by letter, and instruction; ends without a newline."""
+    """Question, options by letter, and instruction; ends without a newline.
+
+    An item without options has the instruction of its form in their place.
+    """
+    if item.target is not None:
+        return f"Question: {item.question}\n{instruction_of(item)}"
     template = _environment().get_template(f"{name}.j2")
     return template.render(question=item.question, options=item.options).strip()
+
+
+def instruction_of(item: BenchmarkItem) -> str:
+    """Last part of a prompt: what to reply."""
+    if item.target is None:
+        return OPTION_INSTRUCTION
+    return form_of(item.target).instruction(item.target.ask)
 
 
 def render_data(name: str, data: Mapping[str, Json]) -> str:
@@ -146,6 +164,7 @@ def _fields(item: BenchmarkItem) -> dict[str, object]:
         "question": item.question,
         "options": item.options,
         "letters": tuple(letter for letter, _ in item.options),
+        "instruction": instruction_of(item),
         "task": item.task.value,
         "modality": item.modality.value,
         "anatomy": item.parts.value,
@@ -158,11 +177,14 @@ def _check_whole(name: str, text: str, item: BenchmarkItem) -> None:
         raise WorkspaceError(f"--prompt {name}: {item.name} becomes {len(text):,} characters")
     plain = fold(text)
     parts = {"the question": item.question, **{f"option {x}": text for x, text in item.options}}
+    if item.target is not None:
+        parts["the instruction"] = instruction_of(item)
     if gone := [part for part, words in parts.items() if fold(words) not in plain]:
         raise WorkspaceError(
             f"--prompt {name}: leaves out {', '.join(gone)} of {item.name}; expected "
             "{{ question }} and every option, such as "
-            "{% for letter, text in options %}{{ letter }}. {{ text }}{% endfor %}"
+            "{% for letter, text in options %}{{ letter }}. {{ text }}{% endfor %}, and "
+            "{{ instruction }} where an item has no options"
         )
     if misplaced := misplaced_option(text, item.question, item.options):
         letter, before = misplaced

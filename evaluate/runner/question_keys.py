@@ -40,7 +40,7 @@ class QuestionKeys:
     examples: ExamplePool | None
     elsewhere: bool = False
     examples_used: dict[str, BenchmarkItem] = field(default_factory=dict)
-    _prompts: dict[tuple[str, tuple[tuple[str, str], ...]], str] = field(default_factory=dict)
+    _prompts: dict[tuple[object, ...], str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -102,7 +102,7 @@ class QuestionKeys:
         # Without examples the keys equal those of earlier versions.
         if shots:
             request["shots"] = [
-                [self._prompt(item), item.key, None if blind else self._image(item)]
+                [self._prompt(item), item.right_reply, None if blind else self._image(item)]
                 for item in shots
             ]
         if self.asking.pixels and not blind:
@@ -110,7 +110,7 @@ class QuestionKeys:
         return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
 
     def _prompt(self, item: BenchmarkItem) -> str:
-        text = (item.question, item.options)
+        text = (item.question, item.options, item.target and item.target.ask)
         if text not in self._prompts:
             self._prompts[text] = self.asking.prompt.render(item)
         return self._prompts[text]

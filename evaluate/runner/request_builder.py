@@ -62,13 +62,14 @@ class RequestBuilder:
             item = self.examples[name]
             picture = None if blind or item.image is None else await self._image(item.image, digest)
             prompt = self.asking.prompt.render(item)
-            shots.append(Shot(prompt=prompt, reply=item.key, picture=picture))
+            shots.append(Shot(prompt=prompt, reply=item.right_reply, picture=picture))
         return ModelRequest(
             item=asked.item.name,
             prompt=self.asking.prompt.render(asked.item),
             options=asked.item.options,
             picture=None if image is None else await self._image(image, asked.image_sha256),
             shots=tuple(shots),
+            ask=asked.item.target and asked.item.target.ask,
         )
 
     async def _image(self, image: str, expected: str | None) -> ImageFile:

@@ -273,7 +273,7 @@ def _named(results: Sequence[Result], condition: Condition) -> dict[str, Result]
 def _rotation_sets(results: Sequence[Result]) -> dict[str, list[Result]]:
     circles: dict[str, list[Result]] = {}
     for result in results:
-        if result.asked.presentation.condition is Condition.CIRCULAR:
+        if result.asked.presentation.condition is Condition.CIRCULAR and result.item.options:
             circles.setdefault(result.item.name, []).append(result)
     return {
         name: sorted(turns, key=lambda result: result.asked.presentation.turn)

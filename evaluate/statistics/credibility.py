@@ -289,8 +289,8 @@ def _cross(high: Result, low: Result) -> CrossPair:
         low_task=low.item.task,
         high=high.outcome is AnswerOutcome.CORRECT,
         low=low.outcome is AnswerOutcome.CORRECT,
-        high_chance=1 / len(high.item.options),
-        low_chance=1 / len(low.item.options),
+        high_chance=high.item.chance,
+        low_chance=low.item.chance,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -11,7 +11,6 @@ __all__ = [
     "SMALL",
     "Z_95",
     "ConfidenceInterval",
-    "chance",
     "chance_corrected",
     "mean",
     "ratio",
@@ -85,11 +84,6 @@ def mean(values: Iterable[float]) -> float | None:
     """Arithmetic mean; ``None`` without values."""
     numbers = list(values)
     return math.fsum(numbers) / len(numbers) if numbers else None
-
-
-def chance(option_counts: Sequence[int]) -> float | None:
-    """Chance accuracy of a uniform guesser: the mean of 1 / (number of options)."""
-    return mean(1 / count for count in option_counts)
 
 
 def chance_corrected(value: float | None, by_chance: float | None) -> float | None:

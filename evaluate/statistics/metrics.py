@@ -26,7 +26,6 @@ from medrcube.evaluate.statistics.clustered_inference import (
 from medrcube.evaluate.statistics.grouping import COLUMNS, Axis, grouped
 from medrcube.evaluate.statistics.intervals import (
     SMALL,
-    chance,
     chance_corrected,
     mean,
     ratio,
@@ -138,7 +137,7 @@ def group_metrics(results: Sequence[Result]) -> dict[str, Any]:
     failures = sum(counts[outcome] for outcome in LOST)
     units = tallies((unit_of(r), int(r.outcome is AnswerOutcome.CORRECT)) for r in results)
     interval = share_interval(units)
-    by_chance = chance([len(result.item.options) for result in results])
+    by_chance = mean(result.item.chance for result in results)
     accuracy = ratio(correct, n)
     return {
         "n": n,
@@ -234,10 +233,11 @@ def _within_sources(results: Sequence[Result]) -> dict[str, Any]:
 
     Every option of such an item is the answer of an item of the same source and task.
     """
-    keys = {_answer(result.item, result.item.key) for result in results}
+    optional = [result for result in results if result.item.options]
+    keys = {_answer(result.item, result.item.key) for result in optional}
     within = [
         result
-        for result in results
+        for result in optional
         if all(_answer(result.item, letter) in keys for letter, _ in result.item.options)
     ]
     return {**_slice(within, "task"), "All tasks": group_metrics(within)} if within else {}

@@ -12,6 +12,8 @@ from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
 from medrcube.errors import UnknownNameError
+from medrcube.forms import OPTION
+from medrcube.forms.protocol import Target
 from medrcube.release_format.tree import leaves_folder, safe_repr
 from medrcube.taxonomy import Anatomy, Modality, Task
 
@@ -21,6 +23,8 @@ __all__ = [
     "LONGEST_TEXT",
     "BadRowError",
     "ReleaseRow",
+    "RowFault",
+    "RowParser",
     "departures",
     "read_row",
 ]
@@ -41,20 +45,23 @@ FIELDS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseRow:
-    """A row without fault.
+    """A row without fault: of a table of options, or of one of open answers.
 
     Attributes:
         id: its id, as text.
         dataset: name of the source.
         question: the stem.
-        options: (letter, text) of two to four options.
-        key: letter of the right one.
+        options: (letter, text) of two to four options; none for an open answer.
+        key: letter of the right one; empty for an open answer.
         task: task axis.
         modality: modality axis.
         parts: anatomy axis.
         image: picture relative to the folder of the table; ``None`` when none is named.
         original_task: task of the source dataset, or ``None``.
         restricted: whether the picture cannot be passed on.
+        target: what an open answer has to be; ``None`` for options.
+        stated_chance: for an open answer, the probability that the best answer without a look at
+            the picture passes; ``None`` for options.
     """
 
     id: str
@@ -68,6 +75,18 @@ class ReleaseRow:
     image: str | None
     original_task: str | None
     restricted: bool
+    target: Target | None = None
+    stated_chance: float | None = None
+
+    @property
+    def form(self) -> str:
+        """Name of the answer form."""
+        return OPTION if self.target is None else self.target.form
+
+    @property
+    def chance(self) -> float:
+        """Probability that an answer without a look at the picture is right."""
+        return 1 / len(self.options) if self.stated_chance is None else self.stated_chance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,23 +116,8 @@ def read_row(row: Any) -> ReleaseRow:
     Raises:
         BadRowError: it breaks a rule; all faults are named.
     """
-    if not isinstance(row, dict):
-        kind = type(row).__name__
-        fault = RowFault(rule="row", message=f"is a {kind}; expected an object")
-        raise BadRowError((fault,))
-    reader = _RowParser(row)
-    fields: dict[str, Any] = {
-        "id": reader.identifier(),
-        "dataset": reader.text("dataset"),
-        "question": reader.text("question"),
-        "options": reader.options(),
-        "task": reader.member("task", Task),
-        "modality": reader.member("modality", Modality),
-        "parts": reader.member("parts", Anatomy),
-        "image": reader.image(),
-        "original_task": reader.optional_text("original_task"),
-        "restricted": reader.restricted(),
-    }
+    reader = RowParser.of(row)
+    fields: dict[str, Any] = {**reader.common(), "options": reader.options()}
     fields["key"] = reader.key(fields["options"])
     if reader.faults:
         raise BadRowError(tuple(reader.faults))
@@ -155,37 +159,72 @@ def departures(row: Mapping[str, Any]) -> Iterator[RowFault]:
 _Axis = TypeVar("_Axis", Task, Modality, Anatomy)
 
 
-class _RowParser:
-    """Reads the fields of one row, and collects what is wrong with them."""
+class RowParser:
+    """Reads the fields of one row, and collects what is wrong with them.
+
+    Attributes:
+        faults: rules that the fields read so far break.
+    """
 
     def __init__(self, row: Mapping[str, Any]) -> None:
         self._row = row
         self.faults: list[RowFault] = []
 
+    @classmethod
+    def of(cls, row: Any) -> RowParser:
+        """Parser of a row.
+
+        Raises:
+            BadRowError: it is no object.
+        """
+        if not isinstance(row, dict):
+            kind = type(row).__name__
+            fault = RowFault(rule="row", message=f"is a {kind}; expected an object")
+            raise BadRowError((fault,))
+        return cls(row)
+
+    def common(self) -> dict[str, Any]:
+        """Fields that every form has, by their names in ``ReleaseRow``."""
+        return {
+            "id": self.identifier(),
+            "dataset": self.text("dataset"),
+            "question": self.text("question"),
+            "task": self.member("task", Task),
+            "modality": self.member("modality", Modality),
+            "parts": self.member("parts", Anatomy),
+            "image": self.image(),
+            "original_task": self.optional_text("original_task"),
+            "restricted": self.restricted(),
+        }
+
     def text(self, field: str) -> str:
+        """A field that must be a text; notes a fault otherwise."""
         value = self._row.get(field)
         if not isinstance(value, str) or not value.strip():
-            self._fault("field", f"{field} is {safe_repr(value)}; expected a text")
+            self.fault("field", f"{field} is {safe_repr(value)}; expected a text")
             return ""
         if len(value) > LONGEST_TEXT:
             problem = f"{field} has {len(value):,} characters"
-            self._fault("field", f"{problem}; expected at most {LONGEST_TEXT:,}")
+            self.fault("field", f"{problem}; expected at most {LONGEST_TEXT:,}")
             return ""
         try:
             value.encode()
         except UnicodeEncodeError:
-            self._fault("field", f"{field} holds half of a character (a lone surrogate)")
+            self.fault("field", f"{field} holds half of a character (a lone surrogate)")
             return ""
         return value
 
     def optional_text(self, field: str) -> str | None:
+        """A text, or ``None`` where it is absent or empty."""
         return None if self._row.get(field) in (None, "") else self.text(field)
 
     def identifier(self) -> str:
+        """The id, as text."""
         value = self._row.get("id")
         return str(value) if type(value) is int else self.text("id")
 
     def member(self, field: str, axis: type[_Axis]) -> _Axis | None:
+        """Word of an axis; notes a fault where there is none."""
         text = self.text(field)
         if not text:
             return None
@@ -194,40 +233,42 @@ class _RowParser:
         except UnknownNameError:
             names = ", ".join(member.value for member in axis)
             problem = f"{safe_repr(text)} is no {axis.__name__.lower()} of the taxonomy"
-            self._fault(field, f"{field}: {problem}; expected one of: {names}")
+            self.fault(field, f"{field}: {problem}; expected one of: {names}")
             return None
 
     def options(self) -> tuple[tuple[str, str], ...]:
+        """(letter, text) of two to four different options."""
         options = []
         for letter in LETTERS:
             text = self.optional_text(f"option_{letter}")
             if text is not None:
                 options.append((letter, text))
         if len(options) < 2:
-            self._fault("options", f"has {len(options)} option(s); expected two to four")
+            self.fault("options", f"has {len(options)} option(s); expected two to four")
         folded = [" ".join(text.split()).casefold() for _, text in options]
         if len(set(folded)) < len(folded):
             texts = [text for _, text in options]
-            self._fault("options", f"two options have one text: {safe_repr(texts)}")
+            self.fault("options", f"two options have one text: {safe_repr(texts)}")
         return tuple(options)
 
     def key(self, options: tuple[tuple[str, str], ...]) -> str:
+        """Letter of the right option; notes a fault where there is none."""
         answer = self.text("gt_answer")
         if not answer:
             return ""
         keys = [letter for letter, text in options if text.strip() == answer.strip()]
         if not keys:
             texts = [text for _, text in options]
-            self._fault(
+            self.fault(
                 "key", f"gt_answer {safe_repr(answer)} is none of the options {safe_repr(texts)}"
             )
             return ""
         if len(keys) > 1:
-            self._fault("key", f"gt_answer {safe_repr(answer)} is options {' and '.join(keys)}")
+            self.fault("key", f"gt_answer {safe_repr(answer)} is options {' and '.join(keys)}")
             return ""
         index, place = self._row.get("correct_index"), LETTERS.index(keys[0])
         if index is not None and (type(index) is not int or index != place):
-            self._fault(
+            self.fault(
                 "key",
                 f"correct_index is {safe_repr(index)}, but gt_answer is option {keys[0]} "
                 f"(index {place}, counted from 0)",
@@ -235,20 +276,23 @@ class _RowParser:
         return keys[0]
 
     def image(self) -> str | None:
+        """Path of the picture, relative to the folder of the table."""
         value = self.optional_text("image_path")
         if not value:
             return None
         if leaves_folder(value) or ":" in value:
             problem = f"image_path {safe_repr(value)} leaves its folder"
-            self._fault("image-path", f"{problem}; expected pictures/<name>")
+            self.fault("image-path", f"{problem}; expected pictures/<name>")
             return None
         return str(PurePosixPath(value))
 
     def restricted(self) -> bool:
+        """Whether the picture cannot be passed on."""
         value = self._row.get("restricted")
         if value is not None and value is not True and value is not False:
-            self._fault("field", f"restricted is {safe_repr(value)}; expected true or false")
+            self.fault("field", f"restricted is {safe_repr(value)}; expected true or false")
         return value is True
 
-    def _fault(self, rule: str, message: str) -> None:
+    def fault(self, rule: str, message: str) -> None:
+        """Note a rule that the row breaks."""
         self.faults.append(RowFault(rule=rule, message=message))

@@ -19,6 +19,7 @@ from medrcube.errors import ReleaseError
 
 __all__ = [
     "LARGEST_PICTURE",
+    "OPEN_TABLE",
     "TABLE",
     "file_kind",
     "find_tables",
@@ -32,6 +33,9 @@ __all__ = [
 TABLE = "test.json"
 """Table of one source, in the folder of the source."""
 
+OPEN_TABLE = "open.json"
+"""Table of the items of one source that have no options, beside ``TABLE`` or alone."""
+
 LARGEST_PICTURE = 256 * 2**20
 """Bytes of the largest picture file that is opened."""
 
@@ -39,7 +43,9 @@ _SHOWN = 100
 
 
 def find_tables(root: Path) -> list[Path]:
-    """Every ``<SOURCE>/test.json`` directly below ``root``, sorted; also those that are no files.
+    """Every ``<SOURCE>/test.json`` and ``open.json`` directly below ``root``, sorted by source.
+
+    Also those that are no files.
 
     Raises:
         ReleaseError: ``root`` is no folder that can be read, or there is none.
@@ -51,7 +57,8 @@ def find_tables(root: Path) -> list[Path]:
         raise ReleaseError(
             f"{root}: cannot be read ({error.strerror}); expected the folder of a release"
         ) from None
-    tables = [root / name / TABLE for name in names if os.path.lexists(root / name / TABLE)]
+    paths = (root / name / table for name in names for table in (TABLE, OPEN_TABLE))
+    tables = [path for path in paths if os.path.lexists(path)]
     if not tables:
         raise ReleaseError(
             f"{root}: no <SOURCE>/test.json in it; expected the folder of a release, "

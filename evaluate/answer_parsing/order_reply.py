@@ -1,0 +1,76 @@
+"""Read an order of labels out of a text, or abstain: every label once, none twice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from medrcube.evaluate.answer_parsing.markup_removal import strip_markup
+from medrcube.evaluate.answer_parsing.part_reading import PartReading
+from medrcube.forms.order import OrderAsk
+
+__all__ = ["read_order_part"]
+
+_SEPARATORS = re.compile(
+    r"[\s,;.>\-\u2013\u2192()\[\]\"':]|\b(?:then|and|first|last|finally)\b", re.IGNORECASE
+)
+_ARROW = re.compile(r"[-=]+>|\u2192|\u27f6|\\rightarrow|\\to\b")
+_SIGN = re.compile(r"[<>\u2264\u2265\u227a\u227b]")
+_RANK = re.compile(r"\s*(?:[:=(]|is|rank(?:ed)?)\s*#?(\d{1,2})\b(?!\s*[.)]\s+\S)")
+_NUMBERED = re.compile(r"^[ \t]*\(?(\d{1,2})[.):][ \t]+", re.MULTILINE)
+
+
+def read_order_part(text: str, ask: OrderAsk) -> PartReading:
+    """The labels of the item in the order in which a part of a reply lists them."""
+    plain = _ARROW.sub(" , ", strip_markup(text))
+    ordinals = [int(number) for number in _NUMBERED.findall(plain)]
+    plain = _NUMBERED.sub("", plain)
+    positions = _positions(plain, ask.labels)
+    if not positions:
+        return _by_last_words(plain, ask.labels)
+    if len(positions) != len(ask.labels) or len({label for _, _, label in positions}) != len(
+        ask.labels
+    ):
+        return PartReading(None, "incomplete-list")
+    if _SIGN.search(plain):
+        return PartReading(None, "comparison-sign")
+    ranks = [
+        int(rank[1]) for _, end, _ in positions if (rank := _RANK.match(plain, end)) is not None
+    ]
+    if any(numbers != sorted(numbers) for numbers in (ranks, ordinals)):
+        return PartReading(None, "ranks-out-of-order")
+    return PartReading([label for _, _, label in positions], "")
+
+
+def _positions(text: str, labels: Sequence[str]) -> list[tuple[int, int, str]]:
+    """(start, end, label) of every mention, the longest label first."""
+    plain = {_fold(label): label for label in labels}
+    pattern = "|".join(
+        re.escape(label).replace(r"\ ", r"\s+") for label in sorted(plain, key=len, reverse=True)
+    )
+    return [
+        (match.start(), match.end(), plain[_fold(match[0])])
+        for match in re.finditer(rf"(?<!\w)(?:{pattern})(?!\w)", text, re.IGNORECASE)
+    ]
+
+
+def _by_last_words(text: str, labels: Sequence[str]) -> PartReading:
+    """The order of the labels by their last words, where the text holds nothing else.
+
+    ``2, 1, 3`` names ``Picture 2``, ``Picture 1`` and ``Picture 3``.
+    """
+    parts = [label.rsplit(None, 1) for label in labels]
+    if any(len(part) != 2 for part in parts) or len({part[0] for part in parts}) != 1:
+        return PartReading(None, "")
+    short = {part[1].casefold(): label for part, label in zip(parts, labels, strict=True)}
+    words = [word for word in _SEPARATORS.split(text) if word]
+    if not words or any(word.casefold() not in short for word in words) or "<" in text:
+        return PartReading(None, "")
+    order = [short[word.casefold()] for word in words]
+    if sorted(order) != sorted(labels):
+        return PartReading(None, "incomplete-list")
+    return PartReading(None, "comparison-sign") if _SIGN.search(text) else PartReading([*order], "")
+
+
+def _fold(text: str) -> str:
+    return " ".join(strip_markup(text).casefold().split())

@@ -1,0 +1,199 @@
+"""Regions of an image that a point may hit: run-length mask or polygons, in pixels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Protocol
+
+from medrcube.forms.protocol import Json, TargetError
+from medrcube.forms.strict_fields import read_fields, read_number
+
+__all__ = ["MaskRegion", "PolygonRegion", "Region", "read_region"]
+
+_MOST_RUNS = 1_000_000
+_Point = tuple[float, float]
+
+
+class Region(Protocol):
+    """A part of an image."""
+
+    def distance(self, x: float, y: float) -> float:
+        """Distance of a point from it in pixels; 0 inside."""
+        ...
+
+    def centre(self) -> _Point:
+        """A point inside it."""
+        ...
+
+    def to_json(self) -> dict[str, Json]:
+        """The region as ``read_region`` reads it back."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaskRegion:
+    """Run-length mask in the uncompressed form of COCO.
+
+    Attributes:
+        size: width and height in pixels.
+        counts: lengths of runs, background first, down the columns from the left.
+    """
+
+    size: tuple[int, int]
+    counts: tuple[int, ...]
+
+    def distance(self, x: float, y: float) -> float:
+        """Distance from the pixel of a point to the nearest pixel of the mask."""
+        width, height = self.size
+        column, row = min(math.floor(x), width - 1), min(math.floor(y), height - 1)
+        best = math.inf
+        for at, top, bottom in self._pieces():
+            across = at - column
+            if abs(across) < best:
+                down = max(top - row, row - bottom, 0)
+                best = min(best, math.hypot(across, down))
+        return best
+
+    def centre(self) -> _Point:
+        """Middle of the longest vertical piece."""
+        column, top, bottom = max(self._pieces(), key=lambda piece: piece[2] - piece[1])
+        return column + 0.5, (top + bottom + 1) / 2
+
+    def to_json(self) -> dict[str, Json]:
+        """``{"mask": {"size": [height, width], "counts": [...]}}``."""
+        width, height = self.size
+        return {"mask": {"size": [height, width], "counts": list(self.counts)}}
+
+    def _pieces(self) -> Iterator[tuple[int, int, int]]:
+        """(column, first row, last row) of every run within one column."""
+        height = self.size[1]
+        position = 0
+        for index, count in enumerate(self.counts):
+            start, position = position, position + count
+            if index % 2 == 0:
+                continue
+            while start < position:
+                column, row = divmod(start, height)
+                end = min(position, (column + 1) * height)
+                yield column, row, row + end - start - 1
+                start = end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolygonRegion:
+    """Polygons; a point is inside by the even-odd rule over all of them, so that holes count.
+
+    Attributes:
+        polygons: corners (x, y) of each, in pixels.
+    """
+
+    polygons: tuple[tuple[_Point, ...], ...]
+
+    def distance(self, x: float, y: float) -> float:
+        """Distance from a point to the nearest edge; 0 inside."""
+        inside = False
+        best = math.inf
+        for start, end in self._edges():
+            if (start[1] > y) != (end[1] > y):
+                crossing = start[0] + (y - start[1]) * (end[0] - start[0]) / (end[1] - start[1])
+                inside ^= x < crossing
+            best = min(best, _distance_to_edge((x, y), start, end))
+        return 0.0 if inside else best
+
+    def centre(self) -> _Point:
+        """Middle of the widest piece on the horizontal line through the middle."""
+        rows = [y for polygon in self.polygons for _, y in polygon]
+        # Beside a corner an edge would be met twice.
+        y = min(rows) + (max(rows) - min(rows)) * 0.500001
+        crossings = sorted(
+            start[0] + (y - start[1]) * (end[0] - start[0]) / (end[1] - start[1])
+            for start, end in self._edges()
+            if (start[1] > y) != (end[1] > y)
+        )
+        left, right = max(
+            zip(crossings[::2], crossings[1::2], strict=True), key=lambda piece: piece[1] - piece[0]
+        )
+        return (left + right) / 2, y
+
+    def to_json(self) -> dict[str, Json]:
+        """``{"polygons": [[[x, y], ...], ...]}``."""
+        return {"polygons": [[list(corner) for corner in each] for each in self.polygons]}
+
+    def _edges(self) -> Iterator[tuple[_Point, _Point]]:
+        for polygon in self.polygons:
+            yield from pairwise((*polygon, polygon[0]))
+
+
+def read_region(name: str, value: object, size: tuple[int, int]) -> Region:
+    """Region of ``{"mask": {"size", "counts"}}`` or ``{"polygons": [...]}``.
+
+    Args:
+        name: name of the field, for errors.
+        value: its content.
+        size: width and height of the image in pixels.
+
+    Raises:
+        TargetError: it is neither, is empty, or is of another size.
+    """
+    if isinstance(value, dict) and "polygons" in value:
+        return _read_polygons(name, read_fields(name, value, ("polygons",))["polygons"], size)
+    fields = read_fields(name, value, ("mask",))
+    mask = read_fields(f"{name} mask", fields["mask"], ("size", "counts"))
+    width, height = size
+    if mask["size"] != [height, width]:
+        raise TargetError(
+            f"{name} mask size is {str(mask['size'])[:60]}; expected [{height}, {width}], height "
+            "and width of the image"
+        )
+    counts = mask["counts"]
+    if not isinstance(counts, list) or len(counts) > _MOST_RUNS:
+        raise TargetError(f"{name} mask counts: expected a list of lengths of runs")
+    if any(type(count) is not int or count < 0 for count in counts):
+        raise TargetError(f"{name} mask counts: expected whole numbers from 0 on")
+    if sum(counts) != width * height or not sum(counts[1::2]):
+        raise TargetError(
+            f"{name} mask counts add up to {sum(counts):,} pixels, {sum(counts[1::2]):,} of them "
+            f"inside; expected {width * height:,}, and at least 1 inside"
+        )
+    return MaskRegion(size=size, counts=tuple(counts))
+
+
+def _read_polygons(name: str, value: object, size: tuple[int, int]) -> PolygonRegion:
+    width, height = size
+    if not isinstance(value, list) or not value:
+        raise TargetError(f"{name} polygons: expected a list of polygons")
+    polygons = []
+    for polygon in value:
+        if not isinstance(polygon, list) or len(polygon) < 3:
+            raise TargetError(f"{name} polygons: expected three corners or more in each")
+        corners = []
+        for corner in polygon:
+            if not isinstance(corner, list) or len(corner) != 2:
+                raise TargetError(f"{name} polygons: {str(corner)[:60]!r}; expected [x, y]")
+            x, y = corner
+            corners.append(
+                (
+                    read_number(f"{name} x", x, least=0, most=width),
+                    read_number(f"{name} y", y, least=0, most=height),
+                )
+            )
+        if not abs(_area(corners)) > 0:
+            raise TargetError(f"{name} polygons: one has no area")
+        polygons.append(tuple(corners))
+    return PolygonRegion(polygons=tuple(polygons))
+
+
+def _area(corners: list[_Point]) -> float:
+    edges = pairwise((*corners, corners[0]))
+    return sum(a[0] * b[1] - b[0] * a[1] for a, b in edges) / 2
+
+
+def _distance_to_edge(point: _Point, start: _Point, end: _Point) -> float:
+    along, across = end[0] - start[0], end[1] - start[1]
+    length = along * along + across * across
+    offset = (point[0] - start[0]) * along + (point[1] - start[1]) * across
+    share = min(1.0, max(0.0, offset / length)) if length else 0.0
+    return math.dist(point, (start[0] + share * along, start[1] + share * across))
