@@ -46,6 +46,7 @@ __all__ = [
     "item_from_json",
     "item_to_json",
     "load_benchmark",
+    "target_text",
 ]
 
 _TOLD = ("visible", "block", "unit", "fact")
@@ -259,6 +260,12 @@ def _open_part(item: BenchmarkItem) -> dict[str, Json]:
         return {}
     ask, truth = form_of(item.target).write_target(item.target)
     return {"form": item.form, "ask": ask, "truth": truth, "chance": item.stated_chance}
+
+
+def target_text(item: BenchmarkItem) -> str:
+    """What an item without options asks for and accepts, as JSON; empty for one with options."""
+    part = _open_part(item)
+    return json.dumps(part, ensure_ascii=False) if part else ""
 
 
 def item_from_json(row: Mapping[str, Any]) -> BenchmarkItem:

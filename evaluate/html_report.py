@@ -26,6 +26,7 @@ from medrcube.evaluate.reporting.correlation import STEPS, correlation_section
 from medrcube.evaluate.reporting.credibility import credibility_section
 from medrcube.evaluate.reporting.data_tables import write_tables
 from medrcube.evaluate.reporting.failures import SHOWN_OUTCOMES, failure_section, filter_rules
+from medrcube.evaluate.reporting.form_panels import form_panels
 from medrcube.evaluate.reporting.heat_maps import accuracy_map, axis_tables, signed, signed_span
 from medrcube.evaluate.reporting.interval_text import accuracy_text, interval_text, lost_text, span
 from medrcube.evaluate.reporting.leaderboard import leaderboard
@@ -104,6 +105,7 @@ def page_values(runs: Sequence[ScoredRun], release: Path | None) -> dict[str, An
         "maps": [(run, accuracy_map(run)) for run in runs],
         "radar": radar(runs),
         "slices": axis_tables(runs),
+        "form_panels": form_panels(runs),
         "contrasts": [(run, sections) for run in runs if (sections := contrast_sections(run))],
         "contrast_rows": (rows := summaries(runs)),
         "contrast_columns": summary_columns(rows),
@@ -151,6 +153,7 @@ _PARTS = (
     ("cells", "Every cell", ""),
     ("radar", "Tasks", "radar"),
     ("axes", "By axis", ""),
+    ("forms", "Answers without options", "form_panels"),
     ("conditions", "What the image adds", "contrasts"),
     ("repeats", "The same again", "repeated"),
     ("credibility", "Credibility", "credibility"),

@@ -57,7 +57,7 @@ _SPELLED = "|".join(
 _UNIT = rf"(?:{_SPELLED})(?![A-Za-z0-9])"
 _NUMBER = (
     r"(?:\d{1,3}(?:[,']\d{3})+(?:\.\d+)?(?![\d,])|\d{1,3}(?:\.\d{3})+,\d+|\d+[.,]\d+|\d+|\.\d+)"
-    r"(?:[eE][-+\u2212]?\d{1,2}(?!\w))?"
+    r"(?:[eE][-+\u2212]?\d{1,2}(?!\d))?(?!\d|[.,]\d)"
 )
 _TOKEN = re.compile(
     rf"(?<![\w.,/^])(?P<sign>[-+\u2212]?)(?P<number>{_NUMBER})"
@@ -110,7 +110,7 @@ _SUPERSCRIPT = str.maketrans(
 )
 _POWER = re.compile("(?<=10)[\u2070\u00b9\u00b2\u00b3\u2074-\u2079\u207b]+")
 _SCIENTIFIC = re.compile(
-    r"(\d)\s*(?:[x\u00d7\u00b7]|\\times|\\cdot)\s*10\s*\^\s*[{(]?\s*([-+\u2212]?\d{1,2})\s*[})]?"
+    r"(\d)\s*(?:[x\u00d7\u00b7]|\\times|\\cdot)\s*10\s*\^\s*[{(]?\s*([-+\u2212]?\d{1,2})(?:\s*[})])?"
 )
 _QUOTED_BOUND = re.compile(r"^[ \t]*>\s*(?=\d)", re.MULTILINE)
 _THIN_SPACE = re.compile("(?<=\\d)[\u00a0\u202f\u2009](?=\\d{3}(?!\\d))")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from medrcube.evaluate.dataset import LETTERS, Benchmark
+from medrcube.evaluate.dataset import LETTERS, Benchmark, target_text
 from medrcube.evaluate.reporting.data_tables import as_csv
 from medrcube.files.atomic import write_text
 
@@ -17,7 +17,8 @@ CSV = "csv"
 def export_items(benchmark: Benchmark, out: Path) -> int:
     """Write ``out``, one row an item, under the published names of the fields.
 
-    ``image`` is the path in the release, ``gt_letter`` the letter of the answer; ``withdrawn`` is
+    ``image`` is the path in the release, ``gt_letter`` the letter of the answer;
+    ``target`` is JSON of what an item without options asks for and accepts; ``withdrawn`` is
     whether the errata of the release withdraw the item, ``picture`` whether the file is present,
     ``image_sha256`` its digest.
 
@@ -40,7 +41,9 @@ def export_items(benchmark: Benchmark, out: Path) -> int:
                 "question": item.question,
                 **{f"option_{letter}": options.get(letter) for letter in LETTERS},
                 "gt_letter": item.key,
-                "gt_answer": options[item.key],
+                "gt_answer": item.right_answer,
+                "form": item.form,
+                "target": target_text(item),
                 "task": item.task.value,
                 "modality": item.modality.value,
                 "parts": item.parts.value,

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import WorkspaceError
+from medrcube.evaluate.dataset import target_text
 from medrcube.evaluate.exports.inspect_log import ARCHIVE, JSON, Json, sample_id, write_log
 from medrcube.evaluate.outcomes import LOST, AnswerOutcome, Result
 from medrcube.evaluate.questions.conditions import Condition
@@ -112,7 +113,7 @@ class _Exporter:
             "epoch": presentation.epoch + 1,
             "input": [question],
             "choices": [text for _, text in presentation.item.options],
-            "target": presentation.item.key,
+            "target": presentation.item.right_reply,
             "messages": messages,
             "output": {"model": self._model, "choices": [], "completion": ""},
             "scores": {},
@@ -257,6 +258,7 @@ def _metadata(result: Result) -> Json:
         "outcome": result.outcome.value,
         "image_sha256": result.asked.image_sha256,
         "restricted": item.restricted,
+        **({"form": item.form, "target": target_text(item)} if item.target else {}),
     }
 
 

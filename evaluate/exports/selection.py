@@ -33,6 +33,8 @@ class ExportSelection:
         withheld: dataset -> items whose images are present but may not be passed on.
         absent: dataset -> items whose images are not in this release.
         withdrawn: dataset -> items that the errata of the release withdraw.
+        without_options: dataset -> items of other answer forms, which a harness of multiple-choice
+            questions cannot score.
         private: whether an item with a restricted image is among ``items``.
     """
 
@@ -41,6 +43,7 @@ class ExportSelection:
     withheld: Mapping[str, int]
     absent: Mapping[str, int]
     withdrawn: Mapping[str, int]
+    without_options: Mapping[str, int]
     private: bool
 
     def with_pictures(self) -> Iterator[tuple[BenchmarkItem, ImageFile]]:
@@ -64,6 +67,11 @@ class ExportSelection:
             sentences.append(
                 f"left out {items_text(self.withdrawn)}: withdrawn by the errata of the release"
             )
+        if self.without_options:
+            sentences.append(
+                f"left out {items_text(self.without_options)}: they have no options, and the "
+                "harness scores options only; medrcube evaluate  asks them"
+            )
         if self.withheld:
             sentences.append(
                 f"left out {items_text(self.withheld)}: their images may not be passed on; "
@@ -78,7 +86,7 @@ class ExportSelection:
 
 
 def select_exportable(benchmark: Benchmark, *, private: bool) -> ExportSelection:
-    """Select the items that have an image; restricted ones only with ``private``.
+    """Select the items that have options and an image; restricted ones only with ``private``.
 
     An image with the same bytes as a restricted one is restricted too.
 
@@ -89,9 +97,12 @@ def select_exportable(benchmark: Benchmark, *, private: bool) -> ExportSelection
     digests = benchmark.image_digests
     closed = {digests[item.image] for item in benchmark.items if item.restricted and item.image}
     withheld, absent, withdrawn = Counter[str](), Counter[str](), Counter[str]()
+    without_options = Counter[str]()
     for item in benchmark.items:
         if item.name in benchmark.errata:
             withdrawn[item.dataset] += 1
+        elif not item.options:
+            without_options[item.dataset] += 1
         elif item.image is None or digests[item.image] is None:
             absent[item.dataset] += 1
         elif digests[item.image] in closed and not private:
@@ -104,6 +115,7 @@ def select_exportable(benchmark: Benchmark, *, private: bool) -> ExportSelection
         withheld=withheld,
         absent=absent,
         withdrawn=withdrawn,
+        without_options=without_options,
         private=any(item.image and digests[item.image] in closed for item in items),
     )
     if not items:

@@ -29,7 +29,8 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def tables(runs: Sequence[ScoredRun]) -> dict[str, list[Row]]:
     """Rows of each table by name; empty tables are left out.
 
-    ``runs``, ``slices`` and ``voxels`` are accuracies; ``items`` the outcome of every question,
+    ``runs``, ``slices`` and ``voxels`` are accuracies; ``forms`` the
+    figures of items without options; ``items`` the outcome of every question,
     without the reply text, which is in ``outcomes.jsonl`` of the run; ``leaderboard`` holds the
     runs and the published models, in the blocks of a site: only rows with the same ``ranked_with``
     had the same questions; ``contrasts``, ``position`` and ``credibility`` exist where the runs
@@ -39,6 +40,7 @@ def tables(runs: Sequence[ScoredRun]) -> dict[str, list[Row]]:
     rows_by_table = {
         "runs": [{**_run_row(run), **stands[run.label]} for run in runs],
         "slices": [row for run in runs for row in _slice_rows(run)],
+        "forms": [row for run in runs for row in _form_rows(run)],
         "voxels": [{"run": run.label, **_flat(row)} for run in runs for row in _voxels(run)],
         "items": [row for run in runs for row in _item_rows(run)],
         "leaderboard": _leaderboard_rows(runs, stands),
@@ -130,6 +132,14 @@ def _voxels(run: ScoredRun) -> Sequence[Mapping[str, Any]]:
     return voxels
 
 
+def _form_rows(run: ScoredRun) -> Iterator[Row]:
+    """Figures of each form without options, one row a figure that is a number."""
+    for form, figures in run.metrics["forms"].items():
+        for name, value in _flat(figures).items():
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
+                yield {"run": run.label, "form": form, "figure": name, "value": value}
+
+
 def _item_rows(run: ScoredRun) -> Iterator[Row]:
     for result in run.everything:
         item, presentation = result.item, result.asked.presentation
@@ -145,9 +155,11 @@ def _item_rows(run: ScoredRun) -> Iterator[Row]:
             "condition": presentation.condition.value,
             "turn": presentation.turn,
             "epoch": presentation.epoch,
-            "key": item.key,
+            "form": item.form,
+            "key": item.right_reply,
             "answer": result.answer,
             "outcome": result.outcome.value,
+            "credit": None if result.score is None else result.score.credit,
             "rule": result.rule,
             "image_sha256": result.asked.image_sha256,
         }

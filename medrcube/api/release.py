@@ -212,7 +212,7 @@ class Release:
             str(item.modality),
             item.question,
             list(options.values()),
-            options[item.key],
+            item.right_answer,
             item.key,
             item.image,
             path is not None and path.is_file(),

@@ -29,6 +29,7 @@ from medrcube.cli.options.item_selection import (
     Where,
     choice_of,
     leave_of,
+    note_unknown_forms,
 )
 from medrcube.cli.options.local_model import (
     Attention,
@@ -200,6 +201,7 @@ def evaluate(
     asking = asking_of(prompt, shots, shots_seed, image_size)
     folders = run_folders(model, out)
     benchmark = load_benchmark(directory)
+    note_unknown_forms(benchmark, reporter)
     other = None if edition is None else load_benchmark(edition)
     chosen = choice_of(task, anatomy, modality, source, where, ids, present_only=present_only)
 

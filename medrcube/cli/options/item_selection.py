@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from medrcube.console.counts import counted
+
 if TYPE_CHECKING:
     from medrcube.console.progress import Reporter
     from medrcube.evaluate.dataset import Benchmark
@@ -25,6 +27,7 @@ __all__ = [
     "Where",
     "choice_of",
     "leave_of",
+    "note_unknown_forms",
 ]
 
 _PANEL = "Which items"
@@ -116,6 +119,15 @@ def choice_of(
         ids=None if ids is None else read_ids(ids),
         present_only=present_only,
     )
+
+
+def note_unknown_forms(benchmark: Benchmark, reporter: Reporter) -> None:
+    """Tell which items are neither asked nor checked, since their form is unknown."""
+    for form, count in benchmark.unknown_forms.items():
+        reporter.note(
+            f"not asked, not checked: {counted(count, 'item')} of the answer form {form!r}, which "
+            "this version does not have"
+        )
 
 
 def leave_of(

@@ -1,0 +1,124 @@
+"""Replies to questions without options: what they mean, or nothing; never another answer."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from open_reply_examples import ASKS, REPLIES
+
+from medrcube.evaluate.answer_parsing.open_replies import (
+    READERS,
+    read_open_reply,
+    read_truncated_open_reply,
+)
+from medrcube.forms import OPEN_FORMS
+
+CASES = [(group, reply, meaning) for group in REPLIES for reply, meaning in REPLIES[group]]
+ANSWERED = [case for case in CASES if case[2] is not None]
+MANY = 40
+
+anything = st.text(max_size=200) | st.lists(
+    st.sampled_from(
+        [
+            *("23", "mm", "cm", "-", "to", "(", ")", "[", "]", ",", ".", "x", "y", "=", ":", "%"),
+            *("yes", "no", "1.", "2.", "Panel A", "Panel B", "Panel C", "Answer:", "\n", "{", "}"),
+            *(
+                '"answer"',
+                "\\boxed{",
+                "<think>",
+                "</think>",
+                "\u00b1",
+                "\u00d7",
+                "^",
+                "10",
+                "e",
+                "\u00b2",
+            ),
+        ]
+    ),
+    max_size=30,
+).map(" ".join)
+wrappings = st.sampled_from(["{}", "**{}**", "`{}`", "_{}_", "  {}\n", "<b>{}</b>", "# {}"])
+
+
+@pytest.mark.parametrize(("group", "reply", "meaning"), CASES)
+def test_a_reply_is_read_as_it_is_meant(group, reply, meaning):
+    answer = read_open_reply(reply, ASKS[group]).answer
+    assert answer == (
+        pytest.approx(meaning)
+        if group in {"number", "percent", "ratio", "volume"} and meaning
+        else meaning
+    )
+
+
+def test_every_form_has_a_reader_and_many_examples():
+    assert READERS.keys() == OPEN_FORMS.keys()
+    counts = dict.fromkeys(OPEN_FORMS, 0)
+    for group, replies in REPLIES.items():
+        counts[ASKS[group].form] += len(replies)
+    assert {form: count for form, count in counts.items() if count < MANY} == {}
+
+
+@given(st.sampled_from(sorted(ASKS)), anything)
+def test_no_reply_breaks_the_reader(group, reply):
+    reading = read_open_reply(reply, ASKS[group])
+    assert reading.rule
+    assert read_truncated_open_reply(reply, ASKS[group]).rule
+
+
+@given(st.sampled_from(sorted(ASKS)), st.text("abcdefgh !?;\u4e2d\u00e9\u0416", max_size=80))
+def test_letters_alone_give_no_answer(group, reply):
+    assert read_open_reply(reply.replace("b, a", ""), ASKS["number"]).answer is None
+    assert group == "order" or read_open_reply(reply, ASKS[group]).answer is None
+
+
+@given(st.sampled_from(ANSWERED), anything)
+def test_thinking_changes_no_answer(case, thought):
+    group, reply, _ = case
+    if "think" in thought or "think" in reply:
+        return
+    plain = read_open_reply(reply, ASKS[group])
+    assert read_open_reply(f"<think>{thought}</think>\n{reply}", ASKS[group]) == plain
+
+
+@given(
+    st.sampled_from([case for case in ANSWERED if case[1].replace(" ", "").isalnum()]), wrappings
+)
+def test_markup_changes_no_answer(case, wrapping):
+    group, reply, _ = case
+    plain = read_open_reply(reply, ASKS[group]).answer
+    assert read_open_reply(wrapping.format(reply), ASKS[group]).answer == plain
+
+
+@given(st.floats(0.01, 9999, allow_nan=False).map(lambda value: round(value, 2)))
+def test_a_number_is_the_same_in_every_notation(value):
+    written = [
+        f"{value} mm",
+        f"{value:.2f}".replace(".", ",") + " mm",
+        f"{value / 10:.6f} cm",
+        f"{value:,.2f} mm",
+        f"{value:e} mm",
+        f"Answer: {value}",
+        f'{{"answer": {value}}}',
+        f"\\boxed{{{value}}}",
+    ]
+    answers = [read_open_reply(text, ASKS["number"]).answer for text in written]
+    assert answers == [pytest.approx(value, rel=1e-6)] * len(written)
+
+
+@given(st.lists(st.integers(0, 1000), min_size=4, max_size=4))
+def test_coordinates_are_the_same_in_every_notation(sides):
+    x0, y0, x1, y1 = sides
+    box = [min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)]
+    boxes = [f"[{x0}, {y0}, {x1}, {y1}]", f"({x0}, {y0}), ({x1}, {y1})", f"{x0} {y0} {x1} {y1}"]
+    points = [f"({x0}, {y0})", f"x={x0}, y={y0}", f'{{"x": {x0}, "y": {y0}}}', f"{x0}, {y0}"]
+    assert [read_open_reply(text, ASKS["box"]).answer for text in boxes] == [box] * 3
+    assert [read_open_reply(text, ASKS["point"]).answer for text in points] == [[x0, y0]] * 4
+
+
+@given(st.floats(1, 500).map(lambda v: round(v, 1)), st.floats(1, 500).map(lambda v: round(v, 1)))
+def test_two_different_numbers_give_none(one, other):
+    texts = [f"{one} mm and {other} mm", f"{one}-{other} mm", f"{one} x {other} mm"]
+    readings = [read_open_reply(text, ASKS["number"]).answer for text in texts]
+    assert one == other or readings == [None, None, None]

@@ -1,0 +1,260 @@
+"""Answers without options, from the release to the report."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from open_items import CHANCE, FORMS, RIGHT, WRONG, open_row, write_open
+
+from medrcube.errors import ReleaseError
+from medrcube.evaluate.dataset import item_from_json, item_to_json, load_benchmark
+from medrcube.evaluate.exports.csv_table import export_items
+from medrcube.evaluate.exports.selection import select_exportable
+from medrcube.evaluate.html_report import write_report
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.outcomes import AnswerOutcome
+from medrcube.evaluate.questions.conditions import Condition
+from medrcube.evaluate.questions.prompts import render_prompt
+from medrcube.evaluate.runner.run import run_evaluation
+from medrcube.evaluate.runner.run_folder import read_asked
+from medrcube.evaluate.scoring import (
+    read_metrics,
+    read_results,
+    recompute_scores,
+    score,
+    score_attempts,
+)
+
+COUNT = 4
+
+
+@pytest.fixture
+def mixed(release):
+    """Eight items with options on four images, and four of each other form."""
+    rows = [
+        open_row(form, number, image_path=f"pictures/p{number % 4}.png")
+        for form in FORMS
+        for number in range(COUNT)
+    ]
+    return write_open(release, rows)
+
+
+def answers(replies):
+    """A script that answers each question of an open form with its own reply."""
+    return lambda request: "A" if request.ask is None else replies[request.ask.form]
+
+
+def evaluate(scripted, release, out, replies, **settings):
+    model = scripted(answers(replies))
+    run_evaluation(load_benchmark(release), model, out, **settings)
+    return read_metrics(out)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_right_reply_passes_with_full_credit(scripted, mixed, tmp_path, form):
+    row = evaluate(scripted, mixed, tmp_path / "run", RIGHT)["forms"][form]
+    assert (row["accuracy"], row["credit"], row["no_answer"]) == (1, 1, 0)
+    assert row["chance"] == pytest.approx(CHANCE[form])
+    assert row["slips"] == {}
+
+
+@pytest.mark.parametrize(
+    ("form", "slip"),
+    [
+        ("number", "a tenth"),
+        ("point", "shares from 0 to 1"),
+        ("box", "pixels"),
+        ("order", "reversed"),
+        ("pair", "answers exchanged"),
+    ],
+)
+def test_another_convention_is_wrong_and_is_told(scripted, mixed, tmp_path, form, slip):
+    replies = {**WRONG, "order": "Panel C, Panel A, Panel B", "box": "[2, 2, 4, 4]"}
+    row = evaluate(scripted, mixed, tmp_path / "run", replies)["forms"][form]
+    assert row["accuracy"] == 0
+    assert row["slips"][slip] == COUNT
+
+
+def test_the_prompt_says_what_to_reply(mixed):
+    prompts = {i.form: render_prompt(i) for i in load_benchmark(mixed).items if not i.options}
+    assert prompts["number"].endswith("Reply with one number in mm.")
+    assert "(x, y)" in prompts["point"]
+    assert "[left, top, right, bottom]" in prompts["box"]
+    assert "Panel A; Panel B; Panel C" in prompts["order"]
+    assert "There is an effusion." in prompts["pair"]
+
+
+def test_neither_prompt_nor_request_holds_the_truth(scripted, mixed, tmp_path):
+    model = scripted(answers(RIGHT))
+    run_evaluation(load_benchmark(mixed), model, tmp_path / "run")
+    texts = [f"{request.prompt} {request.ask}" for request in model.asked if request.ask]
+    assert not [text for text in texts if "23" in text or "375" in text or "False" in text]
+
+
+def test_items_with_options_score_as_without_the_others(scripted, release, mixed, tmp_path):
+    together = evaluate(scripted, mixed, tmp_path / "mixed", RIGHT)
+    (mixed / "ALPHA/open.json").unlink()
+    alone = evaluate(scripted, release, tmp_path / "alone", RIGHT)
+    assert together["upstream"] == alone["upstream"]
+    rows = [
+        json.loads((tmp_path / name / "results.json").read_text()) for name in ("mixed", "alone")
+    ]
+    assert rows[0] == rows[1]
+    lines = [
+        (tmp_path / name / "outcomes.jsonl").read_text().split("\n") for name in ("mixed", "alone")
+    ]
+    assert set(lines[1]) < set(lines[0])
+
+
+def test_a_run_is_resumed_and_scored_again_to_the_same_bytes(scripted, mixed, tmp_path):
+    run = tmp_path / "run"
+    evaluate(scripted, mixed, run, RIGHT, limit=9)
+    evaluate(scripted, mixed, run, RIGHT)
+    before = (run / "metrics.json").read_bytes()
+    score(run)
+    assert (run / "metrics.json").read_bytes() == before
+    assert recompute_scores(run, read_results(run))["metrics.json"] == json.loads(before)
+
+
+@pytest.mark.parametrize("name", ["random", "first", "longest"])
+def test_a_baseline_answers_every_form(mixed, tmp_path, name):
+    model = open_model(f"baseline/{name}")
+    run_evaluation(load_benchmark(mixed), model, tmp_path / "run")
+    forms = read_metrics(tmp_path / "run")["forms"]
+    assert {form: row["no_answer"] for form, row in forms.items()} == dict.fromkeys(FORMS, 0)
+
+
+def test_every_condition_can_be_asked(scripted, mixed, tmp_path):
+    conditions = [Condition.FULL, Condition.BLIND, Condition.CIRCULAR, Condition.IMAGE_SWAP]
+    metrics = evaluate(scripted, mixed, tmp_path / "run", RIGHT, conditions=conditions)
+    circular = metrics["conditions"]["circular"]["global"]
+    assert circular["n"] == 8 * 4 + COUNT * len(FORMS)
+    assert metrics["contrasts"]["position"]["left_out"] == {"lost": 0, "not_asked": 0}
+
+
+def test_a_reply_without_an_answer_has_no_credit(scripted, mixed, tmp_path):
+    replies = {**RIGHT, "number": "Between 20 and 25 mm", "point": "I'm sorry, I can't see it."}
+    metrics = evaluate(scripted, mixed, tmp_path / "run", replies)
+    number, point = (metrics["forms"][form] for form in ("number", "point"))
+    assert (number["no_answer"], number["credit"]) == (1, 0)
+    assert number["outcomes"]["unparsed"] == point["outcomes"]["refused"] == COUNT
+    assert number["abs_log_ratio"] is None
+
+
+def test_outcomes_tell_answer_and_credit(scripted, mixed, tmp_path):
+    evaluate(scripted, mixed, tmp_path / "run", {**RIGHT, "number": "20 mm"})
+    results = {result.item.form: result for result in read_results(tmp_path / "run")}
+    assert results["number"].parsed_answer == 20
+    assert results["number"].outcome is AnswerOutcome.CORRECT
+    assert results["order"].choice == "Panel B, Panel A, Panel C"
+    lines = (tmp_path / "run/outcomes.jsonl").read_text().split("\n")
+    earned = {row["credit"] for row in map(json.loads, filter(None, lines)) if "credit" in row}
+    assert earned == {0.8, 1.0}
+
+
+def test_a_truncated_reply_counts_only_if_its_mark_was_closed(scripted, mixed, tmp_path):
+    evaluate(scripted, mixed, tmp_path / "run", RIGHT)
+    asked = [q for q in read_asked(tmp_path / "run") if q.item.form == "number"][:1]
+
+    def outcome(text):
+        record = {"key": asked[0].key, "status": "reply", "text": text, "finish_reason": "length"}
+        return score_attempts(asked, [record])[0].outcome
+
+    assert outcome("\\boxed{23 mm} because") is AnswerOutcome.CORRECT
+    assert outcome("Answer: 23") is AnswerOutcome.CUT
+
+
+def test_the_report_has_a_panel_for_each_form(scripted, mixed, tmp_path):
+    evaluate(scripted, mixed, tmp_path / "run", WRONG)
+    write_report([tmp_path / "run"], tmp_path / "report.html", mixed, tmp_path / "tables")
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "Answers without options" in page
+    assert [form for form in FORMS if f"<h3>{form.capitalize()}</h3>" not in page] == []
+    assert "shares from 0 to 1 4" in page
+    assert "right: <b>1. yes, 2. no</b>" in page
+    assert "number,abs_log_ratio" in (tmp_path / "tables/forms.csv").read_text("utf-8")
+
+
+def test_a_report_of_options_alone_has_no_such_panel(scripted, release, tmp_path):
+    evaluate(scripted, release, tmp_path / "run", RIGHT)
+    write_report([tmp_path / "run"], tmp_path / "report.html", release)
+    assert "Answers without options" not in (tmp_path / "report.html").read_text("utf-8")
+
+
+def test_an_unknown_form_is_counted_and_neither_asked_nor_checked(release):
+    strange = {"id": "w1", "dataset": "ALPHA", "form": "words", "anything": "else"}
+    write_open(release, [open_row("number"), strange, strange])
+    benchmark = load_benchmark(release)
+    assert benchmark.unknown_forms == {"words": 2}
+    assert [item.form for item in benchmark.items if not item.options] == ["number"]
+
+
+def test_a_source_may_have_open_items_alone(release):
+    write_open(release, [open_row(form) for form in FORMS])
+    (release / "ALPHA/test.json").unlink()
+    assert [item.form for item in load_benchmark(release).items] == list(FORMS)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"truth": {"value": 23, "low": 24, "high": 27}}, "low <= value <= high"),
+        ({"truth": {"value": 23, "low": 19}}, "has no 'high'"),
+        ({"ask": {"unit": "furlong"}}, "unit is 'furlong'"),
+        ({"chance": 1.5}, "chance is '1.5'"),
+        ({"chance": None}, "chance is 'None'"),
+        ({"option_A": "Normal"}, "option_A"),
+        ({"id": "q000"}, "used twice"),
+        ({"task": "Cooking"}, "Cooking"),
+    ],
+)
+def test_a_row_that_breaks_a_rule_is_refused_by_name(release, changes, message):
+    with pytest.raises(ReleaseError) as refusal:
+        load_benchmark(write_open(release, [open_row("number", **changes)]))
+    assert "open.json item 0" in str(refusal.value)
+    assert message in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("form", "truth"),
+    [
+        (
+            "point",
+            {"size": [8, 8], "region": {"mask": {"size": [8, 8], "counts": [64]}}, "margin": 0},
+        ),
+        (
+            "point",
+            {"size": [8, 8], "region": {"mask": {"size": [8, 9], "counts": [1, 71]}}, "margin": 0},
+        ),
+        ("point", {"size": [8, 8], "region": {"polygons": [[[0, 0], [1, 1]]]}, "margin": 0}),
+        (
+            "point",
+            {"size": [8, 8], "region": {"polygons": [[[0, 0], [1, 1], [2, 2]]]}, "margin": 0},
+        ),
+        ("box", {"size": [8, 8], "box": [4, 2, 2, 4], "iou": 0.5}),
+        ("box", {"size": [8, 8], "box": [2, 2, 4, 9], "iou": 0.5}),
+        ("box", {"size": [8, 8], "box": [2, 2, 4, 4], "iou": 0}),
+        ("order", {"order": ["Panel A", "Panel B"]}),
+        ("order", {"order": ["Panel A", "Panel B", "Panel D"]}),
+        ("pair", {"answers": [True]}),
+        ("pair", {"answers": [1, 0]}),
+    ],
+)
+def test_a_truth_that_breaks_a_rule_is_refused(release, form, truth):
+    with pytest.raises(ReleaseError, match=f"form {form}"):
+        load_benchmark(write_open(release, [open_row(form, truth=truth)]))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_item_survives_writing_and_reading(mixed, form):
+    item = next(item for item in load_benchmark(mixed).items if item.form == form)
+    assert item_from_json(json.loads(json.dumps(item_to_json(item)))) == item
+
+
+def test_a_harness_of_options_gets_options_and_says_what_it_leaves_out(mixed, tmp_path):
+    selection = select_exportable(load_benchmark(mixed), private=False)
+    assert all(item.options for item in selection.items)
+    assert "20 items" in " ".join(selection.left_out())
+    export_items(load_benchmark(mixed), tmp_path / "items.csv")
+    assert '""value"": 23.0' in (tmp_path / "items.csv").read_text("utf-8")
