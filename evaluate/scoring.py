@@ -48,6 +48,7 @@ from medrcube.evaluate.statistics.metrics import (
     metrics,
     replies_account,
     run_metrics,
+    task_metrics,
     upstream_metrics,
 )
 from medrcube.files.atomic import replacing
@@ -313,6 +314,7 @@ def _summary(
     main, strict = main_results(results), main_results(by_rules)
     return {
         **metrics(main),
+        "options": task_metrics(_with_options(main)),
         "forms": form_metrics(main),
         "strict": _brief(strict),
         "lenient": _brief(main) if account["used"] else None,

@@ -234,7 +234,7 @@ def _sizes(plan: RunPlan, asking: QuestionSetup, images: Iterable[str]) -> dict[
 def _text_tokens(asked: AskedQuestion, plan: RunPlan, asking: QuestionSetup, model: Model) -> int:
     system = model.identity.get("system")
     texts = [asking.prompt.render(plan.examples[name]) for name, _ in asked.shots]
-    texts += [plan.examples[name].key for name, _ in asked.shots]
+    texts += [plan.examples[name].right_reply for name, _ in asked.shots]
     texts += [system] if isinstance(system, str) else []
     texts.append(asking.prompt.render(asked.item))
     return sum(_MESSAGE + math.ceil(len(text) / CHARACTERS_A_TOKEN) for text in texts)

@@ -67,16 +67,16 @@ def _figure(value: float | None, interval: Sequence[float] | None = None, digits
     if value is None:
         return _NONE
     text = f"{value:.{digits}f}"
-    if interval is None:
-        return text
-    return f"{text} ({interval[0]:.{digits}f} to {interval[1]:.{digits}f})"
+    if interval is not None:
+        text += f" ({interval[0]:.{digits}f} to {interval[1]:.{digits}f})"
+    return text.replace("-", "\u2212")
 
 
 def _number(row: Row) -> list[str]:
     return [
         _figure(row["abs_log_ratio"], row["abs_log_ratio_interval"]),
         _figure(row["log_ratio"], row["log_ratio_interval"]),
-        *(_percent(share) for share in row["within"].values()),
+        " / ".join(_percent(share) for share in row["within"].values()),
     ]
 
 
@@ -104,9 +104,10 @@ _WORDS: Mapping[str, tuple[str, str, Sequence[tuple[str, str]]]] = {
         (
             ("|ln ratio|", "median of |ln(answer / truth)|, with a 95 % interval by patient"),
             ("ln ratio", "median of ln(answer / truth): below 0 the answers are too small"),
-            ("within 10 %", "replies with an error of at most 10 % of the truth"),
-            ("within 20 %", "replies with an error of at most 20 % of the truth"),
-            ("within 30 %", "replies with an error of at most 30 % of the truth"),
+            (
+                "within 10 / 20 / 30 %",
+                "share of the replies with an error of at most 10, 20 and 30 % of the truth",
+            ),
         ),
     ),
     "point": (

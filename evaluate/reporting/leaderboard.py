@@ -82,7 +82,7 @@ def leaderboard(runs: Sequence[ScoredRun]) -> Leaderboard:
 def _questions_text(run: ScoredRun) -> str:
     if _is_published_size(run):
         return "as many questions in every column as published"
-    return f"{counted(run.total['n'], 'question')} of benchmark {run.benchmark[:8]}"
+    return f"{counted(run.metrics['options']['global']['n'], 'question')} of benchmark {run.benchmark[:8]}"
 
 
 def _own_cells(run: ScoredRun) -> list[LeaderboardEntry]:
@@ -132,11 +132,11 @@ def _is_published_size(run: ScoredRun) -> bool:
 
 
 def _groups(run: ScoredRun) -> dict[str, Mapping[str, Any] | None]:
-    """Metrics of the run by column of the table."""
-    slices = run.metrics["slices"]
-    tasks = slices["task"]
+    """Metrics of the run's items with options by column of the table."""
+    slices, options = run.metrics["slices"], run.metrics["options"]
+    tasks = options["task"]
     modalities, regions = slices["modality_as_published"], slices["parts_as_published"]
-    groups: dict[str, Mapping[str, Any] | None] = {"overall": run.total}
+    groups: dict[str, Mapping[str, Any] | None] = {"overall": options["global"]}
     groups |= {name: tasks.get(task.value) for name, task in published_table.TASKS.items()}
     groups |= {
         name: modalities.get(member.value) for name, member in published_table.MODALITIES.items()

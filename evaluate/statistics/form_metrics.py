@@ -213,4 +213,4 @@ def _weighted_medians(
     high = np.array(
         [np.searchsorted(row, n // 2 + 1) for row, n in zip(cumulated, totals, strict=True)]
     )
-    return (numbers[low] + numbers[high]) / 2
+    return np.asarray((numbers[low] + numbers[high]) / 2, dtype=np.float64)

@@ -79,7 +79,7 @@ def task_metrics(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def _metrics(results: Sequence[Result]) -> dict[str, Any]:
-    published = [r for r in results if r.item.task.declaration.published_margins]
+    published = [r for r in results if r.item.options and r.item.task.declaration.published_margins]
     voxels = [
         {**dict(zip(COLUMNS["voxel"], key, strict=True)), **group_metrics(group)}
         for key, group in grouped("voxel", results, _item).items()

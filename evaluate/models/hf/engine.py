@@ -96,6 +96,8 @@ class TransformersEngine:
         Raises:
             Exception: any error of the template or of the image decoder.
         """
+        if request.ask is not None and self._local.scoring != Scoring.GENERATE:
+            raise ValueError("it has no options to score; use scoring 'generate'")
         with self._turn:
             text = self._processor.apply_chat_template(
                 turns_of(request),
