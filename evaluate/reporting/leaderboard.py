@@ -82,7 +82,8 @@ def leaderboard(runs: Sequence[ScoredRun]) -> Leaderboard:
 def _questions_text(run: ScoredRun) -> str:
     if _is_published_size(run):
         return "as many questions in every column as published"
-    return f"{counted(run.metrics['options']['global']['n'], 'question')} of benchmark {run.benchmark[:8]}"
+    count = run.metrics["options"]["global"]["n"]
+    return f"{counted(count, 'question')} of benchmark {run.benchmark[:8]}"
 
 
 def _own_cells(run: ScoredRun) -> list[LeaderboardEntry]:

@@ -150,7 +150,8 @@ def test_a_run_of_the_published_size_is_told_as_such(seen):
             group |= {"accuracy": 0.5, "small": False, "interval": [0.4, 0.6]}
             group |= {"unit_kinds": {"picture": group["n"]}}
     whole = {**run.metrics["global"], "n": 7626}
-    alike = replace(run, metrics={**run.metrics, "slices": slices, "global": whole})
+    options = {"global": whole, "task": slices["task"]}
+    alike = replace(run, metrics={**run.metrics, "slices": slices, "options": options})
     assert leaderboard([alike]).same_test
     assert not leaderboard([alike, run]).same_test
 
