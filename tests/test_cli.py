@@ -100,6 +100,7 @@ def test_the_reference_of_commands_is_current():
     assert current.read_text("utf-8") == page.replace("\b", ""), "run  make reference"
 
 
+@pytest.mark.thorough
 def test_quiet_keeps_results_alone_and_verbose_adds_times(run, busi, tmp_path):
     build = ("build", "--source", f"busi={busi}", "--workers", 1)
     _, out, err = run("-q", *build, tmp_path / "q")
@@ -194,6 +195,7 @@ def test_validate_says_which_folder_it_took(run, busi):
     assert f"read from {busi}, above the folder given" in out.replace("\n", " ")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("wrong", ["bus={raw}", "busi={raw}-gone"])
 def test_a_misspelt_name_or_root_leaves_no_workspace_behind(run, busi, tmp_path, wrong):
     status, _, err = run("build", tmp_path / "w", "--source", wrong.format(raw=busi))
@@ -270,6 +272,7 @@ def test_init_makes_a_workspace_once(run, tmp_path):
     assert (status, "exists already" in err) == (2, True)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("command", "missing", "extra"),
     [
@@ -298,6 +301,7 @@ def test_a_missing_extra_gives_one_line_that_says_what_to_install(
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.thorough
 def test_validate_with_the_extra_of_evaluate_alone_works(tmp_path, busi, run):
     assert run("build", tmp_path / "bench", "--source", f"busi={busi}", "--workers", 1)[0] == 0
     release = ("release", tmp_path / "bench", tmp_path / "release", "--name", "t")

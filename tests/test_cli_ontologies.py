@@ -99,6 +99,7 @@ def test_a_version_may_be_stated(index, files, tmp_path):
     assert not made["made"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("value", ["radlex", "radlex=", "snomed=1", "hpo=1"])
 def test_a_version_of_nothing_is_refused(run, files, value):
     status, _, err = run("index", *files, "--version", value)

@@ -150,6 +150,7 @@ def bench(tmp_path):
     return tmp_path / "bench"
 
 
+@pytest.mark.thorough
 def test_an_import_tells_what_it_did_and_the_next_one_does_nothing(imported):
     root, first = imported
     assert first["added"] == first["items"] > 0
@@ -158,6 +159,7 @@ def test_an_import_tells_what_it_did_and_the_next_one_does_nothing(imported):
     assert (status, "0 new, 0 changed" in out) == (0, True)
 
 
+@pytest.mark.thorough
 def test_an_import_with_a_refused_item_has_status_1(built, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(built, copy, ignore=shutil.ignore_patterns("review*", "cache"))
@@ -180,6 +182,7 @@ def test_status_counts_and_names_no_person(imported):
     assert "example.org" not in out
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
@@ -194,6 +197,7 @@ def test_an_account_that_cannot_be_is_refused(imported, arguments, reason):
     assert (status, reason in err) == (2, True)
 
 
+@pytest.mark.thorough
 def test_a_weak_password_is_refused_and_none_stands_on_a_command_line(imported):
     root, _ = imported
     arguments = ("review", "adduser", root, "c@example.org")
@@ -203,6 +207,7 @@ def test_a_weak_password_is_refused_and_none_stands_on_a_command_line(imported):
         assert not re.search(r"--\S*pass", run("review", name, "--help")[1])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("email", "reason"),
     [("nobody@example.org", "has no account"), ("e@example.org", "has no second factor")],
@@ -214,6 +219,7 @@ def test_a_second_factor_that_is_not_there_is_not_reset(imported, email, reason)
     assert (status, reason in err) == (2, True)
 
 
+@pytest.mark.thorough
 def test_without_a_password_or_a_terminal_nothing_is_made(imported):
     root, _ = imported
     arguments = ("review", "adduser", root, "d@example.org")

@@ -49,6 +49,7 @@ def test_the_draft_marks_what_is_left_to_do(followed):
     assert marked == {"card.toml", "adapter.py", "fixture.py"}
 
 
+@pytest.mark.thorough
 def test_the_build_of_the_page_asks_what_its_readers_found(followed):
     here, _ = followed
     items = pd.read_parquet(here / "work/items.parquet")

@@ -63,6 +63,7 @@ def test_a_name_becomes_a_version(name, version):
     assert semantic_version(name) == version
 
 
+@pytest.mark.thorough
 @example("1\N{ARABIC-INDIC DIGIT ZERO}")
 @given(st.text(max_size=12) | st.from_regex(r"v?\d+(\.\d+)?(\.\d+)?(-[0-9A-Za-z.-]+)?"))
 def test_any_name_becomes_a_semantic_version(name):

@@ -92,6 +92,7 @@ def test_questions_on_one_picture_count_once(answers):
     assert [run["letters"] for run in together["overall"]["runs"]] == ["a", "a"]
 
 
+@pytest.mark.thorough
 def test_equal_models_are_parted_in_at_most_one_table_of_twenty(answers):
     rng = np.random.default_rng(5)
     parted = 0

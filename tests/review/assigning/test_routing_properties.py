@@ -47,6 +47,7 @@ def test_whatever_was_reviewed_under_another_rule_specialists_can_finish(reviews
     assert sum(taken) >= rules.specialists
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(12))
 def test_nothing_is_completed_against_the_rule_and_nothing_starves(
     any_project, person, add_items, review, seed

@@ -143,6 +143,7 @@ def test_on_a_phone_the_picture_stays_beside_the_question(
     expect(page.locator(".plain")).to_be_in_viewport()
 
 
+@pytest.mark.thorough
 def test_an_item_is_accepted_by_two_clicks(opened):
     page, _ = opened()
     answer(page)
@@ -174,6 +175,7 @@ def test_the_chosen_theme_stays(opened, site):
     assert ground == "rgb(20, 24, 28)"
 
 
+@pytest.mark.thorough
 def test_keys_do_nothing_in_a_text_field_and_skip_only_moves_there(opened):
     page, _ = opened()
     answer(page)
@@ -342,6 +344,7 @@ def test_what_is_typed_before_the_scripts_have_come_is_saved(opened):
     assert Draft.objects.get().body["comment"] == ["typed early"]
 
 
+@pytest.mark.thorough
 def test_a_lost_session_is_begun_again_in_place(opened):
     page, _ = opened()
     answer(page)

@@ -2,11 +2,13 @@
 
 import io
 import json
+import shutil
 from dataclasses import replace
 from hashlib import sha256
 
 import numpy as np
 import pytest
+from django.db import connection
 from PIL import Image
 
 from medrcube.build.audit.batch_audit import audit_batch
@@ -172,12 +174,37 @@ def take_in(bench, database):
     return run
 
 
+@pytest.fixture(scope="session")
+def imported(tmp_path_factory):
+    """Where the first test that needs it keeps a copy of the queue of three items."""
+    return tmp_path_factory.mktemp("three") / "imported"
+
+
 @pytest.fixture
-def three(bench, take_in):
-    """A queue of three items, ``a``, ``b`` and ``c``."""
+def three(bench, take_in, database, imported):
+    """A queue of three items, ``a``, ``b`` and ``c``, besides those that the bench holds.
+
+    Into an empty queue they are imported once; every later test gets a copy of it.
+    """
+    kept = {"bench": bench.workspace.root, "review": database.folder}
+    alone = not bench.items
     for name in "abc":
         bench.add(name)
-    take_in()
+    if not alone:
+        take_in()
+        return bench
+    if not imported.exists():
+        take_in()
+        connection.close()  # which writes what stands in the log of the database
+        for name, folder in kept.items():
+            shutil.copytree(folder, imported / name)
+        shutil.copyfile(database.database, imported / "database")
+    else:
+        connection.close()
+        for name, folder in kept.items():
+            shutil.copytree(imported / name, folder, dirs_exist_ok=True)
+        shutil.copyfile(imported / "database", database.database)
+    connection.ensure_connection()
     return bench
 
 

@@ -215,6 +215,7 @@ def test_a_release_reads_what_the_queue_wrote(three, review):
     assert found.verdicts["a"].state == "accepted"
 
 
+@pytest.mark.thorough
 def test_export_on_postgresql_sees_one_moment(postgresql, bench, tmp_path):
     from medrcube.console.progress import Reporter  # noqa: PLC0415
     from medrcube.review.exchange.import_items import import_workspace  # noqa: PLC0415

@@ -98,6 +98,7 @@ def test_the_release_carries_head_and_coverage(three, review, back, write_releas
     assert "Not reviewed" not in card
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("passed", "words"),
     [
@@ -121,6 +122,7 @@ def test_the_card_names_where_reviewers_do_not_agree(
     assert (f"in 1 of\n> 1 strata: {part['stratum']}." in card) is (passed is False)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("decision", ["reject", "revise"])
 def test_what_a_clinician_has_spoken_against_is_never_released(
     three, review, person, back, write_release, decision
@@ -213,6 +215,7 @@ def test_a_verdict_does_not_hold_for_an_item_that_was_built_anew(
     assert columns(with_all)["a"] == {"version": 0, "state": "unreviewed", "readers": 0}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "damage",
     [
@@ -237,6 +240,7 @@ def _swap(path, old, new):
     path.write_text(path.read_text().replace(old, new))
 
 
+@pytest.mark.thorough
 def test_a_release_needs_nothing_of_the_queue():
     code = (
         "import sys, medrcube.build.release.write\n"
@@ -317,6 +321,7 @@ def test_a_release_that_holds_a_quarantined_item_is_not_recorded(
     assert Item.objects.get(pk="b").state == "accepted"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["items.parquet", "audit.json", "TOY/test.json"])
 def test_a_release_that_was_changed_is_not_recorded(three, review, back, write_release, name):
     review()

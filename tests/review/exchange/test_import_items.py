@@ -195,6 +195,7 @@ def test_a_file_that_is_no_picture_is_refused(bench, take_in):
     assert "PNG" in take_in().refused[0].reason
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "text",
     [
@@ -212,6 +213,7 @@ def test_strange_text_is_stored_as_it_is(bench, take_in, text):
     assert version("a").question == text
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("sign", ["\x00", "\x1b", "\x7f", "\x08"])
 def test_text_with_control_characters_is_refused(bench, take_in, sign):
     bench.add("a", question=f"Which diagnosis {sign}fits this MRI image?")
@@ -230,6 +232,7 @@ def test_half_a_surrogate_pair_is_refused(bench, take_in):
     assert "control character" in take_in().refused[0].reason
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
@@ -252,6 +255,7 @@ def test_an_unfit_item_is_refused_with_its_reason(bench, take_in, changes, reaso
     assert reason in report.refused[0].reason
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", ["a/b", "..", "", "x" * 65, "a b", "\u202e", "a\n"])
 def test_an_id_that_could_not_stand_in_an_address_is_refused(bench, take_in, name):
     bench.add("a")
@@ -284,6 +288,7 @@ def test_a_table_that_is_none_is_named(bench, database):
         import_items.import_workspace(workspace, import_items.Reporter(quiet=True))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("case", "shown"),
     [

@@ -304,6 +304,7 @@ def test_a_pseudonym_must_be_of_somebody_who_reviews(three, person, tmp_path):
         import_labelstudio_annotations(path, {"1": person("manager").pseudonym})
 
 
+@pytest.mark.thorough
 def test_annotations_become_reviews_on_postgresql(postgresql, bench, tmp_path):
     bench.add("a")
     import_workspace(bench.write(), Reporter(quiet=True))

@@ -120,6 +120,7 @@ def test_a_picture_that_was_built_otherwise_gets_no_other_pixels(copied, take_in
     assert version(made).picture.original == {}
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "line",
     [
@@ -186,6 +187,7 @@ def test_a_task_for_label_studio_holds_no_viewer_copy(judged, tmp_path):
     assert_no_copy(tmp_path / "out", judged)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("private", [False, True])
 def test_a_release_and_its_edition_for_the_hub_hold_no_viewer_copy(
     judged, toy_source, tmp_path, private

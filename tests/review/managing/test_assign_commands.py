@@ -84,6 +84,7 @@ def test_the_list_says_what_waits_and_what_nobody_can_finish(
     assert "CANNOT BE FINISHED: 1 item of Brain, MRI: no specialist for them" in ran.stderr
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("words", "nearest"),
     [

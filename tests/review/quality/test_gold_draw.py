@@ -330,6 +330,7 @@ def test_a_wrong_key_is_caught_by_who_names_it_or_answers_what_is_right(
     assert count_figures().reviewers[0].caught["wrong-key"].value == float(caught)
 
 
+@pytest.mark.thorough
 def test_reviewers_of_known_carefulness_are_told_apart(stock, project, person):
     project(gold_rate=1.0, lease_minutes=600)
     stock(60, state="accepted")

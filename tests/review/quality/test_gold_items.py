@@ -78,6 +78,7 @@ def test_gold_is_made_of_ordinary_items_only(person, gold):
         make_gold(item.pk, 2, person("manager"), defect="TRIVIAL", change=WRONG_KEY)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("rate", "least", "most"), [(0.0, 0, 0), (0.2, 6, 20), (1.0, 60, 60)])
 def test_gold_is_handed_out_at_the_rate_of_the_policy(
     project, person, add_items, gold, review, rate, least, most

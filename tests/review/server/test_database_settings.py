@@ -53,6 +53,7 @@ def test_a_port_in_the_query_is_the_port_that_is_tried(tmp_path):
     assert f"{tmp_path}/.s.PGSQL.5999" in status(tmp_path, address).stderr
 
 
+@pytest.mark.thorough
 def test_a_server_that_is_not_there_is_told_in_one_line(tmp_path):
     told = status(tmp_path, CLOSED)
     assert told.returncode == 2
