@@ -18,6 +18,7 @@ two.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -57,16 +58,17 @@ class Wordings:
     Args:
         folder: folder with a file for each task to replace, named as its folder below ``tasks``;
             ``None`` for the package's.
+        tasks: the tasks; all by default.
 
     Raises:
         TemplateError: the folder is missing, holds a template of no task, or one is invalid.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, tasks: Iterable[Task] = Task) -> None:
         self.own: dict[Task, Path] = {}
         if folder is not None:
             self.own = _own_files(folder)
-        self._texts = {task: self._read(task) for task in Task}
+        self._texts = {task: self._read(task) for task in tasks}
         self._templates: dict[Task, Template] = {}
         for task, text in self._texts.items():
             try:

@@ -23,7 +23,13 @@ from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.fields import CardField
 from medrcube.sources._framework.contract import concept_of
 
-__all__ = ["AnswerableFact", "answerable_facts", "placeholder_samples", "prepare_cases"]
+__all__ = [
+    "AnswerableFact",
+    "answerable_facts",
+    "placeholder_samples",
+    "prepare_cases",
+    "raw_value",
+]
 
 _MANY = (FactKind.FINDING, FactKind.DISEASE)
 """Kinds of which a picture may show several."""
@@ -121,7 +127,7 @@ def _of_fact(
     denied: bool = False,
 ) -> PreparedQuestions:
     image = ImageRef(paths=())
-    label = Label(field=field.name, value=_raw(field, concept), evidence="stand-in")
+    label = Label(field=field.name, value=raw_value(field, concept), evidence="stand-in")
     others = (
         [concept_name for concept_name in field.concepts() if concept_name != concept]
         if denied
@@ -130,7 +136,7 @@ def _of_fact(
     labels = [
         label,
         *(
-            replace(label, value=_raw(field, concept_name), state=LabelState.ABSENT)
+            replace(label, value=raw_value(field, concept_name), state=LabelState.ABSENT)
             for concept_name in others
         ),
     ]
@@ -153,7 +159,7 @@ def _region(label: Label) -> Region:
     return Region(field=label.field, value=label.value, shape=shape, evidence=label.evidence)
 
 
-def _raw(field: CardField, concept: str) -> str:
+def raw_value(field: CardField, concept: str) -> str:
     """A raw value that the card maps to a concept."""
     for band in field.bands:
         if band.concept == concept:

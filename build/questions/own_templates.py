@@ -1,9 +1,9 @@
-"""Check of a workspace's own question templates against the item-writing rules."""
+"""Check of question templates against the item-writing rules."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from jinja2 import TemplateError as JinjaError
@@ -18,7 +18,7 @@ from medrcube.sources._framework.card import Card
 from medrcube.taxonomy import Task
 from medrcube.templates import TemplateError, Wordings, package_wordings
 
-__all__ = ["wordings_of"]
+__all__ = ["check_wordings", "wordings_of"]
 
 _UNDEFINED = re.compile(r"'(\w+)' is undefined")
 
@@ -37,11 +37,21 @@ def wordings_of(folder: str, cards: Iterable[Card]) -> Wordings:
     if not folder:
         return package_wordings()
     wordings = Wordings(Path(folder))
+    check_wordings(wordings, wordings.own, cards)
+    return wordings
+
+
+def check_wordings(wordings: Wordings, tasks: Collection[Task], cards: Iterable[Card]) -> None:
+    """Render every wording of some tasks for every occasion of some sources.
+
+    Raises:
+        TemplateError: see ``wordings_of``.
+    """
     terms, relations = load_terms(), load_relations()
     question_of: dict[tuple[Task, str, str], str] = {}
     for occasion in occasions(cards, terms, relations):
         query = occasion.query
-        if query.task not in wordings.own:
+        if query.task not in tasks:
             continue
         values = wording_values(query, terms, relations, occasion.labels)
         for name in wordings.variants(query.task):
@@ -58,7 +68,6 @@ def wordings_of(folder: str, cards: Iterable[Card]) -> Wordings:
                     "are asked of images that share their options; the words must not tell them "
                     "apart"
                 )
-    return wordings
 
 
 def _render(wordings: Wordings, task: Task, name: str, values: dict[str, str | bool]) -> str:

@@ -30,6 +30,7 @@ from medrcube.cli.review.app import review_app
 from medrcube.cli.score import score
 from medrcube.cli.site import site
 from medrcube.cli.sources.app import sources_app
+from medrcube.cli.tasks.app import tasks_app
 from medrcube.cli.validate import validate
 from medrcube.cli.validate_run import validate_run
 from medrcube.console.verbosity import Verbosity, at_verbosity
@@ -103,6 +104,7 @@ for command in _COMMANDS:
     app.command(name, epilog=examples(name) if name in EXAMPLES else None)(command)
 app.add_typer(errata_app, name="errata")
 app.add_typer(sources_app, name="sources")
+app.add_typer(tasks_app, name="tasks")
 app.add_typer(ontologies_app, name="ontologies")
 app.add_typer(review_app, name="review")
 

@@ -1,0 +1,57 @@
+"""``medrcube tasks show``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from medrcube.cli.options.shared import SourcePath
+
+__all__ = ["TaskName", "show", "task_names"]
+
+
+def task_names(incomplete: str) -> list[str]:
+    """Names of tasks that begin so, for the completion of shells."""
+    from medrcube.taxonomy import Task
+
+    return [task.value for task in Task if task.casefold().startswith(incomplete.casefold())]
+
+
+TaskName = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME", help="Name or abbreviation of the task.", autocompletion=task_names
+    ),
+]
+
+
+def show(name: TaskName, source_path: SourcePath = None) -> None:
+    """Show a task: what it asks, its wordings, and the sources that give it."""
+    from medrcube.console.progress import Reporter
+    from medrcube.sources.registry import find_sources
+    from medrcube.taxonomy import Task
+    from medrcube.templates import package_wordings
+
+    sources = find_sources(source_path or ()).values()
+    task = Task.parse(name)
+    declared = task.declaration
+    reporter = Reporter()
+    reporter.result(
+        f"{task} ({task.abbreviation}), level {task.level}, answer form {declared.form}"
+    )
+    reporter.result(f"asks {declared.measures}")
+    facts = f"the {declared.axis} of an image" if declared.axis else ", ".join(declared.kinds)
+    reporter.result(f"facts: {facts}; images: {', '.join(declared.artefacts)}")
+    reporter.result(f"burnt into an image, this tells the answer: {declared.told_by}")
+    reporter.result(f"\nExample\n  {' '.join(declared.example.split())}")
+    reporter.result("\nWordings")
+    wordings = package_wordings()
+    for variant in wordings.variants(task):
+        reporter.result(f"  {variant}")
+    reporter.result(f"  values: {', '.join(declared.values) or 'none'}")
+    reporter.result(f"\nFor reviewers\n  {declared.guideline.asks}")
+    reporter.result(f"  accept if {declared.guideline.accept}")
+    reporter.result(f"  refuse if {declared.guideline.refuse}")
+    ids = [s.id for s in sources if any(voxel.task == task for voxel in s.card.voxels)]
+    reporter.result(f"\nSources\n  {', '.join(ids) or 'none'}")
