@@ -266,6 +266,7 @@ def test_a_folder_that_is_no_run_cannot_be_scored(tmp_path):
         score(tmp_path)
 
 
+@pytest.mark.thorough
 def test_evaluating_needs_none_of_the_packages_that_build():
     code = (
         "import sys\n"

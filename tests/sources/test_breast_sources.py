@@ -11,6 +11,8 @@ from medrcube.errors import SourceError
 from medrcube.facts import Case, LabelState, Skip
 from medrcube.sources.registry import find_sources
 
+pytestmark = pytest.mark.thorough  # like the traps of a source
+
 SOURCES = find_sources()
 UNKNOWN, PRESENT, ABSENT = LabelState.UNKNOWN, LabelState.PRESENT, LabelState.ABSENT
 

@@ -182,6 +182,7 @@ def test_cases_come_in_one_order_under_any_directory_order(
     assert list(source.scan(root, layout)) == expected
 
 
+@pytest.mark.few(4)
 @each_layout
 def test_listing_cases_opens_no_pixel_file(source, layout, fixture_tree, tmp_path):
     """Pixels replaced by rubbish of the same length go unnoticed until rendering."""
@@ -335,6 +336,7 @@ def test_the_card_is_complete_enough_to_act_on(source):
     assert all(len(step) > 10 for step in card.access.steps)
 
 
+@pytest.mark.few(3)
 @each_source
 def test_masks_are_read_only_where_they_are_declared(source, fixture_tree):
     for layout in source.card.layouts:

@@ -298,6 +298,7 @@ def test_whole_numbers_that_were_saved_again_change_nothing(source, intact):
         }
 
 
+@pytest.mark.few(2)
 @each_source
 def test_a_byte_order_mark_and_other_line_ends_change_nothing(source, intact, tmp_path):
     for layout, (tree, before, _) in intact(source.id).items():

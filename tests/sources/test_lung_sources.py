@@ -14,6 +14,8 @@ from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 from medrcube.sources._synthetic.spreadsheets import write_spreadsheet
 from medrcube.sources.registry import find_sources
 
+pytestmark = pytest.mark.thorough  # like the traps of a source
+
 SOURCES = find_sources()
 
 

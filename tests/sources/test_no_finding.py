@@ -9,6 +9,8 @@ import pytest
 from medrcube.facts import BAD_ROW, Case
 from medrcube.sources.registry import find_sources
 
+pytestmark = pytest.mark.thorough  # like the traps of a source
+
 SOURCES = find_sources()
 
 

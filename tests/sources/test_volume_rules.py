@@ -11,6 +11,8 @@ from medrcube.facts import Case, Skip
 from medrcube.sources._formats.nifti_masks import load_labels
 from medrcube.sources.registry import find_sources
 
+pytestmark = pytest.mark.thorough  # like the traps of a source
+
 SOURCES = find_sources()
 
 

@@ -75,6 +75,7 @@ def test_every_question_has_an_item_or_a_reason(run):
     assert asked == 18  # six pictures, each asked in three tasks
 
 
+@pytest.mark.thorough
 def test_what_is_missing_is_named_with_the_sources_that_hold_it(run, profile):
     profile.write_text(PROFILE.replace("MRI = 6", "MRI = 5\nCT = 1"))
     report, audit = run()
@@ -98,6 +99,7 @@ def test_what_is_missing_is_named_with_the_sources_that_hold_it(run, profile):
     assert shown[-1] == f"{len(names) - len(shown) + 1} more"
 
 
+@pytest.mark.thorough
 def test_a_source_of_the_workspace_is_not_offered(run, profile):
     profile.write_text('name = "m"\n[margins.task]\nDD = 99\n[margins.modality]\nMRI = 99\n')
     _, audit = run()

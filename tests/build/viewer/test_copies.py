@@ -64,6 +64,7 @@ def digests(root):
     }
 
 
+@pytest.mark.few(1)
 def test_pictures_of_items_have_copies(built):
     workspace, report = built
     assert report.viewer.failed == ()

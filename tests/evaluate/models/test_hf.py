@@ -62,6 +62,7 @@ def batches(monkeypatch, hf_engine):
     return seen
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("scoring", KINDS)
 def test_batched_answers_are_those_of_single_questions(family, open_tiny, mixed, scoring):
     model = open_tiny(family, scoring=scoring)
@@ -487,11 +488,13 @@ sys.exit(bool({"torch", "transformers", "PIL"} & set(sys.modules)))
 """
 
 
+@pytest.mark.thorough
 def test_neither_help_nor_an_endpoint_brings_torch_in():
     done = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("scoring", KINDS)
 def test_a_local_model_keeps_the_contract(family, open_tiny, scoring):
     assert check_model(open_tiny(family, scoring=scoring, batch_size=3)) == []

@@ -76,6 +76,7 @@ def ask(server, benchmark, behaviour):
     return one
 
 
+@pytest.mark.few(16)
 @pytest.mark.parametrize(("spec", "exchange"), exchanges("reply"))
 def test_a_reply_is_read_and_counted(ask, spec, exchange):
     reply, wanted = ask(spec, exchange), exchange["reply"]
@@ -84,6 +85,7 @@ def test_a_reply_is_read_and_counted(ask, spec, exchange):
     assert reply.usage.get("completion_tokens") == wanted["written"]
 
 
+@pytest.mark.few(24)
 @pytest.mark.parametrize(("spec", "exchange"), exchanges("error"))
 def test_a_refusal_is_sorted_and_said_in_a_line_without_the_key(ask, spec, exchange):
     wanted = exchange["error"]

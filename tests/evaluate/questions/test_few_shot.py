@@ -439,6 +439,7 @@ def test_examples_that_may_no_longer_be_sent_stop_the_run(cohort, tmp_path, scri
         )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("options", "warned"),
     [

@@ -215,6 +215,7 @@ def test_hostile_replies_stay_text_and_stay_short(scored, row, tmp_path):
     assert "characters left out" in text
 
 
+@pytest.mark.thorough
 def test_a_hostile_name_of_a_model_or_a_source_stays_text(load, row, tmp_path):
     name = '"><script>alert(3)</script>\u202e'
     rows = [row(n, dataset="<b>'\"x", question=f"{n}?") for n in range(4)]

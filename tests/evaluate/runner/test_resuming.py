@@ -225,6 +225,7 @@ def test_pictures_that_look_unchanged_are_not_read_again(settled, tmp_path, scri
     assert len(reads) == 4
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("what", ["time", "size", "inode"])
 def test_a_picture_that_looks_changed_is_read_again(settled, tmp_path, scripted, reads, what):
     run_evaluation(load_benchmark(settled), scripted(), tmp_path / "run")

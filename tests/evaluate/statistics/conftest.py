@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
+from dataclasses import dataclass
 
 import pytest
 
+from medrcube.cli.app import main
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.questions.conditions import Condition
@@ -71,12 +71,25 @@ def benchmark_run(tmp_path):
     return make
 
 
+@dataclass(frozen=True)
+class Done:
+    """How a command ended and what it wrote."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
 @pytest.fixture
-def compare_command():
-    return lambda *arguments: subprocess.run(
-        [sys.executable, "-c", "from medrcube.cli.app import main; main()", "compare", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "COLUMNS": "100"},
-    )
+def compare_command(monkeypatch, capsys):
+    """Run ``medrcube compare`` in this process: ``compare_command(run, other, "--json")``."""
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["medrcube", "compare", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        out, err = capsys.readouterr()
+        return Done(stopped.value.code or 0, out, err)
+
+    return run

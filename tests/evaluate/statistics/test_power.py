@@ -17,6 +17,7 @@ def trials(n, discordance, difference, count, seed=3):
     return np.random.default_rng(seed).multinomial(n, p, size=count)[:, :2]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("n", "discordance"), [(60, 0.4), (600, 0.3), (7626, 0.2)])
 def test_the_detectable_effect_is_found_in_four_of_five_trials(n, discordance):
     effect = minimum_detectable_effect(n, discordance)

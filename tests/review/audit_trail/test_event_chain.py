@@ -93,6 +93,7 @@ def test_no_upsert_changes_them(filled):
         assert content(table)[1] == before
 
 
+@pytest.mark.thorough
 def test_truncate_is_refused_by_postgresql(postgresql, fill):
     fill()
     for table in TABLES:

@@ -216,6 +216,7 @@ def test_a_form_that_the_page_does_not_know_is_refused(admin, person):
     assert client.post(f"/people/{person().pk}/", {"form": "delete"}).status_code == 422
 
 
+@pytest.mark.thorough
 def test_accounts_on_postgresql(postgresql, person, add_items):
     """Rows are locked there, which SQLite does not know."""
     add_items(1)

@@ -116,6 +116,7 @@ def test_what_was_typed_stands_there_after_it_was_refused(manager, person, add_i
     assert 'name="mode" value="first" checked' in page
 
 
+@pytest.mark.thorough
 def test_no_text_breaks_a_form_on_either_database(any_database, manager, add_items, person):
     add_items(1)
     person()

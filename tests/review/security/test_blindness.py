@@ -283,6 +283,7 @@ def test_gold_and_the_review_of_the_other_are_never_shown(walked, variant):
             assert others[name] == reply, name
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("variant", ["evidence", *HIDDEN])
 def test_no_reply_holds_what_is_secret(walked, variant):
     walk = walked(variant, "before", "lost")
@@ -291,6 +292,7 @@ def test_no_reply_holds_what_is_secret(walked, variant):
         assert found == [], name
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("variant", ["evidence", *HIDDEN])
 def test_what_is_of_others_stays_secret_after_the_answer(walked, variant):
     walk = walked(variant, "before", "after")

@@ -112,6 +112,7 @@ def test_every_route_that_takes_a_form_is_tried(world):
     assert takes == set(SENDERS)
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("route", SENDERS)
 def test_a_forged_form_is_refused_and_changes_nothing(world, route):
     for forgery in FORGERIES:
@@ -131,6 +132,7 @@ OURS = (
 )
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("route", SENDERS)
 def test_a_form_of_ours_is_taken(world, route):
     for headers in OURS:

@@ -48,6 +48,7 @@ def assert_guarded(reply, *cache):
     assert "X-Powered-By" not in reply
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("who", PEOPLE)
 def test_every_reply_is_guarded(world, routes, who):
     for route in routes:

@@ -180,6 +180,7 @@ REFLECTED = {
 ATTACKS = (ATTACK, "javascript:alert(1)", "//evil.example", '"onload="x', "\0", "a" * 5_000)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("who", REFLECTED)
 def test_what_stands_in_an_address_comes_back_as_text(world, who):
     clients = world.client(who), world.client(ANONYMOUS)

@@ -66,6 +66,7 @@ def modes(tmp_path_factory):
     return ast.literal_eval(run(textwrap.dedent(QUEUE), root))
 
 
+@pytest.mark.thorough
 def test_nothing_that_the_queue_writes_is_for_others(modes):
     closed = {name for name, mode in modes.items() if not mode & 0o077}
     reachable = {

@@ -54,6 +54,7 @@ DEVICES = ("con", "CON", "nul", "NUL.png", "aux", "prn.png", "com1", "COM1.png",
 SIGNS = ("%00", "x%00.png", "%0d%0aX-Evil:%201", "%ff%fe", "*", "?", "%", "%zz", "~", "~root", "-")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("paths", [UP, ABSOLUTE, SIBLING, DEVICES, SIGNS])
 def test_no_path_leads_to_a_file(ask, world, paths):
     below = ("/pictures/{}", "/pictures/{}/", f"/pictures/{world.picture}/{{}}")

@@ -76,6 +76,7 @@ def test_who_is_let_in(world, route, who):
         assert all(reply["Location"].startswith("/sign-in/?next=") for reply in replies)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("who", PEOPLE)
 def test_no_other_method_does_anything(world, who):
     before = Event.objects.count()

@@ -166,6 +166,7 @@ def test_who_had_turned_keys_off_still_has_them_off(any_database):
     assert wishes == {"on@example.org": True, "off@example.org": False}
 
 
+@pytest.mark.thorough
 def test_tables_that_are_append_only_still_are_after_an_update(any_database):
     fill(go_back(OLD))
     migrate()
@@ -183,6 +184,7 @@ def test_tables_that_are_append_only_still_are_after_an_update(any_database):
         assert len(triggers[f"review_{name.lower()}"]) == each
 
 
+@pytest.mark.thorough
 def test_the_copy_is_the_database_as_it_was(database):
     fill(go_back(OLD))
     connection.close()
@@ -195,6 +197,7 @@ def test_the_copy_is_the_database_as_it_was(database):
         assert opened.execute("SELECT count(*) FROM review_item").fetchone() == (4,)
 
 
+@pytest.mark.thorough
 def test_an_update_that_fails_names_the_copy_and_keeps_the_rows(database):
     fill(go_back(OLD))
     with connection.cursor() as cursor:

@@ -48,6 +48,7 @@ def test_what_libpq_does_not_take_is_refused_by_name_and_without_the_password(ad
     assert "s3cret" not in str(refused.value)
 
 
+@pytest.mark.thorough
 def test_a_port_in_the_query_is_the_port_that_is_tried(tmp_path):
     address = f"postgresql://clerk:s3cret@/queue?host={tmp_path}&port=5999"
     assert f"{tmp_path}/.s.PGSQL.5999" in status(tmp_path, address).stderr

@@ -296,6 +296,7 @@ def test_the_key_is_in_no_file_of_the_run(provider, run, tmp_path):
     assert all(KEY in headers[name] for headers in sent)
 
 
+@pytest.mark.few(1)
 def test_a_largest_cost_is_kept(provider, run):
     summary = run(count=60, prices=PRICES, max_cost=40.0)
     assert summary.cost == pytest.approx(40.0)
@@ -306,6 +307,7 @@ def test_a_largest_cost_is_kept(provider, run):
     assert (more.reused, more.answered, more.cost) == (40, 20, pytest.approx(60.0))
 
 
+@pytest.mark.few(1)
 def test_a_cost_that_is_nearly_reached_sends_small_batches_first(provider, run):
     run(count=200, prices=PRICES, max_cost=201.0)
     sizes = [len(batch.asks) for batch in provider.batches]
