@@ -7,7 +7,7 @@ tests take four times their processor time. Prints a table and every survivor. `
 the results of these parts in ``mutation.json`` and writes those of all parts as a page, with the
 reasons of ``mutation_survivors.toml``.
 
-mutmut and cosmic-ray mutate a package where it lies; here one package is mapped over seven folders,
+mutmut and cosmic-ray mutate a package where it lies; here one package is mapped over many folders,
 so the mutants lie in a copy that ``PYTHONPATH`` puts first.
 """
 

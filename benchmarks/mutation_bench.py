@@ -20,6 +20,7 @@ import shutil
 import signal
 import sys
 import time
+import tomllib
 import traceback
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -36,19 +37,13 @@ from mutants import Mutant
 __all__ = ["CHECKOUT", "Bench", "Part"]
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-_FOLDERS = (
-    "build",
-    "evaluate",
-    "medrcube",
-    "ontologies",
-    "review",
-    "sources",
-    "tasks",
-    "templates",
-)
+_PROJECT = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))
+_FOLDERS = tuple(_PROJECT["tool"]["setuptools"]["package-dir"].values())
+"""Folders that the package is mapped over, besides its own."""
 _LIBRARIES = ("django.test", "numpy", "pandas", "PIL.Image", "pyarrow.parquet", "pydantic", "typer")
-_FAST = ("-m", "not thorough", "-k", "not command")
-"""The command line runs in a process of its own, where no mutant is traced."""
+_COMMAND = "command"
+"""In the names of tests and fixtures that run the command line: it has a process of its own, where
+no mutant is traced."""
 _ALL_TESTS = ""
 """Context of lines that run in a fixture of several tests."""
 _TICK = 0.05
@@ -75,11 +70,15 @@ class Bench:
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(CHECKOUT / "medrcube", self._package, ignore=ignored)
         for name in _FOLDERS:
-            if name != "medrcube":
-                shutil.copytree(CHECKOUT / name, self._package / name, ignore=ignored)
+            shutil.copytree(CHECKOUT / name, self._package / name, ignore=ignored)
         sys.dont_write_bytecode = False  # each process would compile the package again
         sys.pycache_prefix = str(folder / "bytecode")
-        os.environ.update(PYTHONPATH=str(folder), PYTHONPYCACHEPREFIX=sys.pycache_prefix, CI="true")
+        os.environ.update(
+            PYTHONPATH=str(folder),
+            PYTHONSAFEPATH="1",  # not the package of the checkout
+            PYTHONPYCACHEPREFIX=sys.pycache_prefix,
+            CI="true",
+        )
         for name in _LIBRARIES:
             importlib.import_module(name)
 
@@ -130,7 +129,7 @@ class Bench:
     def _pytest(self, paths: Sequence[str], plugin: object) -> int:
         os.chdir(CHECKOUT)
         sys.path[0] = str(self._folder)
-        options = ["-q", "-x", "-n0", "-p", "no:cacheprovider", *_FAST]
+        options = ["-q", "-x", "-n0", "-p", "no:cacheprovider", "-m", "not thorough"]
         options.append(f"--basetemp={self._folder / 'tests'}")
         return int(pytest.main([*options, *paths], plugins=[plugin]))
 
@@ -164,6 +163,7 @@ class _Rounds:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         self._coverage.stop()
+        session.items = [item for item in session.items if not _runs_command(item)]
         modules = dict.fromkeys(mutant.module for mutant in self._mutants)
         traced = self._record.with_name("trace.json")
         log = self._record.with_name("log")
@@ -264,6 +264,10 @@ class _Tracer:
         finally:
             if shared:
                 self._coverage.switch_context(self._test)
+
+
+def _runs_command(item: pytest.Item) -> bool:
+    return any(_COMMAND in name for name in (item.nodeid, *getattr(item, "fixturenames", ())))
 
 
 def _coverage(paths: Iterable[str]) -> coverage.Coverage:
