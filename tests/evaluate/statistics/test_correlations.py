@@ -278,7 +278,7 @@ def test_a_run_without_diagnoses_is_no_point(result):
     rows = [
         result(f"{level}{i}", i % 2 == 0, picture=f"p{i}", **axes)
         for i in range(8)
-        for level, axes in (("h", {}), ("l", {"task": Task.ROI_GROUNDING}))
+        for level, axes in (("h", {}), ("l", {"task": Task("ROI Grounding")}))
     ]
     run = {**metrics(rows), "credibility": credibility(rows)}
     levels = {name: row for name, row in run["slices"]["level"].items() if name != "high"}
