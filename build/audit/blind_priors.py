@@ -1,0 +1,136 @@
+"""Blind priors: how often the best constant box, point or length passes without a picture.
+
+A question of which a constant answer passes half tells nothing about seeing. For each source,
+concept and view the constant is chosen on all other patients and tried on one, patient by patient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+__all__ = ["BlindPrior", "blind_priors", "priors_to_frame"]
+
+_MOST = 512
+"""Constants that are tried for a group, evenly chosen among those observed."""
+
+Passes = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlindPrior:
+    """Shares of one group that the best constant of the other patients passes.
+
+    Attributes:
+        source: id of the source.
+        concept: what is marked.
+        view: of the pictures.
+        regions: regions that are the only one of their concept on their picture.
+        patients: how many have one; cases where the source names no patient.
+        box: share of boxes that a constant box, as shares of width and height, reaches with the
+            IoU of the bar; missing for fewer than two patients.
+        point: share of regions whose box holds a constant point. That is never less than the share
+            whose pixels hold it.
+        lengths: regions whose longest diameter is known in millimetres of the body.
+        length: share of them that a constant length passes; missing for fewer than two patients.
+    """
+
+    source: str
+    concept: str
+    view: str
+    regions: int
+    patients: int
+    box: float | None
+    point: float | None
+    lengths: int
+    length: float | None
+
+
+def blind_priors(
+    table: pd.DataFrame, *, iou: float = 0.5, tolerance: float = 0.2
+) -> Iterator[BlindPrior]:
+    """Priors of each source, concept and view, in the order of their names.
+
+    Args:
+        table: ``geometry.parquet``.
+        iou: bar of a box.
+        tolerance: bar of a length, as a share of it, up and down.
+    """
+    alone = table[~table.duplicated(["sample", "concept"], keep=False)]
+    for (source, concept, view), rows in alone.groupby(["source", "concept", "view"]):
+        whole = rows[
+            (rows["scale"] == "object")
+            & (rows["shape"] == "area")
+            & (rows["pieces"] == 1)
+            & ~rows["cut"]
+            & ~rows["partial"]
+        ]
+        yield BlindPrior(
+            source=str(source),
+            concept=str(concept),
+            view=str(view),
+            regions=len(rows),
+            patients=len(np.unique(_patients(rows))),
+            box=_left_out(_boxes(rows), lambda chosen, all_: _overlap(chosen, all_) >= iou, rows),
+            point=_left_out(_boxes(rows), _holds, rows),
+            lengths=len(whole),
+            length=_left_out(
+                (whole["longest"] * whole["mm_per_pixel"]).to_numpy(),
+                lambda chosen, all_: np.abs(chosen[:, None] - all_) <= tolerance * all_,
+                whole,
+            ),
+        )
+
+
+def priors_to_frame(priors: Iterator[BlindPrior]) -> pd.DataFrame:
+    """One row per group."""
+    return pd.DataFrame([asdict(prior) for prior in priors])
+
+
+def _left_out(
+    values: NDArray[np.float64],
+    passes: Callable[[NDArray[np.float64], NDArray[np.float64]], Passes],
+    rows: pd.DataFrame,
+) -> float | None:
+    """Share of rows that the constant passes which passes most rows of the other patients."""
+    names, patient = np.unique(_patients(rows), return_inverse=True)
+    if len(names) < 2:
+        return None
+    tried = np.unique(np.linspace(0, len(values) - 1, min(len(values), _MOST)).astype(np.intp))
+    passed = passes(values[tried], values)
+    of_patient = np.zeros((len(tried), len(names)), np.int64)
+    np.add.at(of_patient.T, patient, passed.T.astype(np.int64))
+    elsewhere = passed.sum(axis=1)[:, None] - of_patient
+    elsewhere[np.arange(len(tried)), patient[tried]] = -1
+    best = elsewhere.argmax(axis=0)
+    return float(of_patient[best, np.arange(len(names))].sum() / len(values))
+
+
+def _patients(rows: pd.DataFrame) -> NDArray[np.str_]:
+    return rows["patient"].where(rows["patient"] != "", "case " + rows["case"]).to_numpy(str)
+
+
+def _boxes(rows: pd.DataFrame) -> NDArray[np.float64]:
+    """Corners as shares of width and height, ``(n, 4)``."""
+    size = rows[["width", "height", "width", "height"]].to_numpy(np.float64)
+    return np.asarray(rows[["x0", "y0", "x1", "y1"]].to_numpy(np.float64) / size)
+
+
+def _overlap(chosen: NDArray[np.float64], boxes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """IoU of each chosen box with each box, ``(chosen, boxes)``; shares keep the ratio of areas."""
+    low = np.maximum(chosen[:, None, :2], boxes[None, :, :2])
+    high = np.minimum(chosen[:, None, 2:], boxes[None, :, 2:])
+    both = np.clip(high - low, 0, None).prod(axis=2)
+    areas = [(box[:, 2:] - box[:, :2]).prod(axis=1) for box in (chosen, boxes)]
+    return np.asarray(both / (areas[0][:, None] + areas[1][None] - both))
+
+
+def _holds(chosen: NDArray[np.float64], boxes: NDArray[np.float64]) -> Passes:
+    """Whether each box holds the middle of each chosen one."""
+    middle = (chosen[:, :2] + chosen[:, 2:]) / 2
+    inside = (middle[:, None] >= boxes[None, :, :2]) & (middle[:, None] < boxes[None, :, 2:])
+    return np.asarray(inside.all(axis=2))
