@@ -41,6 +41,7 @@ __all__ = [
     "Outline",
     "PixelLayout",
     "Polygons",
+    "Quantity",
     "QuarantineRow",
     "Rectangle",
     "Region",
@@ -145,6 +146,27 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Quantity:
+    """One number that a source states of a case, with its unit and provenance.
+
+    Attributes:
+        field: name of the field of kind ``measure`` in the card.
+        value: the number that the source takes as true, such as the mean of its readings.
+        unit: as the card names it; an adapter converts nothing without a factor in the card.
+        evidence: provenance, such as ``FileList.csv:12 EF=55.2``.
+        readings: the number of each of several readers, where the source gives them.
+        image: which of the case's images it is about.
+    """
+
+    field: str
+    value: float
+    unit: str
+    evidence: str
+    readings: tuple[float, ...] = ()
+    image: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
     """Free text of a source about one case, which may hold identifiers.
 
@@ -245,6 +267,7 @@ class Case:
         panels: what each of several images shows that not all of them do, such as its cardiac
             phase: one label for each image, all of one field; or none.
         regions: masks and boxes.
+        quantities: numbers with a unit that the source states, at most one per field and image.
         guide: shapes on the first image that choose its slice in place of the case's regions,
             so that a companion image can show the slice that another one's masks chose.
         unguided: slice policy where the guide cannot be used; without one the case needs it, since
@@ -270,6 +293,7 @@ class Case:
     labels: tuple[Label, ...] = ()
     panels: tuple[Label, ...] = ()
     regions: tuple[Region, ...] = ()
+    quantities: tuple[Quantity, ...] = ()
     guide: tuple[Shape, ...] = ()
     unguided: str = ""
     split: str | None = None

@@ -233,6 +233,8 @@ def reasoned():
 def _reasoned(field):
     plain, _, reasons = field.partition("[field.reasons]")
     own = re.split(r"^\[", plain, maxsplit=1, flags=re.MULTILINE)[0]
+    if '\nkind = "measure"\n' in own:  # a number, of which a card says other things
+        return field
     wanted = {"basis": "image", "visible": "yes"}
     lines = [f'{key} = "{value}"' for key, value in wanted.items() if f"\n{key} = " not in own]
     missing = [f"{key} = {WHY}" for key in REASON_KEYS if f"\n{key} = " not in reasons]

@@ -18,13 +18,13 @@ from medrcube.build.incremental.file_states import (
 )
 from medrcube.build.incremental.result_cache import RecordStore, dump_record, load_record, scan_key
 from medrcube.build.stages.contradictions import check_labels
-from medrcube.facts import Case, QuarantineRow, Skip
+from medrcube.facts import BAD_ROW, Case, QuarantineRow, Skip
 from medrcube.names import escape_bytes, escape_record, has_raw_bytes
 from medrcube.ontologies.terms import load_terms
 from medrcube.regions import files_of
-from medrcube.sources._formats.tables.redaction import redact_name, words_in
+from medrcube.sources._formats.tables.redaction import evidence_place, redact_name, words_in
 from medrcube.sources._framework.card import Card
-from medrcube.sources._framework.contract import Source, missing_regions, quirk_of
+from medrcube.sources._framework.contract import Source, measure_of, missing_regions, quirk_of
 from medrcube.sources._framework.layout import (
     LayoutReport,
     check_root,
@@ -305,7 +305,14 @@ def _reject(source: Source, case: Case, missing: set[str], root: Path) -> Quaran
     quirk = quirk_of(source.card, case.key, "drop")
     if quirk is not None:
         return _problem(source, case.key, "dropped-by-card", f"{quirk.reason} ({quirk.evidence})")
-    return None
+    return next(
+        (
+            _problem(source, case.key, BAD_ROW, f"{evidence_place(quantity.evidence)}: {fault}")
+            for quantity in case.quantities
+            if (fault := measure_of(source.card, quantity).fault(quantity))
+        ),
+        None,
+    )
 
 
 def _unclaimed(

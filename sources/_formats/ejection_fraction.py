@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from medrcube.errors import RowError, SourceError
-from medrcube.facts import BAD_ROW, Label, LabelState, Skip
+from medrcube.facts import BAD_ROW, Label, LabelState, Quantity, Skip
 from medrcube.sources._formats.tables.redaction import redact_cell
 from medrcube.sources._formats.tables.tables import TableRow
 
-__all__ = ["TOLERANCE", "contradiction_skips", "ejection_label", "ejection_labels"]
+__all__ = [
+    "TOLERANCE",
+    "contradiction_skips",
+    "ejection_label",
+    "ejection_labels",
+    "ejection_quantities",
+]
 
 TOLERANCE = 2.0
 """Points: volumes rounded to whole millilitres move the fraction of 40 mL by as much."""
@@ -78,6 +84,20 @@ def contradiction_skips(label: Label, key: str) -> Iterator[Skip]:
     if label.state is LabelState.UNKNOWN:
         reason = f"{label.evidence}: the volumes give another fraction, so none is asked"
         yield Skip(key=f"{key} {label.field}", reason=reason)
+
+
+def ejection_quantities(labels: Iterable[Label], field: str) -> tuple[Quantity, ...]:
+    """Fractions in per cent, of those labels that the volumes do not contradict.
+
+    Args:
+        labels: what ``ejection_labels`` gives.
+        field: field of kind ``measure`` in the card.
+    """
+    return tuple(
+        Quantity(field=field, value=float(label.value), unit="%", evidence=label.evidence)
+        for label in labels
+        if label.state is LabelState.PRESENT
+    )
 
 
 def _agree(row: TableRow, fraction: str, diastole: str, systole: str) -> bool:

@@ -34,6 +34,8 @@ from medrcube.sources._framework.card_parts.gate import Gate, parse_gate
 from medrcube.sources._framework.card_parts.geometry import GeometryTrust, parse_geometry
 from medrcube.sources._framework.card_parts.home import HomeFacts, parse_home
 from medrcube.sources._framework.card_parts.layout import Layout, parse_layout
+from medrcube.sources._framework.card_parts.measures import KIND as MEASURE
+from medrcube.sources._framework.card_parts.measures import Measure, parse_measure
 from medrcube.sources._framework.card_parts.self_checks import (
     Enclosed,
     Side,
@@ -139,7 +141,8 @@ class Card:
     ``roi`` is the least and largest share of a picture that a region may cover to be asked about.
     ``anatomy``, ``modality`` and ``tasks`` hold for most cases; ``also`` lists those of cases whose
     adapter states others. ``counts`` gives the pictures of the complete dataset per answer, where
-    known. ``texts`` lists phrases of free text that affirm or deny labels. ``adopt`` maps names of
+    known. ``measures`` are the fields of kind ``measure``, whose values are numbers with a unit.
+    ``texts`` lists phrases of free text that affirm or deny labels. ``adopt`` maps names of
     the published release to cases. ``carried`` says why masks that were drawn on one image hold for
     another image of the same person on another grid; without it no mask leaves its own grid.
     ``numbers`` (a single number is a tuple of one), ``names`` and ``patterns`` are constants of the
@@ -169,6 +172,7 @@ class Card:
     also: tuple[ExtraCells, ...]
     pixels: PixelPolicy
     fields: Mapping[str, CardField]
+    measures: Mapping[str, Measure]
     texts: tuple[FreeText, ...]
     counts: tuple[AnswerCount, ...]
     quirks: tuple[Quirk, ...]
@@ -231,7 +235,7 @@ def _require_reasons(path: Path, data: Mapping[str, Any]) -> None:
     """
     entries = data.get("field", ())
     entries = (
-        [entry for entry in entries if isinstance(entry, Mapping)]
+        [entry for entry in entries if isinstance(entry, Mapping) and entry.get("kind") != MEASURE]
         if isinstance(entries, list)
         else []
     )
@@ -250,8 +254,10 @@ def _require_reasons(path: Path, data: Mapping[str, Any]) -> None:
 
 def _card(table: TomlTable, fingerprint: str) -> Card:
     case = table.table("case")
-    fields = [parse_field(entry) for entry in table.tables("field")]
+    entries = table.tables("field")
+    fields = [parse_field(entry) for entry in entries if not _is_measure(entry)]
     names = [entry.name for entry in fields]
+    measures = [parse_measure(entry, names) for entry in entries if _is_measure(entry)]
     concepts = {entry.name: entry.concepts() for entry in fields}
     _check_panels(table, fields)
     card = Card(
@@ -274,6 +280,7 @@ def _card(table: TomlTable, fingerprint: str) -> Card:
         also=tuple(_cell(entry) for entry in case.tables("also")),
         pixels=_pixels(table.table("pixels", optional=True)),
         fields={entry.name: entry for entry in fields},
+        measures={entry.name: entry for entry in measures},
         texts=tuple(parse_free_text(entry, concepts) for entry in table.tables("text")),
         counts=tuple(parse_count(entry, concepts) for entry in table.tables("count")),
         quirks=tuple(_quirk(entry, names) for entry in table.tables("quirk")),
@@ -291,9 +298,13 @@ def _card(table: TomlTable, fingerprint: str) -> Card:
         fingerprint=fingerprint,
     )
     table.unique("layout", [layout.name for layout in card.layouts])
-    table.unique("field", names)
+    table.unique("field", [*names, *(measure.name for measure in measures)])
     table.unique("count", [f"{count.field} {count.shown}" for count in card.counts])
     return card
+
+
+def _is_measure(entry: TomlTable) -> bool:
+    return entry.text("kind", default="") == MEASURE
 
 
 def _enclosed(table: TomlTable, concepts: Mapping[str, tuple[str, ...]]) -> Enclosed | None:

@@ -37,7 +37,7 @@ from types import ModuleType
 from typing import Any
 
 from medrcube.errors import CardError, MedrcubeError, RowError, SourceError, TableError
-from medrcube.facts import BAD_ROW, Case, Label, Region, Skip
+from medrcube.facts import BAD_ROW, Case, Label, Quantity, Region, Skip
 from medrcube.regions import has_foreign_mask
 from medrcube.sources._formats.tables.notices import collect_notices
 from medrcube.sources._formats.tables.redaction import (
@@ -52,6 +52,7 @@ from medrcube.sources._framework.card import Card, Quirk, load_card
 from medrcube.sources._framework.card_parts.drawn_in import with_frame
 from medrcube.sources._framework.card_parts.fields import CardField
 from medrcube.sources._framework.card_parts.layout import Layout
+from medrcube.sources._framework.card_parts.measures import Measure
 from medrcube.sources._framework.own_card import unused_keys
 from medrcube.sources._framework.raw_tree.opened_files import files_opened
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree, newest_edition
@@ -63,6 +64,7 @@ __all__ = [
     "concept_of",
     "field_of",
     "load_source",
+    "measure_of",
     "missing_regions",
     "quirk_of",
     "undeclared_files",
@@ -251,6 +253,21 @@ def field_of(card: Card, statement: Label | Region) -> CardField:
         raise SourceError(
             f"{card.id}: {evidence_place(statement.evidence)}: field {statement.field!r} is not in "
             f"the card (fields: {', '.join(card.fields)})"
+        ) from None
+
+
+def measure_of(card: Card, quantity: Quantity) -> Measure:
+    """The card's field of kind ``measure`` that a quantity refers to.
+
+    Raises:
+        SourceError: the card has none of that name.
+    """
+    try:
+        return card.measures[quantity.field]
+    except KeyError:
+        raise SourceError(
+            f"{card.id}: {evidence_place(quantity.evidence)}: measure {quantity.field!r} is not in "
+            f"the card (measures: {', '.join(card.measures) or 'none'})"
         ) from None
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from medrcube.facts import Case, ImageRef, Label, Region, Scope, Skip
-from medrcube.sources._formats.ejection_fraction import ejection_labels
+from medrcube.sources._formats.ejection_fraction import ejection_labels, ejection_quantities
 from medrcube.sources._formats.tables.contents import read_text
 from medrcube.sources._formats.tables.rows import cases_or_skip
 from medrcube.sources._formats.tables.tables import (
@@ -91,6 +91,7 @@ def _view(file: Path, layout: str, person: str, split: str | None) -> Iterator[C
             images=tuple(frames),
             patient=person,
             labels=(*labels, *fraction),
+            quantities=ejection_quantities(fraction, "left_ejection_fraction"),
             panels=tuple(phases),
             regions=tuple(cavities),
             split=split,

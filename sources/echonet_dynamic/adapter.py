@@ -10,7 +10,7 @@ from pathlib import Path
 
 from medrcube.errors import RowError, SourceError
 from medrcube.facts import Case, ImageRef, Label, Outline, Polygons, Region, Scope, Skip
-from medrcube.sources._formats.ejection_fraction import ejection_labels
+from medrcube.sources._formats.ejection_fraction import ejection_labels, ejection_quantities
 from medrcube.sources._formats.tables.redaction import redact_cell
 from medrcube.sources._formats.tables.rows import cases_or_skip, skip_if_unnamed
 from medrcube.sources._formats.tables.tables import TableRow, find_table, read_csv
@@ -135,6 +135,7 @@ def _frames(
         images=tuple(images.values()),
         patient=patient,
         labels=fraction,
+        quantities=ejection_quantities(fraction, "left_ejection_fraction"),
         panels=tuple(phases),
         regions=tuple(marks),
         split=split,

@@ -17,6 +17,7 @@ from medrcube.facts import (
     LabelState,
     MaskFile,
     PixelLayout,
+    Quantity,
     Rectangle,
     Region,
     Skip,
@@ -104,11 +105,18 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             patient=stem,
             labels=tuple(_labels(stem, person)),
             regions=(*(region for _, region in marked), *_nodule(person)),
+            quantities=_size(person),
             split=marked[0][0] if marked else None,
             facts=tuple(
                 (k, v) for k, v in (("sex", person.sex), ("age", person.age)) if v.isalnum()
             ),
         )
+
+
+def _size(person: _Person) -> tuple[Quantity, ...]:
+    if not person.size:
+        return ()
+    return (Quantity(field="nodule_size", value=person.size, unit="mm", evidence=person.place),)
 
 
 def read(image: ImageRef) -> Volume:

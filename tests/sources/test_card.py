@@ -1,7 +1,9 @@
+import re
+
 import pytest
 
 from medrcube.errors import CardError
-from medrcube.facts import Absence, Basis, FactKind, Grade, Scope, Visibility
+from medrcube.facts import Absence, Basis, FactKind, Grade, Quantity, Scope, Visibility
 from medrcube.sources._framework.card import load_card
 
 FIELD = """
@@ -336,6 +338,66 @@ def test_a_card_says_whether_sides_and_millimetres_are_known_and_its_fingerprint
 def test_a_claim_about_geometry_has_its_reason(card_file, toy_card, old, new, says):
     with pytest.raises(CardError, match=says):
         load_card(card_file(toy_card + GEOMETRY.replace(old, new, 1)))
+
+
+MEASURE = """
+[[field]]
+name = "size"
+kind = "measure"
+unit = "mm"
+of = "finding"
+plausible = [3, 80]
+basis = "study"
+[field.reasons]
+basis = { reason = "It was measured.", evidence = "a table" }
+plausible = { reason = "None is larger.", evidence = "a table" }
+"""
+
+
+def test_a_field_may_be_a_number_with_a_unit(card_file, toy_card):
+    card = load_card(card_file(toy_card + FIELD + MEASURE))
+    assert "size" not in card.fields
+    measure = card.measures["size"]
+    assert (measure.unit, measure.of, measure.low, measure.high) == ("mm", "finding", 3, 80)
+    assert (measure.scope, measure.basis) == (Scope.IMAGE, Basis.STUDY)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('unit = "mm"', 'unit = "inch"', "one of mm, mm2, ml, %"),
+        ("[3, 80]", "[80, 3]", "least and the greatest"),
+        ('of = "finding"', 'of = "fnding"', "name of a"),
+        ('name = "size"', 'name = "finding"', "different names"),
+        ('plausible = { reason = "None is larger.", evidence = "a table" }', "", "plausible"),
+        ('unit = "mm"', 'unit = "mm"\nabsence = "silent"', "absence"),
+    ],
+)
+def test_a_measure_states_unit_range_and_reasons(card_file, toy_card, old, new, says):
+    with pytest.raises(CardError, match=says):
+        load_card(card_file(toy_card + FIELD + MEASURE.replace(old, new, 1)))
+
+
+@pytest.mark.parametrize(
+    ("value", "readings", "unit", "says"),
+    [
+        (12.5, (), "mm", ""),
+        (3, (3, 80), "mm", ""),
+        (2.9, (), "mm", "expected 3 to 80 mm"),
+        (125, (), "mm", "size is 125 mm"),
+        (12.5, (12, 125), "mm", "size is 125 mm"),
+        (float("nan"), (), "mm", "expected 3 to 80 mm"),
+        (1.25, (), "cm", "expected mm"),
+        (1234567, (), "mm", r"size is \(.*\) mm"),
+    ],
+)
+def test_a_number_beyond_the_plausible_range_is_a_fault(
+    card_file, toy_card, value, readings, unit, says
+):
+    measure = load_card(card_file(toy_card + FIELD + MEASURE)).measures["size"]
+    stated = Quantity(field="size", value=value, unit=unit, readings=readings, evidence="t.csv:3")
+    fault = measure.fault(stated)
+    assert re.search(says, fault) if says else not fault
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ itself. Where the words of a card say that something cannot be seen, a field mus
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 
 from medrcube.facts import Scope, Visibility
@@ -40,8 +41,8 @@ def visibility_contradictions(card: Card, text: str) -> Iterator[str]:
     for quirk in card.quirks:
         if quirk.action == "note" and _UNSEEN.search(quirk.reason):
             yield from _asked_all_the_same(card, quirk.fields, f"the note {quirk.reason!r}")
-    for name, comment in _comments(card, text):
-        if _UNSEEN.search(comment):
+    for name, comment in _comments(text):
+        if _UNSEEN.search(comment) and name not in card.measures:
             yield from _asked_all_the_same(card, (name,) if name else (), f"# {comment!r}")
     for field in card.fields.values():
         why = field.reasons["visible"]
@@ -82,9 +83,9 @@ def _fields_with_concepts(card: Card) -> list[CardField]:
     return [field for field in card.fields.values() if field.concepts()]
 
 
-def _comments(card: Card, text: str) -> Iterator[tuple[str, str]]:
+def _comments(text: str) -> Iterator[tuple[str, str]]:
     """Every comment with the name of the field whose table it stands in, or an empty name."""
-    fields = iter(card.fields)
+    fields = (entry["name"] for entry in tomllib.loads(text)["field"])
     inside = ""
     for line in text.splitlines():
         plain = _QUOTED.sub("", line)

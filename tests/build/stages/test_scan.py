@@ -8,7 +8,7 @@ import pytest
 from medrcube.build.stages.scan import inspect_tree, scan
 from medrcube.errors import SourceError
 from medrcube.facts import BAD_ROW
-from medrcube.sources._framework.contract import undeclared_files
+from medrcube.sources._framework.contract import load_source, undeclared_files
 
 KEY = b"k" * 32
 
@@ -85,8 +85,6 @@ def test_the_card_can_ignore_files_and_its_reason_is_kept(toy, raw, write_case):
             'expect = { "*.png" = 8 }\nignore = { "stray*.png" = "thumbnails" }',
         )
     )
-    from medrcube.sources._framework.contract import load_source  # noqa: PLC0415
-
     found = scan(load_source(toy.folder), raw, KEY)
     assert {problem.code for problem in found.problems} == {"ignored-by-card"}
     assert {problem.message for problem in found.problems} == {"thumbnails"}
@@ -199,3 +197,20 @@ def test_an_absent_picture_with_the_name_of_a_person_is_listed_by_its_shape(toy,
     found = scan(toy, raw, KEY)
     assert found.absent == (shown,)
     assert (name in found.absent_files[0]) == (name == shown)
+
+
+def test_a_case_with_an_implausible_number_is_set_aside_and_no_other(toy, raw):
+    card, adapter = toy.folder / "card.toml", toy.folder / "adapter.py"
+    reason = '{ reason = "it was measured", evidence = "a table" }'
+    card.write_text(
+        f'{card.read_text()}\n[[field]]\nname = "size"\nkind = "measure"\nunit = "mm"\n'
+        f'plausible = [3, 80]\nbasis = "study"\n[field.reasons]\nbasis = {reason}\n'
+        f"plausible = {reason}\n"
+    )
+    size = 'Quantity(field="size", value=50 + 10 * int(path.stem[3]), unit="mm", evidence="t:3 s=")'
+    text = adapter.read_text().replace("Skip\n", "Quantity, Skip\n", 1)
+    adapter.write_text(text.replace("regions=(", f"quantities=({size},), regions=(", 1))
+    found = scan(load_source(toy.folder), raw, KEY)
+    assert _codes(found) == {"p (4)": BAD_ROW, "p (5)": BAD_ROW}
+    assert found.problems[0].message.startswith("t:3 s: size is 90 mm; expected 3 to 80 mm")
+    assert [case.quantities[0].value for case in found.cases] == [50, 60, 70, 80]
