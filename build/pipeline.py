@@ -55,7 +55,7 @@ from medrcube.files.atomic import (
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.contract import Source
 from medrcube.sources.registry import get_source, layer_folders
-from medrcube.vocabulary.layers import using_vocabulary
+from medrcube.vocabulary.layers import active_vocabulary, using_vocabulary
 from medrcube.workspace import Workspace, patient_key
 
 __all__ = ["build"]
@@ -296,4 +296,5 @@ def _settings_key(workspace: Workspace, profile: Profile | None, cards: Sequence
             file_state(path) for path in sorted(Path(workspace.settings.templates).glob("*.j2"))
         ]
     aim = profile and (profile.fingerprint, [card.fingerprint for card in cards])
-    return hash_values([(name, getattr(workspace, name)) for name in names], states, aim)
+    settings = [(name, getattr(workspace, name)) for name in names]
+    return hash_values(settings, states, aim, active_vocabulary().digest)

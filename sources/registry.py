@@ -15,9 +15,9 @@ from typing import Any
 
 from medrcube.errors import CardError, MedrcubeError
 from medrcube.sources._framework.contract import Source, load_source
-from medrcube.vocabulary.layers import activate_vocabulary
+from medrcube.vocabulary.layers import Vocabulary, activate_vocabulary
 
-__all__ = ["ENTRY_POINT_GROUP", "find_sources", "get_source", "layer_folders"]
+__all__ = ["ENTRY_POINT_GROUP", "find_sources", "get_source", "layer_folders", "vocabulary_of"]
 
 ENTRY_POINT_GROUP = "medrcube.sources"
 SHARED = "vocabulary"
@@ -37,8 +37,7 @@ def find_sources(
         CardError: a card is wrong, or two folders claim one id.
         MedrcubeError: an extra folder does not exist or holds no source.
     """
-    parents = (Path(__file__).parent, *_plugins(), *map(_existing, extra))
-    folders = [card.parent for parent in parents for card in sorted(parent.glob("*/card.toml"))]
+    folders = _source_folders(map(_existing, extra))
     activate_vocabulary([*layer_folders(folders), *vocabulary])
     sources: dict[str, Source] = {}
     for folder in folders:
@@ -59,6 +58,11 @@ def layer_folders(folders: Iterable[Path]) -> list[Path]:
     return [*dict.fromkeys(folder.parent / SHARED for folder in folders), *folders]
 
 
+def vocabulary_of(extra: Iterable[Path] = (), *, vocabulary: Iterable[Path] = ()) -> Vocabulary:
+    """The layers that ``find_sources`` activates; no card is read."""
+    return Vocabulary.of([*layer_folders(_source_folders(extra)), *vocabulary])
+
+
 def get_source(sources: Mapping[str, Source], name: str) -> Source:
     """The source of that id.
 
@@ -70,6 +74,11 @@ def get_source(sources: Mapping[str, Source], name: str) -> Source:
     near = difflib.get_close_matches(name, sources, n=1)
     hint = f"did you mean {near[0]!r}?" if near else "see  medrcube sources list"
     raise MedrcubeError(f"no source is called {name!r}; {hint}")
+
+
+def _source_folders(extra: Iterable[Path]) -> list[Path]:
+    parents = (Path(__file__).parent, *_plugins(), *extra)
+    return [card.parent for parent in parents for card in sorted(parent.glob("*/card.toml"))]
 
 
 def _existing(parent: Path) -> Path:

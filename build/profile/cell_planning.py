@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from medrcube.build.profile.margin_fit import GroupAnswer as ShelfKey
 from medrcube.build.profile.margin_fit import Supply, fit_margins
-from medrcube.build.profile.profile import Profile
+from medrcube.build.profile.profile import NOT_IN_CUBE, Profile
 from medrcube.build.questions.eligibility import EligibleQuestion
 from medrcube.build.questions.item_table import Item
 from medrcube.build.questions.quotas import (
@@ -101,6 +101,10 @@ def plan_items(profile: Profile, ready: Sequence[EligibleQuestion], make: Make) 
         ready: everything that may be asked.
         make: turns chosen questions into items.
     """
+    inside = [question for question in ready if profile.holds(answer_cell_of(question).cell)]
+    foreign = Counter(question.query.task.value for question in ready)
+    foreign -= Counter(question.query.task.value for question in inside)
+    ready = inside
     rounds = list(_rounds(profile, ready, make))
     best = max(rounds, key=lambda planning_round: len(planning_round.kept))
     quota = Counter(question.query.task.value for question in ready)
@@ -109,7 +113,9 @@ def plan_items(profile: Profile, ready: Sequence[EligibleQuestion], make: Make) 
         quota[reason.partition(": ")[0]] -= count
     return ProfilePlan(
         items=tuple(best.kept),
-        dropped=best.lost + Counter({f"{task}: {QUOTA}": n for task, n in quota.items()}),
+        dropped=best.lost
+        + Counter({f"{task}: {QUOTA}": n for task, n in quota.items()})
+        + Counter({f"{task}: {NOT_IN_CUBE}": n for task, n in foreign.items()}),
         available=rounds[0].stock,
         held=supply_of(rounds[-1].left, profile.per_patient),
         planned=rounds[0].planned,

@@ -21,9 +21,11 @@ from typing import Any
 from medrcube.errors import MedrcubeError, UnknownNameError
 from medrcube.files.toml_reader import TomlTable
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
+from medrcube.vocabulary.word import shipped_words
 
 __all__ = [
     "AXES",
+    "NOT_IN_CUBE",
     "OFF",
     "Profile",
     "ProfileError",
@@ -40,6 +42,9 @@ AXES: tuple[tuple[str, type[Task | Modality | Anatomy]], ...] = (
 """Margins in the order in which they are shown."""
 
 PER_PATIENT = 4
+
+NOT_IN_CUBE = "a word that the profile does not name"
+"""Reason under which questions outside the cube of a profile are counted."""
 
 OFF = "switched-off"
 """Reason under which the questions of sources that a profile leaves out are counted."""
@@ -85,9 +90,22 @@ class Profile:
         axes = ("task",) if cell.task in self.outside else tuple(axis for axis, _ in AXES)
         return tuple((axis, str(getattr(cell, axis))) for axis in axes if axis in self.margins)
 
+    def holds(self, cell: Voxel) -> bool:
+        """Whether each word of the cell is one of the package, or named in the margin of its axis.
+
+        A profile is closed to words of other layers that it does not name, whatever the task.
+        """
+        words = ((axis, str(getattr(cell, axis))) for axis, _ in AXES if axis in self.margins)
+        kinds = dict(AXES)
+        return all(
+            word in self.margins[axis] or word in shipped_words(kinds[axis]) for axis, word in words
+        )
+
     def wants(self, cell: Voxel) -> bool:
         """Whether no margin says that the cell stays empty."""
-        return all(self.margins[axis].get(value) for axis, value in self.bounds(cell))
+        return self.holds(cell) and all(
+            self.margins[axis].get(value) for axis, value in self.bounds(cell)
+        )
 
     def times(self, factor: int) -> Profile:
         """The same mix with so many times the items."""

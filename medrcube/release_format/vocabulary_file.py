@@ -14,8 +14,8 @@ from medrcube.errors import ReleaseError, VocabularyError
 from medrcube.release_format.strict_json import BadJsonError, read_document
 from medrcube.release_format.tree import open_file, stat_file
 from medrcube.taxonomy import Anatomy, Modality
-from medrcube.vocabulary.layers import PACKAGE, Layer, activate_layer
-from medrcube.vocabulary.word import Word
+from medrcube.vocabulary.layers import Layer, activate_layer
+from medrcube.vocabulary.word import Word, shipped_words
 
 __all__ = ["VOCABULARY", "activate_release_words", "added_words"]
 
@@ -28,7 +28,7 @@ def added_words(words: Iterable[Word]) -> Mapping[str, list[Mapping[str, object]
     """What the file says: axis -> what is declared of each word that the package lacks."""
     added: dict[str, list[Mapping[str, object]]] = {}
     for word in sorted(set(words), key=lambda word: (word.axis, word)):
-        if word not in dict(type(word).layer_words(PACKAGE)):
+        if word not in shipped_words(type(word)):
             added.setdefault(word.axis, []).append({"name": str(word), **vars(word)})
     return added
 

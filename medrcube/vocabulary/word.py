@@ -13,7 +13,7 @@ from medrcube.errors import UnknownNameError, VocabularyError
 from medrcube.files.toml_reader import TomlTable
 from medrcube.vocabulary.layers import PACKAGE, Layer, active_vocabulary
 
-__all__ = ["Axis", "Word", "fold", "in_order", "with_shipped"]
+__all__ = ["Axis", "Word", "fold", "in_order", "shipped_words", "with_shipped"]
 
 W = TypeVar("W")
 
@@ -134,9 +134,15 @@ def in_order(axis: type[Word], names: Iterable[str]) -> list[str]:
     return sorted(set(map(str, names)), key=lambda name: (places.get(name, len(places)), name))
 
 
+@cache
+def shipped_words(axis: type[Word]) -> tuple[str, ...]:
+    """Names of the words of the package."""
+    return tuple(name for name, _ in axis.layer_words(PACKAGE))
+
+
 def with_shipped(axis: type[Word], names: Iterable[str]) -> list[str]:
     """The words of the package and these names, in order: one side of a table of the cube."""
-    return in_order(axis, (*(name for name, _ in axis.layer_words(PACKAGE)), *names))
+    return in_order(axis, (*shipped_words(axis), *names))
 
 
 def fold(text: str) -> str:

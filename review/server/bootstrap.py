@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING
 from medrcube.files.atomic import private_file, private_folder
 from medrcube.review.errors import ReviewError
 from medrcube.review.server.database_settings import unreachable
+from medrcube.sources.registry import vocabulary_of
+from medrcube.vocabulary.layers import activate_in_all_threads
+from medrcube.workspace import CONFIG, open_workspace
 
 if TYPE_CHECKING:
     from django.db.migrations.loader import MigrationLoader
@@ -73,9 +76,18 @@ def configure(place: ReviewPaths) -> None:
     os.environ["MEDRCUBE_REVIEW_DATABASE"] = place.database
     os.environ["MEDRCUBE_REVIEW_ORIGIN"] = place.origin
     os.environ["DJANGO_SETTINGS_MODULE"] = "medrcube.review.settings"
+    _activate_vocabulary(place.folder.parent)
     import django  # noqa: PLC0415  (reads the environment that was just set)
 
     django.setup()
+
+
+def _activate_vocabulary(workspace: Path) -> None:
+    """The words of the workspace, in every thread that answers a request."""
+    if (workspace / CONFIG).is_file():
+        opened = open_workspace(workspace)
+        layers = vocabulary_of(opened.source_folders, vocabulary=[opened.vocabulary])
+        activate_in_all_threads(layers)
 
 
 def migrate() -> Path | None:

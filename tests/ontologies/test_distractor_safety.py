@@ -13,8 +13,10 @@ from medrcube.ontologies.distractor_safety import (
     option_conflict,
 )
 from medrcube.ontologies.distractor_selection import LabelUsage, choose_distractors
-from medrcube.ontologies.terms import TermError
+from medrcube.ontologies.relations import load_relations
+from medrcube.ontologies.terms import COLUMNS, TermError, load_terms
 from medrcube.taxonomy import Anatomy, Modality
+from medrcube.vocabulary.layers import using_vocabulary
 
 CHEST = (
     *("No Finding", "Enlarged Cardiomediastinum", "Cardiomegaly", "Lung Opacity", "Lung Lesion"),
@@ -311,3 +313,38 @@ def test_whatever_the_facts_chosen_options_are_false_and_safe_together(states, e
             for other in set(chosen) - {one}:
                 assert not relations.implied(one, other)
                 assert not relations.alike(one, other)
+
+
+def _outside(tmp_path, *, reviewed):
+    """A concept of a layer, with one relation."""
+    (tmp_path / "terms.csv").write_text(
+        f"{','.join(COLUMNS)}\ntoy shadow,finding,toy shadow,,,,,,,no term: made up,\n"
+    )
+    (tmp_path / "relations.csv").write_text(
+        "group,label_a,relation,label_b,reason,reviewed\n"
+        f"toy,toy shadow,implies,Lung Opacity,a shadow is an opacity,{reviewed}\n"
+    )
+    with using_vocabulary([tmp_path]):
+        return SafetyRules(terms=load_terms(), relations=load_relations())
+
+
+@pytest.mark.parametrize(
+    ("reviewed", "grade", "reason"),
+    [
+        ("", Grade.A, ""),
+        ("", Grade.B, "relations-unreviewed"),
+        ("A. Name 2026-01-31", Grade.B, ""),
+    ],
+)
+def test_a_concept_of_a_layer_needs_reviewed_relations_or_a_reader_that_denies_it(
+    tmp_path, reviewed, grade, reason
+):
+    rules = _outside(tmp_path, reviewed=reviewed)
+    facts = ground(["Fracture"], ["toy shadow"], grade=grade)
+    assert ask("toy shadow", "Fracture", facts, rules=rules).reason == reason
+
+
+def test_a_concept_of_a_layer_may_be_the_key(tmp_path):
+    rules = _outside(tmp_path, reviewed="")
+    request = DistractorRequest(key="toy shadow", ground=ground(["toy shadow"]), scope=Scope.IMAGE)
+    assert judge_key(request, rules).allowed

@@ -13,6 +13,7 @@ from medrcube.build.profile.profile import (
 )
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
+from medrcube.vocabulary.layers import using_vocabulary
 from medrcube.workspace import init_workspace, open_workspace
 
 GOOD = """\
@@ -197,3 +198,13 @@ def test_the_profile_of_the_guide_can_be_read_and_its_error_is_the_one_shown(rea
     with pytest.raises(ProfileError) as error:
         read(block.replace("CT = 400", "CT = 410"))
     assert " ".join(shown[1].split()) in str(error.value)
+
+
+def test_a_profile_is_closed_to_words_of_layers_that_it_does_not_name(read, tmp_path):
+    (tmp_path / "words.toml").write_text('[[anatomy]]\nname = "Eye"\n', encoding="utf-8")
+    with using_vocabulary([tmp_path]):
+        cell = Voxel(Anatomy("Eye"), Modality("CT"), Task("View Recognition"))
+        assert not read(GOOD).wants(cell)
+        assert not load_profile("medrcube").wants(cell)
+        assert read('name = "m"\n[margins.modality]\nCT = 4\n').wants(cell)
+        assert read('name = "m"\n[margins.anatomy]\nEye = 4\n').wants(cell)
