@@ -26,6 +26,7 @@ from medrcube.forms.protocol import Json
 from medrcube.release_format.errata import FILE as ERRATA
 from medrcube.release_format.errata import Erratum, read_errata
 from medrcube.release_format.item_facts import read_case_units, read_item_facts, read_pixel_hashes
+from medrcube.release_format.item_sets import read_item_sets
 from medrcube.release_format.open_rows import UnknownFormError, read_open_row
 from medrcube.release_format.rows import LETTERS, BadRowError, ReleaseRow, read_row
 from medrcube.release_format.strict_json import BadJsonError, read_list
@@ -50,7 +51,8 @@ __all__ = [
 ]
 
 _TOLD = ("visible", "block", "unit", "fact")
-_NOT_ASKED = ("unit", "fact")
+_OF_SET = ("set", "role", "set_size")
+_NOT_ASKED = ("unit", "fact", *_OF_SET)
 
 SHOWN_PROBLEMS = 10
 """Problems that the error of a refused release lists."""
@@ -70,14 +72,21 @@ class BenchmarkItem(ReleaseRow):
         unit: patient or case of the image under a keyed id, such as ``case-0123456789abcdef``;
             empty if not stated.
         fact: id of the fact asked about the image; empty if not stated.
+        set: set of items that are scored together, such as ``block-0123456789abcdef``; empty for
+            none.
+        role: what tells the item from the others of its set.
+        set_size: number of items that the set was made of; the release may hold fewer.
 
-    ``unit`` and ``fact`` are ignored by equality.
+    ``unit``, ``fact`` and what is told of the set are ignored by equality.
     """
 
     visible: str = ""
     block: str = ""
     unit: str = field(default="", compare=False)
     fact: str = field(default="", compare=False)
+    set: str = field(default="", compare=False)
+    role: str = field(default="", compare=False)
+    set_size: int = field(default=0, compare=False)
 
     @property
     def name(self) -> str:
@@ -207,6 +216,7 @@ def load_benchmark(root: Path, *, pictures: bool = True) -> Benchmark:
     for table in tables:
         loader.read(table)
     errata = loader.errata()
+    items = loader.items_with_sets()
     problems = loader.problems
     if problems:
         lines = "\n".join(f"  {problem}" for problem in problems[:SHOWN_PROBLEMS])
@@ -217,7 +227,7 @@ def load_benchmark(root: Path, *, pictures: bool = True) -> Benchmark:
         )
     return Benchmark(
         root=root,
-        items=_restricted_together(loader.items),
+        items=_restricted_together(items),
         pixels=read_pixel_hashes(root),
         errata=errata,
         unknown_forms=dict(sorted(loader.unknown_forms.items())),
@@ -235,7 +245,7 @@ def _restricted_together(items: Sequence[BenchmarkItem]) -> tuple[BenchmarkItem,
 
 def item_to_json(item: BenchmarkItem) -> dict[str, Any]:
     """The item as a JSON object that ``item_from_json`` reads back."""
-    optional = {name: getattr(item, name) for name in _TOLD}
+    optional = {name: getattr(item, name) for name in (*_TOLD, *_OF_SET)}
     return {
         "id": item.id,
         "dataset": item.dataset,
@@ -286,7 +296,7 @@ def item_from_json(row: Mapping[str, Any]) -> BenchmarkItem:
         restricted=row["restricted"],
         target=target,
         stated_chance=row.get("chance"),
-        **{name: row.get(name, "") for name in _TOLD},
+        **{name: row[name] for name in (*_TOLD, *_OF_SET) if name in row},
     )
 
 
@@ -332,6 +342,28 @@ class _Loader:
             if (row.dataset, row.id) not in self._names and not self.problems:
                 self.problems.append(f"{ERRATA}: {row.name!r} is no item of the release")
         return {row.name: row for row in rows}
+
+    def items_with_sets(self) -> list[BenchmarkItem]:
+        """The items, each with its set, once all tables are read.
+
+        A set may name items that are not there, as where a source was left out of a copy.
+        """
+        try:
+            sets = read_item_sets(self._root)
+        except ReleaseError as error:
+            self.problems.append(str(error))
+            return self.items
+        places = {
+            (member.dataset, member.id): (item_set.id, member.role, item_set.size)
+            for item_set in sets
+            for member in item_set.members
+        }
+        return [
+            replace(item, set=place[0], role=place[1], set_size=place[2])
+            if (place := places.get((item.dataset, item.id)))
+            else item
+            for item in self.items
+        ]
 
     def _take(self, row: Any, parse: Callable[[Any], ReleaseRow], folder: str, where: str) -> None:
         try:

@@ -72,6 +72,8 @@ _TOLD = {
     "block": "block of items that share their options; empty for none",
     "unit": "patient, or case where none is named, under a keyed id: the unit of resampling",
     "fact": "id of what is asked of which image, equal in every edition of a workspace",
+    "set": "complete set of items that are scored together; empty for none",
+    "role": "what tells the item from the others of its set",
     "pixel_sha256": "identity of the image: hash of its shape, type and pixels",
 }
 

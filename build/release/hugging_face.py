@@ -1,9 +1,9 @@
 """Hugging Face edition: Parquet files with images, and the front matter of the card.
 
 ``data/<source>/test-00000.parquet`` holds the rows of ``test.json``, the licence, the columns of
-``items.csv``, and the bytes of the picture, or nothing where it is restricted - also in a private
-tree, so that both editions have the same file. ``hugging_face_private`` makes the edition with all
-pictures.
+``items.csv``, set and role of items of complete sets, and the bytes of the picture, or nothing
+where it is restricted - also in a private tree, so that both editions have the same file.
+``hugging_face_private`` makes the edition with all pictures.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from medrcube.build.release.metadata import ReleaseFacts
 from medrcube.build.stages.samples import Sample
 from medrcube.release_format.item_facts import ItemFacts, read_item_facts
+from medrcube.release_format.item_sets import read_item_sets
 
 __all__ = ["DATA", "ROWS", "SCHEMA", "TOLD", "front_matter", "write_parquet_edition"]
 
@@ -61,6 +62,8 @@ _FEATURES: Mapping[str, Mapping[str, str]] = {
     "block": _TEXT,
     "unit": _TEXT,
     "fact": _TEXT,
+    "set": _TEXT,
+    "role": _TEXT,
 }
 _ARROW = {"string": pa.string(), "int64": pa.int64(), "bool": pa.bool_()}
 _IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
@@ -85,11 +88,17 @@ def write_parquet_edition(tree: Path, places: Mapping[str, Sample]) -> None:
         places: path in the release -> picture.
     """
     item_facts = read_item_facts(tree)
+    set_of = {
+        (member.dataset, member.id): (item_set.id, member.role)
+        for item_set in read_item_sets(tree)
+        for member in item_set.members
+        if item_set.is_complete
+    }
     for table in sorted(tree.glob("*/test.json")):
         folder = tree / DATA / table.parent.name.lower()
         folder.mkdir(parents=True)
         records = json.loads(table.read_text(encoding="utf-8"))
-        rows = _rows(tree, table.parent.name, records, places, item_facts)
+        rows = _rows(tree, table.parent.name, records, places, item_facts=item_facts, set_of=set_of)
         for number, shard in groupby(rows, key=itemgetter(0)):
             _write(folder / f"test-{number:05d}.parquet", (row for _, row in shard))
 
@@ -135,7 +144,9 @@ def _rows(
     folder: str,
     records: Iterable[Mapping[str, Any]],
     places: Mapping[str, Sample],
+    *,
     item_facts: Mapping[tuple[str, str], ItemFacts],
+    set_of: Mapping[tuple[str, str], tuple[str, str]],
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Number of the file and row of each item."""
     size = 0
@@ -149,6 +160,7 @@ def _rows(
         row |= {"licence": sample.licence, "pixel_sha256": sample.pixel_sha256}
         if (facts := item_facts.get((folder, record["id"]))) is not None:
             row |= {name: getattr(facts, name) for name in TOLD}
+        row["set"], row["role"] = set_of.get((folder, record["id"]), ("", ""))
         yield size // SHARD, row
         size += len(image["bytes"]) if image else 0
 

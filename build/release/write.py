@@ -32,6 +32,7 @@ from medrcube.build.release.metadata import collect_facts, day_of
 from medrcube.build.release.metadata_files import write_metadata_files
 from medrcube.build.release.private_edition import mark_private, write_sums
 from medrcube.build.release.raw_files_table import SourceUse, write_raw_files
+from medrcube.build.release.released_sets import released_sets
 from medrcube.build.release.review_verdicts import (
     LET_THROUGH,
     FailingStratum,
@@ -45,12 +46,14 @@ from medrcube.build.release.validation_record import write_validation_record
 from medrcube.build.stages.samples import Sample, samples_from_frame
 from medrcube.errors import ReleaseError, WorkspaceError
 from medrcube.release_format.item_facts import ItemFacts, write_item_facts
+from medrcube.release_format.item_sets import write_item_sets
+from medrcube.release_format.tree import dataset_name
 from medrcube.release_format.vocabulary_file import VOCABULARY, added_words
 from medrcube.sources._framework.contract import Source
 from medrcube.taxonomy import Anatomy, Modality, Task
 from medrcube.workspace import Workspace, patient_key
 
-__all__ = ["ReleaseReport", "dataset_name", "fact_id", "keyed_unit_id", "release"]
+__all__ = ["ReleaseReport", "fact_id", "keyed_unit_id", "release"]
 
 LETTERS = "ABCD"
 
@@ -68,6 +71,9 @@ class ReleaseReport:
         held: number of items left out because a clinician has spoken against them.
         changed: number of items that were built anew after they were judged, so that the
             judgement does not hold.
+        sets: number of sets of items that are scored together.
+        incomplete_sets: number of sets that are not, as items of theirs are left out or were
+            changed by reviewers.
         failing_strata: strata in it that do not pass the agreement gate; empty without reviews.
         since: what changed since an earlier release, where one was named.
     """
@@ -79,6 +85,8 @@ class ReleaseReport:
     unreviewed: int
     held: int
     changed: int
+    sets: int = 0
+    incomplete_sets: int = 0
     failing_strata: tuple[FailingStratum, ...] = ()
     since: ReleaseChanges | None = None
 
@@ -138,6 +146,7 @@ def release(
     used = {item.sample for item in chosen}
     pictures = {sample.id: sample for sample in samples if sample.id in used}
     included = {sample.id for sample in pictures.values() if sample.redistribute or private}
+    sets = released_sets(items, samples, chosen, workspace.settings.seed)
     report = ReleaseReport(
         out=out,
         items=len(chosen),
@@ -146,6 +155,8 @@ def release(
         unreviewed=sum(item.state not in LET_THROUGH for item in chosen),
         held=taken.held,
         changed=taken.changed,
+        sets=sets.complete,
+        incomplete_sets=sets.incomplete,
         failing_strata=failing if reviewed else (),
     )
     audit = {**audit, "release": name, "review": _review(reviewed, report)}
@@ -160,6 +171,7 @@ def release(
             secret = patient_key(workspace)
             _write_vocabulary(tree, chosen)
             write_item_facts(tree, (_facts(item, pictures[item.sample], secret) for item in chosen))
+            write_item_sets(tree, sets.sets)
             write_validation_record(tree, chosen, pictures.values())
             places = {_place(sample): sample for sample in pictures.values()}
             day = day_of(name, workspace.items)
@@ -177,11 +189,6 @@ def release(
     except OSError as error:
         raise WorkspaceError(f"{out}: cannot be written ({error.strerror})") from error
     return report
-
-
-def dataset_name(source: str) -> str:
-    """Name of a source's folder in a release, such as ``BUSI``."""
-    return source.upper()
 
 
 def keyed_unit_id(sample: Sample, secret: bytes) -> str:

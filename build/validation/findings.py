@@ -223,6 +223,9 @@ FAULT_KINDS: dict[str, FaultKind] = {
         advice="release again; until then intervals take each case as a unit",
         level=_WARN,
     ),
+    "sets": FaultKind(
+        title="sets.json does not name items of this release that belong together", advice=_AGAIN
+    ),
     # The Parquet edition
     "edition": FaultKind(title="a file of the Parquet edition cannot be read", advice=_AGAIN),
     "edition-differs": FaultKind(title="the Parquet edition and test.json disagree", advice=_AGAIN),

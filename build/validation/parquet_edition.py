@@ -28,6 +28,7 @@ def check_edition(
     findings: FaultLog,
     *,
     facts: Mapping[tuple[str, str], ItemFacts],
+    set_of: Mapping[tuple[str, str], tuple[str, str]],
     withdrawn: Collection[tuple[str, str]],
     most: int,
     private: bool,
@@ -53,6 +54,12 @@ def check_edition(
                     if entry is not None:
                         item_facts = facts.get((entry.folder, entry.row.id))
                         _check_told(name, row, item_facts, findings)
+                        place = set_of.get((entry.folder, entry.row.id), ("", ""))
+                        if (row["set"], row["role"]) != place:
+                            findings.add(
+                                "edition-differs",
+                                f"{name}: {safe_repr(row['id'])} has another set or role",
+                            )
         except ReleaseError as error:
             findings.add("edition", str(error))
     for item, entry in sorted(remaining.items()):

@@ -43,11 +43,13 @@ from medrcube.build.validation.findings import Fault, FaultLog
 from medrcube.build.validation.great_expectations import run_expectations
 from medrcube.build.validation.parquet_edition import check_edition
 from medrcube.build.validation.png_check import FileCheck
+from medrcube.build.validation.sets import check_sets
 from medrcube.build.validation.statistical_units import check_units
 from medrcube.build.validation.table_views import item_view, record_view
 from medrcube.console.counts import counted
 from medrcube.errors import ReleaseError
 from medrcube.release_format.errata import read_errata
+from medrcube.release_format.item_sets import SETS
 from medrcube.release_format.open_rows import UnknownFormError, read_open_row
 from medrcube.release_format.rows import BadRowError, departures, read_row
 from medrcube.release_format.strict_json import BadJsonError, read_list
@@ -68,6 +70,7 @@ _UNCHECKED = {
     ITEMS: "whether every wrong option has evidence that it is wrong",
     AUDIT: "whether the audit passed",
     LICENCES: "what the licence of each item is",
+    SETS: "which items are scored together",
 }
 
 
@@ -176,6 +179,7 @@ def validate(root: Path, stages: Stages, *, workers: int, with_gx: bool = False)
             checks,
             findings,
             facts=facts,
+            set_of=check_sets(root, rows, findings),
             withdrawn=withdrawn,
             most=most,
             private=private,

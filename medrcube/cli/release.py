@@ -74,6 +74,12 @@ def release(
         reporter.result(f"NOT AGREED {stratum}")
     if report.held:
         reporter.result(f"{counted(report.held, 'item')} left out: clinicians objected to them")
+    if report.incomplete_sets:
+        reporter.result(
+            f"{counted(report.incomplete_sets, 'set')} of {report.sets + report.incomplete_sets:,} "
+            "incomplete, so they are not scored as sets: items of theirs are left out or were "
+            "changed by reviewers"
+        )
     if report.changed:
         reporter.result(
             f"{counted(report.changed, 'item')} changed by a build since the review; run  medrcube "

@@ -21,6 +21,7 @@ __all__ = [
     "LARGEST_PICTURE",
     "OPEN_TABLE",
     "TABLE",
+    "dataset_name",
     "file_kind",
     "find_tables",
     "leaves_folder",
@@ -40,6 +41,11 @@ LARGEST_PICTURE = 256 * 2**20
 """Bytes of the largest picture file that is opened."""
 
 _SHOWN = 100
+
+
+def dataset_name(source: str) -> str:
+    """Name of a source's folder in a release, such as ``BUSI``."""
+    return source.upper()
 
 
 def find_tables(root: Path) -> list[Path]:

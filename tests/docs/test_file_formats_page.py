@@ -85,6 +85,7 @@ def test_columns_of_a_csv_table_are_those_on_the_page(demo, section, path):
         ("`raw_files.jsonl`", "raw_files.jsonl", set()),
         ("`viewer/copies.jsonl`", "viewer/copies.jsonl", set()),
         ("`test.json`", "release/LIDC-IDRI/test.json", {"option_C", "option_D"}),
+        ("`sets.json`", "release/sets.json", set()),
         ("`contracts.json`", "release/contracts.json", set()),
         ("`manifest.json`", "runs/random/manifest.json", set()),
         ("`items.jsonl` of a run", "runs/random/items.jsonl", set()),

@@ -17,6 +17,7 @@ from medrcube.build.reconstruction.safe_writes import stored_hash
 from medrcube.build.release import hugging_face
 from medrcube.build.release.write import release
 from medrcube.release_format.item_facts import read_item_facts
+from medrcube.release_format.item_sets import read_item_sets
 from medrcube.sources._framework.contract import load_source
 
 LOAD = """
@@ -55,6 +56,12 @@ def test_datasets_gives_every_item_and_the_pictures_that_may_be_passed_on(load, 
         for row in json.loads(table.read_text())
     }
     facts = read_item_facts(tree)
+    places = {
+        (member.dataset, member.id): (item_set.id, member.role)
+        for item_set in read_item_sets(tree)
+        for member in item_set.members
+    }
+    assert places
     rows = load(tree)
     assert {(row["dataset"], row["id"]) for row in rows} == set(expected)
     assert len(rows) == len(expected)
@@ -69,6 +76,8 @@ def test_datasets_gives_every_item_and_the_pictures_that_may_be_passed_on(load, 
         told = facts[row["dataset"], row["id"]]
         for name in ("visible", "block", "unit", "fact"):
             assert row.pop(name) == getattr(told, name)
+        place = places.get((row["dataset"], row["id"]), ("", ""))
+        assert (row.pop("set"), row.pop("role")) == place
         assert {name: value for name, value in row.items() if value is not None} == record
 
 

@@ -1,0 +1,119 @@
+"""Sets: items of a batch with one question and one list of options, and a different key each.
+
+The items of a block share their options, and their keys are drawn by lot (``key_draws``). Those
+that also read the same are dealt into sets, of at most as many items as there are options. Who
+answers the question without the picture gives one answer to all items of a set, and is right on
+one of them.
+
+Items of one patient come together first, then those of one source, then the rest, each by lot.
+Every item is in one set at most; an item that finds no other with another key is in none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from medrcube.build.questions.item_table import Item
+from medrcube.build.stages.samples import Sample
+from medrcube.ontologies.distractor_selection import seeded_tiebreak
+
+__all__ = ["BuiltSet", "deal_sets", "is_set"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuiltSet:
+    """One set.
+
+    Attributes:
+        id: ``block`` and a digest of the ids of its items.
+        items: two or more, in the order of their ids.
+    """
+
+    id: str
+    items: tuple[Item, ...]
+
+
+def deal_sets(
+    items: Iterable[Item], samples: Mapping[str, Sample], seed: int
+) -> tuple[BuiltSet, ...]:
+    """The sets of a batch, in the order of their first items.
+
+    Args:
+        items: the whole batch, before anything is held back.
+        samples: pictures by id.
+        seed: breaks ties.
+    """
+    cells: dict[tuple[str, ...], list[Item]] = {}
+    for item in items:
+        if item.block:
+            texts = sorted(option.text for option in item.options)
+            cell = (item.task, item.block, item.question, *texts)
+            cells.setdefault(cell, []).append(item)
+    dealt: list[BuiltSet] = []
+    for members in cells.values():
+        left = sorted(members, key=lambda item: seeded_tiebreak(seed, "set", item.id))
+        for nearness in (_patient, _source, _anything):
+            near: dict[str, list[Item]] = {}
+            for item in left:
+                near.setdefault(nearness(samples[item.sample]), []).append(item)
+            left = []
+            for group in near.values():
+                dealt.extend(_deal(group, left))
+    return tuple(sorted(dealt, key=lambda built: [item.id for item in built.items]))
+
+
+def is_set(items: Sequence[Item]) -> bool:
+    """Whether items have one question and one list of options, and a key of their own each."""
+    wordings = {(item.question, *sorted(_texts(item))) for item in items}
+    return len(wordings) == 1 and len({_key(item) for item in items}) == len(items)
+
+
+def _deal(items: Sequence[Item], left: list[Item]) -> Iterator[BuiltSet]:
+    """Sets of these items, the largest first; who finds no other joins ``left``."""
+    by_key: dict[str, list[Item]] = {}
+    for item in items:
+        by_key.setdefault(_key(item), []).append(item)
+    while by_key:
+        members: list[Item] = []
+        for key in list(by_key):
+            member = _of_another_picture(by_key[key], members)
+            if member is not None:
+                by_key[key].remove(member)
+                members.append(member)
+            if not by_key[key]:
+                del by_key[key]
+        if len(members) < 2:
+            left.extend(members)
+            left.extend(item for rest in by_key.values() for item in rest)
+            return
+        members.sort(key=lambda item: item.id)
+        digest = sha256("\x1f".join(item.id for item in members).encode()).hexdigest()
+        yield BuiltSet(id=f"block-{digest[:16]}", items=tuple(members))
+
+
+def _of_another_picture(candidates: Sequence[Item], members: Sequence[Item]) -> Item | None:
+    pictures = {member.sample for member in members}
+    return next((item for item in candidates if item.sample not in pictures), None)
+
+
+def _key(item: Item) -> str:
+    return item.options[item.key].text
+
+
+def _texts(item: Item) -> list[str]:
+    return [option.text for option in item.options]
+
+
+def _patient(sample: Sample) -> str:
+    kind, name = ("patient", sample.patient) if sample.patient else ("case", sample.case)
+    return f"{sample.source} {kind} {name}"
+
+
+def _source(sample: Sample) -> str:
+    return sample.source
+
+
+def _anything(_sample: Sample) -> str:
+    return ""

@@ -1,0 +1,58 @@
+"""Validation of ``sets.json``: every set holds items of the release that belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from medrcube.build.validation.consistency import TableRow
+from medrcube.build.validation.findings import FaultLog
+from medrcube.errors import ReleaseError
+from medrcube.release_format.item_sets import SETS, ItemSet, read_item_sets
+from medrcube.release_format.tree import safe_repr
+
+__all__ = ["check_sets"]
+
+
+def check_sets(
+    root: Path, rows: Iterable[TableRow], findings: FaultLog
+) -> Mapping[tuple[str, str], tuple[str, str]]:
+    """Members are items with one question and one list of options, and a key of their own.
+
+    Returns:
+        Id and role by dataset and id of the items of complete sets; none where the file cannot be
+        read.
+    """
+    try:
+        sets = read_item_sets(root)
+    except ReleaseError as error:
+        findings.add("sets", str(error))
+        return {}
+    entries = {(entry.folder, entry.row.id): entry for entry in rows}
+    for item_set in sets:
+        fault = _fault(item_set, entries)
+        if fault:
+            findings.add("sets", f"{SETS}: {item_set.id} {fault}")
+    return {
+        (member.dataset, member.id): (item_set.id, member.role)
+        for item_set in sets
+        if item_set.is_complete
+        for member in item_set.members
+    }
+
+
+def _fault(item_set: ItemSet, entries: Mapping[tuple[str, str], TableRow]) -> str:
+    """What is wrong with a set; empty where nothing is."""
+    members = []
+    for member in item_set.members:
+        entry = entries.get((member.dataset, member.id))
+        if entry is None:
+            return f"names {safe_repr(member.id)}, which is no sound item of this release"
+        if not entry.row.options:
+            return f"names {safe_repr(member.id)}, which has no options"
+        members.append(entry.row)
+    if len({(row.question, *sorted(text for _, text in row.options)) for row in members}) > 1:
+        return "holds items with different questions or options"
+    if len({dict(row.options)[row.key] for row in members}) < len(members):
+        return "holds two items with one key"
+    return ""
