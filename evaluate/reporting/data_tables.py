@@ -33,8 +33,8 @@ def tables(runs: Sequence[ScoredRun]) -> dict[str, list[Row]]:
     figures of items without options; ``items`` the outcome of every question,
     without the reply text, which is in ``outcomes.jsonl`` of the run; ``leaderboard`` holds the
     runs and the published models, in the blocks of a site: only rows with the same ``ranked_with``
-    had the same questions; ``contrasts``, ``position`` and ``credibility`` exist where the runs
-    have them.
+    had the same questions; ``sets``, ``contrasts``, ``position`` and ``credibility`` exist where
+    the runs have them.
     """
     stands = _stands(runs)
     rows_by_table = {
@@ -46,6 +46,7 @@ def tables(runs: Sequence[ScoredRun]) -> dict[str, list[Row]]:
         "leaderboard": _leaderboard_rows(runs, stands),
         "contrasts": [row for run in runs for row in _contrast_rows(run, _PAIRED)],
         "position": [row for run in runs for row in _contrast_rows(run, ("position",))],
+        "sets": [row for run in runs for row in _set_rows(run)],
         "credibility": [row for run in runs for row in _credibility_rows(run)],
     }
     return {name: _squared(rows) for name, rows in rows_by_table.items() if rows}
@@ -218,6 +219,15 @@ def _contrast_rows(run: ScoredRun, names: Iterable[str]) -> Iterator[Row]:
                 yield {**head, "level": "task", **whole, "task": task, **_flat(row)}
             for row in contrasts[name]["voxels"]:
                 yield {**head, "level": "voxel", **_flat(row)}
+
+
+def _set_rows(run: ScoredRun) -> Iterator[Row]:
+    sets = run.metrics["sets"]
+    if sets is not None:
+        beside = {"incomplete": sets["incomplete"], "lost": sets["lost"]}
+        yield {"run": run.label, "task": None, **_flat(sets["global"]), **beside}
+        for task, row in sets["task"].items():
+            yield {"run": run.label, "task": task, **_flat(row)}
 
 
 def _credibility_rows(run: ScoredRun) -> Iterator[Row]:

@@ -21,6 +21,7 @@ from medrcube.evaluate.questions.settings import side_by_side
 from medrcube.evaluate.runner.run_folder import question_set_digest, read_manifest
 from medrcube.evaluate.scoring import main_results, read_results, withdrawn_items
 from medrcube.evaluate.statistics.grouping import COLUMNS, Axis, grouped
+from medrcube.evaluate.statistics.item_sets import group_sets, paired_set_metrics
 from medrcube.evaluate.statistics.paired_tests import AnswerPair, adjust, paired_metrics
 from medrcube.evaluate.statistics.units import unit_kinds, unit_of
 from medrcube.evaluate.statistics.verdict_text import conclusions, points
@@ -67,7 +68,9 @@ def compare_two(
         ``lost`` by either run, ``changed`` (same name, other content), ``only_one`` and
         ``withdrawn`` by the errata that either run was scored with, which both leave out;
         ``overall``, a row of ``paired_tests.paired_metrics`` with ``verdict``; ``families``, by
-        axis a list of such rows with the names of the group and ``mcnemar_p_holm``; ``settings``,
+        axis a list of such rows with the names of the group and ``mcnemar_p_holm``; ``sets``, a row
+        of ``item_sets.paired_set_metrics`` with ``verdict`` over the sets that both answered,
+        or ``None`` without any; ``settings``,
         (name, of the first, of the second) of what was set differently; ``notes``, what else
         differs between the runs; ``conclusions``, sentences. ``verdict`` is ``first`` or
         ``second`` where the interval leaves out 0 and McNemar's p (in a family: Holm's) is below 5
@@ -107,7 +110,9 @@ def compare_two(
     parts = incomplete_sentences(described)
     overall = _with_verdict(_row(pairs), "mcnemar_p")
     families = {axis: _family(axis, pairs) for axis in axes}
+    sets = _compare_sets(pairs)
     if parts:
+        sets = sets and _without_accuracies(sets)
         overall = _without_accuracies(overall)
         families = {axis: list(map(_without_accuracies, rows)) for axis, rows in families.items()}
     comparison = {
@@ -124,6 +129,7 @@ def compare_two(
         },
         "overall": overall,
         "families": families,
+        "sets": sets,
         "settings": [list(row) for row in side_by_side([first_run.manifest, second_run.manifest])],
         "notes": differences_of_runs([first_run, second_run]),
     }
@@ -291,6 +297,16 @@ def _row(pairs: Sequence[tuple[Result, Result]]) -> dict[str, Any]:
         [AnswerPair(unit_of(a), a.outcome is right, b.outcome is right) for a, b in pairs]
     )
     return {**row, "unit_kinds": unit_kinds(a for a, _ in pairs)}
+
+
+def _compare_sets(pairs: Sequence[tuple[Result, Result]]) -> dict[str, Any] | None:
+    """Row of the sets of which both runs answered every item."""
+    first, second = (
+        {entry.id: entry for entry in group_sets(results).answered}
+        for results in zip(*pairs, strict=True)
+    )
+    both = [(first[name], second[name]) for name in first if name in second]
+    return _with_verdict(paired_set_metrics(both), "mcnemar_p") if both else None
 
 
 def incomplete_sentences(runs: Sequence[Mapping[str, Any]]) -> list[str]:

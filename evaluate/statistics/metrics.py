@@ -30,6 +30,7 @@ from medrcube.evaluate.statistics.intervals import (
     mean,
     ratio,
 )
+from medrcube.evaluate.statistics.item_sets import set_metrics
 from medrcube.evaluate.statistics.units import unit_kinds, unit_of
 from medrcube.taxonomy import Task
 
@@ -55,6 +56,7 @@ def metrics(results: Sequence[Result]) -> dict[str, Any]:
     Empty groups are left out. Each group is a row of ``group_metrics``. ``macro`` has macro
     averages over voxels and over tasks, beside the micro ``accuracy``; the means ``_not_small``
     leave out groups of fewer than ``n_min`` items, of which ``suppressed`` counts the voxels.
+    ``sets`` is of items scored together, see ``item_sets.set_metrics``.
 
     Where ``incomplete``, more than ``FAILURE_GATE`` of all items have no reply: no group has an
     accuracy or an interval then, only its ``bounds``.
@@ -115,6 +117,7 @@ def _metrics(results: Sequence[Result]) -> dict[str, Any]:
             "within_sources": _within_sources(results),
         },
         "voxels": voxels,
+        "sets": set_metrics(results),
         "rules": dict(sorted(Counter(result.rule for result in results).items())),
     }
 
@@ -258,6 +261,18 @@ def _bounded(values: Mapping[str, Any]) -> dict[str, Any]:
             for axis, groups in values["slices"].items()
         },
         "voxels": [_without_accuracy(group) for group in values["voxels"]],
+        "sets": _bounded_sets(values["sets"]),
+    }
+
+
+def _bounded_sets(sets: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if sets is None:
+        return None
+    shares = dict.fromkeys(("confusion", "item_accuracy"))
+    return {
+        **sets,
+        "global": {**_without_accuracy(sets["global"]), **shares},
+        "task": {name: {**_without_accuracy(row), **shares} for name, row in sets["task"].items()},
     }
 
 

@@ -23,6 +23,8 @@ def conclusions(comparison: Mapping[str, Any]) -> list[str]:
     row = comparison["overall"]
     lines = [_verdict(row, first, second), _power(row)]
     lines += [_family(axis, rows, first, second) for axis, rows in comparison["families"].items()]
+    if comparison["sets"]:
+        lines.append(_sets(comparison["sets"], first, second))
     lines.append(
         "This holds for these questions and images, each asked once. It says nothing about "
         "other data, another prompt or another version of a model."
@@ -108,6 +110,19 @@ def _power(row: Mapping[str, Any]) -> str:
         f"difference of {points(effect)} points would be found in 8 of 10 such comparisons; a "
         "smaller one may well be missed."
     )
+
+
+def _sets(row: Mapping[str, Any], first: str, second: str) -> str:
+    """On the items that are scored together."""
+    numbers = (
+        f"{points(row['first'])} % against {points(row['second'])} % of "
+        f"{counted(row['n'], 'set')}, {points(row['difference'], sign=True)} points (95 % interval "
+        f"{points_span(row['interval'])}, McNemar p {_equals(row['mcnemar_p'])})"
+    )
+    if row["verdict"] == "unclear":
+        return f"Sets, right where all their items are: no difference is shown: {numbers}."
+    better, worse = (first, second) if row["verdict"] == "first" else (second, first)
+    return f"{better} has more whole sets right than {worse}: {numbers}."
 
 
 def _family(axis: Axis, rows: list[Mapping[str, Any]], first: str, second: str) -> str:

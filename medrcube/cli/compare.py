@@ -73,6 +73,8 @@ def _show_two(reporter: Reporter, comparison: Mapping[str, Any], by: By) -> None
     _left_out(reporter, comparison["items"], "only_one", "in one run only")
     rows = [("all", comparison["overall"], "mcnemar_p")]
     rows += [(short_name(by, row), row, "mcnemar_p_holm") for row in comparison["families"][by]]
+    if comparison["sets"]:
+        rows.append(("sets, all items right", comparison["sets"], "mcnemar_p"))
     reporter.table(
         (by, "n", "A %", "B %", "A - B", "95 % interval", "p"),
         [

@@ -279,6 +279,9 @@ def make_result(
         original_task=None,
         restricted=False,
         unit=axes.pop("unit", ""),
+        set=axes.pop("set", ""),
+        role=axes.pop("role", ""),
+        set_size=axes.pop("set_size", 0),
     )
     assert not axes
     place = choice if choice is not None else {True: 0, False: 1, None: None}[right]

@@ -1,0 +1,149 @@
+"""Intervals and tests for sets of items that share patients.
+
+A set may hold items of several patients, and a patient may have items in several sets, so sets
+fall into no clusters. Two sets are taken to be dependent when they share a unit (patient, case or
+picture), and the variance of a mean sums the products over all such pairs (Aronow, Samii and
+Assenova, Polit Anal 2015;23:564-577). Where every set is of one unit, all of this comes to what
+``clustered_inference`` does with these units.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import NormalDist
+from typing import NamedTuple
+
+from medrcube.evaluate.statistics.clustered_inference import FEWEST_UNITS, UnitTally, sign_test
+from medrcube.evaluate.statistics.intervals import (
+    Z_95,
+    ConfidenceInterval,
+    t_quantile,
+    wilson_at,
+)
+
+__all__ = ["SetScore", "SharedSets"]
+
+_LARGEST_REACH = 0.5
+"""Largest share of the sets, those that share a unit with one, that the correction for few sets
+counts with. Where most sets come to so much there is no interval."""
+
+
+class SetScore(NamedTuple):
+    """One set.
+
+    Attributes:
+        units: patients, cases or pictures of its items.
+        value: 1 if it is right and 0 if not; of a difference -1, 0 or 1.
+    """
+
+    units: frozenset[str]
+    value: int
+
+
+class SharedSets:
+    """Sets, and which of them share a unit.
+
+    Args:
+        sets: scores in any order.
+    """
+
+    def __init__(self, sets: Iterable[SetScore]) -> None:
+        kept = list(sets)
+        self._values = [entry.value for entry in kept]
+        of_unit: dict[str, list[int]] = {}
+        for number, entry in enumerate(kept):
+            for unit in entry.units:
+                of_unit.setdefault(unit, []).append(number)
+        self.units = len(of_unit)
+        self._near = [_near(entry, of_unit) for entry in kept]
+        self._reach = [len(near) for near in self._near]
+
+    @property
+    def effective(self) -> float:
+        """Equivalent number of sets that share nothing: ``n^2`` over the number of pairs."""
+        n = len(self._values)
+        return n * n / sum(self._reach) if n else 0.0
+
+    def why_no_interval(self) -> str | None:
+        """Reason for giving no interval, or ``None``."""
+        if len(self._values) < FEWEST_UNITS:
+            return f"fewer than {FEWEST_UNITS} sets"
+        if self.effective < FEWEST_UNITS:
+            return f"too many of {len(self._values)} sets share patients"
+        return None
+
+    def design_effect(self) -> float | None:
+        """Factor by which shared units inflate the variance of the mean; ``None`` if unknown."""
+        n, total = len(self._values), sum(self._values)
+        if n < 2:
+            return None
+        mean = total / n
+        independent = sum((value - mean) ** 2 for value in self._values)
+        if independent <= 1e-12:
+            return None
+        rest = [
+            (value - mean) / math.sqrt(1 - min(reach / n, _LARGEST_REACH))
+            for value, reach in zip(self._values, self._reach, strict=True)
+        ]
+        return self._products(rest) * (n - 1) / (n * independent)
+
+    def share_interval(self) -> ConfidenceInterval | None:
+        """95 % interval of the share of sets that are right, as ``share_interval`` of items."""
+        if self.why_no_interval() is not None:
+            return None
+        n, design = len(self._values), self.design_effect()
+        effective = self.effective if design is None else n / max(1.0, design)
+        return wilson_at(sum(self._values) / n, effective, self._quantile())
+
+    def difference_interval(self) -> ConfidenceInterval | None:
+        """95 % interval of a mean of differences; ``None`` too where the sides never differ."""
+        if self.why_no_interval() is not None or not any(self._values):
+            return None
+        n, total, t2 = len(self._values), sum(self._values), self._quantile() ** 2
+        # n^2 (total / n - d)^2 <= t^2 sum of products of (value - d), solved for d.
+        pairs = zip(self._values, self._reach, strict=True)
+        a = n * n - t2 * sum(self._reach)
+        b = n * total - t2 * sum(value * reach for value, reach in pairs)
+        c = total * total - t2 * self._variance()
+        if a <= 0:
+            return None
+        root = math.sqrt(max(0.0, b * b - a * c))
+        return ConfidenceInterval(max(-1.0, (b - root) / a), min(1.0, (b + root) / a))
+
+    def mcnemar(self) -> float:
+        """Two-sided p of no difference.
+
+        The exact McNemar test over sets; where some share units, no less than by the score test
+        whose variance counts these. 1 when no set differs.
+        """
+        total = sum(self._values)
+        exact = sign_test(UnitTally(value, 1) for value in self._values)
+        if total == 0 or sum(self._reach) == len(self._values):
+            return exact
+        score = abs(total) / math.sqrt(self._variance())
+        # The quantile of t stands in for its distribution: a score is as far out as that of the
+        # normal distribution at the same multiple of the 5 % bound.
+        tail = NormalDist().cdf(-score * Z_95 / self._quantile())
+        return max(exact, min(1.0, 2 * tail))
+
+    def _variance(self) -> float:
+        """Of the sum, where the mean is 0; no less than without shared units."""
+        alone = sum(value * value for value in self._values)
+        return max(float(alone), self._products(self._values))
+
+    def _products(self, values: Sequence[float]) -> float:
+        return math.fsum(
+            value * sum(values[other] for other in near)
+            for value, near in zip(values, self._near, strict=True)
+        )
+
+    def _quantile(self) -> float:
+        """As in ``clustered_inference``: the products between sets are the unknown part."""
+        n, products = len(self._values), sum(self._reach) - len(self._values)
+        return t_quantile(n * n / products) if products else Z_95
+
+
+def _near(entry: SetScore, of_unit: Mapping[str, Sequence[int]]) -> list[int]:
+    """Numbers of the sets that share a unit with one, itself among them."""
+    return sorted({number for unit in entry.units for number in of_unit[unit]})
