@@ -172,14 +172,14 @@ class ExamplePool:
             yield next(t for t, of in _TIERS.items() if of(item) == of(presentation.item)), item
 
     def _near(self, item: BenchmarkItem) -> Iterator[tuple[str, BenchmarkItem]]:
-        """Candidates by tier; within a tier first those with a new answer."""
+        """Candidates of the item's form by tier; within a tier first those with a new answer."""
         passed: set[str] = set()
         for tier, place in _TIERS.items():
             near = self._of_tier(tier, place(item))
             replies: set[str] = set()
             later = []
             for candidate in near:
-                if candidate.name in passed:
+                if candidate.name in passed or candidate.form != item.form:
                     continue
                 passed.add(candidate.name)
                 if candidate.right_reply in replies:

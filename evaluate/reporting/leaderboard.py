@@ -91,7 +91,7 @@ def _own_cells(run: ScoredRun) -> list[LeaderboardEntry]:
 
 
 def _own_cell(group: Mapping[str, Any] | None) -> LeaderboardEntry:
-    if not group:
+    if not group or not group["n"]:
         return LeaderboardEntry(value=None, n=0)
     return LeaderboardEntry(
         value=group["accuracy"],

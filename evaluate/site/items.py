@@ -183,7 +183,7 @@ def _answers(
     limit: int,
 ) -> Mapping[str, Any]:
     return {
-        "key": item.key,
+        "key": item.right_reply,
         "evidence": evidence.facts if evidence else (),
         "options": evidence.options if evidence else {},
         "replies": [

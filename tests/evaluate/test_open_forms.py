@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from open_items import CHANCE, FORMS, RIGHT, WRONG, open_row, write_open
+from PIL import Image
+from typer.testing import CliRunner
 
-from medrcube.errors import ReleaseError
+from medrcube.build.validation.validate import validate
+from medrcube.cli.app import app
+from medrcube.console.progress import Reporter
+from medrcube.errors import ReleaseError, WorkspaceError
 from medrcube.evaluate.dataset import item_from_json, item_to_json, load_benchmark
 from medrcube.evaluate.exports.csv_table import export_items
 from medrcube.evaluate.exports.selection import select_exportable
@@ -15,7 +21,9 @@ from medrcube.evaluate.html_report import write_report
 from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.outcomes import AnswerOutcome
 from medrcube.evaluate.questions.conditions import Condition
-from medrcube.evaluate.questions.prompts import render_prompt
+from medrcube.evaluate.questions.few_shot import FewShotSettings
+from medrcube.evaluate.questions.prompts import read_prompt, render_prompt
+from medrcube.evaluate.questions.question_setup import QuestionSetup
 from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.evaluate.runner.run_folder import read_asked
 from medrcube.evaluate.scoring import (
@@ -83,6 +91,39 @@ def test_the_prompt_says_what_to_reply(mixed):
     assert "[left, top, right, bottom]" in prompts["box"]
     assert "Panel A; Panel B; Panel C" in prompts["order"]
     assert "There is an effusion." in prompts["pair"]
+
+
+def test_a_template_of_the_users_must_show_the_instruction(mixed, tmp_path):
+    item = next(item for item in load_benchmark(mixed).items if item.form == "number")
+    path = tmp_path / "mine.j2"
+    path.write_text("{{ question }} Choose a letter.")
+    with pytest.raises(WorkspaceError, match="leaves out the instruction"):
+        read_prompt(path).render(item)
+    path.write_text("{{ question }} {{ instruction }}")
+    assert read_prompt(path).render(item).endswith("Reply with one number in mm.")
+
+
+def test_an_example_has_the_form_of_the_question(scripted, mixed, tmp_path):
+    for number in range(4):
+        shades = np.random.default_rng(number).integers(0, 256, (8, 8), np.uint8)
+        picture = Image.fromarray(shades).resize((96, 96), Image.Resampling.BICUBIC)
+        picture.save(mixed / f"ALPHA/pictures/p{number}.png")
+    model = scripted(answers(RIGHT))
+    model.takes_shots = True
+    asking = QuestionSetup(shots=FewShotSettings(count=1))
+    run_evaluation(load_benchmark(mixed), model, tmp_path / "run", asking=asking)
+    shown = {
+        "option" if request.ask is None else request.ask.form: request.shots[0].reply
+        for request in model.asked
+    }
+    assert shown.pop("option") in "ABCD"
+    assert shown == {
+        "number": "23 mm",
+        "point": "(312.5, 375)",
+        "box": "[250, 250, 500, 500]",
+        "order": "Panel B, Panel A, Panel C",
+        "pair": "1. yes, 2. no",
+    }
 
 
 def test_neither_prompt_nor_request_holds_the_truth(scripted, mixed, tmp_path):
@@ -188,6 +229,35 @@ def test_an_unknown_form_is_counted_and_neither_asked_nor_checked(release):
     benchmark = load_benchmark(release)
     assert benchmark.unknown_forms == {"words": 2}
     assert [item.form for item in benchmark.items if not item.options] == ["number"]
+
+
+def test_the_command_tells_of_an_unknown_form(release, tmp_path):
+    write_open(release, [{"id": "w1", "dataset": "ALPHA", "form": "words"}])
+    command = ["evaluate", str(release), "--model", "baseline/first", "--out", str(tmp_path / "r")]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0
+    assert "not asked, not checked: 1 item of the answer form 'words'" in result.output
+
+
+def test_validation_checks_open_rows_and_lists_unknown_forms(release):
+    wrong = open_row("number", 1, chance=2)
+    write_open(release, [open_row("box"), wrong, {"id": "w1", "dataset": "ALPHA", "form": "words"}])
+    validation = validate(release, Reporter(quiet=True), workers=1)
+    faults = {fault.check: fault.examples for fault in validation.findings}
+    assert faults["target"] == [
+        "ALPHA/open.json item 1: form number: chance is '2'; expected a number from 0 to 1"
+    ]
+    assert "1 item of the answer form 'words'" in " ".join(validation.unchecked)
+    assert validation.items == 9
+
+
+def test_a_release_of_open_items_alone_is_scored_and_reported(scripted, release, tmp_path):
+    write_open(release, [open_row(form) for form in FORMS])
+    (release / "ALPHA/test.json").unlink()
+    metrics = evaluate(scripted, release, tmp_path / "run", RIGHT)
+    assert metrics["global"]["accuracy"] == 1
+    assert metrics["options"]["global"]["n"] == metrics["upstream"]["global"]["n"] == 0
+    write_report([tmp_path / "run"], tmp_path / "report.html", release)
 
 
 def test_a_source_may_have_open_items_alone(release):

@@ -26,7 +26,8 @@ PromptFile = Annotated[
     typer.Option(
         "--prompt",
         metavar="FILE",
-        help="Jinja template over question, options, letters, task, modality and anatomy.",
+        help="Jinja template over question, options, letters, instruction, task, modality and "
+        "anatomy.",
         rich_help_panel=_PANEL,
     ),
 ]
