@@ -130,12 +130,12 @@ FAULT_KINDS: dict[str, FaultKind] = {
     ),
     # Tables
     "vocabulary": FaultKind(title="vocabulary.json cannot be read", advice=_AGAIN),
-    "table": FaultKind(title="a test.json cannot be read", advice=_AGAIN),
+    "table": FaultKind(title="a table of items cannot be read", advice=_AGAIN),
     "table-place": FaultKind(
-        title="a test.json lies where no table of a source is",
-        advice="move it to <SOURCE>/test.json or remove it: the published evaluator counts it",
+        title="a table of items lies where no table of a source is",
+        advice="move it to <SOURCE>/ or remove it: the published evaluator counts a test.json",
     ),
-    "row": FaultKind(title="a row is no item", advice="remove it from its test.json"),
+    "row": FaultKind(title="a row is no item", advice="remove it from its table"),
     "field": FaultKind(title="a field does not hold what it should", advice="mend the field"),
     "fields": FaultKind(
         title="an item does not have exactly the published fields",

@@ -37,7 +37,7 @@ def check_units(
         else:
             pairs.append((entry, row))
     for _, name in sorted(remaining):
-        findings.add("item-facts", f"{safe_repr(name)} of {ITEMS} is in no test.json")
+        findings.add("item-facts", f"{safe_repr(name)} of {ITEMS} is in no table of items")
     if pairs and not any(row.unit for _, row in pairs):
         findings.add("units-missing", ITEMS)
     else:

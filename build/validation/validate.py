@@ -171,7 +171,7 @@ def validate(root: Path, stages: Stages, *, workers: int, with_gx: bool = False)
     _check_pictures(every_row, recipes, checks, findings, private=private)
     withdrawn = _withdrawn(root, every_row, findings)
     if not foreign:
-        facts = check_units(root, rows, recipes or {}, findings)
+        facts = check_units(root, every_row, recipes or {}, findings)
         check_edition(
             root,
             files,
