@@ -114,6 +114,10 @@ class Task(Word):
         facts = {**vars(self), "declaration": replace(self.declaration, folder=None)}
         return (type(self), (str(self), facts))
 
+    def declared(self) -> dict[str, object]:
+        """What a layer has to declare for this task."""
+        return dict(self.declaration.table)
+
     @property
     def level(self) -> Level:
         """Tier of the task."""

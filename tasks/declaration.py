@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from medrcube.errors import MedrcubeError
+from medrcube.errors import VocabularyError
 from medrcube.files.toml_reader import TomlTable
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "TaskDeclaration",
     "TaskError",
     "load_task",
+    "parse_task",
     "slug_of",
 ]
 
@@ -45,7 +46,7 @@ _ORIGINALS = ("hide", "tell in stacks", "tell")
 _NEEDS_SCALE = frozenset({"scale", "one_of"})
 
 
-class TaskError(MedrcubeError):
+class TaskError(VocabularyError):
     """A task's folder breaks the contract; names file, key and expectation."""
 
 
@@ -64,6 +65,7 @@ class TaskDeclaration:
 
     Attributes:
         folder: where it stands; ``None`` for one that came with a release.
+        table: what ``task.toml`` holds, for a release that carries the task.
         name: its name in tables and reports.
         abbreviation: two or three letters.
         release: spelling in a release tree.
@@ -92,6 +94,7 @@ class TaskDeclaration:
     """
 
     folder: Path | None = field(compare=False, repr=False)
+    table: Mapping[str, Any] = field(compare=False, repr=False)
     name: str
     abbreviation: str
     release: str
@@ -149,15 +152,33 @@ def load_task(folder: Path, levels: Sequence[str]) -> TaskDeclaration:
     Raises:
         TaskError: the file is missing, is no TOML, or breaks the schema.
     """
+    path = folder / "task.toml"
+    return parse_task(path, _parsed(path), levels, folder)
+
+
+def parse_task(
+    path: Path, data: Mapping[str, Any], levels: Sequence[str], folder: Path | None = None
+) -> TaskDeclaration:
+    """Check a declaration.
+
+    Args:
+        path: where it stands, for messages.
+        data: the declaration.
+        levels: names of the levels.
+        folder: folder of the task, if it has one here.
+
+    Raises:
+        TaskError: it breaks the schema.
+    """
     from medrcube.facts import FactKind  # noqa: PLC0415 -- facts name regions, beside the tasks
 
-    path = folder / "task.toml"
-    table = TomlTable(path, _parsed(path), error=TaskError)
+    table = TomlTable(path, data, error=TaskError)
     facts, wording = table.table("facts"), table.table("wording")
     review, published = table.table("review"), table.table("published", optional=True)
     name = table.text("name")
     task = TaskDeclaration(
         folder=folder,
+        table=data,
         name=name,
         abbreviation=table.text("abbreviation", pattern=r"[A-Z]{2,4}"),
         release=table.text("release", default=name),

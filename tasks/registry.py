@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from medrcube.tasks.declaration import TaskDeclaration, load_task
+from medrcube.tasks.declaration import TaskDeclaration, TaskError, load_task, parse_task
 from medrcube.vocabulary.layers import PACKAGE, Layer
 
 __all__ = ["layer_tasks"]
 
 
 def layer_tasks(layer: Layer, levels: Sequence[str]) -> list[TaskDeclaration]:
-    """The tasks of one layer, by level and by their place in it.
+    """The tasks of one layer: of folders by level and by their place in it, then those of words.
 
     Args:
         layer: the layer.
@@ -22,7 +22,10 @@ def layer_tasks(layer: Layer, levels: Sequence[str]) -> list[TaskDeclaration]:
         TaskError: a declaration is wrong.
     """
     folder = Path(__file__).parent if layer is PACKAGE else layer.tasks
-    if folder is None:
-        return []
-    tasks = [load_task(path.parent, levels) for path in sorted(folder.glob("*/task.toml"))]
-    return sorted(tasks, key=lambda task: (levels.index(task.level), task.place, task.name))
+    paths = sorted(folder.glob("*/task.toml")) if folder else []
+    tasks = [load_task(path.parent, levels) for path in paths]
+    tasks.sort(key=lambda task: (levels.index(task.level), task.place, task.name))
+    words = layer.words.get("task", [])
+    if not isinstance(words, list) or not all(isinstance(word, Mapping) for word in words):
+        raise TaskError(f"{layer.name}: key 'task': expected a list of tables, found {words!r}")
+    return [*tasks, *(parse_task(Path(layer.name), word, levels) for word in words)]

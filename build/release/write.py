@@ -51,6 +51,7 @@ from medrcube.release_format.tree import dataset_name
 from medrcube.release_format.vocabulary_file import VOCABULARY, added_words
 from medrcube.sources._framework.contract import Source
 from medrcube.taxonomy import Anatomy, Modality, Task
+from medrcube.vocabulary.word import Word
 from medrcube.workspace import Workspace, patient_key
 
 __all__ = ["ReleaseReport", "fact_id", "keyed_unit_id", "release"]
@@ -293,7 +294,9 @@ def _write_sources(
 
 def _write_vocabulary(tree: Path, items: Sequence[Item]) -> None:
     """The words of the items that the package lacks; no file where there is none."""
-    words = {Anatomy(item.anatomy) for item in items} | {Modality(item.modality) for item in items}
+    words: set[Word] = set()
+    for item in items:
+        words |= {Anatomy(item.anatomy), Modality(item.modality), Task(item.task)}
     if added := added_words(words):
         text = json.dumps(added, indent=2, ensure_ascii=False)
         (tree / VOCABULARY).write_text(text + "\n", encoding="utf-8")

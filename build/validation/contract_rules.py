@@ -78,7 +78,7 @@ def _axes(*, task: bool) -> tuple[ContractRule, ...]:
     """Rules on the axes of the cube, as the workspace spells them."""
     axes: dict[str, Collection[Any]] = {"anatomy": Anatomy, "modality": Modality}
     if task:
-        axes["task"] = tuple(Task)
+        axes["task"] = Task
     return tuple(
         ContractRule(
             id=f"known-{name}",

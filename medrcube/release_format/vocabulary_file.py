@@ -13,7 +13,7 @@ from typing import Any
 from medrcube.errors import ReleaseError, VocabularyError
 from medrcube.release_format.strict_json import BadJsonError, read_document
 from medrcube.release_format.tree import open_file, stat_file
-from medrcube.taxonomy import Anatomy, Modality
+from medrcube.taxonomy import Anatomy, Modality, Task
 from medrcube.vocabulary.layers import Layer, activate_layer
 from medrcube.vocabulary.word import Word, shipped_words
 
@@ -21,7 +21,7 @@ __all__ = ["VOCABULARY", "activate_release_words", "added_words"]
 
 VOCABULARY = "vocabulary.json"
 _LARGEST = 2**20
-_AXES: tuple[type[Word], ...] = (Anatomy, Modality)
+_AXES: tuple[type[Word], ...] = (Anatomy, Modality, Task)
 
 
 def added_words(words: Iterable[Word]) -> Mapping[str, list[Mapping[str, object]]]:
@@ -29,7 +29,7 @@ def added_words(words: Iterable[Word]) -> Mapping[str, list[Mapping[str, object]
     added: dict[str, list[Mapping[str, object]]] = {}
     for word in sorted(set(words), key=lambda word: (word.axis, word)):
         if word not in shipped_words(type(word)):
-            added.setdefault(word.axis, []).append({"name": str(word), **vars(word)})
+            added.setdefault(word.axis, []).append(word.declared())
     return added
 
 

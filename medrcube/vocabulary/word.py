@@ -93,6 +93,10 @@ class Word(str, metaclass=Axis):  # noqa: SLOT000 -- each axis has attributes of
         words = _active_words(cls)
         return words[name] if name in words else cls(name, {"aliases": ()})
 
+    def declared(self) -> dict[str, object]:
+        """What a layer has to declare for this word."""
+        return {"name": str(self), **vars(self)}
+
     @classmethod
     def read(cls, _table: TomlTable) -> dict[str, object]:
         """What else a layer declares of a word; each key is checked."""
