@@ -27,8 +27,9 @@ __all__ = [
     "slug_of",
 ]
 
-ARTEFACTS = ("clean", "outline", "boxes", "numbered")
-"""Kinds of picture: nothing drawn on it; one region outlined; numbered boxes; numbered images."""
+ARTEFACTS = ("clean", "outline", "boxes", "numbered", "scale-bar")
+"""Kinds of picture: nothing drawn on it; one region outlined; numbered boxes; numbered images; one
+region outlined above a scale bar."""
 
 VALUES = (
     *("shown", "about", "subject", "normal"),

@@ -86,7 +86,7 @@ def draw_artefact(
     region = masks[mine[0]]
     for number in mine[1:]:
         region |= masks[number]
-    if artefact.kind == "outline":
+    if artefact.kind in ("outline", "scale-bar"):
         pixels = draw_outline(clean, region)
         return MarkedImage(
             artefact=artefact, pixels=pixels, area=float(region.mean()), regions=len(mine)

@@ -29,7 +29,9 @@ __all__ = [
     "RegionGeometry",
     "has_regions",
     "measure_regions",
+    "mm_per_pixel",
     "region_geometry_of",
+    "right_side_of",
 ]
 
 EPOCH = 1

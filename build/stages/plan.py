@@ -19,7 +19,7 @@ from medrcube.vocabulary.layers import Vocabulary, active_vocabulary
 
 __all__ = ["Artefact", "RenderJob", "artefacts_of", "picture_names", "plan_jobs"]
 
-REGION_MARKS = ("outline", "boxes")
+REGION_MARKS = ("outline", "boxes", "scale-bar")
 """Kinds of picture on which a region is marked."""
 
 
@@ -28,7 +28,7 @@ class Artefact:
     """One picture to make of a case: the clean one, or one with a region marked.
 
     Attributes:
-        kind: ``clean``, ``outline``, ``boxes`` or ``numbered``.
+        kind: ``clean``, ``outline``, ``boxes``, ``numbered`` or ``scale-bar``.
         field: field of what is marked, or empty.
         concept: concept of what is marked, or empty.
     """
@@ -144,6 +144,8 @@ def _panels(card: Card, case: Case) -> Iterator[Artefact]:
 
 
 def _is_asked(card: Card, field: CardField, artefact: str) -> bool:
+    if artefact == "scale-bar" and card.geometry.scale != "object":
+        return False
     rules = fact_rules(card.tasks)
     return any(rule.kind is field.kind and rule.artefact == artefact for rule in rules)
 

@@ -11,7 +11,7 @@ import json
 import os
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +28,13 @@ from medrcube.build.pixels.case_image import (
 )
 from medrcube.build.pixels.pixel_hash import pixel_hash
 from medrcube.build.pixels.png_encoder import ENCODER, encode_png
+from medrcube.build.pixels.scale_bar import add_scale_bar, scale_bar_of
 from medrcube.build.pixels.slice_selection import SliceChoice
 from medrcube.build.regions.box_labels import Box
 from medrcube.build.regions.draw_marks import MarkedImage, draw_artefact, draw_numbers
 from medrcube.build.regions.draw_shapes import bounding_box
 from medrcube.build.regions.sizes import panel_doubt
-from medrcube.build.stages.measure_regions import RegionGeometry, measure_regions
+from medrcube.build.stages.measure_regions import RegionGeometry, measure_regions, mm_per_pixel
 from medrcube.build.stages.plan import Artefact, RenderJob
 from medrcube.errors import MedrcubeError, ReadError, RefusedError, WorkspaceError
 from medrcube.facts import ImageRef, QuarantineRow
@@ -269,10 +270,30 @@ def _make(
     marked = draw_artefact(
         scene.job, artefact, clean, masks, scene.case_images[0].untrue_on(scene.choice.index)
     )
+    if artefact.kind == "scale-bar":
+        return _with_scale_bar(scene, marked, images)
     if isinstance(marked, str):
         message = f"{marked}, so no ROI Grounding item is made of it"
         return _problem(scene.job, "no-grounding", message, stage="compose")
     return None if marked is None else _write(scene, marked, images)
+
+
+def _with_scale_bar(
+    scene: _RenderContext, marked: MarkedImage | str | None, images: Path
+) -> RenderedPicture | QuarantineRow | None:
+    """Write an outline above a scale bar, where pixels have a known size and a bar fits."""
+    if isinstance(marked, str):
+        return _problem(scene.job, "no-scale-bar", marked, stage="compose")
+    if marked is None:
+        return None
+    case_image, size = scene.case_images[0], marked.pixels.shape[:2]
+    side = mm_per_pixel(case_image.volume, case_image.policy, (size[0], size[1]))
+    bar = None if side is None else scale_bar_of(size[1], side)
+    if bar is None:
+        stated = "no size of square pixels" if side is None else f"{side:g} mm per pixel"
+        message = f"{stated} on {size[1]} columns: no bar of a round length is true; none is drawn"
+        return _problem(scene.job, "no-scale-bar", message, stage="compose")
+    return _write(scene, replace(marked, pixels=add_scale_bar(marked.pixels, bar)), images)
 
 
 def _write(scene: _RenderContext, marked: MarkedImage, images: Path) -> RenderedPicture:

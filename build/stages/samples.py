@@ -12,7 +12,7 @@ from medrcube.errors import WorkspaceError
 
 __all__ = ["COLUMNS", "NUMBERED", "Sample", "samples_from_frame", "samples_to_frame"]
 
-Artefact = Literal["clean", "outline", "boxes", "numbered"]
+Artefact = Literal["clean", "outline", "boxes", "numbered", "scale-bar"]
 NUMBERED = ("boxes", "numbered")
 """Pictures whose questions have numbers as options."""
 
@@ -26,8 +26,9 @@ class Sample:
         source: id of the source.
         case: key of the case.
         artefact: ``clean``, ``outline`` (one region outlined in red), ``boxes`` (numbered red
-            boxes, one of which holds the region) or ``numbered`` (the images of the case side by
-            side in an order drawn by lot, one of which shows the fact).
+            boxes, one of which holds the region), ``numbered`` (the images of the case side by
+            side in an order drawn by lot, one of which shows the fact) or ``scale-bar`` (one
+            region outlined, above a scale bar).
         field: card field of what is marked; empty for a clean picture.
         marked: concept of what is marked; empty for a clean picture.
         truth: where there are numbers, the right one, from 1; else empty.
