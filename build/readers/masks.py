@@ -94,7 +94,11 @@ def _placed(path: Path, mask: MaskFile, volume: Volume) -> Mask:
 
 def _kind_of(path: Path) -> str:
     """Modality of a DICOM file; empty for others."""
-    return module_of("dicom").modality_of(path) if content_of(path) == "dicom" else ""
+    if content_of(path) != "dicom":
+        return ""
+    from medrcube.build.readers.dicom.opening import modality_of  # noqa: PLC0415 - slow to load
+
+    return modality_of(path)
 
 
 def labels_in(mask: MaskFile) -> tuple[float, ...]:

@@ -19,7 +19,7 @@ from medrcube.build.stages.scan import Scan, holds_pixels
 from medrcube.files.atomic import sha256_of
 from medrcube.names import name_to_text, text_to_name
 from medrcube.sources._framework.card import Card
-from medrcube.sources._framework.raw_tree.raw_tree import compile_glob, expand_braces
+from medrcube.sources._framework.raw_tree.globs import compile_glob, expand_braces
 
 __all__ = ["FACTS", "LAYOUT", "PICTURE", "USES", "ListedFile", "RawFile", "raw_files"]
 

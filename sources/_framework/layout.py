@@ -14,7 +14,8 @@ from pathlib import Path, PurePosixPath
 from medrcube.errors import SourceError
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.layout import Layout
-from medrcube.sources._framework.raw_tree.raw_tree import RawTree, compile_glob, extension
+from medrcube.sources._framework.raw_tree.globs import compile_glob, extension
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 from medrcube.sources._framework.raw_tree.roots import find_root, folders_below
 
 __all__ = ["LayoutReport", "check_root", "compare_layouts", "inspect_copy", "require_fit"]

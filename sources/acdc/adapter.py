@@ -8,8 +8,9 @@ from pathlib import Path
 
 from medrcube.errors import RowError
 from medrcube.facts import Case, ImageRef, Scope, Skip
+from medrcube.sources._formats.label_maps import label_map_regions
 from medrcube.sources._formats.tables.rows import cases_or_skip
-from medrcube.sources._formats.tables.tables import label_map_regions, natural_key, read_key_values
+from medrcube.sources._formats.tables.tables import natural_key, read_key_values
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 PHASES = ("ED", "ES")

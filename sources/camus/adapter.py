@@ -12,15 +12,10 @@ import numpy as np
 
 from medrcube.facts import Case, ImageRef, Label, Region, Scope, Skip
 from medrcube.sources._formats.ejection_fraction import ejection_labels, ejection_quantities
+from medrcube.sources._formats.label_maps import companion_files, label_map_regions
 from medrcube.sources._formats.tables.contents import read_text
 from medrcube.sources._formats.tables.rows import cases_or_skip
-from medrcube.sources._formats.tables.tables import (
-    TableRow,
-    companion_files,
-    label_map_regions,
-    natural_key,
-    read_key_values,
-)
+from medrcube.sources._formats.tables.tables import TableRow, natural_key, read_key_values
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 SUFFIXES = {"nifti": ".nii.gz", "mhd": ".mhd"}

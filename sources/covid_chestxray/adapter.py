@@ -9,8 +9,9 @@ from pathlib import Path
 
 from medrcube.errors import RowError
 from medrcube.facts import BAD_ROW, Case, ImageRef, LabelState, Skip
+from medrcube.sources._formats.licences import may_redistribute
 from medrcube.sources._formats.tables.rows import cases_or_skip, group_by_name
-from medrcube.sources._formats.tables.tables import TableRow, find_table, may_redistribute, read_csv
+from medrcube.sources._formats.tables.tables import TableRow, find_table, read_csv
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 from medrcube.taxonomy import Anatomy, Modality
 

@@ -20,7 +20,8 @@ from medrcube.sources._formats.tables.tables import (
     read_csv,
 )
 from medrcube.sources._framework.own_card import own_card
-from medrcube.sources._framework.raw_tree.raw_tree import RawTree, lower_extension
+from medrcube.sources._framework.raw_tree.globs import lower_extension
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 CARD = own_card(__file__)
 LEAST_SIDE, MOST_ASPECT = CARD.integer("least_side_px"), CARD.number("most_aspect_ratio")

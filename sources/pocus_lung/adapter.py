@@ -10,9 +10,10 @@ from pathlib import Path
 
 from medrcube.errors import RowError
 from medrcube.facts import BAD_ROW, Case, ImageRef, LabelState, Scope, Skip
+from medrcube.sources._formats.licences import may_redistribute
 from medrcube.sources._formats.tables.redaction import redact_cell
 from medrcube.sources._formats.tables.rows import cases_or_skip, skip_if_unnamed
-from medrcube.sources._formats.tables.tables import TableRow, find_table, may_redistribute, read_csv
+from medrcube.sources._formats.tables.tables import TableRow, find_table, read_csv
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 

@@ -25,7 +25,8 @@ from medrcube.sources._framework.card_parts.claims import (
 )
 from medrcube.sources._framework.contract import concept_of, undeclared_files
 from medrcube.sources._framework.layout import inspect_copy
-from medrcube.sources._framework.raw_tree.raw_tree import compile_glob, walk_files
+from medrcube.sources._framework.raw_tree.globs import compile_glob
+from medrcube.sources._framework.raw_tree.raw_tree import walk_files
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 from medrcube.workspace import BuildSettings, Workspace

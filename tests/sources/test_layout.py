@@ -3,7 +3,8 @@ import pytest
 from medrcube.errors import SourceError
 from medrcube.sources._framework.card import load_card
 from medrcube.sources._framework.layout import compare_layouts, inspect_copy
-from medrcube.sources._framework.raw_tree.raw_tree import RawTree, compile_glob, walk_files
+from medrcube.sources._framework.raw_tree.globs import compile_glob
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree, walk_files
 
 LAYOUTS = """
 [[layout]]

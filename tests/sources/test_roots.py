@@ -3,7 +3,8 @@ import pytest
 from medrcube.errors import SourceError
 from medrcube.sources._framework.card import load_card
 from medrcube.sources._framework.layout import inspect_copy
-from medrcube.sources._framework.raw_tree.raw_tree import NameIndex, RawTree
+from medrcube.sources._framework.raw_tree.name_index import NameIndex
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 from medrcube.sources._framework.raw_tree.roots import describe_root
 
 LAYOUT = """

@@ -13,14 +13,9 @@ from pydicom.pixels.utils import pixel_array
 
 from medrcube.build.pixels.geometry import index_map, nearest_index
 from medrcube.build.pixels.volume import Array, Volume
+from medrcube.build.readers.dicom.decoding import decode_stored
 from medrcube.build.readers.dicom.header import geometry_of
-from medrcube.build.readers.dicom.image import (
-    DAMAGE,
-    damaged_elements,
-    decode_stored,
-    frames_of,
-    open_header,
-)
+from medrcube.build.readers.dicom.opening import DAMAGE, damaged_elements, frames_of, open_header
 from medrcube.build.readers.last_files_cache import cache_last_files
 from medrcube.build.readers.read_errors import (
     check_frame_of_reference,

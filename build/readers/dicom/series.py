@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pydicom.dataset import Dataset
 
 from medrcube.build.pixels.volume import Array, LazySlices, LookupTable, PixelSemantics, Volume
+from medrcube.build.readers.dicom.decoding import PALETTE, decode_frame
 from medrcube.build.readers.dicom.header import (
     common_window,
     normal_of,
@@ -20,16 +21,8 @@ from medrcube.build.readers.dicom.header import (
     pixel_size,
     stack_geometry,
 )
-from medrcube.build.readers.dicom.image import (
-    AS_SHOWN,
-    COLOUR,
-    DAMAGE,
-    GREY,
-    PALETTE,
-    damaged_elements,
-    decode_frame,
-    open_header,
-)
+from medrcube.build.readers.dicom.image import AS_SHOWN, COLOUR, GREY
+from medrcube.build.readers.dicom.opening import DAMAGE, damaged_elements, open_header
 from medrcube.build.readers.read_errors import check_frame, unreadable, unsupported
 from medrcube.errors import ReadError
 from medrcube.sources._formats.quiet_pydicom import silent_pydicom

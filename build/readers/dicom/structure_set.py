@@ -14,7 +14,7 @@ from pydicom.dataset import Dataset
 
 from medrcube.build.pixels.geometry import nearest_index
 from medrcube.build.pixels.volume import Volume
-from medrcube.build.readers.dicom.image import check_deflated, damaged_elements
+from medrcube.build.readers.dicom.opening import check_deflated, damaged_elements
 from medrcube.build.readers.last_files_cache import cache_last_files
 from medrcube.build.readers.read_errors import check_frame_of_reference, unsupported
 from medrcube.build.regions import polygon_fill

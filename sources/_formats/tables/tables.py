@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from medrcube.errors import RowError, SourceError, TableError
-from medrcube.facts import BAD_ROW, Label, LabelState, MaskFile, Region, Skip, Words
+from medrcube.facts import BAD_ROW, Label, LabelState, Skip, Words
 from medrcube.names import escape_controls, has_raw_bytes
 from medrcube.sources._formats.tables.contents import read_text, read_text_of_case
 from medrcube.sources._formats.tables.delimited import Record, delimiter_of, records_of
@@ -26,12 +26,9 @@ from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 __all__ = [
     "TableRow",
-    "companion_files",
     "find_optional_table",
     "find_table",
     "iter_csv",
-    "label_map_regions",
-    "may_redistribute",
     "name_cells",
     "natural_key",
     "read_csv",
@@ -362,38 +359,6 @@ def require_columns(path: Path, header: Sequence[str], columns: Iterable[str]) -
                 f"column {column!r} is missing{hint} (columns: {_told_header(header, columns)}); "
                 "is this another edition of the table?",
             )
-
-
-def companion_files(file: Path) -> tuple[Path, ...]:
-    """Files that hold the pixels of a header file: the ``.raw`` beside an ``.mhd``."""
-    return (file.with_suffix(".raw"),) if file.suffix == ".mhd" else ()
-
-
-def label_map_regions(
-    file: Path, values: Iterable[int], *, field: str, image: int = 0
-) -> tuple[Region, ...]:
-    """One region for every value of a mask file in which each pixel names its structure."""
-    return tuple(
-        Region(
-            field=field,
-            value=str(value),
-            shape=MaskFile(paths=(file,), values=(value,), parts=companion_files(file)),
-            evidence=f"{file.name}={value}",
-            image=image,
-        )
-        for value in values
-    )
-
-
-def may_redistribute(licence: str) -> bool:
-    """Whether the licence of one image allows passing on a picture made from it.
-
-    True for Creative Commons BY with or without NC and SA, for CC0 and for Apache. False for
-    ND, since a rendered picture is a derived work, and for everything unclear.
-    """
-    words = re.findall(r"[A-Z0-9]+", licence.upper())
-    free = words[:2] == ["CC", "BY"] or words[:1] in (["CC0"], ["APACHE"])
-    return free and "ND" not in words
 
 
 def natural_key(path: Path) -> tuple[object, ...]:

@@ -11,39 +11,30 @@ carries the name itself goes first.
 from __future__ import annotations
 
 import os
-import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from typing import TypeVar
 
 from medrcube.errors import SourceError
 from medrcube.sources._framework.card_parts.layout import Layout
+from medrcube.sources._framework.raw_tree.globs import (
+    EQUAL_EXTENSIONS,
+    compile_glob,
+    expand_braces,
+    extension,
+    longest_text,
+    other_format,
+    plain_name,
+    undouble,
+    without_extension,
+)
 from medrcube.sources._framework.raw_tree.litter import is_litter
+from medrcube.sources._framework.raw_tree.name_index import NameIndex
 
-__all__ = [
-    "NameIndex",
-    "RawTree",
-    "compile_glob",
-    "expand_braces",
-    "extension",
-    "lower_extension",
-    "newest_edition",
-    "other_format",
-    "walk_files",
-]
-
-_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
-_EXTENSION = re.compile(r"\.[^./]*(?:\.(?:gz|zip))?$", re.IGNORECASE)
-_SAME = {".jpeg": ".jpg", ".tiff": ".tif", ".dicom": ".dcm", ".nii.gz": ".nii"}
-_SAME |= {".csv.gz": ".csv", ".csv.zip": ".csv"}
-"""Extension -> the one that stands for the same content."""
-_RESAVED = {".png": ".jpg", ".jpg": ".png", ".xlsx": ".csv"}
-"""Extension -> the one under which whole copies are stored again; it counts only where no file has
-the first, since ``0.jpg`` beside ``0.png`` may be another picture."""
-
+__all__ = ["RawTree", "newest_edition", "walk_files"]
 
 Item = TypeVar("Item")
 
@@ -157,7 +148,7 @@ class RawTree:
         """Files of a part by name without extension; the first of a name counts."""
         stems: dict[str, Path] = {}
         for path in self.part(part):
-            stems.setdefault(_EXTENSION.sub("", path.name), path)
+            stems.setdefault(without_extension(path.name), path)
         return stems
 
     def index(self, part: str) -> NameIndex:
@@ -166,7 +157,7 @@ class RawTree:
 
     def plain(self, path: Path) -> str:
         """Where a file lies below the root, without doubled folders."""
-        return _undouble(path.relative_to(self.path).as_posix())
+        return undouble(path.relative_to(self.path).as_posix())
 
     def below(self, folder: Path) -> list[Path]:
         """Files in a folder and its folders, in order of path."""
@@ -184,7 +175,7 @@ class RawTree:
         name = self.name_of(path)
         if not name or name in self.known:
             return path
-        plain = _plain(name)
+        plain = plain_name(name)
         file = self._find(plain) or self._resaved(plain)
         return path if file is None else self.path / file
 
@@ -206,7 +197,7 @@ class RawTree:
 
     def _fitting(self, glob: str) -> Iterator[str]:
         pattern, own = compile_glob(glob), extension(glob)
-        several = own in _SAME or own in _SAME.values()
+        several = own in EQUAL_EXTENSIONS or own in EQUAL_EXTENSIONS.values()
         for name in self._likely(glob):
             short = self._short.get(name)
             fits = pattern.fullmatch(name) or (short is not None and pattern.fullmatch(short))
@@ -215,7 +206,7 @@ class RawTree:
 
     def _likely(self, glob: str) -> Iterable[str]:
         """Names that hold the longest plain text of a glob: the only ones that it can fit."""
-        texts = [_longest_text(plain_glob) for plain_glob in expand_braces(glob)]
+        texts = [longest_text(plain_glob) for plain_glob in expand_braces(glob)]
         if not all(texts):
             return self.names
         if len(texts) == 1:
@@ -241,7 +232,7 @@ class RawTree:
     @cached_property
     def _kinds(self) -> frozenset[tuple[str, str]]:
         """Folders and the extensions of the files in them, both as datasets publish them."""
-        plain = (_plain(name) for name in self.names)
+        plain = (plain_name(name) for name in self.names)
         return frozenset((name.rpartition("/")[0], extension(name)) for name in plain)
 
     @cached_property
@@ -262,7 +253,7 @@ class RawTree:
         """Plain name -> file, of files whose name is not plain; the first counts."""
         files: dict[str, str] = {}
         for name in self.names:
-            if (plain := _plain(name)) != name:
+            if (plain := plain_name(name)) != name:
                 files.setdefault(plain, name)
         return files
 
@@ -271,7 +262,7 @@ class RawTree:
         """File -> its name without doubled folders, where no file carries that name."""
         short_names: dict[str, str] = {}
         for folder, names in groupby(self.names, key=lambda name: name.rpartition("/")[0]):
-            short, last = _undouble(folder), folder.rpartition("/")[2]
+            short, last = undouble(folder), folder.rpartition("/")[2]
             for name in names:
                 file = name.rpartition("/")[2]
                 plain = short if file == last else f"{short}/{file}"
@@ -303,43 +294,6 @@ class _Lazily(Iterable[Item]):
             place += 1
 
 
-class NameIndex(Mapping[str, Path]):
-    """Files by bare name, under any extension that stands for theirs. The first of a name is kept.
-
-    A name in another format is found where no file has the format that is asked for.
-    """
-
-    def __init__(self, files: Iterable[Path]) -> None:
-        self._files: dict[str, Path] = {}
-        for file in files:
-            self._files.setdefault(lower_extension(file.name), file)
-
-    def __getitem__(self, name: str) -> Path:
-        asked = lower_extension(name)
-        if asked in self._files:
-            return self._files[asked]
-        plain = _plain(asked)
-        if plain not in self._plain and extension(plain) not in self._kinds:
-            plain = next(
-                (candidate for candidate in other_format(plain) if candidate in self._plain), plain
-            )
-        return self._files[self._plain[plain]]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._files)
-
-    def __len__(self) -> int:
-        return len(self._files)
-
-    @cached_property
-    def _plain(self) -> Mapping[str, str]:
-        return {_plain(name): name for name in reversed(self._files)}
-
-    @cached_property
-    def _kinds(self) -> frozenset[str]:
-        return frozenset(map(extension, self._plain))
-
-
 def walk_files(root: Path) -> Iterator[str]:
     """Paths of all files below ``root``, relative, with forward slashes, in a fixed order.
 
@@ -356,79 +310,3 @@ def walk_files(root: Path) -> Iterator[str]:
         prefix = Path(folder).relative_to(root).as_posix()
         for name in sorted(files):
             yield name if prefix == "." else f"{prefix}/{name}"
-
-
-@cache
-def compile_glob(glob: str) -> re.Pattern[str]:
-    """A glob as a pattern over relative paths: ``*`` and ``?`` stay in a folder, ``**/`` does not.
-
-    ``{a,b}`` is either of two or more texts. Brackets are letters, not classes: real file names
-    hold them. An extension fits in any case, and so does one that stands for the same content.
-    """
-    return re.compile("|".join(map(_pattern, expand_braces(glob))))
-
-
-def expand_braces(glob: str) -> list[str]:
-    """The globs without braces that a glob with braces stands for, in order."""
-    braces = _BRACES.search(glob)
-    if braces is None:
-        return [glob]
-    start, end = braces.span()
-    texts = braces[1].split(",")
-    return [
-        expanded
-        for text in texts
-        for expanded in expand_braces(f"{glob[:start]}{text}{glob[end:]}")
-    ]
-
-
-def other_format(glob: str) -> tuple[str, ...]:
-    """The glob or name under which a copy in another format has its files; none where none is."""
-    own = extension(glob)
-    other = _RESAVED.get(_SAME.get(own, own))
-    return () if other is None else (f"{glob[: len(glob) - len(own)]}{other}",)
-
-
-def extension(name: str) -> str:
-    """What a name or glob ends in, in small letters: ``.png``, ``.nii.gz``; or nothing."""
-    match = _EXTENSION.search(name)
-    return "" if match is None else match[0].lower()
-
-
-def _longest_text(glob: str) -> str:
-    """The longest plain text in one part of a glob; an extension may be another one."""
-    stem = glob[: len(glob) - len(extension(glob))]
-    return max(re.split(r"[/*?]", stem), key=len)
-
-
-def _pattern(glob: str) -> str:
-    own = extension(glob)
-    start = len(glob) - len(own)
-    plain = _SAME.get(own, own)
-    same = {
-        glob[start:],
-        plain,
-        *(other for other, published in _SAME.items() if published == plain and own),
-    }
-    return f"{_translate(glob[:start])}(?i:{'|'.join(map(_translate, sorted(same)))})"
-
-
-def _translate(glob: str) -> str:
-    parts = re.split(r"(\*\*/|\*\*|\*|\?)", glob)
-    wild = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return "".join(wild.get(part, re.escape(part)) for part in parts)
-
-
-def _plain(name: str) -> str:
-    short = _undouble(name)
-    own = extension(short)
-    return f"{short[: len(short) - len(own)]}{_SAME.get(own, own)}"
-
-
-def lower_extension(name: str) -> str:
-    """A file name as datasets publish it, where a copy has its extension in capitals."""
-    return _EXTENSION.sub(lambda match: match[0].lower(), name)
-
-
-def _undouble(name: str) -> str:
-    return "/".join(part for part, _ in groupby(name.split("/")))

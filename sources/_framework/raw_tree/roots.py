@@ -16,13 +16,8 @@ from pathlib import Path
 
 from medrcube.errors import SourceError
 from medrcube.sources._framework.card import Card
-from medrcube.sources._framework.raw_tree.raw_tree import (
-    RawTree,
-    compile_glob,
-    expand_braces,
-    other_format,
-    walk_files,
-)
+from medrcube.sources._framework.raw_tree.globs import compile_glob, expand_braces, other_format
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree, walk_files
 
 __all__ = ["describe_root", "find_root", "folders_below"]
 

@@ -17,7 +17,8 @@ from medrcube.errors import MedrcubeError, SourceError
 from medrcube.sources._formats.dicom_headers import read_header
 from medrcube.sources._formats.tables.delimited import delimiter_of
 from medrcube.sources._formats.tables.tables import TableRow, read_csv
-from medrcube.sources._framework.raw_tree.raw_tree import RawTree, compile_glob
+from medrcube.sources._framework.raw_tree.globs import compile_glob
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 __all__ = [
     "DICOMS",

@@ -10,7 +10,8 @@ from PIL import Image
 from pydicom import dcmread
 
 from medrcube.sources._formats.tables.spreadsheets import read_cells
-from medrcube.sources._framework.raw_tree.raw_tree import compile_glob, walk_files
+from medrcube.sources._framework.raw_tree.globs import compile_glob
+from medrcube.sources._framework.raw_tree.raw_tree import walk_files
 
 
 def edit(root, line):

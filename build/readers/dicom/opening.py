@@ -1,0 +1,196 @@
+"""Header of a DICOM file: named elements, after checks that a picture of sound size is there.
+
+Messages carry file names and technical values only, never the content of a text element.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from pydicom import dcmread
+from pydicom.dataset import Dataset
+from pydicom.filereader import read_file_meta_info
+from pydicom.uid import DeflatedExplicitVRLittleEndian
+
+from medrcube.build.readers.dicom import mosaic
+from medrcube.build.readers.dicom.bits import check_bits
+from medrcube.build.readers.dicom.header import TAGS
+from medrcube.build.readers.dicom.truncation import has_pixel_data, is_whole
+from medrcube.build.readers.read_errors import (
+    MOST_BYTES,
+    check_pixels,
+    check_size,
+    truncated,
+    unreadable,
+)
+from medrcube.errors import ReadError
+from medrcube.sources._formats.quiet_pydicom import silent_pydicom
+
+__all__ = [
+    "DAMAGE",
+    "check_deflated",
+    "damaged_elements",
+    "frames_of",
+    "modality_of",
+    "open_header",
+]
+
+DAMAGE = (
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    struct.error,
+)
+"""What elements of the wrong kind raise when numbers are made of them."""
+
+
+_HEAD = 1024
+
+
+_STEP = 1 << 20
+
+
+@silent_pydicom()
+def modality_of(path: Path) -> str:
+    """What kind of object a DICOM file is, such as ``CT``, ``SEG`` or ``RTSTRUCT``.
+
+    Raises:
+        ReadError: code ``unreadable``.
+    """
+    try:
+        with path.open("rb") as file:
+            check_deflated(path, file)
+            header = dcmread(file, stop_before_pixels=True, specific_tags=["Modality"], force=True)
+            return str(header.get("Modality") or "")
+    except (MemoryError, ReadError):
+        raise
+    except Exception as error:  # noqa: BLE001  # damaged elements raise nearly any type
+        raise damaged_elements(path, error) from None
+
+
+@silent_pydicom()
+def open_header(path: Path, tags: tuple[str, ...] = TAGS) -> Dataset:
+    """Named elements of a file with a picture, after a check that the pixel data are whole.
+
+    Raises:
+        ReadError: code ``no-pixels``, ``truncated``, ``unreadable``, ``localiser`` for a scout
+            image, which shows where the slices lie and is none of them, or ``mosaic`` for all
+            slices of a volume as one picture.
+    """
+    try:
+        with path.open("rb") as file:
+            check_deflated(path, file)
+            wanted: list[Any] = [*tags, *mosaic.KEYWORDS, *mosaic.PRIVATE]
+            header = dcmread(file, stop_before_pixels=True, specific_tags=wanted, force=True)
+            _check_pixel_data(path, file, header)
+        for keyword in tags:
+            header.get(keyword)
+        localiser = "LOCALIZER" in (header.get("ImageType") or ())
+        tiled = bool(header.get("Rows")) and mosaic.is_mosaic(header)
+        _check_numbers(path, header)
+    except EOFError as error:
+        raise truncated(path, "its header ends early") from error
+    except (MemoryError, ReadError):
+        raise
+    except Exception as error:  # noqa: BLE001
+        # Damaged elements raise nearly any type; the message may quote their content.
+        raise damaged_elements(path, error) from None
+    if not header.get("Rows") or not header.get("Columns"):
+        raise ReadError(
+            f"{path.name}: is DICOM without an image (a report, a plan or a directory?); "
+            "expected Rows and Columns",
+            code="no-pixels",
+        )
+    if localiser:
+        raise ReadError(
+            f"{path.name}: is a localiser (scout), not an image of the study; leave it out",
+            code="localiser",
+        )
+    if tiled:
+        raise ReadError(
+            f"{path.name}: is a Siemens mosaic, a sheet of tiles that are the slices of a volume; "
+            "expected one slice: convert it with another tool (dcm2niix) or leave it out",
+            code="mosaic",
+        )
+    return header
+
+
+def frames_of(path: Path, header: Dataset) -> int:
+    """Number of frames.
+
+    Raises:
+        ReadError: code ``truncated`` when the file is too short for that many.
+    """
+    count = int(header.get("NumberOfFrames") or 1)
+    # A coded frame has eight bytes at least, a stored one a bit for each pixel.
+    if count > path.stat().st_size and not _is_deflated(header):
+        raise truncated(path, f"promises {count} frames, more than it has bytes")
+    return count
+
+
+def _is_deflated(header: Dataset) -> bool:
+    syntax = header.file_meta.get("TransferSyntaxUID")
+    return syntax is not None and bool(syntax.is_deflated)
+
+
+def _check_numbers(path: Path, header: Dataset) -> None:
+    """Refuse a picture that no memory holds, and numbers that are none."""
+    rows, columns, samples, bits, frames = (
+        int(header.get(keyword) or 1)
+        for keyword in ("Rows", "Columns", "SamplesPerPixel", "BitsAllocated", "NumberOfFrames")
+    )
+    if min(rows, columns, samples, bits, frames) < 1:
+        raise unreadable(path, "has a size, a depth or a number of frames below 1")
+    check_pixels(path, (rows, columns))
+    size = rows * columns * samples * bits // 8
+    check_size(path, size)
+    check_bits(path, header)
+    syntax = header.file_meta.get("TransferSyntaxUID")
+    bare = syntax is not None and not syntax.is_encapsulated and not syntax.is_deflated
+    # Colour may be stored at half the size (YBR_FULL_422).
+    if header.get("Rows") and bare and size // 2 > path.stat().st_size:
+        raise truncated(path, f"promises {size} bytes of pixels, more than it has")
+
+
+def check_deflated(path: Path, file: BinaryIO) -> None:
+    """Refuse a deflated data set that would fill the memory: pydicom inflates it as a whole.
+
+    Raises:
+        ReadError: code ``too-large``.
+    """
+    deflated = DeflatedExplicitVRLittleEndian.encode() in file.read(_HEAD)
+    file.seek(0)
+    if not deflated:
+        return
+    # Preamble and prefix, the element of the group length, and the group (PS3.10 7.1).
+    file.seek(132 + 12 + int(read_file_meta_info(path).FileMetaInformationGroupLength))
+    stream, size = zlib.decompressobj(-zlib.MAX_WBITS), 0
+    while size <= MOST_BYTES and (data := stream.unconsumed_tail or file.read(_STEP)):
+        size += len(stream.decompress(data, _STEP))
+    check_size(path, size)
+    file.seek(0)
+
+
+def _check_pixel_data(path: Path, file: BinaryIO, header: Dataset) -> None:
+    syntax = header.file_meta.get("TransferSyntaxUID")
+    # Deflated files are one stream: pydicom inflates them as a whole, or fails.
+    if not header.get("Rows") or syntax is None or syntax.is_deflated:
+        return
+    if not has_pixel_data(file, syntax):
+        raise ReadError(f"{path.name}: has an image's header but no pixel data", code="no-pixels")
+    if not is_whole(file, syntax):
+        raise truncated(path, "its pixel data end early")
+
+
+def damaged_elements(path: Path, error: Exception) -> ReadError:
+    """Damaged elements; the message does not quote them, for they may hold an identifier."""
+    return unreadable(
+        path, f"has damaged DICOM elements ({error.__class__.__name__}); get the file again"
+    )
