@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
 from pathlib import Path
 
+from medrcube.files.toml_reader import TomlTable
 from medrcube.names import escape_controls
 from medrcube.regions import (
     Consensus,
@@ -24,9 +25,9 @@ from medrcube.regions import (
     relocate_shape,
 )
 from medrcube.taxonomy import Anatomy, Modality
+from medrcube.vocabulary.word import Word
 
 __all__ = [
-    "ABNORMAL",
     "BAD_ROW",
     "Absence",
     "Basis",
@@ -62,24 +63,30 @@ class LabelState(StrEnum):
     UNKNOWN = "unknown"
 
 
-class FactKind(StrEnum):
+class FactKind(Word):
     """What kind of fact a field states; decides the task that may ask it.
 
     An attribute, such as the density of a breast, is a fact that no task asks: it is no finding,
     and more of it is no worse.
+
+    Attributes:
+        view: whether it says how one image was taken, which differs between images of a patient.
+        structure: whether it names a part of the body, which exists once.
+        abnormal: whether it says that something is wrong, and what.
+        several: whether an image may show several facts of the kind.
     """
 
-    VIEW = "view"
-    PROTOCOL = "protocol"
-    STRUCTURE = "structure"
-    FINDING = "finding"
-    DISEASE = "disease"
-    SEVERITY = "severity"
-    ATTRIBUTE = "attribute"
+    axis = "kind"
+    view: bool
+    structure: bool
+    abnormal: bool
+    several: bool
 
-
-ABNORMAL = frozenset({FactKind.FINDING, FactKind.DISEASE, FactKind.SEVERITY})
-"""Kinds of facts that say whether something is wrong, and what."""
+    @classmethod
+    def read(cls, table: TomlTable) -> dict[str, object]:
+        """What else a layer declares of a kind."""
+        names = ("view", "structure", "abnormal", "several")
+        return {name: table.flag(name, default=False) for name in names}
 
 
 class Scope(IntEnum):

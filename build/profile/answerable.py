@@ -16,7 +16,7 @@ from medrcube.build.questions.fact_rules import CaseFactsCache, derive_questions
 from medrcube.build.questions.task_rules import fact_rules
 from medrcube.build.stages.plan import artefacts_of
 from medrcube.build.stages.samples import Sample
-from medrcube.facts import Case, FactKind, ImageRef, Label, LabelState, Rectangle, Region
+from medrcube.facts import Case, ImageRef, Label, LabelState, Rectangle, Region
 from medrcube.ontologies.distractor_safety import SafetyRules
 from medrcube.ontologies.distractor_selection import SOURCES
 from medrcube.sources._framework.card import Card
@@ -30,9 +30,6 @@ __all__ = [
     "prepare_cases",
     "raw_value",
 ]
-
-_MANY = (FactKind.FINDING, FactKind.DISEASE)
-"""Kinds of which a picture may show several."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +68,7 @@ def answerable_facts(card: Card, rules: SafetyRules | None = None) -> Iterator[A
             for concept in field.concepts() if field.constant is None else ():
                 prepared = _of_fact(card, field, concept, shown, rules)
                 assumed = False
-                if not prepared.ready and field.group is None and field.kind in _MANY:
+                if not prepared.ready and field.group is None and field.kind.several:
                     prepared = _of_fact(card, field, concept, shown, rules, denied=True)
                     assumed = bool(prepared.ready)
                 yield AnswerableFact(

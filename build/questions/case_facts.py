@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from medrcube.facts import Absence, Case, FactKind, Grade, Label, LabelState, Rectangle, Region
+from medrcube.facts import Absence, Case, Grade, Label, LabelState, Rectangle, Region
 from medrcube.ontologies.distractor_safety import CaseFacts, Evidence
 from medrcube.ontologies.terms import DEVICE, NORMALITY, Terms
 from medrcube.sources._framework.card import Card
@@ -86,7 +86,7 @@ def facts_of_region(card: Card, case: Case, ground: CaseFacts, concept: str) -> 
     wholes and look-alikes stay barred. What a second box on the same spot names is unknown.
     """
     present = {concept: ground.present[concept]} if concept in ground.present else {}
-    fields = [field for field in card.fields.values() if field.kind is FactKind.STRUCTURE]
+    fields = [field for field in card.fields.values() if field.kind.structure]
     absent = {
         other: _mark(field, Grade.B)
         for field in fields
@@ -137,7 +137,7 @@ def _unmentioned_concepts(
 
 def _covered_by_no_finding(concept: str, field: CardField, terms: Terms) -> bool:
     """CheXpert: "no finding" says that nothing is there, support devices aside."""
-    return field.kind in (FactKind.FINDING, FactKind.DISEASE) and terms[concept].kind != DEVICE
+    return field.kind.several and terms[concept].kind != DEVICE
 
 
 def _contradicts(card: Card, statement: Label | Region, no_finding: Evidence, terms: Terms) -> bool:

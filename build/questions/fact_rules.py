@@ -16,7 +16,7 @@ from medrcube.build.burnt_in.detection import has_words, points_at_lesion
 from medrcube.build.questions.case_facts import SILENCE, facts_of_case, facts_of_region
 from medrcube.build.questions.task_rules import FactRule, fact_rules
 from medrcube.build.stages.samples import Sample
-from medrcube.facts import ABNORMAL, Case, FactKind, Grade, LabelState, Scope, Visibility
+from medrcube.facts import Case, Grade, LabelState, Scope, Visibility
 from medrcube.ontologies.distractor_safety import CaseFacts, Evidence
 from medrcube.ontologies.label_words import is_composite, is_rest_class
 from medrcube.ontologies.relations import Relations, load_relations
@@ -192,7 +192,7 @@ def _label_questions(
     panels = tuple(name for panel in facts.case.panels if (name := concept_of(facts.card, panel)))
     for field in fields:
         group = field.group
-        if rule.kind is FactKind.STRUCTURE:
+        if rule.kind is not None and rule.kind.structure:
             # A structure that stands beside others is no answer to "which organ is shown".
             organs = facts.relations.group_members("organ")
             group = group or ("organ" if field.constant in organs else None)
@@ -226,7 +226,7 @@ def _region_questions(
     structures = [
         name
         for other in facts.card.fields.values()
-        if other.kind is FactKind.STRUCTURE and not other.constant
+        if other.kind.structure and not other.constant
         for name in other.concepts()
     ]
     yield QuestionCandidate(
@@ -313,7 +313,7 @@ def visible_of(card: Card, case: Case, field: CardField) -> Visibility:
 
 
 def _bar(facts: _CaseContext, sample: Sample, task: Task, field: CardField) -> str:
-    if field.kind in ABNORMAL and quirk_of(facts.card, facts.case.key, UNDIAGNOSED):
+    if field.kind.abnormal and quirk_of(facts.card, facts.case.key, UNDIAGNOSED):
         return UNDIAGNOSED
     told_by = task.declaration.told_by
     if told_by == "marks" and _marked_by_a_reader(facts, sample):
@@ -352,5 +352,5 @@ def _only_one(field: CardField) -> Grade:
     findings it depends on how completely the source marks them.
     """
     grade = SILENCE[field.absence]
-    once = field.kind is FactKind.STRUCTURE and field.whole
+    once = field.kind.structure and field.whole
     return min(grade, Grade.B) if once else grade

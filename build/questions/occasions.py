@@ -18,7 +18,7 @@ from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.questions.question_wording import denies
 from medrcube.build.questions.task_rules import fact_rules
 from medrcube.build.stages.samples import NUMBERED, Sample
-from medrcube.facts import FactKind, Scope
+from medrcube.facts import Scope
 from medrcube.ontologies.distractor_safety import CaseFacts
 from medrcube.ontologies.label_words import is_rest_class
 from medrcube.ontologies.relations import Relations
@@ -55,7 +55,7 @@ def occasions(cards: Iterable[Card], terms: Terms, relations: Relations) -> Iter
             for rule, field in product(rules, card.fields.values()):
                 if field.kind is not rule.kind:
                     continue
-                several = field.scope is Scope.PATIENT or (patient and field.kind is FactKind.VIEW)
+                several = field.scope is Scope.PATIENT or (patient and field.kind.view)
                 for frames in _panels(rule.artefact, several=several):
                     sample = replace(_sample(place), artefact=rule.artefact, frames=frames)
                     panels = phases if frames != "0" and rule.artefact == "clean" else ()
@@ -101,7 +101,7 @@ def _with_options(
 ) -> Iterator[Occasion]:
     """Options that all name something, and options of which one denies it."""
     group = field.group
-    if field.kind is FactKind.STRUCTURE:
+    if field.kind.structure:
         if sample.artefact == "clean":
             kinds = {terms[concept].kind for concept in field.concepts()}
             organ = "organ" if field.constant in relations.group_members("organ") else None

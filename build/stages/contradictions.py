@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from medrcube.facts import Case, FactKind, Label, LabelState, QuarantineRow, Region, Words
+from medrcube.facts import Case, Label, LabelState, QuarantineRow, Region, Words
 from medrcube.ontologies.terms import NORMALITY, Terms
 from medrcube.sources._formats.report_text.negation import Assertion, find_mentions, words_of_name
 from medrcube.sources._formats.report_text.phrases import FILE_NAME, FreeText
@@ -28,7 +28,6 @@ CONFIRMS, CONTRADICTS, SILENT, BREAKS_SILENCE = "confirmed", "contradicted", "si
 OUTCOMES = (CONFIRMS, CONTRADICTS, SILENT, BREAKS_SILENCE)
 """What words do to a label: bear it out, contradict it or leave it open, not speak of it. Or they
 speak of what no label states, and so end the evidence that silence would be."""
-_ABNORMAL = (FactKind.FINDING, FactKind.DISEASE, FactKind.SEVERITY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +177,7 @@ def _of_normal(
 ) -> Iterator[tuple[_About, _TextEvidence]]:
     """What follows when a picture is called normal; "not normal" says nothing of any finding."""
     for field in card.fields.values():
-        for concept in field.concepts() if field.kind in _ABNORMAL else ():
+        for concept in field.concepts() if field.kind.abnormal else ():
             if terms[concept].kind == NORMALITY:
                 yield (field.name, concept), saying
             elif concept not in text.spares and saying.state is LabelState.PRESENT:
@@ -211,7 +210,7 @@ def _judge(state: LabelState, sayings: Sequence[_TextEvidence]) -> tuple[str, _T
 def _is_checked(card: Card, field: str) -> bool:
     """Whether any words speak of a field."""
     return any(
-        text.field == field or (text.normal and card.fields[field].kind in _ABNORMAL)
+        text.field == field or (text.normal and card.fields[field].kind.abnormal)
         for text in card.texts
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from medrcube.build.questions.fact_rules import OUT_OF_SCOPE, QuestionCandidate
 from medrcube.build.stages.samples import Sample
-from medrcube.facts import ABNORMAL
+from medrcube.facts import FactKind
 
 __all__ = ["CONTRADICTION", "REPEAT", "bar_repeats"]
 
@@ -86,7 +86,7 @@ def _differ(cases: Mapping[_Case, set[str]]) -> bool:
 def _rests_on_lesion(query: QuestionCandidate) -> bool:
     """Whether the answer depends on what is wrong in the picture, or on where it was marked."""
     marked = query.sample.artefact != "clean"
-    return marked or not ABNORMAL.isdisjoint(query.task.declaration.kinds)
+    return marked or any(FactKind(kind).abnormal for kind in query.task.declaration.kinds)
 
 
 def _question(query: QuestionCandidate, pictures: Mapping[tuple[str, str, str], str]) -> _Question:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from medrcube.build.stages.measure_regions import Reading, RegionGeometry
 from medrcube.build.stages.samples import Sample
-from medrcube.facts import Case, Consensus, FactKind, LabelState, Rectangle, Shape
+from medrcube.facts import Case, Consensus, LabelState, Rectangle, Shape
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.geometry import GeometryTrust
 from medrcube.sources._framework.contract import concept_of, field_of
@@ -230,7 +230,7 @@ def _sides(right_at: str, row: RegionGeometry) -> tuple[str, str]:
 
 def _view(card: Card, case: Case) -> str:
     """Concepts of the fields that state a view, joined by ``; ``."""
-    views = [field for field in card.fields.values() if field.kind == FactKind.VIEW]
+    views = [field for field in card.fields.values() if field.kind.view]
     named = [
         concept_of(card, label)
         for label in case.labels

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from medrcube.build.questions.task_rules import fact_rules
-from medrcube.facts import Case, FactKind
+from medrcube.facts import Case
 from medrcube.sources._framework.card import Card, PixelPolicy
 from medrcube.sources._framework.card_parts.fields import CardField, Larger
 from medrcube.sources._framework.card_parts.self_checks import Enclosed, Side
@@ -106,7 +106,7 @@ def plan_jobs(source: Source, root: Path, cases: Sequence[Case]) -> list[RenderJ
             structures=frozenset(
                 number
                 for number, region in enumerate(case.regions)
-                if field_of(source.card, region).kind is FactKind.STRUCTURE
+                if field_of(source.card, region).kind.structure
             ),
             hooks=hooks,
             enclosed=source.card.enclosed,

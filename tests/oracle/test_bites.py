@@ -9,7 +9,7 @@ from medrcube.facts import FactKind, LabelState, Scope
 from medrcube.sources._framework.card import Quirk
 
 pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
-MEDICAL = {FactKind.FINDING, FactKind.DISEASE}
+MEDICAL = {FactKind("finding"), FactKind("disease")}
 
 
 @pytest.fixture

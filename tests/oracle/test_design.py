@@ -34,7 +34,7 @@ def lone():
     parts = Counter()
     for name, source in find_sources().items():
         for field in source.card.fields.values():
-            if field.kind is FactKind.STRUCTURE:
+            if field.kind == FactKind("structure"):
                 parts[name, field.name] = len(set(field.concepts()))
     return {place for place, count in parts.items() if count == 1}
 

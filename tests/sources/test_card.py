@@ -33,7 +33,7 @@ def test_a_minimal_card_has_the_documented_defaults(card_file):
 
 def test_a_field_maps_raw_values_to_concepts(card_file, toy_card):
     field = load_card(card_file(toy_card + FIELD)).fields["finding"]
-    assert (field.kind, field.absence) == (FactKind.FINDING, Absence.SILENT)
+    assert (field.kind, field.absence) == (FactKind("finding"), Absence.SILENT)
     assert field.stated is Grade.C
     assert field.concept("Edema") == "Edema"
     assert field.concept("todo") is None

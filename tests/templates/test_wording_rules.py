@@ -20,12 +20,12 @@ from medrcube.templates import render_question, wording_names
 TERMS, RELATIONS = load_terms(), load_relations()
 CARDS = [source.card for source in find_sources().values()]
 TASK_OF = {
-    FactKind.VIEW: Task("View Recognition"),
-    FactKind.PROTOCOL: Task("Imaging Protocols Recognition"),
-    FactKind.STRUCTURE: Task("Organ Recognition"),
-    FactKind.FINDING: Task("Abnormality Diagnosis"),
-    FactKind.DISEASE: Task("Disease Diagnosis"),
-    FactKind.SEVERITY: Task("Severity Grading"),
+    FactKind("view"): Task("View Recognition"),
+    FactKind("protocol"): Task("Imaging Protocols Recognition"),
+    FactKind("structure"): Task("Organ Recognition"),
+    FactKind("finding"): Task("Abnormality Diagnosis"),
+    FactKind("disease"): Task("Disease Diagnosis"),
+    FactKind("severity"): Task("Severity Grading"),
 }
 OTHER = "Pneumothorax"
 BLANK = {field.name: "" for field in fields(Sample)}

@@ -9,6 +9,7 @@ from multiprocessing import get_context
 import pytest
 
 from medrcube.errors import ReleaseError, UnknownNameError, VocabularyError
+from medrcube.facts import FactKind
 from medrcube.release_format.vocabulary_file import (
     VOCABULARY,
     activate_release_words,
@@ -210,3 +211,10 @@ class TestRelease:
         (tmp_path / VOCABULARY).write_text(text, encoding="utf-8")
         with pytest.raises(ReleaseError, match=r"vocabulary\.json"):
             activate_release_words(tmp_path)
+
+
+def test_a_kind_of_fact_may_come_from_a_layer(layer):
+    with using_vocabulary([layer('[[kind]]\nname = "sign"\nabnormal = true\n')]):
+        kind = FactKind("sign")
+        assert (kind.abnormal, kind.several, kind.structure) == (True, False, False)
+    assert "sign" not in FactKind

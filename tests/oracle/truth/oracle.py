@@ -15,13 +15,13 @@ from medrcube.facts import FactKind, LabelState, Scope
 from medrcube.sources._framework.contract import Source
 
 KINDS = {
-    "View Recognition": {FactKind.VIEW},
-    "Imaging Protocols Recognition": {FactKind.PROTOCOL},
-    "Organ Recognition": {FactKind.STRUCTURE},
-    "ROI Grounding": {FactKind.STRUCTURE, FactKind.FINDING, FactKind.DISEASE},
-    "Abnormality Diagnosis": {FactKind.FINDING},
-    "Disease Diagnosis": {FactKind.DISEASE},
-    "Severity Grading": {FactKind.SEVERITY},
+    "View Recognition": {FactKind("view")},
+    "Imaging Protocols Recognition": {FactKind("protocol")},
+    "Organ Recognition": {FactKind("structure")},
+    "ROI Grounding": {FactKind("structure"), FactKind("finding"), FactKind("disease")},
+    "Abnormality Diagnosis": {FactKind("finding")},
+    "Disease Diagnosis": {FactKind("disease")},
+    "Severity Grading": {FactKind("severity")},
 }
 HIGH = ("Abnormality Diagnosis", "Disease Diagnosis", "Severity Grading")
 SUBJECTS = {
@@ -243,7 +243,7 @@ class Oracle:
         """Nothing else may be true or open; what is not named is then denied by implication."""
         for it in picture.having(LabelState.PRESENT, LabelState.UNKNOWN):
             kind = picture.card.fields[it.field].kind if it.field else None
-            if kind in {FactKind.FINDING, FactKind.DISEASE} and not (
+            if kind in {FactKind("finding"), FactKind("disease")} and not (
                 {NORMAL, DEVICES} & self.tables.above(it.concept) or "no " in it.concept[:3]
             ):
                 yield "key", f"{NORMAL!r} beside {it}"

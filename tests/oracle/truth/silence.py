@@ -22,7 +22,7 @@ MINED = {
 CheXpert: arXiv 1901.07031 (its other tables are of radiologists); MIMIC-CXR-JPG: arXiv 1901.07042;
 ChestX-ray14: doi 10.1109/CVPR.2017.369; PadChest: arXiv 1901.07441.
 """
-MEDICAL = {FactKind.FINDING, FactKind.DISEASE}
+MEDICAL = {FactKind("finding"), FactKind("disease")}
 TRUSTED = {"A", "B"}
 
 

@@ -94,7 +94,7 @@ def judge_part(tables, marked, concept, drawn, card):
         return Verdict("another part", f"{concept!r} is marked elsewhere on this slice")
     for field in card.fields.values():
         own = [it for it in field.concepts() if tables.same(concept, it)]
-        if own and field.kind is FactKind.STRUCTURE and is_exhaustive(field):
+        if own and field.kind == FactKind("structure") and is_exhaustive(field):
             return Verdict("another part", f"field {field.name!r} marks every {concept!r}")
     if groups:
         return Verdict("excluded", f"excluded in {sorted(groups)}")
@@ -192,7 +192,7 @@ def _near(tables, picture, concept, denied):
 def _is_medical(picture, truth):
     """Whether a word shared with it is a hint: "breast" of a picture of a breast is none."""
     kind = picture.card.fields[truth.field].kind
-    return kind in {FactKind.FINDING, FactKind.DISEASE, FactKind.SEVERITY}
+    return kind in {FactKind("finding"), FactKind("disease"), FactKind("severity")}
 
 
 def _same_reader(absent, truth):

@@ -189,7 +189,7 @@ def test_second_scan_of_a_subject_is_the_same_patient(changed, scan_tree):
 
 def test_healthy_is_a_volunteer_and_denies_no_finding(build_fixture):
     kinds = {field.kind for field in CARD.fields.values()}
-    assert kinds == {FactKind.STRUCTURE, FactKind.VIEW, FactKind.PROTOCOL}
+    assert kinds == {FactKind("structure"), FactKind("view"), FactKind("protocol")}
     tasks = {item.task for item in build_fixture(SOURCE, "archives").items}
     assert tasks.isdisjoint({"Abnormality Diagnosis", "Disease Diagnosis", "Severity Grading"})
 
