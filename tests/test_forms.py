@@ -170,6 +170,15 @@ def test_a_wider_margin_fails_no_point_that_passed(pixels, x, y, margin, more):
 
 
 @pytest.mark.parametrize(
+    ("x", "passed"), [(95, False), (100, True), (200, True), (300, True), (305, False)]
+)
+def test_a_point_passes_up_to_its_margin(x, passed):
+    square = PolygonRegion(polygons=(((14, 0), (26, 0), (26, 100), (14, 100)),))
+    target = PointTarget(ask=PointAsk(), size=(100, 100), region=square, margin=4)
+    assert OPEN_FORMS["point"].score((x, 500), target).passed is passed
+
+
+@pytest.mark.parametrize(
     ("point", "distance"), [((5, 5), 0), ((2, 5), 0), ((12, 5), 2), ((13, 14), 5), ((5, -1), 1)]
 )
 def test_the_distance_from_a_polygon_is_that_to_its_edge(point, distance):

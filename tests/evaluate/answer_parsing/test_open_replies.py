@@ -52,6 +52,29 @@ def test_a_reply_is_read_as_it_is_meant(group, reply, meaning):
     )
 
 
+@pytest.mark.parametrize(
+    ("group", "reply", "reason"),
+    [
+        ("number", "20-25 mm", "range"),
+        ("number", "more than 20 mm", "bound"),
+        ("number", "23/20", "fraction"),
+        ("number", "23 x 18 mm", "dimensions"),
+        ("number", "23 ml", "other-unit"),
+        ("number", "23 mm (23 cm)", "contradiction"),
+        ("number", "23 mm, then 32 mm", "several-numbers"),
+        ("number", "I'm sorry, I can't measure this image.", "refusal"),
+        ("number", "<think>23 mm", "unclosed-reasoning"),
+        ("point", "[1, 2, 3, 4]", "a-box"),
+        ("box", "(200, 300)", "a-point"),
+        ("order", "Panel B > Panel A > Panel C", "comparison-sign"),
+        ("pair", "yes", "one-answer"),
+        ("pair", "1. yes, 1. no, 2. no", "contradiction"),
+    ],
+)
+def test_a_reply_without_an_answer_has_its_reason(group, reply, reason):
+    assert read_open_reply(reply, ASKS[group]) == (None, reason)
+
+
 def test_every_form_has_a_reader_and_many_examples():
     assert READERS.keys() == OPEN_FORMS.keys()
     counts = dict.fromkeys(OPEN_FORMS, 0)
