@@ -111,6 +111,7 @@ def test_quiet_keeps_results_alone_and_verbose_adds_times(run, busi, tmp_path):
     assert (status, "exclude each other" in err) == (2, True)
 
 
+@pytest.mark.thorough
 def test_a_shell_completes_commands_and_ids_of_sources():
     def completed(*words):
         environment = {
@@ -365,6 +366,7 @@ def test_a_workspace_is_made_only_of_roots_that_fit(run, busi, tmp_path):
     assert not (tmp_path / "w").exists()
 
 
+@pytest.mark.thorough
 def test_a_source_that_fits_no_layout_fails_alone(run, busi, tmp_path):
     pairs = ("--source", f"busi={busi}", "--source", f"acdc={busi}")
     status, out, _ = run("build", tmp_path / "w", *pairs, "--workers", 1)

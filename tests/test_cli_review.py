@@ -241,6 +241,7 @@ def test_verify_audit_holds_the_trail_against_an_earlier_head(imported):
     assert (status, "expected NUMBER:SHA256" in err) == (2, True)
 
 
+@pytest.mark.thorough
 def test_a_command_before_the_first_import_says_so(bench):
     for name in ("status", "export", "verify-audit"):
         status, _, err = run("review", name, bench)

@@ -88,7 +88,7 @@ def run(block, here):
     assert done.returncode == 0, f"{block.name}\n{block.text}\n{done.stdout}\n{done.stderr}"
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("block", named(ALONE))
 def test_a_block_runs_on_the_demo(block, sandbox):
     # The one guide of checksums speaks of the folder of a release.

@@ -193,7 +193,7 @@ def test_the_commands_write_and_list_it(release):
     assert "q9 is not in this release" in str(ran.exception)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("command", ["compare", "csv", "latex", "report"])
 def test_commands_over_runs_look_at_the_errata_of_the_release(release, run, tmp_path, command):
     runs = (run, make_run(release, tmp_path / "other", "longest"))

@@ -251,7 +251,7 @@ def test_every_text_that_the_card_reads_is_given_by_a_fixture(source, fixture_tr
     assert {name for text in source.card.texts for name in text.sources} <= given
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @each_source
 def test_every_declared_task_and_no_other_yields_an_item(source, built):
     found = set()

@@ -192,6 +192,7 @@ def _expected(name, file):
     return TREES[name][1]["cases"][file]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", [n for n in TREES if "refused_or" not in TREES[n][1]])
 def test_the_tree_of_the_card_is_recognised_and_built(name, reading):
     assert reading(name).error == ""

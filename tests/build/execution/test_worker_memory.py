@@ -183,6 +183,7 @@ def test_a_series_of_files_takes_66_mb_beside_one_slice(work, job_of, tmp_path):
     assert turn.peak < 2 * ROWS * COLUMNS + 66 * MEGABYTE
 
 
+@pytest.mark.thorough
 def test_a_film_takes_itself_and_64_mb(work, job_of, tmp_path):
     film(tmp_path / "film.dcm", (3328, 2560))
     stored = 2 * 3328 * 2560

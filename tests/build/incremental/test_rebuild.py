@@ -290,7 +290,7 @@ def test_after_any_change_a_build_gives_what_one_from_nothing_gives(
     assert _files(workspace.root) == clean(workspace)
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.usefixtures("plain")
 def test_the_build_after_that_has_nothing_to_do(run, workspace, toy, raw, work, change):

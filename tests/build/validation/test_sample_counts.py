@@ -44,6 +44,7 @@ def our_count(tmp_path):
     return run
 
 
+@pytest.mark.thorough
 def test_the_three_counts_agree_on_public_private_and_reconstructed_trees(
     released, toy, raw, check, quiet, our_count
 ):

@@ -43,6 +43,7 @@ def attempts(out: Path):
     return path.read_text().count('"status":"reply"') if path.exists() else 0
 
 
+@pytest.mark.thorough
 def test_a_run_is_batched_self_checked_and_scored(tiny, release, tmp_path):
     out = tmp_path / "run"
     model = f"hf/{tiny('qwen2-vl')}"

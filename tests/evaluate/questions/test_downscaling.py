@@ -132,6 +132,7 @@ def sent_size(body):
     return Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))).size
 
 
+@pytest.mark.thorough
 def test_a_run_sends_pictures_of_its_size_and_goes_on_with_no_other(evaluate, server, tmp_path):
     assert evaluate("--image-size", "80").exit_code == 0
     assert {sent_size(body) for body in server.requests} == {(80, 50)}

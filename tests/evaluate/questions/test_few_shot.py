@@ -213,6 +213,7 @@ def test_a_model_that_takes_no_examples_never_loses_them_silently(cohort, tmp_pa
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.thorough
 def test_a_run_goes_on_with_its_own_examples_alone(cohort, tmp_path, server):
     command = ["evaluate", str(cohort), "--model", "openai/m", "--base-url", server.url]
     command += ["--out", str(tmp_path / "run")]

@@ -334,6 +334,7 @@ def test_a_negative_number_stays_one_in_csv(seen, tmp_path):
     assert not any(value.startswith("'") for value in values)
 
 
+@pytest.mark.thorough
 def test_the_same_run_gives_the_same_bytes(seen, load, rows, tmp_path):
     def made():
         write_report([tmp_path / "seer"], tmp_path / "x.html", tmp_path / "r", tmp_path / "data")

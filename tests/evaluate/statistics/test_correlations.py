@@ -245,6 +245,7 @@ def test_fishers_interval_covers_the_truth():
     assert held / 600 == pytest.approx(0.95, abs=0.025)
 
 
+@pytest.mark.thorough
 def test_models_without_grounding_show_the_published_correlation_all_the_same(result):
     rng = np.random.default_rng(13)
 

@@ -59,6 +59,7 @@ def test_items_that_the_queue_does_not_have_are_named(three, file):
     assert (found.added, found.unknown) == (1, ("nobody", "BUSI/a"))
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("row", "reason"),
     [

@@ -125,6 +125,7 @@ def test_what_was_changed_in_a_table_alone_is_named_and_nothing_is_released(
         write_verdicts(eventful.workspace.root)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("table", "words"),
     [

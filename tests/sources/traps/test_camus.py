@@ -68,6 +68,7 @@ def test_archive_unpacked_into_a_folder_of_its_own_name_is_read(changed, scan_tr
     assert cases["training-patient0001-2CH-ED"].split == "training"
 
 
+@pytest.mark.thorough
 def test_patient_of_the_ted_offshoot_is_set_aside(build_fixture):
     codes = build_fixture(SOURCE, "mhd").codes()
     assert {code for name, code in codes.items() if "/patient001/" in name} == {"ignored-by-card"}

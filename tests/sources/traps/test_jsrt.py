@@ -234,6 +234,7 @@ def test_letter_case_of_names_does_not_matter(changed, scan_tree, scan_fixture):
     assert list(found.cases) == list(scan_fixture(SOURCE, "raw").cases)
 
 
+@pytest.mark.thorough
 def test_nodule_close_to_invisible_is_neither_asked_nor_denied(scan_fixture, build_fixture):
     assert scan_fixture(SOURCE, "raw").states(FAINT, "nodule") == {"nodule": LabelState.UNKNOWN}
     assert build_fixture(SOURCE, "raw").tasks_of(FAINT).isdisjoint({FINDINGS, PLACES})

@@ -95,7 +95,7 @@ def test_a_reply_in_a_batch_costs_its_part_of_the_price(provider, run, tmp_path)
     assert sum("batch" in record for record in records) == 11
 
 
-@pytest.mark.few(1)
+@pytest.mark.thorough
 def test_an_estimate_in_batches_is_within_a_fifth_of_what_the_run_then_costs(
     provider, run, tmp_path, release_of
 ):
