@@ -1,0 +1,17 @@
+import pytest
+
+from medrcube.review.visibility.originals import discloses
+
+
+@pytest.mark.parametrize(
+    ("task", "slices", "told"),
+    [
+        ("Modality Recognition", 1, True),
+        ("View Recognition", 1, False),
+        ("View Recognition", 2, True),
+        ("Disease Diagnosis", 2, False),
+        ("Unheard Task", 1, True),
+    ],
+)
+def test_a_declaration_says_whether_original_pixels_tell_the_answer(task, slices, told):
+    assert discloses(task, {"slices": ["0"] * slices}) is told
