@@ -17,7 +17,7 @@ help:
 	@echo "make pins       the suite with the lowest and the newest versions that are allowed"
 	@echo "make check-terms INDEX=...  hold the shipped ontology ids against your own index"
 	@echo "make local-families  batches of ten families of local models against single questions"
-	@echo "make mutants    mutation score of the most important rules (an hour)"
+	@echo "make mutants    mutation score of the most important rules, and its page (an hour)"
 	@echo "make bench      speed against peers, into docs/reference/performance.md (minutes)"
 
 $(BIN)/python:
@@ -109,7 +109,7 @@ local-families: $(VENV)/.run
 
 # How many small faults in the most important rules their own tests notice (an hour).
 mutants: $(VENV)/.dev
-	$(BIN)/python benchmarks/mutation.py $(MUTANTFLAGS)
+	$(BIN)/python benchmarks/mutation.py --out docs/reference/mutation-score.md $(MUTANTFLAGS)
 
 # The package as a stranger installs it, away from the checkout.
 wheel-check: $(VENV)/.dev

@@ -2,8 +2,8 @@
 
 Usage: ``python mutation.py [PART ...] [--mutants N] [--seed S] [--out FILE]``. A mutant is one
 module with one small change (``mutants``). For each part N of all its mutants are drawn, and the
-tests of that part run with each (``mutation_bench``). A mutant is killed if a test fails, or if the
-tests take four times their processor time. Prints a table and every survivor. ``--out`` replaces
+tests of that part run with each (``mutation_bench``). A mutant is killed if a test fails or takes
+more than four times its processor time. Prints a table and every survivor. ``--out`` replaces
 the results of these parts in ``mutation.json`` and writes those of all parts as a page, with the
 reasons of ``mutation_survivors.toml``.
 
@@ -58,6 +58,8 @@ PARTS = {
         (
             "tests/build/questions/test_compose.py",
             "tests/build/questions/test_quotas.py",
+            "tests/build/questions/test_two_option_quota.py",
+            "tests/build/profile/test_profile_build.py",
             "tests/build/audit/test_batch_rules.py",
         ),
     ),
@@ -165,9 +167,29 @@ def _line(survivor: dict[str, Any]) -> str:
 
 
 def _row(name: str, result: dict[str, Any]) -> str:
+    drawn, killed = result["drawn"], result["drawn"] - len(result["survivors"])
+    cells = (result["mutants"], drawn, killed, _equivalent(result), f"{100 * score(result):.0f} %")
+    return f"| {name} | {' | '.join(map(str, cells))} |"
+
+
+def score(result: dict[str, Any]) -> float:
+    """Share of the mutants that are killed, of those that are not equivalent to the code."""
     killed = result["drawn"] - len(result["survivors"])
-    share = f"{100 * killed / result['drawn']:.0f} %"
-    return f"| {name} | {result['mutants']} | {result['drawn']} | {killed} | {share} |"
+    return killed / (result["drawn"] - _equivalent(result))
+
+
+def _equivalent(result: dict[str, Any]) -> int:
+    reasons = _reasons()
+    return sum(reasons.get(_key(row), {}).get("equivalent", False) for row in result["survivors"])
+
+
+def _reasons() -> dict[tuple[str, ...], dict[str, Any]]:
+    rows = tomllib.loads(REASONS.read_text(encoding="utf-8")).get("survivor", [])
+    return {_key(row): row for row in rows}
+
+
+def _key(row: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(row[name] for name in ("module", "place", "before", "after"))
 
 
 _INTRODUCTION = """\
@@ -177,31 +199,34 @@ Made by `make mutants`; do not edit. How many small faults in the rules that mat
 tests of those rules notice? A mutant is one module with one small change: a comparison, a boolean,
 a sign, a number or a branch. Of all mutants of a part, some are drawn at random, with a fixed seed.
 The fast tests of the part that execute the changed line run with it. A mutant is killed if a test
-fails, or if the tests take four times their processor time.
+fails or takes more than four times its processor time. The score leaves out survivors that behave
+like the code itself; each survivor has a reason. While tests were written the same mutants were
+drawn, so the score of mutants never drawn is lower.
 """
 
 
 def page(results: dict[str, Any]) -> str:
     """The page of the documentation, from the results of all parts."""
-    reasons = {
-        tuple(row[name] for name in ("module", "place", "before", "after")): row["reason"]
-        for row in tomllib.loads(REASONS.read_text(encoding="utf-8")).get("survivor", [])
-    }
+    reasons = _reasons()
     shown = {name: results[name] for name in PARTS if name in results}
     lines = [
         _INTRODUCTION,
-        "| Part | Mutants | Drawn | Killed | Score |",
-        "|---|---:|---:|---:|---:|",
+        "| Part | Mutants | Drawn | Killed | Equivalent | Score |",
+        "|---|---:|---:|---:|---:|---:|",
     ]
     lines += [_row(name, result) for name, result in shown.items()]
+    if missing := PARTS.keys() - results.keys():
+        lines += ["", f"Not measured yet: {', '.join(name for name in PARTS if name in missing)}."]
     for name, result in shown.items():
         modules, tests = (
             ", ".join(f"`{path}`" for path in result[k]) for k in ("modules", "tests")
         )
         lines += ["", f"## {name.capitalize()}", "", f"Modules: {modules}. Tests: {tests}.", ""]
+        if "note" in result:
+            lines += [result["note"], ""]
         for survivor in result["survivors"]:
-            key = tuple(survivor[name] for name in ("module", "place", "before", "after"))
-            lines.append(f"- {_line(survivor)}. {reasons.get(key, UNEXPLAINED)}")
+            reason = reasons.get(_key(survivor), {}).get("reason", UNEXPLAINED)
+            lines.append(f"- {_line(survivor)}. {reason}")
         if not result["survivors"]:
             lines.append("No mutant survived.")
     return "\n".join(lines) + "\n"

@@ -48,6 +48,8 @@ _ALL_TESTS = ""
 """Context of lines that run in a fixture of several tests."""
 _TICK = 0.05
 """Seconds between two looks at a run."""
+_FIXTURES = 30
+"""Seconds of processor time that shared fixtures may take."""
 _WAITING = 900
 """Seconds after which a run ends that uses no processor time."""
 
@@ -182,12 +184,11 @@ class _Rounds:
         for number, mutant in enumerate(self._mutants):
             tests = _reached(mutant, durations, tests_of)
             tests.sort(key=lambda name: -failures[name])
-            work = partial(
-                self._tested, session, mutant, [items[name] for name in tests], functions
-            )
+            chosen = [items[name] for name in tests]
+            work = partial(self._tested, session, mutant, chosen, functions, durations)
             with self._bench.replaced(mutant):
                 again = mutant.at_import or self._ran(mutant)
-                lives = mutant.at_import or _forked(work, log, limit) == 0
+                lives = mutant.at_import or _forked(work, log) == 0
             alive += [(number, tests if again else None)] if lives else []
             if failed.exists():
                 failures[failed.read_text(encoding="utf-8")] += 1
@@ -207,6 +208,7 @@ class _Rounds:
         mutant: Mutant,
         items: list[pytest.Item],
         functions: Mapping[str, Sequence[FunctionType]],
+        seconds: Mapping[str, float],
     ) -> int:
         """1 if a test fails in this process, whose functions get the mutant's code, else 0."""
         path = self._bench.path(mutant.module)
@@ -214,7 +216,7 @@ class _Rounds:
         code = dict(_nested(compile(mutant.tree(source), str(path), "exec", dont_inherit=True)))
         for function in functions.get(str(path), ()):
             function.__code__ = code.get(_key(function.__code__), function.__code__)
-        failing = _run(session, items)
+        failing = _run(session, items, seconds)
         if failing is not None:
             self._record.with_name("failed").write_text(failing.nodeid, encoding="utf-8")
         return failing is not None
@@ -243,14 +245,14 @@ class _Tracer:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        began = time.perf_counter()
+        began = time.process_time()
         self._test = item.nodeid
         self._coverage.switch_context(item.nodeid)
         try:
             return (yield)
         finally:
             self._coverage.switch_context(_ALL_TESTS)
-            self._durations[item.nodeid] = time.perf_counter() - began
+            self._durations[item.nodeid] = time.process_time() - began
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(
@@ -274,9 +276,19 @@ def _coverage(paths: Iterable[str]) -> coverage.Coverage:
     return coverage.Coverage(data_file=None, include=list(paths), config_file=False, messages=False)
 
 
-def _run(session: pytest.Session, items: list[pytest.Item]) -> pytest.Item | None:
-    """The first test that fails, if any."""
-    for item, following in zip(items, [*items[1:], None], strict=True):
+def _run(
+    session: pytest.Session, items: list[pytest.Item], seconds: Mapping[str, float] | None = None
+) -> pytest.Item | None:
+    """The first test that fails, if any.
+
+    The process is killed in a test that takes four times its usual ``seconds`` of processor time,
+    besides what shared fixtures may take.
+    """
+    for place, item in enumerate(items, start=1):
+        following = items[place] if place < len(items) else None
+        if seconds is not None:
+            most = time.process_time() + 4 * seconds.get(item.nodeid, 0) + _FIXTURES
+            resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(most), resource.RLIM_INFINITY))
         item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
         if session.testsfailed:
             session._setupstate.teardown_exact(None)  # noqa: SLF001  (servers of shared fixtures)

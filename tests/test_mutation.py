@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import json
 import sys
 from pathlib import Path
 
@@ -90,3 +91,15 @@ def test_a_default_is_changed_at_import_and_a_branch_is_not(planted):
 def test_modules_and_tests_of_each_part_exist(mutation):
     paths = [path for part in mutation.PARTS.values() for path in (*part.modules, *part.tests)]
     assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_the_page_tells_the_last_measurement(mutation):
+    results = json.loads(mutation.RESULT.read_text(encoding="utf-8"))
+    assert mutation.page(results) == mutation.PAGE.read_text(encoding="utf-8")
+
+
+def test_each_survivor_of_the_last_measurement_has_a_reason(mutation):
+    results = json.loads(mutation.RESULT.read_text(encoding="utf-8"))
+    assert results.keys() <= mutation.PARTS.keys()
+    assert all(row["drawn"] >= min(40, row["mutants"]) for row in results.values())
+    assert mutation.UNEXPLAINED not in mutation.page(results)

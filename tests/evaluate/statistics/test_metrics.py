@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medrcube.evaluate.outcomes import AnswerOutcome
-from medrcube.evaluate.statistics.metrics import group_metrics, metrics
+from medrcube.evaluate.statistics.metrics import group_metrics, metrics, task_metrics
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 RIGHT, WRONG = True, False
@@ -155,3 +155,10 @@ def test_what_a_picture_shows_in_part_is_counted_apart_where_the_release_says_so
     assert list(found) == ["yes", "partly"]
     assert found["yes"]["interval"] is not None
     assert metrics(rows[10:])["slices"]["visible"] == {}
+
+
+def test_the_metrics_of_tasks_are_those_of_the_whole(result):
+    rows = [result(f"q{i}", i % 3 == 0, picture=f"p{i}") for i in range(30)]
+    whole, tasks = metrics(rows), task_metrics(rows)
+    assert tasks == {"global": whole["global"], "task": whole["slices"]["task"]}
+    assert tasks["global"]["accuracy"] == 10 / 30
