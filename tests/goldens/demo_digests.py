@@ -35,6 +35,7 @@ def demo_digests(demo):
         "items": len(ids),
         "item_ids": _digest("\n".join(ids)),
         "test.json": {name: _digest(path.read_bytes()) for name, path in tables.items()},
+        "sets.json": _digest((release / "sets.json").read_bytes()),
         "items.csv": _columns(release / "items.csv"),
         "metrics": {name: _metrics(demo / "runs" / name) for name in SCORED},
     }

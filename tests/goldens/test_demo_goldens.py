@@ -9,7 +9,7 @@ from demo_digests import demo_digests, read_goldens
 from medrcube.console.progress import Reporter
 from medrcube.demo import run_demo
 
-PARTS = ("items", "item_ids", "test.json", "items.csv", "metrics")
+PARTS = ("items", "item_ids", "test.json", "sets.json", "items.csv", "metrics")
 
 
 @pytest.fixture(scope="module")
