@@ -63,7 +63,7 @@ def answerable_facts(card: Card, rules: SafetyRules | None = None) -> Iterator[A
         field="", shown="clean", concept="", prepared=prepare_cases(card, [case], rules)
     )
     for field in card.fields.values():
-        kinds = {rule.artefact for rule in fact_rules(card.tasks) if rule.kind is field.kind}
+        kinds = {rule.artefact for rule in fact_rules(card.tasks) if rule.kind == field.kind}
         for shown in sorted(kinds):
             for concept in field.concepts() if field.constant is None else ():
                 prepared = _of_fact(card, field, concept, shown, rules)

@@ -187,7 +187,7 @@ def _label_questions(
     facts: _CaseContext, sample: Sample, rule: FactRule
 ) -> Iterator[QuestionCandidate]:
     """Questions about what the labels say of a clean picture."""
-    fields = [field for field in facts.card.fields.values() if field.kind is rule.kind]
+    fields = [field for field in facts.card.fields.values() if field.kind == rule.kind]
     pool = tuple(dict.fromkeys(name for field in fields for name in field.concepts()))
     panels = tuple(name for panel in facts.case.panels if (name := concept_of(facts.card, panel)))
     for field in fields:
@@ -219,7 +219,7 @@ def _region_questions(
 ) -> Iterator[QuestionCandidate]:
     """Questions about the region that is marked on a picture."""
     field = facts.card.fields[sample.field]
-    if field.kind is not rule.kind:
+    if field.kind != rule.kind:
         return
     boxes = rule.artefact == "boxes"
     ground = facts_of_region(facts.card, facts.case, facts.ground, sample.marked)
@@ -250,7 +250,7 @@ def _panel_questions(
 ) -> Iterator[QuestionCandidate]:
     """The question which of the numbered images of a case shows a fact."""
     field = facts.card.fields[sample.field]
-    if field.kind is not rule.kind:
+    if field.kind != rule.kind:
         return
     grade = SILENCE[field.absence]
     yield QuestionCandidate(

@@ -53,7 +53,7 @@ def occasions(cards: Iterable[Card], terms: Terms, relations: Relations) -> Iter
                     key = place[1].concept
                     yield Occasion(query=_query(rule.task, _sample(place), key, group="modality"))
             for rule, field in product(rules, card.fields.values()):
-                if field.kind is not rule.kind:
+                if field.kind != rule.kind:
                     continue
                 several = field.scope is Scope.PATIENT or (patient and field.kind.view)
                 for frames in _panels(rule.artefact, several=several):

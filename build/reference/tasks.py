@@ -44,7 +44,7 @@ def asked_fields(card: Card) -> Sequence[CardField]:
 
 def task_of(card: Card, field: CardField) -> str:
     """The task that asks what a field states, a dash where the source has no such task."""
-    tasks = [rule.task for rule in fact_rules(card.tasks) if rule.kind is field.kind]
+    tasks = [rule.task for rule in fact_rules(card.tasks) if rule.kind == field.kind]
     tasks.sort(key=lambda task: "clean" not in task.declaration.artefacts)
     return tasks[0].value if tasks else "-"
 

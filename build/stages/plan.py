@@ -147,7 +147,7 @@ def _is_asked(card: Card, field: CardField, artefact: str) -> bool:
     if artefact == "scale-bar" and card.geometry.scale != "object":
         return False
     rules = fact_rules(card.tasks)
-    return any(rule.kind is field.kind and rule.artefact == artefact for rule in rules)
+    return any(rule.kind == field.kind and rule.artefact == artefact for rule in rules)
 
 
 def picture_names(keys: Iterable[str]) -> Mapping[str, str]:

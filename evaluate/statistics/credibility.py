@@ -250,7 +250,7 @@ _VALUES: Mapping[str, _Terms] = {
 
 def _reading(pairs: Sequence[CrossPair]) -> dict[str, Any]:
     levels = [
-        (level, [pair for pair in pairs if pair.low_task.level is level])
+        (level, [pair for pair in pairs if pair.low_task.level == level])
         for level in Level
         if not level.rests_on
     ]

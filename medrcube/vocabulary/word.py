@@ -166,12 +166,13 @@ def _words(axis: type[Word], layers: tuple[Layer, ...]) -> Mapping[str, Word]:
     Raises:
         VocabularyError: two layers declare one name or spelling, and not the same of it.
     """
+    # One object whatever is active: a word is often compared with one read under other layers.
+    shipped = {} if layers == (PACKAGE,) else _words(axis, (PACKAGE,))
     words: dict[str, Word] = {}
     declared_by: dict[str, tuple[str, str]] = {}
     for layer in layers:
         for name, facts in axis.layer_words(layer):
-            word = str.__new__(axis, name)
-            vars(word).update(facts)
+            word = _word(axis, name, facts, shipped)
             if name in words and vars(words[name]) == vars(word):
                 continue
             for spelling in word.spellings():
@@ -188,3 +189,13 @@ def _words(axis: type[Word], layers: tuple[Layer, ...]) -> Mapping[str, Word]:
                 )
             words[name] = word
     return MappingProxyType(words)
+
+
+def _word(
+    axis: type[Word], name: str, facts: Mapping[str, object], shipped: Mapping[str, Word]
+) -> Word:
+    if name in shipped and vars(shipped[name]) == dict(facts):
+        return shipped[name]
+    word = str.__new__(axis, name)
+    vars(word).update(facts)
+    return word

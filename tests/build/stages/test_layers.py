@@ -5,6 +5,7 @@ import pytest
 from medrcube.build.stages.vocabulary_check import check_layers
 from medrcube.build.workspace_sources import workspace_sources
 from medrcube.errors import MedrcubeError, VocabularyError
+from medrcube.facts import FactKind
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import COLUMNS
 from medrcube.ontologies.visibility import load_visibility
@@ -82,3 +83,13 @@ def test_the_folder_vocabulary_of_a_workspace_is_a_layer_of_its_builds(tmp_path)
     assert "Eye" in Anatomy
     with using(vocabulary_of(vocabulary=[workspace.vocabulary])):
         assert "Eye" in Anatomy
+
+
+def test_a_kind_is_the_same_whatever_layers_its_card_was_read_under(tmp_path):
+    kinds = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "words.toml").write_text(f'[[anatomy]]\nname = "{name}"\n')
+        with using_vocabulary([tmp_path / name]):
+            kinds += [FactKind("disease")]
+    assert kinds[0] is kinds[1]
