@@ -18,7 +18,7 @@ from medrcube.facts import (
     Visibility,
 )
 from medrcube.ontologies.terms import load_terms
-from medrcube.taxonomy import Task
+from medrcube.taxonomy import Anatomy, Task
 
 FINDINGS = """
 [[field]]
@@ -286,6 +286,19 @@ def test_an_outlined_structure_is_asked_among_the_other_structures(card):
     assert set(query.ground.present) == {"heart"}
     assert query.ground.absent["left lung"].grade is Grade.B
     assert query.ground.region
+    assert query.group is None
+    assert {"heart", "left lung"} <= set(query.pool)
+
+
+def test_boxes_have_no_options_from_labels(card):
+    queries = derive_questions(card(STRUCTURES), case(regions=REGIONS), [sample(**BOXES)])
+    (query,) = (query for query in queries if query.task == Task("ROI Grounding"))
+    assert (query.group, query.pool) == (None, ())
+
+
+def test_a_case_of_another_region_than_its_card_is_asked_as_such(card):
+    (query,) = derive_questions(card(), replace(case(), anatomy=Anatomy("Brain")), [sample()])
+    assert query.ground.anatomy == Anatomy("Brain")
 
 
 def test_structures_beside_others_are_no_answer_to_which_organ_is_shown(card):
