@@ -110,7 +110,15 @@ class QuestionKeys:
         return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
 
     def _prompt(self, item: BenchmarkItem) -> str:
-        text = (item.question, item.options, item.target and item.target.ask)
-        if text not in self._prompts:
-            self._prompts[text] = self.asking.prompt.render(item)
-        return self._prompts[text]
+        # An own template may show the axes too.
+        words = (
+            item.question,
+            item.options,
+            item.target and item.target.ask,
+            item.task,
+            item.modality,
+            item.parts,
+        )
+        if words not in self._prompts:
+            self._prompts[words] = self.asking.prompt.render(item)
+        return self._prompts[words]

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
 
 from medrcube.cli.app import app
 from medrcube.errors import WorkspaceError
+from medrcube.evaluate.questions.conditions import Condition, Presentation
 from medrcube.evaluate.questions.option_letters import misplaced_option
 from medrcube.evaluate.questions.prompts import FIELDS, default_prompt, prompt_of, read_prompt
+from medrcube.evaluate.questions.question_setup import QuestionSetup
+from medrcube.evaluate.runner.question_keys import QuestionKeys
+from medrcube.taxonomy import Modality
 
 OPTIONS = "{% for letter, text in options %}{{ letter }}. {{ text }}\n{% endfor %}"
 
@@ -40,6 +45,23 @@ def test_a_template_words_every_question(evaluate, server, prompt_of):
     text = prompt_of(server.requests[0])
     assert text.splitlines()[0] == "Disease Diagnosis, X-ray, Chest"
     assert text.endswith("A. Normal\nB. Mass\nC. Edema\nD. Fracture\nThink.")
+
+
+def test_items_of_two_modalities_have_two_keys_where_the_template_names_the_modality(
+    benchmark, tmp_path
+):
+    path = tmp_path / "mine.j2"
+    path.write_text(f"{{{{ modality }}}}\n{{{{ question }}}}\n{OPTIONS}", encoding="utf-8")
+    item = benchmark.items[0]
+    other = Modality.parse("CT" if item.modality == "MRI" else "MRI")
+    keys = QuestionKeys.of(
+        benchmark, {"model": "stub"}, QuestionSetup(prompt=read_prompt(path)), None, elsewhere=False
+    )
+    asked = [
+        keys.question_of(Presentation(item=item, condition=Condition.BLIND)).key
+        for item in (item, replace(item, modality=other))
+    ]
+    assert asked[0] != asked[1]
 
 
 @pytest.mark.parametrize(
