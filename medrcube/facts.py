@@ -315,6 +315,13 @@ class Case:
     sidecars: tuple[Path, ...] = ()
     series: tuple[Path, ...] = ()
 
+    def __post_init__(self) -> None:
+        # An adapter may write a region or a modality as plain text.
+        if not isinstance(self.anatomy, Anatomy | None):
+            object.__setattr__(self, "anatomy", Anatomy.parse(self.anatomy))
+        if not isinstance(self.modality, Modality | None):
+            object.__setattr__(self, "modality", Modality.parse(self.modality))
+
     def files(self) -> tuple[Path, ...]:
         """All raw files of the case, images first, without repeats."""
         paths = [path for image in self.images for path in (*image.paths, *image.parts)]

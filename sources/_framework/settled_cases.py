@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 from medrcube.facts import BAD_ROW, Case, Label, LabelState, Region, Skip
 from medrcube.sources._formats.tables.redaction import evidence_place
@@ -125,14 +126,15 @@ def _merge(first: Case | Skip, other: Case | Skip) -> Case | Skip:
 
 
 def _without_evidence(case: Case) -> Case:
-    """A case without the places of its evidence."""
-    return replace(
-        case,
-        labels=tuple(replace(label, evidence="") for label in case.labels),
-        panels=tuple(replace(panel, evidence="") for panel in case.panels),
-        regions=tuple(replace(region, evidence="") for region in case.regions),
-        words=tuple(replace(words, evidence="") for words in case.words),
-    )
+    """A case without the places of its evidence, whatever it states."""
+    statements: dict[str, Any] = {
+        field.name: tuple(replace(statement, evidence="") for statement in value)
+        for field in fields(case)
+        if isinstance(value := getattr(case, field.name), tuple)
+        and value
+        and hasattr(value[0], "evidence")
+    }
+    return replace(case, **statements)
 
 
 def _is_copy(first_case: Case, other: Case) -> bool:

@@ -20,7 +20,7 @@ def check(
     source_path: SourcePath = None,
     json_output: Json = False,
 ) -> None:
-    """Check tasks on the cards of the sources that give them.
+    """Check tasks against the source cards.
 
     Runs the contract checks: the declaration, all wordings, and what may be asked.
     """

@@ -16,7 +16,10 @@ __all__ = ["list_tasks"]
 def list_tasks(
     source_path: SourcePath = None, wide: Wide = False, json_output: Json = False
 ) -> None:
-    """List tasks: level, facts and images they ask about, sources that give them."""
+    """List the tasks.
+
+    Each has its level, the facts and images it asks about, and the sources that give it.
+    """
     from medrcube.console.progress import Reporter
     from medrcube.sources.registry import find_sources
     from medrcube.taxonomy import Task

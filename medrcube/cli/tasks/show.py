@@ -27,7 +27,10 @@ TaskName = Annotated[
 
 
 def show(name: TaskName, source_path: SourcePath = None) -> None:
-    """Show a task: what it asks, its wordings, and the sources that give it."""
+    """Show a task.
+
+    What it asks, its wordings, and the sources that give it.
+    """
     from medrcube.console.progress import Reporter
     from medrcube.sources.registry import find_sources
     from medrcube.taxonomy import Task

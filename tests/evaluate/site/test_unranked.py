@@ -177,7 +177,7 @@ def with_model(run, **changed):
         (lambda run: with_model(run, image_detail="low"), "detail low"),
         (lambda run: asked_by(run, shots={"count": 2, "seed": 0}), "2 examples"),
         (lambda run: asked_by(run, shots={"count": 2, "seed": 7}), "2 examples by seed 7"),
-        (lambda run: asked_by(run, pictures={"longest_side": 512}), "pictures to 512 px"),
+        (lambda run: asked_by(run, pictures={"longest_side": 512}), "images to 512 px"),
         (lambda run: asked_by(run, prompt={"name": "own", "version": "abc"}), "prompt own abc"),
     ],
 )
