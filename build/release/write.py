@@ -294,9 +294,10 @@ def _write_sources(
 
 def _write_vocabulary(tree: Path, items: Sequence[Item]) -> None:
     """The words of the items that the package lacks; no file where there is none."""
-    words: set[Word] = set()
-    for item in items:
-        words |= {Anatomy(item.anatomy), Modality(item.modality), Task(item.task)}
+    cells = {(item.anatomy, item.modality, item.task) for item in items}
+    words: list[Word] = []
+    for anatomy, modality, task in cells:
+        words += [Anatomy(anatomy), Modality(modality), Task(task)]
     if added := added_words(words):
         text = json.dumps(added, indent=2, ensure_ascii=False)
         (tree / VOCABULARY).write_text(text + "\n", encoding="utf-8")

@@ -1,19 +1,21 @@
 """Vocabulary of a release: ``vocabulary.json``, words of its items that the package lacks.
 
-A release of words of the package alone has no such file.
+With a task go its level and the kinds of facts that it asks about. A release of words of the
+package alone has no such file.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from medrcube.errors import ReleaseError, VocabularyError
+from medrcube.facts import FactKind
 from medrcube.release_format.strict_json import BadJsonError, read_document
 from medrcube.release_format.tree import open_file, stat_file
-from medrcube.taxonomy import Anatomy, Modality, Task
+from medrcube.taxonomy import Anatomy, Level, Modality, Task
 from medrcube.vocabulary.layers import Layer, activate_layer
 from medrcube.vocabulary.word import Word, shipped_words
 
@@ -21,15 +23,20 @@ __all__ = ["VOCABULARY", "activate_release_words", "added_words"]
 
 VOCABULARY = "vocabulary.json"
 _LARGEST = 2**20
-_AXES: tuple[type[Word], ...] = (Anatomy, Modality, Task)
+_AXES: Mapping[str, type[Word]] = {
+    axis.axis: axis for axis in (Level, FactKind, Anatomy, Modality, Task)
+}
+"""Those that the declaration of a task names stand before it."""
 
 
 def added_words(words: Iterable[Word]) -> Mapping[str, list[Mapping[str, object]]]:
     """What the file says: axis -> what is declared of each word that the package lacks."""
+    # Words of two axes may have one name, and are then equal.
+    known = {(word.axis, str(word)): word for word in _with_named(words)}
     added: dict[str, list[Mapping[str, object]]] = {}
-    for word in sorted(set(words), key=lambda word: (word.axis, word)):
-        if word not in shipped_words(type(word)):
-            added.setdefault(word.axis, []).append(word.declared())
+    for (axis, name), word in sorted(known.items()):
+        if name not in shipped_words(type(word)):
+            added.setdefault(axis, []).append(word.declared())
     return added
 
 
@@ -46,31 +53,39 @@ def activate_release_words(root: Path) -> None:
         return
     try:
         with open_file(root, path, largest=_LARGEST) as file:
-            activate_layer(_layer(_missing(read_document(file.read()))))
-        for axis in _AXES:
-            tuple(axis)
+            data = _checked(read_document(file.read()))
+        for name, axis in _AXES.items():
+            if name in data:
+                activate_layer(_layer(_missing(axis, data[name])))
+                tuple(axis)
     except (BadJsonError, VocabularyError) as error:
         raise ReleaseError(f"{path}: {error}") from error
 
 
-def _missing(data: Any) -> Mapping[str, list[Any]]:
-    """The words of the file that no active layer declares.
+def _with_named(words: Iterable[Word]) -> Iterator[Word]:
+    """Words, and those that the declarations of tasks among them name."""
+    for word in words:
+        yield word
+        if isinstance(word, Task):
+            yield word.level
+            yield from map(FactKind, word.declaration.kinds)
+
+
+def _checked(data: Any) -> Mapping[str, Any]:
+    if not isinstance(data, dict) or not data.keys() <= _AXES.keys():
+        raise VocabularyError(f"expected an object of lists of words: {', '.join(_AXES)}")
+    return data
+
+
+def _missing(axis: type[Word], rows: Any) -> Mapping[str, list[Any]]:
+    """The words of one axis of the file that no active layer declares.
 
     Raises:
-        VocabularyError: the file breaks a rule.
+        VocabularyError: a row breaks a rule.
     """
-    known = {axis.axis: axis for axis in _AXES}
-    if not isinstance(data, dict) or not set(data) <= set(known):
-        raise VocabularyError(f"expected an object of lists of words: {', '.join(known)}")
-    whole = Layer(VOCABULARY, "", None, data)
-    return {
-        name: [
-            row
-            for row, (word, _) in zip(data[name], known[name].layer_words(whole), strict=True)
-            if word not in known[name]
-        ]
-        for name in data
-    }
+    whole = Layer(VOCABULARY, "", None, {axis.axis: rows})
+    names = [name for name, _ in axis.layer_words(whole)]
+    return {axis.axis: [row for row, name in zip(rows, names, strict=True) if name not in axis]}
 
 
 def _layer(words: Mapping[str, Any]) -> Layer:

@@ -164,7 +164,8 @@ def _words(axis: type[Word], layers: tuple[Layer, ...]) -> Mapping[str, Word]:
     """Words of one axis in the order of their layers.
 
     Raises:
-        VocabularyError: two layers declare one name or spelling, and not the same of it.
+        VocabularyError: two layers declare one name or spelling, and not the same of it, or a
+            spelling has a character that cannot be printed.
     """
     # One object whatever is active: a word is often compared with one read under other layers.
     shipped = {} if layers == (PACKAGE,) else _words(axis, (PACKAGE,))
@@ -175,6 +176,12 @@ def _words(axis: type[Word], layers: tuple[Layer, ...]) -> Mapping[str, Word]:
             word = _word(axis, name, facts, shipped)
             if name in words and vars(words[name]) == vars(word):
                 continue
+            for spelling in (name, *word.spellings()):
+                if not spelling.isprintable():
+                    raise VocabularyError(
+                        f"{layer.name}: {axis.axis}: {spelling!r} has a line break or another "
+                        "character that cannot be printed; expected letters, digits, signs, blanks"
+                    )
             for spelling in word.spellings():
                 earlier = declared_by.setdefault(spelling, (name, layer.name))
                 if earlier != (name, layer.name):

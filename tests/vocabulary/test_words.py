@@ -8,6 +8,7 @@ from multiprocessing import get_context
 
 import pytest
 
+from medrcube.build.questions.task_scaffold import new_task
 from medrcube.errors import ReleaseError, UnknownNameError, VocabularyError
 from medrcube.facts import FactKind
 from medrcube.release_format.vocabulary_file import (
@@ -15,7 +16,7 @@ from medrcube.release_format.vocabulary_file import (
     activate_release_words,
     added_words,
 )
-from medrcube.taxonomy import Anatomy, Modality
+from medrcube.taxonomy import Anatomy, Modality, Task
 from medrcube.vocabulary import layers
 from medrcube.vocabulary.image_names import image_name, names_modality
 from medrcube.vocabulary.layers import (
@@ -188,6 +189,26 @@ class TestRelease:
         assert Anatomy("Eye").spellings() == ("eye", "ocular")
         assert Modality("Fundus").image == "photograph"
 
+    def test_declares_a_region_and_a_modality_of_one_name(self, layer):
+        with using_vocabulary([layer(EYE + FUNDUS.replace('"Fundus"', '"Eye"'))]):
+            added = added_words([Anatomy("Eye"), Modality("Eye")])
+        assert [*added] == ["anatomy", "modality"]
+
+    def test_declares_the_level_and_the_kinds_that_its_tasks_name(self, layer, tmp_path):
+        folder = layer(
+            '[[kind]]\nname = "sign"\nabnormal = true\n'
+            '[[level]]\nname = "top"\nmeaning = "what to do"\n'
+        )
+        path = new_task("Sign Reading", folder / "tasks") / "task.toml"
+        text = path.read_text(encoding="utf-8").replace('["attribute"]', '["sign"]')
+        path.write_text(text.replace('level = "mid"', 'level = "top"'), encoding="utf-8")
+        with using_vocabulary([folder]):
+            added = added_words([Task("Sign Reading")])
+        (tmp_path / VOCABULARY).write_text(json.dumps(added), encoding="utf-8")
+        activate_release_words(tmp_path)
+        assert Task("Sign Reading").level.meaning == "what to do"
+        assert FactKind("sign").abnormal
+
     def test_that_names_a_known_word_leaves_it_as_it_is(self, layer, tmp_path):
         file = tmp_path / VOCABULARY
         file.write_text('{"anatomy": [{"name": "Eye", "aliases": ["old"]}]}', encoding="utf-8")
@@ -201,7 +222,11 @@ class TestRelease:
         [
             "[]",
             "{",
-            '{"kind": []}',
+            '{"kinds": []}',
+            '{"kind": [{"name": "sign", "abnormal": "yes"}]}',
+            '{"anatomy": 3}',
+            '{"anatomy": [{"name": "Eye\\u001b[2J"}]}',
+            '{"anatomy": [{"name": "\\ud800"}]}',
             '{"anatomy": [{}]}',
             '{"anatomy": {"name": "Eye"}}',
             '{"anatomy": [{"name": "Eye", "size": 1}]}',
