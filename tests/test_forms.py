@@ -193,6 +193,17 @@ def test_the_hole_of_a_polygon_is_outside_and_its_centre_inside():
     assert ring.distance(*ring.centre()) == 0
 
 
+def test_the_centre_of_polygons_lies_in_one_though_a_gap_is_between_them():
+    upper, lower = (((0, y), (10, y), (10, y + 10), (0, y + 10)) for y in (0, 90))
+    region = PolygonRegion(polygons=(upper, lower))
+    assert region.distance(*region.centre()) == 0
+
+
+def test_a_number_far_from_a_huge_truth_has_a_log_ratio():
+    score = form_of(number()).score(1e-20, number(1e308, 1, 1e308))
+    assert score.errors["log_ratio"] == pytest.approx(-328 * math.log(10))
+
+
 @pytest.mark.parametrize(
     ("answer", "slip"),
     [

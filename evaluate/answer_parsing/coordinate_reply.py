@@ -41,6 +41,7 @@ _CORNERS = (
 )
 _EXTENTS = (("x", "y", "width", "height"), ("x", "y", "w", "h"), ("left", "top", "width", "height"))
 _LONGEST_GAP = 60
+_EXTENT = re.compile(r"\b(?:size|dimensions?|extent|width|height)\b", re.IGNORECASE)
 
 
 def read_point_part(text: str, ask: PointAsk) -> PartReading:  # noqa: ARG001 - as every reader
@@ -67,6 +68,8 @@ def read_box_part(text: str, ask: BoxAsk) -> PartReading:  # noqa: ARG001 - as e
     boxes = [_numbers(match) for match in _QUAD.finditer(plain)]
     rest = _QUAD.sub(" ", plain)
     pairs = list(_PAIR.finditer(rest))
+    if len(pairs) == 2 and _EXTENT.search(rest, pairs[0].end(), pairs[1].start()):
+        return PartReading(None, "centre-and-size")
     if len(pairs) == 2 and pairs[1].start() - pairs[0].end() <= _LONGEST_GAP:
         boxes.append([*_numbers(pairs[0]), *_numbers(pairs[1])])
     elif pairs:

@@ -56,7 +56,8 @@ _SPELLED = "|".join(
 )
 _UNIT = rf"(?:{_SPELLED})(?![A-Za-z0-9])"
 _NUMBER = (
-    r"(?:\d{1,3}(?:[,']\d{3})+(?:\.\d+)?(?![\d,])|\d{1,3}(?:\.\d{3})+,\d+|\d+[.,]\d+|\d+|\.\d+)"
+    r"(?:\d{1,3}(?:[,']\d{3}){1,9}(?:\.\d{1,30})?(?![\d,])|\d{1,3}(?:\.\d{3}){1,9},\d{1,30}"
+    r"|\d{1,30}[.,]\d{1,30}|\d{1,30}|\.\d{1,30})"
     r"(?:[eE][-+\u2212]?\d{1,2}(?!\d))?(?!\d|[.,]\d)"
 )
 _TOKEN = re.compile(
@@ -67,7 +68,7 @@ _TOKEN = re.compile(
 _AMOUNT = rf"{_NUMBER}(?:[\s-]*\\?{_UNIT})?"
 _OPERATOR = r"(?:[x\u00d7\u00b7/\u00f7+\u2212-]|\\times|\\div|\\cdot|times|divided\s+by|over)"
 _EQUATION = re.compile(
-    rf"(?<![\w.,])\(?{_AMOUNT}\)?(?:\s*{_OPERATOR}\s*\(?{_AMOUNT}\)?)+\s*"
+    rf"(?<![\w.,])\(?{_AMOUNT}\)?(?:\s*{_OPERATOR}\s*\(?{_AMOUNT}\)?){{1,20}}\s*"
     r"(?:=|\u2248|\\approx|equals|gives)",
     re.IGNORECASE,
 )
@@ -146,8 +147,14 @@ def _values(text: str) -> Iterator[_Value]:
         if number is None:
             continue
         spelled = match["unit"]
-        unit = None if spelled is None else _UNITS[" ".join(spelled.casefold().split())]
+        unit = None if spelled is None else _UNITS[_fold(spelled)]
         yield _Value(-number if match["sign"] in {"-", "\u2212"} else number, unit)
+
+
+def _fold(spelled: str) -> str:
+    """Spelling as ``unit_names`` has it; a pattern takes the Turkish letters for an i too."""
+    plain = spelled.replace("\u0130", "i").replace("\u0131", "i")
+    return " ".join(plain.casefold().split())
 
 
 def _parse(text: str) -> float | None:

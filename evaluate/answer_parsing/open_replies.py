@@ -36,6 +36,7 @@ READERS: Mapping[str, Callable[[str, Any], PartReading]] = {
 """Reader of a part of a reply, by form."""
 
 _LONGEST = 20_000
+_MOST_MARKS = 100
 _NEXT_QUESTION = re.compile(
     r"(?<=\S)\s*\n[\s*#]*(?:Question|Q|User|Human)\s*\d*\s*:", re.IGNORECASE
 )
@@ -84,7 +85,7 @@ def read_open_reply(reply: str, ask: Ask) -> OpenReading:
     if not text.strip():
         return OpenReading(None, "empty")
     read = READERS[ask.form]
-    for mark in reversed(marked_answers(text)):
+    for mark in reversed(marked_answers(text)[-_MOST_MARKS:]):
         part = _SENTENCE_END.split(mark.text, maxsplit=1)[0] if ask.form == "number" else mark.text
         reading = read(part, ask)
         if reading.answer is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from medrcube.evaluate.answer_parsing.markup_removal import strip_markup
 from medrcube.evaluate.answer_parsing.part_reading import PartReading
@@ -17,6 +18,11 @@ _SEPARATORS = re.compile(
 _ARROW = re.compile(r"[-=]+>|\u2192|\u27f6|\\rightarrow|\\to\b")
 _SIGN = re.compile(r"[<>\u2264\u2265\u227a\u227b]")
 _RANK = re.compile(r"\s*(?:[:=(]|is|rank(?:ed)?)\s*#?(\d{1,2})\b(?!\s*[.)]\s+\S)")
+_REVERSES = re.compile(
+    r"\b(?:(?:after|than|follow(?:s|ing)|preceded\s+by|between)(?:\s+the)?\s*\Z"
+    r"|(?:is|comes|goes)\s+(?:the\s+)?(?:very\s+)?last\b)",
+    re.IGNORECASE,
+)
 _NUMBERED = re.compile(r"^[ \t]*\(?(\d{1,2})[.):][ \t]+", re.MULTILINE)
 
 
@@ -34,6 +40,8 @@ def read_order_part(text: str, ask: OrderAsk) -> PartReading:
         return PartReading(None, "incomplete-list")
     if _SIGN.search(plain):
         return PartReading(None, "comparison-sign")
+    if any(_REVERSES.search(plain, end, start) for end, start in _gaps(positions)):
+        return PartReading(None, "relation")
     ranks = [
         int(rank[1]) for _, end, _ in positions if (rank := _RANK.match(plain, end)) is not None
     ]
@@ -42,14 +50,17 @@ def read_order_part(text: str, ask: OrderAsk) -> PartReading:
     return PartReading([label for _, _, label in positions], "")
 
 
+def _gaps(positions: Sequence[tuple[int, int, str]]) -> list[tuple[int, int]]:
+    """(start, end) of what stands between two mentions."""
+    return [(end, start) for (_, end, _), (start, _, _) in pairwise(positions)]
+
+
 def _positions(text: str, labels: Sequence[str]) -> list[tuple[int, int, str]]:
     """(start, end, label) of every mention, the longest label first."""
-    plain = {_fold(label): label for label in labels}
-    pattern = "|".join(
-        re.escape(label).replace(r"\ ", r"\s+") for label in sorted(plain, key=len, reverse=True)
-    )
+    plain = sorted(((_fold(label), label) for label in labels), key=lambda pair: -len(pair[0]))
+    pattern = "|".join(f"({re.escape(folded)})".replace(r"\ ", r"\s+") for folded, _ in plain)
     return [
-        (match.start(), match.end(), plain[_fold(match[0])])
+        (match.start(), match.end(), plain[(match.lastindex or 1) - 1][1])
         for match in re.finditer(rf"(?<!\w)(?:{pattern})(?!\w)", text, re.IGNORECASE)
     ]
 

@@ -12,7 +12,7 @@ __all__ = ["read_pair_part"]
 
 _YES = frozenset({"yes", "true", "y"})
 _WORD = re.compile(
-    r"(?<![\w'-])(?P<word>yes|no|true|false)"
+    r"(?<![\w'-])(?<!\bnot\s)(?<!n['\u2019]t\s)(?P<word>yes|no|true|false)"
     r"(?=\s*(?:$|[.,;:!()\]}\n\"'|/\u2013\u2014-]|and\b|\d[.):]|(?:yes|no)\W*$))",
     re.IGNORECASE,
 )
@@ -21,6 +21,7 @@ _BOTH = re.compile(
     r"|\b(?P<before>yes|no)\s+(?:to|for)\s+both\b",
     re.IGNORECASE,
 )
+_NOT_BEFORE = re.compile(r"(?:\bnot\b|n['\u2019]t\b)[^.;\n]{0,60}\Z", re.IGNORECASE)
 _NUMBER = re.compile(
     r"(?:(?:statement|question|answer|q|s)\s*)?(?<![\d.])[\"'(]?(?P<number>[12])[\"')]?\s*[.):=-]?"
     r"[\"'\s:-]*\Z",
@@ -34,6 +35,8 @@ def read_pair_part(text: str, ask: PairAsk) -> PartReading:
     plain = _without(strip_markup(text), ask)
     both = _BOTH.search(plain)
     words = list(_WORD.finditer(plain))
+    if both is not None and _NOT_BEFORE.search(plain, 0, both.start()):
+        return PartReading(None, "negated")
     if both is not None:
         word = both["after"] or both["before"]
         told = {match["word"].casefold() in _YES for match in words}

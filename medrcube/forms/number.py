@@ -111,7 +111,7 @@ class NumberForm:
         """
         errors = {"difference": answer - target.value}
         if answer > 0:
-            errors["log_ratio"] = math.log(answer / target.value)
+            errors["log_ratio"] = math.log(answer) - math.log(target.value)
         return AnswerScore(
             passed=target.low <= answer <= target.high,
             credit=relative_accuracy(answer, target.value),

@@ -104,8 +104,9 @@ class PolygonRegion:
         return 0.0 if inside else best
 
     def centre(self) -> _Point:
-        """Middle of the widest piece on the horizontal line through the middle."""
-        rows = [y for polygon in self.polygons for _, y in polygon]
+        """Middle of the widest piece on the horizontal line through the middle of the tallest."""
+        heights = [[y for _, y in polygon] for polygon in self.polygons]
+        rows = max(heights, key=lambda each: max(each) - min(each))
         # Beside a corner an edge would be met twice.
         y = min(rows) + (max(rows) - min(rows)) * 0.500001
         crossings = sorted(

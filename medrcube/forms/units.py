@@ -39,6 +39,8 @@ UNITS: tuple[Unit, ...] = (
     Unit(name="m", dimension="length", size=1000, spellings=("meter", "metre"), target=False),
     Unit(name="\u00b5m", dimension="length", size=0.001, spellings=_MICRONS, target=False),
     Unit(name="inch", dimension="length", size=25.4, spellings=("inches",), target=False),
+    Unit(name="ft", dimension="length", size=304.8, spellings=("foot", "feet"), target=False),
+    Unit(name="px", dimension="pixels", size=1, spellings=("pixel",), target=False),
     Unit(name="mm2", dimension="area", size=1, spellings=("mm^2", "sq mm", "square millimeter")),
     Unit(name="cm2", dimension="area", size=100, spellings=("cm^2", "sq cm", "square centimeter")),
     Unit(name="ml", dimension="volume", size=1, spellings=_MILLILITRES),

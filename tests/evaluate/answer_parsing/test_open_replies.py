@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -60,6 +62,8 @@ def test_a_reply_is_read_as_it_is_meant(group, reply, meaning):
         ("number", "23/20", "fraction"),
         ("number", "23 x 18 mm", "dimensions"),
         ("number", "23 ml", "other-unit"),
+        ("number", "230 pixels", "other-unit"),
+        ("number", "1" * 40, "no-answer-found"),
         ("number", "23 mm (23 cm)", "contradiction"),
         ("number", "23 mm, then 32 mm", "several-numbers"),
         ("number", "I'm sorry, I can't measure this image.", "refusal"),
@@ -67,12 +71,45 @@ def test_a_reply_is_read_as_it_is_meant(group, reply, meaning):
         ("point", "[1, 2, 3, 4]", "a-box"),
         ("box", "(200, 300)", "a-point"),
         ("order", "Panel B > Panel A > Panel C", "comparison-sign"),
+        ("order", "Panel A comes after Panel B and before Panel C", "relation"),
+        ("order", "Panel C is the last, Panel A first, Panel B second", "relation"),
+        ("box", "centre (200, 300), size (100, 80)", "centre-and-size"),
         ("pair", "yes", "one-answer"),
+        ("pair", "not true, false", "one-answer"),
+        ("pair", "It isn't true, but yes", "one-answer"),
+        ("pair", "It is not the case that both are true.", "negated"),
         ("pair", "1. yes, 1. no, 2. no", "contradiction"),
     ],
 )
 def test_a_reply_without_an_answer_has_its_reason(group, reply, reason):
     assert read_open_reply(reply, ASKS[group]) == (None, reason)
+
+
+@pytest.mark.parametrize(
+    ("group", "reply", "meaning"),
+    [
+        ("number", "23 m\u0131ll\u0131meters", 23),
+        ("number", "2.3 CENT\u0130METERS", 23),
+        (
+            "phases",
+            "arter\u0131al, portal venous, delayed",
+            ["arterial", "portal venous", "delayed"],
+        ),
+        ("number", "230 pixels = 23 mm", 23),
+        ("order", "Panel B, then Panel A, last Panel C", ["Panel B", "Panel A", "Panel C"]),
+        ("order", "Panel B is followed by Panel A, Panel C", ["Panel B", "Panel A", "Panel C"]),
+    ],
+)
+def test_letters_relations_and_foreign_units_do_not_end_the_reading(group, reply, meaning):
+    assert read_open_reply(reply, ASKS[group]).answer == meaning
+
+
+@pytest.mark.parametrize("group", ["number", "box", "order", "pair"])
+@pytest.mark.parametrize("loop", ["1", "1 x ", "answer: ", "1 - "])
+def test_a_model_that_repeats_itself_is_read_in_little_time(group, loop):
+    start = time.process_time()
+    read_open_reply(loop * (20_000 // len(loop)), ASKS[group])
+    assert time.process_time() - start < 10
 
 
 def test_every_form_has_a_reader_and_many_examples():
