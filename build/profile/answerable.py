@@ -14,7 +14,7 @@ from functools import cache
 from medrcube.build.questions.eligibility import PreparedQuestions, prepare_questions
 from medrcube.build.questions.fact_rules import CaseFactsCache, derive_questions
 from medrcube.build.questions.task_rules import fact_rules
-from medrcube.build.stages.plan import artefacts_of
+from medrcube.build.stages.plan import REGION_MARKS, artefacts_of, is_drawn
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import Case, ImageRef, Label, LabelState, Rectangle, Region
 from medrcube.ontologies.distractor_safety import SafetyRules
@@ -22,6 +22,7 @@ from medrcube.ontologies.distractor_selection import SOURCES
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.fields import CardField
 from medrcube.sources._framework.contract import concept_of
+from medrcube.vocabulary.layers import Vocabulary, active_vocabulary
 
 __all__ = [
     "AnswerableFact",
@@ -64,7 +65,7 @@ def answerable_facts(card: Card, rules: SafetyRules | None = None) -> Iterator[A
     )
     for field in card.fields.values():
         kinds = {rule.artefact for rule in fact_rules(card.tasks) if rule.kind == field.kind}
-        for shown in sorted(kinds):
+        for shown in sorted(kind for kind in kinds if is_drawn(card, kind)):
             for concept in field.concepts() if field.constant is None else ():
                 prepared = _of_fact(card, field, concept, shown, rules)
                 assumed = False
@@ -109,8 +110,12 @@ def prepare_cases(
     return prepare_questions(queries, rules, SOURCES, seed=0)
 
 
-@cache
 def _rules() -> SafetyRules:
+    return _rules_of(active_vocabulary())
+
+
+@cache
+def _rules_of(_vocabulary: Vocabulary) -> SafetyRules:
     return SafetyRules()
 
 
@@ -141,7 +146,7 @@ def _of_fact(
         key="one",
         images=(image, image) if shown == "numbered" else (image,),
         labels=tuple(labels) if shown == "clean" else (),
-        regions=(_region(label),) if shown in ("boxes", "outline") else (),
+        regions=(_region(label),) if shown in REGION_MARKS else (),
         shows=max(card.shows, field.scope),
     )
     marks = ("", "") if shown == "clean" else (field.name, concept)
@@ -169,7 +174,7 @@ def _sample(card: Card, case: Case, shown: str, field: str, concept: str) -> Sam
 
     A region is taken to have a size that may be asked about where only its pixels tell it.
     """
-    marked = [region for region in case.regions if shown in ("boxes", "outline")]
+    marked = [region for region in case.regions if shown in REGION_MARKS]
     marked = [
         region for region in marked if region.field == field and concept_of(card, region) == concept
     ]

@@ -154,7 +154,7 @@ def wording_values(
         "about": _subject_phrase(query),
         "subject": "this patient" if query.scope is Scope.PATIENT else "",
         "normal": any(denies(terms[label]) for label in labels),
-        "marked": query.sample.artefact == "outline",
+        "marked": query.sample.artefact in ("outline", "scale-bar"),
         "numbered": query.sample.artefact == "numbered",
     }
     if declared.scale:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from string import ascii_uppercase
 
 from medrcube.errors import MedrcubeError
 from medrcube.tasks.declaration import load_task, slug_of
 from medrcube.taxonomy import Level, Task
 from medrcube.templates import render_card
+from medrcube.vocabulary.word import fold
 
 __all__ = ["new_task"]
 
@@ -25,23 +27,24 @@ def new_task(name: str, into: Path) -> Path:
     Raises:
         MedrcubeError: the name is taken or is no name, or the folder exists.
     """
-    words = name.split()
-    if not words or not all(word.isalnum() and word[0].isupper() for word in words):
+    words, letters = name.split(), [letter for letter in name if letter.isalpha()]
+    plain = all(word.isascii() and word.isalnum() and word[0].isupper() for word in words)
+    if len(letters) < 2 or not plain:
         raise MedrcubeError(
-            f"{name!r} is no name of a task; expected words with capitals, such as "
-            "'Density Assessment'"
+            f"{name!r} is no name of a task; expected words of plain letters and digits with "
+            "capitals, such as 'Density Assessment'"
         )
     name = " ".join(words)
-    if name in Task:
+    taken = {spelling for task in Task for spelling in task.spellings()}
+    if fold(name) in taken:
         raise MedrcubeError(f"{name!r} is a task already; see  medrcube tasks show '{name}'")
     folder = into / slug_of(name)
     if folder.exists():
         raise MedrcubeError(f"{folder}: exists; choose another name, or remove it")
-    taken = {task.abbreviation for task in Task}
-    short = "".join(word[0] for word in words)[:4]
-    short = short if len(short) > 1 else name[:2].upper()
-    while short in taken and len(short) < 4:
-        short += "X"
+    initials = "".join(word[0] for word in words)[:4]
+    short = initials if len(words) > 1 else "".join(letters[:2]).upper()
+    others = (f"{short[:3]}{letter}" for letter in ascii_uppercase)
+    short = next(candidate for candidate in (short, *others) if fold(candidate) not in taken)
     folder.mkdir(parents=True)
     texts = {
         "task.toml": render_card("scaffold_task.toml", name=name, abbreviation=short),

@@ -17,7 +17,15 @@ from medrcube.sources._framework.card_parts.self_checks import Enclosed, Side
 from medrcube.sources._framework.contract import Source, concept_of, field_of
 from medrcube.vocabulary.layers import Vocabulary, active_vocabulary
 
-__all__ = ["Artefact", "RenderJob", "artefacts_of", "picture_names", "plan_jobs"]
+__all__ = [
+    "REGION_MARKS",
+    "Artefact",
+    "RenderJob",
+    "artefacts_of",
+    "is_drawn",
+    "picture_names",
+    "plan_jobs",
+]
 
 REGION_MARKS = ("outline", "boxes", "scale-bar")
 """Kinds of picture on which a region is marked."""
@@ -143,11 +151,16 @@ def _panels(card: Card, case: Case) -> Iterator[Artefact]:
         yield Artefact(kind="numbered", field=field.name, concept=min(single, key=lots.__getitem__))
 
 
+def is_drawn(card: Card, artefact: str) -> bool:
+    """Whether a kind of picture is made of a source: a scale bar needs a scale that it trusts."""
+    return artefact != "scale-bar" or card.geometry.scale == "object"
+
+
 def _is_asked(card: Card, field: CardField, artefact: str) -> bool:
-    if artefact == "scale-bar" and card.geometry.scale != "object":
-        return False
     rules = fact_rules(card.tasks)
-    return any(rule.kind == field.kind and rule.artefact == artefact for rule in rules)
+    return is_drawn(card, artefact) and any(
+        rule.kind == field.kind and rule.artefact == artefact for rule in rules
+    )
 
 
 def picture_names(keys: Iterable[str]) -> Mapping[str, str]:

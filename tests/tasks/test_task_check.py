@@ -1,17 +1,23 @@
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from medrcube.build.profile.answerable import prepare_cases
 from medrcube.build.questions.task_check import check_task
 from medrcube.build.questions.task_scaffold import new_task
 from medrcube.errors import MedrcubeError
+from medrcube.facts import Case, ImageRef, Label
+from medrcube.ontologies.terms import COLUMNS, TermError, load_terms
 from medrcube.sources._framework.card import load_card
+from medrcube.sources._framework.card_parts.geometry import GeometryTrust
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Task
 from medrcube.vocabulary.layers import using_vocabulary
 
-INBREAST = find_sources()["inbreast"].folder
+SOURCES = find_sources()
+INBREAST = SOURCES["inbreast"].folder
 
 
 @pytest.fixture
@@ -40,6 +46,23 @@ def failures(layer, *, given=True):
 
 def test_a_task_of_a_layer_is_asked_by_a_source_that_names_it(layer):
     assert failures(layer) == []
+
+
+def test_concepts_of_a_layer_count_from_when_it_is_active(layer):
+    card = SOURCES["inbreast"].card
+    field = next(field for field in card.fields.values() if field.group is None)
+    raw = next(iter(field.values))
+    renamed = replace(field, values={raw: "toy growth"})
+    card = replace(card, fields={**card.fields, field.name: renamed})
+    label = Label(field=field.name, value=raw, evidence="a row")
+    case = Case(key="a", images=(ImageRef(paths=()),), labels=(label,))
+    with pytest.raises(TermError, match="toy growth"):
+        prepare_cases(card, [case])
+    note = "no term: none was looked up"
+    row = f"toy growth,{load_terms()['glioma'].kind},growth,,,,,,,{note},"
+    (layer / "terms.csv").write_text(f"{','.join(COLUMNS)}\n{row}\n", encoding="utf-8")
+    with using_vocabulary([layer]):
+        prepare_cases(card, [case])
 
 
 def test_a_task_that_no_source_names_is_told(layer):
@@ -85,10 +108,33 @@ def test_a_task_whose_kind_no_source_states_is_told(layer):
     assert any("has a fact that may be asked; expected one of protocol" in line for line in told)
 
 
-@pytest.mark.parametrize("name", ["", "density", "Modality Recognition", "Über/Task"])
+@pytest.mark.parametrize(("scale", "held"), [("object", True), ("unknown", False)])
+def test_a_task_on_scale_bars_is_asked_where_a_card_trusts_its_spacing(layer, scale, held):
+    path = layer / "tasks" / "density_assessment" / "task.toml"
+    text = path.read_text(encoding="utf-8").replace('["attribute"]', '["structure"]')
+    path.write_text(text.replace('["clean"]', '["scale-bar"]'), encoding="utf-8")
+    with using_vocabulary([layer]):
+        task = Task("Density Assessment")
+        card = replace(SOURCES["acdc"].card, tasks=(task,), geometry=GeometryTrust(scale=scale))
+        told = [failure for check in check_task(task, [card]) for failure in check.failures]
+    assert (told == []) is held
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "density", "X", "Modality Recognition", "Modality RECOGNITION", "Über Task", "Über/Task"],
+)
 def test_a_draft_needs_a_new_name_in_capitals(tmp_path, name):
     with pytest.raises(MedrcubeError, match=r"is no name of a task|is a task already"):
-        new_task(name, tmp_path)
+        new_task(name, tmp_path / "tasks")
+    assert not (tmp_path / "tasks").exists()
+
+
+def test_a_draft_has_an_abbreviation_that_no_task_has(tmp_path):
+    folder = new_task("Disease Detection", tmp_path / "tasks")
+    assert 'abbreviation = "DD"' not in (folder / "task.toml").read_text(encoding="utf-8")
+    with using_vocabulary([tmp_path]):
+        assert "Disease Detection" in Task
 
 
 def test_a_draft_never_overwrites_a_folder(layer):

@@ -48,6 +48,13 @@ def test_questions_of_one_context_read_the_same_in_every_wording(task):
     assert {told: read for told, read in texts.items() if len(read) > 1} == {}
 
 
+def test_the_outline_above_a_scale_bar_is_named():
+    place = (Anatomy("Heart"), Modality("MRI"), "0")
+    task = Task("Organ Recognition")
+    told = {kind: read(query(task, *place, kind, Scope.IMAGE)) for kind in ("outline", "scale-bar")}
+    assert told["scale-bar"] == told["outline"]
+
+
 def test_a_question_on_the_modality_has_no_context():
     told = {wording_context(query(Task("Modality Recognition"), *picture)) for picture in PICTURES}
     assert told == {""}
