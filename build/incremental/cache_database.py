@@ -297,6 +297,8 @@ def content_key(job: RenderJob, digests: Mapping[str, str]) -> str:
             for region, concept in zip(case.regions, job.concepts, strict=True)
         ],
     }
+    if case.modality is not None:
+        content["burnt_in"] = case.modality.burnt_in  # as a layer of the vocabulary declares it
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import copy_context
 from threading import Lock
 from typing import TypeVar
 
@@ -58,7 +59,8 @@ def run_beside_loop(function: Callable[[Interruption], T]) -> T:
     except RuntimeError:
         return function(interruption)
     with ThreadPoolExecutor(1, thread_name_prefix="medrcube") as pool:
-        future = pool.submit(function, interruption)
+        # A thread starts without the words of a release that were activated here.
+        future = pool.submit(copy_context().run, function, interruption)
         try:
             return future.result()
         except KeyboardInterrupt:

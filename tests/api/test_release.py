@@ -7,10 +7,13 @@ from types import MappingProxyType
 import pytest
 
 import medrcube
+from medrcube.api.event_loop import run_beside_loop
 from medrcube.api.release import ITEM_COLUMNS
 from medrcube.api.run import REPLY_COLUMNS
 from medrcube.errors import ModelError, ReleaseError, WorkspaceError
 from medrcube.evaluate.models.protocol import Reply
+from medrcube.release_format.vocabulary_file import VOCABULARY, activate_release_words
+from medrcube.taxonomy import Anatomy
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +135,16 @@ def test_a_model_is_asked_where_an_event_loop_is_running(release, tmp_path):
         return release.evaluate("baseline/first", tmp_path / "run", limit=3)
 
     assert len(asyncio.run(cell()).replies()) == 3
+
+
+def test_words_of_a_release_are_known_where_an_event_loop_is_running(tmp_path):
+    (tmp_path / VOCABULARY).write_text('{"anatomy": [{"name": "Eye"}]}', encoding="utf-8")
+
+    async def cell():
+        activate_release_words(tmp_path)
+        return run_beside_loop(lambda _: "Eye" in Anatomy)
+
+    assert asyncio.run(cell())
 
 
 @pytest.mark.parametrize("after", [0.01, 1.0], ids=["before-the-first-question", "while-asking"])

@@ -24,6 +24,8 @@ from medrcube.build.stages.render import RenderedPicture
 from medrcube.files.atomic import sha256_of
 from medrcube.sources._framework.contract import load_source
 from medrcube.sources._synthetic.images import picture
+from medrcube.taxonomy import Modality
+from medrcube.vocabulary.layers import using_vocabulary
 
 ONE = LocalEngine(1)
 
@@ -624,6 +626,21 @@ def test_a_rendering_of_which_less_was_kept_is_made_again(toy, raw, monkeypatch)
     older = [field.name for field in fields(RenderedPicture) if field.name != "perceptual_hash"]
     monkeypatch.setattr(cache_database, "RenderedPicture", make_dataclass("Picture", older))
     assert cache_database.content_key(job, digests) != now
+
+
+def test_a_picture_is_searched_again_once_its_modality_names_another_detector(toy, raw, tmp_path):
+    words = tmp_path / "layer" / "words.toml"
+    words.parent.mkdir()
+    text = '[[modality]]\nname = "Fundus"\nconcept = "CT"\nimage = "photograph"\n'
+    keys = set()
+    for detector in ("film", "ultrasound"):
+        words.write_text(f'{text}burnt_in = "{detector}"\n')
+        with using_vocabulary([words.parent]):
+            job = plan_jobs(toy, raw, list(toy.scan(raw, "flat")))[0]
+            job = replace(job, case=replace(job.case, modality=Modality("Fundus")))
+            digests = {str(path): sha256_of(path) for path in job.case.files()}
+            keys.add(cache_database.content_key(job, digests))
+    assert len(keys) == 2
 
 
 @pytest.mark.parametrize(
