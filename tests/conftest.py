@@ -2,11 +2,9 @@
 
 import functools
 import os
-import pickle
 import re
 import shutil
 import signal
-import tomllib
 from collections import defaultdict
 from pathlib import Path
 
@@ -35,10 +33,6 @@ settings.load_profile("fast")
 
 # One tree of commands for every call in this process: to make it takes a tenth of a second.
 typer.main.get_command = typer.testing._get_command = functools.cache(typer.main.get_command)
-
-# Cards are read at the head of many test files; the same text is parsed once.
-_parsed = functools.cache(lambda text, parse=tomllib.loads: pickle.dumps(parse(text)))
-tomllib.loads = lambda text, /: pickle.loads(_parsed(text))  # noqa: S301  (written above)
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 SHARED = Path(os.environ.get("MEDRCUBE_SHARED", Path(__file__).parents[2] / "shared"))

@@ -13,6 +13,7 @@ import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ from medrcube.sources._framework.card_parts.self_checks import (
 from medrcube.sources._framework.card_parts.values import parse_names, parse_numbers, parse_patterns
 from medrcube.sources._framework.upstream_names import PublishedNameRule, parse_published_name_rule
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
+from medrcube.vocabulary.layers import Vocabulary, active_vocabulary
 
 __all__ = ["Card", "PixelPolicy", "Quirk", "load_card"]
 
@@ -213,13 +215,18 @@ def load_card(path: Path) -> Card:
         CardError: the file is missing, is no TOML, or breaks the schema.
     """
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        return _parse_card(path, path.read_text(encoding="utf-8"), active_vocabulary())
     except OSError as error:
         raise CardError(
             f"{path}: cannot be read ({error.strerror}); a source needs a card.toml"
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise CardError(f"{path}: is not valid TOML: {error}") from error
+
+
+@lru_cache(maxsize=128)
+def _parse_card(path: Path, text: str, _words: Vocabulary) -> Card:
+    data = tomllib.loads(text)
     _require_reasons(path, data)
     table = TomlTable(path, data, error=CardError)
     card = _card(table, hashlib.sha256(_canonical(_what_is_asked(data))).hexdigest())
