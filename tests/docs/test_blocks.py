@@ -29,6 +29,7 @@ CODE = ("bash", "sh", "python")
 FOLLOWED = (
     "docs/how-to/add-a-model.md",
     "docs/how-to/add-a-source.md",
+    "docs/how-to/add-a-task.md",
     "docs/how-to/extend-the-cube.md",
 )
 """Pages that a test of their own follows from the first block to the last."""
