@@ -26,7 +26,7 @@ from medrcube.forms.protocol import Json
 from medrcube.release_format.errata import FILE as ERRATA
 from medrcube.release_format.errata import Erratum, read_errata
 from medrcube.release_format.item_facts import read_case_units, read_item_facts, read_pixel_hashes
-from medrcube.release_format.item_sets import read_item_sets
+from medrcube.release_format.item_sets import SETS, fault_of_set, read_item_sets
 from medrcube.release_format.open_rows import UnknownFormError, read_open_row
 from medrcube.release_format.rows import LETTERS, BadRowError, ReleaseRow, read_row
 from medrcube.release_format.strict_json import BadJsonError, read_list
@@ -353,6 +353,11 @@ class _Loader:
         except ReleaseError as error:
             self.problems.append(str(error))
             return self.items
+        rows = {(item.dataset, item.id): item for item in self.items}
+        for item_set in sets:
+            named = ((member.dataset, member.id) for member in item_set.members)
+            if fault := fault_of_set([rows[place] for place in named if place in rows]):
+                self.problems.append(f"{SETS}: {item_set.id} {fault}")
         places = {
             (member.dataset, member.id): (item_set.id, member.role, item_set.size)
             for item_set in sets

@@ -77,6 +77,16 @@ def test_what_is_no_target_is_refused(form, ask, truth):
         form.read_target(ask, truth)
 
 
+@pytest.mark.parametrize(("length", "sound"), [(2_000, True), (2_001, False)])
+def test_what_a_model_is_told_has_a_bounded_length(length, sound):
+    ask, truth = {"statements": ["x" * length, "y"]}, {"answers": [True, False]}
+    if sound:
+        assert OPEN_FORMS["pair"].read_target(ask, truth)
+    else:
+        with pytest.raises(TargetError, match="2,001 characters"):
+            OPEN_FORMS["pair"].read_target(ask, truth)
+
+
 def test_an_option_passes_with_the_letter_of_the_key():
     target = OptionTarget(options=(("A", "Normal"), ("B", "Mass")), key="B")
     scores = [OptionForm().score(letter, target) for letter in "AB"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from medrcube.build.validation.consistency import TableRow
 from medrcube.build.validation.findings import FaultLog
 from medrcube.errors import ReleaseError
-from medrcube.release_format.item_sets import SETS, ItemSet, read_item_sets
+from medrcube.release_format.item_sets import SETS, ItemSet, fault_of_set, read_item_sets
 from medrcube.release_format.tree import safe_repr
 
 __all__ = ["check_sets"]
@@ -48,11 +48,5 @@ def _fault(item_set: ItemSet, entries: Mapping[tuple[str, str], TableRow]) -> st
         entry = entries.get((member.dataset, member.id))
         if entry is None:
             return f"names {safe_repr(member.id)}, which is no sound item of this release"
-        if not entry.row.options:
-            return f"names {safe_repr(member.id)}, which has no options"
         members.append(entry.row)
-    if len({(row.question, *sorted(text for _, text in row.options)) for row in members}) > 1:
-        return "holds items with different questions or options"
-    if len({dict(row.options)[row.key] for row in members}) < len(members):
-        return "holds two items with one key"
-    return ""
+    return fault_of_set(members)

@@ -152,8 +152,10 @@ def read_region(name: str, value: object, size: tuple[int, int]) -> Region:
     counts = mask["counts"]
     if not isinstance(counts, list) or len(counts) > _MOST_RUNS:
         raise TargetError(f"{name} mask counts: expected a list of lengths of runs")
-    if any(type(count) is not int or count < 0 for count in counts):
-        raise TargetError(f"{name} mask counts: expected whole numbers from 0 on")
+    if any(type(count) is not int or not 0 <= count <= width * height for count in counts):
+        raise TargetError(
+            f"{name} mask counts: expected whole numbers from 0 to {width * height:,}"
+        )
     if sum(counts) != width * height or not sum(counts[1::2]):
         raise TargetError(
             f"{name} mask counts add up to {sum(counts):,} pixels, {sum(counts[1::2]):,} of them "

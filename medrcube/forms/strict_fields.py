@@ -12,6 +12,7 @@ __all__ = ["read_box", "read_fields", "read_number", "read_size", "read_texts"]
 
 _LARGEST_SIDE = 100_000
 _LONGEST_LIST = 20
+_LONGEST_TEXT = 2_000
 
 
 def read_fields(
@@ -94,6 +95,10 @@ def read_texts(name: str, value: object, *, least: int, most: int = _LONGEST_LIS
     for text in value:
         if not isinstance(text, str) or not text.strip() or not text.isprintable():
             raise TargetError(f"{name} holds {str(text)[:60]!r}; expected texts of one line")
+        if len(text) > _LONGEST_TEXT:
+            raise TargetError(
+                f"{name} holds {len(text):,} characters; expected at most {_LONGEST_TEXT:,}"
+            )
     if len({" ".join(text.split()).casefold() for text in value}) < len(value):
         raise TargetError(f"{name} holds one text twice: {value}")
     return list(value)

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from medrcube.errors import ReleaseError
+from medrcube.release_format.rows import ReleaseRow
 from medrcube.release_format.strict_json import BadJsonError, read_list
 from medrcube.release_format.tree import open_file, safe_repr, stat_file
 
-__all__ = ["SETS", "ItemSet", "SetMember", "read_item_sets", "write_item_sets"]
+__all__ = ["SETS", "ItemSet", "SetMember", "fault_of_set", "read_item_sets", "write_item_sets"]
 
 SETS = "sets.json"
 
@@ -31,6 +32,7 @@ MOST_ITEMS = 64
 
 _LARGEST = 2**28
 _LONGEST_ROLE = 200
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +107,17 @@ def read_item_sets(root: Path) -> tuple[ItemSet, ...]:
     return tuple(sets.values())
 
 
+def fault_of_set(rows: Collection[ReleaseRow]) -> str:
+    """Why items are no set: what a message says of it; empty where they are one."""
+    if any(not row.options for row in rows):
+        return "holds an item without options"
+    if len({(row.question, *sorted(text for _, text in row.options)) for row in rows}) > 1:
+        return "holds items with different questions or options"
+    if len({dict(row.options)[row.key] for row in rows}) < len(rows):
+        return "holds two items with one key"
+    return ""
+
+
 def _read_set(row: Any, where: str) -> ItemSet:
     if not isinstance(row, dict) or row.keys() != {"id", "size", "members"}:
         raise ReleaseError(f"{where}: {safe_repr(row)}; expected id, size and members")
@@ -129,4 +142,7 @@ def _read_member(row: Any, where: str) -> SetMember:
 
 
 def _are_texts(row: Mapping[str, Any]) -> bool:
-    return all(isinstance(value, str) and len(value) <= _LONGEST_ROLE for value in row.values())
+    return all(
+        isinstance(value, str) and len(value) <= _LONGEST_ROLE and not _SURROGATE.search(value)
+        for value in row.values()
+    )

@@ -302,6 +302,14 @@ def test_a_row_that_breaks_a_rule_is_refused_by_name(release, changes, message):
             "point",
             {"size": [8, 8], "region": {"polygons": [[[0, 0], [1, 1], [2, 2]]]}, "margin": 0},
         ),
+        (
+            "point",
+            {
+                "size": [8, 8],
+                "region": {"mask": {"size": [8, 8], "counts": [9 * 10**4299] * 2}},
+                "margin": 0,
+            },
+        ),
         ("box", {"size": [8, 8], "box": [4, 2, 2, 4], "iou": 0.5}),
         ("box", {"size": [8, 8], "box": [2, 2, 4, 9], "iou": 0.5}),
         ("box", {"size": [8, 8], "box": [2, 2, 4, 4], "iou": 0}),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from medrcube.console.counts import counted
+from medrcube.release_format.tree import safe_repr
 
 if TYPE_CHECKING:
     from medrcube.console.progress import Reporter
@@ -125,8 +126,8 @@ def note_unknown_forms(benchmark: Benchmark, reporter: Reporter) -> None:
     """Tell which items are neither asked nor checked, since their form is unknown."""
     for form, count in benchmark.unknown_forms.items():
         reporter.note(
-            f"not asked, not checked: {counted(count, 'item')} of the answer form {form!r}, which "
-            "this version does not have"
+            f"not asked, not checked: {counted(count, 'item')} of the answer form "
+            f"{safe_repr(form)}, which this version does not have"
         )
 
 

@@ -63,6 +63,14 @@ def test_a_set_of_other_items_is_a_fault(tree, check):
     assert sets_faults(check, tree)
 
 
+def test_a_set_of_items_that_differ_is_never_scored(tree):
+    first, second = json.loads((tree / SETS).read_text())[:2]
+    members = [first["members"][0], second["members"][0]]
+    (tree / SETS).write_text(json.dumps([{**first, "size": 2, "members": members}]))
+    with pytest.raises(ReleaseError, match=f"{first['id']} holds items with different questions"):
+        load_benchmark(tree)
+
+
 def test_the_hub_edition_must_tell_the_sets_of_the_release(tree, check):
     (tree / SETS).write_text("[]\n")
     findings = {found.check: found.examples for found in check(tree).findings}
@@ -84,6 +92,13 @@ def test_a_source_that_was_left_out_of_a_copy_leaves_sets_incomplete(tree):
         ('[{"id": "block-0123456789abcdef", "size": true, "members": []}]', "size is True"),
         ('[{"id": "block-0123456789abcdef", "size": 2, "members": []}]', "1 to 2 members"),
         ('[{"id": "block-0123456789abcdef", "size": 2, "members": [{}]}]', "dataset, id and role"),
+        (
+            (
+                '[{"id": "block-0123456789abcdef", "size": 2, "members": '
+                '[{"dataset": "TOY", "id": "a", "role": "\\ud800"}]}]'
+            ),
+            "dataset, id and role",
+        ),
     ],
 )
 def test_a_file_that_holds_no_sets_is_refused(tmp_path, text, message):
