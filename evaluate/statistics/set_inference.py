@@ -74,7 +74,10 @@ class SharedSets:
         return None
 
     def design_effect(self) -> float | None:
-        """Factor by which shared units inflate the variance of the mean; ``None`` if unknown."""
+        """Factor by which shared units inflate the variance of the mean; ``None`` if unknown.
+
+        Estimates below 0, which sets that share units in rings can give, count as 0.
+        """
         n, total = len(self._values), sum(self._values)
         if n < 2:
             return None
@@ -86,7 +89,7 @@ class SharedSets:
             (value - mean) / math.sqrt(1 - min(reach / n, _LARGEST_REACH))
             for value, reach in zip(self._values, self._reach, strict=True)
         ]
-        return self._products(rest) * (n - 1) / (n * independent)
+        return max(0.0, self._products(rest) * (n - 1) / (n * independent))
 
     def share_interval(self) -> ConfidenceInterval | None:
         """95 % interval of the share of sets that are right, as ``share_interval`` of items."""

@@ -78,3 +78,8 @@ def test_without_a_differing_set_there_is_no_difference():
 def test_no_set_at_all_is_no_error():
     assert SharedSets([]).why_no_interval() == "fewer than 5 sets"
     assert SharedSets([]).effective == 0.0
+
+
+def test_sets_that_share_patients_in_a_ring_have_no_design_effect_below_zero():
+    ring = [SetScore(frozenset({str(n), str((n + 1) % 8)}), n % 2) for n in range(8)]
+    assert SharedSets(ring).design_effect() == 0
