@@ -25,6 +25,7 @@ from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.fields import CardField
 from medrcube.sources._framework.contract import concept_of, missing_regions, quirk_of
 from medrcube.taxonomy import Anatomy, Modality, Task
+from medrcube.vocabulary.layers import Vocabulary, active_vocabulary
 
 __all__ = [
     "OUT_OF_SCOPE",
@@ -167,13 +168,17 @@ def _axis_questions(
         field="",
         key=key,
         scope=Scope.IMAGE,
-        ground=_modality_ground(key, facts.ground.anatomy, facts.ground.modality),
+        ground=_modality_ground(
+            key, facts.ground.anatomy, facts.ground.modality, active_vocabulary()
+        ),
         group="modality",
     )
 
 
 @lru_cache(maxsize=64)
-def _modality_ground(key: str, anatomy: Anatomy, modality: Modality) -> CaseFacts:
+def _modality_ground(
+    key: str, anatomy: Anatomy, modality: Modality, _vocabulary: Vocabulary
+) -> CaseFacts:
     return CaseFacts(
         present={key: Evidence(field="", scope=Scope.IMAGE, grade=Grade.A)},
         absent={},

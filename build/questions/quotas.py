@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeVar
 
 from medrcube.build.questions.eligibility import EligibleQuestion
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
+from medrcube.vocabulary.layers import Vocabulary, active_vocabulary
 
 __all__ = [
     "QUOTA",
@@ -135,7 +136,7 @@ def select_cells(
 def cell_of(question: EligibleQuestion) -> Voxel:
     """The cell of the cube that a question counts in."""
     sample = question.query.sample
-    return _voxel(sample.anatomy, sample.modality, question.query.task)
+    return _voxel(sample.anatomy, sample.modality, question.query.task, active_vocabulary())
 
 
 def answer_cell_of(question: EligibleQuestion) -> AnswerCell:
@@ -168,7 +169,7 @@ def picture_of(question: EligibleQuestion) -> str:
 
 
 @cache
-def _voxel(anatomy: str, modality: str, task: Task) -> Voxel:
+def _voxel(anatomy: str, modality: str, task: Task, _vocabulary: Vocabulary) -> Voxel:
     return Voxel(Anatomy(anatomy), Modality(modality), task)
 
 

@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -209,5 +209,23 @@ def _of_plugins() -> Vocabulary:
 @cache
 def _plugin_folders() -> tuple[Path, ...]:
     points = sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name)
-    targets = (point.load() for point in points)
-    return tuple(Path(getattr(target, "__path__", [target])[0]) for target in targets)
+    return tuple(map(_plugin_folder, points))
+
+
+def _plugin_folder(point: EntryPoint) -> Path:
+    """The folder that an entry point names: a path, or a package whose folder is the layer."""
+    where = f"entry point {point.name!r} ({point.value}) of the group {ENTRY_POINT_GROUP}"
+    try:
+        target = point.load()
+        folder = Path(getattr(target, "__path__", [target])[0])
+    except Exception as error:  # a package of somebody else may fail in any way
+        raise VocabularyError(
+            f"{where}: {type(error).__name__}: {error}; expected a package or a path; repair its "
+            "package or uninstall it"
+        ) from error
+    if not tables_digest(folder):
+        raise VocabularyError(
+            f"{where}: {folder} holds no layer; expected any of {WORDS}, {', '.join(TABLES)} and "
+            f"a folder {TASKS}"
+        )
+    return folder

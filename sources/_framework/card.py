@@ -393,7 +393,7 @@ def _overlap(table: TomlTable) -> Overlap:
 
 
 def _what_is_asked(data: Mapping[str, object]) -> Mapping[str, object]:
-    """A card without what changes no picture and no question: its home and its geometry."""
+    """A card without what changes no picture that is there: its home and its geometry."""
     return {key: value for key, value in data.items() if key not in ("home", "geometry")}
 
 

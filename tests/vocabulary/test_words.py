@@ -126,6 +126,24 @@ def test_a_plug_in_is_active_everywhere(layer, monkeypatch):
         layers._of_plugins.cache_clear()
 
 
+@pytest.mark.parametrize("target", ["/nowhere", layers, ModuleNotFoundError("No module")])
+def test_a_plug_in_without_a_layer_is_told_by_its_name(monkeypatch, target):
+    def load(_):
+        if isinstance(target, Exception):
+            raise target
+        return target
+
+    point = EntryPoint(name="eyes", value="eyes_of_others", group=layers.ENTRY_POINT_GROUP)
+    monkeypatch.setattr(layers, "entry_points", lambda **_: [point])
+    monkeypatch.setattr(EntryPoint, "load", load)
+    layers._plugin_folders.cache_clear()
+    try:
+        with pytest.raises(VocabularyError, match=r"'eyes' \(eyes_of_others\)"):
+            Vocabulary.of(())
+    finally:
+        layers._plugin_folders.cache_clear()
+
+
 def test_a_word_brings_what_is_known_of_it_to_another_process(layer):
     with using_vocabulary([layer(FUNDUS)]):
         word = Modality("Fundus")

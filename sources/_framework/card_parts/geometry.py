@@ -1,6 +1,7 @@
 """``[geometry]`` of a card: what pictures prove of the patient's sides and of millimetres.
 
-Neither changes a picture: the table is no part of the card's fingerprint, as its home is none.
+Neither changes a picture that is there: the table is no part of the card's fingerprint, as its home
+is none. It decides whether images with a scale bar are made beside the others.
 """
 
 from __future__ import annotations

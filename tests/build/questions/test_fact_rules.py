@@ -3,8 +3,10 @@ from pathlib import Path
 
 import pytest
 
+from medrcube.build.profile.answerable import prepare_cases
 from medrcube.build.questions.case_facts import facts_of_case, facts_of_region
 from medrcube.build.questions.fact_rules import derive_questions
+from medrcube.build.questions.quotas import cell_of
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import (
     Case,
@@ -18,7 +20,9 @@ from medrcube.facts import (
     Visibility,
 )
 from medrcube.ontologies.terms import load_terms
-from medrcube.taxonomy import Anatomy, Task
+from medrcube.sources.registry import find_sources
+from medrcube.taxonomy import Anatomy, Modality, Task
+from medrcube.vocabulary.layers import using_vocabulary
 
 FINDINGS = """
 [[field]]
@@ -452,3 +456,19 @@ def test_a_question_of_images_side_by_side_knows_what_each_shows(card):
         query.task: query for query in derive_questions(card(PHASE + DISEASE), pair, [sample()])
     }
     assert asked[Task("Disease Diagnosis")].panels == ("end-systole", "end-diastole")
+
+
+def test_words_of_one_name_in_two_workspaces_are_never_mixed_up(tmp_path):
+    card = replace(find_sources()["ixi"].card, tasks=(Task("Modality Recognition"),))
+    seen = []
+    for projection in ("true", "false"):
+        folder = tmp_path / projection
+        folder.mkdir()
+        text = f'name = "Toy"\nconcept = "CT"\nimage = "scan"\nprojection = {projection}\n'
+        (folder / "words.toml").write_text(f"[[modality]]\n{text}")
+        with using_vocabulary([folder]):
+            case = Case(key="a", images=(ImageRef(paths=()),), modality=Modality("Toy"))
+            [question] = prepare_cases(card, [case]).ready
+            seen += [question.query.ground.modality.projection]
+            seen += [cell_of(question).modality.projection]
+    assert seen == [True, True, False, False]
