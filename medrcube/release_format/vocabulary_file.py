@@ -43,7 +43,8 @@ def added_words(words: Iterable[Word]) -> Mapping[str, list[Mapping[str, object]
 def activate_release_words(root: Path) -> None:
     """Activate the words that a release declares, from here on.
 
-    A word that an active layer declares stays as it is: the release only names it.
+    A word that an active layer declares stays as it is: the release only names it, and a task only
+    at the level that it has.
 
     Raises:
         ReleaseError: the file breaks a rule.
@@ -83,9 +84,23 @@ def _missing(axis: type[Word], rows: Any) -> Mapping[str, list[Any]]:
     Raises:
         VocabularyError: a row breaks a rule.
     """
-    whole = Layer(VOCABULARY, "", None, {axis.axis: rows})
-    names = [name for name, _ in axis.layer_words(whole)]
-    return {axis.axis: [row for row, name in zip(rows, names, strict=True) if name not in axis]}
+    words = list(axis.layer_words(Layer(VOCABULARY, "", None, {axis.axis: rows})))
+    for name, facts in words:
+        if axis is Task and name in Task:
+            _check_level(facts["declaration"])
+    return {
+        axis.axis: [row for row, (name, _) in zip(rows, words, strict=True) if name not in axis]
+    }
+
+
+def _check_level(declared: Any) -> None:
+    """Refuse another level for a task that is known: its results would count in the wrong one."""
+    level = Task(declared.name).declaration.level
+    if declared.level != level:
+        raise VocabularyError(
+            f"task {declared.name!r} is of level {declared.level!r} here, but of level {level!r} "
+            "by a layer or by a release that was read before; read this release by itself"
+        )
 
 
 def _layer(words: Mapping[str, Any]) -> Layer:

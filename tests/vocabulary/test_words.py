@@ -235,6 +235,21 @@ class TestRelease:
             assert Anatomy("Eye").aliases == ("ocular",)
             assert active_vocabulary().folders
 
+    def test_that_moves_a_known_task_to_another_level_is_refused(self, layer, tmp_path):
+        folder = layer("")
+        new_task("Sign Reading", folder / "tasks")
+        with using_vocabulary([folder]):
+            added = added_words([Task("Sign Reading")])
+        added["task"][0] |= {"level": "high"}
+        (tmp_path / VOCABULARY).write_text(json.dumps(added), encoding="utf-8")
+        with (
+            using_vocabulary([folder]),
+            pytest.raises(ReleaseError, match="is of level 'high' here, but of level 'mid'"),
+        ):
+            activate_release_words(tmp_path)
+        activate_release_words(tmp_path)
+        assert Task("Sign Reading").level == "high"
+
     @pytest.mark.parametrize(
         "text",
         [
