@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from medrcube.taxonomy import Anatomy, Modality, Task
+from medrcube.vocabulary.word import Word, shipped_words
 
 __all__ = ["CellName", "model_pages"]
 
@@ -23,7 +25,7 @@ class CellName(NamedTuple):
     @property
     def page(self) -> str:
         """File name of its page below ``cells``."""
-        return "--".join(_plain(member.value) for member in self) + ".html"
+        return "--".join(map(_part, self)) + ".html"
 
 
 def model_pages(labels: Iterable[str]) -> dict[str, str]:
@@ -39,6 +41,14 @@ def model_pages(labels: Iterable[str]) -> dict[str, str]:
         used.add(name)
         pages[label] = f"{name}.html"
     return pages
+
+
+def _part(word: Word) -> str:
+    """A word in the name of a file; one from outside may differ from another in signs alone."""
+    if word in shipped_words(type(word)):
+        return _plain(word)
+    digest = hashlib.sha256(word.encode()).hexdigest()[:8]
+    return f"{_plain(word)[:_LONGEST].strip('-')}-{digest}".lstrip("-")
 
 
 def _plain(text: str) -> str:

@@ -143,6 +143,16 @@ def test_every_cell_has_a_name_of_its_own():
     assert len(set(names)) == len(names)
 
 
+def test_cells_of_words_that_differ_in_signs_alone_have_pages_of_their_own():
+    words = [
+        Anatomy(name, {"aliases": ()}) for name in ("Eye", "Eye +", "\u773c", "\u809d", "E" * 900)
+    ]
+    task, modality = next(iter(Task)), next(iter(Modality))
+    names = [CellName(task, modality, word).page for word in words]
+    assert len(set(names)) == len(names)
+    assert all(len(name) < 255 and name.isascii() for name in names)
+
+
 def test_replies_are_cut_no_more_than_the_budget_asks(monkeypatch):
     replies = ["x" * 3000] * 10
     assert reply_limit(replies) == 4000
