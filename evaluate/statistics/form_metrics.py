@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from medrcube.evaluate.outcomes import LOST, Result
+from medrcube.evaluate.outcomes import LOST, Result, is_incomplete
 from medrcube.evaluate.statistics.bootstrap import (
     RESAMPLES,
     divide_or_nan,
@@ -65,7 +65,10 @@ def open_metrics(results: Sequence[Result]) -> dict[str, Any]:
         - ``pair``: ``one_right``, the share of replies with one of two right; ``yes_share``, the
           share of yes among the answers.
     """
-    replied = [result for result in results if result.outcome not in LOST]
+    total = run_metrics(results)
+    replies = [result for result in results if result.outcome not in LOST]
+    # Those of an incomplete run are no random sample of the items.
+    replied = [] if is_incomplete(total) else replies
     scores = [(result, score) for result in replied if (score := result.score) is not None]
     earned = [(r, 0.0 if r.score is None else r.score.credit) for r in replied]
     slips: Counter[str] = Counter()
@@ -75,8 +78,8 @@ def open_metrics(results: Sequence[Result]) -> dict[str, Any]:
             slips.update(form_of(target).slips(answer, target))
     errors = [(result, score.errors) for result, score in scores]
     return {
-        **run_metrics(results),
-        "replies": len(replied),
+        **total,
+        "replies": len(replies),
         "no_answer": ratio(len(replied) - len(scores), len(replied)),
         "credit": mean(credit for _, credit in earned),
         "credit_interval": _mean_interval(earned),

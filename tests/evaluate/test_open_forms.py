@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -33,6 +34,7 @@ from medrcube.evaluate.scoring import (
     score,
     score_attempts,
 )
+from medrcube.evaluate.statistics.form_metrics import open_metrics
 
 COUNT = 4
 
@@ -181,6 +183,18 @@ def test_a_reply_without_an_answer_has_no_credit(scripted, mixed, tmp_path):
     assert (number["no_answer"], number["credit"]) == (1, 0)
     assert number["outcomes"]["unparsed"] == point["outcomes"]["refused"] == COUNT
     assert number["abs_log_ratio"] is None
+
+
+def test_items_of_which_too_many_have_no_reply_have_no_credit_and_no_errors(
+    scripted, mixed, tmp_path
+):
+    evaluate(scripted, mixed, tmp_path / "run", RIGHT)
+    results = [r for r in read_results(tmp_path / "run") if r.item.form == "number"]
+    lost = [replace(results[0], outcome=AnswerOutcome.FAILED, answer=None, reply=None)]
+    row = open_metrics([*results[1:], *lost])
+    assert (row["accuracy"], row["credit"], row["abs_log_ratio"], row["no_answer"]) == (None,) * 4
+    assert (row["replies"], row["positive"]) == (COUNT - 1, 0)
+    assert set(row["within"].values()) == {None}
 
 
 def test_outcomes_tell_answer_and_credit(scripted, mixed, tmp_path):
