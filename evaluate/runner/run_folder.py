@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import medrcube
-from medrcube.errors import WorkspaceError
+from medrcube.errors import UnknownNameError, WorkspaceError
 from medrcube.evaluate.dataset import BenchmarkItem, item_from_json
 from medrcube.evaluate.errata import withdrawn_of
 from medrcube.evaluate.models.protocol import Json
@@ -136,6 +136,11 @@ def read_asked(run: Path) -> tuple[AskedQuestion, ...]:
             for row in read_json_lines(run / ASKED)
             if row["item"] not in withdrawn
         )
+    except UnknownNameError as error:
+        raise WorkspaceError(
+            f"{run}: {error}; a release declares the words that are not of the package: name it "
+            "with  --release"
+        ) from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise WorkspaceError(f"{run}: no list of what was asked: {error!r}") from error
 

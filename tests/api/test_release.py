@@ -12,6 +12,7 @@ from medrcube.api.release import ITEM_COLUMNS
 from medrcube.api.run import REPLY_COLUMNS
 from medrcube.errors import ModelError, ReleaseError, WorkspaceError
 from medrcube.evaluate.models.protocol import Reply
+from medrcube.evaluate.runner.run_folder import read_asked
 from medrcube.release_format.vocabulary_file import VOCABULARY, activate_release_words
 from medrcube.taxonomy import Anatomy
 
@@ -135,6 +136,15 @@ def test_a_model_is_asked_where_an_event_loop_is_running(release, tmp_path):
         return release.evaluate("baseline/first", tmp_path / "run", limit=3)
 
     assert len(asyncio.run(cell()).replies()) == 3
+
+
+def test_a_run_on_a_task_from_outside_asks_for_its_release(run, tmp_path):
+    folder = shutil.copytree(run.path, tmp_path / "run")
+    items = folder / "items.jsonl"
+    text = items.read_text(encoding="utf-8")
+    items.write_text(text.replace('"Disease Diagnosis"', '"Sign Reading"'), encoding="utf-8")
+    with pytest.raises(WorkspaceError, match=r"'Sign Reading' is no task .* with  --release"):
+        read_asked(folder)
 
 
 def test_words_of_a_release_are_known_where_an_event_loop_is_running(tmp_path):
