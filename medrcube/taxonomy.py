@@ -53,10 +53,13 @@ class Modality(Word):
     @classmethod
     def read(cls, table: TomlTable) -> dict[str, object]:
         """What else a layer declares of a modality."""
+        words = table.texts("words", default=())
+        if not all(map(str.strip, words)):
+            table.fail("words", "words that are not empty", list(words))
         return {
             "concept": table.text("concept"),
             "image": table.text("image"),
-            "words": table.texts("words", default=()),
+            "words": words,
             "projection": table.flag("projection", default=False),
             "volume": table.flag("volume", default=False),
             "hounsfield": table.flag("hounsfield", default=False),

@@ -36,7 +36,7 @@ def _mention(layers: tuple[Layer, ...]) -> re.Pattern[str]:
     for modality in Modality:
         names |= {modality, modality.image, *modality.words}
     longest_first = sorted(map(re.escape, names), key=lambda name: (-len(name), name))
-    return re.compile(rf"\b(?:{'|'.join(longest_first)})s?\b", re.IGNORECASE)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(longest_first)})s?(?!\w)", re.IGNORECASE)
 
 
 @cache

@@ -165,7 +165,7 @@ def _words(axis: type[Word], layers: tuple[Layer, ...]) -> Mapping[str, Word]:
 
     Raises:
         VocabularyError: two layers declare one name or spelling, and not the same of it, or a
-            spelling has a character that cannot be printed.
+            spelling is empty or has a character that cannot be printed.
     """
     # One object whatever is active: a word is often compared with one read under other layers.
     shipped = {} if layers == (PACKAGE,) else _words(axis, (PACKAGE,))
@@ -177,10 +177,10 @@ def _words(axis: type[Word], layers: tuple[Layer, ...]) -> Mapping[str, Word]:
             if name in words and vars(words[name]) == vars(word):
                 continue
             for spelling in (name, *word.spellings()):
-                if not spelling.isprintable():
+                if not (spelling.strip() and spelling.isprintable()):
                     raise VocabularyError(
-                        f"{layer.name}: {axis.axis}: {spelling!r} has a line break or another "
-                        "character that cannot be printed; expected letters, digits, signs, blanks"
+                        f"{layer.name}: {axis.axis} {name!r}: spelling {spelling!r} is empty, or "
+                        "has a line break or another character that cannot be printed"
                     )
             for spelling in word.spellings():
                 earlier = declared_by.setdefault(spelling, (name, layer.name))

@@ -68,6 +68,8 @@ def test_a_word_of_a_layer_is_known_while_the_layer_is_active(layer):
         ('[[anatomy]]\naliases = ["x"]\n', "'anatomy[0].name' is missing"),
         ('[[modality]]\nname = "Fundus"\n', "'modality[0].concept' is missing"),
         ("[[anatomy]\n", "cannot be read"),
+        ('[[anatomy]]\nname = "Eye"\naliases = [" "]\n', "is empty"),
+        (FUNDUS + 'words = [""]\n', "words that are not empty"),
     ],
 )
 def test_a_wrong_key_is_told_with_its_file_and_what_is_nearest(layer, text, says):
@@ -187,6 +189,12 @@ def test_an_image_is_called_as_the_layer_says(layer):
         assert image_name(Modality("Fundus"), Anatomy("Brain")) == "photograph"
         assert names_modality("Which disease is in this fundus photo?")
     assert not names_modality("Which disease is in this fundus photo?")
+
+
+def test_a_name_may_end_in_a_bracket(layer):
+    with using_vocabulary([layer(FUNDUS.replace('"Fundus"', '"PET (FDG)"'))]):
+        assert names_modality("What is seen by PET (FDG)?")
+    assert not names_modality("What is seen by carpet (FDG)?")
 
 
 def test_names_that_are_not_known_come_last():
