@@ -38,10 +38,9 @@ def read_order_part(text: str, ask: OrderAsk) -> PartReading:
         ask.labels
     ):
         return PartReading(None, "incomplete-list")
-    if _SIGN.search(plain):
-        return PartReading(None, "comparison-sign")
-    if any(_REVERSES.search(plain, end, start) for end, start in _gaps(positions)):
-        return PartReading(None, "relation")
+    for rule, pattern in (("comparison-sign", _SIGN), ("relation", _REVERSES)):
+        if any(pattern.search(plain, end, start) for end, start in _gaps(positions)):
+            return PartReading(None, rule)
     ranks = [
         int(rank[1]) for _, end, _ in positions if (rank := _RANK.match(plain, end)) is not None
     ]

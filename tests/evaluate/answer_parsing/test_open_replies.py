@@ -15,6 +15,7 @@ from medrcube.evaluate.answer_parsing.open_replies import (
     read_truncated_open_reply,
 )
 from medrcube.forms import OPEN_FORMS
+from medrcube.forms.order import OrderAsk
 
 CASES = [(group, reply, meaning) for group in REPLIES for reply, meaning in REPLIES[group]]
 ANSWERED = [case for case in CASES if case[2] is not None]
@@ -102,6 +103,12 @@ def test_a_reply_without_an_answer_has_its_reason(group, reply, reason):
 )
 def test_letters_relations_and_foreign_units_do_not_end_the_reading(group, reply, meaning):
     assert read_open_reply(reply, ASKS[group]).answer == meaning
+
+
+def test_a_label_may_hold_a_comparison_sign():
+    ask = OrderAsk(labels=("EF > 50 %", "EF < 40 %"))
+    assert read_open_reply("EF < 40 %, EF > 50 %", ask).answer == ["EF < 40 %", "EF > 50 %"]
+    assert read_open_reply("EF < 40 % < EF > 50 %", ask) == (None, "comparison-sign")
 
 
 @pytest.mark.parametrize("group", ["number", "box", "order", "pair"])
