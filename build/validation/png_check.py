@@ -46,12 +46,14 @@ class FileCheck:
         name: its path in the tree.
         sha256: digest of its bytes; ``None`` where it cannot be read.
         pixel_sha256: identity of the picture; ``None`` where it is none as we write them.
+        size: width and height of the picture in pixels; ``None`` where it states none.
         faults: (name of the check, what was found).
     """
 
     name: str
     sha256: str | None
     pixel_sha256: str | None = None
+    size: tuple[int, int] | None = None
     faults: tuple[tuple[str, str], ...] = ()
 
 
@@ -100,8 +102,10 @@ class _Header:
 def _picture(name: str, file: io.BufferedReader) -> FileCheck:
     faults: list[tuple[str, str]] = []
     pixels: str | None = None
+    size: tuple[int, int] | None = None
     try:
         header = _header(file)
+        size = header.width, header.height
         data = _whole(file, header)
         faults += [(check, f"{name}: {example}") for check, example in _form(header)]
         body, extras = _chunks(data)
@@ -110,7 +114,9 @@ def _picture(name: str, file: io.BufferedReader) -> FileCheck:
     except _PictureError as error:
         faults.append((error.check, f"{name}: {error}"))
     file.seek(0)
-    return FileCheck(name=name, sha256=_digest(file), pixel_sha256=pixels, faults=tuple(faults))
+    return FileCheck(
+        name=name, sha256=_digest(file), pixel_sha256=pixels, size=size, faults=tuple(faults)
+    )
 
 
 def _whole(file: io.BufferedReader, header: _Header) -> bytes:

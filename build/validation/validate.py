@@ -313,6 +313,14 @@ def _check_pictures(
     for entry in rows:
         if entry.image not in checks and not entry.row.restricted:
             findings.add("picture-missing", f"{entry.where}: {entry.image}")
+        check = checks.get(entry.image or "")
+        size = check.size if check else None
+        stated = getattr(entry.row.target, "size", size)
+        if size is not None and stated != size:
+            findings.add(
+                "target",
+                f"{entry.where}: truth size is {stated}; expected {size}, that of {entry.image}",
+            )
     recipe_of = recipes or {}
     for image in sorted(recipe_of):
         digest = checks[image].pixel_sha256 if image in checks else None

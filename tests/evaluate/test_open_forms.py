@@ -265,6 +265,21 @@ def test_validation_checks_open_rows_and_lists_unknown_forms(release):
     assert validation.items == 9
 
 
+def test_a_truth_on_another_size_than_that_of_the_image_is_a_fault(release):
+    truth = {"size": [16, 8], "box": [2, 2, 4, 4], "iou": 0.5}
+    write_open(release, [open_row("box"), open_row("box", 1, truth=truth)])
+    faults = {
+        fault.check: fault.examples
+        for fault in validate(release, Reporter(quiet=True), workers=1).findings
+    }
+    assert faults["target"] == [
+        (
+            "ALPHA/open.json item 1: truth size is (16, 8); expected (8, 8), that of "
+            "ALPHA/pictures/p1.png"
+        )
+    ]
+
+
 def test_a_release_of_open_items_alone_is_scored_and_reported(scripted, release, tmp_path):
     write_open(release, [open_row(form) for form in FORMS])
     (release / "ALPHA/test.json").unlink()
