@@ -57,6 +57,19 @@ UNITS: tuple[Unit, ...] = (
     Unit(name="bpm", dimension="rate", size=1, spellings=("beats per minute",)),
     Unit(name="ms", dimension="interval", size=1, spellings=("msec", "millisecond")),
     Unit(name="g", dimension="mass", size=1, spellings=("gram",)),
+    Unit(name="kg", dimension="mass", size=1000, spellings=("kilogram",), target=False),
+    Unit(name="mg", dimension="mass", size=0.001, spellings=("milligram",), target=False),
+    Unit(name="mmhg", dimension="pressure", size=1, spellings=("mm hg",), target=False),
+    Unit(name="kpa", dimension="pressure", size=7.50062, target=False),
+    Unit(name="hu", dimension="attenuation", size=1, spellings=("hounsfield unit",), target=False),
+    Unit(name="hz", dimension="frequency", size=1, spellings=("hertz",), target=False),
+    Unit(name="mhz", dimension="frequency", size=1e6, spellings=("megahertz",), target=False),
+    Unit(name="hours", dimension="time", size=1 / 24, spellings=("hour",), target=False),
+    Unit(name="minutes", dimension="time", size=1 / 1440, spellings=("minute",), target=False),
+    Unit(
+        name="seconds", dimension="interval", size=1000, spellings=("second", "sec"), target=False
+    ),
+    Unit(name="db", dimension="level", size=1, spellings=("decibel",), target=False),
 )
 """Every unit that replies may name; a plural "s" is read too."""
 
