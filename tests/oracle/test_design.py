@@ -63,7 +63,7 @@ def test_a_question_that_the_picture_cannot_answer_is_found(demo, cards):
         name: field["name"]
         for name, card in cards.items()
         for field in card["field"]
-        if field["visible"] == "no"
+        if field.get("visible") == "no"
     }
     items = [item for item in demo["whole"].items if item.source in hidden]
     assert len({item.source for item in items}) > 5
