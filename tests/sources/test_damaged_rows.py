@@ -334,5 +334,6 @@ def _plain(found):
         labels=tuple(replace(it, evidence="") for it in found.labels),
         panels=tuple(replace(it, evidence="") for it in found.panels),
         regions=tuple(replace(it, evidence="") for it in found.regions),
+        quantities=tuple(replace(it, evidence="") for it in found.quantities),
         words=(),
     )
