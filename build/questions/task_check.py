@@ -11,28 +11,16 @@ from dataclasses import dataclass
 
 from medrcube.build.profile.answerable import answerable_facts, prepare_cases, raw_value
 from medrcube.build.questions.own_templates import check_wordings
+from medrcube.build.stages.source_check import ContractCheck
 from medrcube.facts import Case, ImageRef, Label, LabelState
 from medrcube.sources._framework.card import Card
 from medrcube.taxonomy import Task
 from medrcube.templates import TemplateError, Wordings
 
-__all__ = ["TaskCheck", "check_task"]
+__all__ = ["check_task"]
 
 WORDINGS = 3
 """Fewest wordings of a task."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskCheck:
-    """One promise of the contract.
-
-    Attributes:
-        name: the promise.
-        failures: what breaks it, one sentence each; empty when it holds.
-    """
-
-    name: str
-    failures: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +31,7 @@ class _Trial:
     cards: Sequence[Card]
 
 
-def check_task(task: Task, cards: Sequence[Card]) -> tuple[TaskCheck, ...]:
+def check_task(task: Task, cards: Sequence[Card]) -> tuple[ContractCheck, ...]:
     """Hold one task to its contract.
 
     Args:
@@ -53,7 +41,7 @@ def check_task(task: Task, cards: Sequence[Card]) -> tuple[TaskCheck, ...]:
     asked = [card for card in cards if any(voxel.task == task for voxel in card.voxels)]
     trial = _Trial(task=task, cards=asked)
     return tuple(
-        TaskCheck(name=name, failures=tuple(check(trial))) for name, check in _CHECKS.items()
+        ContractCheck(name=name, failures=tuple(check(trial))) for name, check in _CHECKS.items()
     )
 
 
