@@ -6,7 +6,7 @@ a reason, so that every fact without an item is counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from dataclasses import field as attribute
 from functools import lru_cache
@@ -32,7 +32,9 @@ __all__ = [
     "UNDIAGNOSED",
     "CaseFactsCache",
     "QuestionCandidate",
+    "bar_of",
     "derive_questions",
+    "is_vague",
     "visible_of",
 ]
 
@@ -297,7 +299,7 @@ def _keys(facts: _CaseContext, field: CardField, group: str | None) -> list[str]
     return [
         name
         for name in present
-        if not _vague(facts.terms, name)
+        if not is_vague(facts.terms, name)
         and not any(
             name in facts.relations.closure(other) and other not in facts.relations.synonyms(name)
             for other in facts.ground.present
@@ -305,7 +307,8 @@ def _keys(facts: _CaseContext, field: CardField, group: str | None) -> list[str]
     ]
 
 
-def _vague(terms: Terms, name: str) -> bool:
+def is_vague(terms: Terms, name: str) -> bool:
+    """Whether a concept is a rest class, or two things in one."""
     words = (terms[name].name, name)
     return any(is_rest_class(text) or is_composite(text) for text in words)
 
@@ -318,22 +321,44 @@ def visible_of(card: Card, case: Case, field: CardField) -> Visibility:
 
 
 def _bar(facts: _CaseContext, sample: Sample, task: Task, field: CardField) -> str:
-    if field.kind.abnormal and quirk_of(facts.card, facts.case.key, UNDIAGNOSED):
-        return UNDIAGNOSED
     told_by = task.declaration.told_by
-    if told_by == "marks" and _marked_by_a_reader(facts, sample):
+    return bar_of(facts.card, facts.case, sample, field, told_by=told_by, confirmed=facts.confirmed)
+
+
+def bar_of(
+    card: Card,
+    case: Case,
+    sample: Sample,
+    field: CardField,
+    *,
+    told_by: str,
+    confirmed: Collection[str],
+) -> str:
+    """Reason why a picture must not be asked about a field; empty where it may.
+
+    Args:
+        card: card of the source.
+        case: the case.
+        sample: the picture.
+        field: field of the fact.
+        told_by: what burnt into the picture tells the answer: nothing, words, or marks.
+        confirmed: fields of the panels that could be numbered.
+    """
+    if field.kind.abnormal and quirk_of(card, case.key, UNDIAGNOSED):
+        return UNDIAGNOSED
+    if told_by == "marks" and _marked_by_a_reader(card, case, sample):
         return "burnt-in"
     if told_by == "words" and has_words(sample.graphics):
         return "burnt-in"
     if field.scope > Scope[sample.scope.upper()]:
         return OUT_OF_SCOPE
-    if field.rests_on and field.rests_on not in facts.confirmed:
+    if field.rests_on and field.rests_on not in confirmed:
         return UNSURE
     return ""
 
 
-def _marked_by_a_reader(facts: _CaseContext, sample: Sample) -> bool:
-    listed = quirk_of(facts.card, facts.case.key, "marked") is not None
+def _marked_by_a_reader(card: Card, case: Case, sample: Sample) -> bool:
+    listed = quirk_of(card, case.key, "marked") is not None
     return listed or points_at_lesion(sample.graphics)
 
 
