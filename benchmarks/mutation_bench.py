@@ -98,8 +98,8 @@ class Bench:
         rounds = json.loads(record.read_text(encoding="utf-8"))
         return [
             mutants[number]
-            for number, tests in rounds["alive"]
-            if tests is None or self._survives(mutants[number], tests, rounds["limit"])
+            for number in rounds["alive"]
+            if self._survives(mutants[number], rounds["tests"], rounds["limit"])
         ]
 
     def _survives(self, mutant: Mutant, tests: list[str], limit: float) -> bool:
@@ -151,20 +151,18 @@ class _Chosen:
 class _Rounds:
     """Plugin of pytest that, instead of the tests once, runs them in a fork for each mutant.
 
-    The record tells which mutants are alive after that. Code that ran at import has done so without
-    the change: for these mutants it names the tests that a new process has to run.
+    The record tells which mutants are alive after that: a new process has to run all tests with
+    them. Code that ran at import has done so without the change, and of all tests that rest on a
+    cached value only the first executes the lines that make it.
     """
 
     def __init__(self, bench: Bench, mutants: Sequence[Mutant], record: Path) -> None:
         self._bench = bench
         self._mutants = mutants
         self._record = record
-        self._coverage = _coverage({str(bench.path(mutant.module)) for mutant in mutants})
-        self._coverage.start()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        self._coverage.stop()
         session.items = [item for item in session.items if not _runs_command(item)]
         modules = dict.fromkeys(mutant.module for mutant in self._mutants)
         traced = self._record.with_name("trace.json")
@@ -180,27 +178,23 @@ class _Rounds:
         failures: Counter[str] = Counter()
         """How often each test has failed; it comes first next time."""
         failed = self._record.with_name("failed")
-        alive = []
+        alive: list[int] = []
         for number, mutant in enumerate(self._mutants):
             tests = _reached(mutant, durations, tests_of)
             tests.sort(key=lambda name: -failures[name])
             chosen = [items[name] for name in tests]
             work = partial(self._tested, session, mutant, chosen, functions, durations)
             with self._bench.replaced(mutant):
-                again = mutant.at_import or self._ran(mutant)
                 lives = mutant.at_import or _forked(work, log) == 0
-            alive += [(number, tests if again else None)] if lives else []
+            alive += [number] if lives else []
             if failed.exists():
                 failures[failed.read_text(encoding="utf-8")] += 1
                 failed.unlink()
             self._bench.tell("?" if lives else ".")
-        self._record.write_text(json.dumps({"limit": limit, "alive": alive}), encoding="utf-8")
+        quickest = sorted(durations, key=durations.__getitem__)
+        record = {"limit": limit, "alive": alive, "tests": quickest}
+        self._record.write_text(json.dumps(record), encoding="utf-8")
         return True
-
-    def _ran(self, mutant: Mutant) -> bool:
-        """Whether the lines of a mutant ran while the tests were collected."""
-        lines = self._coverage.get_data().lines(str(self._bench.path(mutant.module)))
-        return not set(mutant.lines).isdisjoint(lines or ())
 
     def _tested(
         self,

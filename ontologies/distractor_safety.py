@@ -241,11 +241,10 @@ def _checks(
     yield SafetyCondition.NOT_IMPLIED, _first("implied", implied)
     surely_absent = exclusive or (mark is not None and mark.grade is Grade.A)
     above = entailment.closure(candidate)
-    # Also when read as absent it cannot stand beside a key that it implies (condition 10): who
-    # sees both knows without the picture that it is not the one right answer.
-    barred = (not exclusive and request.key in above) or (
-        not surely_absent and not above.isdisjoint(true)
-    )
+    # Also when read as absent, or parted by a group where an ontology differs, it cannot stand
+    # beside a key that it implies (condition 10): who sees both knows without the picture that it
+    # is not the one right answer.
+    barred = request.key in above or (not surely_absent and not above.isdisjoint(true))
     yield SafetyCondition.IMPLIES_NOTHING_TRUE, "implies-true" if barred else ""
     yield (
         SafetyCondition.NO_LOOK_ALIKE,

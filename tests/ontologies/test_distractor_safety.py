@@ -165,6 +165,18 @@ def test_a_slice_level_absence_does_not_answer_a_question_about_the_scan():
     assert ask("intraventricular", "subdural", facts, scope=Scope.VOLUME).reason == "level"
 
 
+def test_a_member_of_the_group_is_false_of_the_scan_whatever_was_read_on_a_slice():
+    facts = CaseFacts(
+        present={"Brixia A0": mark(scope=Scope.VOLUME)},
+        absent={"Brixia A3": mark(scope=Scope.SLICE)},
+        unknown=frozenset(),
+        anatomy=Anatomy("Chest"),
+        modality=Modality("X-ray"),
+    )
+    at = {"scope": Scope.VOLUME, "group": "Brixia zone A"}
+    assert ask("Brixia A3", "Brixia A0", facts, **at).allowed
+
+
 def test_a_name_that_says_less_or_more_of_the_same_is_refused():
     """The case "malignant pleural effusion": no relation ties it to its part, the words do."""
     facts = ground(["pleural plaque"], ["Pleural Other", "osteopenia", "Clavicle fracture"])
@@ -179,6 +191,12 @@ def test_a_name_that_says_less_or_more_of_the_same_is_refused():
 def test_composites_are_no_options():
     facts = ground(["Pneumothorax"], ["Nodule/Mass"])
     assert ask("Nodule/Mass", "Pneumothorax", facts).reason == "composite"
+
+
+def test_what_excludes_the_key_is_absent_only_where_the_group_is_declared():
+    facts = ground(["Brixia A0"])
+    assert ask("Brixia A3", "Brixia A0", facts).reason == "no-evidence"
+    assert ask("Brixia A3", "Brixia A0", facts, group="Brixia zone A").allowed
 
 
 def test_members_of_a_declared_group_are_absent_by_definition():
@@ -222,7 +240,8 @@ def test_what_a_picture_cannot_show_is_neither_option_nor_key():
         ["Alzheimer disease", "glioma"], anatomy=Anatomy("Brain"), modality=Modality("MRI")
     )
     request = DistractorRequest(key="Alzheimer disease", ground=facts, scope=Scope.PATIENT)
-    assert judge_key(request, RULES).reason == "key-not-visible"
+    verdict = judge_key(request, RULES)
+    assert (verdict.allowed, verdict.reason) == (False, "key-not-visible")
     facts = ground(
         ["glioma"], ["Parkinson disease"], anatomy=Anatomy("Brain"), modality=Modality("MRI")
     )
@@ -242,6 +261,17 @@ def test_no_finding_stands_beside_a_positive_that_was_read():
     assert ask("No Finding", "Pneumothorax", mined).reason == "no-finding"
 
 
+def test_a_finding_needs_no_key_that_was_read_with_care():
+    facts = CaseFacts(
+        present={"Pneumothorax": mark(Grade.B)},
+        absent={"Cardiomegaly": mark(Grade.B)},
+        unknown=frozenset(),
+        anatomy=Anatomy("Chest"),
+        modality=Modality("X-ray"),
+    )
+    assert ask("Cardiomegaly", "Pneumothorax", facts).allowed
+
+
 def test_no_finding_is_key_only_when_the_whole_list_is_absent():
     pool = ("Edema", "Pneumothorax", "Support Devices", "No Finding")
     whole = ground(["No Finding", "Support Devices"], ["Edema", "Pneumothorax"], grade=Grade.B)
@@ -250,12 +280,13 @@ def test_no_finding_is_key_only_when_the_whole_list_is_absent():
         DistractorRequest(key="No Finding", ground=facts, scope=Scope.IMAGE, pool=pool), RULES
     )
     assert ask_key(whole).allowed
-    assert ask_key(part).reason == "no-finding-not-exhaustive"
+    assert (ask_key(part).allowed, ask_key(part).reason) == (False, "no-finding-not-exhaustive")
 
 
 def test_a_key_that_is_not_true_is_refused():
     request = DistractorRequest(key="Edema", ground=ground(["Nodule"]), scope=Scope.IMAGE)
-    assert judge_key(request, RULES).reason == "key-not-true"
+    verdict = judge_key(request, RULES)
+    assert (verdict.allowed, verdict.reason) == (False, "key-not-true")
 
 
 @pytest.mark.parametrize(
@@ -315,10 +346,10 @@ def test_whatever_the_facts_chosen_options_are_false_and_safe_together(states, e
                 assert not relations.alike(one, other)
 
 
-def _outside(tmp_path, *, reviewed):
+def _outside(tmp_path, *, reviewed, name="toy shadow"):
     """A concept of a layer, with one relation."""
     (tmp_path / "terms.csv").write_text(
-        f"{','.join(COLUMNS)}\ntoy shadow,finding,toy shadow,,,,,,,no term: made up,\n"
+        f"{','.join(COLUMNS)}\ntoy shadow,finding,{name},,,,,,,no term: made up,\n"
     )
     (tmp_path / "relations.csv").write_text(
         "group,label_a,relation,label_b,reason,reviewed\n"
@@ -348,3 +379,20 @@ def test_a_concept_of_a_layer_may_be_the_key(tmp_path):
     rules = _outside(tmp_path, reviewed="")
     request = DistractorRequest(key="toy shadow", ground=ground(["toy shadow"]), scope=Scope.IMAGE)
     assert judge_key(request, rules).allowed
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("other opacity", "rest-class"), ("opacity or shadow", "composite")]
+)
+def test_a_rest_class_or_composite_is_known_by_its_name_alone(tmp_path, name, reason):
+    rules = _outside(tmp_path, reviewed="", name=name)
+    facts = ground(["Fracture"], ["toy shadow"])
+    assert ask("toy shadow", "Fracture", facts, rules=rules).reason == reason
+
+
+def test_a_concept_of_a_layer_that_is_named_like_another_is_the_same(tmp_path):
+    rules = _outside(tmp_path, reviewed="", name="Pneumothoraces of fracture")
+    assert not rules.entailment.same("toy shadow", "Fracture")
+    (tmp_path / "second").mkdir()
+    rules = _outside(tmp_path / "second", reviewed="", name="Fractures")
+    assert rules.entailment.same("toy shadow", "Fracture")

@@ -97,7 +97,20 @@ def test_preferred_names_that_hold_each_other_are_refused():
 def test_an_entailment_refuses_a_member_of_the_group_of_the_key():
     between = Ontology(parents=(("AP", "PA"),))
     assert verdict("PA", "AP", between, group="chest view").reason == "implied"
+    assert verdict("AP", "PA", between, group="chest view").reason == "implies-true"
     assert verdict("PA", "AP", NoKnowledge(), group="chest view").allowed
+
+
+def test_a_finding_may_bear_the_name_of_its_organ_but_no_other_finding_may():
+    rules = SafetyRules()
+    assert not rules.entailment.nested("lung", "Lung Lesion")
+    assert rules.entailment.nested("Emphysema", "subcutaneous emphysema")
+
+
+def test_synonyms_of_the_table_are_one_concept_under_names_that_differ():
+    rules = SafetyRules()
+    assert rules.entailment.same("calcification cluster", "calcification distribution CLUSTERED")
+    assert not rules.entailment.same("calcification cluster", "calcification distribution LINEAR")
 
 
 @pytest.mark.parametrize(
