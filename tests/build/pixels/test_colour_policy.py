@@ -34,5 +34,5 @@ def test_a_colour_photograph_among_grey_pictures_is_refused():
 def test_a_small_coloured_mark_and_the_noise_of_jpeg_are_not_colour():
     picture = np.full((20, 20, 3), 100, np.uint8)
     picture[0, 0] = (255, 0, 0)
-    picture[..., 2] += 30
+    picture[..., 2] += 40
     assert apply_colour_policy(picture, "refuse").shape == (20, 20)

@@ -157,6 +157,21 @@ def test_first_usable_window_is_taken():
     assert (numbers["window"], numbers["centre"], numbers["width"]) == ("linear", 50.0, 350.0)
 
 
+@pytest.mark.parametrize(
+    ("function", "centre"), [("linear", 50.0), ("linear_exact", 40.0), ("sigmoid", 40.0)]
+)
+def test_a_linear_window_narrower_than_one_is_none(function, centre):
+    """DICOM PS3.3 C.11.2.1.2: the width is at least 1 for linear, and above 0 for the others."""
+    greys = PixelSemantics(windows=((40.0, 0.5), (50.0, 350.0)), function=function)
+    volume = Volume(slices=np.zeros((1, 2, 2), np.int16), greys=greys)
+    assert display_transform(volume, "header").numbers["centre"] == centre
+
+
+def test_values_near_the_end_of_all_numbers_are_spread_over_the_greys():
+    stored = np.array([[[-1.6e308, 0.0, 1.6e308]]])
+    assert shown(Volume(slices=stored), "header").tolist() == [[[0, 128, 255]]]
+
+
 @pytest.mark.parametrize("dtype", [np.int16, np.float32])
 @pytest.mark.parametrize("inverted", [False, True])
 @pytest.mark.parametrize("policy", ["header", "percentile:1-99"])
@@ -172,7 +187,7 @@ def test_window_of_width_one_is_a_step():
     assert shown(volume, "header").tolist() == [[[0, 255]]]
 
 
-@pytest.mark.parametrize("slope", [1.0, -1.0])
+@pytest.mark.parametrize("slope", [1.0, 0.5, -1.0])
 @given(stored=INT16)
 def test_percentiles_are_values_of_the_volume_at_their_rank(slope, stored):
     greys = PixelSemantics(slope=slope)
@@ -196,6 +211,7 @@ def test_percentiles_that_meet_fall_back_to_the_range():
 
 def test_padding_counts_for_no_statistic():
     stored = np.full((1, 10, 10), -2000, np.int16)
+    stored[0, 0, :2] = -1990
     stored[0, 4:6, :] = np.arange(20).reshape(2, 10)
     greys = PixelSemantics(padding=(-2000, -1990))
     numbers = display_transform(Volume(slices=stored, greys=greys), "header").numbers
@@ -304,3 +320,12 @@ def test_numbers_tell_what_was_done():
         "intercept": -1024.0,
         "inverted": "yes",
     }
+
+
+def test_numbers_tell_of_repaired_headers_and_filled_values():
+    greys = PixelSemantics(repair="signed pixels", filled=3)
+    volume = Volume(slices=np.zeros((1, 2, 2), np.int16), greys=greys)
+    numbers = display_transform(volume, "bits").numbers
+    assert (numbers["repair"], numbers["filled"]) == ("signed pixels", 3)
+    plain = display_transform(Volume(slices=volume.slices), "bits").numbers
+    assert {"repair", "filled"}.isdisjoint(plain)
