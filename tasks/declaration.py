@@ -27,9 +27,9 @@ __all__ = [
     "slug_of",
 ]
 
-ARTEFACTS = ("clean", "outline", "boxes", "numbered", "scale-bar")
+ARTEFACTS = ("clean", "outline", "boxes", "numbered", "scale-bar", "mirrored")
 """Kinds of picture: nothing drawn on it; one region outlined; numbered boxes; numbered images; one
-region outlined above a scale bar."""
+region outlined above a scale bar; nothing drawn, left and right exchanged."""
 
 VALUES = (
     *("shown", "about", "subject", "normal"),

@@ -22,7 +22,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from medrcube.build.incremental.file_states import FileState, TreeSnapshot, file_state
+from medrcube.build.pixels.mirror import EPOCH as MIRROR_EPOCH
 from medrcube.build.pixels.png_encoder import ENCODER
+from medrcube.build.regions.side_by_side import LEAST_APART, MOST_SHARED
 from medrcube.build.stages.measure_regions import EPOCH as GEOMETRY_EPOCH
 from medrcube.build.stages.measure_regions import has_regions, region_geometry_of
 from medrcube.build.stages.plan import Artefact, RenderJob
@@ -297,6 +299,8 @@ def content_key(job: RenderJob, digests: Mapping[str, str]) -> str:
             for region, concept in zip(case.regions, job.concepts, strict=True)
         ],
     }
+    if any(artefact.kind == "mirrored" for artefact in job.artefacts):
+        content["mirrored"] = [MIRROR_EPOCH, LEAST_APART, MOST_SHARED]
     if case.modality is not None:
         content["burnt_in"] = case.modality.burnt_in  # as a layer of the vocabulary declares it
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))

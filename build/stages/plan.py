@@ -15,6 +15,7 @@ from medrcube.sources._framework.card import Card, PixelPolicy
 from medrcube.sources._framework.card_parts.fields import CardField, Larger
 from medrcube.sources._framework.card_parts.self_checks import Enclosed, Side
 from medrcube.sources._framework.contract import Source, concept_of, field_of
+from medrcube.taxonomy import Task
 from medrcube.vocabulary.layers import Vocabulary, active_vocabulary
 
 __all__ = [
@@ -36,7 +37,7 @@ class Artefact:
     """One picture to make of a case: the clean one, or one with a region marked.
 
     Attributes:
-        kind: ``clean``, ``outline``, ``boxes``, ``numbered`` or ``scale-bar``.
+        kind: ``clean``, ``outline``, ``boxes``, ``numbered``, ``scale-bar`` or ``mirrored``.
         field: field of what is marked, or empty.
         concept: concept of what is marked, or empty.
     """
@@ -48,7 +49,9 @@ class Artefact:
     @property
     def suffix(self) -> str:
         """What distinguishes the file name of the picture from that of the clean one."""
-        return "" if self.kind == "clean" else f".{self.kind}-{_slug(self.concept).lower()}"
+        if not self.concept:
+            return "" if self.kind == "clean" else f".{self.kind}"
+        return f".{self.kind}-{_slug(self.concept).lower()}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +139,8 @@ def artefacts_of(card: Card, case: Case) -> tuple[Artefact, ...]:
             for kind in REGION_MARKS
             if _is_asked(card, field, kind)
         ]
+    if _is_mirrored(card, case):
+        wanted.append(Artefact(kind="mirrored"))
     return tuple(dict.fromkeys(wanted))
 
 
@@ -149,6 +154,17 @@ def _panels(card: Card, case: Case) -> Iterator[Artefact]:
     if _is_asked(card, field, "numbered"):
         lots = {name: _short_hash(f"{card.id}/{case.key}/{name}") for name in single}
         yield Artefact(kind="numbered", field=field.name, concept=min(single, key=lots.__getitem__))
+
+
+def _is_mirrored(card: Card, case: Case) -> bool:
+    """Whether a mirror image is asked for: of slices with two regions, that bear no side letter."""
+    named = {concept_of(card, region) for region in case.regions} - {None}
+    return (
+        len(case.images) == 1
+        and len(named) > 1
+        and (case.modality or card.modality).volume
+        and any("mirrored" in task.declaration.artefacts for task in Task)
+    )
 
 
 def is_drawn(card: Card, artefact: str) -> bool:

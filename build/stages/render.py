@@ -12,6 +12,7 @@ import os
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ from medrcube.build.pixels.case_image import (
     hstack_images,
     open_case_images,
 )
+from medrcube.build.pixels.mirror import EPOCH as MIRROR_EPOCH
+from medrcube.build.pixels.mirror import mirror
 from medrcube.build.pixels.pixel_hash import pixel_hash
 from medrcube.build.pixels.png_encoder import ENCODER, encode_png
 from medrcube.build.pixels.scale_bar import add_scale_bar, scale_bar_of
@@ -33,6 +36,7 @@ from medrcube.build.pixels.slice_selection import SliceChoice
 from medrcube.build.regions.box_labels import Box
 from medrcube.build.regions.draw_marks import MarkedImage, draw_artefact, draw_numbers
 from medrcube.build.regions.draw_shapes import bounding_box
+from medrcube.build.regions.side_by_side import Columns, is_left_of
 from medrcube.build.regions.sizes import panel_doubt
 from medrcube.build.stages.measure_regions import RegionGeometry, measure_regions, mm_per_pixel
 from medrcube.build.stages.plan import Artefact, RenderJob
@@ -177,6 +181,7 @@ class _RenderContext:
     case_images: Sequence[CaseImage]
     panels: Sequence[NDArray[np.uint8]]
     choice: SliceChoice
+    regions: Sequence[RegionGeometry]
     origin: Mapping[str, Any]
     marker: str
     graphics: str
@@ -211,12 +216,14 @@ def _render(
             raise ReadError(
                 f"slice {choice.index} is blank: every pixel is {clean.flat[0]}", code="blank"
             )
-        regions += measure_regions(case_images[0], choice.index, _frames(job, choice), clean, masks)
+        measured = measure_regions(case_images[0], choice.index, _frames(job, choice), clean, masks)
+        regions += measured
         scene = _RenderContext(
             job=job,
             case_images=case_images,
             panels=panels,
             choice=choice,
+            regions=measured,
             origin=origin,
             marker=marker,
             graphics=graphics,
@@ -261,6 +268,8 @@ def _make(
     images: Path,
 ) -> RenderedPicture | QuarantineRow | None:
     """Draw and write one artefact; ``None`` when this slice does not show its region."""
+    if artefact.kind == "mirrored":
+        return _mirrored(scene, clean, images)
     if artefact.kind == "numbered":
         doubt = panel_doubt(scene.job, scene.case_images, scene.choice.index)
         if doubt:
@@ -276,6 +285,24 @@ def _make(
         message = f"{marked}, so no ROI Grounding item is made of it"
         return _problem(scene.job, "no-grounding", message, stage="compose")
     return None if marked is None else _write(scene, marked, images)
+
+
+def _mirrored(
+    scene: _RenderContext, clean: NDArray[np.uint8], images: Path
+) -> RenderedPicture | None:
+    """Write the mirror image, where two regions lie side by side and no mark would tell it."""
+    named = [
+        (scene.job.concepts[row.region], Columns.of(row.measured.centroid[0], row.measured.box))
+        for row in scene.regions
+    ]
+    apart = any(
+        a != b and is_left_of(region, other, clean.shape[1]) is not None
+        for (a, region), (b, other) in combinations(named, 2)
+    )
+    if scene.graphics or not apart:
+        return None
+    artefact = Artefact(kind="mirrored")
+    return _write(scene, MarkedImage(artefact=artefact, pixels=mirror(clean)), images)
 
 
 def _with_scale_bar(
@@ -384,6 +411,7 @@ def _marks(marked: MarkedImage) -> dict[str, Any]:
     return {
         "boxes": [list(box) for box in marked.boxes],
         **{name: numbers for name, numbers in optional.items() if numbers},
+        **({"epoch": MIRROR_EPOCH} if marked.artefact.kind == "mirrored" else {}),
     }
 
 

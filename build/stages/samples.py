@@ -12,7 +12,7 @@ from medrcube.errors import WorkspaceError
 
 __all__ = ["COLUMNS", "NUMBERED", "Sample", "samples_from_frame", "samples_to_frame"]
 
-Artefact = Literal["clean", "outline", "boxes", "numbered", "scale-bar"]
+Artefact = Literal["clean", "outline", "boxes", "numbered", "scale-bar", "mirrored"]
 NUMBERED = ("boxes", "numbered")
 """Pictures whose questions have numbers as options."""
 
@@ -27,8 +27,9 @@ class Sample:
         case: key of the case.
         artefact: ``clean``, ``outline`` (one region outlined in red), ``boxes`` (numbered red
             boxes, one of which holds the region), ``numbered`` (the images of the case side by
-            side in an order drawn by lot, one of which shows the fact) or ``scale-bar`` (one
-            region outlined, above a scale bar).
+            side in an order drawn by lot, one of which shows the fact), ``scale-bar`` (one region
+            outlined, above a scale bar) or ``mirrored`` (the clean picture, left and right
+            exchanged).
         field: card field of what is marked; empty for a clean picture.
         marked: concept of what is marked; empty for a clean picture.
         truth: where there are numbers, the right one, from 1; else empty.
