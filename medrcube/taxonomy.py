@@ -17,7 +17,7 @@ from medrcube.tasks.registry import layer_tasks
 from medrcube.vocabulary.layers import Layer
 from medrcube.vocabulary.word import Word, fold
 
-__all__ = ["Anatomy", "Level", "Modality", "Task", "Voxel"]
+__all__ = ["Anatomy", "Level", "Modality", "Task", "Voxel", "cube_tasks"]
 
 
 class Anatomy(Word):
@@ -135,6 +135,14 @@ class Task(Word):
     def release_name(self) -> str:
         """Spelling in a release tree, which keeps the one of the published data."""
         return self.declaration.release
+
+
+def cube_tasks() -> tuple[Task, ...]:
+    """The tasks that cards name and whose items have options in ``test.json``: all without a rule.
+
+    Those with a rule lie beyond the published cube; their items stand in ``open.json``.
+    """
+    return tuple(task for task in Task if not task.declaration.rule)
 
 
 @dataclass(frozen=True, slots=True, order=True)

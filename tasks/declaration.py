@@ -7,6 +7,7 @@ Code looks at these properties and never at the name of a task.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,10 +16,12 @@ from typing import Any
 
 from medrcube.errors import VocabularyError
 from medrcube.files.toml_reader import TomlTable
+from medrcube.forms import OPEN_FORMS, OPTION
 
 __all__ = [
     "ARTEFACTS",
     "VALUES",
+    "BlindBar",
     "Guideline",
     "TaskDeclaration",
     "TaskError",
@@ -40,7 +43,15 @@ VALUES = (
 WHOLES = ("volume", "breast", "study", "patient")
 """Scopes wider than a picture."""
 
-_FORMS = ("option",)
+AUDITS = (
+    *("place-prior", "size-prior", "scale-prior", "text-prior", "constant"),
+    "pair-split",
+)
+"""Audits of a batch that a task with a rule may ask for."""
+
+_SETS = ("none", "pair")
+_RULE = "rule.py"
+_OWN_VALUE = re.compile("[a-z][a-z_]*")
 _TOLD_BY = ("nothing", "words", "marks")
 _CONSTANT = ("never", "single", "always")
 _ORIGINALS = ("hide", "tell in stacks", "tell")
@@ -58,6 +69,19 @@ class Guideline:
     asks: str
     accept: str
     refuse: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlindBar:
+    """How often the best constant answer of other patients may be right.
+
+    Attributes:
+        drop: above it the questions of a cell are not asked.
+        warn: above it the build warns.
+    """
+
+    drop: float = 0.5
+    warn: float = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +116,12 @@ class TaskDeclaration:
         original_pixels: whether the stored pixels, which reviewers may look at, tell the answer.
         published_margins: whether the published counts of modality and region include it.
         published_credibility: whether the published credibility script was meant to count it.
+        rule: file of its rule, ``rule.py``, for a task beyond the published cube; empty where its
+            questions follow from the facts of cards.
+        sets: ``pair`` where its items are dealt into sets of two, else ``none``.
+        blind: how often an answer without a look at the image may be right.
+        audits: audits of a batch of its items, of ``AUDITS``.
+        settings: what its rule reads of the table ``[settings]``.
     """
 
     folder: Path | None = field(compare=False, repr=False)
@@ -120,6 +150,11 @@ class TaskDeclaration:
     original_pixels: str
     published_margins: bool
     published_credibility: bool
+    rule: str = ""
+    sets: str = "none"
+    blind: BlindBar = field(default_factory=BlindBar)
+    audits: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def slug(self) -> str:
@@ -176,7 +211,7 @@ def parse_task(
     table = TomlTable(path, data, error=TaskError)
     facts, wording = table.table("facts"), table.table("wording")
     review, published = table.table("review"), table.table("published", optional=True)
-    name = table.text("name")
+    name, rule = table.text("name"), table.text("rule", default="", choices=(_RULE,))
     task = TaskDeclaration(
         folder=folder,
         table=data,
@@ -186,7 +221,7 @@ def parse_task(
         aliases=tuple(alias.casefold() for alias in table.texts("aliases", default=())),
         level=table.text("level", choices=levels),
         place=table.integer("place"),
-        form=table.text("form", choices=_FORMS),
+        form=table.text("form", choices=(OPTION, *OPEN_FORMS)),
         measures=table.text("measures"),
         example=table.text("example").strip(),
         kinds=tuple(facts.choices("kinds", FactKind)) if facts.has("kinds") else (),
@@ -196,7 +231,7 @@ def parse_task(
         constant=facts.text("constant", default="never", choices=_CONSTANT),
         ordered=facts.flag("ordered", default=False),
         model_proposals=facts.flag("model_proposals", default=False),
-        values=_chosen(wording, "values", VALUES, least=0),
+        values=_own_values(wording) if rule else _chosen(wording, "values", VALUES, least=0),
         scale=wording.text("scale", default=""),
         names_region=wording.flag("names_region", default=True),
         wholes=_chosen(wording, "wholes", WHOLES) if wording.has("wholes") else WHOLES,
@@ -206,6 +241,11 @@ def parse_task(
         original_pixels=review.text("original_pixels", default="hide", choices=_ORIGINALS),
         published_margins=published.flag("margins", default=True),
         published_credibility=published.flag("credibility", default=True),
+        rule=rule,
+        sets=table.text("set", default="none", choices=_SETS),
+        blind=_blind_bar(table.table("blind", optional=True)),
+        audits=_chosen(table, "audits", AUDITS, least=0) if table.has("audits") else (),
+        settings=table.content("settings"),
     )
     _check(table, facts, wording, task)
     table.finish()
@@ -228,13 +268,50 @@ def _chosen(table: TomlTable, key: str, known: Sequence[str], *, least: int = 1)
     return names
 
 
+def _own_values(table: TomlTable) -> tuple[str, ...]:
+    """Values of the wordings of a task with a rule, which gives more than ``VALUES`` has."""
+    names: tuple[str, ...] = table.texts("values", least=0)
+    if len(set(names)) < len(names) or not all(map(_OWN_VALUE.fullmatch, names)):
+        table.fail("values", "different names in small letters", list(names))
+    return names
+
+
+def _blind_bar(table: TomlTable) -> BlindBar:
+    default = BlindBar()
+    bar = BlindBar(
+        drop=table.number("drop", default=default.drop),
+        warn=table.number("warn", default=default.warn),
+    )
+    if not 0 < bar.warn <= bar.drop <= 1:
+        table.fail("warn", "a share above 0 and not above drop, which is at most 1", bar.warn)
+    return bar
+
+
 def _check(table: TomlTable, facts: TomlTable, wording: TomlTable, task: TaskDeclaration) -> None:
     """Check what several keys say together."""
     if task.folder is not None and task.slug != task.folder.name:
         table.fail("name", f"the name of its folder, {task.folder.name!r}, in words", task.name)
-    if bool(task.kinds) == bool(task.axis):
+    if task.rule and task.axis:
+        facts.fail("axis", "no axis of the cube beside a rule", task.axis)
+    if not task.rule and bool(task.kinds) == bool(task.axis):
         facts.fail("kinds", "either kinds of facts, or an axis of the cube", list(task.kinds))
+    if not task.rule:
+        _check_without_rule(table, task)
     if task.axis and task.artefacts != ("clean",):
         facts.fail("artefacts", 'only "clean" where an axis is asked', list(task.artefacts))
-    if bool(task.scale) != bool(_NEEDS_SCALE & set(task.values)):
+    if not task.rule and bool(task.scale) != bool(_NEEDS_SCALE & set(task.values)):
         wording.fail("scale", "a phrase if, and only if, values hold scale or one_of", task.scale)
+
+
+def _check_without_rule(table: TomlTable, task: TaskDeclaration) -> None:
+    """Refuse what only a rule can give."""
+    if task.form != OPTION:
+        table.fail("form", f'"{OPTION}" of a task without a rule', task.form)
+    for key, given in (
+        ("set", task.sets != "none"),
+        ("blind", task.blind != BlindBar()),
+        ("audits", task.audits),
+        ("settings", task.settings),
+    ):
+        if given:
+            table.fail(key, f'this key only beside rule = "{_RULE}"', task.table[key])

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from medrcube.taxonomy import Anatomy, Modality, Task
+from medrcube.taxonomy import Anatomy, Modality, Task, cube_tasks
 from medrcube.vocabulary.word import with_shipped
 
 __all__ = [
@@ -87,12 +87,13 @@ def cube_cells(
     """
     planned = {name: row["planned"] for name, row in profile["cells"].items()} if profile else None
     regions = regions_of(counts)
+    tasks = cube_tasks()
     return [
         (
             modality,
             [
                 (task, [_cell((anatomy, modality, task), counts, planned) for anatomy in regions])
-                for task in Task
+                for task in tasks
             ],
         )
         for modality in with_shipped(Modality, (name.split(" / ")[1] for name in counts))

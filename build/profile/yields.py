@@ -16,7 +16,7 @@ from medrcube.build.profile.set_capacity import scarcest_answer, set_capacity
 from medrcube.build.questions.eligibility import EligibleQuestion, is_constant_answer
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.card import Card
-from medrcube.taxonomy import Task
+from medrcube.taxonomy import Task, cube_tasks
 
 __all__ = [
     "TWO_OPTION_SHARE",
@@ -127,7 +127,7 @@ def expected_together(
     up to their share of the task.
     """
     given: dict[tuple[str, Task], float] = {}
-    for task in Task:
+    for task in cube_tasks():
         own = {name: tasks[task] for name, tasks in expectations.items() if task in tasks}
         shared: dict[str, AnswerCounts] = {}
         for expectation in own.values():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from jinja2 import TemplateError as JinjaError
@@ -18,7 +18,7 @@ from medrcube.sources._framework.card import Card
 from medrcube.taxonomy import Task
 from medrcube.templates import TemplateError, Wordings, package_wordings
 
-__all__ = ["check_wordings", "wordings_of"]
+__all__ = ["check_wordings", "render_wording", "wordings_of"]
 
 _UNDEFINED = re.compile(r"'(\w+)' is undefined")
 
@@ -55,7 +55,7 @@ def check_wordings(wordings: Wordings, tasks: Collection[Task], cards: Iterable[
             continue
         values = wording_values(query, terms, relations, occasion.labels)
         for name in wordings.variants(query.task):
-            question = _render(wordings, query.task, name, values)
+            question = render_wording(wordings, query.task, name, values)
             _check_stem(wordings, query.task, name, question)
             key = (
                 query.task,
@@ -70,7 +70,14 @@ def check_wordings(wordings: Wordings, tasks: Collection[Task], cards: Iterable[
                 )
 
 
-def _render(wordings: Wordings, task: Task, name: str, values: dict[str, str | bool]) -> str:
+def render_wording(
+    wordings: Wordings, task: Task, name: str, values: Mapping[str, str | bool]
+) -> str:
+    """A question in one wording.
+
+    Raises:
+        TemplateError: it asks for a value that its task has not; names file, line and values.
+    """
     try:
         return wordings.render(task, name, **values)
     except JinjaError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from medrcube.build.open_items.task_check import check_open_task, too_few_wordings
 from medrcube.build.profile.answerable import answerable_facts, prepare_cases, raw_value
 from medrcube.build.questions.own_templates import check_wordings
 from medrcube.build.stages.source_check import ContractCheck
@@ -18,9 +19,6 @@ from medrcube.taxonomy import Task
 from medrcube.templates import TemplateError, Wordings
 
 __all__ = ["check_task"]
-
-WORDINGS = 3
-"""Fewest wordings of a task."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +36,8 @@ def check_task(task: Task, cards: Sequence[Card]) -> tuple[ContractCheck, ...]:
         task: the task; its declaration was checked when it was read.
         cards: cards of all sources.
     """
+    if task.declaration.rule:
+        return check_open_task(task, cards)
     asked = [card for card in cards if any(voxel.task == task for voxel in card.voxels)]
     trial = _Trial(task=task, cards=asked)
     return tuple(
@@ -51,10 +51,7 @@ def _words_are_several(trial: _Trial) -> Iterator[str]:
     except TemplateError as error:
         yield str(error)
         return
-    names = wordings.variants(trial.task)
-    if len(names) < WORDINGS:
-        file = wordings.where(trial.task)
-        yield f"{file}: number of wordings: {len(names)}, expected {WORDINGS} or more"
+    yield from too_few_wordings(wordings, trial.task)
 
 
 def _words_fit(trial: _Trial) -> Iterator[str]:

@@ -38,7 +38,7 @@ def _fact_rules(tasks: frozenset[Task], _vocabulary: Vocabulary) -> tuple[FactRu
     return tuple(
         FactRule(task=task, kind=kind, artefact=artefact)
         for task in Task
-        if task in tasks
+        if task in tasks and not task.declaration.rule
         for kind in (map(FactKind, task.declaration.kinds) if task.declaration.kinds else (None,))
         for artefact in task.declaration.artefacts
     )

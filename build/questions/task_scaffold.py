@@ -14,12 +14,13 @@ from medrcube.vocabulary.word import fold
 __all__ = ["new_task"]
 
 
-def new_task(name: str, into: Path) -> Path:
+def new_task(name: str, into: Path, *, rule: bool = False) -> Path:
     """Write a draft that loads, with every decision marked TODO.
 
     Args:
         name: name of the task, such as ``Density Assessment``.
         into: folder of task folders; made where it is missing.
+        rule: whether a rule finds its questions, so that it may have any form of answer.
 
     Returns:
         The new folder.
@@ -47,9 +48,11 @@ def new_task(name: str, into: Path) -> Path:
     short = next(candidate for candidate in (short, *others) if fold(candidate) not in taken)
     folder.mkdir(parents=True)
     texts = {
-        "task.toml": render_card("scaffold_task.toml", name=name, abbreviation=short),
-        "questions.j2": render_card("scaffold_questions.j2"),
+        "task.toml": render_card("scaffold_task.toml", name=name, abbreviation=short, rule=rule),
+        "questions.j2": render_card("scaffold_questions.j2", rule=rule),
     }
+    if rule:
+        texts["rule.py"] = render_card("scaffold_rule.py", name=name)
     for file, text in texts.items():
         (folder / file).write_text(text, encoding="utf-8")
     load_task(folder, [level.value for level in Level])

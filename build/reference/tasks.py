@@ -10,7 +10,7 @@ from medrcube.build.questions.task_rules import fact_rules
 from medrcube.facts import Absence, Visibility
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.fields import CardField, CitedReason
-from medrcube.taxonomy import Task
+from medrcube.taxonomy import Task, cube_tasks
 from medrcube.templates import render_card
 
 __all__ = ["asked_fields", "kinds_of", "linked_reason", "task_of", "tasks_page"]
@@ -24,7 +24,7 @@ def tasks_page(cards: Iterable[Card]) -> str:
     fields = [field for card in ordered for field in asked_fields(card)]
     return render_card(
         "tasks.md",
-        tasks=list(Task),
+        tasks=cube_tasks(),
         cards=[(card, asked_fields(card)) for card in ordered if asked_fields(card)],
         counts={
             visibility.name.lower(): sum(field.visible is visibility for field in fields)

@@ -9,7 +9,7 @@ from medrcube.build.questions.question_wording import wording_values
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.card import Card
-from medrcube.taxonomy import Task
+from medrcube.taxonomy import Task, cube_tasks
 from medrcube.templates import render_card, render_question, wording_names
 
 __all__ = ["wordings_page"]
@@ -19,7 +19,7 @@ def wordings_page(cards: Sequence[Card]) -> str:
     """Markdown page: by task and wording, each question that can be asked, once."""
     terms, relations = load_terms(), load_relations()
     texts: dict[Task, dict[str, set[str]]] = {
-        task: {name: set() for name in wording_names(task)} for task in Task
+        task: {name: set() for name in wording_names(task)} for task in cube_tasks()
     }
     for occasion in occasions(cards, terms, relations):
         task = occasion.query.task

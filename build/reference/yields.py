@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from medrcube.build.profile.profile import AXES, Profile, load_profile
 from medrcube.build.profile.yields import ExpectedItems, expected_items, expected_together
 from medrcube.sources._framework.card import Card
-from medrcube.taxonomy import Task, Voxel
+from medrcube.taxonomy import Task, Voxel, cube_tasks
 from medrcube.templates import render_card
 
 __all__ = ["YieldsSection", "yield_cell", "yields_of"]
@@ -37,9 +37,9 @@ def yields_of(cards: Sequence[Card]) -> YieldsSection:
         items={name: _whole(tasks) for name, tasks in expectations.items()},
         section=render_card(
             "yields.md",
-            tasks=list(Task),
+            tasks=cube_tasks(),
             rows=[
-                (name, [yield_cell(tasks.get(task)) for task in Task])
+                (name, [yield_cell(tasks.get(task)) for task in cube_tasks()])
                 for name, tasks in expectations.items()
             ],
             limits=_limits(expectations),

@@ -101,10 +101,12 @@ def axis_tables(runs: Sequence[ScoredRun]) -> list[tuple[str, str, Slices]]:
 def _arranged(voxels: Sequence[Row], cell: Callable[[Row, str], HeatMapCell]) -> Map:
     cells = {(v["modality"], v["task"], v["parts"]): cell(v, _name(v)) for v in voxels}
     regions = with_shipped(Anatomy, (v["parts"] for v in voxels))
+    named = {v["task"] for v in voxels}
+    tasks = [task for task in Task if not task.declaration.rule or task in named]
     panels = [
         (
             modality,
-            [(task, [cells.get((modality, task, parts)) for parts in regions]) for task in Task],
+            [(task, [cells.get((modality, task, parts)) for parts in regions]) for task in tasks],
         )
         for modality in with_shipped(Modality, (v["modality"] for v in voxels))
     ]

@@ -15,7 +15,7 @@ from functools import cache
 from importlib import resources
 from types import MappingProxyType
 
-from medrcube.taxonomy import Anatomy, Modality, Task
+from medrcube.taxonomy import Anatomy, Modality, Task, cube_tasks
 
 __all__ = [
     "COUNTS",
@@ -33,7 +33,7 @@ __all__ = [
 RANDOM = "Random"
 """Name of the row of the random guesser."""
 
-TASKS: Mapping[str, Task] = MappingProxyType({task.abbreviation: task for task in Task})
+TASKS: Mapping[str, Task] = MappingProxyType({task.abbreviation: task for task in cube_tasks()})
 MODALITIES: Mapping[str, Modality] = MappingProxyType(
     {name: Modality.parse(name) for name in ("CT", "Xray", "MRI", "US")}
 )

@@ -201,6 +201,13 @@ class TomlTable:
             self.fail(key, f"a table [{key}]", value)
         return self._child(value, self._path(key))
 
+    def content(self, key: str) -> Mapping[str, Any]:
+        """A sub-table as it stands, for whoever else reads it; an empty one when left out."""
+        value = self._get(key, {})
+        if not isinstance(value, Mapping):
+            self.fail(key, f"a table [{key}]", value)
+        return value
+
     def tables(self, key: str, *, least: int = 0) -> list[TomlTable]:
         """An array of tables."""
         value = self._get(key, [])

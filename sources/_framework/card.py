@@ -283,7 +283,7 @@ def _card(table: TomlTable, fingerprint: str) -> Card:
         patient=case.text("patient", choices=("known", "unknown")),
         shows=case.choice("shows", Scope, default=Scope.IMAGE),
         roi=case.span("roi", default=ROI),
-        tasks=tuple(case.choices("tasks", Task)),
+        tasks=_tasks(case),
         also=tuple(_cell(entry) for entry in case.tables("also")),
         pixels=_pixels(table.table("pixels", optional=True)),
         fields={entry.name: entry for entry in fields},
@@ -335,11 +335,19 @@ def _check_panels(table: TomlTable, fields: Sequence[CardField]) -> None:
             )
 
 
+def _tasks(table: TomlTable) -> tuple[Task, ...]:
+    tasks = tuple(table.choices("tasks", Task))
+    for task in tasks:
+        if task.declaration.rule:
+            table.fail("tasks", "no task with a rule, which is asked of every source", task.value)
+    return tasks
+
+
 def _cell(table: TomlTable) -> ExtraCells:
     return ExtraCells(
         anatomy=table.choice("anatomy", Anatomy),
         modality=table.choice("modality", Modality),
-        tasks=tuple(table.choices("tasks", Task)),
+        tasks=_tasks(table),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 
 from medrcube.sources._framework.card import Card
-from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
+from medrcube.taxonomy import Anatomy, Modality, Voxel, cube_tasks
 from medrcube.templates import render_card
 from medrcube.vocabulary.word import with_shipped
 
@@ -32,7 +32,7 @@ def sources_page(cards: Sequence[Card], items: Mapping[str, str], section: str) 
             modality,
             [
                 (task, [_names(cards, Voxel(anatomy, modality, task)) for anatomy in regions])
-                for task in Task
+                for task in cube_tasks()
             ],
         )
         for modality in modalities
@@ -46,7 +46,7 @@ def sources_page(cards: Sequence[Card], items: Mapping[str, str], section: str) 
         tables=tables,
         anatomies=regions,
         reached=len(reach),
-        total=len(regions) * len(modalities) * len(Task),
+        total=len(regions) * len(modalities) * len(cube_tasks()),
     )
 
 
@@ -54,7 +54,7 @@ def cube_picture(cards: Sequence[Card]) -> str:
     """SVG picture: how many sources reach each cell, one panel for each modality."""
     regions, modalities = _axes(cards)
     panel_width = _LABELS + _CELL * len(regions)
-    panel_height = _TOP + _ROW * len(Task)
+    panel_height = _TOP + _ROW * len(cube_tasks())
     rows = -(-len(modalities) // 2)
     panels = []
     for number, modality in enumerate(modalities):
@@ -68,10 +68,10 @@ def cube_picture(cards: Sequence[Card]) -> str:
                 "columns": [
                     (anatomy, _LABELS + _CELL * n + _CELL // 2) for n, anatomy in enumerate(regions)
                 ],
-                "rows": [(task, _TOP + _ROW * n + 17) for n, task in enumerate(Task)],
+                "rows": [(task, _TOP + _ROW * n + 17) for n, task in enumerate(cube_tasks())],
                 "cells": [
                     _cell(cards, x, Voxel(a, modality, t))
-                    for (x, a), t in product(enumerate(regions), Task)
+                    for (x, a), t in product(enumerate(regions), cube_tasks())
                 ],
             }
         )
@@ -96,7 +96,7 @@ def _cell(cards: Sequence[Card], column: int, voxel: Voxel) -> object:
     count = sum(voxel in card.voxels for card in cards)
     shade = min(count, len(_SHADES) - 1)
     x = _LABELS + _CELL * column
-    y = _TOP + _ROW * list(Task).index(voxel.task)
+    y = _TOP + _ROW * cube_tasks().index(voxel.task)
     return {
         "x": x + 1,
         "y": y + 1,
@@ -117,7 +117,7 @@ def _names(cards: Sequence[Card], voxel: Voxel) -> str:
 
 def _gives(card: Card) -> str:
     cells: dict[str, list[str]] = {}
-    for voxel in sorted(card.voxels, key=lambda voxel: list(Task).index(voxel.task)):
+    for voxel in sorted(card.voxels, key=lambda voxel: cube_tasks().index(voxel.task)):
         place = f"{voxel.anatomy} {voxel.modality}"
         cells.setdefault(place, []).append(voxel.task.abbreviation)
     return "; ".join(f"{place}: {' '.join(tasks)}" for place, tasks in sorted(cells.items()))

@@ -2,6 +2,9 @@
 
 import pytest
 
+from medrcube.build.open_items.rule_files import open_questions, open_tasks
+from medrcube.build.open_items.trial_views import trial_views
+from medrcube.build.open_items.wording import question_values
 from medrcube.build.profile.answerable import answerable_facts
 from medrcube.build.questions.occasions import occasions
 from medrcube.build.questions.question_wording import wording_values
@@ -10,7 +13,7 @@ from medrcube.evaluate.answer_parsing import extract
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources.registry import find_sources
-from medrcube.taxonomy import Task
+from medrcube.taxonomy import Task, cube_tasks
 from medrcube.templates import package_wordings
 
 CARDS = [source.card for source in find_sources().values()]
@@ -24,7 +27,7 @@ def test_a_task_holds_its_contract(task):
     assert [failure for check in check_task(task, CARDS) for failure in check.failures] == []
 
 
-@pytest.mark.parametrize("task", Task)
+@pytest.mark.parametrize("task", cube_tasks())
 def test_every_wording_of_a_task_fits_into_a_prompt(task):
     terms, relations, wordings = load_terms(), load_relations(), package_wordings()
     texts = {
@@ -37,7 +40,26 @@ def test_every_wording_of_a_task_fits_into_a_prompt(task):
     assert max(map(len, texts)) < LONGEST
 
 
-@pytest.mark.parametrize("task", Task)
+@pytest.mark.parametrize("task", open_tasks())
+def test_every_wording_of_a_task_with_a_rule_fits_into_a_prompt(task):
+    terms, wordings = load_terms(), package_wordings()
+    asked = [
+        question
+        for card in CARDS
+        for view in trial_views(task, card)
+        for question in open_questions(view)
+        if not question.barred
+    ]
+    texts = {
+        wordings.render(task, name, **question_values(question, terms))
+        for question in asked
+        for name in wordings.variants(task)
+    }
+    assert texts
+    assert max(map(len, texts)) < LONGEST
+
+
+@pytest.mark.parametrize("task", cube_tasks())
 @pytest.mark.parametrize("reply", GARBAGE)
 def test_a_reply_that_names_no_option_of_a_task_is_no_answer(task, reply):
     labels = next(

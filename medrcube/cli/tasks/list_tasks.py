@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from medrcube.cli.options.shared import Json, SourcePath, Wide
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from medrcube.sources._framework.card import Card
     from medrcube.taxonomy import Task
 
-__all__ = ["list_tasks"]
+__all__ = ["list_tasks", "sources_of"]
 
 
 def list_tasks(
@@ -26,13 +28,14 @@ def list_tasks(
 
     reporter = Reporter(json_output=json_output, wide=wide)
     cards = [source.card for source in find_sources(source_path or ()).values()]
+    sources = {task: sources_of(task, cards) for task in Task}
     reporter.table(
         ("task", "short", "level", "form", "asks", "images", "sources"),
         [
             (
                 *(task.value, task.abbreviation, task.level.value, task.declaration.form),
                 *(" ".join(_asks(task)), " ".join(task.declaration.artefacts)),
-                sum(_gives(card, task) for card in cards),
+                len(sources[task]),
             )
             for task in Task
         ],
@@ -46,7 +49,8 @@ def list_tasks(
                 "form": task.declaration.form,
                 "asks": _asks(task),
                 "images": list(task.declaration.artefacts),
-                "sources": [card.id for card in cards if _gives(card, task)],
+                "rule": task.declaration.rule or None,
+                "sources": sources[task],
             }
             for task in Task
         ]
@@ -58,5 +62,10 @@ def _asks(task: Task) -> list[str]:
     return [declared.axis] if declared.axis else list(map(str, declared.kinds))
 
 
-def _gives(card: Card, task: Task) -> bool:
-    return any(voxel.task == task for voxel in card.voxels)
+def sources_of(task: Task, cards: Sequence[Card]) -> list[str]:
+    """Ids of the sources that a task is asked of: by their cards, or as its rule finds facts."""
+    from medrcube.build.open_items.task_check import asking_sources
+
+    if task.declaration.rule:
+        return [card.id for card in asking_sources(task, cards)]
+    return [card.id for card in cards if any(voxel.task == task for voxel in card.voxels)]

@@ -17,6 +17,12 @@ def new(
     into: Annotated[
         Path, typer.Option(metavar="DIR", help="Folder of task folders to write into.")
     ] = Path("tasks"),
+    rule: Annotated[
+        bool,
+        typer.Option(
+            "--rule", help="With a rule in Python, for questions that no card alone gives."
+        ),
+    ] = False,
 ) -> None:
     """Draft a task folder.
 
@@ -25,5 +31,5 @@ def new(
     from medrcube.build.questions.task_scaffold import new_task
     from medrcube.console.progress import Reporter
 
-    folder = new_task(name, into)
+    folder = new_task(name, into, rule=rule)
     Reporter().result(f"wrote {folder}; decide every line marked TODO")

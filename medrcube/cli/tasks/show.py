@@ -31,12 +31,13 @@ def show(name: TaskName, source_path: SourcePath = None) -> None:
 
     What it asks, its wordings, and the sources that give it.
     """
+    from medrcube.cli.tasks.list_tasks import sources_of
     from medrcube.console.progress import Reporter
     from medrcube.sources.registry import find_sources
     from medrcube.taxonomy import Task
     from medrcube.templates import package_wordings
 
-    sources = find_sources(source_path or ()).values()
+    cards = [source.card for source in find_sources(source_path or ()).values()]
     task = Task.parse(name)
     declared = task.declaration
     reporter = Reporter()
@@ -45,6 +46,14 @@ def show(name: TaskName, source_path: SourcePath = None) -> None:
     )
     reporter.result(f"asks {declared.measures}")
     facts = f"the {declared.axis} of an image" if declared.axis else ", ".join(declared.kinds)
+    if declared.rule:
+        from medrcube.build.open_items.rule_files import rule_path
+
+        reporter.result(f"rule: {rule_path(task)}; sets: {declared.sets}")
+        reporter.result(
+            f"not asked where a blind answer passes above {declared.blind.drop:.0%}; "
+            f"warned of above {declared.blind.warn:.0%}"
+        )
     reporter.result(f"facts: {facts}; images: {', '.join(declared.artefacts)}")
     reporter.result(f"burnt into an image, this tells the answer: {declared.told_by}")
     reporter.result(f"\nExample\n  {' '.join(declared.example.split())}")
@@ -56,5 +65,5 @@ def show(name: TaskName, source_path: SourcePath = None) -> None:
     reporter.result(f"\nFor reviewers\n  {declared.guideline.asks}")
     reporter.result(f"  accept if {declared.guideline.accept}")
     reporter.result(f"  refuse if {declared.guideline.refuse}")
-    ids = [s.id for s in sources if any(voxel.task == task for voxel in s.card.voxels)]
+    ids = sources_of(task, cards)
     reporter.result(f"\nSources\n  {', '.join(ids) or 'none'}")

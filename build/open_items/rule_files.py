@@ -1,0 +1,161 @@
+"""Rule files: the ``rule.py`` of a task, loaded by path and held to its protocol.
+
+A rule lies in the task's folder in the package, in a layer of a plug-in or source folder, or in
+that of a workspace. It is code, as an adapter is: only a build and ``medrcube tasks`` run it, never
+a release that declares the task.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import traceback
+from collections.abc import Iterator
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+from medrcube.build.open_items.question import CaseView, OpenQuestion, OpenRule
+from medrcube.errors import MedrcubeError
+from medrcube.forms import OPTION
+from medrcube.forms.option import OptionTarget
+from medrcube.tasks.declaration import TaskError
+from medrcube.taxonomy import Task
+from medrcube.vocabulary.layers import Vocabulary, active_vocabulary
+
+__all__ = ["RuleError", "load_rule", "open_questions", "open_tasks"]
+
+NAME = "rule"
+"""What a rule file has to define."""
+
+
+class RuleError(TaskError):
+    """A rule file breaks its protocol, or fails; names file, line and expectation."""
+
+
+def open_tasks() -> tuple[Task, ...]:
+    """The tasks with a rule, in the order of the taxonomy."""
+    return _open_tasks(active_vocabulary())
+
+
+def load_rule(task: Task) -> OpenRule:
+    """The rule of a task.
+
+    Raises:
+        RuleError: the file is missing, cannot be run, or defines no rule.
+        TaskError: the task came with a release, without its folder.
+    """
+    path = rule_path(task)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise RuleError(
+            f"{path}: cannot be read ({error.strerror}); task.toml names it as the rule of "
+            f"{task.value!r}"
+        ) from error
+    try:
+        module = _module(path, content)
+    except Exception as error:  # the rule of somebody else may fail in any way
+        raise RuleError(
+            f"{where_of(path, error)}: {type(error).__name__}: {error}; expected a Python file "
+            f"that defines {NAME!r}"
+        ) from error
+    rule: Any = getattr(module, NAME, None)
+    if not callable(getattr(rule, "questions", None)):
+        found = "nothing of that name" if rule is None else f"a {type(rule).__name__} without it"
+        raise RuleError(
+            f"{path}:1: defines {found}; expected an object {NAME!r} with a method "
+            "'questions(view)' that yields OpenQuestion"
+        )
+    return cast("OpenRule", rule)
+
+
+def rule_path(task: Task) -> Path:
+    """File of the rule of a task.
+
+    Raises:
+        RuleError: it has none.
+    """
+    declared = task.declaration
+    if not declared.rule:
+        raise RuleError(f"the task {task.value!r} has no rule: its questions follow from cards")
+    return declared.questions.with_name(declared.rule)
+
+
+def open_questions(view: CaseView) -> Iterator[OpenQuestion]:
+    """What the rule of the task of a view asks, each held to the declaration.
+
+    Raises:
+        RuleError: the rule fails, or yields something else than a question of its task.
+    """
+    task, path = view.task, rule_path(view.task)
+    rule = load_rule(task)
+    try:
+        for question in rule.questions(view):
+            _require_sound(question, view, path)
+            yield question
+    except MedrcubeError:
+        raise
+    except Exception as error:  # the rule of somebody else may fail in any way
+        raise RuleError(
+            f"{where_of(path, error)}: {view.card.id}: {type(error).__name__}: {error}; a rule "
+            "yields a barred question, or none, of a case that it cannot ask"
+        ) from error
+
+
+def where_of(path: Path, error: BaseException) -> str:
+    """File and line of a rule at which an error arose."""
+    if isinstance(error, SyntaxError) and error.lineno:
+        return f"{path}:{error.lineno}"
+    steps = traceback.extract_tb(error.__traceback__)
+    lines = [step.lineno for step in steps if step.filename == str(path)]
+    return f"{path}:{lines[-1]}" if lines else str(path)
+
+
+def _require_sound(question: object, view: CaseView, path: Path) -> None:
+    fault = _fault(question, view)
+    if fault:
+        raise RuleError(f"{path}: {view.card.id}: the rule yields {fault}")
+
+
+def _fault(question: object, view: CaseView) -> str:
+    """What a question breaks of its task; empty where it holds."""
+    if not isinstance(question, OpenQuestion):
+        return f"a {type(question).__name__}; expected an OpenQuestion"
+    if question.task != view.task:
+        return f"a question of {question.task.value!r}; expected {view.task.value!r}, its own"
+    target = question.target
+    form = OPTION if isinstance(target, OptionTarget) else target.form
+    if form != view.task.declaration.form:
+        return f"a target of the form {form!r}; task.toml says {view.task.declaration.form!r}"
+    if question.sample not in view.samples:
+        return f"an image of another case, {question.sample.id!r}; expected one of the view"
+    wanting = set(view.task.declaration.values) - {"shown", "target", *question.values}
+    if wanting and not question.barred:
+        return f"no value {min(wanting)!r}, which task.toml lists under 'wording.values'"
+    return ""
+
+
+@lru_cache(maxsize=64)
+def _open_tasks(_vocabulary: Vocabulary) -> tuple[Task, ...]:
+    return tuple(task for task in Task if task.declaration.rule)
+
+
+def _module(path: Path, content: bytes) -> ModuleType:
+    """Run a file, once for each content of it."""
+    name = f"medrcube_rule_{sha256(str(path).encode() + content).hexdigest()[:16]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise RuleError(f"{path}: is no Python file that can be loaded")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module

@@ -1,0 +1,201 @@
+"""Trial views: placeholder cases of a source, on which ``medrcube tasks check`` tries a rule.
+
+Nothing is rendered: a region is a made-up one in the middle of an image of 512 by 512 pixels, and
+its geometry says of millimetres and sides what the card lets a real one say.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from typing import Any
+
+from medrcube.build.open_items.question import CaseView
+from medrcube.build.questions.case_facts import facts_of_case
+from medrcube.build.stages.geometry_table import Geometry
+from medrcube.build.stages.samples import Sample
+from medrcube.facts import Case, ImageRef, Label, LabelState, Quantity, Rectangle, Region
+from medrcube.ontologies.relations import load_relations
+from medrcube.ontologies.terms import load_terms
+from medrcube.sources._framework.card import Card
+from medrcube.sources._framework.card_parts.fields import CardField
+from medrcube.taxonomy import Task
+
+__all__ = ["trial_views", "unknown_views"]
+
+_SIDE = 512
+_BOX = (150, 180, 200, 240)
+_EVIDENCE = "stand-in"
+_BLANK: dict[str, Any] = {"str": "", "int": 0, "float": 0.0, "bool": False}
+
+
+def trial_views(task: Task, card: Card) -> Iterator[CaseView]:
+    """Every fact of the kinds that a task asks about, alone in a case, and marked on its image.
+
+    A case has all numbers that the card knows, each in the middle of its plausible range, and the
+    other values of the field are denied where it states several.
+    """
+    kinds = task.declaration.kinds
+    named = [field for field in card.fields.values() if not kinds or field.kind in kinds]
+    for field in named:
+        for concept in field.concepts():
+            yield _view(task, card, field, concept, LabelState.PRESENT)
+
+
+def unknown_views(task: Task, card: Card) -> Iterator[CaseView]:
+    """The same facts, each left open by its source, and nothing marked."""
+    kinds = task.declaration.kinds
+    for field in card.fields.values():
+        if field.kind in kinds and field.constant is None:
+            for concept in field.concepts():
+                yield _view(task, card, field, concept, LabelState.UNKNOWN)
+
+
+def _view(task: Task, card: Card, field: CardField, concept: str, state: LabelState) -> CaseView:
+    case = _case(card, field, concept, state)
+    marked = state is LabelState.PRESENT
+    samples = [_sample(card, case, "clean")]
+    if marked:
+        kinds = [kind for kind in task.declaration.artefacts if kind != "clean"]
+        samples += [_sample(card, case, kind, field.name, concept) for kind in kinds]
+    samples.sort(key=lambda sample: sample.id)
+    terms, relations = load_terms(), load_relations()
+    return CaseView(
+        task=task,
+        card=card,
+        case=case,
+        facts=facts_of_case(card, case, terms),
+        samples=tuple(samples),
+        geometry=(_geometry(card, case, field.name, concept),) if marked else (),
+        terms=terms,
+        relations=relations,
+    )
+
+
+def _case(card: Card, field: CardField, concept: str, state: LabelState) -> Case:
+    if field.constant:
+        labels: tuple[Label, ...] = ()
+        regions: tuple[Region, ...] = ()
+    else:
+        label = Label(field=field.name, value=_raw(field, concept), state=state, evidence=_EVIDENCE)
+        labels = (label,)
+        if field.group is None and field.kind.several:
+            labels += tuple(
+                replace(label, value=_raw(field, other), state=_of_others(state))
+                for other in field.concepts()
+                if other != concept
+            )
+        x0, y0, x1, y1 = _BOX
+        region = Region(
+            field=field.name,
+            value=label.value,
+            shape=Rectangle(xyxy=(x0, y0, x1, y1), frame=(_SIDE, _SIDE)),
+            evidence=_EVIDENCE,
+        )
+        regions = (region,) if state is LabelState.PRESENT else ()
+    return Case(
+        key="any",
+        images=(ImageRef(paths=()),),
+        patient="any",
+        labels=labels,
+        regions=regions,
+        quantities=tuple(
+            Quantity(
+                field=measure.name,
+                value=(measure.low + measure.high) / 2,
+                unit=measure.unit,
+                evidence=_EVIDENCE,
+            )
+            for measure in card.measures.values()
+        ),
+        shows=max(card.shows, field.scope),
+    )
+
+
+def _of_others(state: LabelState) -> LabelState:
+    return LabelState.ABSENT if state is LabelState.PRESENT else state
+
+
+def _raw(field: CardField, concept: str) -> str:
+    for band in field.bands:
+        if band.concept == concept:
+            return str(band.low)
+    return next(raw for raw, mapped in field.values.items() if mapped == concept)
+
+
+def _sample(card: Card, case: Case, artefact: str, field: str = "", marked: str = "") -> Sample:
+    x0, y0, x1, y1 = _BOX
+    blank = {column.name: _BLANK.get(str(column.type), "") for column in fields(Sample)}
+    return Sample(
+        **{
+            **blank,
+            "id": f"{case.key}/{artefact}",
+            "source": card.id,
+            "case": case.key,
+            "artefact": artefact,
+            "field": field,
+            "marked": marked,
+            "truth": "1" if artefact in ("boxes", "numbered") else "",
+            "choices": 4 if artefact in ("boxes", "numbered") else 0,
+            "area": (x1 - x0) * (y1 - y0) / _SIDE**2 if marked else 0.0,
+            "regions": int(bool(marked)),
+            "width": _SIDE,
+            "height": _SIDE,
+            "anatomy": card.anatomy.value,
+            "modality": card.modality.value,
+            "patient": "any",
+            "scope": (case.shows or card.shows).name.lower(),
+            "frames": "0",
+        }
+    )
+
+
+def _geometry(card: Card, case: Case, field: str, concept: str) -> Geometry:
+    x0, y0, x1, y1 = _BOX
+    width, height = x1 - x0, y1 - y0
+    sides = card.geometry.orientation != "unknown"
+    longest = math.hypot(width - 1, height - 1)
+    blank = {column.name: _BLANK.get(str(column.type), "") for column in fields(Geometry)}
+    known: dict[str, Any] = {
+        "sample": f"{case.key}/clean",
+        "source": card.id,
+        "case": case.key,
+        "patient": "any",
+        "field": field,
+        "concept": concept,
+        "shape": "area",
+        "width": _SIDE,
+        "height": _SIDE,
+        "x0": x0,
+        "y0": y0,
+        "x1": x1,
+        "y1": y1,
+        "pixels": width * height,
+        "pieces": 1,
+        "largest": width * height,
+        "centroid_x": (x0 + x1) / 2,
+        "centroid_y": (y0 + y1) / 2,
+        "inside_x": (x0 + x1) // 2,
+        "inside_y": (y0 + y1) // 2,
+        "longest": longest,
+        "longest_x0": x0 + 0.5,
+        "longest_y0": y0 + 0.5,
+        "longest_x1": x1 - 0.5,
+        "longest_y1": y1 - 0.5,
+        "across": min(width, height),
+        "hull": 2.0 * (width + height),
+        "major": longest,
+        "minor": min(width, height),
+        "circumference": 2.0 * (width + height),
+        "mm_per_pixel": 0.7 if card.geometry.scale != "unknown" else None,
+        "scale": card.geometry.scale if card.geometry.scale != "unknown" else "",
+        "orientation": card.geometry.orientation if sides else "",
+        "right_at": "left" if sides else "",
+        "midline": _SIDE / 2,
+        "midline_from": "body" if sides else "",
+        "side": "right" if sides else "",
+        "whole_side": "right" if sides else "",
+        "from_midline": round(abs((x0 + x1) / 2 - _SIDE / 2) / _SIDE, 6),
+    }
+    return Geometry(**{**blank, **known})
