@@ -39,6 +39,8 @@ class MaskFile:
             stored values at least one marks it, such as core and edema of a tumour with edema.
         drawn_on: image on whose grid the masks were drawn, where it is not the image that they are
             wanted on; they are then carried over in space, which the card must allow.
+        outlined: whether the files draw the closed line around a convex region, such as an ellipse;
+            what lies within it belongs to the region. A copy in which it is filled marks the same.
     """
 
     paths: tuple[Path, ...]
@@ -47,6 +49,7 @@ class MaskFile:
     parts: tuple[Path, ...] = ()
     needs: tuple[tuple[int, ...], ...] = ()
     drawn_on: Path | None = None
+    outlined: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ from medrcube.build.pixels.geometry import (
 from medrcube.build.pixels.volume import Array, PackedSlices, PixelSemantics, Volume
 from medrcube.build.readers.detect_format import content_of, module_of, read
 from medrcube.build.readers.last_files_cache import cache_last_files
+from medrcube.build.regions.polygon_fill import fill_convex
 from medrcube.build.regions.region_mask import Mask
 from medrcube.errors import ReadError
 from medrcube.facts import ImageRef, MaskFile
@@ -54,7 +55,8 @@ def read_mask(mask: MaskFile, volume: Volume) -> Mask:
     place. One whose axes are stored in another order, or backwards, is turned to those of the
     image by both affines, which loses nothing. One that was drawn on another image
     (``mask.drawn_on``) lies on the grid of that one and is carried over through both affines,
-    each voxel from the nearest one.
+    each voxel from the nearest one. Of files that draw the line around a region
+    (``mask.outlined``) the line and all within it count.
 
     Args:
         mask: files, and what in them marks the region.
@@ -86,6 +88,10 @@ def _placed(path: Path, mask: MaskFile, volume: Volume) -> Mask:
         return module_of("structures").read(path, mask.member, volume)  # type: ignore[no-any-return]
     stored = _stored(path, mask.member, labels=bool(mask.values))
     marked = _marked(path, stored, mask.values)
+    if mask.outlined:
+        marked = Mask.of(
+            marked.shape, ((k, fill_convex(marked[k])) for k in range(stored.slices.shape[0]))
+        )
     walk = _check_grid(path, stored, mask.drawn_on, volume)
     if mask.drawn_on is not None:
         return _carried(path, marked, stored, volume)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Points", "fill_polygon", "outline_pixels"]
+__all__ = ["Points", "fill_convex", "fill_polygon", "outline_pixels"]
 
 Points = Sequence[tuple[float, float]]
 
@@ -34,6 +34,20 @@ def fill_polygon(points: Points, shape: tuple[int, int]) -> NDArray[np.bool_]:
         # Noise of the last digits must not move a crossing past a pixel's centre.
         np.add.at(flips, (y, np.clip(np.ceil(np.round(x, 9)), 0, columns).astype(np.intp)), 1)
     return (np.cumsum(flips, axis=1)[:, :columns] % 2).astype(np.bool_)
+
+
+def fill_convex(line: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """A closed line around a convex region with all that it encloses; a filled region stays.
+
+    Args:
+        line: ``(rows, columns)``, true on the line.
+    """
+    between = [
+        np.logical_or.accumulate(line, axis=axis)
+        & np.flip(np.logical_or.accumulate(np.flip(line, axis), axis=axis), axis)
+        for axis in (0, 1)
+    ]
+    return between[0] & between[1]
 
 
 def outline_pixels(points: Points, shape: tuple[int, int]) -> NDArray[np.bool_]:

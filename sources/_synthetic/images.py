@@ -6,6 +6,8 @@ centre), so that a flip, a turn or a swap of axes changes it.
 
 from __future__ import annotations
 
+import struct
+import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -85,13 +87,14 @@ def chambers(height: int, width: int, *, seed: int, scale: float = 1.0) -> NDArr
     return labels
 
 
-def write_picture(path: Path, pixels: NDArray[Any]) -> None:
+def write_picture(path: Path, pixels: NDArray[Any], *, density: int | None = None) -> None:
     """Write one PNG or JPEG file with an identifier among its metadata.
 
     Args:
         path: target; its suffix decides the format and parents are made.
         pixels: ``(rows, columns)`` booleans (a 1-bit file) or 8-bit greys, or
             ``(rows, columns, 3 or 4)`` 8-bit colours.
+        density: pixels per unit, without a name of the unit, in the ``pHYs`` chunk of a PNG.
     """
     from PIL import Image, PngImagePlugin  # noqa: PLC0415
 
@@ -101,8 +104,18 @@ def write_picture(path: Path, pixels: NDArray[Any]) -> None:
         text = PngImagePlugin.PngInfo()
         text.add_text("Comment", CANARY)
         image.save(path, pnginfo=text)
+        if density is not None:
+            _insert_density(path, density)
     else:
         image.save(path, quality=95, comment=CANARY)
+
+
+def _insert_density(path: Path, density: int) -> None:
+    """Put a ``pHYs`` chunk behind the header of a PNG, since Pillow writes none without a unit."""
+    data, header = path.read_bytes(), 33
+    body = b"pHYs" + struct.pack(">IIB", density, density, 0)
+    chunk = struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
+    path.write_bytes(data[:header] + chunk + data[header:])
 
 
 def write_nifti(

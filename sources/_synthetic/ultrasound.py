@@ -19,20 +19,20 @@ from medrcube.sources._synthetic.shapes import (
     soft,
 )
 
-__all__ = ["Plane", "Sign", "fetal_plane", "lung_ultrasound"]
+__all__ = ["Plane", "Sign", "fetal_head", "fetal_plane", "lung_ultrasound"]
 
 Plane = Literal["brain", "cerebellum", "ventricle", "thorax", "abdomen", "femur", "cervix", "other"]
 Sign = Literal["a-lines", "b-lines", "consolidation", "effusion", "irregular"]
 
+_HEAD_ROW = 0.52
+_HEAD = (0.26, 0.32)
+"""Half axes of a head, down and across, in heights and widths of the picture."""
+
 
 def fetal_plane(height: int, width: int, *, seed: int, plane: Plane) -> NDArray[np.uint8]:
     """One plane of a fetus in fluid, or the cervix of the mother, 8 bits."""
-    rng = np.random.default_rng((seed, 61))
     y, x = places(height, width)
-    shape = (height, width)
-    echo = 0.3 + 0.08 * cloud(rng, shape, 8)
-    turn = 0.15 * (rng.random() - 0.5)
-    column = 0.5 + 0.06 * (rng.random() - 0.5)
+    rng, echo, turn, column = _fluid(height, width, seed)
     if plane in {"brain", "cerebellum", "ventricle"}:
         echo = _fetal_head(echo, (y, x), column, turn, plane)
     elif plane in {"thorax", "abdomen"}:
@@ -51,6 +51,13 @@ def fetal_plane(height: int, width: int, *, seed: int, plane: Plane) -> NDArray[
         echo += soft(radius(y, x, (0.5, column, 0.16, 0.25), tilt=1.0), 0.1) * (0.05 - echo)
         echo += soft(radius(y, x, (0.68, 0.35, 0.1, 0.14)), 0.15) * (0.6 - echo)
     return _finished(echo, rng)
+
+
+def fetal_head(height: int, width: int, *, seed: int) -> NDArray[np.bool_]:
+    """Where the head lies in ``fetal_plane``: an ellipse along the outer border of the skull."""
+    y, x = places(height, width)
+    _, _, _, column = _fluid(height, width, seed)
+    return np.asarray(radius(y, x, (_HEAD_ROW, column, *_HEAD)) < 1)
 
 
 def lung_ultrasound(
@@ -95,6 +102,14 @@ def lung_ultrasound(
     return _finished(echo, rng)
 
 
+def _fluid(height: int, width: int, seed: int) -> tuple[np.random.Generator, Floats, float, float]:
+    """Fluid around a fetus, and the turn and the column at which the fetus lies."""
+    rng = np.random.default_rng((seed, 61))
+    echo = 0.3 + 0.08 * cloud(rng, (height, width), 8)
+    turn = 0.15 * (rng.random() - 0.5)
+    return rng, echo, turn, 0.5 + 0.06 * (rng.random() - 0.5)
+
+
 def _finished(echo: Floats, rng: np.random.Generator) -> NDArray[np.uint8]:
     """Speckle within the fan of a convex probe."""
     height, width = echo.shape
@@ -113,9 +128,9 @@ def _fetal_head(
     echo: Floats, yx: tuple[Floats, Floats], column: float, turn: float, plane: Plane
 ) -> Floats:
     y, x = yx
-    row = 0.52
+    row = _HEAD_ROW
     across = y - row - turn * (x - column)
-    head = radius(y, x, (row, column, 0.26, 0.32))
+    head = radius(y, x, (row, column, *_HEAD))
     echo = echo + soft(head, 0.1) * (0.22 - 0.4 * (echo - 0.3) - echo)
     ring = soft(np.abs(head - 0.97) / 0.045, 0.6)
     midline = soft(np.abs(across) / 0.008, 0.8) * (head < 0.9) * (np.abs(x - column - 0.05) > 0.07)

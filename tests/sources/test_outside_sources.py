@@ -15,8 +15,8 @@ from medrcube.vocabulary.layers import activate_vocabulary
 from medrcube.workspace import BuildSettings, Workspace
 
 OUTSIDE = Path(__file__).parent / "outside"
-WORDS = {"hc18": "fetal head", "covid-ct-md": "community-acquired pneumonia"}
-REAL = {"hc18": "HC18", "covid-ct-md": "COVID-CT-MD"}
+WORDS = {"fetal-skulls": "fetal skull", "covid-ct-md": "community-acquired pneumonia"}
+REAL = {"fetal-skulls": "HC18", "covid-ct-md": "COVID-CT-MD"}
 
 pytestmark = pytest.mark.untraced
 

@@ -10,6 +10,7 @@ from PIL import Image
 from medrcube.build.pixels.geometry import same_grid
 from medrcube.build.pixels.volume import Volume, stack_slices
 from medrcube.build.readers import check_grids, read, read_mask
+from medrcube.build.regions.polygon_fill import fill_convex
 from medrcube.errors import ReadError
 from medrcube.facts import ImageRef, MaskFile
 from medrcube.sources._synthetic.images import write_dicom
@@ -59,6 +60,35 @@ def test_noise_of_jpeg_is_no_mark(tmp_path):
     noisy = np.asarray(Image.open(tmp_path / "a.jpg"))
     assert ((noisy > 0) & (MARK == 0)).any()
     assert np.array_equal(joined(tmp_path / "a.jpg")[0], MARK > 0)
+
+
+@given(st.integers(3, 12), st.integers(3, 9), st.integers(-3, 30), st.integers(-3, 20))
+@settings(max_examples=30)
+def test_line_around_a_convex_region_marks_what_it_encloses(across, down, column, row):
+    rows, columns = np.mgrid[0:20, 0:30]
+    disc = ((rows - row) / down) ** 2 + ((columns - column) / across) ** 2 < 1
+    line = outline_of(disc)
+    assert np.array_equal(fill_convex(line), disc)
+    assert np.array_equal(fill_convex(disc), disc)
+
+
+def outline_of(region):
+    """Pixels of a region beside one outside, the border of the picture being outside."""
+    wide = np.pad(region, 1)
+    beside = (wide[2:, 1:-1], wide[:-2, 1:-1], wide[1:-1, 2:], wide[1:-1, :-2])
+    return region & ~np.logical_and.reduce(beside)
+
+
+def test_line_in_a_mask_file_marks_a_region_only_where_the_source_says_that_it_draws_lines(
+    tmp_path,
+):
+    line = save(tmp_path / "a.png", outline_of(MARK > 0).astype(np.uint8) * 255)
+    image = Volume(slices=np.zeros(SHAPE, np.uint8))
+    marked = [
+        read_mask(MaskFile(paths=(line,), outlined=drawn), image)[0] for drawn in (False, True)
+    ]
+    assert np.array_equal(marked[0], outline_of(MARK > 0))
+    assert np.array_equal(marked[1], MARK > 0)
 
 
 def test_pixel_selects_one_label(tmp_path):

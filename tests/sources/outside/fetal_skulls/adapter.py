@@ -1,4 +1,4 @@
-"""HC18: one case for each row of the training table."""
+"""The pictures of HC18: one case for each row of the training table."""
 
 from __future__ import annotations
 
