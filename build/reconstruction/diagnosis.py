@@ -10,16 +10,20 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from medrcube.build.reconstruction.outcomes import PictureOutcome, RawFileDifference, Status
-from medrcube.build.reconstruction.recipes import Recipe
+from medrcube.build.reconstruction.recipes import RECIPES, Recipe
 from medrcube.build.stages.plan import RenderJob
 from medrcube.build.stages.render import EPOCH, RenderedPicture, RenderResult
+from medrcube.errors import MedrcubeError
 from medrcube.files.atomic import sha256_of
+from medrcube.files.toml_reader import TomlTable
 from medrcube.names import name_to_text
+from medrcube.sources._framework.card import PixelPolicy, pixel_policy
 
-__all__ = ["changes_of", "diagnose", "same_layout"]
+__all__ = ["changes_of", "diagnose", "recorded_policy", "same_layout"]
 
 _LONGEST = 160
 """Characters of a value that a detail shows."""
@@ -72,15 +76,38 @@ def changes_of(recipe: Recipe, now: Mapping[str, Any]) -> tuple[str, ...]:
         now: what ``origin_of`` says of the source and this copy.
     """
     origin = _origin(recipe)
+    layout = (
+        f"the release was made of layout {_text(origin.get('layout'))}, this copy has "
+        f"layout {now['layout']!r}"
+    )
     sentences = {
-        "layout": f"the release was made of layout {_text(origin.get('layout'))}, this copy has "
-        f"layout {now['layout']!r}",
-        "card": f"the card of {recipe.source} has changed since the release",
-        "adapter": f"the adapter of {recipe.source} has changed since the release",
+        "layout": layout,
+        **{
+            part: f"the {part} of {recipe.source} has changed since the release: digest "
+            f"{_text(origin.get(part))} then, {now[part]!r} now"
+            for part in ("card", "adapter")
+        },
     }
     return tuple(
         text for name, text in sentences.items() if name in origin and origin[name] != now[name]
     )
+
+
+def recorded_policy(recipe: Recipe) -> PixelPolicy | None:
+    """Pixel policy at the time of the release; ``None`` where the recipe tells none that is known.
+
+    A key that the recipe lacks is younger than the release, and has its default.
+    """
+    policy = _origin(recipe).get("policy")
+    if not isinstance(policy, dict):
+        return None
+    try:
+        table = TomlTable(Path(RECIPES), policy)
+        read = pixel_policy(table)
+        table.finish()
+    except (MedrcubeError, TypeError):
+        return None
+    return read
 
 
 def same_layout(recipe: Recipe, layout: str) -> bool:
@@ -99,7 +126,7 @@ def _policy_difference(recipe: Recipe, job: RenderJob) -> str | None:
     if not isinstance(was, dict):
         return None
     for name, now in asdict(job.policy).items():
-        if was.get(name) != now:
+        if name in was and was[name] != now:
             difference = f"{_text(was.get(name))} in the release, {_text(now)} now"
             return f"the card's pixels.{name}: {difference}"
     return None

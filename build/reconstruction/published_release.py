@@ -179,7 +179,8 @@ class _Match:
             return PictureOutcome(image=image, status=Status.NOT_RENDERED, case=case, detail=detail)
         if item.restricted or not self.source.card.access.redistribute:
             mark_private(self.tree)
-        place_picture(self.tree, image, folder / rendered.pictures[0].path)
+        data = (folder / rendered.pictures[0].path).read_bytes()
+        place_picture(self.tree, image, data)
         detail = f"by name, unproved: {self.rule.unproved}"
         return PictureOutcome(image=image, status=Status.PLACED_BY_NAME, case=case, detail=detail)
 

@@ -14,10 +14,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
 from medrcube.build.execution.local import RenderEngine
 from medrcube.build.execution.progress import Stages
 from medrcube.build.incremental.file_states import TreeSnapshot
-from medrcube.build.reconstruction.diagnosis import changes_of, diagnose, same_layout
+from medrcube.build.pixels.png_encoder import encode_png
+from medrcube.build.reconstruction.diagnosis import (
+    changes_of,
+    diagnose,
+    recorded_policy,
+    same_layout,
+)
 from medrcube.build.reconstruction.outcomes import (
     PictureOutcome,
     RawFileDifference,
@@ -26,6 +36,7 @@ from medrcube.build.reconstruction.outcomes import (
     Status,
 )
 from medrcube.build.reconstruction.recipes import Recipe, read_recipes
+from medrcube.build.reconstruction.recorded_marks import BOXES, draw_recorded_boxes
 from medrcube.build.reconstruction.safe_writes import (
     lock_tree,
     place_picture,
@@ -33,7 +44,7 @@ from medrcube.build.reconstruction.safe_writes import (
     stored_hash,
 )
 from medrcube.build.release.private_edition import mark_private
-from medrcube.build.stages.plan import RenderJob, plan_jobs
+from medrcube.build.stages.plan import Artefact, RenderJob, plan_jobs
 from medrcube.build.stages.render import RenderedPicture, RenderResult
 from medrcube.build.stages.scan import Scan, inspect_trees, scan
 from medrcube.build.stages.source_result import origin_of
@@ -45,6 +56,8 @@ from medrcube.sources.registry import layer_folders
 from medrcube.vocabulary.layers import using_vocabulary
 
 __all__ = ["already_present", "pictures_and_recipes", "reconstruct"]
+
+_CLEAN = Artefact(kind="clean")
 
 _NO_KEY = b""
 """Key for patients' hashes; none of them gets further than the scan."""
@@ -131,8 +144,25 @@ class _SourceOrder:
         for job in plan_jobs(self.source, self.found.root, cases):
             recipes = self.wanted[job.case.key]
             wanted = {recipe.artefact for recipe in recipes}
-            artefacts = tuple(artefact for artefact in job.artefacts if artefact in wanted)
-            yield replace(job, artefacts=artefacts, frames=_frames(job, recipes))
+            if any(artefact.kind == BOXES for artefact in wanted):
+                wanted.add(_CLEAN)
+            yield replace(
+                _as_recorded(job, recipes),
+                artefacts=tuple(artefact for artefact in job.artefacts if artefact in wanted),
+                frames=_frames(job, recipes),
+            )
+
+
+def _as_recorded(job: RenderJob, recipes: Sequence[Recipe]) -> RenderJob:
+    """The job under the pixel policy of the release, which the card may have changed since.
+
+    What masks must show before something is asked has no part in it: a hash proves the pixels.
+    """
+    policies = {recorded_policy(recipe) for recipe in recipes}
+    policy = policies.pop() if len(policies) == 1 else None
+    policy = policy or job.policy
+    plane = job.case.plane or policy.plane
+    return replace(job, policy=policy, plane=plane, side=None, enclosed=None, larger=None)
 
 
 def _frames(job: RenderJob, recipes: Sequence[Recipe]) -> tuple[int, ...]:
@@ -227,6 +257,15 @@ class _RenderedJob:
         exact = next((picture for picture in alike if picture.frames == frames), None)
         return alike[0] if exact is None and len(alike) == 1 else exact
 
+    def clean(self, recipe: Recipe) -> NDArray[np.uint8] | None:
+        """Pixels of the clean picture of the recipe's slice."""
+        frames = "+".join(map(str, recipe.frames))
+        for picture in self.rendered.pictures:
+            if picture.artefact == _CLEAN and picture.frames == frames:
+                with Image.open(self.folder / picture.path, formats=("PNG",)) as file:
+                    return np.asarray(file)
+        return None
+
     def clear(self) -> None:
         """Remove the pictures: what may not be passed on lies about no longer than needed."""
         for picture in self.rendered.pictures:
@@ -237,11 +276,17 @@ def _place(
     tree: Path, recipe: Recipe, result: _RenderedJob, changed: Sequence[str]
 ) -> PictureOutcome:
     picture = result.picture(recipe)
-    if picture is None or picture.pixel_sha256 != recipe.pixel_sha256:
-        return diagnose(recipe, result.job, result.rendered, picture, changed)
+    if picture is not None and picture.pixel_sha256 == recipe.pixel_sha256:
+        data = (result.folder / picture.path).read_bytes()
+    else:
+        clean = result.clean(recipe) if recipe.artefact.kind == BOXES else None
+        drawn = None if clean is None else draw_recorded_boxes(recipe, clean)
+        if drawn is None:
+            return diagnose(recipe, result.job, result.rendered, picture, changed)
+        data = encode_png(drawn, spend=True)
     if recipe.restricted:
         mark_private(tree)
-    place_picture(tree, recipe.image, result.folder / picture.path)
+    place_picture(tree, recipe.image, data)
     return _outcome(recipe, Status.REBUILT)
 
 

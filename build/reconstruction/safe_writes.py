@@ -55,14 +55,14 @@ def safe_path(tree: Path, image: str) -> Path:
     return target
 
 
-def place_picture(tree: Path, image: str, file: Path) -> None:
-    """Give a picture its place; it is there whole or not at all.
+def place_picture(tree: Path, image: str, data: bytes) -> None:
+    """Give the file of a picture its place; it is there whole or not at all.
 
     Raises:
         ReleaseError: the path leads out of the tree.
         WorkspaceError: the tree cannot be written.
     """
-    write_again(safe_path(tree, image), file.read_bytes())
+    write_again(safe_path(tree, image), data)
 
 
 def stored_hash(path: Path) -> str | None:

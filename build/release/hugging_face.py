@@ -23,7 +23,15 @@ from medrcube.build.stages.samples import Sample
 from medrcube.release_format.item_facts import ItemFacts, read_item_facts
 from medrcube.release_format.item_sets import read_item_sets
 
-__all__ = ["DATA", "ROWS", "SCHEMA", "TOLD", "front_matter", "write_parquet_edition"]
+__all__ = [
+    "DATA",
+    "EARLIER_SCHEMAS",
+    "ROWS",
+    "SCHEMA",
+    "TOLD",
+    "front_matter",
+    "write_parquet_edition",
+]
 
 DATA = "data"
 
@@ -76,6 +84,11 @@ SCHEMA = pa.schema(
     metadata={"huggingface": json.dumps({"info": {"features": _FEATURES}})},
 )
 """Columns of the Parquet files, with what ``datasets`` must know of them."""
+
+EARLIER_SCHEMAS = tuple(
+    pa.schema(list(SCHEMA)[: SCHEMA.names.index(first)]) for first in ("visible", "unit", "set")
+)
+"""Columns of earlier versions: later ones stand behind them, in the order in which they came."""
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from medrcube.build.release.hugging_face import DATA, SCHEMA, TOLD
+from medrcube.build.release.hugging_face import DATA, EARLIER_SCHEMAS, SCHEMA, TOLD
 from medrcube.build.validation.bounded_parquet import read_batches
 from medrcube.build.validation.consistency import TableRow
 from medrcube.build.validation.findings import FaultLog
@@ -37,7 +37,8 @@ def check_edition(
 
     A row of a restricted item may hold a picture in a ``private`` tree only, and such a tree alone,
     which is made after the release, may lack the rows of ``withdrawn`` items. No file is read that
-    has more than ``most`` rows.
+    has more than ``most`` rows. An edition of an earlier version lacks columns of parts that its
+    release lacks too.
     """
     remaining = {entry.row.id: entry for entry in rows}
     names = sorted(
@@ -47,7 +48,7 @@ def check_edition(
         return
     for name in names:
         try:
-            for batch in read_batches(root, name, most=most, schema=SCHEMA):
+            for batch in read_batches(root, name, most=most, schemas=(SCHEMA, *EARLIER_SCHEMAS)):
                 for row in batch.to_pylist():
                     entry = remaining.pop(str(row["id"]), None)
                     _check(name, row, entry, checks, findings, private=private)
@@ -55,7 +56,7 @@ def check_edition(
                         item_facts = facts.get((entry.folder, entry.row.id))
                         _check_told(name, row, item_facts, findings)
                         place = set_of.get((entry.folder, entry.row.id), ("", ""))
-                        if (row["set"], row["role"]) != place:
+                        if (row.get("set", ""), row.get("role", "")) != place:
                             findings.add(
                                 "edition-differs",
                                 f"{name}: {safe_repr(row['id'])} has another set or role",
@@ -104,5 +105,5 @@ def _check_told(
     name: str, row: Mapping[str, Any], item_facts: ItemFacts | None, findings: FaultLog
 ) -> None:
     for column in TOLD if item_facts else ():
-        if row[column] != getattr(item_facts, column):
+        if row.get(column, "") != getattr(item_facts, column):
             findings.add("edition-differs", f"{name}: {safe_repr(row['id'])} has another {column}")

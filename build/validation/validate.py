@@ -43,12 +43,14 @@ from medrcube.build.validation.findings import Fault, FaultLog
 from medrcube.build.validation.great_expectations import run_expectations
 from medrcube.build.validation.parquet_edition import check_edition
 from medrcube.build.validation.png_check import FileCheck
+from medrcube.build.validation.release_parts import parts_of_later_formats
 from medrcube.build.validation.sets import check_sets
 from medrcube.build.validation.statistical_units import check_units
 from medrcube.build.validation.table_views import item_view, record_view
 from medrcube.console.counts import counted
 from medrcube.errors import ReleaseError
 from medrcube.release_format.errata import read_errata
+from medrcube.release_format.item_facts import ITEMS as ITEM_FACTS
 from medrcube.release_format.item_sets import SETS
 from medrcube.release_format.open_rows import UnknownFormError, read_open_row
 from medrcube.release_format.rows import BadRowError, departures, read_row
@@ -70,6 +72,7 @@ _UNCHECKED = {
     ITEMS: "whether every wrong option has evidence that it is wrong",
     AUDIT: "whether the audit passed",
     LICENCES: "what the licence of each item is",
+    ITEM_FACTS: "which items rest on one patient, and what their images show of the answer",
     SETS: "which items are scored together",
 }
 
@@ -170,8 +173,11 @@ def validate(root: Path, stages: Stages, *, workers: int, with_gx: bool = False)
     compare_sums(sums, checks, findings, private=private)
     _check_pictures(every_row, recipes, checks, findings, private=private)
     withdrawn = _withdrawn(root, every_row, findings)
+    later = frozenset() if foreign else parts_of_later_formats(root, files, sums)
     if not foreign:
-        facts = check_units(root, every_row, recipes or {}, findings)
+        facts = {}
+        if ITEM_FACTS not in later:
+            facts = check_units(root, every_row, recipes or {}, findings)
         check_edition(
             root,
             files,
@@ -202,7 +208,7 @@ def validate(root: Path, stages: Stages, *, workers: int, with_gx: bool = False)
         withdrawn=len(withdrawn),
         findings=findings.sorted(),
         unchecked=(
-            *_unchecked(files, foreign=foreign),
+            *_unchecked(files, later, foreign=foreign),
             *(
                 f"{counted(count, 'item')} of the answer form {safe_repr(form)}, which this "
                 "version does not have"
@@ -396,7 +402,11 @@ def _note_contracts(verdicts: Iterable[ContractResult], findings: FaultLog) -> N
             )
 
 
-def _unchecked(files: frozenset[str], *, foreign: bool) -> tuple[str, ...]:
-    return tuple(
-        f"{what} (no {name})" for name, what in _UNCHECKED.items() if name not in files
-    ) + (("the duplicates and leaks that an audit looks for",) if foreign else ())
+def _unchecked(files: frozenset[str], later: frozenset[str], *, foreign: bool) -> Iterator[str]:
+    for name, what in _UNCHECKED.items():
+        if name in later:
+            yield f"{what} ({name} is not part of this release format)"
+        elif name not in files:
+            yield f"{what} (no {name})"
+    if foreign:
+        yield "the duplicates and leaks that an audit looks for"

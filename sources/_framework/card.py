@@ -48,7 +48,7 @@ from medrcube.sources._framework.upstream_names import PublishedNameRule, parse_
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 from medrcube.vocabulary.layers import Vocabulary, active_vocabulary
 
-__all__ = ["Card", "PixelPolicy", "Quirk", "load_card"]
+__all__ = ["Card", "PixelPolicy", "Quirk", "load_card", "pixel_policy"]
 
 ROI = (0.005, 0.5)
 """Below half a per cent a region is a few pixels at the size that models see; above a half it is
@@ -285,7 +285,7 @@ def _card(table: TomlTable, fingerprint: str) -> Card:
         roi=case.span("roi", default=ROI),
         tasks=_tasks(case),
         also=tuple(_cell(entry) for entry in case.tables("also")),
-        pixels=_pixels(table.table("pixels", optional=True)),
+        pixels=pixel_policy(table.table("pixels", optional=True)),
         fields={entry.name: entry for entry in fields},
         measures={entry.name: entry for entry in measures},
         texts=tuple(parse_free_text(entry, concepts) for entry in table.tables("text")),
@@ -351,7 +351,8 @@ def _cell(table: TomlTable) -> ExtraCells:
     )
 
 
-def _pixels(table: TomlTable) -> PixelPolicy:
+def pixel_policy(table: TomlTable) -> PixelPolicy:
+    """Read how stored values become a picture, from a card or a recipe."""
     return PixelPolicy(
         window=table.text(
             "window",

@@ -166,8 +166,16 @@ def test_one_flipped_byte_is_told_with_both_digests_and_only_of_its_case(again, 
     assert not (released / CLEAN).exists()
 
 
+def test_boxes_come_back_from_the_recipe_though_the_mask_is_another(again, raw):
+    shutil.copyfile(raw / "g (1)_mask.png", raw / "g (0)_mask.png")
+    told = {it.image: it for it in again().values() if it.case == "g (0)"}
+    assert any(".boxes-" in image for image in told)
+    assert {it.status for it in told.values()} == {Status.REBUILT}
+
+
 def test_another_mask_is_told_where_it_shows_and_the_clean_picture_comes_back(again, raw, released):
     shutil.copyfile(raw / "g (1)_mask.png", raw / "g (0)_mask.png")
+    _rewrite(released, lambda recipe: recipe["mark"].update(boxes=[]))
     told = {it.image: it for it in again().values() if it.case == "g (0)"}
     assert told.pop(CLEAN).status is Status.REBUILT
     assert told
@@ -246,13 +254,27 @@ def test_a_copy_whose_cases_share_a_key_is_told(again, withheld):
     assert {it.status for it in told.values()} == {Status.CASE_MISSING}
 
 
-def test_a_card_with_another_window_is_told_as_that(again, withheld):
+def test_a_card_with_another_window_gives_the_images_of_the_release_by_their_recipes(
+    again, withheld
+):
+    policy = '[pixels]\nwindow = "percentile:10-90"\n\n[[field]]\nname = "tumour"'
+    told = again(_edit(withheld, '[[field]]\nname = "tumour"', policy))
+    assert {it.status for it in told.values()} == {Status.REBUILT}
+
+
+def test_a_card_with_another_window_is_told_where_the_recipes_do_not_tell_theirs(
+    again, released, withheld
+):
+    def of_a_later_version(recipe):
+        recipe["origin"]["policy"]["window"] = "of-a-later-version"
+
+    _rewrite(released, of_a_later_version)
     policy = '[pixels]\nwindow = "percentile:10-90"\n\n[[field]]\nname = "tumour"'
     told = again(_edit(withheld, '[[field]]\nname = "tumour"', policy))
     assert {it.status for it in told.values()} == {Status.HASH_DIFFERS}
     for outcome in told.values():
         assert outcome.stage == "card"
-        assert "'none' in the release, 'percentile:10-90' now" in outcome.detail
+        assert "'of-a-later-version' in the release, 'percentile:10-90' now" in outcome.detail
         assert "the card of toy has changed" in outcome.detail
 
 
@@ -269,7 +291,8 @@ def test_a_card_that_drops_a_case_is_told_with_its_reason(again, withheld):
     assert all("the card of toy has changed" in it.detail for it in mine)
 
 
-def test_a_card_that_marks_another_concept_is_told_as_another_plan(again, withheld):
+def test_a_card_that_marks_another_concept_is_told_as_another_plan(again, released, withheld):
+    _rewrite(released, lambda recipe: recipe["mark"].update(boxes=[]))
     told = again(
         _edit(withheld, "tasks = [", 'tasks = ["Organ Recognition", ', '"ROI Grounding", ', "")
     )
@@ -293,7 +316,7 @@ def test_a_case_that_the_adapter_no_longer_finds_is_told(again, withheld):
 @pytest.mark.parametrize(
     ("path", "value", "stage"),
     [
-        (("origin", "policy", "slice"), "all", "card"),
+        (("origin", "policy", "slice"), "every", "card"),
         (("plane",), "coronal", "orientation"),
         (("orient",), "stored", "orientation"),
         (("images", 0, "frame"), 7, "slice"),

@@ -86,11 +86,21 @@ def test_a_private_tree_that_lacks_restricted_pictures_is_a_warning(released, fa
         ("items.parquet", "proof-missing"),
         ("audit.json", "proof-missing"),
         ("licences.csv", "proof-missing"),
+        ("items.csv", "item-facts"),
+        ("sets.json", "file-missing"),
     ],
 )
 def test_a_lost_file_is_missed(name, check_name, public, faults):
     (public / name).unlink()
     assert check_name in faults(public)
+
+
+def test_a_table_of_facts_that_was_lost_with_its_digest_is_missed_by_the_edition(public, faults):
+    (public / "items.csv").unlink()
+    sums = public / "SHA256SUMS"
+    lines = sums.read_text().splitlines(keepends=True)
+    sums.write_text("".join(line for line in lines if not line.endswith("  items.csv\n")))
+    assert faults(public) == {"item-facts"}
 
 
 def test_a_changed_file_is_found(public, faults):
@@ -344,7 +354,7 @@ def test_the_published_tree_is_valid_and_what_cannot_be_checked_is_said(public, 
     found = check(public.parent / "published")
     assert found.foreign
     assert not found.findings
-    assert len(found.unchecked) == 7
+    assert len(found.unchecked) == 8
 
 
 @pytest.mark.parametrize("place", ["test.json", "TOY/more/test.json"])
