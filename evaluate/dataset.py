@@ -37,8 +37,9 @@ from medrcube.release_format.tree import (
     open_file,
     stat_file,
 )
-from medrcube.release_format.vocabulary_file import activate_release_words
+from medrcube.release_format.vocabulary_file import release_vocabulary
 from medrcube.taxonomy import Anatomy, Modality, Task
+from medrcube.vocabulary.layers import Vocabulary, using
 
 __all__ = [
     "LETTERS",
@@ -121,6 +122,9 @@ class Benchmark:
         errata: withdrawn items by name; they remain among ``items``.
         unknown_forms: rows of answer forms that this version does not have, by form: they are
             neither checked nor asked.
+        vocabulary: the words of its items: those that were active when it was read, and those that
+            it declares. Whoever needs more of a word than an item has, as a report that lists all
+            tasks, works under ``using(benchmark.vocabulary)``.
         known: image digests of an earlier session; unchanged files are not read again.
     """
 
@@ -129,6 +133,7 @@ class Benchmark:
     pixels: Mapping[str, str] = field(default_factory=dict)
     errata: Mapping[str, Erratum] = field(default_factory=dict)
     unknown_forms: Mapping[str, int] = field(default_factory=dict)
+    vocabulary: Vocabulary = field(default_factory=Vocabulary, compare=False, repr=False)
     known: Mapping[str, ImageDigest] = field(default_factory=dict)
 
     @property
@@ -200,7 +205,8 @@ def load_benchmark(root: Path, *, pictures: bool = True) -> Benchmark:
     """Read and check every ``<SOURCE>/test.json`` and ``open.json`` directly below ``root``.
 
     A link may point within the release or, in a Hugging Face download, to the hub's file store;
-    nothing else outside the release is ever opened.
+    nothing else outside the release is ever opened. The words that the release declares are those
+    of the benchmark, and of no other.
 
     Args:
         root: folder of the release.
@@ -211,10 +217,11 @@ def load_benchmark(root: Path, *, pictures: bool = True) -> Benchmark:
         ReleaseError: there is no such file, or one breaks a rule; the first problems are listed.
     """
     tables = find_tables(root)
-    activate_release_words(root)
+    vocabulary = release_vocabulary(root)
     loader = _Loader(root, pictures=pictures)
-    for table in tables:
-        loader.read(table)
+    with using(vocabulary):
+        for table in tables:
+            loader.read(table)
     errata = loader.errata()
     items = loader.items_with_sets()
     problems = loader.problems
@@ -231,6 +238,7 @@ def load_benchmark(root: Path, *, pictures: bool = True) -> Benchmark:
         pixels=read_pixel_hashes(root),
         errata=errata,
         unknown_forms=dict(sorted(loader.unknown_forms.items())),
+        vocabulary=vocabulary,
     )
 
 

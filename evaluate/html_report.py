@@ -19,7 +19,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import medrcube
 from medrcube.console.counts import counted
-from medrcube.evaluate.dataset import load_benchmark
+from medrcube.evaluate.dataset import Benchmark, load_benchmark
 from medrcube.evaluate.outcomes import AnswerOutcome, lost
 from medrcube.evaluate.reporting.contrasts import contrast_sections, summaries, summary_columns
 from medrcube.evaluate.reporting.correlation import STEPS, correlation_section
@@ -43,6 +43,7 @@ from medrcube.evaluate.statistics.clustered_inference import FEWEST_UNITS
 from medrcube.evaluate.statistics.intervals import SMALL
 from medrcube.evaluate.statistics.units import units_text
 from medrcube.files.atomic import write_text
+from medrcube.vocabulary.layers import active_vocabulary, using
 
 __all__ = ["page_values", "report_environment", "withdrawn_groups", "write_report"]
 
@@ -65,8 +66,16 @@ def write_report(
         WorkspaceError: a folder holds no scored run, or something cannot be written.
         ReleaseError: the release is broken.
     """
+    benchmark = load_benchmark(release) if release else None
+    with using(benchmark.vocabulary if benchmark else active_vocabulary()):
+        return _write_report(runs, out, benchmark, data)
+
+
+def _write_report(
+    runs: Sequence[Path], out: Path, benchmark: Benchmark | None, data: Path | None
+) -> list[Path]:
     loaded = load_runs(runs)
-    values = page_values(loaded, release)
+    values = page_values(loaded, benchmark)
     templates = report_environment()
     script = templates.get_template("tables.js.j2").render()
     page = templates.get_template("report.html.j2").render(
@@ -81,14 +90,13 @@ def _hash_source(script: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
-def page_values(runs: Sequence[ScoredRun], release: Path | None) -> dict[str, Any]:
+def page_values(runs: Sequence[ScoredRun], benchmark: Benchmark | None) -> dict[str, Any]:
     """Values of the templates of a page.
 
     Args:
         runs: one run or several.
-        release: the release, for the pictures of what went wrong.
+        benchmark: the release, for the pictures of what went wrong.
     """
-    benchmark = load_benchmark(release) if release else None
     if benchmark is not None:
         require_errata_of(runs, benchmark)
     wrong = failure_section(runs, benchmark)

@@ -124,7 +124,7 @@ class Task(Word):
     @property
     def level(self) -> Level:
         """Tier of the task."""
-        return Level(self.declaration.level)
+        return Level.recorded(self.declaration.level)
 
     @property
     def abbreviation(self) -> str:

@@ -59,13 +59,13 @@ class FaultLog:
     """Collects faults, by kind."""
 
     def __init__(self, *, foreign: bool) -> None:
-        self._foreign = foreign
+        self.foreign = foreign
         self._found: dict[str, Fault] = {}
 
     def add(self, check: str, example: str, *, count: int = 1) -> None:
         """Note a fault; ``check`` is a key of ``FAULT_KINDS``."""
         kind = FAULT_KINDS[check]
-        level = kind.foreign if self._foreign else kind.level
+        level = kind.foreign if self.foreign else kind.level
         finding = self._found.get(check) or Fault(
             check=check, level=level, title=kind.title, advice=kind.advice
         )

@@ -56,7 +56,8 @@ from medrcube.release_format.open_rows import UnknownFormError, read_open_row
 from medrcube.release_format.rows import BadRowError, departures, read_row
 from medrcube.release_format.strict_json import BadJsonError, read_list
 from medrcube.release_format.tree import OPEN_TABLE, TABLE, find_tables, open_file, safe_repr
-from medrcube.release_format.vocabulary_file import activate_release_words
+from medrcube.release_format.vocabulary_file import release_vocabulary
+from medrcube.vocabulary.layers import active_vocabulary, using
 
 __all__ = ["Validation", "validate"]
 
@@ -147,16 +148,30 @@ def validate(root: Path, stages: Stages, *, workers: int, with_gx: bool = False)
         MissingExtraError: Great Expectations is wanted and not installed.
     """
     tables = find_tables(root)
-    foreign = not any((root / name).exists() for name in PROOFS)
-    findings = FaultLog(foreign=foreign)
+    findings = FaultLog(foreign=not any((root / name).exists() for name in PROOFS))
+    try:
+        vocabulary = release_vocabulary(root)
+    except ReleaseError as error:
+        findings.add("vocabulary", str(error))
+        vocabulary = active_vocabulary()
+    with using(vocabulary):
+        return _validate(root, tables, findings, stages, workers=workers, with_gx=with_gx)
+
+
+def _validate(
+    root: Path,
+    tables: Sequence[Path],
+    findings: FaultLog,
+    stages: Stages,
+    *,
+    workers: int,
+    with_gx: bool,
+) -> Validation:
+    foreign = findings.foreign
     files = files_of(root, findings)
     for name in sorted(files):
         if name.rpartition("/")[2] in {TABLE, OPEN_TABLE} and name.count("/") != 1:
             findings.add("table-place", name)
-    try:
-        activate_release_words(root)
-    except ReleaseError as error:
-        findings.add("vocabulary", str(error))
     unknown_forms: Counter[str] = Counter()
     every_row = _rows(root, tables, findings, unknown_forms)
     # The proofs below are of items with options.
@@ -175,9 +190,8 @@ def validate(root: Path, stages: Stages, *, workers: int, with_gx: bool = False)
     withdrawn = _withdrawn(root, every_row, findings)
     later = frozenset() if foreign else parts_of_later_formats(root, files, sums)
     if not foreign:
-        facts = {}
-        if ITEM_FACTS not in later:
-            facts = check_units(root, every_row, recipes or {}, findings)
+        told = ITEM_FACTS not in later
+        facts = check_units(root, every_row, recipes or {}, findings) if told else {}
         check_edition(
             root,
             files,

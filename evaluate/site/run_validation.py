@@ -40,6 +40,7 @@ from medrcube.evaluate.scoring import (
     withdrawn_items,
 )
 from medrcube.evaluate.site.run_digests import DIGESTS, EXPECTED, digest_mismatches, irregular_files
+from medrcube.vocabulary.layers import using
 
 __all__ = ["RunCheck", "check_run"]
 
@@ -81,6 +82,11 @@ def check_run(run: Path, release: Path, *, sealing: bool = False) -> RunCheck:
         ReleaseError: the release is broken.
     """
     benchmark = load_benchmark(release)
+    with using(benchmark.vocabulary):
+        return _check_run(run, benchmark, sealing=sealing)
+
+
+def _check_run(run: Path, benchmark: Benchmark, *, sealing: bool) -> RunCheck:
     problems = list(_files(run, sealing=sealing))
     if problems:
         return RunCheck(problems=problems, notes=(), summary="")

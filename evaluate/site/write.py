@@ -40,6 +40,7 @@ from medrcube.evaluate.site.leaderboard import (
 from medrcube.evaluate.site.page_names import model_pages
 from medrcube.evaluate.statistics.intervals import SMALL
 from medrcube.files.atomic import write_text
+from medrcube.vocabulary.layers import using
 
 __all__ = ["MARKER", "SiteSummary", "write_site"]
 
@@ -93,8 +94,14 @@ def write_site(
         ReleaseError: the release is broken.
     """
     _may_write(out)
-    shows = reporter or Reporter(quiet=True)
     benchmark = load_benchmark(release)
+    with using(benchmark.vocabulary):
+        return _write_site(folders, benchmark, out, reporter or Reporter(quiet=True))
+
+
+def _write_site(
+    folders: Sequence[Path], benchmark: Benchmark, out: Path, shows: Reporter
+) -> SiteSummary:
     with shows.stage("runs", len(folders)) as advance:
         runs = load_runs(folders, advance)
     _of_this_release(runs, benchmark)
@@ -119,7 +126,7 @@ def write_site(
         items=items,
         runs=ordered,
         pictures=pictures,
-        evidence=read_evidence(release, items),
+        evidence=read_evidence(benchmark.root, items),
     )
     models = [(entry.run.label, entry.page) for entry in entries]
     with shows.stage("items", len(items)) as advance:

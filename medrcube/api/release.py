@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -35,6 +35,7 @@ from medrcube.evaluate.runner.progress_line import report_progress
 from medrcube.evaluate.runner.run import RunSummary, run_evaluation
 from medrcube.evaluate.runner.run_state import OnProgress, RunProgress
 from medrcube.taxonomy import Anatomy, Modality, Task
+from medrcube.vocabulary.layers import using
 
 __all__ = ["ITEM_COLUMNS", "ModelSettings", "Release", "load_release"]
 
@@ -156,15 +157,41 @@ class Release:
             RuntimeWarning: the run is incomplete: it was stopped, or more than 5 % of its
                 questions have no reply.
         """
-        folder = Path(out)
+        with using(self._benchmark.vocabulary):
+            return self._evaluate(
+                model,
+                Path(out),
+                settings=settings,
+                conditions=[Condition.parse(name) for name in conditions],
+                epochs=epochs,
+                limit=limit,
+                choice=ItemFilter(
+                    tasks=frozenset(map(Task.parse, tasks)),
+                    anatomies=frozenset(map(Anatomy.parse, anatomies)),
+                    modalities=frozenset(map(Modality.parse, modalities)),
+                    sources=frozenset(datasets),
+                    where=where,
+                ),
+                may_send=may_send,
+                max_connections=max_connections,
+                progress=progress,
+            )
+
+    def _evaluate(
+        self,
+        model: str | Model,
+        folder: Path,
+        *,
+        settings: ModelSettings | None,
+        conditions: Sequence[Condition],
+        epochs: int,
+        limit: int | None,
+        choice: ItemFilter,
+        may_send: Iterable[str],
+        max_connections: int | None,
+        progress: bool,
+    ) -> Run:
         opened = open_model(model, settings) if isinstance(model, str) else model
-        choice = ItemFilter(
-            tasks=frozenset(map(Task.parse, tasks)),
-            anatomies=frozenset(map(Anatomy.parse, anatomies)),
-            modalities=frozenset(map(Modality.parse, modalities)),
-            sources=frozenset(datasets),
-            where=where,
-        )
         suggested: int | None = getattr(opened, "suggested_connections", None)
 
         def ask(interruption: Interruption) -> RunSummary:
@@ -173,7 +200,7 @@ class Release:
                     self._benchmark,
                     opened,
                     folder,
-                    conditions=[Condition.parse(name) for name in conditions],
+                    conditions=conditions,
                     epochs=epochs,
                     limit=limit,
                     choice=choice,
@@ -186,7 +213,7 @@ class Release:
         summary = run_beside_loop(ask)
         if summary.exit_code:
             why = summary.stopped or "too many questions have no reply, or one that was cut"
-            warnings.warn(f"{folder}: incomplete: {why}", RuntimeWarning, stacklevel=2)
+            warnings.warn(f"{folder}: incomplete: {why}", RuntimeWarning, stacklevel=3)
         return load_run(folder)
 
     def _may_send(self, named: Iterable[str], model: Model) -> frozenset[str]:
@@ -225,13 +252,15 @@ class Release:
 
     def _repr_html_(self) -> str:
         items = self.items()
+        tasks = {item.task for item in self._benchmark.items}
+        abbreviations = {str(task): task.abbreviation for task in tasks}
         rows = [
             (
                 dataset,
                 len(group),
                 group["image"].nunique(),
                 int(group.loc[~group["present"], "image"].nunique()),
-                ", ".join(sorted(Task(task).abbreviation for task in group["task"].unique())),
+                ", ".join(sorted({abbreviations[task] for task in group["task"]})),
             )
             for dataset, group in items.groupby("dataset", sort=True)
         ]

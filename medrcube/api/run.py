@@ -14,6 +14,8 @@ from medrcube.evaluate.html_report import write_report as write_page
 from medrcube.evaluate.reporting.data_tables import tables
 from medrcube.evaluate.reporting.interval_text import accuracy_line, accuracy_text
 from medrcube.evaluate.reporting.scored_runs import ScoredRun, load_runs
+from medrcube.release_format.vocabulary_file import release_vocabulary
+from medrcube.vocabulary.layers import Vocabulary, active_vocabulary, using
 
 __all__ = ["REPLY_COLUMNS", "Run", "load_run", "write_report"]
 
@@ -39,10 +41,12 @@ class Run:
 
     Attributes:
         path: folder of the run.
+        vocabulary: the words under which it was read, with those of its release.
     """
 
     path: Path
     _scored: ScoredRun = field(repr=False)
+    vocabulary: Vocabulary = field(repr=False)
 
     @property
     def model(self) -> str:
@@ -94,7 +98,8 @@ class Run:
 
         They are those that ``medrcube report --data`` writes.
         """
-        return {name: pd.DataFrame(rows) for name, rows in tables([self._scored]).items()}
+        with using(self.vocabulary):
+            return {name: pd.DataFrame(rows) for name, rows in tables([self._scored]).items()}
 
     def report(self, out: str | Path, release: str | Path | None = None) -> Path:
         """Write the report of this run as one HTML file; see ``write_report``."""
@@ -111,17 +116,21 @@ class Run:
         return summary_html(f"Run of {self.model}", ("task", "n", "accuracy"), rows, note=note)
 
 
-def load_run(path: str | Path) -> Run:
+def load_run(path: str | Path, release: str | Path | None = None) -> Run:
     """Read a run that was scored.
 
     Args:
         path: its folder, the ``--out`` of ``medrcube evaluate``.
+        release: folder of the release that was asked, where that has tasks of its own.
 
     Raises:
         WorkspaceError: the folder holds no scored run.
+        ReleaseError: the release declares words that cannot be.
     """
     folder = Path(path)
-    return Run(folder, load_runs([folder])[0])
+    vocabulary = active_vocabulary() if release is None else release_vocabulary(Path(release))
+    with using(vocabulary):
+        return Run(folder, load_runs([folder])[0], vocabulary)
 
 
 def write_report(
@@ -142,7 +151,10 @@ def write_report(
         WorkspaceError: there is no run, or the file cannot be written.
         ReleaseError: the release is broken.
     """
+    runs = list(runs)
     folders = [run.path if isinstance(run, Run) else Path(run) for run in runs]
     page = Path(out)
-    write_page(folders, page, None if release is None else Path(release))
+    layers = (layer for run in runs if isinstance(run, Run) for layer in run.vocabulary.layers)
+    with using(active_vocabulary().adding(*layers)):
+        write_page(folders, page, None if release is None else Path(release))
     return page

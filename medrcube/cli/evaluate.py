@@ -154,6 +154,7 @@ def evaluate(
     reached; 130 stopped by Ctrl-C. Of several models each is asked, and the worst status is given.
     """
     from medrcube.cli.evaluation.asking import EvaluationJob, Pacing, ask_model, foresee_model
+    from medrcube.cli.options.releases import read_release
     from medrcube.console.progress import Reporter
     from medrcube.evaluate.dataset import load_benchmark
     from medrcube.evaluate.models.registry import DEFAULT_TIMEOUT, ModelSettings, open_model
@@ -200,7 +201,7 @@ def evaluate(
     conditions = conditions_of(condition or ["full"])
     asking = asking_of(prompt, shots, shots_seed, image_size)
     folders = run_folders(model, out)
-    benchmark = load_benchmark(directory)
+    benchmark = read_release(directory)
     note_unknown_forms(benchmark, reporter)
     other = None if edition is None else load_benchmark(edition)
     chosen = choice_of(task, anatomy, modality, source, where, ids, present_only=present_only)

@@ -118,7 +118,7 @@ def _export_runs(
 def _export_release(
     release: Path, to: Form, out: Path, reporter: Reporter, *, private: bool
 ) -> None:
-    from medrcube.evaluate.dataset import load_benchmark
+    from medrcube.cli.options.releases import read_release
     from medrcube.evaluate.exports.csv_table import export_items
     from medrcube.evaluate.exports.export import write_export
     from medrcube.evaluate.exports.selection import select_exportable
@@ -128,7 +128,7 @@ def _export_release(
         return
     if to == "latex":
         raise WorkspaceError(f"{release}: is no run; latex takes the folders of scored runs")
-    benchmark = load_benchmark(release)
+    benchmark = read_release(release)
     if to == "csv":
         if out.suffix != ".csv":
             raise WorkspaceError(f"{out}: expected a name that ends in .csv")

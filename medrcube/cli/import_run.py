@@ -47,6 +47,7 @@ def import_run(
     more than 5 % of the questions have no reply or one that was cut, or some were asked there in
     another way.
     """
+    from medrcube.cli.options.releases import read_release
     from medrcube.console.progress import Reporter
     from medrcube.evaluate.dataset import load_benchmark
     from medrcube.evaluate.imports.import_run import import_run as import_file
@@ -54,7 +55,7 @@ def import_run(
     from medrcube.evaluate.reporting.interval_text import accuracy_text
 
     other = None if edition is None else load_benchmark(edition)
-    imported = import_file(file, load_benchmark(release), out, model=model, edition=other)
+    imported = import_file(file, read_release(release), out, model=model, edition=other)
     reporter = Reporter()
     if imported.unanswered:
         named = ", ".join(imported.unanswered[:SHOWN])

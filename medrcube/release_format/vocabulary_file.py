@@ -16,10 +16,10 @@ from medrcube.facts import FactKind
 from medrcube.release_format.strict_json import BadJsonError, read_document
 from medrcube.release_format.tree import open_file, stat_file
 from medrcube.taxonomy import Anatomy, Level, Modality, Task
-from medrcube.vocabulary.layers import Layer, activate_layer
+from medrcube.vocabulary.layers import Layer, Vocabulary, active_vocabulary, using
 from medrcube.vocabulary.word import Word, shipped_words
 
-__all__ = ["VOCABULARY", "activate_release_words", "added_words"]
+__all__ = ["VOCABULARY", "added_words", "release_vocabulary"]
 
 VOCABULARY = "vocabulary.json"
 _LARGEST = 2**20
@@ -40,8 +40,8 @@ def added_words(words: Iterable[Word]) -> Mapping[str, list[Mapping[str, object]
     return added
 
 
-def activate_release_words(root: Path) -> None:
-    """Activate the words that a release declares, from here on.
+def release_vocabulary(root: Path) -> Vocabulary:
+    """The active vocabulary with the words that a release declares; nothing is activated.
 
     A word that an active layer declares stays as it is: the release only names it, and a task only
     at the level that it has.
@@ -50,17 +50,22 @@ def activate_release_words(root: Path) -> None:
         ReleaseError: the file breaks a rule.
     """
     path = root / VOCABULARY
+    vocabulary = active_vocabulary()
     if stat_file(root, path) is None:
-        return
+        return vocabulary
     try:
         with open_file(root, path, largest=_LARGEST) as file:
             data = _checked(read_document(file.read()))
         for name, axis in _AXES.items():
-            if name in data:
-                activate_layer(_layer(_missing(axis, data[name])))
+            if name not in data:
+                continue
+            with using(vocabulary):
+                vocabulary = vocabulary.adding(_layer(_missing(axis, data[name])))
+            with using(vocabulary):
                 tuple(axis)
     except (BadJsonError, VocabularyError) as error:
         raise ReleaseError(f"{path}: {error}") from error
+    return vocabulary
 
 
 def _with_named(words: Iterable[Word]) -> Iterator[Word]:

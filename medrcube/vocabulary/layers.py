@@ -30,8 +30,8 @@ __all__ = [
     "WORDS",
     "Layer",
     "Vocabulary",
+    "activate",
     "activate_in_all_threads",
-    "activate_layer",
     "activate_vocabulary",
     "active_vocabulary",
     "adding_vocabulary",
@@ -135,9 +135,9 @@ def activate_vocabulary(folders: Iterable[Path]) -> None:
     _ACTIVE.set(Vocabulary.of(folders))
 
 
-def activate_layer(layer: Layer) -> None:
-    """Activate one layer more from here on."""
-    _ACTIVE.set(active_vocabulary().adding(layer))
+def activate(vocabulary: Vocabulary) -> None:
+    """Activate a vocabulary from here on, as to the end of a command; else see ``using``."""
+    _ACTIVE.set(vocabulary)
 
 
 def activate_in_all_threads(vocabulary: Vocabulary) -> None:

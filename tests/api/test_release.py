@@ -13,8 +13,9 @@ from medrcube.api.run import REPLY_COLUMNS
 from medrcube.errors import ModelError, ReleaseError, WorkspaceError
 from medrcube.evaluate.models.protocol import Reply
 from medrcube.evaluate.runner.run_folder import read_asked
-from medrcube.release_format.vocabulary_file import VOCABULARY, activate_release_words
+from medrcube.release_format.vocabulary_file import VOCABULARY, release_vocabulary
 from medrcube.taxonomy import Anatomy
+from medrcube.vocabulary.layers import using
 
 
 @pytest.fixture(scope="module")
@@ -151,8 +152,8 @@ def test_words_of_a_release_are_known_where_an_event_loop_is_running(tmp_path):
     (tmp_path / VOCABULARY).write_text('{"anatomy": [{"name": "Eye"}]}', encoding="utf-8")
 
     async def cell():
-        activate_release_words(tmp_path)
-        return run_beside_loop(lambda _: "Eye" in Anatomy)
+        with using(release_vocabulary(tmp_path)):
+            return run_beside_loop(lambda _: "Eye" in Anatomy)
 
     assert asyncio.run(cell())
 

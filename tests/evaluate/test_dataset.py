@@ -8,10 +8,14 @@ from dataclasses import replace
 
 import pytest
 
-from medrcube.errors import ReleaseError
+from medrcube.errors import ReleaseError, UnknownNameError
 from medrcube.evaluate.dataset import item_from_json, item_to_json, load_benchmark
+from medrcube.evaluate.html_report import write_report
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.release_format.item_facts import ItemFacts, write_item_facts
 from medrcube.taxonomy import Anatomy, Modality, Task
+from medrcube.vocabulary.layers import using
 
 
 def test_items_come_in_the_order_of_sorted_sources(load, row):
@@ -245,3 +249,33 @@ def test_one_mark_restricts_a_picture_for_every_item_that_shows_it(tmp_path, row
     rows.append(row(2, image_path="pictures/b.png"))
     benchmark = load_benchmark(write_release(tmp_path, rows))
     assert [item.restricted for item in benchmark.items] == [True, True, False]
+
+
+class TestWordsOfARelease:
+    """What ``vocabulary.json`` declares is of that release alone."""
+
+    @pytest.fixture
+    def of_eyes(self, write_release, tmp_path, row):
+        def make(name, alias):
+            root = write_release(tmp_path / name, [row(n, parts="Eye") for n in range(4)])
+            words = {"anatomy": [{"name": "Eye", "aliases": [alias]}]}
+            (root / "vocabulary.json").write_text(json.dumps(words), encoding="utf-8")
+            return root
+
+        return make
+
+    def test_two_releases_of_one_process_do_not_see_each_others_words(self, of_eyes):
+        first, second = (load_benchmark(of_eyes(alias, alias)) for alias in ("ocular", "bulb"))
+        assert [it.items[0].parts.aliases for it in (first, second)] == [("ocular",), ("bulb",)]
+        assert "Eye" not in Anatomy
+        with using(first.vocabulary):
+            assert Anatomy.parse("ocular") == "Eye"
+            with pytest.raises(UnknownNameError):
+                Anatomy.parse("bulb")
+
+    def test_a_report_is_written_under_the_words_of_its_release(self, of_eyes, tmp_path):
+        release = of_eyes("a", "ocular")
+        run_evaluation(load_benchmark(release), open_model("baseline/first"), tmp_path / "run")
+        write_report([tmp_path / "run"], tmp_path / "report.html", release)
+        assert "Eye" in (tmp_path / "report.html").read_text(encoding="utf-8")
+        assert "Eye" not in Anatomy

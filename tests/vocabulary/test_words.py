@@ -13,8 +13,8 @@ from medrcube.errors import ReleaseError, UnknownNameError, VocabularyError
 from medrcube.facts import FactKind
 from medrcube.release_format.vocabulary_file import (
     VOCABULARY,
-    activate_release_words,
     added_words,
+    release_vocabulary,
 )
 from medrcube.taxonomy import Anatomy, Modality, Task
 from medrcube.vocabulary import layers
@@ -211,9 +211,10 @@ class TestRelease:
         with using_vocabulary([layer(EYE + FUNDUS)]):
             added = added_words([Anatomy("Eye"), Anatomy("Brain"), Modality("Fundus")])
         (tmp_path / VOCABULARY).write_text(json.dumps(added), encoding="utf-8")
-        activate_release_words(tmp_path)
-        assert Anatomy("Eye").spellings() == ("eye", "ocular")
-        assert Modality("Fundus").image == "photograph"
+        with using(release_vocabulary(tmp_path)):
+            assert Anatomy("Eye").spellings() == ("eye", "ocular")
+            assert Modality("Fundus").image == "photograph"
+        assert "Eye" not in Anatomy
 
     def test_declares_a_region_and_a_modality_of_one_name(self, layer):
         with using_vocabulary([layer(EYE + FUNDUS.replace('"Fundus"', '"Eye"'))]):
@@ -231,15 +232,14 @@ class TestRelease:
         with using_vocabulary([folder]):
             added = added_words([Task("Sign Reading")])
         (tmp_path / VOCABULARY).write_text(json.dumps(added), encoding="utf-8")
-        activate_release_words(tmp_path)
-        assert Task("Sign Reading").level.meaning == "what to do"
-        assert FactKind("sign").abnormal
+        with using(release_vocabulary(tmp_path)):
+            assert Task("Sign Reading").level.meaning == "what to do"
+            assert FactKind("sign").abnormal
 
     def test_that_names_a_known_word_leaves_it_as_it_is(self, layer, tmp_path):
         file = tmp_path / VOCABULARY
         file.write_text('{"anatomy": [{"name": "Eye", "aliases": ["old"]}]}', encoding="utf-8")
-        with using_vocabulary([layer(EYE)]):
-            activate_release_words(tmp_path)
+        with using_vocabulary([layer(EYE)]), using(release_vocabulary(tmp_path)):
             assert Anatomy("Eye").aliases == ("ocular",)
             assert active_vocabulary().folders
 
@@ -254,9 +254,9 @@ class TestRelease:
             using_vocabulary([folder]),
             pytest.raises(ReleaseError, match="is of level 'high' here, but of level 'mid'"),
         ):
-            activate_release_words(tmp_path)
-        activate_release_words(tmp_path)
-        assert Task("Sign Reading").level == "high"
+            release_vocabulary(tmp_path)
+        with using(release_vocabulary(tmp_path)):
+            assert Task("Sign Reading").level == "high"
 
     @pytest.mark.parametrize(
         "text",
@@ -276,7 +276,7 @@ class TestRelease:
     def test_with_a_faulty_file_is_refused(self, tmp_path, text):
         (tmp_path / VOCABULARY).write_text(text, encoding="utf-8")
         with pytest.raises(ReleaseError, match=r"vocabulary\.json"):
-            activate_release_words(tmp_path)
+            release_vocabulary(tmp_path)
 
 
 def test_a_kind_of_fact_may_come_from_a_layer(layer):

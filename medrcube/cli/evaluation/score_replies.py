@@ -57,10 +57,10 @@ def score_file(
     replies: Path, release: Path, out: Path | None, model: str | None, reporter: Reporter
 ) -> bool:
     """Score a file, say what was taken and what was not; whether that is a part only."""
-    from medrcube.evaluate.dataset import load_benchmark
+    from medrcube.cli.options.releases import read_release
     from medrcube.evaluate.imports.import_run import score_replies
 
-    benchmark = load_benchmark(release)
+    benchmark = read_release(release)
     with _folder(out) as folder:
         imported = score_replies(replies, benchmark, folder, model=model)
     items = len(benchmark.standing)

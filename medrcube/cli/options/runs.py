@@ -38,7 +38,7 @@ def look_at_errata(runs: Sequence[Path], release: Path | None, reporter: Reporte
         WorkspaceError: a run leaves other items out than the errata of its release, or no run was
             asked that release, or a folder holds no run.
     """
-    from medrcube.evaluate.dataset import load_benchmark
+    from medrcube.cli.options.releases import read_release
     from medrcube.evaluate.reporting.scored_runs import load_runs, require_errata_of
     from medrcube.evaluate.runner.run_folder import read_manifest
 
@@ -47,7 +47,7 @@ def look_at_errata(runs: Sequence[Path], release: Path | None, reporter: Reporte
             read_manifest(run)
         reporter.note("errata of the release were not looked at; name it with  --release RELEASE")
         return
-    benchmark, loaded = load_benchmark(release), load_runs(runs)
+    benchmark, loaded = read_release(release), load_runs(runs)
     if all(run.manifest["dataset"]["digest"] != benchmark.digest for run in loaded):
         raise WorkspaceError(
             f"{release}: is the release {benchmark.digest[:12]}, which no run was asked; give the "

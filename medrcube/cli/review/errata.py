@@ -31,14 +31,14 @@ def write_errata(
 
     Also those that it quarantined or rejected since the release was made.
     """
+    from medrcube.cli.options.releases import read_release
     from medrcube.console.progress import Reporter
-    from medrcube.evaluate.dataset import load_benchmark
     from medrcube.release_format.errata import FILE, add_errata
 
     open_queue(directory)
     from medrcube.review.exchange.errata import errata_of
 
-    benchmark = load_benchmark(release)
+    benchmark = read_release(release)
     rows = errata_of(benchmark, notes=notes)
     reporter = Reporter(json_output=json_output, wide=wide)
     if rows:

@@ -30,13 +30,13 @@ def human_run(
     Only answers given before anything that tells the key was shown count. Of an item with
     several reviewers one answer, drawn by lot, is counted; agreement and majority stand beside it.
     """
+    from medrcube.cli.options.releases import read_release
     from medrcube.console.progress import Reporter
-    from medrcube.evaluate.dataset import load_benchmark
 
     open_queue(directory)
     from medrcube.review.exchange.human_run import write_human_run
 
-    made = write_human_run(load_benchmark(release), out, group=group)
+    made = write_human_run(read_release(release), out, group=group)
     reporter = Reporter(json_output=json_output)
     people, total = made.reviewers, made.run.metrics["global"]
     raw, most = people["agreement"]["raw"], people["majority"]

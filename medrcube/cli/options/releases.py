@@ -1,0 +1,26 @@
+"""The release that a command is about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from medrcube.vocabulary.layers import activate
+
+if TYPE_CHECKING:
+    from medrcube.evaluate.dataset import Benchmark
+
+__all__ = ["read_release"]
+
+
+def read_release(path: Path) -> Benchmark:
+    """Read a release; its words are known to the rest of the command.
+
+    Raises:
+        ReleaseError: it is none, or breaks a rule.
+    """
+    from medrcube.evaluate.dataset import load_benchmark
+
+    benchmark = load_benchmark(path)
+    activate(benchmark.vocabulary)
+    return benchmark
