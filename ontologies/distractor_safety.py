@@ -32,6 +32,7 @@ __all__ = [
     "SafetyCondition",
     "SafetyRules",
     "SafetyVerdict",
+    "judge_absence",
     "judge_distractor",
     "judge_key",
     "option_conflict",
@@ -101,7 +102,7 @@ class DistractorRequest:
     """A key that needs distractors.
 
     Attributes:
-        key: concept of the right answer.
+        key: concept of the right answer; empty where a candidate is judged beside none.
         ground: facts of the picture.
         scope: what the question is about.
         group: exclusive group whose members are the options, or ``None``.
@@ -184,6 +185,35 @@ def judge_distractor(
         passed.append(condition)
     grade = _grade(candidate, request, rules)
     return SafetyVerdict(allowed=True, grade=grade, passed=tuple(passed))
+
+
+def judge_absence(
+    candidate: str, ground: CaseFacts, scope: Scope, rules: SafetyRules, *, group: str | None = None
+) -> SafetyVerdict:
+    """Check that a picture does not show a concept, by the conditions of a single distractor.
+
+    What is present parts it from the picture where both are of ``group``; otherwise it stands
+    beside no key, so that a "no finding" alone, which denies everything by definition, proves
+    nothing of it.
+
+    Args:
+        candidate: the concept.
+        ground: facts of the picture.
+        scope: what the question is about.
+        rules: tables, ontologies and the weakest accepted evidence.
+        group: exclusive group of the field that states it, or ``None``.
+
+    Raises:
+        TermError: the concept or the group is in no table.
+    """
+    keys = (
+        label
+        for label in ground.present
+        if group is not None and rules.relations.parted_by(group, candidate, label)
+    )
+    key = next(keys, "")
+    request = DistractorRequest(key=key, ground=ground, scope=scope, group=group if key else None)
+    return judge_distractor(candidate, request, rules)
 
 
 def judge_key(request: DistractorRequest, rules: SafetyRules) -> SafetyVerdict:
@@ -292,7 +322,7 @@ def _grade(candidate: str, request: DistractorRequest, rules: SafetyRules) -> Gr
     if _exclusive(candidate, request, rules):
         return Grade.A
     mark = request.ground.absent.get(candidate)
-    kinds = {rules.terms[label].kind for label in (candidate, request.key)}
+    kinds = {rules.terms[label].kind for label in (candidate, request.key) if label}
     by_definition = NORMALITY in kinds and rules.relations.excludes(candidate, request.key)
     grades = ([mark.grade] if mark else []) + ([Grade.B] if by_definition else [])
     return min(grades, default=None)

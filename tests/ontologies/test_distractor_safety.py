@@ -8,6 +8,7 @@ from medrcube.ontologies.distractor_safety import (
     DistractorRequest,
     Evidence,
     SafetyRules,
+    judge_absence,
     judge_distractor,
     judge_key,
     option_conflict,
@@ -62,6 +63,36 @@ def test_blank_is_not_zero():
     )
     assert (blank.allowed, blank.reason) == (False, "no-evidence")
     assert (silent.allowed, silent.reason) == (False, "evidence-C")
+
+
+def test_an_image_lacks_what_was_denied_though_nothing_else_was_seen():
+    verdict = judge_absence("Cardiomegaly", ground([], ["Cardiomegaly"]), Scope.IMAGE, RULES)
+    assert (verdict.allowed, verdict.grade) == (True, Grade.A)
+
+
+@pytest.mark.parametrize(
+    ("present", "absent", "unknown", "grade", "reason"),
+    [
+        (["No Finding"], [], [], Grade.A, "no-evidence"),
+        ([], ["Cardiomegaly"], [], Grade.C, "evidence-C"),
+        ([], [], ["Cardiomegaly"], Grade.A, "identity"),
+        (["Pneumonia"], ["Consolidation"], [], Grade.B, "look-alike"),
+    ],
+    ids=["no finding alone", "silence", "unknown", "what pneumonia may look like"],
+)
+def test_an_image_does_not_lack_what_nobody_surely_denied(present, absent, unknown, grade, reason):
+    facts = ground(present, absent, unknown, grade=grade)
+    candidate = next(iter([*absent, *unknown, "Cardiomegaly"]))
+    assert judge_absence(candidate, facts, Scope.IMAGE, RULES).reason == reason
+
+
+def test_a_value_of_a_group_is_lacking_where_another_holds():
+    facts = ground(["no pneumothorax"])
+    verdict = judge_absence(
+        "Pneumothorax", facts, Scope.IMAGE, RULES, group="pneumothorax presence"
+    )
+    assert (verdict.allowed, verdict.grade) == (True, Grade.A)
+    assert judge_absence("Pneumothorax", facts, Scope.IMAGE, RULES).reason == "no-evidence"
 
 
 def test_silence_counts_only_when_asked_for():
