@@ -6,8 +6,8 @@ however often single items are. MediConfusion (arXiv 2409.15477) and ProbMed (ar
 score pairs so.
 
 Chance is that of a guesser who draws each answer evenly and independently of the others: the
-product of the items' chances. It is not the chance of a guesser who knows that the keys differ,
-which no model is told.
+product of one over the number of options. It is not the chance of a guesser who knows that the keys
+differ, which no model is told.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from medrcube.evaluate.outcomes import LOST, AnswerOutcome, Result
+from medrcube.evaluate.statistics.answer_bias import abstention, yes_no
 from medrcube.evaluate.statistics.grouping import grouped
 from medrcube.evaluate.statistics.intervals import SMALL, chance_corrected, mean, ratio
 from medrcube.evaluate.statistics.set_inference import SetScore, SharedSets
@@ -56,8 +57,11 @@ class AnsweredSet:
 
     @property
     def chance(self) -> float:
-        """Probability that independent even guesses are all right."""
-        return math.prod(result.item.chance for result in self.results)
+        """Probability that independent even guesses are all right.
+
+        Not of the items' own chances: who gives the best constant answer to all has no set right.
+        """
+        return math.prod(1 / len(result.item.options) for result in self.results)
 
     @property
     def chance_of_confusion(self) -> float:
@@ -112,11 +116,11 @@ def set_metrics(results: Sequence[Result]) -> dict[str, Any] | None:
     Returns:
         ``global``, a row over all sets, and ``task``, a row for each task that has some;
         ``incomplete`` and ``lost``, numbers of sets that are not scored, as items of theirs are
-        not in the run or have no reply; ``yes_no``, over the items of sets whose options are yes
-        and no, ``None`` without. A row has ``n``, ``correct``, ``accuracy`` with ``interval`` or
-        ``interval_reason``, ``design_effect``, ``chance`` and ``chance_corrected``; ``confused``,
-        ``confusion`` and ``confusion_chance``; ``items`` and ``item_accuracy`` of these sets;
-        ``units`` and ``unit_kinds``; ``small``.
+        not in the run or have no reply; ``yes_no`` and ``abstention`` of ``answer_bias``. A row has
+        ``n``, ``correct``, ``accuracy`` with ``interval`` or ``interval_reason``,
+        ``design_effect``, ``chance`` and ``chance_corrected``; ``confused``, ``confusion`` and
+        ``confusion_chance``; ``items`` and ``item_accuracy`` of these sets; ``units`` and
+        ``unit_kinds``; ``small``.
     """
     groups = group_sets(results)
     if not (groups.answered or groups.incomplete or groups.lost):
@@ -127,7 +131,8 @@ def set_metrics(results: Sequence[Result]) -> dict[str, Any] | None:
         "task": {name: _row(sets) for (name,), sets in tasks.items()},
         "incomplete": len(groups.incomplete),
         "lost": len(groups.lost),
-        "yes_no": _yes_no(groups.answered),
+        "yes_no": yes_no([result for entry in groups.answered for result in entry.results]),
+        "abstention": abstention([entry.results for entry in groups.answered]),
     }
 
 
@@ -184,26 +189,6 @@ def _row(sets: Sequence[AnsweredSet]) -> dict[str, Any]:
         "items": len(results),
         "item_accuracy": ratio(right, len(results)),
         "small": n < SMALL,
-    }
-
-
-def _yes_no(sets: Iterable[AnsweredSet]) -> dict[str, Any] | None:
-    """Share of yes among the answers to questions that are answered with yes or no."""
-    asked = [
-        result
-        for entry in sets
-        for result in entry.results
-        if {text.casefold() for _, text in result.item.options} == {"yes", "no"}
-    ]
-    if not asked:
-        return None
-    choices = [result.choice.casefold() for result in asked if result.choice is not None]
-    keys = sum(dict(result.item.options)[result.item.key].casefold() == "yes" for result in asked)
-    return {
-        "n": len(asked),
-        "answered": len(choices),
-        "yes_share": ratio(choices.count("yes"), len(choices)),
-        "yes_keys": ratio(keys, len(asked)),
     }
 
 

@@ -43,7 +43,7 @@ class SetMember:
         dataset: folder of the source in the release.
         id: id of the item.
         role: what tells the item from the others of its set: the concept of its key, or ``yes``
-            and ``no``.
+            and ``no``, or ``shown`` and ``hidden`` where one image tells a fact and one cannot.
     """
 
     dataset: str

@@ -282,6 +282,7 @@ def make_result(
         set=axes.pop("set", ""),
         role=axes.pop("role", ""),
         set_size=axes.pop("set_size", 0),
+        stated_chance=axes.pop("stated_chance", None),
     )
     assert not axes
     place = choice if choice is not None else {True: 0, False: 1, None: None}[right]

@@ -13,7 +13,7 @@ TEXTS = ("edema", "hernia", "nodule")
 def answered(result):
     """Results of a set: ``answered("s", chosen=("edema", "edema"))``; none is no letter."""
 
-    def make(name, chosen, *, texts=TEXTS, size=None, **axes):
+    def make(name, chosen, *, texts=TEXTS, size=None, roles=("", "", ""), **axes):
         rows = []
         for number, choice in enumerate(chosen):
             # The letters of the options are drawn for each item.
@@ -28,6 +28,7 @@ def answered(result):
                     count=len(texts),
                     set=f"block-{name}",
                     set_size=size or len(chosen),
+                    role=roles[number],
                     **axes,
                 )
             )
@@ -105,6 +106,33 @@ def test_the_share_of_yes_is_of_the_questions_of_yes_and_no(answered):
         "yes_keys": 0.5,
     }
     assert set_metrics(answered("c", TEXTS))["yes_no"] is None
+
+
+def twin(answered, name, *chosen):
+    texts = ("edema", "cannot tell")
+    return answered(name, chosen, texts=texts, roles=("shown", "hidden"))
+
+
+def test_abstaining_where_the_image_tells_and_answering_where_it_cannot_are_told_apart(answered):
+    results = [
+        *twin(answered, "a", "edema", "cannot tell"),
+        *twin(answered, "b", "cannot tell", "cannot tell"),
+        *twin(answered, "c", "edema", "edema"),
+        *twin(answered, "d", "cannot tell", None),
+        *answered("e", TEXTS),
+    ]
+    assert set_metrics(results)["abstention"] == {
+        "shown": 4,
+        "hidden": 3,
+        "false_abstention": 0.5,
+        "false_confidence": pytest.approx(1 / 3),
+    }
+    assert set_metrics(answered("e", TEXTS))["abstention"] is None
+
+
+def test_chance_of_a_set_is_not_that_of_the_best_constant_answer_to_its_items(answered):
+    results = answered("a", TEXTS, stated_chance=0.5)
+    assert set_metrics(results)["global"]["chance"] == pytest.approx(1 / 27)
 
 
 def test_one_set_a_patient_gives_the_interval_of_single_answers(answered):
