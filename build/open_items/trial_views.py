@@ -20,6 +20,7 @@ from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.fields import CardField
+from medrcube.sources._framework.card_parts.measures import STATED, Asked, Measure
 from medrcube.taxonomy import Task
 
 __all__ = ["trial_views", "unknown_views"]
@@ -34,13 +35,17 @@ def trial_views(task: Task, card: Card) -> Iterator[CaseView]:
     """Every fact of the kinds that a task asks about, alone in a case, and marked on its image.
 
     A case has all numbers that the card knows, each in the middle of its plausible range, and the
-    other values of the field are denied where it states several.
+    other values of the field are denied where it states several. A number that the task asks by
+    the card has a case of its own, with the images and regions that it needs.
     """
     kinds = task.declaration.kinds
     named = [field for field in card.fields.values() if not kinds or field.kind in kinds]
     for field in named:
         for concept in field.concepts():
             yield _view(task, card, field, concept, LabelState.PRESENT)
+    for measure in card.measures.values():
+        if measure.asked and measure.asked.task == task:
+            yield _measured_view(task, card, measure, measure.asked)
 
 
 def unknown_views(task: Task, card: Card) -> Iterator[CaseView]:
@@ -70,6 +75,39 @@ def _view(task: Task, card: Card, field: CardField, concept: str, state: LabelSt
         geometry=(_geometry(card, case, field.name, concept),) if marked else (),
         terms=terms,
         relations=relations,
+    )
+
+
+def _measured_view(task: Task, card: Card, measure: Measure, asked: Asked) -> CaseView:
+    """A case of which one number is asked: stated of its images, or measured on its regions."""
+    stated = measure.origin == STATED
+    fields_of = {name: field for field in card.fields.values() for name in field.concepts()}
+    field = card.fields.get(measure.of) or fields_of[next(iter(asked.panels), measure.about)]
+    concepts = (*measure.part, *measure.whole) or field.concepts()[:1]
+    view = _view(task, card, field, concepts[0], LabelState.PRESENT)
+    panels = (
+        Label(field=fields_of[name].name, value=_raw(fields_of[name], name), evidence=_EVIDENCE)
+        for name in asked.panels
+    )
+    shows = max(view.case.shows or card.shows, measure.scope)
+    # The plausible ratio in the middle, of a whole as wide as the image.
+    width = int(_SIDE * (measure.low + measure.high) / 2) if measure.part else _SIDE
+    return replace(
+        view,
+        case=replace(
+            view.case,
+            panels=tuple(panels),
+            shows=shows,
+            quantities=view.case.quantities if stated else (),
+        ),
+        samples=tuple(replace(sample, scope=shows.name.lower()) for sample in view.samples),
+        geometry=tuple(
+            replace(row, concept=name, x0=0, x1=width if name in measure.part else _SIDE)
+            if measure.part
+            else row
+            for row in view.geometry
+            for name in concepts
+        ),
     )
 
 

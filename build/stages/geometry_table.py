@@ -18,7 +18,7 @@ from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.geometry import GeometryTrust
 from medrcube.sources._framework.contract import concept_of, field_of
 
-__all__ = ["COLUMNS", "Geometry", "geometry_of_case", "geometry_to_frame"]
+__all__ = ["COLUMNS", "Geometry", "geometry_of_case", "geometry_to_frame", "view_of_case"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +156,18 @@ def geometry_to_frame(rows: Iterable[Geometry]) -> pd.DataFrame:
     return pd.DataFrame(columns).astype(COLUMNS)
 
 
+def view_of_case(card: Card, case: Case) -> str:
+    """Concepts of the fields that state a view, joined by ``; ``."""
+    views = [field for field in card.fields.values() if field.kind.view]
+    named = [
+        concept_of(card, label)
+        for label in case.labels
+        if label.state is LabelState.PRESENT and field_of(card, label) in views
+    ]
+    names = {*named, *(field.constant for field in views)}
+    return "; ".join(sorted(name for name in names if name))
+
+
 def _geometry(card: Card, case: Case, sample: Sample, row: RegionGeometry) -> Geometry:
     region, measured, trust = case.regions[row.region], row.measured, card.geometry
     mm_per_pixel = row.mm_per_pixel if trust.scale != "unknown" else None
@@ -166,7 +178,7 @@ def _geometry(card: Card, case: Case, sample: Sample, row: RegionGeometry) -> Ge
         source=card.id,
         case=case.key,
         patient=sample.patient,
-        view=_view(card, case),
+        view=view_of_case(card, case),
         region=row.region,
         field=region.field,
         concept=concept_of(card, region) or "",
@@ -226,18 +238,6 @@ def _sides(right_at: str, row: RegionGeometry) -> tuple[str, str]:
     side = "" if x == row.midline else at_left if x < row.midline else at_right
     whole = x1 <= row.midline or x0 >= row.midline
     return side, side if whole else "both"
-
-
-def _view(card: Card, case: Case) -> str:
-    """Concepts of the fields that state a view, joined by ``; ``."""
-    views = [field for field in card.fields.values() if field.kind.view]
-    named = [
-        concept_of(card, label)
-        for label in case.labels
-        if label.state is LabelState.PRESENT and field_of(card, label) in views
-    ]
-    names = {*named, *(field.constant for field in views)}
-    return "; ".join(sorted(name for name in names if name))
 
 
 def _is_box(shape: Shape) -> bool:

@@ -137,7 +137,7 @@ def artefacts_of(card: Card, case: Case) -> tuple[Artefact, ...]:
         wanted += [
             Artefact(kind=kind, field=field.name, concept=concept)
             for kind in REGION_MARKS
-            if _is_asked(card, field, kind)
+            if _is_asked(card, field, kind) or _is_measured(card, field, kind)
         ]
     if _is_mirrored(card, case):
         wanted.append(Artefact(kind="mirrored"))
@@ -176,6 +176,14 @@ def _is_asked(card: Card, field: CardField, artefact: str) -> bool:
     rules = fact_rules(card.tasks)
     return is_drawn(card, artefact) and any(
         rule.kind == field.kind and rule.artefact == artefact for rule in rules
+    )
+
+
+def _is_measured(card: Card, field: CardField, artefact: str) -> bool:
+    return is_drawn(card, artefact) and any(
+        measure.of == field.name and artefact in measure.asked.task.declaration.artefacts
+        for measure in card.measures.values()
+        if measure.asked
     )
 
 

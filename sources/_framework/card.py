@@ -264,8 +264,8 @@ def _card(table: TomlTable, fingerprint: str) -> Card:
     entries = table.tables("field")
     fields = [parse_field(entry) for entry in entries if not _is_measure(entry)]
     names = [entry.name for entry in fields]
-    measures = [parse_measure(entry, names) for entry in entries if _is_measure(entry)]
     concepts = {entry.name: entry.concepts() for entry in fields}
+    measures = [parse_measure(entry, concepts) for entry in entries if _is_measure(entry)]
     _check_panels(table, fields)
     card = Card(
         id=table.text("id", pattern=r"[a-z0-9][a-z0-9-]*"),

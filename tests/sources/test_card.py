@@ -5,6 +5,7 @@ import pytest
 from medrcube.errors import CardError
 from medrcube.facts import Absence, Basis, FactKind, Grade, Quantity, Scope, Visibility
 from medrcube.sources._framework.card import load_card
+from medrcube.taxonomy import Task
 
 FIELD = """
 [[field]]
@@ -365,7 +366,7 @@ def test_a_field_may_be_a_number_with_a_unit(card_file, toy_card):
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ('unit = "mm"', 'unit = "inch"', "one of mm, mm2, ml, %"),
+        ('unit = "mm"', 'unit = "inch"', "one of mm, mm2, ml, %, ratio"),
         ("[3, 80]", "[80, 3]", "least and the greatest"),
         ('of = "finding"', 'of = "fnding"', "name of a"),
         ('name = "size"', 'name = "finding"', "different names"),
@@ -376,6 +377,57 @@ def test_a_field_may_be_a_number_with_a_unit(card_file, toy_card):
 def test_a_measure_states_unit_range_and_reasons(card_file, toy_card, old, new, says):
     with pytest.raises(CardError, match=says):
         load_card(card_file(toy_card + FIELD + MEASURE.replace(old, new, 1)))
+
+
+ASKED = (
+    MEASURE.replace(
+        'basis = "study"\n',
+        """basis = "study"
+from = "longest"
+task = "Longest Diameter"
+tolerance = { share = 0.2, grade = "B" }
+visible = "yes"
+""",
+    )
+    + """
+tolerance = { reason = "Readers differ by as much.", evidence = "a paper" }
+visible = { reason = "It is outlined.", evidence = "the image" }
+"""
+)
+
+
+def test_a_measure_may_name_the_task_that_asks_it(card_file, toy_card):
+    measure = load_card(card_file(toy_card + FIELD + ASKED)).measures["size"]
+    assert (measure.origin, measure.asked.task) == ("longest", Task("Longest Diameter"))
+    assert measure.asked.tolerance.bounds(10, 12) == pytest.approx((8.333, 14.4), abs=0.001)
+    assert (measure.asked.grade, measure.asked.visible) == (Grade.B, Visibility.YES)
+    assert set(measure.reasons) == {"basis", "plausible", "tolerance", "visible"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('"longest"', '"shortest"', "one of stated, longest, circumference, ratio"),
+        ('"longest"', '"ratio"', '"ratio" of a ratio'),
+        ('unit = "mm"\nof = "finding"', 'unit = "ratio"\nof = "finding"\npart = ["Heart"]', "mm"),
+        ('"longest"', '"stated"', "about"),
+        ('unit = "mm"', 'unit = "%"', '"mm" of a length'),
+        ('of = "finding"\n', "", "the field of the regions that are measured"),
+        ("share = 0.2", "share = 0.2, points = 3", "a share below 1, or points"),
+        ("share = 0.2, ", "", "a share below 1, or points"),
+        ("share = 0.2", "share = 20", "a share below 1, or points"),
+        ('"Longest Diameter"', '"Longest"', "task"),
+        ('grade = "B"', 'grade = "D"', "one of A, B, C"),
+        ('visible = "yes"\n', "", "visible"),
+        ('tolerance = { reason = "Readers differ by as much.", evidence = "a paper" }', "", "tol"),
+        ('visible = "yes"', 'visible = "yes"\npanels = ["ED"]', "concepts of fields"),
+        ('visible = "yes"', 'visible = "yes"\npart = ["Edema"]', "nothing but with from"),
+    ],
+)
+def test_what_a_measure_is_asked_by_is_checked(card_file, toy_card, old, new, says):
+    assert old in ASKED
+    with pytest.raises(CardError, match=re.escape(says)):
+        load_card(card_file(toy_card + FIELD + ASKED.replace(old, new, 1)))
 
 
 @pytest.mark.parametrize(

@@ -1,26 +1,86 @@
-"""``[[field]]`` of kind ``measure``: a number with its unit that a source states of a case."""
+"""``[[field]]`` of kind ``measure``: a number with its unit, stated of a case or measured on it.
+
+A task with a rule asks it where the card names the task; how far an answer may be off is a claim of
+the card, with its evidence, like everything else there.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from medrcube.facts import Basis, Quantity, Scope
+from medrcube.facts import Basis, Grade, Quantity, Scope, Visibility
 from medrcube.files.toml_reader import TomlTable
 from medrcube.sources._formats.tables.redaction import redact_cell
 from medrcube.sources._framework.card_parts.fields import CitedReason, parse_reason
+from medrcube.taxonomy import Task
 
-__all__ = ["KIND", "UNITS", "Measure", "parse_measure"]
+__all__ = [
+    "KIND",
+    "ORIGINS",
+    "RATIO",
+    "STATED",
+    "UNITS",
+    "Asked",
+    "Measure",
+    "Tolerance",
+    "parse_measure",
+]
 
 KIND = "measure"
 """What ``kind`` of such a ``[[field]]`` is."""
-UNITS = ("mm", "mm2", "ml", "%")
+UNITS = ("mm", "mm2", "ml", "%", "ratio")
+RATIO = "ratio"
+"""Unit of a number without one, and the origin that divides two widths."""
+STATED = "stated"
+ORIGINS = (STATED, "longest", "circumference", RATIO)
+"""Where a number comes from: a table; the longest diameter of the region; the circumference of its
+ellipse; the width of some regions over that of others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tolerance:
+    """How far an answer may be off, as readers of one object differ.
+
+    Attributes:
+        share: of the true value; 0 where ``points`` says it.
+        points: in the unit of the measure.
+    """
+
+    share: float = 0.0
+    points: float = 0.0
+
+    def bounds(self, least: float, greatest: float) -> tuple[float, float]:
+        """Least and greatest value that passes, around the span of what was read."""
+        if self.points:
+            return max(least - self.points, 0.0), greatest + self.points
+        return least / (1 + self.share), greatest * (1 + self.share)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What lets a task ask a measure.
+
+    Attributes:
+        task: the task.
+        tolerance: how far an answer may be off.
+        grade: evidence of the tolerance: A, readers of these very objects; B, published figures;
+            C, habit.
+        visible: whether a reader of the image could measure it.
+        panels: what the images side by side have to show, and nothing else; empty for one image.
+    """
+
+    task: Task
+    tolerance: Tolerance
+    grade: Grade
+    visible: Visibility
+    panels: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """One kind of number that a source states.
+    """One kind of number.
 
     Attributes:
         name: by which quantities refer to it.
@@ -30,7 +90,12 @@ class Measure:
         low: least plausible value.
         high: greatest plausible value.
         basis: what it rests on.
-        reasons: for ``basis`` and ``plausible``.
+        origin: one of ``ORIGINS``; a number that the source states goes before a measured one.
+        part: concepts whose width a ratio divides.
+        whole: concepts by whose width together it is divided.
+        about: concept of a number that no single marked region has; else empty.
+        asked: what lets a task ask it, or ``None``.
+        reasons: for ``basis``, ``plausible``, and what is asked.
     """
 
     name: str
@@ -40,14 +105,19 @@ class Measure:
     low: float
     high: float
     basis: Basis
-    reasons: dict[str, CitedReason]
+    origin: str = STATED
+    part: tuple[str, ...] = ()
+    whole: tuple[str, ...] = ()
+    about: str = ""
+    asked: Asked | None = None
+    reasons: Mapping[str, CitedReason]
 
     def fault(self, quantity: Quantity) -> str:
         """Why a quantity cannot be used; empty where it can."""
         if quantity.unit != self.unit:
             return f"{self.name} is in {quantity.unit!r}; expected {self.unit}, as the card says"
         for value in (quantity.value, *quantity.readings):
-            if not (math.isfinite(value) and self.low <= value <= self.high):
+            if not self.is_plausible(value):
                 given, least, most = redact_cell(f"{value:g}"), f"{self.low:g}", f"{self.high:g}"
                 return (
                     f"{self.name} is {given} {self.unit}; expected {least} to {most} {self.unit}: "
@@ -55,13 +125,17 @@ class Measure:
                 )
         return ""
 
+    def is_plausible(self, value: float) -> bool:
+        """Whether a value lies in the plausible range."""
+        return math.isfinite(value) and self.low <= value <= self.high
 
-def parse_measure(table: TomlTable, fields: Collection[str]) -> Measure:
+
+def parse_measure(table: TomlTable, fields: Mapping[str, Collection[str]]) -> Measure:
     """Read one ``[[field]]`` of kind ``measure``.
 
     Args:
         table: the entry.
-        fields: names of the fields of other kinds.
+        fields: fields of other kinds by name, with their concepts.
     """
     table.text("kind", choices=(KIND,))
     low, high = table.numbers("plausible", count=2)
@@ -70,14 +144,62 @@ def parse_measure(table: TomlTable, fields: Collection[str]) -> Measure:
     of = table.text("of", default="")
     if of and of not in fields:
         table.fail("of", f"the name of a [[field]] with regions ({', '.join(fields)})", of)
+    origin, unit = (
+        table.text("from", default=STATED, choices=ORIGINS),
+        table.text("unit", choices=UNITS),
+    )
+    if origin != STATED and not of:
+        table.fail("of", "the field of the regions that are measured", of)
+    if origin != STATED and unit != (RATIO if origin == RATIO else "mm"):
+        table.fail("unit", f'"{RATIO}" of a ratio, "mm" of a length', unit)
+    part, whole = (
+        _concepts(table, key, fields.get(of, ()), needed=origin == RATIO)
+        for key in ("part", "whole")
+    )
     reasons = table.table("reasons")
+    asked = _asked(table, fields) if table.has("task") else None
+    claims = ("basis", "plausible", *(("tolerance", "visible") if asked else ()))
     return Measure(
         name=table.text("name", pattern=r"[a-z][a-z0-9_]*"),
-        unit=table.text("unit", choices=UNITS),
+        unit=unit,
         of=of,
         scope=table.choice("scope", Scope, default=Scope.IMAGE),
         low=low,
         high=high,
         basis=table.choice("basis", Basis),
-        reasons={key: parse_reason(reasons.table(key)) for key in ("basis", "plausible")},
+        origin=origin,
+        part=part,
+        whole=whole,
+        about=table.text("about") if asked and origin in (STATED, RATIO) else "",
+        asked=asked,
+        reasons={key: parse_reason(reasons.table(key)) for key in claims},
+    )
+
+
+def _concepts(
+    table: TomlTable, key: str, known: Collection[str], *, needed: bool
+) -> tuple[str, ...]:
+    """Concepts of the field that is measured: some of a ratio, else none."""
+    names: tuple[str, ...] = table.texts(key, default=())
+    if bool(names) != needed or not set(names) <= set(known):
+        expected = f"some of {', '.join(known)}" if needed else 'nothing but with from = "ratio"'
+        table.fail(key, expected, list(names))
+    return names
+
+
+def _asked(table: TomlTable, fields: Mapping[str, Collection[str]]) -> Asked:
+    given = table.table("tolerance")
+    share, points = (given.number(key, default=0.0) for key in ("share", "points"))
+    if (share > 0) == (points > 0) or share >= 1:
+        table.fail("tolerance", "a share below 1, or points of the unit", [share, points])
+    panels: tuple[str, ...] = table.texts("panels", default=())
+    known = {name for concepts in fields.values() for name in concepts}
+    if not set(panels) <= known:
+        table.fail("panels", "concepts of fields of the card", list(panels))
+    return Asked(
+        task=table.choice("task", Task),
+        tolerance=Tolerance(share=share, points=points),
+        grade=given.choice("grade", Grade),
+        visible=table.choice("visible", Visibility),
+        panels=panels,
     )

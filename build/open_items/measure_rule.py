@@ -1,0 +1,197 @@
+"""Rule of the tasks that ask a number: every measure of a card that names the task.
+
+One rule serves them all: the card says where a number comes from and how far an answer may be off,
+the declaration of the task on which kind of image it is asked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from medrcube.build.burnt_in.detection import has_words, points_at_lesion
+from medrcube.build.open_items.measured_values import (
+    MeasuredValue,
+    measured_region,
+    measured_widths,
+    number_target,
+)
+from medrcube.build.open_items.question import CaseView, OpenQuestion
+from medrcube.build.pixels.scale_bar import ScaleBar, scale_bar_of
+from medrcube.build.questions.fact_rules import OUT_OF_SCOPE
+from medrcube.build.stages.geometry_table import Geometry, view_of_case
+from medrcube.build.stages.samples import Sample
+from medrcube.facts import Scope
+from medrcube.forms.number import NumberAsk, NumberTarget
+from medrcube.sources._framework.card_parts.measures import RATIO, STATED, Asked, Measure, Tolerance
+from medrcube.sources._framework.contract import concept_of, quirk_of
+
+__all__ = ["LOTS", "MeasureRule", "size_lot"]
+
+LOTS = 8
+"""Classes of size over which items are drawn evenly."""
+
+_Found = tuple[MeasuredValue | None, str]
+"""What is known of a measure on an image, and the reason why it must not be asked."""
+
+
+class MeasureRule:
+    """Yields one question for each measure and image of the kind that the task asks of."""
+
+    def questions(self, view: CaseView) -> Iterator[OpenQuestion]:
+        """Questions of one case, in the order of the card and of its images."""
+        for measure in view.card.measures.values():
+            if measure.asked is None or measure.asked.task != view.task:
+                continue
+            for sample in view.samples:
+                if sample.artefact in view.task.declaration.artefacts:
+                    yield from _questions(view, measure, measure.asked, sample)
+
+
+def size_lot(measure: Measure, tolerance: Tolerance, value: float) -> str:
+    """Class of size of a value among the plausible ones, ``0`` for the smallest.
+
+    Classes are of equal width in what the tolerance is of: in the logarithm of the value for a
+    share, in the value for points.
+    """
+    low, high = measure.low, measure.high
+    if tolerance.share:
+        low, high, value = (math.log(max(number, high / 1000)) for number in (low, high, value))
+    share = (value - low) / (high - low)
+    return str(min(max(int(share * LOTS), 0), LOTS - 1))
+
+
+def _questions(
+    view: CaseView, measure: Measure, asked: Asked, sample: Sample
+) -> Iterator[OpenQuestion]:
+    rows, concept, values = _rows(view, measure, sample), measure.about, {}
+    if measure.origin == STATED:
+        if not any(quantity.field == measure.name for quantity in view.case.quantities):
+            return
+        measured, barred = _stated(view, measure, asked)
+    elif measure.origin == RATIO:
+        measured, barred = _ratio(measure, rows)
+    elif sample.field == measure.of:
+        concept = sample.marked
+        rows = [row for row in rows if row.concept == concept]
+        bar = _bar_of(sample, rows)
+        values = {"bar": f"{bar.length_mm} mm"} if bar else {}
+        measured, barred = _length(view, measure, sample, rows, tolerance=asked.tolerance, bar=bar)
+    else:
+        return
+    target = _unmeasured(measure)
+    if measured is not None:
+        target = number_target(measured, asked.tolerance, measure.unit)
+        if not (measured.value > 0 and measure.is_plausible(measured.value)):
+            barred = barred or "implausible"
+    yield OpenQuestion(
+        task=view.task,
+        sample=sample,
+        field=measure.name,
+        concept=concept,
+        target=target,
+        values=values,
+        prior=(view.card.id, measure.name, concept, view_of_case(view.card, view.case)),
+        lot=size_lot(measure, asked.tolerance, target.value),
+        grade=asked.grade,
+        visible=asked.visible,
+        barred=_told(view, measure, sample) or barred,
+    )
+
+
+def _stated(view: CaseView, measure: Measure, asked: Asked) -> _Found:
+    """What the source states of a case whose images show together what the card asks for."""
+    stated = [quantity for quantity in view.case.quantities if quantity.field == measure.name]
+    if len(stated) > 1:
+        return None, "stated-twice"
+    shown = sorted(concept_of(view.card, label) or "" for label in view.case.panels)
+    measured = MeasuredValue(value=stated[0].value, readings=stated[0].readings)
+    return measured, "" if shown == sorted(asked.panels) else OUT_OF_SCOPE
+
+
+def _ratio(measure: Measure, rows: Sequence[Geometry]) -> _Found:
+    """The width of some regions over that of others, each of them there once and whole."""
+    named = [row.concept for row in rows]
+    if any(named.count(concept) != 1 for concept in (*measure.part, *measure.whole)):
+        return None, "regions-missing"
+    used = [row for row in rows if row.concept in (*measure.part, *measure.whole)]
+    measured = measured_widths(
+        [row for row in used if row.concept in measure.part],
+        [row for row in used if row.concept in measure.whole],
+    )
+    return measured, next(filter(None, map(_unfit, used)), "")
+
+
+def _length(
+    view: CaseView,
+    measure: Measure,
+    sample: Sample,
+    rows: Sequence[Geometry],
+    *,
+    tolerance: Tolerance,
+    bar: ScaleBar | None,
+) -> _Found:
+    """A length of the region that is outlined above a scale bar."""
+    if len(rows) != 1:
+        return None, "several-regions" if rows else "regions-missing"
+    [row] = rows
+    if bar is None:
+        return None, "no-scale"
+    measured = measured_region(row, measure.origin, bar.length_mm / bar.pixels)
+    barred = "in-pieces" if row.pieces > 1 else _unfit(row)
+    if sample.area < view.card.roi[0]:
+        barred = barred or "roi-size"
+    for quantity in view.case.quantities:
+        if quantity.field == measure.name:
+            low, high = tolerance.bounds(quantity.value, quantity.value)
+            if not low <= measured.value <= high:
+                barred = barred or "stated-otherwise"
+            seen = (measured.value, *measured.readings, *quantity.readings)
+            measured = replace(measured, value=quantity.value, readings=seen)
+    return measured, barred
+
+
+def _bar_of(sample: Sample, rows: Sequence[Geometry]) -> ScaleBar | None:
+    """The scale bar below an image, as the worker drew it; ``None`` without a true one."""
+    sides = {row.mm_per_pixel for row in rows if row.scale == "object"}
+    side = sides.pop() if len(sides) == 1 else None
+    return scale_bar_of(sample.width, side) if side else None
+
+
+def _unfit(row: Geometry) -> str:
+    """Why the extent of a region on its image is not that of the thing; empty where it is."""
+    if row.shape != "area":
+        return "box-drawn"
+    if row.cut:
+        return "cut"
+    return "partial" if row.partial else ""
+
+
+def _rows(view: CaseView, measure: Measure, sample: Sample) -> list[Geometry]:
+    """What was measured of a field's regions on the slice that an image shows."""
+    clean = {
+        other.id
+        for other in view.samples
+        if other.artefact == "clean" and other.frames == sample.frames
+    }
+    return [row for row in view.geometry if row.sample in clean and row.field == measure.of]
+
+
+def _unmeasured(measure: Measure) -> NumberTarget:
+    """Target of a question that is barred before anything is known but the plausible range."""
+    unit = "" if measure.unit == RATIO else measure.unit
+    return NumberTarget(
+        ask=NumberAsk(unit=unit), value=measure.high, low=measure.low, high=measure.high
+    )
+
+
+def _told(view: CaseView, measure: Measure, sample: Sample) -> str:
+    """What bars a question whatever its number is."""
+    if measure.scope > Scope[sample.scope.upper()]:
+        return OUT_OF_SCOPE
+    told_by = view.task.declaration.told_by
+    listed = quirk_of(view.card, view.case.key, "marked") is not None
+    if told_by == "marks" and (listed or points_at_lesion(sample.graphics)):
+        return "burnt-in"
+    return "burnt-in" if told_by != "nothing" and has_words(sample.graphics) else ""
