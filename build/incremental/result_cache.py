@@ -14,12 +14,14 @@ import io
 import pickle
 import re
 import sys
+from collections.abc import Mapping
 from dataclasses import is_dataclass
 from enum import Enum
 from functools import cache
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
 from medrcube.build.incremental.file_states import TreeSnapshot
@@ -34,6 +36,7 @@ __all__ = [
     "hash_values",
     "load_record",
     "parse_record",
+    "running_code",
     "scan_key",
 ]
 
@@ -94,16 +97,21 @@ def code_digest() -> str:
 
     Taken once, since a process goes on to run what it has loaded.
     """
-    digest = hashlib.sha256(sys.version.encode())
+    return hash_values(sorted({**_libraries(""), **running_code()}.items()))
+
+
+@cache
+def running_code() -> Mapping[str, str]:
+    """What makes images, by name: digest of this package, versions of Python and libraries."""
+    digest = hashlib.sha256()
     for part, glob in _PARTS.items():
         folder = Path(str(files(part)))
         for file in sorted(folder.glob(glob)):
             if file.suffix in _SUFFIXES:
                 name = file.relative_to(folder).as_posix()
                 digest.update(f"{part}\0{name}\0".encode() + file.read_bytes())
-    for requirement in sorted(requires("medrcube") or ()):
-        digest.update(_installed_version(requirement).encode())
-    return digest.hexdigest()
+    own = {"medrcube": digest.hexdigest(), "Python": sys.version}
+    return MappingProxyType({**own, **_libraries("build")})
 
 
 def dump_record(record: object) -> bytes:
@@ -173,9 +181,15 @@ def _is_record(candidate: object) -> bool:
     )
 
 
-def _installed_version(requirement: str) -> str:
-    name = re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
+def _libraries(extra: str) -> dict[str, str]:
+    """Versions of what the package requires for an extra; of all extras without one."""
+    wanted = [line for line in requires("medrcube") or () if not extra or f'"{extra}"' in line]
+    names = {re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in wanted}
+    return {name: _installed_version(name) for name in sorted(names)}
+
+
+def _installed_version(name: str) -> str:
     try:
-        return f"{name}={version(name)};"
+        return version(name)
     except PackageNotFoundError:  # of an extra that is not installed
-        return f"{name}=;"
+        return "none"

@@ -77,7 +77,7 @@ def build(
     from medrcube.workspace import CONFIG, add_source_folders, init_workspace, open_workspace
 
     reporter = Reporter(json_output=json_output, wide=wide)
-    execution = _engine(engine, scheduler, workers)
+    execution = _engine(engine, scheduler, workers, reporter)
     roots = raw_roots(source)
     sources = find_sources(source_path or (), vocabulary=[directory / "vocabulary"])
     for name, root in roots.items():
@@ -126,7 +126,9 @@ def _fitting(sources: Mapping[str, Source], roots: Mapping[str, Path]) -> dict[s
     return fitting
 
 
-def _engine(name: EngineName, scheduler: str | None, workers: int) -> RenderEngine:
+def _engine(
+    name: EngineName, scheduler: str | None, workers: int, reporter: Reporter
+) -> RenderEngine:
     from medrcube.build.execution.local import LocalEngine
     from medrcube.build.execution.progress import usable_cores
 
@@ -136,7 +138,7 @@ def _engine(name: EngineName, scheduler: str | None, workers: int) -> RenderEngi
         return LocalEngine(workers or usable_cores())
     from medrcube.build.execution.dask import DaskEngine
 
-    return DaskEngine(scheduler, workers or usable_cores())
+    return DaskEngine(scheduler, workers or usable_cores(), reporter.note)
 
 
 def _show(report: BuildReport, root: Path, reporter: Reporter) -> None:

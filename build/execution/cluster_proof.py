@@ -1,0 +1,184 @@
+"""Proof that a worker sees the files of the client and runs its code.
+
+The client writes a nonce beside the images and takes digests of a few raw files. A worker answers
+for each, and for the code that it runs, before anything that it renders counts. Each process
+answers once, so workers that join late answer like all others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from medrcube.build.incremental.result_cache import running_code
+from medrcube.build.pixels.png_encoder import ENCODER
+from medrcube.build.stages.plan import RenderJob
+
+__all__ = ["Challenge", "FileSample", "ask_file_server", "challenge_workers", "fault_of_worker"]
+
+_SAMPLES = 3
+"""Raw files of each root that are read."""
+
+_ENDS = 1 << 16
+"""Bytes that are read at the beginning and at the end of each."""
+
+_WAITS = (0.0, 0.5, 1.5, 3.0)
+"""Seconds before another look: a network file system may show a new file late."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSample:
+    """A raw file as the client sees it.
+
+    Attributes:
+        path: its path.
+        size: in bytes.
+        digest: SHA-256 of its ends.
+    """
+
+    path: Path
+    size: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Challenge:
+    """What a worker must see and run.
+
+    Attributes:
+        nonce: file in the folder of images.
+        word: what it holds; drawn for each build.
+        samples: raw files of every root.
+        adapters: adapters that render themselves, by path, with their digests.
+        code: versions and digests of what makes images, by name.
+    """
+
+    nonce: Path
+    word: str
+    samples: tuple[FileSample, ...]
+    adapters: tuple[tuple[Path, str], ...]
+    code: tuple[tuple[str, str], ...]
+
+
+@contextmanager
+def challenge_workers(jobs: Sequence[RenderJob], images: Path) -> Iterator[Challenge]:
+    """A challenge for the workers of one build; its nonce is removed at the end.
+
+    Raises:
+        OSError: the nonce cannot be written.
+    """
+    word = secrets.token_hex(16)
+    nonce = images / f".nonce-{word}"
+    nonce.write_text(word, encoding="ascii")
+    try:
+        adapters = {job.folder / "adapter.py" for job in jobs if job.hooks}
+        yield Challenge(
+            nonce=nonce,
+            word=word,
+            samples=tuple(_samples(jobs)),
+            adapters=tuple((path, _ends(path)) for path in sorted(adapters)),
+            code=tuple(_code().items()),
+        )
+    finally:
+        nonce.unlink(missing_ok=True)
+
+
+def ask_file_server(folder: Path) -> None:
+    """Have a client of NFS look anew at what a folder holds: opening it ends what it remembers.
+
+    Raises:
+        OSError: the folder cannot be opened.
+    """
+    os.close(os.open(folder, os.O_RDONLY))
+
+
+@lru_cache(maxsize=4)
+def fault_of_worker(challenge: Challenge) -> str:
+    """Why this process must not render for the client that asks; empty where it may."""
+    return _fault_of_code(challenge) or _fault_of_images(challenge) or _fault_of_files(challenge)
+
+
+def _samples(jobs: Sequence[RenderJob]) -> Iterator[FileSample]:
+    by_root: dict[Path, list[RenderJob]] = {}
+    for job in jobs:
+        by_root.setdefault(job.root, []).append(job)
+    for mine in by_root.values():
+        step = max(1, len(mine) // _SAMPLES)
+        for job in mine[::step][:_SAMPLES]:
+            path = next(iter(job.case.files()))
+            try:
+                yield FileSample(path=path, size=path.stat().st_size, digest=_ends(path))
+            except OSError:  # the case itself will tell
+                continue
+
+
+def _ends(path: Path) -> str:
+    with path.open("rb") as file:
+        ends = file.read(_ENDS)
+        if file.seek(0, os.SEEK_END) > _ENDS:
+            file.seek(-_ENDS, os.SEEK_END)
+            ends += file.read(_ENDS)
+    return hashlib.sha256(ends).hexdigest()
+
+
+def _code() -> Mapping[str, str]:
+    return {**running_code(), "encoder": ENCODER}
+
+
+def _fault_of_code(challenge: Challenge) -> str:
+    here, there = _code(), dict(challenge.code)
+    for name in sorted(here.keys() | there.keys()):
+        mine, wanted = here.get(name, "none"), there.get(name, "none")
+        if mine != wanted:
+            return (
+                f"runs {name} {mine[:_SHOWN]}, the client {wanted[:_SHOWN]}; install the same on "
+                "all machines"
+            )
+    return ""
+
+
+_SHOWN = 40
+
+
+def _fault_of_images(challenge: Challenge) -> str:
+    folder = challenge.nonce.parent
+    for wait in _WAITS:
+        time.sleep(wait)
+        try:
+            ask_file_server(folder)
+            if challenge.nonce.read_text(encoding="ascii") == challenge.word:
+                return ""
+        except OSError:
+            continue
+    return (
+        f"does not see what the client writes to {folder}; the workspace must lie on a file system "
+        "that all machines share, under the same path"
+    )
+
+
+def _fault_of_files(challenge: Challenge) -> str:
+    for sample in challenge.samples:
+        try:
+            here = (sample.path.stat().st_size, _ends(sample.path))
+        except OSError as error:
+            return f"cannot read {sample.path} ({error.strerror}); {_SHARE}"
+        if here != (sample.size, sample.digest):
+            return f"has another file at {sample.path}; {_SHARE}"
+    for path, digest in challenge.adapters:
+        try:
+            same = _ends(path) == digest
+        except OSError:
+            same = False
+        if not same:
+            return f"has another adapter at {path}, or none; install the same on all machines"
+    return ""
+
+
+_SHARE = "raw data must lie on a file system that all machines share, under the same path"

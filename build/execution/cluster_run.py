@@ -1,0 +1,295 @@
+"""One build on a cluster: gives out tasks, gathers results, sets bad workers aside."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib import metadata
+from itertools import islice
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+from distributed import Client, KilledWorker, as_completed
+from distributed.comm import CommClosedError
+
+from medrcube.build.execution.cluster_proof import Challenge, ask_file_server
+from medrcube.build.execution.cluster_tasks import (
+    ClusterJob,
+    Refused,
+    Rendered,
+    render_portion,
+    stamps_of,
+)
+from medrcube.build.execution.local import worker_died
+from medrcube.build.stages.plan import RenderJob
+from medrcube.build.stages.render import RenderResult
+from medrcube.errors import MedrcubeError
+
+__all__ = ["ClusterRun"]
+
+_AHEAD = 4
+"""Tasks handed out for each thread: enough to keep it busy, few enough to bound memory."""
+
+_LEAST_AHEAD = 32
+"""Tasks handed out at least: a cluster that scales by demand has to see some."""
+
+_TOGETHER = 16
+"""Most jobs in one task: scheduler and client take about 4 ms for each task, an image of 8 x 8
+pixels takes 1."""
+
+_TICK = 0.02
+"""Seconds between two looks at what is done."""
+
+_LOOK = 1.0
+"""Seconds between two looks at the workers."""
+
+_PATIENCE = 900.0
+"""Seconds without any worker, as in the queue of a cluster, before the build gives up."""
+
+_GRACE = 10.0
+"""The same once a worker was set aside: others may be about to start."""
+
+_DOUBT = 16
+"""Cases that a worker may fail, one and all, while others succeed."""
+
+_LATE = (0.0, 0.2, 0.8, 2.0, 4.0)
+"""Seconds before another look for an image: a network file system may show it late."""
+
+_RELEASED = "; what is rendered is kept: say the same again once it runs"
+
+
+@dataclass(kw_only=True)
+class ClusterRun:
+    """A build in progress.
+
+    Jobs whose worker dies are given to another one, up to ``distributed``'s own limit of failures
+    (four by default). ``distributed`` counts them against all jobs that the worker held; so at the
+    end each of those is tried with nothing beside it, and one that reaches the limit again becomes
+    a problem with the code ``worker-died``.
+
+    Failures of a worker that has rendered nothing yet are held back: another worker tries them
+    again, unless this one renders something first.
+
+    Attributes:
+        client: of the cluster.
+        challenge: what each worker must answer.
+        images: folder of images.
+        tell: called with a line for each worker that is set aside.
+    """
+
+    client: Client
+    challenge: Challenge
+    images: Path
+    tell: Callable[[str], object]
+    _waiting: deque[Sequence[RenderJob]] = field(default_factory=deque)
+    _running: dict[str, Sequence[ClusterJob]] = field(default_factory=dict)
+    _suspects: list[RenderJob] = field(default_factory=list)
+    _aside: dict[str, str] = field(default_factory=dict)
+    _greeted: set[str] = field(default_factory=set)
+    _proved: set[str] = field(default_factory=set)
+    _held: dict[str, list[tuple[RenderJob, RenderResult]]] = field(default_factory=dict)
+    _threads: int = 0
+    _looked: float = float("-inf")
+    _lonely_since: float | None = None
+
+    def results(self, jobs: Sequence[RenderJob]) -> Iterator[tuple[RenderJob, RenderResult]]:
+        """One result for every job, as they come.
+
+        Raises:
+            MedrcubeError: the scheduler ends, or no worker is left.
+            WorkspaceError: an image cannot be written.
+        """
+        try:
+            self._look()
+            ahead = max(_LEAST_AHEAD, _AHEAD * self._threads)
+            size = min(_TOGETHER, ceil(len(jobs) / ahead))
+            self._waiting.extend(jobs[first : first + size] for first in range(0, len(jobs), size))
+            yield from self._run_waiting()
+            yield from self._run_held()
+            for job in self._suspects:
+                yield job, self._render_alone(job)
+        except (CancelledError, CommClosedError, OSError, TimeoutError) as error:
+            address = getattr(self.client.scheduler, "address", "the cluster")
+            raise MedrcubeError(
+                f"{address}: the dask scheduler has ended or no longer answers{_RELEASED}"
+            ) from error
+
+    def _run_waiting(self) -> Iterator[tuple[RenderJob, RenderResult]]:
+        done = as_completed()
+        while self._waiting or self._running:
+            self._look()
+            room = max(_LEAST_AHEAD, _AHEAD * self._threads) - len(self._running)
+            for _ in islice(self._waiting.copy(), max(0, room)):
+                self._submit(self._waiting.popleft(), done)
+            if not done.has_ready():
+                time.sleep(_TICK)
+                continue
+            future = next(done)
+            portion = self._running.pop(future.key)
+            yield from self._gather(portion, future)
+            future.release()
+
+    def _submit(self, portion: Sequence[RenderJob], done: Any) -> None:
+        jobs = [ClusterJob(job=job, stamps=stamps_of(job)) for job in portion]
+        future = self.client.submit(render_portion, self.challenge, jobs, self.images, pure=False)
+        self._running[future.key] = jobs
+        done.add(future)
+
+    def _gather(
+        self, portion: Sequence[ClusterJob], future: Any
+    ) -> Iterator[tuple[RenderJob, RenderResult]]:
+        jobs = [entry.job for entry in portion]
+        try:
+            outcome: Rendered | Refused = future.result()
+        except KilledWorker:
+            self._suspects.extend(jobs)
+            return
+        except (ImportError, RuntimeError) as error:
+            raise MedrcubeError(
+                f"the cluster cannot load a task ({error.__cause__ or error}); install the same "
+                "medrcube[build,dask] for the scheduler and every worker"
+            ) from error
+        if isinstance(outcome, Refused):
+            self._refuse(outcome, portion)
+            self._waiting.append(jobs)
+            return
+        for job, rendered in zip(jobs, outcome.results, strict=True):
+            yield from self._judge(outcome.worker, job, rendered)
+
+    def _judge(
+        self, worker: str, job: RenderJob, rendered: RenderResult
+    ) -> Iterator[tuple[RenderJob, RenderResult]]:
+        """The result, if it counts; else it is held back, or its job waits again."""
+        if worker in self._aside:
+            self._waiting.append((job,))
+        elif not self._arrived(rendered):
+            reason = f"writes images that do not arrive in {self.images}"
+            self._set_aside(worker, reason)
+            self._waiting.append((job,))
+        elif worker in self._proved or not rendered.problems:
+            if worker not in self._proved:
+                self._proved.add(worker)
+                yield from self._held.pop(worker, ())
+            yield job, rendered
+        else:
+            held = self._held.setdefault(worker, [])
+            held.append((job, rendered))
+            if len(held) >= _DOUBT and self._proved:
+                message = rendered.problems[0].message
+                self._set_aside(worker, f"failed each of its first {_DOUBT} cases: {message}")
+
+    def _run_held(self) -> Iterator[tuple[RenderJob, RenderResult]]:
+        """Results of workers that have failed every case, where no other worker does better."""
+        for worker, held in list(self._held.items()):
+            others = [name for name in self._addresses() if name not in (worker, *self._aside)]
+            for job, failed in held:
+                rendered = self._render_alone(job, others) if others else failed
+                if not rendered.problems and worker not in self._aside:
+                    message = failed.problems[0].message
+                    self._set_aside(worker, f"failed every case, which others do not: {message}")
+                yield job, rendered
+
+    def _render_alone(self, job: RenderJob, workers: Sequence[str] = ()) -> RenderResult:
+        """The result of one job with nothing beside it."""
+        while True:
+            entry = ClusterJob(job=job, stamps=stamps_of(job))
+            try:
+                outcome: Rendered | Refused = self.client.submit(
+                    render_portion,
+                    self.challenge,
+                    [entry],
+                    self.images,
+                    pure=False,
+                    workers=list(workers) or None,
+                    allow_other_workers=bool(workers),
+                ).result()
+            except KilledWorker:
+                return worker_died(job)
+            if isinstance(outcome, Rendered) and self._arrived(outcome.results[0]):
+                return outcome.results[0]
+            if isinstance(outcome, Refused):
+                self._refuse(outcome, [entry])
+            else:
+                self._set_aside(outcome.worker, "writes images that do not arrive")
+            workers = [name for name in workers if name not in self._aside]
+            self._look()
+
+    def _arrived(self, rendered: RenderResult) -> bool:
+        """Whether the client sees every image of a result."""
+        return all(
+            _has_size(self.images / picture.path, picture.bytes) for picture in rendered.pictures
+        )
+
+    def _refuse(self, refusal: Refused, portion: Sequence[ClusterJob]) -> None:
+        """Set a worker aside that refused, unless a file has changed here as well."""
+        if all(stamps_of(entry.job) == entry.stamps for entry in portion):
+            self._set_aside(refusal.worker, refusal.reason)
+
+    def _greet(self, workers: Sequence[str]) -> None:
+        """Set those aside that lack the package: they would end with the first task."""
+        versions = self.client.run(
+            metadata.version, "medrcube", workers=list(workers), on_error="return"
+        )
+        for worker, version in versions.items():
+            if not isinstance(version, str):
+                self._set_aside(worker, "has no medrcube; install  medrcube[build,dask]  there")
+
+    def _set_aside(self, worker: str, reason: str) -> None:
+        if worker in self._aside:
+            return
+        self._aside[worker] = reason
+        self._waiting.extend((job,) for job, _ in self._held.pop(worker, ()))
+        self.tell(f"worker {worker} is set aside: it {reason}")
+        with suppress(OSError, TimeoutError):
+            self.client.retire_workers([worker], close_workers=True, remove=True)
+        self._looked = float("-inf")
+
+    def _addresses(self) -> set[str]:
+        return set(self.client.scheduler_info(n_workers=-1)["workers"])
+
+    def _look(self) -> None:
+        """Count the threads of the workers, now and then.
+
+        Raises:
+            MedrcubeError: there has been no worker for too long.
+        """
+        now = time.monotonic()
+        if now - self._looked < _LOOK:
+            return
+        self._looked = now
+        threads = self.client.nthreads()
+        if new := [worker for worker in threads if worker not in self._greeted]:
+            self._greeted.update(new)
+            self._greet(new)
+            self._looked = now
+        self._threads = sum(count for worker, count in threads.items() if worker not in self._aside)
+        if self._threads:
+            self._lonely_since = None
+            return
+        if self._lonely_since is None:
+            self._lonely_since = now
+            self.tell("no worker of the cluster is ready; waiting for one")
+        if now - self._lonely_since > (_GRACE if self._aside else _PATIENCE):
+            reasons = "; ".join(
+                f"worker {worker} {reason}" for worker, reason in islice(self._aside.items(), 3)
+            )
+            raise MedrcubeError(
+                f"no worker is left that may render: {reasons}"
+                if reasons
+                else f"no worker came in {_PATIENCE / 60:.0f} minutes; start one with  dask worker"
+            )
+
+
+def _has_size(path: Path, size: int) -> bool:
+    for wait in _LATE:
+        time.sleep(wait)
+        with suppress(OSError):
+            if path.stat().st_size == size:
+                return True
+            ask_file_server(path.parent)
+    return False

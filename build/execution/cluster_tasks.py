@@ -1,0 +1,92 @@
+"""What a worker of a cluster runs: the proof, then jobs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from distributed import get_worker
+
+from medrcube.build.execution.cluster_proof import Challenge, fault_of_worker
+from medrcube.build.stages.plan import RenderJob
+from medrcube.build.stages.render import RenderResult, render_job
+
+__all__ = ["ClusterJob", "FileStamp", "Refused", "Rendered", "render_portion", "stamps_of"]
+
+FileStamp = tuple[int, int] | None
+"""Size and time of the last change of a file, which a file server gives alike to all machines."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterJob:
+    """A job, and the files of its case as the client sees them, in the order of ``files``."""
+
+    job: RenderJob
+    stamps: tuple[FileStamp, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendered:
+    """Results of a task, in the order of its jobs."""
+
+    worker: str
+    results: tuple[RenderResult, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """A worker that renders nothing for this client.
+
+    Attributes:
+        worker: its address.
+        reason: why, as a clause that follows the address.
+        file: the raw file that it sees otherwise, or ``None``.
+    """
+
+    worker: str
+    reason: str
+    file: Path | None = None
+
+
+def stamps_of(job: RenderJob) -> tuple[FileStamp, ...]:
+    """Stamps of the files of a case; ``None`` for one that is not there."""
+    return tuple(map(_stamp, job.case.files()))
+
+
+def render_portion(
+    challenge: Challenge, jobs: Sequence[ClusterJob], images: Path
+) -> Rendered | Refused:
+    """Render jobs, if this worker has proved that it may and sees their files as the client does.
+
+    Raises:
+        WorkspaceError: an image cannot be written.
+    """
+    worker = str(get_worker().address)
+    if fault := fault_of_worker(challenge):
+        return Refused(worker=worker, reason=fault)
+    for entry in jobs:
+        for path, stamp in zip(entry.job.case.files(), entry.stamps, strict=True):
+            if _stamp(path) != stamp and _stamp_now(path) != stamp:
+                reason = f"sees another file at {path}, or none"
+                return Refused(worker=worker, reason=reason, file=path)
+    return Rendered(worker=worker, results=tuple(render_job(entry.job, images) for entry in jobs))
+
+
+def _stamp(path: Path) -> FileStamp:
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_size, stat.st_mtime_ns
+
+
+def _stamp_now(path: Path) -> FileStamp:
+    """Its stamp as the file server has it: opening a file ends what a client of NFS remembers."""
+    try:
+        with path.open("rb") as file:
+            stat = os.fstat(file.fileno())
+    except OSError:
+        return None
+    return stat.st_size, stat.st_mtime_ns
