@@ -165,7 +165,9 @@ def _sets_have_roles(trial: _Trial) -> Iterator[str]:
 def _unknown_is_refused(trial: _Trial) -> Iterator[str]:
     for card in trial.cards:
         for view in unknown_views(trial.task, card):
-            named = next((q for q in open_questions(view) if not q.barred), None)
+            fields = {label.field for label in view.case.labels}
+            asked = (q for q in open_questions(view) if not q.barred)
+            named = next((q for q in asked if q.field in fields), None)
             if named is not None:
                 yield f"{card.id}: {named.field!r} is asked where all of it is unknown"
                 break

@@ -35,7 +35,8 @@ def trial_views(task: Task, card: Card) -> Iterator[CaseView]:
     """Every fact of the kinds that a task asks about, alone in a case, and marked on its image.
 
     A case has all numbers that the card knows, each in the middle of its plausible range, and the
-    other values of the field are denied where it states several. A number that the task asks by
+    other values of the field are denied where it states several. Of a fact wider than the images of
+    the source there is a case, too, whose image does not show it. A number that the task asks by
     the card has a case of its own, with the images and regions that it needs.
     """
     kinds = task.declaration.kinds
@@ -43,6 +44,8 @@ def trial_views(task: Task, card: Card) -> Iterator[CaseView]:
     for field in named:
         for concept in field.concepts():
             yield _view(task, card, field, concept, LabelState.PRESENT)
+        if field.scope > card.shows:
+            yield _narrow(_view(task, card, field, field.concepts()[0], LabelState.UNKNOWN))
     for measure in card.measures.values():
         if measure.asked and measure.asked.task == task:
             yield _measured_view(task, card, measure, measure.asked)
@@ -55,6 +58,18 @@ def unknown_views(task: Task, card: Card) -> Iterator[CaseView]:
         if field.kind in kinds and field.constant is None:
             for concept in field.concepts():
                 yield _view(task, card, field, concept, LabelState.UNKNOWN)
+
+
+def _narrow(view: CaseView) -> CaseView:
+    """The same case on an image that shows less than the field is about, which says nothing."""
+    scope = view.card.shows.name.lower()
+    case = replace(view.case, labels=(), shows=view.card.shows)
+    return replace(
+        view,
+        case=case,
+        facts=facts_of_case(view.card, case, view.terms),
+        samples=tuple(replace(sample, scope=scope) for sample in view.samples),
+    )
 
 
 def _view(task: Task, card: Card, field: CardField, concept: str, state: LabelState) -> CaseView:

@@ -1,0 +1,202 @@
+"""Abstention: a fact asked of an image that shows it and of a sibling that cannot.
+
+Which facts no reader can know from an image stands in the policies of ``task.toml``, each with its
+reason. That a fact is wider than what an image shows is no proof by itself: a film of a study may
+well show what was read from the whole study.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from typing import Any, NamedTuple
+
+from medrcube.build.open_items.question import CaseView, OpenQuestion
+from medrcube.build.questions.fact_rules import OUT_OF_SCOPE, bar_of, visible_of
+from medrcube.build.questions.question_wording import own_names
+from medrcube.build.stages.samples import Sample
+from medrcube.facts import Grade, LabelState, Scope, Visibility
+from medrcube.forms.option import OptionTarget
+from medrcube.ontologies.name_grammar import pluralize
+from medrcube.sources._framework.card_parts.fields import CardField
+from medrcube.sources._framework.contract import concept_of
+from medrcube.taxonomy import Anatomy, Modality
+from medrcube.vocabulary.image_names import image_name
+
+ABSTAIN = "This image alone cannot tell"
+SHOWN, HIDDEN = "shown", "hidden"
+NO_POLICY, NO_PATIENT = "no-policy", "no-patient"
+"""Why nothing is asked: no policy says that the image hides the fact; no sibling can be known."""
+
+_LETTERS = "ABCD"
+
+
+class Policy(NamedTuple):
+    """One row of the policies: which fact, and which images hide it; see ``task.toml``."""
+
+    name: str
+    asked: bool
+    scope: str = ""
+    rests_on_panels: bool = False
+    concept: str = ""
+    finding: str = ""
+    shown_on: tuple[str, ...] = ()
+    hidden_on: tuple[str, ...] = ()
+    reason: str = ""
+    evidence: str = ""
+
+    def fits(self, field: CardField) -> bool:
+        """Whether it is about a field."""
+        if self.concept:
+            return self.concept in field.concepts()
+        if self.rests_on_panels:
+            return bool(field.rests_on)
+        return self.scope == field.scope.name.lower()
+
+
+class _Asked(NamedTuple):
+    """One fact under its policy: what it is called, its options, and what the wordings need."""
+
+    field: CardField
+    policy: str
+    concept: str
+    options: tuple[str, ...]
+    values: Mapping[str, str]
+
+
+class AbstentionRule:
+    """One question for each fact with a policy that a clean image shows or hides."""
+
+    def questions(self, view: CaseView) -> Iterator[OpenQuestion]:
+        """Questions in the order of the images, then of the fields of the card."""
+        policies = [_policy(row) for row in view.task.declaration.settings["policy"]]
+        kinds = set(view.task.declaration.kinds)
+        fields = [field for field in view.card.fields.values() if field.kind in kinds]
+        for sample in view.samples:
+            if sample.artefact != "clean":
+                continue
+            for field in fields:
+                policy = next((policy for policy in policies if policy.fits(field)), None)
+                if policy is not None and policy.asked and policy.concept:
+                    yield from _of_concept(view, sample, field, policy)
+                elif policy is not None and policy.asked and field.group is not None:
+                    yield from _of_group(view, sample, field, policy)
+                elif _is_wider(field, sample):
+                    yield _refused(view, sample, field, policy)
+
+
+rule = AbstentionRule()
+
+
+def _policy(row: Mapping[str, Any]) -> Policy:
+    lists = {name: tuple(value) for name, value in row.items() if isinstance(value, list)}
+    return Policy(**{**row, **lists})
+
+
+def _is_wider(field: CardField, sample: Sample) -> bool:
+    return field.scope > Scope[sample.scope.upper()]
+
+
+def _of_group(
+    view: CaseView, sample: Sample, field: CardField, policy: Policy
+) -> Iterator[OpenQuestion]:
+    """A value of an exclusive group, such as a range of the ejection fraction.
+
+    Where its values are too many for the letters, each choice of them is a question of its own, so
+    that both members of a set have the same ones and a lot may take any.
+    """
+    group = field.group or ""
+    members = view.relations.group_members(group)
+    names, scale = own_names(members, view.terms), view.relations.scale(group)
+    values = {"finding": "", "scale": pluralize(scale.phrase), "of": scale.of}
+    hidden = _is_wider(field, sample)
+    key = next((name for name in members if _is_stated(view, field, name)), "")
+    for offered in combinations(members, min(len(members), len(_LETTERS) - 1)):
+        texts = tuple(names[name].text for name in offered)
+        asked = _Asked(field, policy.name, group, texts, values)
+        if hidden:
+            yield _question(view, sample, asked)
+        elif key in offered:
+            yield _question(view, sample, asked, key=names[key].text)
+
+
+def _of_concept(
+    view: CaseView, sample: Sample, field: CardField, policy: Policy
+) -> Iterator[OpenQuestion]:
+    """A finding that is marked on the image, such as enhancing tumor; its absence is not asked."""
+    values = {"finding": policy.finding, "scale": "", "of": ""}
+    asked = _Asked(field, policy.name, policy.concept, ("Yes", "No"), values)
+    present = view.facts.present
+    if any(name in present for name in policy.hidden_on):
+        yield _question(view, sample, asked)
+    elif policy.concept in present and any(name in present for name in policy.shown_on):
+        area = sum(
+            row.pixels / (row.width * row.height)
+            for row in view.geometry
+            if row.sample == sample.id and row.concept == policy.concept
+        )
+        if area:
+            small = "roi-size" if area < view.card.roi[0] else ""
+            yield _question(view, sample, asked, key="Yes", barred=small)
+
+
+def _is_stated(view: CaseView, field: CardField, concept: str) -> bool:
+    """Whether a label says so and nothing contradicts it."""
+    return concept in view.facts.present and any(
+        label.state is LabelState.PRESENT
+        and label.field == field.name
+        and concept_of(view.card, label) == concept
+        for label in view.case.labels
+    )
+
+
+def _refused(
+    view: CaseView, sample: Sample, field: CardField, policy: Policy | None
+) -> OpenQuestion:
+    """A fact wider than the image of which nothing proves that the image hides it."""
+    why = NO_POLICY if policy is None else f"not-proved ({policy.name})"
+    asked = _Asked(field, policy.name if policy else "", field.name, ("Yes",), {})
+    return _question(view, sample, asked, barred=why)
+
+
+def _question(
+    view: CaseView, sample: Sample, asked: _Asked, *, key: str = "", barred: str = ""
+) -> OpenQuestion:
+    """The question with its right option; without one the image hides the fact."""
+    texts = (*asked.options, ABSTAIN)
+    shown = image_name(Modality(sample.modality), Anatomy(sample.anatomy))
+    visible = visible_of(view.card, view.case, asked.field) if key else Visibility.YES
+    return OpenQuestion(
+        task=view.task,
+        sample=sample,
+        field=asked.field.name,
+        concept=asked.concept,
+        target=OptionTarget(
+            options=tuple(zip(_LETTERS, texts, strict=False)),
+            key=_LETTERS[texts.index(key or ABSTAIN)],
+        ),
+        values={"shown": f"this {shown}", **asked.values},
+        prior=(sample.source, asked.policy),
+        stratum=(sample.source, asked.policy, sample.patient, *_views(view), *texts),
+        role=SHOWN if key else HIDDEN,
+        grade=Grade.B,
+        visible=visible,
+        barred=barred or _bar(view, sample, asked.field, hidden=not key),
+    )
+
+
+def _bar(view: CaseView, sample: Sample, field: CardField, *, hidden: bool) -> str:
+    """What bars the eight tasks from the image, but for a scope that is the point here."""
+    confirmed = frozenset(entry.field for entry in view.samples if entry.artefact == "numbered")
+    for told_by in (view.task.declaration.told_by, "words"):
+        bar = bar_of(view.card, view.case, sample, field, told_by=told_by, confirmed=confirmed)
+        if bar and not (hidden and bar == OUT_OF_SCOPE):
+            return bar
+    return "" if sample.patient else NO_PATIENT
+
+
+def _views(view: CaseView) -> Iterator[str]:
+    """View or plane of the image, as the source words it."""
+    for label in view.case.labels:
+        if view.card.fields[label.field].kind == "view":
+            yield f"{label.field}={label.value}"

@@ -1,0 +1,190 @@
+"""Presence: does the image show a finding or disease, where it was read and where it was denied.
+
+The "no" image is one of which the concept is proved absent by every condition that a distractor
+has to meet, and was denied: by name, by a value of its own group that says that there is none, or
+by the silence of readers who name all that they see. What a source is silent about, or covers by a
+general "no finding" alone, is never asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+from medrcube.build.open_items.question import CaseView, OpenQuestion
+from medrcube.build.questions.fact_rules import bar_of, is_vague, visible_of
+from medrcube.build.questions.question_wording import denies
+from medrcube.build.stages.samples import Sample
+from medrcube.facts import Absence, Grade, LabelState
+from medrcube.forms.option import OptionTarget
+from medrcube.ontologies.distractor_safety import (
+    DistractorRequest,
+    SafetyRules,
+    judge_absence,
+    judge_key,
+)
+from medrcube.ontologies.label_words import is_rest_class
+from medrcube.ontologies.name_grammar import with_article
+from medrcube.ontologies.relations import Relations
+from medrcube.ontologies.terms import DEVICE, Terms
+from medrcube.sources._framework.card_parts.fields import CardField
+from medrcube.sources._framework.contract import concept_of
+
+YES, NO = "yes", "no"
+OPTIONS = (("A", "Yes"), ("B", "No"))
+SILENT, OTHER_CLASS, VIEW_UNKNOWN = "silent", "other-class", "view-unknown"
+"""Why nothing is asked: only silence says that the concept is absent; only that something else of
+its group was named, beside which an image may show it too, as a breast with a cancer may show a
+cyst; the source tells views apart and not that of this image, so nothing of the same view can stand
+beside it."""
+
+_HEDGED = re.compile(r"(?:possible|probable|suspected)\b", re.IGNORECASE)
+"""Names that say how sure somebody was and not what an image shows."""
+
+
+class PresenceRule:
+    """One question for each concept that a clean image is known to show, or not to show."""
+
+    def __init__(self) -> None:
+        self._rules = SafetyRules(evidence=Grade.B)
+
+    def questions(self, view: CaseView) -> Iterator[OpenQuestion]:
+        """Questions in the order of the images, then of fields and concepts of the card."""
+        if len(view.case.images) > 1:
+            return
+        known = _known_concepts(view, self._rules_over(view.terms, view.relations))
+        for sample in view.samples:
+            if sample.artefact == "clean":
+                for concept, what in known.items():
+                    yield _question(view, sample, concept, what)
+
+    def _rules_over(self, terms: Terms, relations: Relations) -> SafetyRules:
+        """The conditions, with absence at grade A or B; made once for all cases of a batch."""
+        if self._rules.terms is not terms or self._rules.relations is not relations:
+            self._rules = SafetyRules(terms=terms, relations=relations, evidence=Grade.B)
+        return self._rules
+
+
+rule = PresenceRule()
+
+
+class _Known(NamedTuple):
+    """What is known of a concept: by which field, which answer is right, and how surely."""
+
+    field: CardField
+    role: str
+    grade: Grade
+    barred: str
+
+
+def _known_concepts(view: CaseView, rules: SafetyRules) -> dict[str, _Known]:
+    """Findings and diseases of which something is known, by the first field that proves it."""
+    kinds = set(view.task.declaration.kinds)
+    known: dict[str, _Known] = {}
+    for field in view.card.fields.values():
+        if field.kind not in kinds or field.constant:
+            continue
+        for concept in field.concepts():
+            if not _is_asked(view.terms, field, concept):
+                continue
+            what = _known(view, field, concept, rules)
+            if what and (concept not in known or known[concept].barred):
+                known[concept] = what
+    return known
+
+
+def _is_asked(terms: Terms, field: CardField, concept: str) -> bool:
+    """Whether a concept is a finding or disease, said surely, and no rest class or two in one."""
+    term = terms[concept]
+    if term.kind == DEVICE or denies(term) or is_rest_class(term.name) or _HEDGED.match(term.name):
+        return False
+    return field.group is not None or not is_vague(terms, concept)
+
+
+def _known(view: CaseView, field: CardField, concept: str, rules: SafetyRules) -> _Known | None:
+    """What one field proves of a concept; ``None`` where it is unknown or unproved."""
+    facts = view.facts
+    stated = {
+        label.state
+        for label in view.case.labels
+        if label.field == field.name and concept_of(view.card, label) == concept
+    }
+    if concept in facts.present:
+        request = DistractorRequest(key=concept, ground=facts, scope=field.scope)
+        shown = LabelState.PRESENT in stated and judge_key(request, rules).allowed
+        return _Known(field, YES, Grade.A, "") if shown else None
+    verdict = judge_absence(concept, facts, field.scope, rules, group=field.group)
+    if not verdict.allowed or verdict.grade is None:
+        return None
+    reason = ""
+    if LabelState.ABSENT not in stated:
+        if field.group is not None:
+            reason = "" if _is_denied(view, field.group, concept) else OTHER_CLASS
+        elif field.absence is Absence.SILENT:
+            reason = SILENT
+    return _Known(field, NO, verdict.grade, reason)
+
+
+def _is_denied(view: CaseView, group: str, concept: str) -> bool:
+    """Whether a value of the group says of the image that nothing such is there."""
+    return any(
+        view.relations.parted_by(group, concept, label) and denies(view.terms[label])
+        for label in view.facts.present
+    )
+
+
+def _question(view: CaseView, sample: Sample, concept: str, what: _Known) -> OpenQuestion:
+    field, views = what.field, _views(view)
+    bars = (
+        bar_of(view.card, view.case, sample, field, told_by=told_by, confirmed=_confirmed(view))
+        for told_by in (view.task.declaration.told_by, "words")
+    )
+    no_view = VIEW_UNKNOWN if views is None else ""
+    return OpenQuestion(
+        task=view.task,
+        sample=sample,
+        field=field.name,
+        concept=concept,
+        target=OptionTarget(options=OPTIONS, key="A" if what.role == YES else "B"),
+        values={"finding": with_article(view.terms[concept].name)},
+        prior=(sample.source, concept),
+        stratum=(
+            *(sample.source, concept, sample.anatomy, sample.modality, sample.split),
+            *(views or ()),
+            *_devices(view),
+        ),
+        role=what.role,
+        grade=what.grade,
+        visible=visible_of(view.card, view.case, field),
+        barred=what.barred or next(filter(None, bars), "") or no_view,
+    )
+
+
+def _views(view: CaseView) -> tuple[str, ...] | None:
+    """How the image was taken, as the source words it; ``None`` where it does not say the view."""
+    fields = [
+        field
+        for field in view.card.fields.values()
+        if field.kind in ("view", "protocol") and not field.constant
+    ]
+    stated = {
+        field.name: sorted(label.value for label in view.case.labels if label.field == field.name)
+        for field in fields
+    }
+    views = [field.name for field in fields if field.kind == "view"]
+    if views and not any(stated[name] for name in views):
+        return None
+    return tuple(f"{name}={'+'.join(values)}" for name, values in stated.items())
+
+
+def _devices(view: CaseView) -> Iterator[str]:
+    """What the source says of the device."""
+    names: Collection[str] = view.task.declaration.settings.get("device", ())
+    for name, value in sorted(view.case.facts):
+        if name.casefold() in names:
+            yield f"{name}={value}"
+
+
+def _confirmed(view: CaseView) -> frozenset[str]:
+    return frozenset(sample.field for sample in view.samples if sample.artefact == "numbered")

@@ -1,0 +1,187 @@
+"""Abstention is the answer where a policy proves that an image hides a fact, and only there."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from medrcube.build.open_items.question import CaseView
+from medrcube.build.open_items.rule_files import open_questions
+from medrcube.build.questions.case_facts import facts_of_case
+from medrcube.build.stages.geometry_table import Geometry
+from medrcube.build.stages.samples import Sample
+from medrcube.facts import Case, ImageRef, Label, LabelState, MaskFile, Region
+from medrcube.ontologies.relations import load_relations
+from medrcube.ontologies.terms import load_terms
+from medrcube.sources.registry import find_sources
+from medrcube.taxonomy import Task
+
+TASK = Task("Abstention")
+ABSTAIN = "This image alone cannot tell"
+BLANK = {"str": "", "int": 0, "float": 0.0, "bool": False}
+FRAME = (ImageRef(paths=(Path("a.nii.gz"),)),)
+
+
+def record(kind, **known):
+    blank = {name: BLANK.get(str(column.type)) for name, column in fields_of(kind)}
+    return kind(**{**blank, **known})
+
+
+def fields_of(kind):
+    return kind.__dataclass_fields__.items()
+
+
+def sample(case, artefact="clean", *, scope="image", **changes):
+    return record(
+        Sample,
+        id=f"{case}-{artefact}", source="camus", case=case, artefact=artefact, patient="p",
+        scope=scope, anatomy="Heart", modality="Ultrasound", image="a.png", frames="0", width=100,
+        height=100, **changes,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def asked():
+    """Questions of a case of a source of the package."""
+
+    def ask(source, *labels, images=FRAME, samples=(), regions=(), geometry=(), **changes):
+        card = find_sources()[source].card
+        case = Case(
+            key="c",
+            images=images,
+            patient="p",
+            labels=tuple(
+                Label(field=field, value=value, state=LabelState.PRESENT, evidence="t:1")
+                for field, value in labels
+            ),
+            regions=regions,
+            **changes,
+        )
+        view = CaseView(
+            task=TASK,
+            card=card,
+            case=case,
+            facts=facts_of_case(card, case, load_terms()),
+            samples=samples or (sample("c"),),
+            geometry=geometry,
+            terms=load_terms(),
+            relations=load_relations(),
+        )
+        return list(open_questions(view))
+
+    return ask
+
+
+def key(question):
+    return dict(question.target.options)[question.target.key]
+
+
+def texts(question):
+    return [text for _, text in question.target.options]
+
+
+@pytest.fixture
+def frame(asked):
+    return asked("camus", ("view", "4CH"))
+
+
+@pytest.fixture
+def pair(asked):
+    both = (
+        sample("c", scope="patient"),
+        replace(sample("c", "numbered", scope="patient"), field="phase"),
+    )
+    labels = (("view", "4CH"), ("ejection_fraction", "62"))
+    return asked("camus", *labels, images=FRAME * 2, samples=both)
+
+
+def test_one_frame_cannot_tell_an_ejection_fraction(frame):
+    assert {(key(question), question.role) for question in frame} == {(ABSTAIN, "hidden")}
+    assert not any(question.barred for question in frame)
+
+
+def test_both_phases_tell_it(pair):
+    assert {(key(question), question.role) for question in pair} == {("55% or higher", "shown")}
+    assert not any(question.barred for question in pair)
+
+
+def test_phases_that_the_masks_do_not_confirm_tell_nothing(asked):
+    labels = (("view", "4CH"), ("ejection_fraction", "62"))
+    questions = asked("camus", *labels, images=FRAME * 2, samples=(sample("c", scope="patient"),))
+    assert {question.barred for question in questions} == {"panels-unsure"}
+
+
+def test_members_of_a_set_have_the_same_options_and_the_abstention_stands_last(frame, pair):
+    shown = {question.stratum: texts(question) for question in pair}
+    hidden = {question.stratum: texts(question) for question in frame}
+    assert shown.items() <= hidden.items()
+    assert len(shown) == 3
+    assert {len(options) for options in hidden.values()} == {4}
+    assert {options[-1] for options in hidden.values()} == {ABSTAIN}
+
+
+def test_words_of_a_set_do_not_tell_how_many_images_there_are(frame, pair):
+    assert {tuple(question.values.items()) for question in (*frame, *pair)} == {
+        tuple(frame[0].values.items())
+    }
+
+
+def test_a_twin_is_of_the_same_patient_and_view(asked, pair):
+    (other, *_) = asked("camus", ("view", "2CH"))
+    assert other.stratum not in {question.stratum for question in pair}
+    (stranger, *_) = asked("camus", ("view", "4CH"), samples=(replace(sample("c"), patient="q"),))
+    assert stranger.stratum not in {question.stratum for question in pair}
+    (nobody, *_) = asked("camus", ("view", "4CH"), samples=(replace(sample("c"), patient=""),))
+    assert nobody.barred == "no-patient"
+
+
+@pytest.mark.parametrize(
+    ("source", "labels", "reason"),
+    [
+        ("acdc", (), "not-proved (one slice of a patient)"),
+        ("padchest", (("view", "L"),), "not-proved (one view of a study)"),
+        ("pocus-lung", (), "not-proved (one frame of a clip)"),
+    ],
+)
+def test_a_fact_that_the_image_might_show_is_counted_and_not_asked(asked, source, labels, reason):
+    questions = asked(source, *labels)
+    assert {question.barred for question in questions} == {reason}
+
+
+def tumor(asked, sequence, *, share=0.02, mask=True):
+    region = Region(
+        field="subregion", value="4", shape=MaskFile(paths=(Path("m"),), values=(4,)), evidence="t"
+    )
+    row = record(
+        Geometry,
+        sample="c-clean", concept="ET", pixels=round(10_000 * share), width=100, height=100,
+    )  # fmt: skip
+    questions = asked(
+        "brats2021",
+        ("sequence", sequence),
+        ("plane", "axial"),
+        regions=(region,) if mask else (),
+        geometry=(row,) if mask else (),
+    )
+    return [question for question in questions if question.concept == "ET"]
+
+
+def test_without_contrast_agent_no_image_tells_of_enhancement(asked):
+    assert [key(question) for question in tumor(asked, "t2", mask=False)] == [ABSTAIN]
+    assert [key(question) for question in tumor(asked, "t1", mask=False)] == [ABSTAIN]
+    assert [key(question) for question in tumor(asked, "t1ce")] == ["Yes"]
+
+
+def test_flair_that_may_be_taken_after_the_agent_is_not_asked(asked):
+    assert tumor(asked, "flair", mask=False) == []
+
+
+def test_enhancement_is_never_denied_and_a_speck_of_it_not_asked(asked):
+    assert tumor(asked, "t1ce", mask=False) == []
+    assert [question.barred for question in tumor(asked, "t1ce", share=0.001)] == ["roi-size"]
+
+
+def test_every_policy_gives_its_reason():
+    for policy in TASK.declaration.settings["policy"]:
+        assert len(policy["reason"]) > 40
+        assert policy["evidence"].startswith("https://") if policy["asked"] else True

@@ -1,0 +1,180 @@
+"""Presence is asked where a finding was read and where it was denied, never without a word."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from medrcube.build.open_items.question import CaseView
+from medrcube.build.open_items.rule_files import open_questions
+from medrcube.build.questions.case_facts import facts_of_case
+from medrcube.build.stages.samples import Sample
+from medrcube.facts import Case, Grade, ImageRef, Label, LabelState
+from medrcube.ontologies.relations import load_relations
+from medrcube.ontologies.terms import load_terms
+from medrcube.taxonomy import Task
+
+FINDINGS = """
+[[field]]
+name = "finding"
+kind = "finding"
+absence = "silent"
+stated = "A"
+[field.values]
+edema = "Edema"
+heart = "Cardiomegaly"
+rest = "Other lesion"
+devices = "Support Devices"
+doubt = "possible pneumonia"
+none = "No Finding"
+"""
+READ = FINDINGS.replace('absence = "silent"', 'absence = "reader"')
+AIR = """
+[[field]]
+name = "air"
+kind = "finding"
+absence = "implied"
+group = "pneumothorax presence"
+values = { yes = "Pneumothorax", no = "no pneumothorax" }
+"""
+TUMOR = """
+[[field]]
+name = "tumor"
+kind = "disease"
+absence = "implied"
+group = "brain tumor class"
+values = { g = "glioma", m = "meningioma" }
+"""
+VIEW = """
+[[field]]
+name = "view"
+kind = "view"
+absence = "implied"
+group = "chest view"
+values = { AP = "AP", PA = "PA", odd = "" }
+"""
+PRESENT, ABSENT, UNKNOWN = LabelState.PRESENT, LabelState.ABSENT, LabelState.UNKNOWN
+IMAGES = (ImageRef(paths=(Path("c1.png"),)),)
+SAMPLE = Sample(
+    id="s1", source="toy", case="c1", artefact="clean", field="", marked="", truth="", choices=0,
+    area=0.0, regions=0, image="images/c1.png", pixel_sha256="0", perceptual_hash="", width=10,
+    height=10, anatomy="Chest", modality="X-ray", patient="p", split="", scope="image",
+    licence="CC0-1.0", redistribute=True, frames="0", reason="only one", recipe="r",
+)  # fmt: skip
+
+
+@pytest.fixture
+def asked(card):
+    """Questions of a case of such a card: ``asked(CARD, ("finding", "edema", PRESENT))``."""
+
+    def ask(parts, *labels, graphics="", images=IMAGES, **changes):
+        source = card(parts)
+        case = Case(
+            key="c1",
+            images=images,
+            labels=tuple(
+                Label(field=field, value=value, state=state, evidence="t:1")
+                for field, value, state in labels
+            ),
+            **changes,
+        )
+        view = CaseView(
+            task=Task("Presence"),
+            card=source,
+            case=case,
+            facts=facts_of_case(source, case, load_terms()),
+            samples=(replace(SAMPLE, graphics=graphics),),
+            geometry=(),
+            terms=load_terms(),
+            relations=load_relations(),
+        )
+        return list(open_questions(view))
+
+    return ask
+
+
+def roles(questions):
+    return {question.concept: question.barred or question.role for question in questions}
+
+
+def test_what_was_read_is_there_and_what_was_denied_is_not(asked):
+    questions = asked(FINDINGS, ("finding", "edema", PRESENT), ("finding", "heart", ABSENT))
+    assert roles(questions) == {"Edema": "yes", "Cardiomegaly": "no"}
+    assert [question.target.key for question in questions] == ["A", "B"]
+    assert [dict(question.target.options)[question.target.key] for question in questions] == [
+        "Yes",
+        "No",
+    ]
+
+
+def test_silence_never_makes_the_image_without(asked):
+    assert roles(asked(FINDINGS, ("finding", "edema", PRESENT))) == {"Edema": "yes"}
+
+
+def test_a_no_finding_alone_never_makes_the_image_without(asked):
+    assert set(roles(asked(FINDINGS, ("finding", "none", PRESENT))).values()) == {"silent"}
+
+
+def test_what_is_unknown_is_not_asked(asked):
+    labels = (("finding", "edema", UNKNOWN), ("finding", "heart", PRESENT))
+    assert "Edema" not in roles(asked(READ, *labels))
+    both = (("finding", "edema", PRESENT), ("finding", "edema", ABSENT))
+    assert "Edema" not in roles(asked(FINDINGS, *both))
+
+
+def test_readers_who_name_all_deny_what_they_do_not_name(asked):
+    questions = asked(READ, ("finding", "edema", PRESENT))
+    assert roles(questions) == {"Edema": "yes", "Cardiomegaly": "no"}
+    assert {question.grade for question in questions} == {Grade.A}
+
+
+def test_a_value_that_says_there_is_none_denies_the_other_of_its_group(asked):
+    assert roles(asked(AIR, ("air", "no", PRESENT))) == {"Pneumothorax": "no"}
+    assert roles(asked(AIR, ("air", "yes", PRESENT))) == {"Pneumothorax": "yes"}
+
+
+def test_another_value_of_a_group_does_not_deny_it(asked):
+    assert roles(asked(TUMOR, ("tumor", "g", PRESENT))) == {
+        "glioma": "yes",
+        "meningioma": "other-class",
+    }
+
+
+def test_devices_doubts_rest_classes_and_no_finding_are_not_asked(asked):
+    labels = [("finding", name, PRESENT) for name in ("rest", "devices", "doubt")]
+    assert roles(asked(READ, *labels)).keys() == {"Edema", "Cardiomegaly"}
+    assert "No Finding" not in roles(asked(READ, ("finding", "none", PRESENT)))
+
+
+@pytest.mark.parametrize("graphics", ["arrow:apart", "text:rim", "caliper:on"])
+def test_a_mark_or_word_on_the_image_bars_it(asked, graphics):
+    questions = asked(FINDINGS, ("finding", "edema", PRESENT), graphics=graphics)
+    assert roles(questions) == {"Edema": "burnt-in"}
+
+
+def test_images_of_one_stratum_share_view_device_and_split(asked):
+    edema, pa = ("finding", "edema", PRESENT), ("view", "PA", PRESENT)
+
+    def stratum(*labels, **changes):
+        (question,) = asked(FINDINGS + VIEW, edema, *labels, **changes)
+        return question.stratum
+
+    assert stratum(pa) == stratum(pa)
+    assert stratum(pa) != stratum(("view", "AP", PRESENT))
+    assert stratum(("view", "odd", PRESENT)) != stratum(pa)
+    assert stratum(pa, facts=(("machine", "A"),)) != stratum(pa, facts=(("machine", "B"),))
+    assert stratum(pa, facts=(("age", "40"),)) == stratum(pa, facts=(("age", "50"),))
+
+
+def test_an_image_of_unknown_view_stands_beside_none_where_the_source_tells_views_apart(asked):
+    assert roles(asked(FINDINGS + VIEW, ("finding", "edema", PRESENT))) == {"Edema": "view-unknown"}
+
+
+def test_a_category_of_the_finding_stays_in_its_words(asked):
+    parts = FINDINGS.replace('edema = "Edema"', 'edema = "mass BI-RADS 3-5"')
+    (question,) = asked(parts, ("finding", "edema", PRESENT))
+    assert question.values["finding"] == "a breast mass (BI-RADS category 3 to 5)"
+
+
+def test_several_images_side_by_side_are_not_asked(asked):
+    assert asked(FINDINGS, ("finding", "edema", PRESENT), images=IMAGES * 2) == []
