@@ -15,8 +15,8 @@ from medrcube.vocabulary.layers import activate_vocabulary
 from medrcube.workspace import BuildSettings, Workspace
 
 OUTSIDE = Path(__file__).parent / "outside"
-WORDS = {"fetal-skulls": "fetal skull", "covid-ct-md": "community-acquired pneumonia"}
-REAL = {"fetal-skulls": "HC18", "covid-ct-md": "COVID-CT-MD"}
+WORDS = {"fetal-skulls": "fetal skull", "lung-groups": "pneumonia group"}
+REAL = {"fetal-skulls": "HC18", "lung-groups": "COVID-CT-MD"}
 
 pytestmark = pytest.mark.untraced
 

@@ -1,4 +1,4 @@
-"""COVID-CT-MD: one case for each patient, whose group is the folder above."""
+"""The scans of COVID-CT-MD: one case for each patient, whose group is the folder above."""
 
 from __future__ import annotations
 

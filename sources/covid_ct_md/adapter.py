@@ -1,0 +1,151 @@
+"""COVID-CT-MD: one slice of each scan that was read slice by slice, and of each normal scan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from medrcube.errors import ReadError, RowError
+from medrcube.facts import BAD_ROW, Case, ImageRef, Label, Skip
+from medrcube.sources._formats.dicom_headers import read_header
+from medrcube.sources._formats.tables.arrays import read_flags
+from medrcube.sources._formats.tables.tables import find_optional_table, find_table, read_csv
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
+
+CARD = own_card(__file__)
+_PATIENT = CARD.pattern("patient", "group", "number")
+_COVID, _OTHERS = CARD.integer("read_covid"), CARD.integer("read_cap")
+_READ = (
+    *(f"P{number:03}" for number in range(1, _COVID + 1)),
+    *(f"cap{number:03}" for number in range(1, _OTHERS + 1)),
+)
+_SHAPE = (len(_READ), CARD.integer("columns"))
+_STEP, _OFF = CARD.number("slice_mm"), CARD.number("most_mm_off")
+_GROUPS = {"P": "COVID-19", "cap": "CAP", "normal": "Normal"}
+_PLACE = ("InstanceNumber", "ImagePositionPatient", "ImageOrientationPatient", "SeriesInstanceUID")
+_AXIAL = (1, 0, 0, 0, 1, 0)
+
+
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
+    """Yield the patients by name."""
+    del layout
+    flags = find_optional_table(root, "updated") or find_table(root, "flags")
+    rows = _rows(find_table(root, "index"))
+    marked = [[k for k, flag in enumerate(row) if flag] for row in read_flags(flags, _SHAPE)]
+    folders: dict[str, list[Path]] = {}
+    for path in root.part("slices"):
+        folders.setdefault(path.parent.name, []).append(path)
+    for name, paths in sorted(folders.items()):
+        match = _PATIENT.fullmatch(name)
+        if match is None:
+            yield Skip(key=name, reason="no folder of a patient, such as P001", paths=tuple(paths))
+            continue
+        group, number = _GROUPS[match["group"]], int(match["number"])
+        row = (number - 1) % len(marked) if group == "Normal" else rows.get(name)
+        if not isinstance(row, int):
+            reason = "not read slice by slice: which slice shows the infection is not known"
+            code = "set-aside" if row is None else BAD_ROW
+            yield Skip(key=name, reason=row or reason, paths=tuple(paths), code=code)
+            continue
+        try:
+            stack = _stack(paths)
+            shown = sorted(stack) if group == "Normal" else _shown(name, stack, marked[row])
+        except ReadError as error:
+            yield Skip(key=name, reason=str(error), paths=tuple(paths), code=error.code)
+            continue
+        k = _nearest(shown, marked[row])
+        yield _case(name, group, stack, k, evidence=f"{flags.name}[{row}, {k}]")
+        rest = tuple(stack[at] for at in sorted(stack) if at != k)
+        if rest:
+            yield Skip(key=f"{name} others", reason=f"one slice a patient: number {k}", paths=rest)
+
+
+def _rows(index: Path) -> dict[str, int | str]:
+    """Row of the arrays of each patient: that of the index, whose first column is wrong."""
+    rows: dict[str, int | str] = {}
+    table = read_csv(index, columns=("Folder/ID",))
+    for number, (name, row) in enumerate(zip(_READ, table, strict=False)):
+        try:
+            named = row["Folder/ID"] == name
+            quoted = row.quote("Folder/ID", _READ)
+            fault = f"{quoted}: expected {name} here, since the arrays follow the rows"
+            rows[name] = number if named else fault
+        except RowError as error:
+            rows[name] = str(error)
+    return rows
+
+
+def _stack(paths: Sequence[Path]) -> dict[int, Path]:
+    """Files by their number from the head, from 0, as InstanceNumber and position agree on it.
+
+    Raises:
+        ReadError: code ``no-position``; ``slice-order`` where the card's assumptions do not hold.
+    """
+    stack: dict[int, Path] = {}
+    heights: dict[int, float] = {}
+    series = set()
+    for path in paths:
+        header = read_header(path, _PLACE)
+        try:
+            k = int(header["InstanceNumber"]) - 1
+            *_, heights[k] = map(float, header["ImagePositionPatient"].split("\\"))
+            axes = tuple(map(float, header["ImageOrientationPatient"].split("\\")))
+        except (KeyError, ValueError):
+            message = f"a file lacks {', '.join(_PLACE[:3])}, which tell the order of slices"
+            raise ReadError(message, code="no-position") from None
+        series.add((header.get("SeriesInstanceUID"), axes))
+        stack[k] = path
+    top = heights.get(0)
+    steps = [] if top is None else [top - height - _STEP * k for k, height in heights.items()]
+    if not steps or max(map(abs, steps)) > _OFF or len(stack) < len(paths):
+        raise ReadError(
+            f"slices are not numbered from the head in steps of {_STEP:g} mm by InstanceNumber and "
+            "ImagePositionPatient, as the card assumes from six scans: which one a label is about "
+            "is not known",
+            code="slice-order",
+        )
+    if len(series) > 1 or next(iter(series))[1] != _AXIAL:
+        raise ReadError("not one axial series; expected one a folder", code="slice-order")
+    return stack
+
+
+def _shown(name: str, stack: Mapping[int, Path], marked: Sequence[int]) -> list[int]:
+    """Marked slices of this copy."""
+    whole = len(stack) == max(stack) + 1
+    shown = [k for k in marked if k in stack]
+    if not shown or (whole and max(marked) > max(stack)):
+        raise ReadError(
+            f"{name}: {len(stack)} slices here, and {len(shown)} of the {len(marked)} marked ones; "
+            "expected them among the slices: get the whole scan",
+            code="slice-order",
+        )
+    return shown
+
+
+def _nearest(shown: Sequence[int], marked: Sequence[int]) -> int:
+    """The slice nearest to the middle of the longest run of marked ones."""
+    runs = groupby(enumerate(marked), key=lambda pair: pair[1] - pair[0])
+    run = max(([k for _, k in pairs] for _, pairs in runs), key=len, default=[0])
+    return min(shown, key=lambda k: abs(2 * k - run[0] - run[-1]))
+
+
+def _case(name: str, group: str, stack: Mapping[int, Path], k: int, *, evidence: str) -> Case:
+    folder = f"folder {name}"
+    normal = group == "Normal"
+    return Case(
+        key=name,
+        images=(ImageRef(paths=(stack[k],)),),
+        patient=name,
+        labels=(
+            Label(
+                field="infection",
+                value="Normal" if normal else "1",
+                evidence=folder if normal else evidence,
+            ),
+            Label(field="disease", value=group, evidence=folder),
+            Label(field="cause", value=group, evidence=folder),
+        ),
+        series=tuple(stack[at] for at in sorted(stack)),
+    )
