@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import fields, replace
+from itertools import pairwise
 from typing import Any
 
 from medrcube.build.open_items.question import CaseView
@@ -27,12 +28,14 @@ __all__ = ["trial_views", "unknown_views"]
 
 _SIDE = 512
 _BOX = (150, 180, 200, 240)
+_BESIDE = 200
+"""Columns between two regions of one image."""
 _EVIDENCE = "stand-in"
 _BLANK: dict[str, Any] = {"str": "", "int": 0, "float": 0.0, "bool": False}
 
 
 def trial_views(task: Task, card: Card) -> Iterator[CaseView]:
-    """Every fact of the kinds that a task asks about, alone in a case, and marked on its image.
+    """Every fact of the kinds that a task asks about, marked on its image: alone, then by twos.
 
     A case has all numbers that the card knows, each in the middle of its plausible range, and the
     other values of the field are denied where it states several. Of a fact wider than the images of
@@ -46,6 +49,14 @@ def trial_views(task: Task, card: Card) -> Iterator[CaseView]:
             yield _view(task, card, field, concept, LabelState.PRESENT)
         if field.scope > card.shows:
             yield _narrow(_view(task, card, field, field.concepts()[0], LabelState.UNKNOWN))
+    marked = [
+        (field, concept) for field in named if not field.constant for concept in field.concepts()
+    ]
+    for first, second in pairwise(marked):
+        yield _beside(
+            _view(task, card, *first, LabelState.PRESENT),
+            _view(task, card, *second, LabelState.PRESENT),
+        )
     for measure in card.measures.values():
         if measure.asked and measure.asked.task == task:
             yield _measured_view(task, card, measure, measure.asked)
@@ -123,6 +134,36 @@ def _measured_view(task: Task, card: Card, measure: Measure, asked: Asked) -> Ca
             for row in view.geometry
             for name in concepts
         ),
+    )
+
+
+def _beside(view: CaseView, other: CaseView) -> CaseView:
+    """A view with the region of another one as well, to the right of its own."""
+    labels = dict.fromkeys((*view.case.labels, *other.case.labels))
+    case = replace(
+        view.case,
+        labels=tuple(label for label in labels if label.state is LabelState.PRESENT),
+        regions=(*view.case.regions, *other.case.regions),
+    )
+    moved = (
+        replace(
+            row,
+            region=1,
+            side="left" if row.side else "",
+            whole_side="left" if row.whole_side else "",
+            from_midline=round((row.centroid_x + _BESIDE - row.midline) / row.width, 6),
+            **{
+                name: getattr(row, name) + _BESIDE
+                for name in ("x0", "x1", "centroid_x", "inside_x", "longest_x0", "longest_x1")
+            },
+        )
+        for row in other.geometry
+    )
+    return replace(
+        view,
+        case=case,
+        facts=facts_of_case(view.card, case, view.terms),
+        geometry=(*view.geometry, *moved),
     )
 
 

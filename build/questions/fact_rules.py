@@ -35,6 +35,7 @@ __all__ = [
     "bar_of",
     "derive_questions",
     "is_vague",
+    "only_one",
     "visible_of",
 ]
 
@@ -245,7 +246,7 @@ def _region_questions(
         ground=ground,
         group=None if boxes else field.group,
         pool=() if boxes or field.group else tuple(dict.fromkeys(structures)),
-        grade=_only_one(field) if boxes else Grade.A,
+        grade=only_one(field) if boxes else Grade.A,
         visible=visible_of(facts.card, facts.case, field),
         barred=_bar(facts, sample, rule.task, field)
         or _bar_region(facts.card, facts.case, sample, boxes=boxes),
@@ -375,7 +376,7 @@ def _bar_region(card: Card, case: Case, sample: Sample, *, boxes: bool) -> str:
     return ""
 
 
-def _only_one(field: CardField) -> Grade:
+def only_one(field: CardField) -> Grade:
     """Evidence that no other place of the picture shows what the region shows.
 
     A structure exists once; where its mask is all of it, its absence elsewhere is implied. For

@@ -1,0 +1,83 @@
+"""Marked places: what is marked of one concept on one clean image, and whether it may be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from medrcube.build.open_items.question import CaseView
+from medrcube.build.questions.fact_rules import bar_of, only_one, visible_of
+from medrcube.build.stages.geometry_table import Geometry
+from medrcube.build.stages.samples import Sample
+from medrcube.facts import Grade, Visibility
+from medrcube.sources._framework.card_parts.fields import CardField
+from medrcube.sources._framework.contract import missing_regions
+
+__all__ = ["MarkedPlace", "marked_places"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkedPlace:
+    """All regions of one field and concept on one clean image.
+
+    Attributes:
+        sample: the image.
+        field: card field of the regions.
+        concept: what they are.
+        rows: their measurements, at least one.
+        grade: evidence that nothing else on the image shows the concept.
+        visible: whether a reader of the image could know it.
+        barred: reason why no place of it may be asked; empty where one may.
+    """
+
+    sample: Sample
+    field: CardField
+    concept: str
+    rows: tuple[Geometry, ...]
+    grade: Grade
+    visible: Visibility
+    barred: str
+
+
+def marked_places(view: CaseView) -> Iterator[MarkedPlace]:
+    """The marked places of a case, in the order of images, fields and concepts.
+
+    Kinds of facts that the task does not ask about are left out.
+    """
+    samples = {sample.id: sample for sample in view.samples if sample.artefact == "clean"}
+    named: dict[tuple[str, str, str], list[Geometry]] = {}
+    for row in view.geometry:
+        asked = view.card.fields[row.field].kind in view.task.declaration.kinds
+        if row.concept and row.sample in samples and asked:
+            named.setdefault((row.sample, row.field, row.concept), []).append(row)
+    for (sample, name, concept), rows in sorted(named.items()):
+        field = view.card.fields[name]
+        yield MarkedPlace(
+            sample=samples[sample],
+            field=field,
+            concept=concept,
+            rows=tuple(rows),
+            grade=only_one(field),
+            visible=visible_of(view.card, view.case, field),
+            barred=_bar(view, samples[sample], field, rows),
+        )
+
+
+def _bar(view: CaseView, sample: Sample, field: CardField, rows: list[Geometry]) -> str:
+    barred = bar_of(
+        view.card,
+        view.case,
+        sample,
+        field,
+        told_by=view.task.declaration.told_by,
+        confirmed=(),
+    )
+    if barred:
+        return barred
+    if missing_regions(view.card, view.case):
+        return "regions-missing"
+    if any(row.partial for row in rows):
+        return "partial"
+    least, most = view.card.roi
+    covered = sum(row.pixels for row in rows) / (rows[0].width * rows[0].height)
+    return "" if least <= covered <= most else "roi-size"

@@ -1,0 +1,67 @@
+"""Rule of the task Patient Side: on which side of the patient a marked finding lies.
+
+It is asked where the patient's sides are proved by the file or stated by the card, of what lies on
+one side as a whole. An image of one side and one of the other make a set, so that neither side is
+the better guess.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from medrcube.build.open_items.marked_places import MarkedPlace, marked_places
+from medrcube.build.open_items.question import CaseView, OpenQuestion
+from medrcube.forms.option import OptionTarget
+
+LEAST_FROM_MIDLINE = {"body": 0.08, "picture": 0.15}
+"""Of the centroid from the midline, as a share of the width, by what the midline is of."""
+SIDES = ("left", "right")
+_NAMES_A_SIDE = re.compile(r"\b(left|right)\b", re.IGNORECASE)
+
+
+class Rule:
+    """Asks for the side of every finding that is marked on an image whose sides are known."""
+
+    def questions(self, view: CaseView) -> Iterator[OpenQuestion]:
+        """One question for each finding on a clean image."""
+        for place in marked_places(view):
+            row = place.rows[0]
+            barred = place.barred or _bar(view, place)
+            role = row.side or SIDES[0]
+            yield OpenQuestion(
+                task=view.task,
+                sample=place.sample,
+                field=place.field.name,
+                concept=place.concept,
+                target=OptionTarget(
+                    options=tuple(
+                        (letter, f"The patient's {side} side")
+                        for letter, side in zip("AB", SIDES, strict=True)
+                    ),
+                    key="AB"[SIDES.index(role)],
+                ),
+                values={"right_at": row.right_at},
+                prior=(place.sample.source, place.concept, row.view),
+                stratum=(place.sample.source, place.field.name, row.view, row.right_at),
+                role=role,
+                lot=role,
+                grade=place.grade,
+                visible=place.visible,
+                barred=barred,
+            )
+
+
+def _bar(view: CaseView, place: MarkedPlace) -> str:
+    if any(not row.right_at for row in place.rows):
+        return "sides-unknown"
+    if _NAMES_A_SIDE.search(view.terms[place.concept].name):
+        return "named-side"
+    sides = {row.whole_side for row in place.rows}
+    if sides not in ({"left"}, {"right"}):
+        return "both-sides"
+    near = (row.from_midline < LEAST_FROM_MIDLINE[row.midline_from] for row in place.rows)
+    return "near-midline" if any(near) else ""
+
+
+rule = Rule()

@@ -1,0 +1,146 @@
+"""Rule of the task Relative Position: which of two marked structures lies to the left on an image.
+
+Each question is asked of an image and of its mirror image, which make a set with opposite answers:
+what textbooks say of the two structures answers one of them wrongly.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from hashlib import sha256
+from itertools import combinations
+from typing import Any
+
+from medrcube.build.open_items.marked_places import MarkedPlace, marked_places
+from medrcube.build.open_items.question import CaseView, OpenQuestion
+from medrcube.build.regions.side_by_side import Columns, is_left_of
+from medrcube.build.stages.samples import Sample
+from medrcube.forms.option import OptionTarget
+from medrcube.ontologies.target_phrases import target_phrase
+
+SIDES = ("left", "right")
+_SIDE = re.compile(r"\b(left|right) ", re.IGNORECASE)
+
+
+class Rule:
+    """Asks of every two structures or findings that lie side by side, and of the mirror image."""
+
+    def questions(self, view: CaseView) -> Iterator[OpenQuestion]:
+        """Two questions for each two concepts on a clean image, or one that is barred."""
+        asked: set[tuple[str, str]] = set()
+        for target, other in _pairs(view):
+            twins = list(_twins(view, target, other))
+            place = (target.sample.id, target.concept)
+            if len(twins) == 2 and place in asked:
+                yield replace(twins[0], barred="asked of another structure")
+                continue
+            if len(twins) == 2:
+                asked.add(place)
+            yield from twins
+
+
+def _pairs(view: CaseView) -> list[tuple[MarkedPlace, MarkedPlace]]:
+    """Each two concepts on one image, in an order drawn by lot."""
+    pairs = [
+        _drawn(view, first, second)
+        for first, second in combinations(marked_places(view), 2)
+        if first.sample == second.sample and not _is_part(view, first.concept, second.concept)
+    ]
+    return sorted(pairs, key=lambda pair: _lot(view, *(place.concept for place in pair)))
+
+
+def _twins(view: CaseView, target: MarkedPlace, other: MarkedPlace) -> Iterator[OpenQuestion]:
+    left = _is_left(target, other)
+    mirrored = _mirror_image(view, target.sample)
+    barred = target.barred or other.barred or _bar(view, target, other)
+    if not barred and left is None:
+        barred = "not-side-by-side"
+    if not barred and mirrored is None:
+        barred = "no-mirror-image"
+    asked = _question(view, target, other, role=SIDES[not left], barred=barred)
+    yield asked
+    if not barred and mirrored is not None:
+        yield replace(asked, sample=mirrored, **_answer(SIDES[bool(left)]))
+
+
+def _answer(role: str) -> dict[str, Any]:
+    options = tuple(
+        (letter, f"To the {side} in the image") for letter, side in zip("AB", SIDES, strict=True)
+    )
+    key = "AB"[SIDES.index(role)]
+    return {"role": role, "lot": role, "target": OptionTarget(options=options, key=key)}
+
+
+def _question(
+    view: CaseView, target: MarkedPlace, other: MarkedPlace, *, role: str, barred: str
+) -> OpenQuestion:
+    row, sample = target.rows[0], target.sample
+    return OpenQuestion(
+        task=view.task,
+        sample=sample,
+        field=target.field.name,
+        concept=target.concept,
+        values={"other": target_phrase(view.terms[other.concept])},
+        prior=(sample.source, target.concept, other.concept, row.view),
+        stratum=(sample.source, view.case.key, target.sample.id, target.concept, other.concept),
+        grade=max(target.grade, other.grade),
+        visible=min(target.visible, other.visible),
+        barred=barred,
+        **_answer(role),
+    )
+
+
+def _bar(view: CaseView, target: MarkedPlace, other: MarkedPlace) -> str:
+    if len(target.rows) > 1 or len(other.rows) > 1:
+        return "several-regions"
+    # On a mirror image the right one of a pair looks like the left one.
+    if any(_is_one_of_a_pair(view, place.concept) for place in (target, other)):
+        return "named-side"
+    return ""
+
+
+def _is_left(target: MarkedPlace, other: MarkedPlace) -> bool | None:
+    here, there = (
+        Columns(centroid=row.centroid_x, first=row.x0, end=row.x1)
+        for row in (target.rows[0], other.rows[0])
+    )
+    return is_left_of(here, there, target.sample.width)
+
+
+def _mirror_image(view: CaseView, clean: Sample) -> Sample | None:
+    return next(
+        (
+            sample
+            for sample in view.samples
+            if sample.artefact == "mirrored" and sample.frames == clean.frames
+        ),
+        None,
+    )
+
+
+def _drawn(view: CaseView, *places: MarkedPlace) -> tuple[MarkedPlace, MarkedPlace]:
+    """Which of two is asked about, drawn by lot."""
+    first, second = sorted(places, key=lambda place: _lot(view, place.concept))
+    return first, second
+
+
+def _lot(view: CaseView, *names: str) -> bytes:
+    return sha256("/".join((view.card.id, view.case.key, *names)).encode()).digest()
+
+
+def _is_part(view: CaseView, concept: str, other: str) -> bool:
+    closure = view.relations.closure
+    return other in closure(concept) or concept in closure(other)
+
+
+def _is_one_of_a_pair(view: CaseView, concept: str) -> bool:
+    """Whether a concept is one side of something that exists twice, such as the left lung."""
+    name = view.terms[concept].name
+    either = _SIDE.sub("", name)
+    wholes = view.relations.closure(concept)
+    return either != name and any(view.terms[whole].name == either for whole in wholes)
+
+
+rule = Rule()
