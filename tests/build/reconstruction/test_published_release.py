@@ -94,6 +94,12 @@ def test_of_a_source_without_rule_it_is_said_that_none_is_known(run):
     assert "known: BUSI" in told.detail
 
 
+def test_nothing_is_placed_unless_that_is_asked_for(published, busi, quiet):
+    before = _files(published)
+    adopt(published, {"busi": busi}, SOURCES, LocalEngine(1), quiet)
+    assert _files(published) == before
+
+
 def test_the_rule_and_its_evidence_are_told(published, busi, quiet):
     first, _ = adopt(published, {"busi": busi}, SOURCES, LocalEngine(1), quiet).sources
     assert first.source == "busi"
@@ -118,6 +124,7 @@ def test_a_raw_picture_that_cannot_be_read_is_not_placed(run, busi, published):
     (busi / "benign/benign (277).png").write_bytes(b"no picture")
     told = run(place=True, busi=busi)["BUSI/pictures/benign_277.png"]
     assert told.status is Status.NOT_RENDERED
+    assert "benign (277).png" in told.detail
     assert not (published / told.image).exists()
 
 

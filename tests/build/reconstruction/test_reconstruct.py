@@ -148,6 +148,18 @@ def test_a_picture_of_16_bit_is_not_taken_for_ours(tmp_path):
     assert safe_writes.stored_hash(tmp_path / "deep.png") is None
 
 
+def test_a_picture_larger_than_pillow_opens_and_a_cut_one_are_not_taken_for_ours(
+    tmp_path, monkeypatch
+):
+    Image.new("L", (40, 50)).save(tmp_path / "whole.png")
+    monkeypatch.setattr(safe_writes, "_MOST_PIXELS", 2000)
+    assert safe_writes.stored_hash(tmp_path / "whole.png") is not None
+    monkeypatch.setattr(safe_writes, "_MOST_PIXELS", 1999)
+    assert safe_writes.stored_hash(tmp_path / "whole.png") is None
+    (tmp_path / "cut.png").write_bytes((tmp_path / "whole.png").read_bytes()[:20])
+    assert safe_writes.stored_hash(tmp_path / "cut.png") is None
+
+
 def test_one_flipped_byte_is_told_with_both_digests_and_only_of_its_case(again, raw, released):
     path = raw / "g (0).png"
     was = hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,10 +1,16 @@
 """Of the reviews of an item so many come from specialists, and what is assigned to whom."""
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from medrcube.review.assigning.assignment import AssignmentScope, create_assignment
+from medrcube.review.assigning.assignment import (
+    AssignmentScope,
+    add_specialty,
+    create_assignment,
+    end_assignment,
+)
 from medrcube.review.audit_trail.event_chain import verify_chain
 from medrcube.review.audit_trail.replay import verify_trail as crosscheck
 from medrcube.review.errors import ConflictError, ReviewError
@@ -257,3 +263,19 @@ def test_an_assignment_to_a_specialty_holds_for_whoever_has_it_later(project, pe
     assert claim_next(reviewer) is None
     User.objects.filter(pk=reviewer.pk).update(specialties=["radiology:neuro"])
     assert claim_next(reviewer) is not None
+
+
+def test_an_assignment_that_has_ended_holds_no_longer_and_cannot_end_twice(rule, person, add_items):
+    add_items(1)
+    manager = person("manager")
+    made = create_assignment(manager, AssignmentScope(), [person().pk], mode="first")
+    assert end_assignment(manager, made.pk, NOON).ended_at == NOON
+    with pytest.raises(ConflictError, match="no assignment"):
+        end_assignment(manager, made.pk, NOON)
+
+
+def test_a_specialty_is_on_record_with_its_time(rule, person):
+    add_specialty(person("manager"), "radiology:abdomen", anatomies=["Chest"], now=NOON)
+    entry = Event.objects.get(kind="specialty.added")
+    assert json.loads(entry.body) == {"anatomies": ["Chest"], "modalities": []}
+    assert entry.at == NOON

@@ -3,7 +3,16 @@ import json
 import pytest
 
 from medrcube.errors import WorkspaceError
-from medrcube.review.reviewing.prioritization import doubts_from_runs
+from medrcube.review.reviewing.prioritization import (
+    BLIND,
+    CONFLICT,
+    RARE,
+    WARNED,
+    ItemSummary,
+    ModelDoubts,
+    doubts_from_runs,
+    priorities,
+)
 
 
 @pytest.fixture
@@ -49,3 +58,28 @@ def test_a_folder_that_is_no_run_is_named(tmp_path, run):
     (folder / "results.jsonl").write_text("[1]\n")
     with pytest.raises(WorkspaceError, match="medrcube score"):
         doubts_from_runs([folder])
+
+
+def test_conflicts_come_before_blind_items_before_warned_ones_before_rare_ones():
+    rows = [
+        ItemSummary(item=name, stratum=stratum, warnings=warnings, fingerprint="", case_key="")
+        for name, stratum, warnings in [
+            *[(f"plain{number}", "common", 1) for number in range(9)],
+            *[("conflict", "common", 0), ("blind", "common", 0), ("warned", "common", 2)],
+            ("rare", "rare", 0),
+        ]
+    ]
+    doubts = ModelDoubts(conflict=frozenset({"conflict"}), blind=frozenset({"blind"}))
+    found = priorities(rows, doubts)
+    assert (found["conflict"], found["blind"]) == (CONFLICT, BLIND)
+    assert (found["warned"], found["rare"], found["plain0"]) == (WARNED, RARE, 0)
+    assert CONFLICT > BLIND > WARNED > RARE > 0
+
+
+def test_a_stratum_of_half_the_even_share_is_not_rare():
+    rows = [
+        ItemSummary(item=str(number), stratum=stratum, warnings=0, fingerprint="", case_key="")
+        for number, stratum in enumerate("aaab")
+    ]
+    assert priorities(rows, ModelDoubts(conflict=frozenset(), blind=frozenset()))["3"] == 0
+    assert priorities((), ModelDoubts(conflict=frozenset(), blind=frozenset())) == {}
