@@ -278,4 +278,4 @@ def test_a_specialty_is_on_record_with_its_time(rule, person):
     add_specialty(person("manager"), "radiology:abdomen", anatomies=["Chest"], now=NOON)
     entry = Event.objects.get(kind="specialty.added")
     assert json.loads(entry.body) == {"anatomies": ["Chest"], "modalities": []}
-    assert entry.at == NOON
+    assert datetime.fromisoformat(entry.at) == NOON
