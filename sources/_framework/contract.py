@@ -160,18 +160,27 @@ class Source:
         except (MedrcubeError, ModuleNotFoundError, MemoryError):
             raise
         except Exception as error:
-            frame = extract_tb(error.__traceback__)[-1]
             raise SourceError(
-                f"{self.id}: layout {layout!r}: the adapter raised {redact_exception(error)} "
-                f"({Path(frame.filename).name}:{frame.lineno}, in {frame.name}); mend adapter.py, "
-                "or report this copy"
+                f"{self.id}: layout {layout!r}: the adapter raised {_where(error)}; mend "
+                "adapter.py, or report this copy"
             ) from error
 
     def build_fixture(self, root: Path, layout: str) -> None:
-        """Write the synthetic raw tree of one layout into ``root``."""
+        """Write the synthetic raw tree of one layout into ``root``.
+
+        Raises:
+            SourceError: an exception in its code; names file and line.
+        """
         root.mkdir(parents=True, exist_ok=True)
         module = _load(self.folder / "fixture.py")
-        module.build(root, layout)
+        try:
+            module.build(root, layout)
+        except (MedrcubeError, ModuleNotFoundError, MemoryError, OSError):
+            raise
+        except Exception as error:
+            raise SourceError(
+                f"{self.id}: layout {layout!r}: the fixture raised {_where(error)}; mend fixture.py"
+            ) from error
 
     def hook(self, name: str) -> Callable[..., Any]:
         """A function of the adapter.
@@ -384,6 +393,13 @@ def _shared(card: Card, entries: Iterable[Case | Skip]) -> frozenset[str]:
                 if field is not None and statement.value not in field.values:
                     people.setdefault(statement.value, set()).add(case.patient)
     return frozenset(value for value, own in people.items() if len(own) >= _SEVERAL)
+
+
+def _where(error: Exception) -> str:
+    """An exception in the code of a source, with its file and line."""
+    frame = extract_tb(error.__traceback__)[-1]
+    place = f"{Path(frame.filename).name}:{frame.lineno}, in {frame.name}"
+    return f"{redact_exception(error)} ({place})"
 
 
 def _load(file: Path) -> ModuleType:
