@@ -46,10 +46,11 @@ _DRAWN = ("SEG", "RTSTRUCT")
 def read_mask(mask: MaskFile, volume: Volume) -> Mask:
     """Where a region is marked, on the stored grid of its image; several files are joined.
 
-    Without ``mask.values`` every value above zero counts (above 127 in a JPEG, whose zeros are
-    not exact). With them, labels equal to one of them count: labels stored as fractions are
-    rounded, and pictures with a palette count by palette index. In a DICOM segmentation the
-    values are segment numbers; in an RT structure set ``mask.member`` is the name of the ROI.
+    Several DICOM files on a volume are the slices of one series; any other file covers the grid.
+    Without ``mask.values`` every value above zero counts (above 127 in a JPEG, whose zeros are not
+    exact). With them, labels equal to one of them count: labels stored as fractions are rounded,
+    and pictures with a palette count by palette index. In a DICOM segmentation the values are
+    segment numbers; in an RT structure set ``mask.member`` is the name of the ROI.
 
     A mask lies on the grid of its image: voxel for voxel, by size and, where both say it, by
     place. One whose axes are stored in another order, or backwards, is turned to those of the
@@ -68,7 +69,8 @@ def read_mask(mask: MaskFile, volume: Volume) -> Mask:
             ``no-position`` when it cannot be carried over; and all codes of ``read``,
             ``segmentation.read`` and ``structure_set.read``.
     """
-    marked = [_placed(path, mask, volume) for path in mask.paths]
+    drawings = [mask.paths] if _is_series(mask, volume) else [(path,) for path in mask.paths]
+    marked = [_placed(paths, mask, volume) for paths in drawings]
     if len(marked) == 1:
         return marked[0]
     pictures = (
@@ -80,13 +82,21 @@ def read_mask(mask: MaskFile, volume: Volume) -> Mask:
     return Mask.of(volume.slices.shape, pictures)
 
 
-def _placed(path: Path, mask: MaskFile, volume: Volume) -> Mask:
+def _is_series(mask: MaskFile, volume: Volume) -> bool:
+    several = len(mask.paths) > 1 and volume.slices.shape[0] > 1
+    return several and all(
+        content_of(path) == "dicom" and _kind_of(path) not in _DRAWN for path in mask.paths
+    )
+
+
+def _placed(paths: tuple[Path, ...], mask: MaskFile, volume: Volume) -> Mask:
+    path = paths[0]
     kind = _kind_of(path)
     if kind == "SEG":
         return module_of("segmentation").read(path, mask.values, volume)  # type: ignore[no-any-return]
     if kind == "RTSTRUCT":
         return module_of("structures").read(path, mask.member, volume)  # type: ignore[no-any-return]
-    stored = _stored(path, mask.member, labels=bool(mask.values))
+    stored = _stored(*paths, member=mask.member, labels=bool(mask.values))
     marked = _marked(path, stored, mask.values)
     if mask.outlined:
         marked = Mask.of(
@@ -139,7 +149,7 @@ def _values_in(mask: MaskFile) -> tuple[float, ...]:
     for path in mask.paths:
         if _kind_of(path) in _DRAWN:  # segment numbers and names, no stored values
             continue
-        stored = _stored(path, mask.member, labels=bool(mask.values))
+        stored = _stored(path, member=mask.member, labels=bool(mask.values))
         for k in range(stored.slices.shape[0]):
             values.update(np.unique(_labels(stored.greys, stored.slices[k])).tolist())
     return tuple(sorted(values))
@@ -259,10 +269,10 @@ def _carried(path: Path, marked: Mask, stored: Volume, volume: Volume) -> Mask:
 
 
 @cache_last_files
-def _stored(path: Path, member: str | None, *, labels: bool) -> Volume:
+def _stored(path: Path, *further: Path, member: str | None, labels: bool) -> Volume:
     if labels and content_of(path) == "raster":
         return Volume(slices=PackedSlices(module_of("raster").read_labels(path)))
-    volume = read(ImageRef(paths=(path,), member=member), forward=True)
+    volume = read(ImageRef(paths=(path, *further), member=member), forward=True)
     if volume.greys.filled:
         raise ReadError(
             f"{path.name}: {volume.greys.filled} voxels of the mask are NaN or infinite, which "

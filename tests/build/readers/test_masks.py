@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import nibabel as nib
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from medrcube.build.readers import check_grids, read, read_mask
 from medrcube.build.regions.polygon_fill import fill_convex
 from medrcube.errors import ReadError
 from medrcube.facts import ImageRef, MaskFile
+from medrcube.sources._synthetic.dicom_stacks import Stack, write_stack
 from medrcube.sources._synthetic.images import write_dicom
 
 MARK = np.zeros((20, 30), np.uint8)
@@ -131,6 +134,26 @@ def test_dicom_mask_is_read(tmp_path):
     write_dicom(tmp_path / "1-1.dcm", MARK * 255)
     assert np.array_equal(joined(tmp_path / "1-1.dcm")[0], MARK > 0)
     assert np.array_equal(joined(tmp_path / "1-1.dcm", values=(255,))[0], MARK > 0)
+
+
+def test_dicom_mask_of_one_file_a_slice_lies_where_its_slices_do(tmp_path):
+    """Files are named against the order of the slices."""
+    marked = np.zeros((3, 6, 5), np.uint8)
+    marked[2, 1, 4] = 1
+    stack = Stack(name="image", count=3)
+    image = read(ImageRef(paths=write_stack(tmp_path / "image", 40 * marked + 7, stack)))
+    mask = replace(stack, name="mask", spacing=(-3.0, 1.0, 1.0), origin=(0.0, 0.0, 6.0))
+    paths = write_stack(tmp_path / "mask", marked[::-1], mask, Modality="MR")
+    found = read_mask(MaskFile(paths=paths), image)
+    assert np.argwhere(np.stack([found[k] for k in range(3)])).tolist() == [[2, 1, 4]]
+
+
+def test_dicom_mask_that_lacks_a_slice_is_refused(tmp_path):
+    pixels, stack = np.ones((3, 6, 5), np.uint8), Stack(name="image", count=3)
+    image = read(ImageRef(paths=write_stack(tmp_path / "image", pixels, stack)))
+    paths = write_stack(tmp_path / "mask", pixels[:2], replace(stack, name="mask", count=2))
+    with pytest.raises(ReadError, match="the mask has 2 slice"):
+        read_mask(MaskFile(paths=paths), image)
 
 
 def test_colour_axis_of_the_image_is_ignored(tmp_path):
