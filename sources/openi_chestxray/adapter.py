@@ -1,0 +1,127 @@
+"""Open-i: coded reports, and the film of each whose own header and mate prove it frontal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from medrcube.errors import ReadError, RowError
+from medrcube.facts import Case, ImageRef, Label, LabelState, Scope, Skip
+from medrcube.sources._formats.dicom_headers import read_header
+from medrcube.sources._formats.openi_xml import read_report
+from medrcube.sources._formats.tables.rows import cases_or_skip, check_no_finding, group_by_name
+from medrcube.sources._formats.tables.tables import (
+    TableRow,
+    find_optional_table,
+    natural_key,
+    read_csv,
+)
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
+
+CARD = own_card(__file__)
+_FILM = CARD.pattern("film", "patient", "film")
+_FRONT, _SIDE = CARD.names("frontal"), CARD.names("lateral")
+_KEPT, _HINTS, _DISEASES = map(frozenset, map(CARD.names, ("kept", "hints", "diseases")))
+_GRADES, _UNFIT = CARD.names("grades"), frozenset(CARD.names("unfit"))
+_SORTED = {"Frontal": "frontal", "Lateral": "lateral"}
+_NORMAL, _HEART = "normal", "cardiomegaly/"
+
+
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
+    """Yield the films of each report, in the order of its number."""
+    del layout
+    by_hand: Mapping[str, Sequence[TableRow]] = {}
+    if (table := find_optional_table(root, "projections")) is not None:
+        rows = read_csv(table, columns=("filename", "projection"))
+        by_hand, nameless = group_by_name(rows, "filename")
+        yield from nameless
+    films = root.stems("films")
+    for path in sorted(root.part("reports"), key=natural_key):
+        make = partial(_report, root, path, films, by_hand)
+        yield from cases_or_skip(make, key=f"report {path.stem}")
+
+
+def _report(
+    root: RawTree, path: Path, films: Mapping[str, Path], by_hand: Mapping[str, Sequence[TableRow]]
+) -> Iterator[Case | Skip]:
+    report = read_report(path)
+    if report.identity != f"CXR{path.stem}":
+        raise RowError(f"{path.name} uId: is not the number of the file; get the reports again")
+    names = [_film_name(path, image) for image in report.images]
+    places = {name: films.get(name, root / f"{name}.dcm") for name in names}
+    codes = list(dict.fromkeys(map(_meaning, report.codes)))
+    if not names or not _UNFIT.isdisjoint(codes):
+        reason = "its readers call the films unfit" if names else "the report has no film"
+        yield Skip(key=f"report {path.stem}", reason=reason, paths=tuple(places.values()))
+        return
+    evidence = f"{path.name} MeSH/major"
+    labels = tuple(_labels(codes, evidence))
+    views = _views(places, by_hand)
+    for name, film in places.items():
+        view = views.get(name, "")
+        shown = Label(field="view", value=view, evidence=f"{film.name} ViewPosition and its mate")
+        yield Case(
+            key=name,
+            images=(ImageRef(paths=(film,)),),
+            patient=path.stem,
+            labels=(*labels, shown) if view else labels,
+            shows=Scope.IMAGE if view in {"", "lateral"} else Scope.STUDY,
+            words=report.words,
+            sidecars=(path,),
+        )
+
+
+def _film_name(path: Path, image: str) -> str:
+    """Stem of the file of an image; the identity of two has one number more than their file."""
+    if (match := _FILM.fullmatch(image)) is None:
+        raise RowError(f"{path.name} parentImage: names no film such as CXR1000_IM-0003-1001")
+    return f"{match['patient']}_{match['film']}"
+
+
+def _meaning(code: str) -> str:
+    """Head of a code, with those of its qualifiers that change what it means."""
+    head, *qualifiers = code.split("/")
+    return "/".join([head, *(part for part in qualifiers if f"{head}/{part}" in _KEPT)])
+
+
+def _labels(codes: Sequence[str], evidence: str) -> Iterator[Label]:
+    if _NORMAL in codes:
+        check_no_finding(evidence, [code for code in codes if code != _NORMAL])
+    for code in codes:
+        grade = code.removeprefix(_HEART)
+        if grade in _GRADES:
+            yield Label(field="heart_size", value=grade, evidence=evidence)
+        value = _HEART.strip("/") if grade in _GRADES else code
+        state = LabelState.UNKNOWN if code in _HINTS else LabelState.PRESENT
+        field = "disease" if code in _DISEASES else "finding"
+        yield Label(field=field, value=value, state=state, evidence=evidence)
+
+
+def _views(
+    places: Mapping[str, Path], by_hand: Mapping[str, Sequence[TableRow]]
+) -> Mapping[str, str]:
+    """View of each film that is proved: by hand, or by a mate that is of the other kind."""
+    stated = {name: _position(film) for name, film in places.items()}
+    sides = [name for name, view in stated.items() if view in _SIDE]
+    fronts = [name for name, view in stated.items() if view in _FRONT]
+    views = {
+        name: row.meaning("projection", _SORTED)
+        for name in places
+        for row in by_hand.get(f"{name}.dcm.png", ())
+    }
+    if len(places) == 2 and len(sides) == len(fronts) == 1:
+        if views.get(sides[0]) == "frontal" or views.get(fronts[0]) == "lateral":
+            raise RowError(f"{sides[0]}: the table of projections contradicts ViewPosition")
+        views[sides[0]] = "lateral"
+        views[fronts[0]] = "PA" if stated[fronts[0]] == "PA" else "frontal"
+    return views
+
+
+def _position(film: Path) -> str:
+    """What the header calls the view; nothing for a film that is not there or cannot be read."""
+    try:
+        return read_header(film, ("ViewPosition",)).get("ViewPosition", "")
+    except ReadError:
+        return ""
