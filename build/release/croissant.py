@@ -11,11 +11,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from medrcube.build.release.citations import MEDRCUBE
 from medrcube.build.release.croissant_rai import rai_properties
-from medrcube.build.release.hugging_face import DATA, SCHEMA
+from medrcube.build.release.hugging_face import DATA, OPEN_DATA, OPEN_SCHEMA, SCHEMA
 from medrcube.build.release.metadata import ReleaseFacts, SourceFacts, semantic_version
 from medrcube.files.atomic import sha256_of, write_text
+from medrcube.release_format.tree import OPEN_TABLE
 
 __all__ = ["CONTEXT", "write_croissant"]
 
@@ -58,7 +61,12 @@ _MEDIA = {
     ".md": "text/markdown",
     ".parquet": "application/x-parquet",
 }
-_TYPES = {"int64": "sc:Integer", "bool": "sc:Boolean", "string": "sc:Text"}
+_TYPES = {
+    "int64": "sc:Integer",
+    "double": "sc:Float",
+    "bool": "sc:Boolean",
+    "string": "sc:Text",
+}
 _TOLD = {
     "id": "unique within its dataset",
     "dataset": "folder of the source in the release",
@@ -75,11 +83,16 @@ _TOLD = {
     "set": "complete set of items that are scored together; empty for none",
     "role": "what tells the item from the others of its set",
     "pixel_sha256": "identity of the image: hash of its shape, type and pixels",
+    "form": "how the answer is asked for: number, point, box, order, pair, option",
+    "ask": "what is told beside the question, as JSON; its keys differ by form",
+    "truth": "what is right, and the bar of a right answer, as JSON; its keys differ by form",
+    "chance": "probability that the best answer without a look at the image is right",
 }
 
 
 def write_croissant(tree: Path, facts: ReleaseFacts) -> None:
     """Describe a tree that has all its other files but the lists of digests."""
+    with_open = any(tree.glob(f"*/{OPEN_TABLE}"))
     document = {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
@@ -89,8 +102,8 @@ def write_croissant(tree: Path, facts: ReleaseFacts) -> None:
         ],
         **_about(facts),
         **rai_properties(facts),
-        "distribution": [*_files(tree), *_sets(facts)],
-        "recordSet": _record_sets(facts),
+        "distribution": [*_files(tree), *_sets(facts, with_open=with_open)],
+        "recordSet": _record_sets(facts, with_open=with_open),
     }
     write_text(tree / CROISSANT, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
 
@@ -161,8 +174,12 @@ def _files(tree: Path) -> list[dict[str, Any]]:
     ]
 
 
-def _sets(facts: ReleaseFacts) -> list[dict[str, Any]]:
-    sets = [_set("items-parquet", f"{DATA}/*/*.parquet", "application/x-parquet", "All items.")]
+def _sets(facts: ReleaseFacts, *, with_open: bool) -> list[dict[str, Any]]:
+    media, which = "application/x-parquet", "All items with options of the published tasks."
+    sets = [_set("items-parquet", f"{DATA}/*/*.parquet", media, which if with_open else _ALL)]
+    if with_open:
+        which = "All items of other tasks and answer forms."
+        sets.append(_set("open-parquet", f"{OPEN_DATA}/*/*.parquet", media, which))
     if facts.withheld < len(facts.places):
         description = (
             f"Images of all sources; {facts.withheld} of {len(facts.places)} are withheld."
@@ -178,6 +195,9 @@ def _sets(facts: ReleaseFacts) -> list[dict[str, Any]]:
     return sets
 
 
+_ALL = "All items."
+
+
 def _set(name: str, includes: str, media: str, description: str) -> dict[str, Any]:
     return {
         "@type": "cr:FileSet",
@@ -189,24 +209,28 @@ def _set(name: str, includes: str, media: str, description: str) -> dict[str, An
     }
 
 
-def _record_sets(facts: ReleaseFacts) -> list[dict[str, Any]]:
-    sets = [_items(), _sources(facts.sources)]
+def _record_sets(facts: ReleaseFacts, *, with_open: bool) -> list[dict[str, Any]]:
+    sets = [_items("items", SCHEMA, "The questions, with their images.")]
+    if with_open:
+        what = "The questions of other tasks and answer forms, with their images."
+        sets.append(_items("open", OPEN_SCHEMA, what))
+    sets.append(_sources(facts.sources))
     if facts.withheld < len(facts.places):
         sets.insert(1, _pictures())
     return sets
 
 
-def _items() -> dict[str, Any]:
+def _items(name: str, schema: pa.Schema, what: str) -> dict[str, Any]:
     fields = []
-    for column in SCHEMA:
+    for column in schema:
         extract: dict[str, Any] = {"extract": {"column": column.name}}
         if column.name == "image":
             extract["transform"] = {"jsonPath": "bytes"}
         kind = _TYPES.get(str(column.type), "sc:ImageObject")
-        source = {"fileSet": {"@id": "items-parquet"}, **extract}
-        fields.append(_field("items", column.name, kind, source))
-    key = [{"@id": "items/dataset"}, {"@id": "items/id"}]
-    return _record_set("items", "The questions, with their images.", key, fields)
+        source = {"fileSet": {"@id": f"{name}-parquet"}, **extract}
+        fields.append(_field(name, column.name, kind, source))
+    key = [{"@id": f"{name}/dataset"}, {"@id": f"{name}/id"}]
+    return _record_set(name, what, key, fields)
 
 
 def _pictures() -> dict[str, Any]:

@@ -3,6 +3,8 @@
 ``data/<source>/test-00000.parquet`` holds the rows of ``test.json``, the licence, the columns of
 ``items.csv``, set and role of items of complete sets, and the bytes of the picture, or nothing
 where it is restricted - also in a private tree, so that both editions have the same file.
+``open/<source>/test-00000.parquet`` holds the rows of ``open.json`` likewise, with form, ``ask``
+and ``truth`` as JSON and the chance in place of options and key: a configuration of its own.
 ``hugging_face_private`` makes the edition with all pictures.
 """
 
@@ -22,18 +24,25 @@ from medrcube.build.release.metadata import ReleaseFacts
 from medrcube.build.stages.samples import Sample
 from medrcube.release_format.item_facts import ItemFacts, read_item_facts
 from medrcube.release_format.item_sets import read_item_sets
+from medrcube.release_format.tree import OPEN_TABLE, TABLE
 
 __all__ = [
+    "AS_JSON",
     "DATA",
     "EARLIER_SCHEMAS",
+    "OPEN_DATA",
+    "OPEN_SCHEMA",
     "ROWS",
     "SCHEMA",
     "TOLD",
     "front_matter",
+    "parquet_json",
     "write_parquet_edition",
 ]
 
 DATA = "data"
+OPEN_DATA = "open"
+"""Folders of the two configurations: items of the published form, and items of other forms."""
 
 SHARD = 500_000_000
 """Bytes of pictures after which a further file begins, as the hub advises."""
@@ -43,6 +52,9 @@ ROWS = 100
 
 TOLD = ("visible", "block", "unit", "fact")
 """Columns that ``items.csv`` tells beside the published fields."""
+
+AS_JSON = ("ask", "truth")
+"""Columns of ``open`` whose values are JSON, since their keys differ by form."""
 
 LICENCES = (
     "cc0-1.0", "cc-by-2.0", "cc-by-2.5", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0",
@@ -73,17 +85,39 @@ _FEATURES: Mapping[str, Mapping[str, str]] = {
     "set": _TEXT,
     "role": _TEXT,
 }
-_ARROW = {"string": pa.string(), "int64": pa.int64(), "bool": pa.bool_()}
+_OPEN_FEATURES: Mapping[str, Mapping[str, str]] = {
+    **{name: _FEATURES[name] for name in ("id", "dataset", "image", "image_path", "question")},
+    **dict.fromkeys(("form", "ask", "truth"), _TEXT),
+    "chance": {"dtype": "float64", "_type": "Value"},
+    **{name: _FEATURES[name] for name in ("task", "modality", "parts", "original_task")},
+    **{name: _FEATURES[name] for name in ("restricted", "licence", "pixel_sha256", "visible")},
+    **{name: _FEATURES[name] for name in ("unit", "fact", "set", "role")},
+}
+_ARROW = {
+    "string": pa.string(),
+    "int64": pa.int64(),
+    "float64": pa.float64(),
+    "bool": pa.bool_(),
+}
 _IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 
-SCHEMA = pa.schema(
-    [
-        (name, _ARROW[feature["dtype"]] if "dtype" in feature else _IMAGE)
-        for name, feature in _FEATURES.items()
-    ],
-    metadata={"huggingface": json.dumps({"info": {"features": _FEATURES}})},
-)
-"""Columns of the Parquet files, with what ``datasets`` must know of them."""
+
+def _schema(features: Mapping[str, Mapping[str, str]]) -> pa.Schema:
+    """Columns, with what ``datasets`` must know of them."""
+    return pa.schema(
+        [
+            (name, _ARROW[feature["dtype"]] if "dtype" in feature else _IMAGE)
+            for name, feature in features.items()
+        ],
+        metadata={"huggingface": json.dumps({"info": {"features": features}})},
+    )
+
+
+SCHEMA = _schema(_FEATURES)
+"""Columns of the files of ``data``."""
+
+OPEN_SCHEMA = _schema(_OPEN_FEATURES)
+"""Columns of the files of ``open``."""
 
 EARLIER_SCHEMAS = tuple(
     pa.schema(list(SCHEMA)[: SCHEMA.names.index(first)]) for first in ("visible", "unit", "set")
@@ -94,7 +128,7 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000
 
 
 def write_parquet_edition(tree: Path, places: Mapping[str, Sample]) -> None:
-    """Write the Parquet files of all ``test.json`` of a new tree.
+    """Write the Parquet files of all ``test.json`` and ``open.json`` of a new tree.
 
     Args:
         tree: the release; the pictures that may be passed on lie in it.
@@ -107,19 +141,24 @@ def write_parquet_edition(tree: Path, places: Mapping[str, Sample]) -> None:
         for member in item_set.members
         if item_set.is_complete
     }
-    for table in sorted(tree.glob("*/test.json")):
-        folder = tree / DATA / table.parent.name.lower()
-        folder.mkdir(parents=True)
-        records = json.loads(table.read_text(encoding="utf-8"))
-        rows = _rows(tree, table.parent.name, records, places, item_facts=item_facts, set_of=set_of)
-        for number, shard in groupby(rows, key=itemgetter(0)):
-            _write(folder / f"test-{number:05d}.parquet", (row for _, row in shard))
+    for name, part, schema in ((TABLE, DATA, SCHEMA), (OPEN_TABLE, OPEN_DATA, OPEN_SCHEMA)):
+        for table in sorted(tree.glob(f"*/{name}")):
+            source = table.parent.name
+            folder = tree / part / source.lower()
+            folder.mkdir(parents=True)
+            records = json.loads(table.read_text(encoding="utf-8"))
+            rows = _rows(
+                tree, source, records, places, schema, item_facts=item_facts, set_of=set_of
+            )
+            for number, shard in groupby(rows, key=itemgetter(0)):
+                _write(folder / f"test-{number:05d}.parquet", (row for _, row in shard), schema)
 
 
-def front_matter(facts: ReleaseFacts) -> str:
+def front_matter(facts: ReleaseFacts, *, with_open: bool = False) -> str:
     """The YAML block at the head of the dataset card, as the hub reads it.
 
-    Values are JSON strings, which every reader of YAML takes.
+    Values are JSON strings, which every reader of YAML takes. ``with_open`` says whether a source
+    has items of other forms.
     """
     licence_names = [name.lower() for name in facts.licences]
     licence = licence_names[0] if len(licence_names) == 1 and licence_names[0] in LICENCES else None
@@ -138,6 +177,8 @@ def front_matter(facts: ReleaseFacts) -> str:
     for source in facts.sources:
         name = source.card.id
         lines += [f"- config_name: {_quoted(name)}", _files(f"{DATA}/{name}/*.parquet")]
+    if with_open:
+        lines += [f"- config_name: {OPEN_DATA}", _files(f"{OPEN_DATA}/*/*.parquet")]
     return "\n".join(("---", *lines, "---")) + "\n"
 
 
@@ -157,6 +198,7 @@ def _rows(
     folder: str,
     records: Iterable[Mapping[str, Any]],
     places: Mapping[str, Sample],
+    schema: pa.Schema,
     *,
     item_facts: Mapping[tuple[str, str], ItemFacts],
     set_of: Mapping[tuple[str, str], tuple[str, str]],
@@ -169,18 +211,24 @@ def _rows(
         image = None
         if sample.redistribute and not record["restricted"]:
             image = {"bytes": (tree / place).read_bytes(), "path": Path(place).name}
-        row = {**dict.fromkeys(SCHEMA.names), **record, "image": image}
+        row = {**dict.fromkeys(schema.names), **record, "image": image}
+        row |= {name: parquet_json(row[name]) for name in AS_JSON if name in row}
         row |= {"licence": sample.licence, "pixel_sha256": sample.pixel_sha256}
         if (facts := item_facts.get((folder, record["id"]))) is not None:
-            row |= {name: getattr(facts, name) for name in TOLD}
+            row |= {name: getattr(facts, name) for name in TOLD if name in row}
         row["set"], row["role"] = set_of.get((folder, record["id"]), ("", ""))
         yield size // SHARD, row
         size += len(image["bytes"]) if image else 0
 
 
-def _write(path: Path, rows: Iterator[dict[str, Any]]) -> None:
+def _write(path: Path, rows: Iterator[dict[str, Any]], schema: pa.Schema) -> None:
     # Pictures do not repeat often enough for a dictionary, which would be built in memory.
-    words = [name for name in SCHEMA.names if name != "image"]
-    with pq.ParquetWriter(path, SCHEMA, use_dictionary=words) as writer:
+    words = [name for name in schema.names if name != "image"]
+    with pq.ParquetWriter(path, schema, use_dictionary=words) as writer:
         while group := list(islice(rows, ROWS)):
-            writer.write_table(pa.Table.from_pylist(group, SCHEMA))
+            writer.write_table(pa.Table.from_pylist(group, schema))
+
+
+def parquet_json(value: object) -> str:
+    """A value of a column that holds JSON."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -18,7 +18,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from medrcube.build.reconstruction.safe_writes import stored_hash
-from medrcube.build.release.hugging_face import DATA, ROWS, SCHEMA
+from medrcube.build.release.hugging_face import (
+    DATA,
+    EARLIER_SCHEMAS,
+    OPEN_DATA,
+    OPEN_SCHEMA,
+    ROWS,
+    SCHEMA,
+)
 from medrcube.build.release.private_edition import (
     PRIVATE,
     RESTRICTED_SUMS,
@@ -78,7 +85,9 @@ def write_private_hub(release: Path, out: Path) -> HubEdition:
         for item in benchmark.items
         if item.image and item.restricted and (release / item.image).is_file()
     }
-    tables = sorted((release / DATA).rglob("*.parquet"))
+    tables = sorted(
+        path for folder in (DATA, OPEN_DATA) for path in (release / folder).rglob("*.parquet")
+    )
     if not tables:
         raise ReleaseError(f"{release / DATA}: has no Parquet file; expected a release of ours")
     if not restricted:
@@ -113,13 +122,12 @@ def _fill(release: Path, table: Path, withdrawn: Collection[str]) -> tuple[int, 
     """
     filled = absent = left_out = 0
     temporary = table.with_suffix(".made")
-    words = [name for name in SCHEMA.names if name != "image"]
+    schema = _schema_of(table)
+    words = [name for name in schema.names if name != "image"]
     with (
         pq.ParquetFile(table) as file,
-        pq.ParquetWriter(temporary, SCHEMA, use_dictionary=words) as to,
+        pq.ParquetWriter(temporary, schema, use_dictionary=words) as to,
     ):
-        if not file.schema_arrow.equals(SCHEMA):
-            raise ReleaseError(f"{table.name}: has other columns than an edition of medrcube")
         for batch in file.iter_batches(batch_size=ROWS):
             rows = []
             for row in batch.to_pylist():
@@ -131,9 +139,17 @@ def _fill(release: Path, table: Path, withdrawn: Collection[str]) -> tuple[int, 
                     filled += row["image"] is not None
                     absent += row["image"] is None
                 rows.append(row)
-            to.write_table(pa.Table.from_pylist(rows, SCHEMA))
+            to.write_table(pa.Table.from_pylist(rows, schema))
     temporary.replace(table)
     return filled, absent, left_out
+
+
+def _schema_of(table: Path) -> pa.Schema:
+    """Columns of a file, which are those of an edition of this version or an earlier one."""
+    schema = pq.read_schema(table)
+    if not any(map(schema.equals, (SCHEMA, OPEN_SCHEMA, *EARLIER_SCHEMAS))):
+        raise ReleaseError(f"{table.name}: has other columns than an edition of medrcube")
+    return schema
 
 
 def _picture(release: Path, row: dict[str, Any]) -> dict[str, Any] | None:

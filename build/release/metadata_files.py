@@ -10,6 +10,7 @@ from medrcube.build.release.hugging_face import front_matter, write_parquet_edit
 from medrcube.build.release.limitations import faults_of, limits_of
 from medrcube.build.release.metadata import ReleaseFacts
 from medrcube.build.release.provenance import write_provenance
+from medrcube.release_format.tree import OPEN_TABLE
 from medrcube.templates import render_card
 
 __all__ = ["write_metadata_files"]
@@ -39,7 +40,7 @@ def write_metadata_files(tree: Path, facts: ReleaseFacts, report: object) -> Non
     (tree / LICENCE).write_text(licence, encoding="utf-8")
     card = render_card(
         "dataset.md",
-        front=front_matter(facts),
+        front=front_matter(facts, with_open=any(tree.glob(f"*/{OPEN_TABLE}"))),
         name=facts.name,
         version=facts.software,
         report=report,

@@ -19,7 +19,7 @@ from medrcube.build.validation.findings import FaultLog
 from medrcube.errors import ReleaseError
 from medrcube.release_format.rows import LETTERS, ReleaseRow
 from medrcube.release_format.strict_json import BadJsonError, read_document
-from medrcube.release_format.tree import open_file, safe_repr
+from medrcube.release_format.tree import OPEN_TABLE, TABLE, open_file, safe_repr
 from medrcube.taxonomy import Task
 
 __all__ = [
@@ -58,6 +58,11 @@ class TableRow:
     written: Mapping[str, Any]
     folder: str
     where: str
+
+    @property
+    def table(self) -> str:
+        """Name of its table: ``test.json`` or ``open.json``."""
+        return TABLE if self.row.stated_chance is None else OPEN_TABLE
 
     @property
     def image(self) -> str | None:

@@ -7,15 +7,25 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from medrcube.build.release.hugging_face import DATA, EARLIER_SCHEMAS, SCHEMA, TOLD
+from medrcube.build.release.hugging_face import (
+    AS_JSON,
+    DATA,
+    EARLIER_SCHEMAS,
+    OPEN_DATA,
+    OPEN_SCHEMA,
+    SCHEMA,
+    TOLD,
+    parquet_json,
+)
 from medrcube.build.validation.bounded_parquet import read_batches
 from medrcube.build.validation.consistency import TableRow
 from medrcube.build.validation.findings import FaultLog
 from medrcube.build.validation.png_check import FileCheck
 from medrcube.errors import ReleaseError
 from medrcube.release_format.item_facts import ItemFacts
+from medrcube.release_format.open_rows import OPEN_FIELDS
 from medrcube.release_format.rows import FIELDS
-from medrcube.release_format.tree import safe_repr
+from medrcube.release_format.tree import OPEN_TABLE, TABLE, safe_repr
 
 __all__ = ["check_edition"]
 
@@ -40,33 +50,34 @@ def check_edition(
     has more than ``most`` rows. An edition of an earlier version lacks columns of parts that its
     release lacks too.
     """
-    remaining = {entry.row.id: entry for entry in rows}
-    names = sorted(
-        file for file in files if file.startswith(f"{DATA}/") and file.endswith(".parquet")
-    )
-    if not names:
-        return
-    for name in names:
-        try:
-            for batch in read_batches(root, name, most=most, schemas=(SCHEMA, *EARLIER_SCHEMAS)):
-                for row in batch.to_pylist():
-                    entry = remaining.pop(str(row["id"]), None)
-                    _check(name, row, entry, checks, findings, private=private)
-                    if entry is not None:
-                        item_facts = facts.get((entry.folder, entry.row.id))
-                        _check_told(name, row, item_facts, findings)
-                        place = set_of.get((entry.folder, entry.row.id), ("", ""))
-                        if (row.get("set", ""), row.get("role", "")) != place:
-                            findings.add(
-                                "edition-differs",
-                                f"{name}: {safe_repr(row['id'])} has another set or role",
-                            )
-        except ReleaseError as error:
-            findings.add("edition", str(error))
-    for item, entry in sorted(remaining.items()):
-        if private and (entry.folder, item) in withdrawn:
-            continue
-        findings.add("edition-differs", f"{safe_repr(item)} is in no file of {DATA}/")
+    of_table: dict[str, dict[str, TableRow]] = {TABLE: {}, OPEN_TABLE: {}}
+    for sound in rows:
+        of_table[sound.table][sound.row.id] = sound
+    for table, part in _PARTS.items():
+        remaining = of_table[table]
+        names = sorted(
+            file for file in files if file.startswith(f"{part}/") and file.endswith(".parquet")
+        )
+        for name in names:
+            try:
+                for batch in read_batches(root, name, most=most, schemas=_SCHEMAS[table]):
+                    for row in batch.to_pylist():
+                        entry = remaining.pop(str(row["id"]), None)
+                        _check(name, row, entry, checks, findings, private=private)
+                        if entry is not None:
+                            place = (entry.folder, entry.row.id)
+                            _check_told(name, row, facts.get(place), findings)
+                            _check_set(name, row, set_of.get(place, ("", "")), findings)
+            except ReleaseError as error:
+                findings.add("edition", str(error))
+        for item, lost in sorted(remaining.items()) if names else ():
+            if private and (lost.folder, item) in withdrawn:
+                continue
+            findings.add("edition-differs", f"{safe_repr(item)} is in no file of {part}/")
+
+
+_PARTS = {TABLE: DATA, OPEN_TABLE: OPEN_DATA}
+_SCHEMAS = {TABLE: (SCHEMA, *EARLIER_SCHEMAS), OPEN_TABLE: (OPEN_SCHEMA,)}
 
 
 def _check(
@@ -83,8 +94,9 @@ def _check(
             "edition-differs", f"{name}: {safe_repr(row['id'])} is no item, or stands twice"
         )
         return
-    for field in FIELDS:
-        if row[field] != entry.written.get(field):
+    for field in FIELDS if entry.table == TABLE else OPEN_FIELDS:
+        written = entry.written.get(field)
+        if row[field] != (parquet_json(written) if field in AS_JSON else written):
             findings.add("edition-differs", f"{name}: {safe_repr(row['id'])} has another {field}")
     picture = None if row["image"] is None else row["image"]["bytes"]
     if entry.row.restricted:
@@ -105,5 +117,14 @@ def _check_told(
     name: str, row: Mapping[str, Any], item_facts: ItemFacts | None, findings: FaultLog
 ) -> None:
     for column in TOLD if item_facts else ():
+        if column == "block" and "form" in row:  # items of open.json have sets alone
+            continue
         if row.get(column, "") != getattr(item_facts, column):
             findings.add("edition-differs", f"{name}: {safe_repr(row['id'])} has another {column}")
+
+
+def _check_set(
+    name: str, row: Mapping[str, Any], place: tuple[str, str], findings: FaultLog
+) -> None:
+    if (row.get("set", ""), row.get("role", "")) != place:
+        findings.add("edition-differs", f"{name}: {safe_repr(row['id'])} has another set or role")

@@ -195,13 +195,13 @@ def _validate(
         check_edition(
             root,
             files,
-            rows,
+            every_row,
             checks,
             findings,
             facts=facts,
             set_of=check_sets(root, rows, findings),
             withdrawn=withdrawn,
-            most=most,
+            most=most + len(every_row),
             private=private,
         )
     audit, verdicts, views = _check_proofs(

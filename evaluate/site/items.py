@@ -183,7 +183,7 @@ def _answers(
     limit: int,
 ) -> Mapping[str, Any]:
     return {
-        "key": item.right_reply,
+        "right": item.right_reply,
         "evidence": evidence.facts if evidence else (),
         "options": evidence.options if evidence else {},
         "replies": [
@@ -197,10 +197,13 @@ def _answers(
 def _reply(
     number: int, result: Result, item: BenchmarkItem, rules: Mapping[str, int], limit: int
 ) -> Sequence[Any]:
-    """(model, outcome, letter in the release's order, rule, text; none where it is the letter)."""
+    """(model, outcome, answer, rule, text; none where it is the answer alone).
+
+    The answer is a letter in the release's order, or that of an open form in words.
+    """
     letters = {text: letter for letter, text in item.options}
-    letter = letters.get(result.choice) if result.choice is not None else None
+    answer = letters.get(result.choice or "") if item.target is None else result.choice
     shown_text = (
         None if result.reply in (None, result.answer) else capped(clip(result.reply, limit))
     )
-    return (number, _ENDS.index(result.outcome), letter, rules[result.rule], shown_text)
+    return (number, _ENDS.index(result.outcome), answer, rules[result.rule], shown_text)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from medrcube.build.release.hugging_face import OPEN_SCHEMA
 from medrcube.console.progress import Reporter
 from medrcube.demo import run_demo
 
@@ -114,3 +115,7 @@ def test_every_file_that_is_written_is_on_the_page(demo, path):
     known = PAGE.read_text("utf-8")
     files = [file.name for file in (demo / path).iterdir() if file.is_file()]
     assert [name for name in files if f"`{name}`" not in known] == []
+
+
+def test_columns_of_the_open_configuration_are_those_on_the_page():
+    assert names("`open/SOURCE/test-NNNNN.parquet`") == set(OPEN_SCHEMA.names)

@@ -10,10 +10,14 @@ from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pytest
+from open_items import open_row, write_open
 from PIL import Image
 
 from medrcube.errors import WorkspaceError
+from medrcube.evaluate.dataset import load_benchmark
+from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.reporting.scored_runs import load_runs
+from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.evaluate.site import images as pictures_part
 from medrcube.evaluate.site import items as items_part
 from medrcube.evaluate.site.images import write_pictures
@@ -88,10 +92,10 @@ def test_data_files_are_ascii_without_an_opening_tag(made):
 def test_keys_are_only_in_the_files_that_a_click_loads(made):
     items = [row for number in range(1) for row in read(made.out / f"data/items-{number}.js")]
     assert len(items) == 48
-    assert all("key" not in row and "replies" not in row for row in items)
+    assert all("right" not in row and "replies" not in row for row in items)
     answers = read(made.out / "data/answers-0.js")
     keys = {item.name: item.key for item in made.benchmark.items}
-    assert [answer["key"] for answer in answers] == [keys[row["name"]] for row in items]
+    assert [answer["right"] for answer in answers] == [keys[row["name"]] for row in items]
     for page in all_pages(made):
         assert "answers-" not in page.read_text(encoding="utf-8")
 
@@ -190,3 +194,18 @@ def test_the_same_runs_give_the_same_bytes(made, tmp_path):
     assert len(files) == made.site.files
     changed = [p for p in files if (made.out / p).read_bytes() != (again / p).read_bytes()]
     assert changed == []
+
+
+def test_an_open_item_shows_a_right_reply_and_answers_in_words(write_release, row, tmp_path):
+    release = write_release(tmp_path / "release", [row(n) for n in range(8)])
+    write_open(release, [open_row("number"), open_row("order", 1)])
+    benchmark = load_benchmark(release)
+    run_evaluation(benchmark, open_model("baseline/first"), tmp_path / "run")
+    out = tmp_path / "site"
+    write_site([tmp_path / "run"], release, out)
+    names = [item["name"] for item in read(out / "data/items-0.js")]
+    answers = dict(zip(names, read(out / "data/answers-0.js"), strict=True))
+    number, order = answers["ALPHA/number-0"], answers["ALPHA/order-1"]
+    assert (number["right"], number["replies"][0][2]) == ("23 mm", "20 mm")
+    assert order["right"] == "Panel B, Panel A, Panel C"
+    assert order["replies"][0][2] == "Panel A, Panel B, Panel C"
