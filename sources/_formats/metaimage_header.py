@@ -1,0 +1,104 @@
+"""Header of a MetaImage volume (``.mhd``): where a point of space lies among its voxels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from medrcube.errors import RowError
+from medrcube.sources._formats.tables.contents import read_text_of_case
+
+__all__ = ["MetaImageHeader", "read_metaimage_header"]
+
+Triple = tuple[float, float, float]
+_SAME = {
+    "Position": "Offset",
+    "Origin": "Offset",
+    "Orientation": "TransformMatrix",
+    "Rotation": "TransformMatrix",
+}
+"""Other names of a line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetaImageHeader:
+    """One volume whose axes run along those of the patient, forwards or backwards.
+
+    Attributes:
+        size: columns, rows, slices.
+        spacing: mm along each.
+        offset: place of the first voxel in mm: to the left, back and head of the patient.
+        signs: 1 where an axis runs that way, -1 where it runs back.
+        element: type of a voxel, such as ``MET_SHORT``.
+        data_file: name of the file of the voxels, beside the header.
+    """
+
+    size: tuple[int, int, int]
+    spacing: Triple
+    offset: Triple
+    signs: Triple
+    element: str
+    data_file: str
+
+    def index(self, point: Triple) -> Triple | None:
+        """Column, row and slice of a point; whole numbers are centres of voxels.
+
+        ``None`` where the point lies outside of the volume.
+        """
+        x, y, z = (
+            sign * (place - first) / step
+            for place, first, sign, step in zip(
+                point, self.offset, self.signs, self.spacing, strict=True
+            )
+        )
+        inside = all(
+            -0.5 <= at < count - 0.5 for at, count in zip((x, y, z), self.size, strict=True)
+        )
+        return (x, y, z) if inside else None
+
+
+def read_metaimage_header(path: Path) -> MetaImageHeader:
+    """Read the text of an ``.mhd`` file; the voxels are not opened.
+
+    Raises:
+        RowError: the file is missing or is no header of a volume that lies along the axes of the
+            patient. Other cases have other files.
+    """
+    lines = (line.partition("=") for line in read_text_of_case(path).splitlines())
+    texts = {_SAME.get(name.strip(), name.strip()): text.strip() for name, _, text in lines}
+    matrix = texts.get("TransformMatrix", "1 0 0 0 1 0 0 0 1").split()
+    try:
+        turn = [float(part) for part in matrix]
+        columns, rows, slices = (int(part) for part in texts["DimSize"].split())
+        spacing = _triple(texts["ElementSpacing"])
+        offset = _triple(texts["Offset"])
+        element, data_file = texts["ElementType"], texts["ElementDataFile"]
+    except (KeyError, ValueError):
+        raise RowError(
+            f"{path.name}: is no header of a volume; expected DimSize, ElementSpacing and Offset "
+            "of three numbers, ElementType and ElementDataFile"
+        ) from None
+    diagonal = turn[::4]
+    if (
+        len(turn) != 9
+        or any(turn[place] for place in (1, 2, 3, 5, 6, 7))
+        or {abs(part) for part in diagonal} != {1.0}
+        or min(spacing) <= 0
+    ):
+        raise RowError(
+            f"{path.name}: TransformMatrix is {' '.join(matrix)[:60]!r}; expected 1 or -1 on the "
+            "diagonal and 0 elsewhere, and a spacing above 0: is the volume resampled?"
+        )
+    return MetaImageHeader(
+        size=(columns, rows, slices),
+        spacing=spacing,
+        offset=offset,
+        signs=(diagonal[0], diagonal[1], diagonal[2]),
+        element=element,
+        data_file=data_file,
+    )
+
+
+def _triple(text: str) -> Triple:
+    x, y, z = (float(part) for part in text.split())
+    return (x, y, z)

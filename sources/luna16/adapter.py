@@ -1,0 +1,152 @@
+"""LUNA16: a slice through each nodule that three of four readers marked, and of clear scans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from math import dist
+from pathlib import Path
+
+from medrcube.errors import RowError
+from medrcube.facts import Case, ImageRef, Label, LabelState, Rectangle, Region, Skip
+from medrcube.sources._formats.metaimage_header import (
+    MetaImageHeader,
+    Triple,
+    read_metaimage_header,
+)
+from medrcube.sources._formats.tables.rows import cases_or_skip, group_by_name
+from medrcube.sources._formats.tables.tables import (
+    TableRow,
+    find_optional_table,
+    find_table,
+    read_csv,
+)
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
+
+CARD = own_card(__file__)
+_PLACE = ("coordX", "coordY", "coordZ")
+_COLUMNS = ("seriesuid", *_PLACE, "diameter_mm")
+_LEAST, _MOST = CARD.number("least_nodule_mm"), CARD.number("most_nodule_mm")
+_APART = CARD.number("apart_diameters")
+Rows = Mapping[str, Sequence[TableRow]]
+
+
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
+    """Yield scan by scan, in the order of their series."""
+    del layout
+    nodules, nameless = group_by_name(
+        read_csv(find_table(root, "nodules"), columns=_COLUMNS), "seriesuid", opens=("nodule",)
+    )
+    yield from nameless
+    marks: Rows | None = None
+    if (table := find_optional_table(root, "marks")) is not None:
+        rows = read_csv(table, columns=_COLUMNS)
+        marks, nameless = group_by_name(rows, "seriesuid", opens=("nodule",))
+        yield from nameless
+    patients = _patients(root)
+    scans: dict[str, list[Path]] = {uid: [] for uid in nodules}
+    for path in root.part("scans"):
+        scans.setdefault(path.stem, []).append(path)
+    for uid, paths in sorted(scans.items()):
+        own = None if marks is None else marks.get(uid, ())
+        missing = root / f"subset0/{uid}.mhd"
+        make = partial(_scan, uid, paths or [missing], nodules.get(uid, ()), own, patients)
+        files = [file for path in paths for file in (path, path.with_suffix(".raw"))]
+        yield from cases_or_skip(make, key=uid, paths=tuple(files))
+
+
+def _patients(root: RawTree) -> Mapping[str, str]:
+    """Patient of each series, by the table of series of LIDC-IDRI."""
+    if (table := find_optional_table(root, "series")) is None:
+        return {}
+    rows = read_csv(table, columns=("Patient Id", "Series UID"))
+    named, _ = group_by_name(rows, "Series UID")
+    return {uid: own[0].name("Patient Id") for uid, own in named.items()}
+
+
+def _scan(
+    uid: str,
+    paths: Sequence[Path],
+    nodules: Sequence[TableRow],
+    marks: Sequence[TableRow] | None,
+    patients: Mapping[str, str],
+) -> Iterator[Case | Skip]:
+    path, patient = paths[0], patients.get(uid, uid)
+    if len(paths) > 1:
+        raise RowError(f"{uid}: lies in {len(paths)} subsets; expected one")
+    if not path.exists():
+        yield Case(key=uid, images=(ImageRef(paths=(path,)),), patient=patient)
+        return
+    header = _header(path)
+    image = ImageRef(paths=(path,), parts=(path.with_name(header.data_file),))
+    others = None if marks is None else [(_point(row), row.number("diameter_mm")) for row in marks]
+    if not nodules and others is not None and not any(size > 0 for _, size in others):
+        evidence = "no row of annotations.csv, no size in annotations_excluded.csv"
+        states = (("none", LabelState.PRESENT), ("nodule", LabelState.ABSENT))
+        labels = (
+            Label(field="nodule", value=value, state=state, evidence=evidence)
+            for value, state in states
+        )
+        key = f"{uid}-clear"
+        yield Case(
+            key=key, images=(image,), patient=patient, labels=tuple(labels), unguided="middle"
+        )
+    elif not nodules:
+        reason = "fewer than three readers marked a nodule, or the table of such marks is missing"
+        yield Skip(key=uid, reason=reason, paths=image.paths + image.parts)
+    for row in nodules:
+        key, place, size = f"{uid}-{row.line}", _point(row), row.number("diameter_mm")
+        box = _box(header, place, size)
+        if box is None:
+            raise RowError(f"{row.quote('coordX')}: the nodule lies outside of its scan")
+        if not _LEAST <= size <= _MOST:
+            reason = f"{size:.1f} mm; nodules of {_LEAST:g} to {_MOST:g} mm are asked about"
+            yield Skip(key=key, reason=reason, paths=image.paths + image.parts)
+            continue
+        given = [*(others or ()), *((_point(one), one.number("diameter_mm")) for one in nodules)]
+        alone = others is not None and _is_alone(place, size, given)
+        evidence = row.cite("diameter_mm")
+        yield Case(
+            key=key,
+            images=(image,),
+            patient=patient,
+            labels=(Label(field="nodule", value="nodule", evidence=evidence),),
+            regions=(Region(field="nodule", value="nodule", shape=box, evidence=evidence),)
+            if alone
+            else (),
+            guide=(box,),
+        )
+
+
+def _header(path: Path) -> MetaImageHeader:
+    header = read_metaimage_header(path)
+    if header.element != "MET_SHORT" or set(header.spacing) == {1.0}:
+        raise RowError(f"{path.name}: is not the scan of the release but a resampled copy of it")
+    return header
+
+
+def _point(row: TableRow) -> Triple:
+    x, y, z = (row.number(column) for column in _PLACE)
+    return (x, y, z)
+
+
+def _box(header: MetaImageHeader, place: Triple, size: float) -> Rectangle | None:
+    """The square of the stated diameter, on the slices that a ball of it reaches."""
+    if (centre := header.index(place)) is None:
+        return None
+    x, y, z = centre
+    half_x, half_y, half_z = (size / 2 / step for step in header.spacing)
+    middle, reach = round(z), int(half_z)
+    corners = (x + 0.5 - half_x, y + 0.5 - half_y, x + 0.5 + half_x, y + 0.5 + half_y)
+    first, last = max(middle - reach, 0), min(middle + reach, header.size[2] - 1)
+    return Rectangle(xyxy=corners, slices=(first, last + 1))
+
+
+def _is_alone(place: Triple, size: float, marks: Sequence[tuple[Triple, float]]) -> bool:
+    """Whether no mark of anything else that has a size lies near the slice through a nodule."""
+    return all(
+        dist(place, other) <= size / 2 or abs(place[2] - other[2]) > _APART * width
+        for other, width in marks
+        if width > 0
+    )
