@@ -96,7 +96,10 @@ def _write_films(root: Path, films: int) -> None:
         text = "\n".join(lines) + "\n"
         (root / f"mimic-cxr-2.0.0-{name}.csv").write_text(text, encoding="utf-8")
     (root / "mimic-cxr-2.1.0-test-set-labeled.csv").write_text(
-        f"study_id,{_LABELS}\n".replace("Lung Opacity", "Airspace Opacity"), encoding="utf-8"
+        f"study_id,{_LABELS}\n50000000,{','.join('0' * 14)}\n".replace(
+            "Lung Opacity", "Airspace Opacity"
+        ),
+        encoding="utf-8",
     )
 
 
