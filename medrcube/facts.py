@@ -273,6 +273,8 @@ class Case:
         labels: every statement about the case, with its state.
         panels: what each of several images shows that not all of them do, such as its cardiac
             phase: one label for each image, all of one field; or none.
+        compared: whether the case only puts images beside each other that have cases of their own:
+            it has panels, shows them under numbers to tasks with a rule, and no other task asks it.
         regions: masks and boxes.
         quantities: numbers with a unit that the source states, at most one per field and image.
         guide: shapes on the first image that choose its slice in place of the case's regions,
@@ -299,6 +301,7 @@ class Case:
     patient: str | None = None
     labels: tuple[Label, ...] = ()
     panels: tuple[Label, ...] = ()
+    compared: bool = False
     regions: tuple[Region, ...] = ()
     quantities: tuple[Quantity, ...] = ()
     guide: tuple[Shape, ...] = ()

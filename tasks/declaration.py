@@ -30,9 +30,10 @@ __all__ = [
     "slug_of",
 ]
 
-ARTEFACTS = ("clean", "outline", "boxes", "numbered", "scale-bar", "mirrored")
+ARTEFACTS = ("clean", "outline", "boxes", "numbered", "scale-bar", "mirrored", "compared")
 """Kinds of picture: nothing drawn on it; one region outlined; numbered boxes; numbered images; one
-region outlined above a scale bar; nothing drawn, left and right exchanged."""
+region outlined above a scale bar; nothing drawn, left and right exchanged; numbered
+images of a case that no task without a rule asks."""
 
 VALUES = (
     *("shown", "about", "subject", "normal"),

@@ -15,7 +15,7 @@ from typing import Any
 from medrcube.build.open_items.question import CaseView
 from medrcube.build.questions.case_facts import facts_of_case
 from medrcube.build.stages.geometry_table import Geometry
-from medrcube.build.stages.samples import Sample
+from medrcube.build.stages.samples import NUMBERED, Sample
 from medrcube.facts import Case, ImageRef, Label, LabelState, Quantity, Rectangle, Region
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
@@ -230,8 +230,8 @@ def _sample(card: Card, case: Case, artefact: str, field: str = "", marked: str 
             "artefact": artefact,
             "field": field,
             "marked": marked,
-            "truth": "1" if artefact in ("boxes", "numbered") else "",
-            "choices": 4 if artefact in ("boxes", "numbered") else 0,
+            "truth": "1" if artefact in NUMBERED else "",
+            "choices": 4 if artefact in NUMBERED else 0,
             "area": (x1 - x0) * (y1 - y0) / _SIDE**2 if marked else 0.0,
             "regions": int(bool(marked)),
             "width": _SIDE,

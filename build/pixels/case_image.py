@@ -172,6 +172,12 @@ def choose_case_slices(job: RenderJob, case_images: Sequence[CaseImage]) -> tupl
     Raises:
         ReadError: no slice fits, or images shown side by side hold unequal numbers of slices.
     """
+    counts = [case_image.volume.slices.shape[0] for case_image in case_images]
+    if len(set(counts)) > 1:
+        raise ReadError(
+            f"images shown side by side hold {counts} slices; expected equal numbers",
+            code="uneven-montage",
+        )
     volume = case_images[0].volume
     if job.frames and max(job.frames) < volume.slices.shape[0]:
         return tuple(SliceChoice(index, "named by the job") for index in job.frames)
@@ -182,12 +188,6 @@ def choose_case_slices(job: RenderJob, case_images: Sequence[CaseImage]) -> tupl
     if hook is not None:
         return tuple(
             SliceChoice(index, "the adapter's own rule") for index in hook(job.case, volume)
-        )
-    counts = [case_image.volume.slices.shape[0] for case_image in case_images]
-    if len(set(counts)) > 1:
-        raise ReadError(
-            f"images shown side by side hold {counts} slices; expected equal numbers",
-            code="uneven-montage",
         )
     masks = case_images[0].guide or tuple(case_images[0].masks.values())
     return choose_slices(job.policy.slice, volume, masks)

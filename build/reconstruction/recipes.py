@@ -26,7 +26,7 @@ _SAMPLE = re.compile("[0-9a-f]{16}")
 _SHA256 = re.compile("[0-9a-f]{64}")
 _SOURCE = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
 _PICTURE = re.compile(r"[A-Za-z0-9-][A-Za-z0-9._-]{0,250}\.png")
-_KINDS = ("clean", "outline", "boxes", "numbered", "scale-bar", "mirrored")
+_KINDS = ("clean", "outline", "boxes", "numbered", "scale-bar", "mirrored", "compared")
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 """What no name of ours holds, and what would move the cursor of a terminal."""
 

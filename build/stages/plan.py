@@ -37,7 +37,8 @@ class Artefact:
     """One picture to make of a case: the clean one, or one with a region marked.
 
     Attributes:
-        kind: ``clean``, ``outline``, ``boxes``, ``numbered``, ``scale-bar`` or ``mirrored``.
+        kind: ``clean``, ``outline``, ``boxes``, ``numbered``, ``scale-bar``, ``mirrored`` or
+            ``compared``.
         field: field of what is marked, or empty.
         concept: concept of what is marked, or empty.
     """
@@ -128,8 +129,14 @@ def plan_jobs(source: Source, root: Path, cases: Sequence[Case]) -> list[RenderJ
 
 
 def artefacts_of(card: Card, case: Case) -> tuple[Artefact, ...]:
-    """The clean picture, and a marked one for every concept that a task may ask about."""
-    wanted = [Artefact(kind="clean"), *_panels(card, case)]
+    """The clean picture, and a marked one for every concept that a task may ask about.
+
+    Of a case made for comparison, its numbered images alone, if any task asks for them.
+    """
+    if case.compared:
+        asked = any("compared" in task.declaration.artefacts for task in Task)
+        return tuple(_panels(card, case, "compared")) if asked else ()
+    wanted = [Artefact(kind="clean"), *_numbered(card, case)]
     for region in case.regions:
         field, concept = field_of(card, region), concept_of(card, region)
         if concept is None or len(case.images) > 1:
@@ -144,16 +151,20 @@ def artefacts_of(card: Card, case: Case) -> tuple[Artefact, ...]:
     return tuple(dict.fromkeys(wanted))
 
 
-def _panels(card: Card, case: Case) -> Iterator[Artefact]:
+def _numbered(card: Card, case: Case) -> Iterator[Artefact]:
+    if case.panels and _is_asked(card, field_of(card, case.panels[0]), "numbered"):
+        yield from _panels(card, case, "numbered")
+
+
+def _panels(card: Card, case: Case, kind: str) -> Iterator[Artefact]:
     """Numbered images, of which one, drawn by lot, is asked for."""
     named = [concept_of(card, label) for label in case.panels]
     single = [name for name in dict.fromkeys(named) if name and named.count(name) == 1]
     if None in named or not single:
         return
+    lots = {name: _short_hash(f"{card.id}/{case.key}/{name}") for name in single}
     field = field_of(card, case.panels[0])
-    if _is_asked(card, field, "numbered"):
-        lots = {name: _short_hash(f"{card.id}/{case.key}/{name}") for name in single}
-        yield Artefact(kind="numbered", field=field.name, concept=min(single, key=lots.__getitem__))
+    yield Artefact(kind=kind, field=field.name, concept=min(single, key=lots.__getitem__))
 
 
 def _is_mirrored(card: Card, case: Case) -> bool:

@@ -270,7 +270,7 @@ def _make(
     """Draw and write one artefact; ``None`` when this slice does not show its region."""
     if artefact.kind == "mirrored":
         return _mirrored(scene, clean, images)
-    if artefact.kind == "numbered":
+    if artefact.kind in ("numbered", "compared"):
         doubt = panel_doubt(scene.job, scene.case_images, scene.choice.index)
         if doubt:
             message = f"{doubt}; nothing that rests on the {artefact.field} of its images is asked"

@@ -12,8 +12,8 @@ from medrcube.errors import WorkspaceError
 
 __all__ = ["COLUMNS", "NUMBERED", "Sample", "samples_from_frame", "samples_to_frame"]
 
-Artefact = Literal["clean", "outline", "boxes", "numbered", "scale-bar", "mirrored"]
-NUMBERED = ("boxes", "numbered")
+Artefact = Literal["clean", "outline", "boxes", "numbered", "scale-bar", "mirrored", "compared"]
+NUMBERED = ("boxes", "numbered", "compared")
 """Pictures whose questions have numbers as options."""
 
 
@@ -28,8 +28,8 @@ class Sample:
         artefact: ``clean``, ``outline`` (one region outlined in red), ``boxes`` (numbered red
             boxes, one of which holds the region), ``numbered`` (the images of the case side by
             side in an order drawn by lot, one of which shows the fact), ``scale-bar`` (one region
-            outlined, above a scale bar) or ``mirrored`` (the clean picture, left and right
-            exchanged).
+            outlined, above a scale bar), ``mirrored`` (the clean picture, left and right
+            exchanged) or ``compared`` (as ``numbered``, of a case made for comparison alone).
         field: card field of what is marked; empty for a clean picture.
         marked: concept of what is marked; empty for a clean picture.
         truth: where there are numbers, the right one, from 1; else empty.

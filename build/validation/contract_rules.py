@@ -141,7 +141,7 @@ _SAMPLES = (
         id="artefact",
         kind=RuleKind.ONE_OF,
         column="artefact",
-        allowed=("clean", "outline", "boxes", "numbered", "scale-bar", "mirrored"),
+        allowed=("clean", "outline", "boxes", "numbered", "scale-bar", "mirrored", "compared"),
         message=f"unknown kind of image; {_REBUILD}",
     ),
     ContractRule(

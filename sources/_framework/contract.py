@@ -348,6 +348,12 @@ def _check_case(card: Card, case: Case) -> None:
             f"{len(case.panels)} panel(s); expected two to four images and one label for each, all "
             "of one field"
         )
+    if case.compared and (not case.panels or case.labels or case.regions):
+        raise SourceError(
+            f"{card.id}: case {case.key!r} is made for comparison, with {len(case.panels)} "
+            f"panel(s), {len(case.labels)} label(s) and {len(case.regions)} region(s); expected "
+            "panels alone: what else is known belongs to the cases of its images"
+        )
 
 
 def _strange(files: Iterable[Path], copy: RawTree, tree: RawTree, layout: str) -> str:

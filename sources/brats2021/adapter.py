@@ -47,6 +47,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         patients.add(folder.name)
         for sequence in SEQUENCES:
             yield _case(truth, sequence, "axial")
+        yield _compared(truth)
         for plane in PLANES[1:]:
             yield _case(truth, SEQUENCES[int(name["number"]) % len(SEQUENCES)], plane)
 
@@ -85,6 +86,24 @@ def _case(truth: Path, sequence: str, plane: str) -> Case:
         ),
         regions=tuple(_region(truth, value) for value in _SEEN[sequence]),
         plane=plane,
+    )
+
+
+def _compared(truth: Path) -> Case:
+    """The axial slice in all sequences, which share one grid."""
+    patient = truth.parent.name
+    files = {name: truth.with_name(f"{patient}_{name}.nii.gz") for name in SEQUENCES}
+    return Case(
+        key=f"{patient}-sequences",
+        images=tuple(ImageRef(paths=(file,)) for file in files.values()),
+        guide=(MaskFile(paths=(truth,)),),
+        patient=patient,
+        panels=tuple(
+            Label(field="sequence", value=sequence, evidence=file.name)
+            for sequence, file in files.items()
+        ),
+        compared=True,
+        plane="axial",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             sidecar = sidecars.get(places[sequence].name)
             make = partial(_cases, file, guide, patient, sequence, sidecar)
             yield from cases_or_skip(make, key=f"{patient}-{sequence}", paths=(file,))
+        yield _compared(mask, patient, {name: files[name] for name in ("dwi", "adc")})
 
 
 def frames(case: Case, volume: Any) -> list[int]:
@@ -131,6 +132,21 @@ def _case(
         regions=regions,
         facts=_facts(sidecar),
         sidecars=(sidecar,) if sidecar else (),
+    )
+
+
+def _compared(mask: Path, patient: str, files: Mapping[str, Path]) -> Case:
+    """The slice with the most lesion, as DWI and as the map that is computed of it."""
+    return Case(
+        key=f"{patient}-sequences",
+        images=tuple(ImageRef(paths=(file,)) for file in files.values()),
+        guide=(MaskFile(paths=(mask,)),),
+        patient=patient,
+        panels=tuple(
+            Label(field="sequence", value=sequence, evidence=file.name)
+            for sequence, file in files.items()
+        ),
+        compared=True,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 SEX = "SEX_ID (1=m, 2=f)"
 PLANES = {"T1": ("axial", "coronal", "sagittal"), "T2": ("axial",), "PD": ("axial",)}
+ECHOES = ("T2", "PD")
+"""Sequences of one scan, with two echo times."""
 CARD = own_card(__file__)
 TESLA = {site: f"{CARD.number(f'{site.lower()}_tesla'):g}" for site in ("Guys", "HH", "IOP")}
 HEIGHT = Fraction(CARD.integer("mid_brain_percent"), 100)
@@ -31,6 +33,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     people, lost = ({}, []) if table is None else _people(table)
     yield from lost
     stems: set[str] = set()
+    echoes: dict[str, dict[str, Path]] = {}
     for path in root.part("volumes"):
         match = _NAME.fullmatch(path.name)
         if match is None:
@@ -41,6 +44,8 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             yield Skip(key=name, reason="another copy of a volume", paths=(path,))
             continue
         stems.add(stem)
+        if match["kind"] in ECHOES:
+            echoes.setdefault(match["who"], {})[match["kind"]] = path
         for plane in PLANES.get(match["kind"], ("axial",)):
             yield Case(
                 key=f"{stem}-{plane}",
@@ -57,6 +62,9 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
                     *people.get(match["who"], ()),
                 ),
             )
+    for who, files in echoes.items():
+        if len(files) == len(ECHOES):
+            yield _compared(who, files)
 
 
 def frames(case: Case, volume: Any) -> list[int]:
@@ -65,6 +73,20 @@ def frames(case: Case, volume: Any) -> list[int]:
 
     necked = case.plane == "axial" and any(label.value == "T1" for label in case.labels)
     return [slice_at_height(volume, HEIGHT if necked else Fraction(1, 2))]
+
+
+def _compared(who: str, files: Mapping[str, Path]) -> Case:
+    """The middle of the head in both echoes of one scan, which share a grid."""
+    return Case(
+        key=f"{who}-sequences",
+        images=tuple(ImageRef(paths=(files[kind],)) for kind in ECHOES),
+        patient=who,
+        panels=tuple(
+            Label(field="sequence", value=kind, evidence=files[kind].name) for kind in ECHOES
+        ),
+        compared=True,
+        plane="axial",
+    )
 
 
 def _people(path: Path) -> tuple[dict[str, Facts], list[Skip]]:

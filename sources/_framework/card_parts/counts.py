@@ -9,7 +9,7 @@ from medrcube.files.toml_reader import TomlTable
 
 __all__ = ["AnswerCount", "parse_count"]
 
-IMAGE_KINDS = ("clean", "outline", "boxes", "numbered", "scale-bar", "mirrored")
+IMAGE_KINDS = ("clean", "outline", "boxes", "numbered", "scale-bar", "mirrored", "compared")
 """Kinds of picture that answers are counted on, as in ``build.samples``."""
 
 

@@ -30,13 +30,23 @@ KEY = b"k" * 32
 
 @dataclass(frozen=True)
 class Found:
-    """What an adapter says of a tree, by key."""
+    """What an adapter says of a tree, by key; of cases made for comparison see ``compared``."""
 
     entries: list
 
     @property
     def cases(self):
-        return {found.key: found for found in self.entries if isinstance(found, Case)}
+        return {
+            found.key: found
+            for found in self.entries
+            if isinstance(found, Case) and not found.compared
+        }
+
+    @property
+    def compared(self):
+        return {
+            found.key: found for found in self.entries if isinstance(found, Case) and found.compared
+        }
 
     @property
     def skips(self):
