@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from math import dist
 from pathlib import Path
@@ -32,6 +33,17 @@ _APART = CARD.number("apart_diameters")
 Rows = Mapping[str, Sequence[TableRow]]
 
 
+@dataclass(frozen=True, slots=True)
+class _Scan:
+    """One series, its nodules, and the marks of single readers where their table is there."""
+
+    uid: str
+    paths: Sequence[Path]
+    patient: str
+    nodules: Sequence[TableRow]
+    marks: Sequence[TableRow] | None
+
+
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield scan by scan, in the order of their series."""
     del layout
@@ -51,9 +63,11 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     for uid, paths in sorted(scans.items()):
         own = None if marks is None else marks.get(uid, ())
         missing = root / f"subset0/{uid}.mhd"
-        make = partial(_scan, uid, paths or [missing], nodules.get(uid, ()), own, patients)
-        files = [file for path in paths for file in (path, path.with_suffix(".raw"))]
-        yield from cases_or_skip(make, key=uid, paths=tuple(files))
+        scan = _Scan(uid, paths or [missing], patients.get(uid, uid), nodules.get(uid, ()), own)
+        files = tuple(file for path in paths for file in (path, path.with_suffix(".raw")))
+        makes = {f"{uid}-{row.line}": partial(_nodule, scan, row) for row in scan.nodules}
+        for key, make in (makes or {f"{uid}-clear": partial(_clear, scan)}).items():
+            yield from cases_or_skip(partial(make, key), key=key, paths=files)
 
 
 def _patients(root: RawTree) -> Mapping[str, str]:
@@ -65,70 +79,64 @@ def _patients(root: RawTree) -> Mapping[str, str]:
     return {uid: own[0].name("Patient Id") for uid, own in named.items()}
 
 
-def _scan(
-    uid: str,
-    paths: Sequence[Path],
-    nodules: Sequence[TableRow],
-    marks: Sequence[TableRow] | None,
-    patients: Mapping[str, str],
-) -> Iterator[Case | Skip]:
-    path, patient = paths[0], patients.get(uid, uid)
-    if len(paths) > 1:
-        raise RowError(f"{uid}: lies in {len(paths)} subsets; expected one")
-    if not path.exists():
-        yield Case(key=uid, images=(ImageRef(paths=(path,)),), patient=patient)
+def _nodule(scan: _Scan, row: TableRow, key: str) -> Iterator[Case | Skip]:
+    place, size = _ball(row)
+    header, image = _image(scan)
+    box = _box(header, place, size) if header else None
+    if header and box is None:
+        raise RowError(f"{row.quote('coordX')}: the nodule lies outside of its scan")
+    if not _LEAST <= size <= _MOST:
+        reason = f"{size:.1f} mm; nodules of {_LEAST:g} to {_MOST:g} mm are asked about"
+        yield Skip(key=key, reason=reason, paths=image.paths + image.parts)
         return
-    header = _header(path)
-    image = ImageRef(paths=(path,), parts=(path.with_name(header.data_file),))
-    others = None if marks is None else [(_point(row), row.number("diameter_mm")) for row in marks]
-    if not nodules and others is not None and not any(size > 0 for _, size in others):
-        evidence = "no row of annotations.csv, no size in annotations_excluded.csv"
-        states = (("none", LabelState.PRESENT), ("nodule", LabelState.ABSENT))
-        labels = (
-            Label(field="nodule", value=value, state=state, evidence=evidence)
-            for value, state in states
-        )
-        key = f"{uid}-clear"
-        yield Case(
-            key=key, images=(image,), patient=patient, labels=tuple(labels), unguided="middle"
-        )
-    elif not nodules:
+    others = [*map(_ball, scan.nodules), *map(_ball, scan.marks or ())]
+    alone = scan.marks is not None and _is_alone(place, size, others)
+    evidence = row.cite("diameter_mm")
+    regions = [
+        Region(field="nodule", value="nodule", shape=shape, evidence=evidence)
+        for shape in (box,)
+        if shape and alone
+    ]
+    yield Case(
+        key=key,
+        images=(image,),
+        patient=scan.patient,
+        labels=(Label(field="nodule", value="nodule", evidence=evidence),),
+        regions=tuple(regions),
+        guide=(box,) if box else (),
+    )
+
+
+def _clear(scan: _Scan, key: str) -> Iterator[Case | Skip]:
+    _, image = _image(scan)
+    if scan.marks is None or any(size > 0 for _, size in map(_ball, scan.marks)):
         reason = "fewer than three readers marked a nodule, or the table of such marks is missing"
-        yield Skip(key=uid, reason=reason, paths=image.paths + image.parts)
-    for row in nodules:
-        key, place, size = f"{uid}-{row.line}", _point(row), row.number("diameter_mm")
-        box = _box(header, place, size)
-        if box is None:
-            raise RowError(f"{row.quote('coordX')}: the nodule lies outside of its scan")
-        if not _LEAST <= size <= _MOST:
-            reason = f"{size:.1f} mm; nodules of {_LEAST:g} to {_MOST:g} mm are asked about"
-            yield Skip(key=key, reason=reason, paths=image.paths + image.parts)
-            continue
-        given = [*(others or ()), *((_point(one), one.number("diameter_mm")) for one in nodules)]
-        alone = others is not None and _is_alone(place, size, given)
-        evidence = row.cite("diameter_mm")
-        yield Case(
-            key=key,
-            images=(image,),
-            patient=patient,
-            labels=(Label(field="nodule", value="nodule", evidence=evidence),),
-            regions=(Region(field="nodule", value="nodule", shape=box, evidence=evidence),)
-            if alone
-            else (),
-            guide=(box,),
-        )
+        yield Skip(key=key, reason=reason, paths=image.paths + image.parts)
+        return
+    evidence = "no row of annotations.csv, no size in annotations_excluded.csv"
+    none = Label(field="nodule", value="none", evidence=evidence)
+    nodule = Label(field="nodule", value="nodule", state=LabelState.ABSENT, evidence=evidence)
+    labels = (none, nodule)
+    yield Case(key=key, images=(image,), patient=scan.patient, labels=labels, unguided="middle")
 
 
-def _header(path: Path) -> MetaImageHeader:
+def _image(scan: _Scan) -> tuple[MetaImageHeader | None, ImageRef]:
+    """The volume of a scan and its header, which a copy may lack."""
+    path = scan.paths[0]
+    if len(scan.paths) > 1:
+        raise RowError(f"{scan.uid}: lies in {len(scan.paths)} subsets; expected one")
+    if not path.exists():
+        return None, ImageRef(paths=(path,))
     header = read_metaimage_header(path)
     if header.element != "MET_SHORT" or set(header.spacing) == {1.0}:
         raise RowError(f"{path.name}: is not the scan of the release but a resampled copy of it")
-    return header
+    return header, ImageRef(paths=(path,), parts=(path.with_name(header.data_file),))
 
 
-def _point(row: TableRow) -> Triple:
+def _ball(row: TableRow) -> tuple[Triple, float]:
+    """Middle and diameter of a mark."""
     x, y, z = (row.number(column) for column in _PLACE)
-    return (x, y, z)
+    return (x, y, z), row.number("diameter_mm")
 
 
 def _box(header: MetaImageHeader, place: Triple, size: float) -> Rectangle | None:
