@@ -120,6 +120,7 @@ def page_values(runs: Sequence[ScoredRun], benchmark: Benchmark | None) -> dict[
         "contrast_columns": summary_columns(rows),
         "repeated": [(run, once) for run in runs if (once := run.metrics.get("epochs"))],
         "credibility": credibility_section(runs),
+        "chains": [(run, chains) for run in runs if (chains := run.metrics["chains"])],
         "correlation": correlation_section(runs),
         "steps": [signed_shade(2 * step / (STEPS - 1) - 1) for step in range(STEPS)],
         "replies": reply_table(runs),
@@ -167,6 +168,7 @@ _PARTS = (
     ("conditions", "What the image adds", "contrasts"),
     ("repeats", "The same again", "repeated"),
     ("credibility", "Credibility", "credibility"),
+    ("chains", "Chains", "chains"),
     ("correlation", "Cells together", "correlation"),
     ("outcomes", "Outcomes", ""),
     ("replies", "Replies", ""),
@@ -189,6 +191,8 @@ def report_environment() -> Environment:
     )
     templates.filters |= {
         "percent": _percent,
+        "decimal": _decimal,
+        "decimal_span": _decimal_span,
         "span": span,
         "accuracy": accuracy_text,
         "certainty": interval_text,
@@ -209,6 +213,14 @@ def report_environment() -> Environment:
 
 def _percent(value: float | None, digits: int = 1) -> str:
     return "\u2013" if value is None else f"{100 * value:.{digits}f}"
+
+
+def _decimal(value: float | None) -> str:
+    return "\u2013" if value is None else f"{value:.2f}"
+
+
+def _decimal_span(interval: Sequence[float] | None) -> str:
+    return "\u2013" if interval is None else "\u2013".join(map(_decimal, interval))
 
 
 def _p(value: float | None) -> str:

@@ -1,4 +1,4 @@
-"""Outcomes of an item: eight, of which exactly one holds."""
+"""Outcomes of an item: nine, of which exactly one holds."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ class AnswerOutcome(StrEnum):
     FAILED = "failed"
     MISSING_IMAGE = "missing-image"
     NOT_ASKED = "not-asked"
+    NOT_REACHED = "not-reached"
 
     @property
     def words(self) -> str:
@@ -46,11 +47,18 @@ class AnswerOutcome(StrEnum):
         return self.value.replace("-", " ")
 
 
-LOST = frozenset({AnswerOutcome.FAILED, AnswerOutcome.MISSING_IMAGE, AnswerOutcome.NOT_ASKED})
+LOST = frozenset(
+    {
+        AnswerOutcome.FAILED,
+        AnswerOutcome.MISSING_IMAGE,
+        AnswerOutcome.NOT_ASKED,
+        AnswerOutcome.NOT_REACHED,
+    }
+)
 """Outcomes without a reply."""
 
 
-NOT_SHOWN = frozenset({AnswerOutcome.MISSING_IMAGE, AnswerOutcome.NOT_ASKED})
+NOT_SHOWN = LOST - {AnswerOutcome.FAILED}
 """Of these, outcomes that are absent from the published evaluator's files.
 
 Its loader drops an item whose image is absent.

@@ -1,7 +1,8 @@
 """Score a run: turn its attempts into outcomes and metrics; never calls a model.
 
 Every item has exactly one outcome. Infrastructure failures (failed, missing-image) are separate
-from the model's behaviour (wrong, unparsed, refused, cut) and from questions not asked yet.
+from the model's behaviour (wrong, unparsed, refused, cut), from questions not asked yet and from
+steps of a chain that were not reached, as an earlier step has no reply to go on from.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from medrcube.evaluate.judge.prompt import Judge, read_judgements
 from medrcube.evaluate.outcomes import LOST, NOT_SHOWN, AnswerOutcome, Result, score_answer
 from medrcube.evaluate.questions.conditions import Condition, Presentation
 from medrcube.evaluate.runner.attempt_log import read_attempts
+from medrcube.evaluate.runner.conversations import said_text, standing_replies
 from medrcube.evaluate.runner.run_folder import (
     ITEMS,
     METRICS,
@@ -36,6 +38,7 @@ from medrcube.evaluate.runner.run_folder import (
     read_json_lines,
     read_manifest,
 )
+from medrcube.evaluate.statistics.chain_metrics import chain_metrics
 from medrcube.evaluate.statistics.condition_contrasts import (
     condition_contrasts,
     epochs,
@@ -54,6 +57,7 @@ from medrcube.evaluate.statistics.metrics import (
 from medrcube.files.atomic import replacing
 
 __all__ = [
+    "EARLIER_STEP",
     "NOT_TRIED",
     "NO_REPLY",
     "UPSTREAM_METRICS",
@@ -74,6 +78,9 @@ UPSTREAM_RESULTS, UPSTREAM_METRICS = "results.json", "metrics_summary.json"
 
 NO_REPLY, NOT_TRIED = "no-reply", "not-tried"
 """Rule of a question without a reply: after a try, or because it was not tried yet."""
+
+EARLIER_STEP = "earlier-step"
+"""Rule of a step of a chain that was not reached."""
 
 
 def score(run: Path, judge: Judge | None = None) -> Mapping[str, Any]:
@@ -101,11 +108,11 @@ def score(run: Path, judge: Judge | None = None) -> Mapping[str, Any]:
     """
     manifest = read_manifest(run)
     asked = read_asked(run)
-    replies, tried = _replies(asked, read_attempts(attempts_path(run)))
+    replies, tried = standing_replies(asked, read_attempts(attempts_path(run)))
     by_rules = _score_replies(asked, replies, None if is_imported(manifest) else tried)
     results = by_rules if judge is None else judge.rescored(by_rules)
     account = _judge_unused(run) if judge is None else judge.account(by_rules)
-    summary = _summary(run, results, by_rules, replies.values(), account)
+    summary = _summary(run, results, by_rules, replies, account)
     outcomes = _lines(map(_outcome_row, results))
     summary["outcomes_sha256"] = hashlib.sha256(outcomes).hexdigest()
     derived = {name: _form(name, rows) for name, rows in _derived(results).items()}
@@ -128,9 +135,9 @@ def recompute_scores(run: Path, results: Sequence[Result]) -> Mapping[str, Any]:
         WorkspaceError: the folder is no run, or has no scores.
     """
     stored = read_metrics(run)
-    replies, _ = _replies(read_asked(run), read_attempts(attempts_path(run)))
+    replies, _ = standing_replies(read_asked(run), read_attempts(attempts_path(run)))
     summary = {
-        **_summary(run, results, read_by_rules(run), replies.values(), stored["judge"]),
+        **_summary(run, results, read_by_rules(run), replies, stored["judge"]),
         "outcomes_sha256": stored["outcomes_sha256"],
     }
     # As JSON: string keys, lists for tuples.
@@ -145,7 +152,7 @@ def read_by_rules(run: Path) -> list[Result]:
         WorkspaceError: the folder is no run.
     """
     manifest, asked = read_manifest(run), read_asked(run)
-    replies, tried = _replies(asked, read_attempts(attempts_path(run)))
+    replies, tried = standing_replies(asked, read_attempts(attempts_path(run)))
     return _score_replies(asked, replies, None if is_imported(manifest) else tried)
 
 
@@ -228,7 +235,7 @@ def score_attempts(
 ) -> list[Result]:
     """Results of the questions; the last reply to each counts."""
     questions = list(questions)
-    return _score_replies(questions, *_replies(questions, attempts))
+    return _score_replies(questions, *standing_replies(questions, attempts))
 
 
 def is_imported(manifest: Mapping[str, Any]) -> bool:
@@ -263,33 +270,33 @@ def score_reply(
     )
 
 
-def _replies(
-    questions: Iterable[AskedQuestion], attempts: Iterable[Mapping[str, Any]]
-) -> tuple[dict[str, Mapping[str, Any]], set[str]]:
-    """Last reply of each question by key, and the keys that were tried."""
-    keys = {question.key for question in questions}
-    replies, tried = dict[str, Mapping[str, Any]](), set[str]()
-    for record in attempts:
-        if record["key"] in keys:
-            tried.add(record["key"])
-            if record["status"] == "reply":
-                replies[record["key"]] = record
-    return replies, tried
-
-
 def _score_replies(
     questions: Iterable[AskedQuestion],
     replies: Mapping[str, Mapping[str, Any]],
     tried: Collection[str] | None,
 ) -> list[Result]:
-    return [
-        score_reply(
-            question,
-            None if question.key is None else replies.get(question.key),
-            tried=tried is None or question.key in tried,
-        )
-        for question in questions
-    ]
+    def was_tried(question: AskedQuestion) -> bool:
+        return tried is None or question.key in tried
+
+    def reply_to(question: AskedQuestion) -> Mapping[str, Any] | None:
+        return None if question.key is None else replies.get(question.key)
+
+    results = []
+    for question in questions:
+        broken = next((s for s in question.before if not _goes_on(reply_to(s))), None)
+        if broken is None:
+            result = score_reply(question, reply_to(question), tried=was_tried(question))
+        elif broken.key is not None and reply_to(broken) is None and not was_tried(broken):
+            result = _result_without_answer(question, AnswerOutcome.NOT_ASKED, NOT_TRIED, None)
+        else:
+            result = _result_without_answer(question, AnswerOutcome.NOT_REACHED, EARLIER_STEP, None)
+        results.append(result)
+    return results
+
+
+def _goes_on(reply: Mapping[str, Any] | None) -> bool:
+    """Whether a conversation goes on after a reply."""
+    return reply is not None and said_text(reply) != ""
 
 
 def _answer_result(
@@ -307,7 +314,7 @@ def _summary(
     run: Path,
     results: Sequence[Result],
     by_rules: Sequence[Result],
-    replies: Iterable[Mapping[str, Any]],
+    replies: Mapping[str, Mapping[str, Any]],
     account: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Content of ``metrics.json`` without the digest of the outcomes."""
@@ -324,7 +331,8 @@ def _summary(
         "contrasts": condition_contrasts(results),
         "epochs": epochs(results),
         "credibility": credibility(main),
-        "replies": replies_account(replies),
+        "chains": chain_metrics(results, replies),
+        "replies": replies_account(replies.values()),
         "withdrawn": withdrawn_items(run),
     }
 
@@ -375,6 +383,7 @@ def _outcome_row(result: Result) -> dict[str, Any]:
         "condition": presentation.condition.value,
         "turn": presentation.turn,
         "epoch": presentation.epoch,
+        **({"chain": presentation.chain, "step": presentation.step} if presentation.chain else {}),
         "outcome": result.outcome.value,
         "answer": result.answer,
         "choice": result.choice,

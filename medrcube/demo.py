@@ -20,6 +20,7 @@ from medrcube.errors import MedrcubeError
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.html_report import write_report
 from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.questions.chains import make_chains, scenes_of
 from medrcube.evaluate.questions.conditions import OF_ONE_EDITION, Condition
 from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.sources.registry import find_sources, get_source
@@ -28,7 +29,7 @@ from medrcube.workspace import CONFIG, add_sources, init_workspace, open_workspa
 __all__ = ["BASELINES", "run_demo"]
 
 BASELINES = {
-    "baseline/random": OF_ONE_EDITION,
+    "baseline/random": (*OF_ONE_EDITION, Condition.CHAIN),
     "baseline/first": (Condition.FULL,),
     "baseline/longest": (Condition.FULL,),
 }
@@ -90,6 +91,8 @@ def _evaluate(
     tree: Path, model: str, conditions: Sequence[Condition], runs: Path, reporter: Reporter
 ) -> Path:
     benchmark = load_benchmark(tree)
+    if not make_chains(benchmark.items, scenes_of(benchmark, benchmark.items)).chains:
+        conditions = [each for each in conditions if each is not Condition.CHAIN]
     out = runs / model.partition("/")[2]
     with reporter.stage(f"evaluate {model}", len(benchmark.items)) as advance:
         run_evaluation(benchmark, open_model(model), out, conditions=conditions)

@@ -208,7 +208,8 @@ def _images(asked: AskedQuestion, plan: RunPlan) -> list[str]:
     """Image paths of a request, those of its examples first."""
     if asked.presentation.condition is Condition.BLIND:
         return []
-    images = [plan.examples[name].image for name, _ in asked.shots] + [asked.presentation.image]
+    images = [plan.examples[name].image for name, _ in asked.shots]
+    images += [step.presentation.image for step, is_sent in asked.turns if is_sent]
     return [image for image in images if image is not None]
 
 
@@ -236,7 +237,8 @@ def _text_tokens(asked: AskedQuestion, plan: RunPlan, asking: QuestionSetup, mod
     texts = [asking.prompt.render(plan.examples[name]) for name, _ in asked.shots]
     texts += [plan.examples[name].right_reply for name, _ in asked.shots]
     texts += [system] if isinstance(system, str) else []
-    texts.append(asking.prompt.render(asked.item))
+    # What the model replied to earlier steps is not known yet.
+    texts += [asking.prompt.render(step.item) for step in (*asked.before, asked)]
     return sum(_MESSAGE + math.ceil(len(text) / CHARACTERS_A_TOKEN) for text in texts)
 
 

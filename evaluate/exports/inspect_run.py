@@ -47,8 +47,8 @@ def export_inspect(run: Path, out: Path, condition: Condition | None = None) -> 
         Number of samples.
 
     Raises:
-        WorkspaceError: the run was never scored or did not ask the condition, the file has
-            another suffix, or it cannot be written.
+        WorkspaceError: the run was never scored or did not ask the condition, the condition is
+            ``chain``, the file has another suffix, or it cannot be written.
     """
     if out.suffix not in SUFFIXES:
         raise WorkspaceError(f"{out}: expected a name that ends in {' or '.join(SUFFIXES)}")
@@ -56,6 +56,11 @@ def export_inspect(run: Path, out: Path, condition: Condition | None = None) -> 
     everything = read_results(run)
     main = main_results(everything)
     chosen = condition or (main[0].asked.presentation.condition if main else Condition.FULL)
+    if chosen is Condition.CHAIN:
+        raise WorkspaceError(
+            f"{run}: a step of a chain answers a conversation, which a sample of the log does not "
+            "hold; export another condition"
+        )
     results = [r for r in everything if r.asked.presentation.condition is chosen]
     if not results:
         conditions = ", ".join(manifest["conditions"])

@@ -23,7 +23,9 @@ __all__ = ["TOOL", "read_inspect"]
 TOOL = "inspect"
 
 _FULL = Condition.FULL.value
-_KNOWN = tuple(condition.value for condition in Condition)
+_UNKNOWN = (Condition.CHAIN, Condition.DEGRADED)
+"""Conditions that a log does not tell whole: what was said before, or what was done to images."""
+_KNOWN = tuple(condition.value for condition in Condition if condition not in _UNKNOWN)
 _TURN = re.compile(r" turn \d+$")
 
 _ATTACHED = "attachment://"

@@ -36,6 +36,11 @@ class Baseline:
         return True
 
     @property
+    def takes_history(self) -> bool:
+        """Accepts earlier questions, and ignores them."""
+        return True
+
+    @property
     def identity(self) -> Mapping[str, Json]:
         """The rule and, for ``random``, the seed."""
         seed: dict[str, Json] = {"seed": self.seed} if self.rule == "random" else {}

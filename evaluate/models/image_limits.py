@@ -164,9 +164,8 @@ def heavy_requests(plan: RunPlan, model: Model) -> HeavyRequests | None:
     for question in plan.asked:
         if question.presentation.condition is Condition.BLIND:
             continue
-        paths = [plan.examples[name].image for name, _ in question.shots] + [
-            question.presentation.image
-        ]
+        paths = [plan.examples[name].image for name, _ in question.shots]
+        paths += [step.presentation.image for step, is_sent in question.turns if is_sent]
         images = [image for image in paths if image is not None]
         for image in images:
             sizes.setdefault(image, _base64(plan.benchmark, image))

@@ -15,6 +15,7 @@ from medrcube.forms.protocol import Ask
 
 __all__ = [
     "AnswerError",
+    "Exchange",
     "Json",
     "Model",
     "ModelRequest",
@@ -43,6 +44,21 @@ class Shot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """An earlier question of the same conversation, and what the model replied.
+
+    Attributes:
+        prompt: whole text of the question.
+        reply: text of the model's own reply, without reasoning.
+        picture: its image; ``None`` where an earlier turn of the conversation showed it already.
+    """
+
+    prompt: str
+    reply: str
+    picture: ImageFile | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
     """One question to a model.
 
@@ -50,9 +66,12 @@ class ModelRequest:
         item: dataset and id, unique within the benchmark.
         prompt: whole text.
         options: (letter, text) of each option; none for another answer form.
-        picture: its image; ``None`` where it is asked blind.
+        picture: its image; ``None`` where it is asked blind, or where an earlier turn of the
+            conversation showed it already.
         shots: few-shot examples before it, in order. Only a model whose ``takes_shots`` is true
             ever gets any.
+        history: earlier questions of the conversation with the model's own replies, in order,
+            after the examples. Only a model whose ``takes_history`` is true ever gets any.
         ask: what an item without options asks for; ``None`` for options. The prompt says it too.
     """
 
@@ -61,7 +80,13 @@ class ModelRequest:
     options: tuple[tuple[str, str], ...]
     picture: ImageFile | None
     shots: tuple[Shot, ...] = ()
+    history: tuple[Exchange, ...] = ()
     ask: Ask | None = None
+
+    @property
+    def earlier_turns(self) -> tuple[Shot | Exchange, ...]:
+        """What comes before the question: examples, then the conversation so far."""
+        return (*self.shots, *self.history)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

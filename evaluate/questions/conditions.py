@@ -2,8 +2,10 @@
 
 ``full`` is the question as it is. ``blind`` omits the image, ``image-swap`` shows another image of
 the same voxel, ``circular`` asks with every rotation of the options, and ``reworded`` asks the
-same fact as worded in another edition of the release. All are parts of one run, so that a question
-shared by two conditions is asked once.
+same fact as worded in another edition of the release. ``chain`` asks the questions on one image as
+one conversation (see ``chains``), and ``degraded`` shows the image after a stated degradation (see
+``degradation``). All are parts of one run, so that a question shared by two conditions is asked
+once.
 """
 
 from __future__ import annotations
@@ -16,8 +18,17 @@ from types import MappingProxyType
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.dataset import BenchmarkItem
+from medrcube.evaluate.questions.chains import Chain
+from medrcube.evaluate.questions.degradation import Degradation
 
-__all__ = ["OF_ONE_EDITION", "Condition", "Presentation", "presentations", "rotate"]
+__all__ = [
+    "OF_ONE_EDITION",
+    "Condition",
+    "Presentation",
+    "parse_conditions",
+    "presentations",
+    "rotate",
+]
 
 
 class Condition(StrEnum):
@@ -28,6 +39,8 @@ class Condition(StrEnum):
     CIRCULAR = "circular"
     IMAGE_SWAP = "image-swap"
     REWORDED = "reworded"
+    CHAIN = "chain"
+    DEGRADED = "degraded"
 
     @classmethod
     def parse(cls, name: str) -> Condition:
@@ -42,8 +55,32 @@ class Condition(StrEnum):
         raise WorkspaceError(f"no condition {name!r}; expected one of: {known}")
 
 
-OF_ONE_EDITION = tuple(c for c in Condition if c is not Condition.REWORDED)
-"""Conditions that need only the release."""
+OF_ONE_EDITION = (Condition.FULL, Condition.BLIND, Condition.CIRCULAR, Condition.IMAGE_SWAP)
+"""Conditions that need only the release, and ask one question at a time about its own images."""
+
+
+def parse_conditions(names: Iterable[str]) -> tuple[list[Condition], Degradation | None]:
+    """Conditions by name, and the degradation of ``degraded:OPERATION=SIZE``.
+
+    Raises:
+        WorkspaceError: there is no such condition or operation, or two degradations are named: a
+            run has one, so that no figure mixes two.
+    """
+    conditions: list[Condition] = []
+    degradations: list[Degradation] = []
+    for name in names:
+        condition, colon, operation = name.partition(":")
+        if condition == Condition.DEGRADED and colon:
+            degradations.append(Degradation.parse(operation))
+        elif colon:
+            raise WorkspaceError(
+                f"no condition {name!r}; only degraded takes a colon, as in degraded:noise=0.1"
+            )
+        conditions.append(Condition.parse(condition))
+    if len(set(degradations)) > 1:
+        texts = " and ".join(str(each) for each in dict.fromkeys(degradations))
+        raise WorkspaceError(f"a run has one degradation, not {texts}; ask each in its own --out")
+    return list(dict.fromkeys(conditions)), degradations[0] if degradations else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +94,8 @@ class Presentation:
         epoch: repetition, from 0.
         image: image shown, relative to the release. ``None`` in the blind condition, and for an
             item without an image.
+        chain: id of the chain that the question is a step of; empty for none.
+        step: its place in the chain, from 1; 0 for none.
     """
 
     item: BenchmarkItem
@@ -64,6 +103,8 @@ class Presentation:
     turn: int = 0
     epoch: int = 0
     image: str | None = None
+    chain: str = ""
+    step: int = 0
 
     @property
     def wants_image(self) -> bool:
@@ -77,6 +118,7 @@ def presentations(
     *,
     epochs: int = 1,
     reworded: Mapping[str, BenchmarkItem] = MappingProxyType({}),
+    chains: Sequence[Chain] = (),
 ) -> list[Presentation]:
     """All presentations of all items, those of one image consecutive within a condition.
 
@@ -88,16 +130,25 @@ def presentations(
         conditions: the conditions, in any order.
         epochs: repetitions of each presentation.
         reworded: items of the other edition by item name, from ``reworded.reworded_items``.
+        chains: chains of the items, for ``chain``; the steps of each are consecutive.
     """
     wanted = set(conditions)
     donors = _donors(items) if Condition.IMAGE_SWAP in wanted else {}
     first_epoch = [
         presentation
         for condition in Condition
-        if condition in wanted
+        if condition in wanted and condition is not Condition.CHAIN
         for item in items
         for presentation in _ways(item, condition, donors.get(item.name), reworded.get(item.name))
     ]
+    if Condition.CHAIN in wanted:
+        first_epoch += [
+            Presentation(
+                item=item, condition=Condition.CHAIN, image=item.image, chain=chain.id, step=step
+            )
+            for chain in chains
+            for step, item in enumerate(chain.steps, start=1)
+        ]
     return [replace(each, epoch=epoch) for epoch in range(epochs) for each in first_epoch]
 
 

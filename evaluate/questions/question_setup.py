@@ -11,6 +11,7 @@ from medrcube.errors import WorkspaceError
 from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
 from medrcube.evaluate.image_files import ImageFile
 from medrcube.evaluate.models.protocol import Json
+from medrcube.evaluate.questions.degradation import Degradation
 from medrcube.evaluate.questions.prompts import Prompt, default_prompt
 from medrcube.evaluate.runner.example_store import read_examples
 
@@ -32,11 +33,14 @@ class QuestionSetup:
         shots: few-shot examples; ``None`` for none.
         image_size: longest side of an image in pixels; larger ones are downscaled. ``None`` sends
             the file's own bytes.
+        degradation: what is done to the images of the condition ``degraded``, before they are
+            downscaled; ``None`` without that condition.
     """
 
     prompt: Prompt = field(default_factory=default_prompt)
     shots: FewShotSettings | None = None
     image_size: int | None = None
+    degradation: Degradation | None = None
 
     def __post_init__(self) -> None:
         if self.image_size is not None and self.image_size < SMALLEST:
@@ -80,12 +84,20 @@ class QuestionSetup:
 
         return {"longest_side": self.image_size, "rule": RULE}
 
-    def prepare(self, picture: ImageFile) -> ImageFile:
+    def prepare(self, picture: ImageFile, *, degraded: bool = False) -> ImageFile:
         """The image as sent to a model; call it in a thread.
 
+        Args:
+            picture: the image as the release has it.
+            degraded: whether it is degraded first.
+
         Raises:
-            RejectedError: it must be downscaled and cannot be decoded.
+            RejectedError: it must be changed and cannot be decoded.
         """
+        if degraded and self.degradation is not None:
+            from medrcube.evaluate.questions.degraded_images import degrade  # noqa: PLC0415 - Pillow
+
+            picture = degrade(picture, self.degradation)
         if self.image_size is None:
             return picture
         from medrcube.evaluate.questions.downscaling import shrink  # noqa: PLC0415 - Pillow

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from medrcube.evaluate.questions.degradation import Degradation
+
 __all__ = ["prompt_words", "settings_text", "side_by_side"]
 
 _ENDED = {"truncated": "cut"}
@@ -29,6 +31,7 @@ def settings_text(manifest: Mapping[str, Any]) -> dict[str, str]:
         "examples come": _places(manifest),
         "size of images": _pixels(manifest),
         "detail of images": model.get("image_detail"),
+        "degraded images": _degradation(manifest),
         "items": _items(manifest),
         "sent on the user's word": ", ".join(manifest.get("may_send", ())),
         "asked again": "; ".join(map(_again, manifest.get("again", ()))),
@@ -71,6 +74,11 @@ def _places(manifest: Mapping[str, Any]) -> str:
 def _pixels(manifest: Mapping[str, Any]) -> str:
     pixels = manifest.get("pictures")
     return f"at most {pixels['longest_side']:,} pixels a side ({pixels['rule']})" if pixels else ""
+
+
+def _degradation(manifest: Mapping[str, Any]) -> str:
+    stored = manifest.get("degradation")
+    return f"{Degradation.of_manifest(stored).words} ({stored['rule']})" if stored else ""
 
 
 def _items(manifest: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from medrcube.evaluate.questions.degradation import Degradation
 from medrcube.evaluate.reporting.heat_maps import Map, contrast_map, position_map
 from medrcube.evaluate.reporting.scored_runs import ScoredRun
 
@@ -38,6 +39,8 @@ class Contrast:
 def contrast_sections(run: ScoredRun) -> list[Contrast]:
     """Contrasts of the conditions that the run asked."""
     contrasts = run.metrics.get("contrasts") or {}
+    degraded = run.manifest.get("degradation")
+    degradation = Degradation.of_manifest(degraded).words if degraded else ""
     sections = []
     for key, title, lead, other in _PAIRED:
         if key in contrasts:
@@ -45,7 +48,7 @@ def contrast_sections(run: ScoredRun) -> list[Contrast]:
                 _contrast(
                     contrasts[key],
                     title,
-                    lead,
+                    lead.format(degradation=degradation),
                     other,
                     contrast_map(contrasts[key]["voxels"], other),
                 )
@@ -89,8 +92,8 @@ def _contrast(numbers: Row, title: str, lead: str, other: str, cells: Map) -> Co
     )
 
 
-_KEYS = ("image_gain", "image_swap", "reworded", "position")
-_HEADINGS = ("without the image", "with another image", "reworded")
+_KEYS = ("image_gain", "image_swap", "reworded", "degraded", "position")
+_HEADINGS = ("without the image", "with another image", "reworded", "degraded image")
 _PAIRED = (
     (
         "image_gain",
@@ -121,6 +124,16 @@ _PAIRED = (
             "the items of this edition by heart does."
         ),
         "reworded",
+    ),
+    (
+        "degraded",
+        "Degraded images",
+        (
+            "The same questions with their image as it is and degraded by {degradation}; width and "
+            "height are the same. Marks drawn on the image are degraded with it. What is lost is "
+            "what the model needed of the quality of the image."
+        ),
+        "degraded",
     ),
 )
 _POSITION = "Order of the options"

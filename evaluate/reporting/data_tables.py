@@ -33,8 +33,8 @@ def tables(runs: Sequence[ScoredRun]) -> dict[str, list[Row]]:
     figures of items without options; ``items`` the outcome of every question,
     without the reply text, which is in ``outcomes.jsonl`` of the run; ``leaderboard`` holds the
     runs and the published models, in the blocks of a site: only rows with the same ``ranked_with``
-    had the same questions; ``sets``, ``contrasts``, ``position`` and ``credibility`` exist where
-    the runs have them.
+    had the same questions; ``sets``, ``contrasts``, ``position``, ``credibility`` and
+    ``chains`` exist where the runs have them.
     """
     stands = _stands(runs)
     rows_by_table = {
@@ -48,6 +48,7 @@ def tables(runs: Sequence[ScoredRun]) -> dict[str, list[Row]]:
         "position": [row for run in runs for row in _contrast_rows(run, ("position",))],
         "sets": [row for run in runs for row in _set_rows(run)],
         "credibility": [row for run in runs for row in _credibility_rows(run)],
+        "chains": [row for run in runs for row in _chain_rows(run)],
     }
     return {name: _squared(rows) for name, rows in rows_by_table.items() if rows}
 
@@ -243,6 +244,25 @@ def _credibility_rows(run: ScoredRun) -> Iterator[Row]:
         yield {"run": run.label, **head, **_flat(row)}
 
 
+def _chain_rows(run: ScoredRun) -> Iterator[Row]:
+    """Row of the whole chains, then of the steps by place, level and task."""
+    chains = run.metrics["chains"]
+    if chains is None:
+        return
+    head = {"run": run.label, "axis": "chain", "name": "all"}
+    yield {
+        **head,
+        **_flat(chains["whole"]),
+        "lost": chains["lost"],
+        **_flat(chains["depth"], "depth_"),
+    }
+    rows = [("step", str(row["step"]), row) for row in chains["steps"]]
+    rows += [(axis, name, row) for axis in ("level", "task") for name, row in chains[axis].items()]
+    for axis, name, row in rows:
+        figures = {key: value for key, value in row.items() if key != "step" and value is not None}
+        yield {"run": run.label, "axis": axis, "name": name, **_flat(figures)}
+
+
 def _flat(row: Mapping[str, Any], prefix: str = "") -> Row:
     """Flatten objects to columns ``outer_inner``, intervals to ``..._low`` and ``..._high``."""
     flat: Row = {}
@@ -276,5 +296,5 @@ def _storable(value: object) -> object:
 
 
 _INTERVALS = ("interval", "bounds")
-_PAIRED = ("image_gain", "image_swap", "reworded")
+_PAIRED = ("image_gain", "image_swap", "reworded", "degraded")
 _PUBLISHED_DATA = "the published 7,626 questions"

@@ -18,6 +18,7 @@ PLAIN: Mapping[str, str] = {
     "shots": "no examples",
     "pictures": "whole images",
     "detail": "detail not set",
+    "degradation": "images as they are",
 }
 """Every setting, with its text for a default run."""
 
@@ -40,6 +41,7 @@ def changed_settings(run: ScoredRun) -> dict[str, str]:
         "shots": f"{counted(shots['count'], 'example')}{seed}" if shots else "",
         "pictures": f"images to {pixels['longest_side']:,} px" if pixels else "",
         "detail": f"detail {detail}" if detail else "",
+        "degradation": run.degradation,
     }
     return {name: words for name, words in texts.items() if words}
 

@@ -15,6 +15,7 @@ from medrcube.evaluate.dataset import Benchmark
 from medrcube.evaluate.errata import require_current
 from medrcube.evaluate.outcomes import AnswerOutcome, Result, is_incomplete, lost
 from medrcube.evaluate.questions.conditions import Condition
+from medrcube.evaluate.questions.degradation import Degradation
 from medrcube.evaluate.questions.settings import settings_text
 from medrcube.evaluate.runner.run_folder import attempts_path, question_set_digest, read_manifest
 from medrcube.evaluate.scoring import main_results, read_metrics, read_results
@@ -109,13 +110,21 @@ class ScoredRun:
             "size of images": "smaller images",
             "detail of images": "images seen in another detail",
         }
-        return [words for name, words in names.items() if name in settings]
+        shown = [words for name, words in names.items() if name in settings]
+        return [*shown, *(["degraded images"] if self.degradation else [])]
 
     @property
     def condition(self) -> Condition:
         """Condition of its accuracies."""
         conditions = [result.asked.presentation.condition for result in self.results[:1]]
         return conditions[0] if conditions else Condition.FULL
+
+    @property
+    def degradation(self) -> str:
+        """What was done to the images of its accuracies, in words; empty for nothing."""
+        if self.condition is not Condition.DEGRADED:
+            return ""
+        return Degradation.of_manifest(self.manifest["degradation"]).words
 
     @property
     def unfinished(self) -> bool:

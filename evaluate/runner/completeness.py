@@ -15,6 +15,7 @@ from typing import Any
 from medrcube.console.counts import counted
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.dataset import BenchmarkItem, item_from_json
+from medrcube.evaluate.questions.chains import steps_digest
 from medrcube.evaluate.questions.conditions import Condition, presentations
 from medrcube.evaluate.questions.reworded import read_reworded
 from medrcube.evaluate.runner.plan import draw_order
@@ -34,8 +35,14 @@ def list_problems(run: Path) -> list[str]:
     manifest = read_manifest(run)
     try:
         items = [item_from_json(row) for row in read_json_lines(run / ITEMS)]
-        listed = [_form(row) for row in read_json_lines(run / ASKED)]
-        return [*_items(manifest, items), *_forms(run, manifest, items, listed)]
+        rows = read_json_lines(run / ASKED)
+        listed = [_form(row) for row in rows if not row.get("chain")]
+        steps = [row for row in rows if row.get("chain")]
+        return [
+            *_items(manifest, items),
+            *_forms(run, manifest, items, listed),
+            *_chains(manifest, items, steps),
+        ]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise WorkspaceError(f"{run}: no list of what was asked: {error!r}") from error
 
@@ -98,6 +105,31 @@ def _forms(
                 f"{', '.join(named)}; expected {expected.total():,} from the items, conditions "
                 f"and epochs of the run, and it holds {present.total():,}"
             )
+
+
+def _chains(
+    manifest: Mapping[str, Any],
+    items: Sequence[BenchmarkItem],
+    steps: Sequence[Mapping[str, Any]],
+) -> Iterator[str]:
+    """Steps of chains that are not those that the manifest names.
+
+    Which chains the items give depends on the recipes of the release, which a run does not hold.
+    """
+    stated = manifest.get("chains") or {"steps": 0, "digest": ""}
+    expected = stated["steps"] * manifest["epochs"]
+    if len(steps) != expected:
+        yield (
+            f"{ASKED}: holds {counted(len(steps), 'step')} of chains; expected {expected:,} "
+            "(manifest.json: chains.steps and epochs); take the whole folder as it was, or ask "
+            "again"
+        )
+        return
+    names = {item.name for item in items}
+    for epoch in range(manifest["epochs"] if expected else 0):
+        rows = [(row["chain"], row["step"], row["item"]) for row in steps if row["epoch"] == epoch]
+        if steps_digest(rows) != stated["digest"] or not {name for *_, name in rows} <= names:
+            yield f"{ASKED}: holds other chains than chains.digest of manifest.json names"
 
 
 def _form(row: Mapping[str, Any]) -> tuple[str, str, int, int]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,9 @@ from medrcube.console.counts import counted
 from medrcube.errors import ModelError, WorkspaceError
 from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
 from medrcube.evaluate.models.protocol import Json, Model
-from medrcube.evaluate.questions.conditions import Condition, presentations
+from medrcube.evaluate.questions.chains import ChainSet, make_chains, scenes_of
+from medrcube.evaluate.questions.conditions import Condition, Presentation, presentations
+from medrcube.evaluate.questions.degradation import Degradation
 from medrcube.evaluate.questions.question_setup import QuestionSetup
 from medrcube.evaluate.questions.reworded import read_reworded, reworded_items
 from medrcube.evaluate.questions.selection import ItemFilter, ItemSelection, select_items
@@ -27,6 +29,7 @@ from medrcube.evaluate.runner.run_folder import (
     now,
     read_json_lines,
     read_manifest,
+    standing_questions,
 )
 from medrcube.evaluate.runner.run_identity import require_same_identity, restore_reply_limit
 from medrcube.files.atomic import PARTIAL
@@ -49,9 +52,11 @@ class RunPlan:
         examples: items that are an example of some question, by name.
         drawn_from: source of the examples; ``None`` for a run without them.
         manifest: present or initial content of the manifest.
-        changing: entries that a later session may change: limit, conditions, epochs, edition.
+        changing: entries that a later session may change: limit, conditions, epochs, edition,
+            chains; and the degradation, which it may add.
         selection: items that were selected and left out.
         benchmark: the release; images that look unchanged are not read again.
+        asking: question setup, with the degradation of an existing run.
         seen: image digests of the last session.
     """
 
@@ -65,6 +70,7 @@ class RunPlan:
     changing: Mapping[str, Any]
     selection: ItemSelection
     benchmark: Benchmark
+    asking: QuestionSetup
     seen: Mapping[str, ImageDigest]
 
 
@@ -110,6 +116,7 @@ def plan_run(
         WorkspaceError: the folder holds something else, or a run of another benchmark, model,
             parameters, prompt, examples, image size or edition; or an edition is needed and not
             given, or there are too few examples.
+        ModelError: the model takes no examples, or no conversation, and the run needs it.
     """
     if epochs < 1:
         raise WorkspaceError(f"epochs is {epochs}; expected at least 1")
@@ -140,10 +147,18 @@ def plan_run(
     items = _select(selection.items, limit)
     if leave := sorted({*manifest.get("may_send", ()), *may_send}):
         manifest["may_send"] = leave
+    asking = _with_degradation(out, asking, all_conditions, manifest)
+    chains = _chains(benchmark, items, all_conditions, model, asking)
     keys = QuestionKeys.of(benchmark, described, asking, examples, elsewhere=elsewhere)
     second = _second_forms(out, items, all_conditions, manifest, edition)
-    planned = presentations(items, all_conditions, epochs=epochs, reworded=second)
-    listed = tuple(keys.question_of(question) for question in planned)
+    planned = presentations(
+        items,
+        all_conditions,
+        epochs=epochs,
+        reworded=second,
+        chains=chains.chains if chains else (),
+    )
+    listed = tuple(_questions(keys, planned))
     _require_same_images(out, listed)
     changing: dict[str, Any] = {
         "limit": limit,
@@ -152,10 +167,14 @@ def plan_run(
     }
     if second:
         changing["edition"] = edition.digest if edition else manifest["edition"]
+    if chains is not None:
+        changing["chains"] = chains.identity
+    if asking.degradation is not None:
+        changing["degradation"] = asking.degradation.identity
     if examples is not None:
         changing["examples_from"] = examples.tiers(planned)
     return RunPlan(
-        asked=tuple(question for question in listed if question.item.name not in benchmark.errata),
+        asked=tuple(standing_questions(listed, benchmark.errata)),
         listed=listed,
         items=items,
         second=second,
@@ -165,6 +184,7 @@ def plan_run(
         changing=changing,
         selection=selection,
         benchmark=benchmark,
+        asking=asking,
         seen=locked,
     )
 
@@ -209,6 +229,79 @@ def _require_same_images(out: Path, questions: Iterable[AskedQuestion]) -> None:
             f"changed since, such as that of {lost[0]}; nothing was changed. Go on with the "
             "release that the run was begun with, or choose another --out folder"
         )
+
+
+def _questions(keys: QuestionKeys, planned: Iterable[Presentation]) -> Iterator[AskedQuestion]:
+    """The questions of some presentations; each step of a chain with the steps before it."""
+    earlier: tuple[AskedQuestion, ...] = ()
+    for presentation in planned:
+        earlier = earlier if presentation.step > 1 else ()
+        question = keys.question_of(presentation, earlier)
+        earlier = (*earlier, question)
+        yield question
+
+
+def _chains(
+    benchmark: Benchmark,
+    items: Sequence[BenchmarkItem],
+    conditions: Iterable[Condition],
+    model: Model,
+    asking: QuestionSetup,
+) -> ChainSet | None:
+    """Chains of the items, where they are asked.
+
+    Raises:
+        ModelError: the model takes no conversation, or examples are asked for.
+        WorkspaceError: the items give no chain.
+    """
+    if Condition.CHAIN not in conditions:
+        return None
+    if not getattr(model, "takes_history", False):
+        raise ModelError(
+            f"condition chain: {model.name} takes no earlier questions before a question; leave "
+            "the condition out"
+        )
+    if asking.shots:
+        raise ModelError("condition chain: a conversation has no --shots; ask them in another run")
+    chains = make_chains(items, scenes_of(benchmark, items))
+    if not chains.chains:
+        reasons = ", ".join(f"{count:,} {why}" for why, count in chains.left_out.items())
+        raise WorkspaceError(
+            f"condition chain: none of {counted(len(items), 'item')} is in a chain ({reasons}); "
+            "expected images with questions of two levels or more that do not give one another "
+            "away"
+        )
+    return chains
+
+
+def _with_degradation(
+    out: Path,
+    asking: QuestionSetup,
+    conditions: Iterable[Condition],
+    manifest: Mapping[str, Any],
+) -> QuestionSetup:
+    """The setup with the degradation of the run, for the condition ``degraded``.
+
+    Raises:
+        WorkspaceError: none is named, or the run has another one.
+    """
+    if Condition.DEGRADED not in conditions:
+        return replace(asking, degradation=None)
+    stored = manifest.get("degradation")
+    if stored is None:
+        if asking.degradation is None:
+            raise WorkspaceError(
+                "condition degraded needs an operation and its size, such as "
+                "--condition degraded:noise=0.1"
+            )
+        return asking
+    degradation = Degradation.of_manifest(stored)
+    if asking.degradation not in {None, degradation}:
+        raise WorkspaceError(
+            f"{out}: was asked with {degradation}, not {asking.degradation}; a run has one "
+            "degradation, so choose another --out folder"
+        )
+    return replace(asking, degradation=degradation)
 
 
 def _second_forms(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
 from medrcube.evaluate.models.protocol import Json
+from medrcube.evaluate.questions.chains import RULE as CHAINS
 from medrcube.evaluate.questions.conditions import Condition, Presentation
 from medrcube.evaluate.questions.question_setup import QuestionSetup
 from medrcube.evaluate.runner.run_folder import AskedQuestion
@@ -63,8 +64,14 @@ class QuestionKeys:
             elsewhere=elsewhere,
         )
 
-    def question_of(self, presentation: Presentation) -> AskedQuestion:
+    def question_of(
+        self, presentation: Presentation, before: tuple[AskedQuestion, ...] = ()
+    ) -> AskedQuestion:
         """Question of a presentation, with its key.
+
+        Args:
+            presentation: the presentation.
+            before: the earlier steps of its chain.
 
         Raises:
             WorkspaceError: the prompt cannot be written, or there are too few examples.
@@ -72,21 +79,27 @@ class QuestionKeys:
         image = presentation.image
         digest = None if image is None else self.benchmark.image_digests[image]
         usable = digest is not None or self.elsewhere or not presentation.wants_image
+        usable &= all(step.key is not None for step in before)
         shots = self.examples.of(presentation) if self.examples and usable else ()
         self.examples_used.update({item.name: item for item in shots})
         return AskedQuestion(
             presentation=presentation,
             subject=self._image(presentation.item),
             image_sha256=digest,
-            key=self._key(presentation, digest, shots) if usable else None,
+            key=self._key(presentation, digest, shots, before) if usable else None,
             shots=tuple((item.name, self._image(item) or "") for item in shots),
+            before=before,
         )
 
     def _image(self, item: BenchmarkItem) -> str | None:
         return None if item.image is None else self.benchmark.image_digests[item.image]
 
     def _key(
-        self, presentation: Presentation, image_sha256: str | None, shots: tuple[BenchmarkItem, ...]
+        self,
+        presentation: Presentation,
+        image_sha256: str | None,
+        shots: tuple[BenchmarkItem, ...],
+        before: tuple[AskedQuestion, ...],
     ) -> str:
         # Item and condition are left out: the same question in two conditions is asked once.
         blind = presentation.condition is Condition.BLIND
@@ -107,6 +120,12 @@ class QuestionKeys:
             ]
         if self.asking.pixels and not blind:
             request["pixels"] = self.asking.pixels
+        # The first step of a chain is the question alone. The replies to the steps are not known
+        # yet; a reply says which it was given after.
+        if before:
+            request["history"] = [CHAINS, *(step.key for step in before)]
+        if presentation.condition is Condition.DEGRADED and self.asking.degradation:
+            request["degraded"] = self.asking.degradation.identity
         return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
 
     def _prompt(self, item: BenchmarkItem) -> str:

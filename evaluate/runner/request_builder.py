@@ -10,9 +10,10 @@ from types import MappingProxyType
 from medrcube.errors import ReleaseError
 from medrcube.evaluate.dataset import BenchmarkItem
 from medrcube.evaluate.image_files import ImageFile, UnusablePictureError, read_picture
-from medrcube.evaluate.models.protocol import ModelRequest, Shot
+from medrcube.evaluate.models.protocol import Exchange, ModelRequest, RejectedError, Shot
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.questions.question_setup import QuestionSetup
+from medrcube.evaluate.runner.conversations import Conversations
 from medrcube.evaluate.runner.run_folder import AskedQuestion
 from medrcube.evaluate.runner.scheduling.shared_loads import SingleFlightCache
 
@@ -41,11 +42,13 @@ class RequestBuilder:
         root: release folder.
         asking: question setup.
         examples: items that may be few-shot examples, by name.
+        conversations: what was said at the steps of the chains so far.
     """
 
     root: Path
     asking: QuestionSetup = field(default_factory=QuestionSetup)
     examples: Mapping[str, BenchmarkItem] = field(default_factory=lambda: MappingProxyType({}))
+    conversations: Conversations = field(default_factory=Conversations)
     _recent: SingleFlightCache[_Read] = field(default_factory=_pictures, init=False)
 
     async def build(self, asked: AskedQuestion) -> ModelRequest:
@@ -53,27 +56,56 @@ class RequestBuilder:
 
         Raises:
             ReleaseError: an image changed since the run was started.
-            RejectedError: an image must be downscaled and cannot be decoded.
+            RejectedError: an image must be changed and cannot be decoded.
         """
-        blind = asked.presentation.condition is Condition.BLIND
-        image = asked.presentation.image
+        condition = asked.presentation.condition
+        blind = condition is Condition.BLIND
         shots = []
         for name, digest in asked.shots:
             item = self.examples[name]
             picture = None if blind or item.image is None else await self._image(item.image, digest)
             prompt = self.asking.prompt.render(item)
             shots.append(Shot(prompt=prompt, reply=item.right_reply, picture=picture))
+        *earlier, (_, fresh) = asked.turns
+        shown = fresh or asked.image_sha256 is None
         return ModelRequest(
             item=asked.item.name,
             prompt=self.asking.prompt.render(asked.item),
             options=asked.item.options,
-            picture=None if image is None else await self._image(image, asked.image_sha256),
+            picture=await self._shown(asked) if shown else None,
             shots=tuple(shots),
+            history=tuple(
+                [
+                    Exchange(
+                        prompt=self.asking.prompt.render(step.item),
+                        reply=text,
+                        picture=await self._shown(step) if new else None,
+                    )
+                    for (step, new), text in zip(earlier, self._said(asked), strict=True)
+                ]
+            ),
             ask=asked.item.target and asked.item.target.ask,
         )
 
-    async def _image(self, image: str, expected: str | None) -> ImageFile:
-        cached = await self._recent.get(image, lambda: self._load(image))
+    def _said(self, asked: AskedQuestion) -> tuple[str, ...]:
+        history = self.conversations.history(asked)
+        if history is None:
+            raise RejectedError("an earlier step of its chain has no reply", code="not-reached")
+        return history
+
+    async def _shown(self, asked: AskedQuestion) -> ImageFile | None:
+        """The image beside a question, as it is sent."""
+        image = asked.presentation.image
+        if image is None:
+            return None
+        degraded = asked.presentation.condition is Condition.DEGRADED
+        return await self._image(image, asked.image_sha256, degraded=degraded)
+
+    async def _image(
+        self, image: str, expected: str | None, *, degraded: bool = False
+    ) -> ImageFile:
+        place = f"{image}\0degraded" if degraded else image
+        cached = await self._recent.get(place, lambda: self._load(image, degraded=degraded))
         if cached.sha256 != expected:
             raise ReleaseError(
                 f"{self.root / image}: changed while the run was under way; begin a new run "
@@ -81,10 +113,10 @@ class RequestBuilder:
             )
         return cached.picture
 
-    def _load(self, image: str) -> _Read:
+    def _load(self, image: str, *, degraded: bool) -> _Read:
         path = self.root / image
         try:
             picture = read_picture(path, root=self.root)
         except UnusablePictureError as error:
             raise ReleaseError(f"{path}: vanished while the run was under way: {error}") from error
-        return _Read(self.asking.prepare(picture), picture.sha256)
+        return _Read(self.asking.prepare(picture, degraded=degraded), picture.sha256)

@@ -25,7 +25,8 @@ from medrcube.evaluate.runner.batches.ledger import require_no_open_batches
 from medrcube.evaluate.runner.batches.polling import Polling
 from medrcube.evaluate.runner.batches.session import BatchSession, in_batches
 from medrcube.evaluate.runner.begin_run import write_plan
-from medrcube.evaluate.runner.plan import draw_order, plan_run
+from medrcube.evaluate.runner.conversations import Conversations, standing_replies
+from medrcube.evaluate.runner.plan import RunPlan, draw_order, plan_run
 from medrcube.evaluate.runner.question_states import count_ends
 from medrcube.evaluate.runner.request_builder import RequestBuilder
 from medrcube.evaluate.runner.run_folder import (
@@ -148,6 +149,7 @@ def run_evaluation(
         may_send=leave,
         asking=asking,
     )
+    _require_no_chains(plan, batches)
     write_plan(out, plan)
     asked = plan.asked
     if selfcheck is not None:
@@ -158,21 +160,22 @@ def run_evaluation(
         answerable = [a for a in asked if a.key is not None]
         # Two items or conditions may ask the same question on the same image; it is asked once.
         distinct = {a.key: a for a in answerable}
+        conversations, replied = _conversations(asked, attempts_path(out), before.replied)
         chosen = _ended(asked, attempts_path(out), repeated_outcomes) if repeated_outcomes else None
-        postponed: list[AskedQuestion] = []
-        todo = [
+        wanted = [
             question
             for key, question in distinct.items()
-            if (key not in before.replied if chosen is None else key in chosen)
+            if (key not in replied if chosen is None else _is_among(question, chosen))
         ]
-        if first is not None:
-            names = {item.name for item in draw_order(plan.items)[:first]}
-            postponed = [question for question in todo if question.item.name not in names]
-            todo = [question for question in todo if question.item.name in names]
+        todo, postponed = _of_first(wanted, plan, first)
+        conversations.forget(todo)
         session = RunSession(
             model=model,
             requests=RequestBuilder(
-                root=benchmark.root, asking=asking or QuestionSetup(), examples=plan.examples
+                root=benchmark.root,
+                asking=plan.asking,
+                examples=plan.examples,
+                conversations=conversations,
             ),
             log=log,
             retry=retry or RetryPolicy(),
@@ -201,26 +204,28 @@ def run_evaluation(
                 manifest["again"] = [*manifest.get("again", []), {**once, "parameters": settings}]
             write_manifest(out, {**manifest, "ended": None})
         asyncio.run(way.ask_all(todo))
-    progress = way.progress
-    remaining = len(todo) - progress.done + len(postponed)
+    progress, missing = way.progress, _missing(asked)
+    broke_off = sum(map(conversations.broke_off, todo))
+    unasked = len(todo) - progress.done - broke_off
     summary = RunSummary(
         out=out,
         asked=len(asked),
         reused=progress.reused,
         answered=progress.done - progress.failed,
         failed=progress.failed,
-        missing=len(asked) - len(answerable),
+        missing=missing,
+        unreached=broke_off + len(asked) - len(answerable) - missing,
         shared=len(answerable) - len(distinct),
-        left=remaining,
+        left=unasked + len(postponed),
         left_out=_left_out(out),
         seconds=time.monotonic() - began,
         cost=budget.spent if prices else None,
-        stopped=_why_stopped(len(todo) - progress.done, max_cost, first) if remaining else None,
+        stopped=_why_stopped(unasked, max_cost, first) if unasked or postponed else None,
     )
     if todo:
         manifest["sessions"][-1] = _session_row(started, summary, pace)
     if todo or not manifest["ended"]:
-        manifest["ended"] = None if remaining else now()
+        manifest["ended"] = None if summary.left else now()
         manifest["models"] = sorted(before.models | way.models)
     _score(out, manifest)
     return replace(summary, ends=count_ends(read_results(out)))
@@ -240,7 +245,17 @@ def _why_stopped(unasked: int, max_cost: float | None, first: int | None) -> str
 
 
 def _session_row(started: str, summary: RunSummary, pace: ConcurrencyLimiter) -> Mapping[str, Any]:
-    names = ("reused", "answered", "failed", "missing", "shared", "left", "cost", "stopped")
+    names = (
+        "reused",
+        "answered",
+        "failed",
+        "missing",
+        "unreached",
+        "shared",
+        "left",
+        "cost",
+        "stopped",
+    )
     return {
         "started": started,
         "ended": now(),
@@ -265,6 +280,58 @@ class _Before:
                 models.add(record["model"])
             budget.count(record)
         return cls(replied=frozenset(replied), models=frozenset(models))
+
+
+def _conversations(
+    asked: Iterable[AskedQuestion], attempts: Path, replied: Collection[str]
+) -> tuple[Conversations, Collection[str]]:
+    """The conversations so far, and the keys of the questions whose reply still counts."""
+    questions = list(asked)
+    conversations = Conversations.of(questions)
+    if not conversations.earlier:
+        return conversations, replied
+    replies, _ = standing_replies(questions, read_attempts(attempts))
+    for key, record in replies.items():
+        conversations.hear(key, record)
+    return conversations, replies.keys()
+
+
+def _of_first(
+    todo: list[AskedQuestion], plan: RunPlan, first: int | None
+) -> tuple[list[AskedQuestion], list[AskedQuestion]]:
+    """The questions of the first items of the draw, with all their earlier steps; and the rest."""
+    if first is None:
+        return todo, []
+    names = {item.name for item in draw_order(plan.items)[:first]}
+    now, later = list[AskedQuestion](), list[AskedQuestion]()
+    for question in todo:
+        is_among = all(step.item.name in names for step in (*question.before, question))
+        (now if is_among else later).append(question)
+    return now, later
+
+
+def _require_no_chains(plan: RunPlan, batches: Polling | None) -> None:
+    """Refuse to ask a run with chains in batches.
+
+    Raises:
+        ModelError: it is to be.
+    """
+    if batches is not None and Condition.CHAIN in plan.changing["conditions"]:
+        raise ModelError(
+            "condition chain: a step needs the reply to the step before, which a batch gives only "
+            "at its end; leave out --batch, or ask chains in another --out folder"
+        )
+
+
+def _missing(asked: Iterable[AskedQuestion]) -> int:
+    """Questions without a usable image; the steps of chains after them are not reached."""
+    keyless = (question for question in asked if question.key is None)
+    return sum(all(step.key is not None for step in question.before) for question in keyless)
+
+
+def _is_among(question: AskedQuestion, keys: Collection[str]) -> bool:
+    """Whether a question or an earlier step of its chain is among some keys."""
+    return any(str(step.key) in keys for step in (*question.before, question))
 
 
 def _ended(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import platform
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
@@ -38,7 +38,9 @@ __all__ = [
     "read_asked",
     "read_json_lines",
     "read_manifest",
+    "standing_questions",
     "versions",
+    "with_earlier_steps",
     "write_json_lines",
     "write_manifest",
 ]
@@ -58,6 +60,7 @@ class AskedQuestion:
         key: digest of everything that may change the reply. ``None`` when an image is needed and
             there is no usable one: such a question is never asked.
         shots: few-shot examples: item name, image digest.
+        before: earlier steps of its chain, in order.
     """
 
     presentation: Presentation
@@ -65,6 +68,20 @@ class AskedQuestion:
     image_sha256: str | None
     key: str | None
     shots: tuple[tuple[str, str], ...] = ()
+    before: tuple[AskedQuestion, ...] = ()
+
+    @property
+    def turns(self) -> tuple[tuple[AskedQuestion, bool], ...]:
+        """The conversation up to this question: each step, and whether its image is sent with it.
+
+        An image that was sent in the conversation is not sent again.
+        """
+        steps = (*self.before, self)
+        digests = [step.image_sha256 for step in steps]
+        return tuple(
+            (step, digest is not None and digest not in digests[:place])
+            for place, (step, digest) in enumerate(zip(steps, digests, strict=True))
+        )
 
     @property
     def item(self) -> BenchmarkItem:
@@ -115,8 +132,7 @@ def read_asked(run: Path) -> tuple[AskedQuestion, ...]:
         for item, subject in map(_item_of_line, lines):
             items[item.name], subjects[item.name] = item, subject
         second = read_reworded(run)
-        withdrawn = withdrawn_of(run)
-        return tuple(
+        asked = (
             AskedQuestion(
                 presentation=Presentation(
                     item=rotate(
@@ -127,6 +143,8 @@ def read_asked(run: Path) -> tuple[AskedQuestion, ...]:
                     turn=row["turn"],
                     epoch=row["epoch"],
                     image=row["image"],
+                    chain=row.get("chain", ""),
+                    step=row.get("step", 0),
                 ),
                 subject=subjects[row["item"]],
                 image_sha256=row["image_sha256"],
@@ -134,8 +152,8 @@ def read_asked(run: Path) -> tuple[AskedQuestion, ...]:
                 shots=tuple((name, digest) for name, digest in row.get("shots", ())),
             )
             for row in read_json_lines(run / ASKED)
-            if row["item"] not in withdrawn
         )
+        return tuple(standing_questions(with_earlier_steps(asked), withdrawn_of(run)))
     except UnknownNameError as error:
         raise WorkspaceError(
             f"{run}: {error}; a release declares the words that are not of the package: name it "
@@ -143,6 +161,29 @@ def read_asked(run: Path) -> tuple[AskedQuestion, ...]:
         ) from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise WorkspaceError(f"{run}: no list of what was asked: {error!r}") from error
+
+
+def with_earlier_steps(asked: Iterable[AskedQuestion]) -> Iterator[AskedQuestion]:
+    """The questions, each step of a chain with the steps before it, which come before it."""
+    earlier: dict[tuple[str, int], tuple[AskedQuestion, ...]] = {}
+    for question in asked:
+        presentation = question.presentation
+        if not presentation.chain:
+            yield question
+            continue
+        place = presentation.chain, presentation.epoch
+        step = replace(question, before=earlier.get(place, ()))
+        earlier[place] = (*step.before, step)
+        yield step
+
+
+def standing_questions(
+    asked: Iterable[AskedQuestion], withdrawn: Container[str]
+) -> Iterator[AskedQuestion]:
+    """The questions without withdrawn items; one ends its chain, whose later steps spoke of it."""
+    for question in asked:
+        if all(step.item.name not in withdrawn for step in (*question.before, question)):
+            yield question
 
 
 def attempts_path(run: Path) -> Path:
@@ -178,6 +219,7 @@ def asked_row(asked: AskedQuestion) -> dict[str, Json]:
         "image_sha256": asked.image_sha256,
         "key_sha256": asked.key,
         **({"shots": [list(shot) for shot in asked.shots]} if asked.shots else {}),
+        **({"chain": presentation.chain, "step": presentation.step} if presentation.chain else {}),
     }
 
 

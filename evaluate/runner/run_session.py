@@ -23,6 +23,7 @@ from medrcube.evaluate.models.protocol import (
 )
 from medrcube.evaluate.runner.attempt import error_record, reply_record
 from medrcube.evaluate.runner.attempt_log import AttemptLog
+from medrcube.evaluate.runner.conversations import history_digest
 from medrcube.evaluate.runner.request_builder import RequestBuilder
 from medrcube.evaluate.runner.run_folder import AskedQuestion, now
 from medrcube.evaluate.runner.run_state import OnProgress, Rate, RunProgress
@@ -82,19 +83,23 @@ class RunSession:
     _changed: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
     async def ask_all(self, todo: Iterable[AskedQuestion]) -> None:
-        """Ask every question.
+        """Ask every question; the steps of chains one after the other.
 
         Raises:
             MedrcubeError: the model cannot be used, or a file cannot be read or written.
         """
         self._began = time.monotonic()
         self._advance()
-        rest = iter(todo)
+        conversations = self.requests.conversations
         try:
             async with asyncio.TaskGroup() as group:
                 watch = group.create_task(self._watch())
-                await self._probe(rest, group)
-                await self._dispatch(QuestionQueue(rest), group)
+                for step in _by_step(todo):
+                    # What an earlier step did not reach is left out.
+                    rest = (asked for asked in step if conversations.history(asked) is not None)
+                    if self.progress.done == self.progress.failed:
+                        await self._probe(rest, group)
+                    await self._dispatch(QuestionQueue(rest), group)
                 watch.cancel()
         except BaseExceptionGroup as errors:
             ours = errors.subgroup(MedrcubeError)
@@ -149,6 +154,9 @@ class RunSession:
         turn.tries += 1
         key, name = str(turn.asked.key), turn.asked.item.name
         head = {"key": key, "item": name, "try": turn.tries, "at": now()}
+        conversations = self.requests.conversations
+        if turn.asked.before and (history := conversations.history(turn.asked)) is not None:
+            head["history"] = history_digest(history)
         self.watchdog.sent(key, name, self._clock())
         try:
             reply = await self._answer(turn.asked)
@@ -161,6 +169,7 @@ class RunSession:
         self.watchdog.ended(key, self._clock())
         reply_fields = reply_record(reply)
         await self.log.append({**head, **reply_fields})
+        conversations.hear(key, reply_fields)
         self.models.add(reply.model)
         self.budget.count(reply_fields)
         self.pace.answered(self._clock(), clean=turn.tries == 1)
@@ -194,6 +203,7 @@ class RunSession:
         if wait is None:
             if not limited:
                 self.pace.failed()
+            self.requests.conversations.give_up(str(turn.asked.key))
             self._give_up(error, self._too_long(error))
             return None
         self._advance(retries=1, note=str(error))
@@ -262,6 +272,14 @@ class RunSession:
 
     def _clock(self) -> float:
         return time.monotonic() - self._began
+
+
+def _by_step(todo: Iterable[AskedQuestion]) -> list[list[AskedQuestion]]:
+    """The questions by their number of earlier steps."""
+    steps: dict[int, list[AskedQuestion]] = {}
+    for asked in todo:
+        steps.setdefault(len(asked.before), []).append(asked)
+    return [steps[number] for number in sorted(steps)]
 
 
 def _first(errors: BaseExceptionGroup[MedrcubeError]) -> MedrcubeError:

@@ -78,10 +78,12 @@ class RunSummary:
         answered: answered in this session.
         failed: without a reply after all tries.
         missing: without a usable picture, never asked.
+        unreached: later steps of chains whose conversation broke off before them.
         shared: the same as another, in text and picture, so that one reply is for both.
         left_out: items that were wanted and are no part of the run, by reason.
         ends: how the questions of all sessions stand: ``answered`` (a letter was given),
-            ``unparsed``, ``refused``, ``cut``, ``failed``, ``missing-image``, ``not-asked``.
+            ``unparsed``, ``refused``, ``cut``, ``failed``, ``missing-image``, ``not-asked``,
+            ``not-reached``.
         left: not asked because the run was stopped.
         seconds: length of this session.
         cost: US dollars of all sessions; ``None`` without prices.
@@ -94,6 +96,7 @@ class RunSummary:
     answered: int
     failed: int
     missing: int
+    unreached: int = 0
     shared: int = 0
     left: int = 0
     left_out: Mapping[str, int] = field(default_factory=dict)

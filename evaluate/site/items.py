@@ -53,7 +53,9 @@ LIMITS = (4000, 2000, 1000, 500, 250, 120, 60)
 NOT_ASKED = "-"
 
 _ENDS: list[AnswerOutcome] = [
-    outcome for outcome in AnswerOutcome if outcome is not AnswerOutcome.NOT_ASKED
+    outcome
+    for outcome in AnswerOutcome
+    if outcome not in {AnswerOutcome.NOT_ASKED, AnswerOutcome.NOT_REACHED}
 ]
 
 
@@ -172,7 +174,7 @@ def _code(result: Result | None) -> str:
 
 
 def _was_asked(result: Result | None) -> TypeGuard[Result]:
-    return result is not None and result.outcome is not AnswerOutcome.NOT_ASKED
+    return result is not None and result.outcome in _ENDS
 
 
 def _answers(

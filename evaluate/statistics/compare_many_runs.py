@@ -30,6 +30,7 @@ from medrcube.evaluate.statistics.clustered_inference import (
     why_no_interval,
 )
 from medrcube.evaluate.statistics.compare_runs import (
+    degradation_notes,
     differences_of_runs,
     incomplete_sentences,
     labels_of,
@@ -122,7 +123,10 @@ def compare_many(
         },
         **compared,
         "settings": [list(row) for row in side_by_side([run.manifest for run in everyone])],
-        "notes": differences_of_runs(everyone),
+        "notes": [
+            *differences_of_runs(everyone),
+            *degradation_notes(loaded, condition, [described[place] for place in whole]),
+        ],
     }
     return {**by_item, "conclusions": [*parts, *many_conclusions(by_item)]}
 

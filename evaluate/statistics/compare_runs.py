@@ -17,9 +17,12 @@ from medrcube.evaluate.outcomes import (
     too_many_lost,
 )
 from medrcube.evaluate.questions.conditions import Condition
+from medrcube.evaluate.questions.degradation import Degradation
 from medrcube.evaluate.questions.settings import side_by_side
 from medrcube.evaluate.runner.run_folder import question_set_digest, read_manifest
+from medrcube.evaluate.runner.run_state import FAILURE_GATE
 from medrcube.evaluate.scoring import main_results, read_results, withdrawn_items
+from medrcube.evaluate.statistics.chain_metrics import AskedChain, asked_chains
 from medrcube.evaluate.statistics.grouping import COLUMNS, Axis, grouped
 from medrcube.evaluate.statistics.item_sets import group_sets, paired_set_metrics
 from medrcube.evaluate.statistics.paired_tests import AnswerPair, adjust, paired_metrics
@@ -30,6 +33,7 @@ __all__ = [
     "ALPHA",
     "ComparedRun",
     "compare_two",
+    "degradation_notes",
     "differences_of_runs",
     "incomplete_sentences",
     "labels_of",
@@ -49,7 +53,9 @@ def compare_two(
     """Compare two scored runs, item by item.
 
     The first epoch of the first common condition is compared; full and the unrotated form of
-    circular are equivalent. Items without a reply in either run are left out and counted.
+    circular are equivalent. A run on degraded images alone is compared with one on whole images:
+    ``condition`` is then ``degraded``, and ``notes`` tell which is which. Items without a reply in
+    either run are left out and counted.
 
     Args:
         first: run folder.
@@ -70,7 +76,9 @@ def compare_two(
         ``overall``, a row of ``paired_tests.paired_metrics`` with ``verdict``; ``families``, by
         axis a list of such rows with the names of the group and ``mcnemar_p_holm``; ``sets``, a row
         of ``item_sets.paired_set_metrics`` with ``verdict`` over the sets that both answered,
-        or ``None`` without any; ``settings``,
+        or ``None`` without any; ``chains``, a row of ``paired_tests.paired_metrics`` with
+        ``verdict`` over the chains that both asked, right where all steps are, or ``None``;
+        ``settings``,
         (name, of the first, of the second) of what was set differently; ``notes``, what else
         differs between the runs; ``conclusions``, sentences. ``verdict`` is ``first`` or
         ``second`` where the interval leaves out 0 and McNemar's p (in a family: Holm's) is below 5
@@ -130,8 +138,12 @@ def compare_two(
         "overall": overall,
         "families": families,
         "sets": sets,
+        "chains": _compare_chains(first_run, second_run),
         "settings": [list(row) for row in side_by_side([first_run.manifest, second_run.manifest])],
-        "notes": differences_of_runs([first_run, second_run]),
+        "notes": [
+            *differences_of_runs([first_run, second_run]),
+            *degradation_notes([first_run, second_run], condition, described),
+        ],
     }
     return {**comparison, "conclusions": parts or conclusions(comparison)}
 
@@ -234,7 +246,13 @@ _COMPARABLE = (
     (Condition.BLIND,),
     (Condition.IMAGE_SWAP,),
     (Condition.REWORDED,),
+    (Condition.CHAIN,),
+    (Condition.DEGRADED, Condition.FULL, Condition.CIRCULAR),
 )
+"""Conditions that are compared with one another, the first choice first.
+
+Degraded images are compared with whole ones only where the runs share no other condition.
+"""
 
 
 def shown_alike(runs: Sequence[ComparedRun]) -> tuple[Condition, list[dict[str, Result]]]:
@@ -307,6 +325,48 @@ def _compare_sets(pairs: Sequence[tuple[Result, Result]]) -> dict[str, Any] | No
     )
     both = [(first[name], second[name]) for name in first if name in second]
     return _with_verdict(paired_set_metrics(both), "mcnemar_p") if both else None
+
+
+def _compare_chains(first: ComparedRun, second: ComparedRun) -> dict[str, Any] | None:
+    """Row of the chains that both runs asked, those that lost a reply in either left out."""
+    right, left = (
+        {chain.id: chain for chain in asked_chains(run.results)} for run in (second, first)
+    )
+    both = [
+        (left[name], right[name])
+        for name in left
+        if name in right and _same_steps(left[name], right[name])
+    ]
+    if not both:
+        return None
+    asked = [(a, b) for a, b in both if not (a.is_lost or b.is_lost)]
+    row = paired_metrics([AnswerPair(a.unit, a.is_right, b.is_right) for a, b in asked])
+    row["unit_kinds"] = unit_kinds(a.results[0] for a, _ in asked)
+    if len(both) - len(asked) > FAILURE_GATE * len(both):
+        return _without_accuracies(row)
+    return _with_verdict(row, "mcnemar_p")
+
+
+def _same_steps(left: AskedChain, right: AskedChain) -> bool:
+    pairs = zip(left.results, right.results, strict=False)
+    return len(left.results) == len(right.results) and all(same_item(a, b) for a, b in pairs)
+
+
+def degradation_notes(
+    runs: Sequence[ComparedRun], compared: Condition, described: Sequence[Mapping[str, Any]]
+) -> list[str]:
+    """A sentence on the images of each run, where degraded ones are compared."""
+    if compared is not Condition.DEGRADED:
+        return []
+    return [
+        f"{about['label']}: "
+        + (
+            Degradation.of_manifest(run.manifest["degradation"]).words
+            if run.results_of(Condition.DEGRADED)
+            else "images as they are"
+        )
+        for run, about in zip(runs, described, strict=True)
+    ]
 
 
 def incomplete_sentences(runs: Sequence[Mapping[str, Any]]) -> list[str]:

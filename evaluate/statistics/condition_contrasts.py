@@ -35,9 +35,9 @@ def condition_contrasts(results: Sequence[Result]) -> dict[str, Any]:
 
     Returns:
         Some of ``image_gain`` (full against blind), ``image_swap`` (full against the picture of
-        another item), ``reworded`` (full against the same fact in another edition) and
-        ``position`` (circular). Each has ``global``; ``task``, by name;
-        ``voxels``, a list; and ``left_out``. Rows of the first three are those of
+        another item), ``reworded`` (full against the same fact in another edition), ``degraded``
+        (full against the same picture degraded) and ``position`` (circular). Each has ``global``;
+        ``task``, by name; ``voxels``, a list; and ``left_out``. Rows of the first four are those of
         ``paired_tests.paired_metrics``, where ``first`` is full, with ``answered`` for the pairs in
         which both replies give a letter, and ``mcnemar_p_holm`` within tasks and within voxels;
         rows of ``position`` are those of ``position_metrics``. Where full was not asked, the
@@ -57,7 +57,10 @@ def condition_contrasts(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def other_conditions(results: Sequence[Result]) -> dict[str, Any]:
-    """``task_metrics`` of each condition, over all its turns, first epoch."""
+    """``task_metrics`` of each condition, over all its turns, first epoch.
+
+    Steps of chains that were not reached are left out: they are no answers.
+    """
     by_condition = {}
     for condition in Condition:
         members = [
@@ -65,6 +68,7 @@ def other_conditions(results: Sequence[Result]) -> dict[str, Any]:
             for result in results
             if (presentation := result.asked.presentation).condition is condition
             and presentation.epoch == 0
+            and result.outcome is not AnswerOutcome.NOT_REACHED
         ]
         if members:
             by_condition[condition.value] = task_metrics(members)
@@ -184,6 +188,7 @@ _PAIRED = {
     "image_gain": Condition.BLIND,
     "image_swap": Condition.IMAGE_SWAP,
     "reworded": Condition.REWORDED,
+    "degraded": Condition.DEGRADED,
 }
 
 

@@ -44,7 +44,7 @@ __all__ = [
     "upstream_metrics",
 ]
 
-METRICS_VERSION = 6
+METRICS_VERSION = 7
 """Version of the format of ``metrics.json``."""
 
 _INCOMPLETE = f"more than {100 * FAILURE_GATE:.0f} % of the questions of the run have no reply"

@@ -24,7 +24,9 @@ def conclusions(comparison: Mapping[str, Any]) -> list[str]:
     lines = [_verdict(row, first, second), _power(row)]
     lines += [_family(axis, rows, first, second) for axis, rows in comparison["families"].items()]
     if comparison["sets"]:
-        lines.append(_sets(comparison["sets"], first, second))
+        lines.append(_wholes("set", "item", comparison["sets"], first, second))
+    if comparison["chains"]:
+        lines.append(_wholes("chain", "step", comparison["chains"], first, second))
     lines.append(
         "This holds for these questions and images, each asked once. It says nothing about "
         "other data, another prompt or another version of a model."
@@ -112,17 +114,20 @@ def _power(row: Mapping[str, Any]) -> str:
     )
 
 
-def _sets(row: Mapping[str, Any], first: str, second: str) -> str:
-    """On the items that are scored together."""
+def _wholes(noun: str, part: str, row: Mapping[str, Any], first: str, second: str) -> str:
+    """On items that are scored together: sets, or chains."""
     numbers = (
         f"{points(row['first'])} % against {points(row['second'])} % of "
-        f"{counted(row['n'], 'set')}, {points(row['difference'], sign=True)} points (95 % interval "
+        f"{counted(row['n'], noun)}, {points(row['difference'], sign=True)} points (95 % interval "
         f"{points_span(row['interval'])}, McNemar p {_equals(row['mcnemar_p'])})"
     )
     if row["verdict"] == "unclear":
-        return f"Sets, right where all their items are: no difference is shown: {numbers}."
+        return (
+            f"{noun.capitalize()}s, right where all their {part}s are: no difference is shown: "
+            f"{numbers}."
+        )
     better, worse = (first, second) if row["verdict"] == "first" else (second, first)
-    return f"{better} has more whole sets right than {worse}: {numbers}."
+    return f"{better} has more whole {noun}s right than {worse}: {numbers}."
 
 
 def _family(axis: Axis, rows: list[Mapping[str, Any]], first: str, second: str) -> str:

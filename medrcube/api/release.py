@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,13 +23,14 @@ from medrcube.evaluate.dataset import Benchmark, BenchmarkItem, load_benchmark
 from medrcube.evaluate.image_files import UnusablePictureError, read_picture
 from medrcube.evaluate.models.protocol import Model
 from medrcube.evaluate.models.registry import ModelSettings, open_model
-from medrcube.evaluate.questions.conditions import Condition
+from medrcube.evaluate.questions.conditions import parse_conditions
 from medrcube.evaluate.questions.data_agreements import (
     known_cards,
     permitted_sources,
     sends_outside,
     sources_under_agreement,
 )
+from medrcube.evaluate.questions.question_setup import QuestionSetup
 from medrcube.evaluate.questions.selection import ItemFilter
 from medrcube.evaluate.runner.progress_line import report_progress
 from medrcube.evaluate.runner.run import RunSummary, run_evaluation
@@ -162,7 +163,7 @@ class Release:
                 model,
                 Path(out),
                 settings=settings,
-                conditions=[Condition.parse(name) for name in conditions],
+                conditions=conditions,
                 epochs=epochs,
                 limit=limit,
                 choice=ItemFilter(
@@ -183,7 +184,7 @@ class Release:
         folder: Path,
         *,
         settings: ModelSettings | None,
-        conditions: Sequence[Condition],
+        conditions: Iterable[str],
         epochs: int,
         limit: int | None,
         choice: ItemFilter,
@@ -194,13 +195,16 @@ class Release:
         opened = open_model(model, settings) if isinstance(model, str) else model
         suggested: int | None = getattr(opened, "suggested_connections", None)
 
+        kinds, degradation = parse_conditions(conditions)
+
         def ask(interruption: Interruption) -> RunSummary:
             with _watch(interruption, shown=progress) as on_progress:
                 return run_evaluation(
                     self._benchmark,
                     opened,
                     folder,
-                    conditions=conditions,
+                    conditions=kinds,
+                    asking=QuestionSetup(degradation=degradation),
                     epochs=epochs,
                     limit=limit,
                     choice=choice,

@@ -22,10 +22,11 @@ __all__ = ["REPLY_COLUMNS", "Run", "load_run", "write_report"]
 REPLY_COLUMNS = {
     "item": "``DATASET/ID`` of the item",
     "task": "task of the item",
-    "condition": "how it was asked: full, blind, circular, image-swap or reworded",
+    "condition": "how it was asked: full, blind, circular, image-swap, reworded, chain or degraded",
     "turn": "by how many places the options were rotated",
     "epoch": "number of the repetition, from 0",
-    "outcome": "correct, wrong, unparsed, refused, cut, failed, missing-image or not-asked",
+    "outcome": "correct, wrong, unparsed, refused, cut, failed, missing-image, not-asked or "
+    "not-reached",
     "answer": "letter that the reply gives, in the order that was shown; missing without one",
     "choice": "text of that option",
     "rule": "rule that read the letter, or why there is none",

@@ -75,6 +75,8 @@ def _show_two(reporter: Reporter, comparison: Mapping[str, Any], by: By) -> None
     rows += [(short_name(by, row), row, "mcnemar_p_holm") for row in comparison["families"][by]]
     if comparison["sets"]:
         rows.append(("sets, all items right", comparison["sets"], "mcnemar_p"))
+    if comparison["chains"]:
+        rows.append(("chains, all steps right", comparison["chains"], "mcnemar_p"))
     reporter.table(
         (by, "n", "A %", "B %", "A - B", "95 % interval", "p"),
         [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -198,8 +199,8 @@ def evaluate(
         max_cost=max_cost,
         batch=batch,
     )
-    conditions = conditions_of(condition or ["full"])
-    asking = asking_of(prompt, shots, shots_seed, image_size)
+    conditions, degradation = conditions_of(condition or ["full"])
+    asking = replace(asking_of(prompt, shots, shots_seed, image_size), degradation=degradation)
     folders = run_folders(model, out)
     benchmark = read_release(directory)
     note_unknown_forms(benchmark, reporter)

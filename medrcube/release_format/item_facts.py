@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass, fields
@@ -28,6 +29,7 @@ __all__ = [
     "read_case_units",
     "read_item_facts",
     "read_pixel_hashes",
+    "read_scenes",
     "write_item_facts",
 ]
 
@@ -138,6 +140,24 @@ def read_pixel_hashes(root: Path) -> Mapping[str, str]:
         for image, pixels in pairs
         if isinstance(image, str) and isinstance(pixels, str)
     }
+
+
+def read_scenes(root: Path) -> Mapping[str, str]:
+    """Picture by its path in the release -> what it shows, whatever is drawn on it.
+
+    Pictures of the same frames or slices of the same files of one case have one scene, an opaque
+    digest. None where the release has no recipes.
+
+    Raises:
+        ReleaseError: the recipes cannot be read.
+    """
+    scenes: dict[str, str] = {}
+    for row in _recipes(root):
+        image, parts = row.get("image"), [row.get(name) for name in ("source", "case", "images")]
+        if isinstance(image, str) and all(parts):
+            identity = json.dumps(parts, sort_keys=True).encode()
+            scenes[image] = hashlib.sha256(identity).hexdigest()
+    return scenes
 
 
 def _recipes(root: Path) -> Iterator[Mapping[str, Any]]:

@@ -91,6 +91,11 @@ class AnthropicModel:
         return True
 
     @property
+    def takes_history(self) -> bool:
+        """Earlier questions and replies become turns of the conversation too."""
+        return True
+
+    @property
     def identity(self) -> Mapping[str, Json]:
         """Adapter, endpoint, model, parameters, and what is done to pictures."""
         system = self._settings.system
@@ -120,7 +125,7 @@ class AnthropicModel:
             MessageTurn(
                 prompt=shot.prompt, picture=await self._base64(shot.picture), reply=shot.reply
             )
-            for shot in request.shots
+            for shot in request.earlier_turns
         ]
         turns.append(
             MessageTurn(prompt=request.prompt, picture=await self._base64(request.picture))

@@ -1,4 +1,4 @@
-"""Chat turns of a question and its examples, for a chat template."""
+"""Chat turns of a question and what comes before it, for a chat template."""
 
 from __future__ import annotations
 
@@ -7,33 +7,34 @@ from typing import Any
 from medrcube.evaluate.image_files import ImageFile
 from medrcube.evaluate.models.protocol import ModelRequest
 
-__all__ = ["check_examples", "pictures_of", "turns_of"]
+__all__ = ["check_earlier_turns", "pictures_of", "turns_of"]
 
 
 def turns_of(request: ModelRequest) -> list[dict[str, Any]]:
-    """Turns for the chat template; the question comes last."""
+    """Turns for the chat template: examples, the conversation so far, the question."""
     turns: list[dict[str, Any]] = []
-    for shot in request.shots:
-        turns.append(_user(shot.prompt, shot.picture))
-        turns.append({"role": "assistant", "content": [_text_part(shot.reply)]})
+    for earlier in request.earlier_turns:
+        turns.append(_user(earlier.prompt, earlier.picture))
+        turns.append({"role": "assistant", "content": [_text_part(earlier.reply)]})
     return [*turns, _user(request.prompt, request.picture)]
 
 
-def check_examples(text: str, request: ModelRequest) -> None:
-    """Refuse a rendered text that lacks examples.
+def check_earlier_turns(text: str, request: ModelRequest) -> None:
+    """Refuse a rendered text that lacks examples or earlier questions.
 
-    Some templates drop earlier turns, and the examples would be lost silently.
+    Some templates drop earlier turns, which would be lost silently.
 
     Raises:
-        ValueError: a question or a reply of an example is not where it belongs.
+        ValueError: an earlier question or its reply is not where it belongs.
     """
     rest = text
-    prompts = [*(shot.prompt for shot in request.shots), request.prompt]
-    for shot, following in zip(request.shots, prompts[1:], strict=True):
-        _, separator, rest = rest.partition(shot.prompt)
+    prompts = [*(earlier.prompt for earlier in request.earlier_turns), request.prompt]
+    for earlier, following in zip(request.earlier_turns, prompts[1:], strict=True):
+        _, separator, rest = rest.partition(earlier.prompt)
         reply = rest.partition(following)[0]
-        if not separator or shot.reply not in reply:
-            raise ValueError("the chat template of the model leaves out examples")
+        if not separator or earlier.reply not in reply:
+            lost = "examples" if earlier in request.shots else "earlier questions and replies"
+            raise ValueError(f"the chat template of the model leaves out {lost}")
 
 
 def _user(prompt: str, picture: ImageFile | None) -> dict[str, Any]:
@@ -46,6 +47,6 @@ def _text_part(text: str) -> dict[str, str]:
 
 
 def pictures_of(request: ModelRequest) -> list[ImageFile]:
-    """Images of the examples, then that of the question, in the order of the text."""
-    pictures = [*(shot.picture for shot in request.shots), request.picture]
+    """Images of the earlier turns, then that of the question, in the order of the text."""
+    pictures = [*(earlier.picture for earlier in request.earlier_turns), request.picture]
     return [picture for picture in pictures if picture is not None]

@@ -18,7 +18,7 @@ from medrcube.errors import ModelError
 from medrcube.evaluate.answer_parsing.thinking_blocks import strip_reasoning
 from medrcube.evaluate.image_files import ImageFile
 from medrcube.evaluate.models.hf.batches import ErrorKind, Generation, GenerationJob
-from medrcube.evaluate.models.hf.chat_turns import check_examples, pictures_of, turns_of
+from medrcube.evaluate.models.hf.chat_turns import check_earlier_turns, pictures_of, turns_of
 from medrcube.evaluate.models.hf.images import decode_picture, picture_size
 from medrcube.evaluate.models.hf.loading import OpenedModel, load_weights
 from medrcube.evaluate.models.hf.option_scoring import (
@@ -105,7 +105,7 @@ class TransformersEngine:
                 add_generation_prompt=True,
                 tokenize=False,
             )
-            check_examples(text, request)
+            check_earlier_turns(text, request)
             length = len(self._tokenizer(text, add_special_tokens=False)["input_ids"])
             length += sum(map(self._visual_tokens, pictures_of(request)))
         return GenerationJob(request=request, text=text, length=length)

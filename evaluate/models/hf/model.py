@@ -66,6 +66,11 @@ class HFModel:
         return True
 
     @property
+    def takes_history(self) -> bool:
+        """Earlier questions and replies are turns of the conversation too."""
+        return True
+
+    @property
     def identity(self) -> Mapping[str, Json]:
         """Files, device, libraries, processor and parameters."""
         return self._identity

@@ -167,6 +167,11 @@ class OpenAIModel:
         return True
 
     @property
+    def takes_history(self) -> bool:
+        """Earlier questions and replies become turns of the conversation too."""
+        return True
+
+    @property
     def identity(self) -> Mapping[str, Json]:
         """Adapter, endpoint, model, parameters, and what is done to pictures."""
         optional = {"system": self._settings.system, "image_detail": self._settings.image_detail}
@@ -198,7 +203,7 @@ class OpenAIModel:
             ChatTurn(
                 prompt=shot.prompt, picture=await self._data_url(shot.picture), reply=shot.reply
             )
-            for shot in request.shots
+            for shot in request.earlier_turns
         ]
         turns.append(ChatTurn(prompt=request.prompt, picture=await self._data_url(request.picture)))
         return chat_body(

@@ -42,15 +42,19 @@ def tell_too_large(
     """Say which images and requests the provider would refuse for their size, before any is sent.
 
     Nothing is said with ``--image-size``, which makes other files of them. ``plan`` is called only
-    where examples might make a request too large.
+    where examples or earlier steps of a chain might make a request too large.
     """
     from medrcube.evaluate.models.image_limits import may_be_heavy, too_large
     from medrcube.evaluate.questions.conditions import Condition
     from medrcube.evaluate.questions.selection import select_items
+    from medrcube.taxonomy import Task
 
     if asking.image_size is not None or set(conditions) == {Condition.BLIND}:
         return
-    if asking.shots is not None and may_be_heavy(benchmark, model, asking.shots.count):
+    earlier = asking.shots.count if asking.shots else 0
+    if Condition.CHAIN in conditions:
+        earlier = len(Task) - 1
+    if may_be_heavy(benchmark, model, earlier):
         _tell_heavy(plan(), model, reporter)
     oversize = too_large(benchmark, select_items(benchmark, choice).items, model)
     if oversize is None:

@@ -30,10 +30,11 @@ def tell(
     from medrcube.evaluate.runner.question_states import QuestionStates
 
     shared = f"{summary.shared:,} the same as another, " if summary.shared else ""
+    unreached = f"{summary.unreached:,} not reached, " if summary.unreached else ""
     reporter.result(
         f"{counted(summary.asked, 'question')}: {summary.reused:,} reused, {summary.answered:,} "
-        f"answered, {shared}{summary.failed:,} failed, {summary.missing:,} without an image, in "
-        f"{summary.seconds:.1f} s: {summary.out}"
+        f"answered, {shared}{unreached}{summary.failed:,} failed, {summary.missing:,} without an "
+        f"image, in {summary.seconds:.1f} s: {summary.out}"
     )
     reporter.result(f"all sessions: {QuestionStates(summary.ends)}")
     for why, count in summary.left_out.items():

@@ -28,7 +28,8 @@ Conditions = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME",
-        help="full, blind, circular, image-swap or reworded; repeatable; default: full.",
+        help="full, blind, circular, image-swap, reworded, chain or degraded:OPERATION=SIZE "
+        "(noise, jpeg, blur or downscale); repeatable; default: full.",
     ),
 ]
 Edition = Annotated[

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from medrcube.evaluate.models.protocol import Json
     from medrcube.evaluate.outcomes import AnswerOutcome
     from medrcube.evaluate.questions.conditions import Condition
+    from medrcube.evaluate.questions.degradation import Degradation
 
 
 __all__ = [
@@ -80,15 +81,15 @@ def again_of(value: str | None) -> list[AnswerOutcome]:
     return [known[name] for name in names]
 
 
-def conditions_of(names: Sequence[str]) -> list[Condition]:
-    """Conditions by their names.
+def conditions_of(names: Sequence[str]) -> tuple[list[Condition], Degradation | None]:
+    """Conditions by their names, and the degradation of ``degraded``.
 
     Raises:
-        WorkspaceError: there is no condition of that name.
+        WorkspaceError: there is no condition of that name, or it names no such degradation.
     """
-    from medrcube.evaluate.questions.conditions import Condition
+    from medrcube.evaluate.questions.conditions import parse_conditions
 
-    return [Condition.parse(name) for name in names]
+    return parse_conditions(names)
 
 
 def run_folders(models: Sequence[str], out: Path) -> dict[str, Path]:

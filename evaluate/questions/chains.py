@@ -1,0 +1,260 @@
+"""Chains: the questions on one image, from what is seen to what it means, as one conversation.
+
+No item is made: a chain is a series of items of the release on one image, with at most one item a
+task, in the order of the levels of the vocabulary and of the tasks within a level, on two levels at
+least. Items are on one image if their recipes name the same frame or slice of the same files; where
+a release has no recipes, if their files have the same bytes and their patient or case is the same.
+Which chains there are depends on the items alone, never on the order in which they are read.
+
+In a conversation the text of one question may answer another. Two items are never steps of one
+chain if one names the key of the other, before or after it: a later question that names the key of
+an earlier one tells the model what it should have said. "Names" means that the question itself,
+every one of its options, or its key holds the key of the other: as a phrase, or all words that tell
+that key from the other options. Words by which questions name a modality count as its key.
+
+That is a check of words, not of meaning: an option list may still suggest what an earlier question
+asked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
+from medrcube.evaluate.models.protocol import Json
+from medrcube.release_format.item_facts import read_scenes
+from medrcube.taxonomy import Level, Modality, Task
+
+__all__ = [
+    "RULE",
+    "Chain",
+    "ChainSet",
+    "gives_away",
+    "make_chains",
+    "scenes_of",
+    "steps_digest",
+    "task_place",
+]
+
+RULE = "chain/1"
+"""Changes whenever the same items would give other chains, or the same chain other requests."""
+
+MOST_ITEMS = 64
+"""Most items of one image that are looked at, the first of a draw."""
+
+_LABEL = re.compile(r"[A-Za-z]+ \d+")
+"""Key that names a mark in its own image, such as Box 2, and nothing in another."""
+
+_EMPTY = frozenset({"yes", "no", "none"})
+_SHORTEST = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chain:
+    """One chain.
+
+    Attributes:
+        id: digest of its items, such as ``chain-0123456789abcdef``.
+        steps: its items in the order of asking.
+    """
+
+    id: str
+    steps: tuple[BenchmarkItem, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainSet:
+    """The chains of some items.
+
+    Attributes:
+        chains: the chains, in the order of their first items.
+        left_out: items in no chain, by reason: ``gives-away``, one of two items on an image that
+            give one another away; ``same-task``, another item of its task is in the chain;
+            ``alone``, no item of another level is left on its image; ``no-image``.
+    """
+
+    chains: tuple[Chain, ...]
+    left_out: Mapping[str, int]
+
+    @property
+    def steps(self) -> int:
+        """Number of items in chains."""
+        return sum(len(chain.steps) for chain in self.chains)
+
+    @property
+    def identity(self) -> dict[str, Json]:
+        """Entry ``chains`` of a run's manifest."""
+        rows = [
+            (chain.id, step, item.name)
+            for chain in self.chains
+            for step, item in enumerate(chain.steps, start=1)
+        ]
+        return {
+            "rule": RULE,
+            "chains": len(self.chains),
+            "steps": self.steps,
+            "digest": steps_digest(rows),
+            "left_out": dict(self.left_out),
+        }
+
+
+def scenes_of(benchmark: Benchmark, items: Iterable[BenchmarkItem]) -> dict[str, str]:
+    """What each item shows, whatever is drawn on it, by item name; items without image left out.
+
+    Raises:
+        ReleaseError: the recipes of the release cannot be read.
+    """
+    by_image = read_scenes(benchmark.root)
+    scenes = {}
+    for item in items:
+        if item.image is not None:
+            bytes_or_path = benchmark.image_digests[item.image] or item.image
+            alone = f"{item.dataset}\0{item.unit}\0{bytes_or_path}"
+            scenes[item.name] = by_image.get(item.image, alone)
+    return scenes
+
+
+def make_chains(items: Sequence[BenchmarkItem], scenes: Mapping[str, str]) -> ChainSet:
+    """The chains of some items.
+
+    Args:
+        items: the items.
+        scenes: what each shows, from ``scenes_of``.
+    """
+    left_out: Counter[str] = Counter()
+    groups: dict[str, list[BenchmarkItem]] = {}
+    for item in items:
+        if item.name in scenes:
+            groups.setdefault(scenes[item.name], []).append(item)
+        else:
+            left_out["no-image"] += 1
+    chains = [chain for group in groups.values() if (chain := _chain(group, left_out))]
+    return ChainSet(chains=tuple(chains), left_out=dict(sorted(left_out.items())))
+
+
+def gives_away(first: BenchmarkItem, second: BenchmarkItem) -> bool:
+    """Whether one of two items names the key of the other."""
+    return _names(first, second) or _names(second, first)
+
+
+def steps_digest(rows: Iterable[tuple[str, int, str]]) -> str:
+    """Digest of the steps of some chains: chain, place and item name of each."""
+    lines = sorted(f"{chain} {step} {name}" for chain, step, name in rows)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def task_place(task: Task) -> tuple[int, int]:
+    """Place of a task in a chain: its level, then its place among the tasks."""
+    return list(Level).index(task.level), list(Task).index(task)
+
+
+def _chain(group: Sequence[BenchmarkItem], left_out: Counter[str]) -> Chain | None:
+    """The chain of the items on one image, if they give one."""
+    drawn = sorted(group, key=lambda item: hashlib.sha256(item.name.encode()).digest())
+    left_out["same-task"] += len(drawn[MOST_ITEMS:])
+    apart = _apart(drawn[:MOST_ITEMS])
+    left_out["gives-away"] += len(drawn[:MOST_ITEMS]) - len(apart)
+    by_task: dict[Task, BenchmarkItem] = {}
+    for item in apart:
+        by_task.setdefault(item.task, item)
+    left_out["same-task"] += len(apart) - len(by_task)
+    if len({task.level for task in by_task}) < 2:
+        left_out["alone"] += len(by_task)
+        _drop_zeros(left_out)
+        return None
+    _drop_zeros(left_out)
+    steps = tuple(by_task[task] for task in sorted(by_task, key=task_place))
+    digest = hashlib.sha256("\n".join(item.name for item in steps).encode()).hexdigest()
+    return Chain(id=f"chain-{digest[:16]}", steps=steps)
+
+
+def _apart(drawn: Sequence[BenchmarkItem]) -> list[BenchmarkItem]:
+    """Items of which none gives another away, in the order of the draw.
+
+    While some do, the one with the most such partners is left out; of several the one whose level,
+    then whose task, has the most other items, then the lowest, then the last.
+    """
+    partners: dict[str, set[str]] = {item.name: set() for item in drawn}
+    for place, first in enumerate(drawn):
+        for second in drawn[place + 1 :]:
+            if first.task != second.task and gives_away(first, second):
+                partners[first.name].add(second.name)
+                partners[second.name].add(first.name)
+    remaining = list(drawn)
+    while any(partners.values()):
+        levels = Counter(item.task.level for item in remaining)
+        tasks = Counter(item.task for item in remaining)
+        worst = max(
+            range(len(remaining)),
+            key=lambda place: (
+                len(partners[remaining[place].name]),
+                levels[remaining[place].task.level],
+                tasks[remaining[place].task],
+                [-rank for rank in task_place(remaining[place].task)],
+                place,
+            ),
+        )
+        gone = remaining.pop(worst).name
+        del partners[gone]
+        for others in partners.values():
+            others.discard(gone)
+    return remaining
+
+
+def _names(teller: BenchmarkItem, other: BenchmarkItem) -> bool:
+    """Whether the words of an item name the key of another."""
+    names = _key_names(other)
+    if not names:
+        return False
+    if _holds(teller.question, names):
+        return True
+    texts = [text for _, text in teller.options]
+    key = dict(teller.options).get(teller.key, "")
+    return bool(key) and (_holds(key, names) or all(_holds(text, names) for text in texts))
+
+
+def _holds(text: str, names: Iterable[tuple[str, ...]]) -> bool:
+    """Whether a text holds all the phrases of one of the names."""
+    plain = _plain(text)
+    return any(all(phrase in plain for phrase in name) for name in names)
+
+
+def _key_names(item: BenchmarkItem) -> list[tuple[str, ...]]:
+    """Names of an item's key: of each the phrases that stand together; none of a mere label."""
+    if item.target is not None:
+        return []
+    key = dict(item.options)[item.key]
+    if _LABEL.fullmatch(key) or key.casefold() in _EMPTY:
+        return []
+    inside = re.findall(r"\(([^()]+)\)", key)
+    texts = [key, re.sub(r"\([^()]*\)", " ", key), *inside]
+    if item.task.declaration.axis == Modality.axis:
+        texts += [item.modality.image, *item.modality.words]
+    names: list[tuple[str, ...]] = [(_plain(text),) for text in texts if _plain(text).strip()]
+    others = {word for letter, text in item.options if letter != item.key for word in _words(text)}
+    telling = [word for word in _words(key) if word not in others and len(word) >= _SHORTEST]
+    if telling:
+        names.append(tuple(f" {word} " for word in telling))
+    return names
+
+
+def _words(text: str) -> list[str]:
+    return _plain(text).split()
+
+
+@lru_cache(maxsize=1 << 14)
+def _plain(text: str) -> str:
+    """Words of a text in the singular, in lower case, with a space before and after each."""
+    words = re.findall(r"\w+", text.casefold())
+    single = (w[:-1] if len(w) > _SHORTEST and w[-1] == "s" and w[-2] != "s" else w for w in words)
+    return f" {' '.join(single)} "
+
+
+def _drop_zeros(counts: Counter[str]) -> None:
+    for name in [name for name, count in counts.items() if not count]:
+        del counts[name]

@@ -1,0 +1,190 @@
+"""Which questions of a release are asked as one conversation, and which give one another away."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from chain_items import chain_rows, stage_row
+
+from medrcube.evaluate.dataset import load_benchmark
+from medrcube.evaluate.questions.chains import gives_away, make_chains, scenes_of
+
+
+@pytest.fixture
+def chains_of(load):
+    def made(*rows):
+        benchmark = load(*rows)
+        return make_chains(benchmark.items, scenes_of(benchmark, benchmark.items))
+
+    return made
+
+
+def steps(chains):
+    return [[item.id for item in chain.steps] for chain in chains.chains]
+
+
+def test_the_questions_on_an_image_are_asked_from_the_lowest_level_up(row, chains_of):
+    rows = chain_rows(row, "p1", "p2")
+    found = chains_of(*reversed(rows))
+    assert sorted(steps(found)) == [
+        ["p1-view", "p1-roi", "p1-disease"],
+        ["p2-view", "p2-roi", "p2-disease"],
+    ]
+    assert (found.steps, found.left_out) == (6, {})
+
+
+def test_chains_do_not_depend_on_the_order_of_the_items(row, load):
+    rows = chain_rows(row, "p1", "p2", "p3")
+    rows += [stage_row(row, "Disease Diagnosis", "p1", id="other")]
+    benchmark = load(*rows)
+    mixed = random.Random(1).sample(benchmark.items, len(benchmark.items))
+    scenes = scenes_of(benchmark, benchmark.items)
+    first, second = make_chains(benchmark.items, scenes), make_chains(mixed, scenes)
+    assert first.identity == second.identity
+    assert {chain.id for chain in first.chains} == {chain.id for chain in second.chains}
+
+
+def test_one_question_or_one_level_on_an_image_is_no_chain(row, chains_of):
+    alone = stage_row(row, "View Recognition", "p1")
+    grades = {"option_A": "Mild", "option_B": "Moderate", "option_C": "Severe"}
+    severity = stage_row(row, "Disease Diagnosis", "p2", task="Severity Grading", id="grade")
+    severity |= {**grades, "gt_answer": "Mild"}
+    high = [stage_row(row, "Disease Diagnosis", "p2"), severity]
+    found = chains_of(alone, *high)
+    assert (steps(found), found.left_out) == ([], {"alone": 3})
+
+
+def test_a_second_question_of_a_task_is_counted_and_left_out(row, chains_of):
+    rows = chain_rows(row, "p1")
+    found = chains_of(*rows, {**rows[0], "id": "again"})
+    assert (found.steps, found.left_out) == (3, {"same-task": 1})
+
+
+def test_a_later_wording_that_names_an_earlier_key_costs_a_step(row, chains_of):
+    rows = chain_rows(row, "p1", tasks=("View Recognition", "Disease Diagnosis"))
+    rows.append(
+        stage_row(row, "ROI Grounding", "p1", question="Which box of this axial slice has a cyst?")
+    )
+    found = chains_of(*rows)
+    assert steps(found) == [["p1-view", "p1-disease"]]
+    assert found.left_out == {"gives-away": 1}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which box of this axial slice holds the lesion?",
+        "Which box holds the lesion in the AXIAL planes?",
+        "Seen in the axial plane, where is it?",
+    ],
+)
+def test_a_key_is_named_by_its_words_however_they_are_written(row, load, question):
+    view = stage_row(row, "View Recognition", "p1")
+    roi = stage_row(row, "ROI Grounding", "p1", question=question)
+    assert gives_away(*load(view, roi).items)
+
+
+def test_words_that_all_options_share_name_no_key(row, load):
+    view = stage_row(row, "View Recognition", "p1")
+    roi = stage_row(row, "ROI Grounding", "p1", question="Which box lies in this plane?")
+    assert not gives_away(*load(view, roi).items)
+
+
+def test_equal_numbers_of_boxes_give_nothing_away(row, load):
+    boxes = stage_row(row, "ROI Grounding", "p1")
+    frames = stage_row(row, "ROI Grounding", "p1", task="View Recognition", id="frame")
+    assert not gives_away(*load(boxes, frames).items)
+
+
+def test_options_that_all_hold_a_key_give_it_away(row, load):
+    finding = stage_row(
+        row,
+        "Disease Diagnosis",
+        "p1",
+        task="Abnormality Diagnosis",
+        id="finding",
+        option_A="Mass",
+        option_B="Calcification",
+        option_C="Distortion",
+        gt_answer="Mass",
+    )
+    kind = stage_row(
+        row,
+        "Disease Diagnosis",
+        "p1",
+        option_A="Round mass",
+        option_B="Oval mass",
+        option_C="Lobulated mass",
+        gt_answer="Round mass",
+    )
+    assert gives_away(*load(finding, kind).items)
+
+
+@pytest.mark.parametrize("word", ["MR image", "MRI", "magnetic resonance image"])
+def test_the_words_by_which_questions_name_a_modality_are_its_key(row, load, word):
+    modality = stage_row(
+        row,
+        "View Recognition",
+        "p1",
+        task="Modality Recognition",
+        modality="MRI",
+        question="Which modality produced this?",
+        option_A="Magnetic resonance imaging (MRI)",
+        option_B="Computed tomography (CT)",
+        option_C="Ultrasonography (US)",
+        gt_answer="Magnetic resonance imaging (MRI)",
+    )
+    disease = stage_row(
+        row, "Disease Diagnosis", "p1", modality="MRI", question=f"What does this {word} show?"
+    )
+    assert gives_away(*load(modality, disease).items)
+
+
+def test_two_files_with_the_same_bytes_are_one_image(row, write_release, tmp_path):
+    rows = chain_rows(row, "p1", tasks=("View Recognition",))
+    rows += chain_rows(row, "p2", tasks=("Disease Diagnosis",))
+    root = write_release(tmp_path / "r", rows)
+    pictures = root / "ALPHA/pictures"
+    (pictures / "p2.png").write_bytes((pictures / "p1.png").read_bytes())
+    benchmark = load_benchmark(root)
+    found = make_chains(benchmark.items, scenes_of(benchmark, benchmark.items))
+    assert steps(found) == [["p1-view", "p2-disease"]]
+
+
+def test_the_same_bytes_of_two_patients_are_two_images(row, write_release, tmp_path):
+    rows = chain_rows(row, "p1", tasks=("View Recognition",))
+    rows += chain_rows(row, "p2", tasks=("Disease Diagnosis",))
+    root = write_release(tmp_path / "r", rows)
+    pictures = root / "ALPHA/pictures"
+    (pictures / "p2.png").write_bytes((pictures / "p1.png").read_bytes())
+    lines = ["dataset,id,visible,block,unit,fact"]
+    lines += [
+        f"ALPHA,{each['id']},yes,,patient-{place:016x},{place:016x}"
+        for place, each in enumerate(rows)
+    ]
+    (root / "items.csv").write_text("\n".join(lines) + "\n")
+    benchmark = load_benchmark(root)
+    found = make_chains(benchmark.items, scenes_of(benchmark, benchmark.items))
+    assert (steps(found), found.left_out) == ([], {"alone": 2})
+
+
+def test_marked_images_of_one_slice_are_one_image_by_their_recipes(row, write_release, tmp_path):
+    rows = chain_rows(row, "p1", tasks=("View Recognition", "Disease Diagnosis"))
+    rows += chain_rows(row, "boxes", tasks=("ROI Grounding",))
+    root = write_release(tmp_path / "r", rows)
+
+    def recipe(image, slice_number):
+        images = [{"files": ["scan.nii"], "frame": slice_number, "member": None}]
+        return {"image": image, "source": "alpha", "case": "c1", "images": images}
+
+    recipes = [recipe("ALPHA/pictures/p1.png", 3), recipe("ALPHA/pictures/boxes.png", 3)]
+    (root / "recipes.jsonl").write_text("".join(json.dumps(each) + "\n" for each in recipes))
+    benchmark = load_benchmark(root)
+    found = make_chains(benchmark.items, scenes_of(benchmark, benchmark.items))
+    assert steps(found) == [["p1-view", "boxes-roi", "p1-disease"]]
+    recipes[1] = recipe("ALPHA/pictures/boxes.png", 4)
+    (root / "recipes.jsonl").write_text("".join(json.dumps(each) + "\n" for each in recipes))
+    found = make_chains(benchmark.items, scenes_of(benchmark, benchmark.items))
+    assert steps(found) == [["p1-view", "p1-disease"]]
