@@ -48,7 +48,7 @@ def export_inspect(run: Path, out: Path, condition: Condition | None = None) -> 
 
     Raises:
         WorkspaceError: the run was never scored or did not ask the condition, the condition is
-            ``chain``, the file has another suffix, or it cannot be written.
+            ``chain`` or ``degraded``, the file has another suffix, or it cannot be written.
     """
     if out.suffix not in SUFFIXES:
         raise WorkspaceError(f"{out}: expected a name that ends in {' or '.join(SUFFIXES)}")
@@ -56,10 +56,10 @@ def export_inspect(run: Path, out: Path, condition: Condition | None = None) -> 
     everything = read_results(run)
     main = main_results(everything)
     chosen = condition or (main[0].asked.presentation.condition if main else Condition.FULL)
-    if chosen is Condition.CHAIN:
+    if chosen in {Condition.CHAIN, Condition.DEGRADED}:
         raise WorkspaceError(
-            f"{run}: a step of a chain answers a conversation, which a sample of the log does not "
-            "hold; export another condition"
+            f"{run}: a sample of the log holds neither an earlier conversation nor a degraded "
+            f"image, so {chosen} cannot be exported; expected another condition"
         )
     results = [r for r in everything if r.asked.presentation.condition is chosen]
     if not results:
