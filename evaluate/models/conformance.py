@@ -18,10 +18,11 @@ import struct
 import time
 import zlib
 from collections.abc import Awaitable, Iterator, Mapping
+from dataclasses import replace
 
 from medrcube.errors import MedrcubeError
 from medrcube.evaluate.image_files import ImageFile
-from medrcube.evaluate.models.protocol import AnswerError, Model, ModelRequest, Reply
+from medrcube.evaluate.models.protocol import AnswerError, Exchange, Model, ModelRequest, Reply
 
 __all__ = ["LATEST", "PATIENCE", "REASONS", "check_model", "sample_requests"]
 
@@ -109,6 +110,7 @@ async def _answers(model: Model, *, repeats: bool) -> list[str]:
         for request in sample_requests():
             findings += _reply(request, await model.answer(request))
         findings += await _odd_picture(model)
+        findings += await _conversation(model)
         request = sample_requests()[0]
         first, second = await model.answer(request), await model.answer(request)
         if repeats and first.text != second.text:
@@ -174,6 +176,16 @@ async def _lateness() -> float:
             worst = max(worst, time.monotonic() - began - step)
     except asyncio.CancelledError:
         return max(worst, time.monotonic() - began - step)
+
+
+async def _conversation(model: Model) -> list[str]:
+    """A later question of a conversation, of a model that says it takes one."""
+    if not getattr(model, "takes_history", False):
+        return []
+    earlier, later = sample_requests()[:2]
+    turn = Exchange(prompt=earlier.prompt, reply="A", picture=earlier.picture)
+    request = replace(later, history=(turn,))
+    return _reply(request, await model.answer(request))
 
 
 async def _odd_picture(model: Model) -> list[str]:

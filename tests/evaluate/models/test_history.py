@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from medrcube.evaluate.models.conformance import sample_requests
+from medrcube.evaluate.models.conformance import check_model, sample_requests
 from medrcube.evaluate.models.hf.chat_turns import check_earlier_turns, pictures_of, turns_of
-from medrcube.evaluate.models.protocol import Exchange, Shot
+from medrcube.evaluate.models.protocol import Exchange, RejectedError, Reply, Shot
 from medrcube.evaluate.models.registry import ModelSettings, open_model
 
 NAMES = ("openai/x", "litellm/x", "anthropic/x")
@@ -92,3 +92,28 @@ def test_a_chat_template_that_drops_the_history_is_refused(conversation):
 def test_adapters_say_that_they_take_a_history(name):
     settings = ModelSettings(base_url="http://127.0.0.1:9/v1", needs_key=False)
     assert open_model(name, settings).takes_history
+
+
+class Forgetful:
+    """Says that it takes a history, and cannot."""
+
+    name = "test/forgetful"
+    takes_history = True
+
+    def __init__(self):
+        self.identity = {"adapter": "forgetful/1", "name": self.name}
+
+    async def answer(self, request):
+        if request.history:
+            raise RejectedError("turns must alternate", code="400")
+        return Reply(text="A", finish_reason="stop", usage={}, model="m", latency=0.0)
+
+    async def close(self):
+        """Nothing to close."""
+
+
+def test_a_model_that_cannot_hold_a_conversation_breaks_its_promise():
+    assert any("turns must alternate" in finding for finding in check_model(Forgetful()))
+    honest = Forgetful()
+    honest.takes_history = False
+    assert check_model(honest) == []
