@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import nibabel as nib
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from medrcube.build.pixels.geometry import (
     Orientation,
+    _check_box,
     orientation_of,
     reorient,
     resample_mask,
@@ -20,6 +22,7 @@ from medrcube.build.pixels.geometry import (
 )
 from medrcube.build.pixels.volume import Volume, stack_slices
 from medrcube.build.readers import read, read_mask
+from medrcube.errors import ReadError
 from medrcube.facts import ImageRef, MaskFile
 
 SHAPE = (11, 13, 7)
@@ -135,6 +138,39 @@ def test_stored_orientation_changes_nothing():
     assert reorient(volume, "coronal", "stored") is volume
 
 
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"uneven": True}, "uneven-spacing"),
+        ({"uneven": True, "affine": None}, "uneven-spacing"),
+        ({"slant": 0.03}, "slanted-slices"),
+        ({"slant": -0.03}, "slanted-slices"),
+        ({"slant": 0.01}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_plane_across_the_slices_needs_slices_that_make_a_box(changes, code):
+    affine = np.diag([2.0, 2.0, 4.0, 1.0])
+    affine[0, 2] = 4 * changes.pop("slant", 0.0)
+    box = Volume(**{"slices": np.zeros((4, 6, 5), np.int16), "affine": affine, **changes})
+    cut = partial(_check_box, box, "coronal")
+    if not code:
+        cut()
+        return
+    with pytest.raises(ReadError, match="coronal") as caught:
+        cut()
+    assert caught.value.code == code
+
+
+def test_a_stack_at_a_slant_is_refused_across_and_shown_in_its_own_plane():
+    affine = np.diag([2.0, 2.0, 4.0, 1.0])
+    affine[1, 0] = 1.0
+    tilted = Volume(slices=np.zeros((4, 6, 5), np.int16), affine=affine)
+    assert len(reorient(tilted, "sagittal", "affine").slices) == 4
+    with pytest.raises(ReadError, match="at a slant"):
+        reorient(tilted, "coronal", "affine")
+
+
 def test_volume_without_affine_stays_as_stored():
     volume = Volume(slices=np.zeros((2, 3, 4), np.uint8))
     assert reorient(volume, "sagittal") is volume
@@ -232,6 +268,13 @@ def test_size_of_a_picture_does_not_hang_on_how_its_body_is_turned(height, ratio
     exact = round(height * ratio)
     assert square_size(height, 50, rows, columns) == (exact, 50)
     assert square_size(50, height, columns, rows) == (50, exact)
+
+
+def test_spacings_within_a_hundredth_are_square_and_others_grow_the_coarser_axis():
+    assert square_size(100, 200, 1.009, 1.0) == (100, 200)
+    assert square_size(100, 200, 1.01, 1.0) == (101, 200)
+    assert square_size(100, 200, 1.0, 1.02) == (100, 204)
+    assert square_size(1, 200, 0.001, 1.0) == (1, 200_000)
 
 
 @pytest.mark.parametrize("spacing", [(0.0, 1.0), (1.0, -1.0), (float("nan"), 1.0)])
