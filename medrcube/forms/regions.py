@@ -50,7 +50,7 @@ class MaskRegion:
         width, height = self.size
         column, row = min(math.floor(x), width - 1), min(math.floor(y), height - 1)
         best = math.inf
-        for at, top, bottom in self._pieces():
+        for at, top, bottom in self.pieces():
             across = at - column
             if abs(across) < best:
                 down = max(top - row, row - bottom, 0)
@@ -59,7 +59,7 @@ class MaskRegion:
 
     def centre(self) -> _Point:
         """Middle of the longest vertical piece."""
-        column, top, bottom = max(self._pieces(), key=lambda piece: piece[2] - piece[1])
+        column, top, bottom = max(self.pieces(), key=lambda piece: piece[2] - piece[1])
         return column + 0.5, (top + bottom + 1) / 2
 
     def to_json(self) -> dict[str, Json]:
@@ -67,7 +67,7 @@ class MaskRegion:
         width, height = self.size
         return {"mask": {"size": [height, width], "counts": list(self.counts)}}
 
-    def _pieces(self) -> Iterator[tuple[int, int, int]]:
+    def pieces(self) -> Iterator[tuple[int, int, int]]:
         """(column, first row, last row) of every run within one column."""
         height = self.size[1]
         position = 0

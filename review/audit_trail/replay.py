@@ -39,8 +39,8 @@ _RULINGS = {
     f"item.{Transition.ADJUDICATOR_REJECTS.value}": Decision.REJECT,
     f"item.{Transition.ADJUDICATOR_SENDS_BACK.value}": Decision.REVISE,
 }
-_ASKED = ("question", "options", "key", "picture__sha256")
-_ANSWERED = ("option", "confidence", "needs_image", "image_adequate", "milliseconds")
+_ASKED = ("question", "options", "key", "picture__sha256", "target")
+_ANSWERED = ("option", "value", "confidence", "needs_image", "image_adequate", "milliseconds")
 _NOT_BLIND = "answer that was not blind"
 _GIVEN_ONCE = frozenset({"answer", _NOT_BLIND})
 _PROPOSED = ("question", "options", "key", "flaws")
@@ -134,7 +134,9 @@ def _replay_event(story: _ItemHistory, kind: str, who: str, body: dict[str, Any]
     if "content_sha256" in body:
         story.wordings[story.version] = body["content_sha256"]
     if kind == "blind.answered":
-        fact = _act("answer", body["version"], who, {name: body[name] for name in _ANSWERED})
+        # Only an answer to an item without options has a value.
+        given = {"value": None, **body}
+        fact = _act("answer", body["version"], who, {name: given[name] for name in _ANSWERED})
         if not body.get("blinded", True):
             story.add(_act(_NOT_BLIND, body["version"], who, {}))
     elif kind == "blind.flagged":

@@ -119,6 +119,8 @@ class ItemVersion(models.Model):
     Attributes:
         options: list of objects: text, concept, ids, strategy, grade, passed.
         key: index of the right option.
+        target: form, ``ask`` and ``truth`` of an item of ``open.json``; ``None`` for one of
+            ``test.json``. Its options are those of ``reviewing.open_answers``.
         picture: without a mark.
         overlay: the picture with its mark, or ``None``.
         asks_mark: whether the question is about the mark, so that it must be shown at once.
@@ -133,6 +135,7 @@ class ItemVersion(models.Model):
     question = models.TextField()
     options = models.JSONField()
     key = models.PositiveSmallIntegerField()
+    target = models.JSONField(null=True)
     picture = models.ForeignKey(Asset, on_delete=models.PROTECT, related_name="+")
     overlay = models.ForeignKey(Asset, on_delete=models.PROTECT, related_name="+", null=True)
     asks_mark = models.BooleanField(default=False)

@@ -98,12 +98,14 @@ class BlindAnswer(models.Model):
 
     Attributes:
         option: index of the chosen option; ``None`` for "cannot tell".
+        value: the answer itself, to an item without options; ``None`` with options.
         confidence: 1 low to 3 high.
         milliseconds: time from showing to answering, as the browser counted it.
     """
 
     claim = models.OneToOneField(Claim, on_delete=models.PROTECT, related_name="blind")
     option = models.PositiveSmallIntegerField(null=True)
+    value = models.JSONField(null=True)
     confidence = models.PositiveSmallIntegerField()
     needs_image = models.CharField(max_length=8)
     image_adequate = models.BooleanField()

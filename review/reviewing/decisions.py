@@ -141,6 +141,8 @@ def edit(
         old = version_as_read(item_id, version)
         item = old.item
         options = new_options(old, change)
+        if old.target is not None and (options, change.key) != (old.options, old.key):
+            raise InvalidAnswerError("the item has no options: only its question can be edited")
         if (change.question, options, change.key) == (old.question, old.options, old.key):
             raise InvalidAnswerError("nothing was changed; edit the text, or leave the item")
         warnings = check_edit(change, options)
@@ -148,7 +150,9 @@ def edit(
         entries = []
         if item.state != ReviewState.NEEDS_REVISION:
             entries.append(apply_transition(now, item, Transition.EDIT_WANTED, user.pseudonym))
-        digest = content_sha256(change.question, options, change.key, old.picture.sha256)
+        digest = content_sha256(
+            change.question, options, change.key, old.picture.sha256, old.target
+        )
         body = {"note": change.note, "content_sha256": digest}
         if adopted is not None:
             body["proposed_by"] = adopted.review.claim.user.pseudonym
@@ -159,6 +163,7 @@ def edit(
             question=change.question,
             options=options,
             key=change.key,
+            target=old.target,
             picture=old.picture,
             overlay=old.overlay,
             asks_mark=old.asks_mark,
@@ -327,11 +332,17 @@ def wrote_or_proposed(version: ItemVersion, user: User) -> bool:
 
 
 def content_sha256(
-    question: str, options: Sequence[Mapping[str, Any]], key: int, picture_sha256: str
+    question: str,
+    options: Sequence[Mapping[str, Any]],
+    key: int,
+    picture_sha256: str,
+    target: Mapping[str, Any] | None = None,
 ) -> str:
     """Identity of what a version asks."""
     texts = [option["text"] for option in options]
-    content = [question, texts, key, picture_sha256]
+    content: list[object] = [question, texts, key, picture_sha256]
+    if target is not None:
+        content.append({name: target[name] for name in sorted(target)})
     return sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
 
 

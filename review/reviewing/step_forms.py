@@ -10,7 +10,14 @@ from typing import Any
 from django import forms
 from django.http import QueryDict
 
+from medrcube.forms.protocol import Json
 from medrcube.review.errors import InvalidAnswerError
+from medrcube.review.reviewing.open_answers import (
+    ANSWER_FIELDS,
+    option_of,
+    read_answer,
+    read_target,
+)
 from medrcube.review.reviewing.questionnaire import CHECKLIST, Decision, OptionVerdict
 from medrcube.review.reviewing.submissions import (
     BlindSubmission,
@@ -137,22 +144,29 @@ class BlindForm(StepForm):
     needs_image = TextField()
     milliseconds = ElapsedField()
 
-    def __init__(self, sent: QueryDict, options: int) -> None:
+    def __init__(
+        self, sent: QueryDict, options: int, target: Mapping[str, Any] | None = None
+    ) -> None:
         super().__init__(sent)
         self._options = options
+        self._sent = sent
+        self._target = None if target is None else read_target(target)
+        self.fields["option"].required = self._target is None
 
     @classmethod
     def draft_fields(cls) -> frozenset[str]:
         """All that is chosen by hand."""
-        return super().draft_fields() - {"milliseconds"}
+        return (super().draft_fields() | ANSWER_FIELDS) - {"milliseconds"}
 
     def clean(self) -> dict[str, Any]:
         """The answer, held to the questionnaire."""
         sent = self.cleaned_data
         if self.errors:
             return sent
+        option, value = self._answer(sent["option"])
         answer = BlindSubmission(
-            option=None if sent["option"] == CANNOT_TELL else int(sent["option"]),
+            option=option,
+            value=value,
             confidence=sent["confidence"] or 0,
             needs_image=sent["needs_image"],
             image_adequate=sent["image_adequate"] == "yes",
@@ -161,6 +175,16 @@ class BlindForm(StepForm):
         with _refusals():
             check_blind_submission(answer, self._options)
         return {**sent, "answer": answer}
+
+    def _answer(self, option: str) -> tuple[int | None, Json | None]:
+        """The option, and the answer that comes to it where the item has no options."""
+        if option == CANNOT_TELL:
+            return None, None
+        if self._target is None:
+            return int(option), None
+        with _refusals():
+            value = read_answer(self._target, dict(self._sent.lists()))
+        return option_of(self._target, value), value
 
 
 class ProposalForm(StepForm):

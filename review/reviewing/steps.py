@@ -72,6 +72,8 @@ def answer_blind(
         "needs_image": answer.needs_image,
         "image_adequate": answer.image_adequate,
         "milliseconds": answer.milliseconds,
+        # The trail says of items with options what it always said.
+        **({} if answer.value is None else {"value": answer.value}),
     }
     body = {**answers, "blinded": context.blinded}
     event = item_event(user.pseudonym, "blind.answered", context.item, context.number, **body)

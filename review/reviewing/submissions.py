@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from medrcube.forms.protocol import Json
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.reviewing.questionnaire import (
     CHECKLIST,
@@ -32,6 +33,7 @@ class BlindSubmission:
 
     Attributes:
         option: index of an option; ``None`` for "cannot tell".
+        value: the answer to an item without options, as its form has it; else ``None``.
         confidence: 1 low to 3 high.
         needs_image: one of ``NeedsImage``.
         milliseconds: from showing to answering, as the browser counted.
@@ -42,6 +44,7 @@ class BlindSubmission:
     needs_image: str
     image_adequate: bool
     milliseconds: int = 0
+    value: Json | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -75,6 +75,7 @@ class ClaimContext(NamedTuple):
     number: int
     key: int
     options: int
+    target: Mapping[str, Any] | None
     state: str
     current: bool
     gold_defect: str
@@ -142,7 +143,7 @@ def find_claim_context(token: uuid.UUID, user: int) -> ClaimContext | None:
         SELECT c.id, v.id, c.claimed_at, c.expires_at,
             c.released_at IS NULL AND c.submitted_at IS NULL, c.submitted_at IS NOT NULL,
             i.id, v.number, v.key, v.options, i.state, i.version = v.number, i.gold_defect,
-            b.id IS NOT NULL, c.blinded, c.specialist
+            b.id IS NOT NULL, c.blinded, c.specialist, v.target
         FROM review_claim c
         JOIN review_itemversion v ON v.id = c.version_id
         JOIN review_item i ON i.id = v.item_id
@@ -171,6 +172,7 @@ def find_claim_context(token: uuid.UUID, user: int) -> ClaimContext | None:
         answered=bool(row[13]),
         blinded=bool(row[14]),
         specialist=bool(row[15]),
+        target=None if row[16] is None else json.loads(row[16]),
     )
 
 
@@ -265,9 +267,10 @@ def copy_blind_answer(claim: int, version: int, user: int) -> bool:
         execute(
             """
             INSERT INTO review_blindanswer
-            (claim_id, "option", confidence, needs_image, image_adequate, milliseconds, answered_at)
-            SELECT %s, b."option", b.confidence, b.needs_image, b.image_adequate, b.milliseconds,
-                b.answered_at
+            (claim_id, "option", value, confidence, needs_image, image_adequate, milliseconds,
+                answered_at)
+            SELECT %s, b."option", b.value, b.confidence, b.needs_image, b.image_adequate,
+                b.milliseconds, b.answered_at
             FROM review_claim c JOIN review_blindanswer b ON b.claim_id = c.id
             WHERE c.version_id = %s AND c.user_id = %s ORDER BY b.id LIMIT 1
             """,

@@ -60,11 +60,13 @@ def insert_blind_answer(claim: int, answer: BlindSubmission, now: datetime) -> i
     row = fetch_one(
         """
         INSERT INTO review_blindanswer
-        (claim_id, "option", confidence, needs_image, image_adequate, milliseconds, answered_at)
-        VALUES (%s, %s, %s, %s, %s, %s, %s) RETURNING id
+        (claim_id, "option", value, confidence, needs_image, image_adequate, milliseconds,
+            answered_at)
+        VALUES (%s, %s, %s, %s, %s, %s, %s, %s) RETURNING id
         """,
         claim,
         answer.option,
+        None if answer.value is None else json.dumps(answer.value),
         answer.confidence,
         answer.needs_image,
         answer.image_adequate,

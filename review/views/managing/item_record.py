@@ -10,10 +10,21 @@ from django.db.models import Q
 from django.http import Http404
 
 from medrcube.review.exchange.remarks import remarks_of
-from medrcube.review.models import Claim, Item, ItemVersion, Review, ReviewReason, Role, User
+from medrcube.review.models import (
+    BlindAnswer,
+    Claim,
+    Item,
+    ItemVersion,
+    Review,
+    ReviewReason,
+    Role,
+    User,
+)
+from medrcube.review.reviewing.open_answers import answer_text, read_target
 from medrcube.review.reviewing.questionnaire import CHECKLIST, Decision, OptionVerdict
 from medrcube.review.views.managing.wording_diff import ProposalChanges, proposal_changes
 from medrcube.review.views.reviewing import evidence_text
+from medrcube.review.views.reviewing.open_sheet import judged_answer
 from medrcube.review.views.reviewing.sheet_parts import OptionSheet, Pane
 from medrcube.review.visibility.privacy_incidents import is_closed
 from medrcube.review.wording.option_letters import option_letter
@@ -126,6 +137,7 @@ def version_context(version: ItemVersion, user: User) -> dict[str, object]:
         "warnings": evidence_text.warning_lines(version),
         "remarks": remarks_of(version.item_id),
         "answered": "",
+        "judged": None if version.target is None else judged_answer(version),
         "reworded": None,
     }
 
@@ -161,7 +173,7 @@ def _review_record(claim: Claim) -> ReviewRecord:
         stands=claim.released_at is None,
         blinded=claim.blinded,
         specialist=claim.specialist,
-        blind="cannot tell" if option is None else _option(version, option),
+        blind="cannot tell" if option is None else _answer(version, blind),
         right=option == version.key,
         sure=_SURE.get(blind.confidence, ""),
         needs_image=blind.needs_image,
@@ -173,6 +185,12 @@ def _review_record(claim: Claim) -> ReviewRecord:
         seconds=review.seconds,
         proposed=proposal_changes(review, version),
     )
+
+
+def _answer(version: ItemVersion, blind: BlindAnswer) -> str:
+    if version.target is None:
+        return _option(version, blind.option or 0)
+    return answer_text(read_target(version.target), blind.value)
 
 
 def _option(version: ItemVersion, place: int) -> str:

@@ -30,6 +30,7 @@ from medrcube.review.views.managing.wording_diff import (
     rewording_of,
 )
 from medrcube.review.views.reviewing import evidence_text
+from medrcube.review.views.reviewing.open_sheet import answer_fields, judged_answer
 from medrcube.review.views.reviewing.sheet_parts import (
     KEYS,
     ChoiceGroup,
@@ -123,6 +124,7 @@ def blind_sheet(claim: Claim, values: DraftValues) -> dict[str, object]:
             marked=version.asks_mark,
             deep=not originals.discloses(version.item.task, version.picture.original),
         ),
+        "answer": None if version.target is None else answer_fields(version, values),
         "options": [
             ChoiceInput(
                 name="option",
@@ -132,7 +134,7 @@ def blind_sheet(claim: Claim, values: DraftValues) -> dict[str, object]:
                 action=f"option-{place + 1}",
                 hint=option_letter(place),
             )
-            for place, (value, text) in enumerate(answers)
+            for place, (value, text) in enumerate(answers if version.target is None else ())
         ],
         "cannot_tell": ChoiceInput(
             name="option",
@@ -159,6 +161,8 @@ def open_sheet(claim: Claim, values: DraftValues) -> dict[str, object]:
     """Step two: the key, what is known, and the questions about the item."""
     version, mine = claim.version, claim.blind.option
     wrong = [place for place in range(len(version.options)) if place != version.key]
+    if version.target is not None:
+        wrong = []
     return {
         "pane": Pane(picture=version.picture, overlay=version.overlay, marked=version.asks_mark),
         "options": [
@@ -169,16 +173,17 @@ def open_sheet(claim: Claim, values: DraftValues) -> dict[str, object]:
                 is_mine=place == mine,
                 facts=evidence_text.option_lines(option),
                 conditions=evidence_text.passed_conditions(option),
-                verdicts=None
-                if place == version.key
-                else _group(
+                verdicts=_group(
                     values, f"verdict.{place}", f"Option {option_letter(place)} is", _VERDICTS
-                ),
+                )
+                if place in wrong
+                else None,
             )
             for place, option in enumerate(version.options)
         ],
         "answered": "cannot tell" if mine is None else option_letter(mine),
         "agrees": mine == version.key,
+        "judged": None if version.target is None else judged_answer(version, claim.blind),
         "provenance": evidence_text.provenance_lines(version),
         "warnings": evidence_text.warning_lines(version),
         "remarks": remarks_of(version.item_id),

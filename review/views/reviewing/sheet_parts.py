@@ -69,6 +69,11 @@ class Pane:
     closed: bool = False
 
     @property
+    def shown(self) -> Asset:
+        """The picture as it is shown at first."""
+        return self.overlay if self.marked and self.overlay else self.picture
+
+    @property
     def original(self) -> dict[str, object]:
         """What the viewer needs of the original pixels; empty where it gets none."""
         facts = self.picture.original if self.deep else {}

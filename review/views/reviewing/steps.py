@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from datetime import timedelta
 
 from django.contrib import messages
@@ -22,6 +23,7 @@ from medrcube.review.errors import (
 )
 from medrcube.review.models import Claim, Draft, ItemVersion, Review, Role, User
 from medrcube.review.reviewing import claims, steps, voiding
+from medrcube.review.reviewing.open_answers import PLACES, RIGHT, clicked
 from medrcube.review.reviewing.policy import current_policy
 from medrcube.review.reviewing.sql import claim_queries
 from medrcube.review.reviewing.sql.claim_queries import ClaimContext
@@ -35,7 +37,13 @@ from medrcube.review.reviewing.step_forms import (
     StepForm,
 )
 from medrcube.review.views.reviewing import sheet
-from medrcube.review.wording.proposals import check_wording, flaws_of, flaws_to_json, wording_of
+from medrcube.review.wording.proposals import (
+    Wording,
+    check_wording,
+    flaws_of,
+    flaws_to_json,
+    wording_of,
+)
 
 __all__ = [
     "next_item",
@@ -103,7 +111,9 @@ def post_answer(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     user = signed_in_user(request)
     context = _claim_context(token, user)
     try:
-        sent = BlindForm(request.POST, context.options).read()
+        if _keep_click(request.POST, context, token, user):
+            return redirect("review", token=token)
+        sent = BlindForm(request.POST, context.options, context.target).read()
         typed = BlindForm.draft_values(request.POST)
         steps.answer_blind(token, user, sent["answer"], typed=typed)
     except (InvalidAnswerError, ConflictError) as error:
@@ -129,7 +139,7 @@ def post_review(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
             return _step(request, claim, user, "The first step is missing: answer it first.", 422)
         return _claim_lost(request, claim, _LOST, request.POST)
     try:
-        now = wording_of(ItemVersion.objects.get(pk=context.version))
+        now = _judged_wording(ItemVersion.objects.get(pk=context.version))
         sent = ReviewForm(request.POST, now).read()
         steps.submit_review(
             token, user, sent["ruling"], typed=ReviewForm.draft_values(request.POST)
@@ -189,6 +199,14 @@ def post_give_back(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     return redirect("queue")
 
 
+def _judged_wording(version: ItemVersion) -> Wording:
+    """The wording with the options that a reviewer judges."""
+    wording = wording_of(version)
+    if version.target is None:
+        return wording
+    return replace(wording, options=wording.options[: RIGHT + 1])
+
+
 def _claim(token: uuid.UUID, user: User) -> Claim:
     """A claim of this reviewer; what the key hangs on is read only when it is asked for."""
     claims_of_user = Claim.objects.filter(token=token, user=user).select_related(
@@ -220,6 +238,23 @@ def _is_stored(claim: Claim) -> bool:
 
 def _is_answered(claim: Claim) -> bool:
     return hasattr(claim, "blind")
+
+
+def _keep_click(sent: QueryDict, context: ClaimContext, token: uuid.UUID, user: User) -> bool:
+    """Keep a place that was clicked in the image with the draft; whether one was.
+
+    Raises:
+        StaleClaimError: the claim is not live any more.
+    """
+    target = context.target
+    if target is None or target["form"] not in PLACES or context.answered:
+        return False
+    width, height = target["truth"]["size"]
+    places = clicked(target["form"], dict(sent.lists()), (width, height))
+    if places is None:
+        return False
+    claims.renew(token, user, {**BlindForm.draft_values(sent), "place": places})
+    return True
 
 
 def _step(

@@ -1,0 +1,190 @@
+"""Answers to items without options, as reviewers give them: read from a form, and judged.
+
+Such an item has two options in the queue, what an answer may come to: ``RIGHT``, one that passes
+the bar of its form, and ``OTHER``. So two reviewers agree where the form takes their answers for
+right, or both for wrong, and every figure of items with options holds for it too. The answer itself
+is kept beside the option.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from medrcube.forms import OPEN_FORMS, form_of
+from medrcube.forms.box import BoxTarget
+from medrcube.forms.coordinates import SCALE
+from medrcube.forms.number import NumberTarget
+from medrcube.forms.pair import PairTarget
+from medrcube.forms.point import PointTarget
+from medrcube.forms.protocol import Ask, Json, Target
+from medrcube.review.errors import InvalidAnswerError
+
+__all__ = [
+    "ANSWER_FIELDS",
+    "OTHER",
+    "PLACES",
+    "RIGHT",
+    "WIDTHS",
+    "answer_text",
+    "bar_text",
+    "clicked",
+    "option_of",
+    "read_answer",
+    "read_target",
+    "shown_size",
+]
+
+RIGHT, OTHER = 0, 1
+"""Options of an item without options."""
+
+WIDTHS = (300, 560)
+"""Pixels of a page that an image to click on is wide: on narrow pages, and on others. A page knows
+no other size without a script, and a click is sent in pixels of the page."""
+
+PLACES = {"point": 1, "box": 2}
+"""Form -> places that are clicked."""
+
+_MOST = 10
+ANSWER_FIELDS = frozenset(
+    {"number", "place", *(f"{name}.{n}" for name in ("rank", "statement") for n in range(_MOST))}
+)
+"""Fields of the answers of all forms."""
+
+_BY_KEY = ("0", "0")
+"""What a browser sends where the image was chosen by a key."""
+
+_Sent = Mapping[str, Sequence[str]]
+
+
+def read_target(stored: Any) -> Target:
+    """Target of a version: its form, what is asked, and what is right."""
+    target: Target = OPEN_FORMS[stored["form"]].read_target(stored["ask"], stored["truth"])
+    return target
+
+
+def option_of(target: Target, answer: Json) -> int:
+    """Whether an answer passes the bar: ``RIGHT`` or ``OTHER``."""
+    return RIGHT if form_of(target).score(answer, target).passed else OTHER
+
+
+def answer_text(target: Target, answer: Json) -> str:
+    """An answer in words."""
+    return form_of(target).show(answer, target.ask)
+
+
+def bar_text(target: Target) -> str:
+    """What passes, in words."""
+    if isinstance(target, NumberTarget):
+        show = form_of(target).show
+        return f"{show(target.low, target.ask)} to {show(target.high, target.ask)} pass"
+    if isinstance(target, PointTarget):
+        near = f", or up to {target.margin:.4g} pixels beside it" if target.margin else ""
+        return f"a point in it passes{near}"
+    if isinstance(target, BoxTarget):
+        return f"a box whose intersection over union with it is {target.iou:.4g} or more passes"
+    return "both have to be right" if isinstance(target, PairTarget) else "no other order passes"
+
+
+def read_answer(target: Target, sent: _Sent) -> Json:
+    """The answer that a form has sent, as scoring takes it.
+
+    Raises:
+        InvalidAnswerError: it is incomplete, or none; says what to do.
+    """
+    return _READERS[target.form](target.ask, sent)
+
+
+def clicked(form: str, sent: _Sent, size: tuple[int, int]) -> list[str] | None:
+    """The places after a click on the image, in thousandths; ``None`` where none was clicked.
+
+    A click beyond the last place begins anew.
+
+    Args:
+        form: a form of ``PLACES``.
+        sent: what the browser sends.
+        size: width and height of the image in pixels.
+    """
+    for width in WIDTHS:
+        across, down = (_single(sent, f"at{width}.{axis}") for axis in "xy")
+        if across.isdecimal() and down.isdecimal() and (across, down) != _BY_KEY:
+            x, y = (
+                min(SCALE * (int(pixels[:6]) + 0.5) / side, SCALE)
+                for pixels, side in zip((across, down), shown_size(width, size), strict=True)
+            )
+            before = list(sent.get("place", ()))
+            kept = before if len(before) < PLACES[form] else []
+            return [*kept, f"{x:.1f},{y:.1f}"]
+    return None
+
+
+def shown_size(width: int, size: tuple[int, int]) -> tuple[int, int]:
+    """Width and height on the page of an image of ``size``."""
+    return width, max(round(width * size[1] / size[0]), 1)
+
+
+def _single(sent: _Sent, name: str) -> str:
+    values = sent.get(name, ())
+    return str(values[0]).strip() if values else ""
+
+
+def _number(ask: Ask, sent: _Sent) -> Json:
+    text = _single(sent, "number").replace(",", ".")
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InvalidAnswerError(f"give the number alone, in {getattr(ask, 'unit', '')}")
+    return value
+
+
+def _places(sent: _Sent, wanted: int) -> list[tuple[float, float]]:
+    places = []
+    for text in sent.get("place", ())[:wanted]:
+        x, _, y = text.partition(",")
+        try:
+            place = (float(x), float(y))
+        except ValueError:
+            place = (math.nan, math.nan)
+        if all(0 <= side <= SCALE for side in place):
+            places.append(place)
+    if len(places) < wanted:
+        what = "on the place" if wanted == 1 else "on two opposite corners of the box"
+        raise InvalidAnswerError(f"click {what} in the image")
+    return places
+
+
+def _point(_ask: Ask, sent: _Sent) -> Json:
+    return list(_places(sent, 1)[0])
+
+
+def _box(_ask: Ask, sent: _Sent) -> Json:
+    (x0, y0), (x1, y1) = _places(sent, 2)
+    if x0 == x1 or y0 == y1:
+        raise InvalidAnswerError("the two corners are on one line: click on opposite corners")
+    return [min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)]
+
+
+def _order(ask: Any, sent: _Sent) -> Json:
+    ranks = [_single(sent, f"rank.{place}") for place in range(len(ask.labels))]
+    if sorted(ranks) != [str(rank) for rank in range(1, len(ranks) + 1)]:
+        raise InvalidAnswerError(f"give each one a place of its own, 1 to {len(ranks)}")
+    return [label for _, label in sorted(zip(map(int, ranks), ask.labels, strict=True))]
+
+
+def _pair(ask: Any, sent: _Sent) -> Json:
+    said = [_single(sent, f"statement.{place}") for place in range(len(ask.statements))]
+    if not all(answer in ("yes", "no") for answer in said):
+        raise InvalidAnswerError("answer each statement: yes or no")
+    return [answer == "yes" for answer in said]
+
+
+_READERS: Mapping[str, Callable[[Any, _Sent], Json]] = {
+    "number": _number,
+    "point": _point,
+    "box": _box,
+    "order": _order,
+    "pair": _pair,
+}

@@ -1,0 +1,241 @@
+"""Parts of the review page of an item without options: fields of its answer, and what is right.
+
+What is right is drawn over the image only in step two; step one draws what the reviewer clicked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from medrcube.forms.box import BoxTarget
+from medrcube.forms.coordinates import SCALE
+from medrcube.forms.number import NumberTarget
+from medrcube.forms.order import OrderTarget
+from medrcube.forms.pair import PairTarget
+from medrcube.forms.point import PointTarget
+from medrcube.forms.protocol import Json, Target
+from medrcube.forms.regions import MaskRegion, PolygonRegion
+from medrcube.review.models import BlindAnswer, ItemVersion
+from medrcube.review.reviewing.open_answers import (
+    PLACES,
+    RIGHT,
+    WIDTHS,
+    answer_text,
+    bar_text,
+    option_of,
+    read_target,
+    shown_size,
+)
+from medrcube.review.reviewing.step_forms import DraftValues
+from medrcube.review.views.reviewing.sheet_parts import ChoiceGroup, ChoiceInput
+
+__all__ = ["AnswerFields", "Drawing", "JudgedAnswer", "answer_fields", "judged_answer"]
+
+_YES_NO = (("yes", "Yes"), ("no", "No"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """What is drawn over an image, in its pixels.
+
+    Attributes:
+        width: of the image.
+        height: of the image.
+        dot: radius of a dot.
+        region: SVG path of what is right; empty in step one.
+        box: left, top, width and height of the reviewer's box; empty for none.
+        points: places that the reviewer clicked.
+    """
+
+    width: int
+    height: int
+    dot: float
+    region: str
+    box: tuple[float, ...]
+    points: Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class ClickImage:
+    """The image to click on, as wide as a page has room."""
+
+    name: str
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class RankField:
+    """The field for the place of a label."""
+
+    name: str
+    label: str
+    choices: Sequence[ChoiceInput]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerFields:
+    """Fields of step one.
+
+    Attributes:
+        form: name of the form.
+        unit: of a number.
+        number: what is typed of it.
+        images: the image at each width, to click on.
+        places: fields of what was clicked.
+        hint: what to click next.
+        drawing: what was clicked; ``None`` where nothing is.
+        ranks: places of labels.
+        statements: to be answered yes or no.
+    """
+
+    form: str
+    unit: str = ""
+    number: str = ""
+    images: Sequence[ClickImage] = ()
+    places: Sequence[str] = ()
+    hint: str = ""
+    drawing: Drawing | None = None
+    ranks: Sequence[RankField] = ()
+    statements: Sequence[ChoiceGroup] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedAnswer:
+    """The answer of a reviewer beside what is right.
+
+    Attributes:
+        mine: the answer in words; empty where nobody's is shown.
+        right: a right answer in words.
+        bar: what passes.
+        passes: whether the answer does; ``None`` for "cannot tell".
+        drawing: both over the image; ``None`` where the answer is no place.
+    """
+
+    mine: str
+    right: str
+    bar: str
+    passes: bool | None
+    drawing: Drawing | None
+
+
+def answer_fields(version: ItemVersion, values: DraftValues) -> AnswerFields:
+    """Fields of step one, with what is typed or clicked so far."""
+    target = read_target(version.target)
+    if isinstance(target, NumberTarget):
+        number = next(iter(values.get("number", ())), "")
+        return AnswerFields(form=target.form, unit=target.ask.unit, number=number)
+    if isinstance(target, OrderTarget):
+        return AnswerFields(form=target.form, ranks=list(_ranks(target, values)))
+    if isinstance(target, PairTarget):
+        return AnswerFields(form=target.form, statements=list(_statements(target, values)))
+    size: tuple[int, int] = target.size  # type: ignore[attr-defined]  # a point or a box
+    places = list(values.get("place", ()))[: PLACES[target.form]]
+    return AnswerFields(
+        form=target.form,
+        images=[ClickImage(f"at{width}", *shown_size(width, size)) for width in WIDTHS],
+        places=places,
+        hint=_HINTS[target.form][len(places)],
+        drawing=_drawing(size, [_place(text) for text in places]),
+    )
+
+
+def judged_answer(version: ItemVersion, blind: BlindAnswer | None = None) -> JudgedAnswer:
+    """What is right, and beside it the answer of step one, if any."""
+    target = read_target(version.target)
+    mine = None if blind is None else blind.value
+    said = "" if blind is None else "cannot tell"
+    is_place = target.form in PLACES
+    if mine is not None:
+        said = "the place in orange" if is_place else answer_text(target, mine)
+    return JudgedAnswer(
+        mine=said,
+        right="the place in green" if is_place else str(version.options[RIGHT]["text"]),
+        bar=bar_text(target),
+        passes=None if mine is None else option_of(target, mine) == RIGHT,
+        drawing=_judged_drawing(target, mine),
+    )
+
+
+_HINTS = {
+    "point": ("Click the place in the image.", "Click again to move it."),
+    "box": (
+        "Click one corner of the box.",
+        "Click the opposite corner.",
+        "Click again to begin anew.",
+    ),
+}
+"""Form -> what to do after so many clicks."""
+
+
+def _ranks(target: OrderTarget, values: DraftValues) -> Iterator[RankField]:
+    labels = target.ask.labels
+    for place, label in enumerate(labels):
+        name = f"rank.{place}"
+        chosen = next(iter(values.get(name, ())), "")
+        ranks = [str(rank) for rank in range(1, len(labels) + 1)]
+        yield RankField(
+            name, label, [ChoiceInput(name, rank, rank, rank == chosen) for rank in ranks]
+        )
+
+
+def _statements(target: PairTarget, values: DraftValues) -> Iterator[ChoiceGroup]:
+    for place, statement in enumerate(target.ask.statements):
+        name = f"statement.{place}"
+        chosen = next(iter(values.get(name, ())), "")
+        choices = [ChoiceInput(name, value, text, value == chosen) for value, text in _YES_NO]
+        yield ChoiceGroup(name, statement, choices)
+
+
+def _place(text: str) -> tuple[float, float]:
+    x, _, y = text.partition(",")
+    return float(x), float(y)
+
+
+def _drawing(
+    size: tuple[int, int],
+    places: Sequence[tuple[float, float]],
+    box: Sequence[float] = (),
+    region: str = "",
+) -> Drawing:
+    """In pixels of the image, of places and a box in thousandths."""
+    across, down = size[0] / SCALE, size[1] / SCALE
+    if len(places) == 2:
+        (x0, y0), (x1, y1) = places
+        box = (min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))
+    left, top, right, bottom = box or (0, 0, 0, 0)
+    return Drawing(
+        width=size[0],
+        height=size[1],
+        dot=max(size) / 70,
+        region=region,
+        box=(
+            (left * across, top * down, (right - left) * across, (bottom - top) * down)
+            if box
+            else ()
+        ),
+        points=[(x * across, y * down) for x, y in places],
+    )
+
+
+def _judged_drawing(target: Target, mine: Json) -> Drawing | None:
+    answer: Any = mine
+    if isinstance(target, PointTarget):
+        return _drawing(target.size, [answer] if answer else [], region=_path(target.region))
+    if isinstance(target, BoxTarget):
+        left, top, right, bottom = target.box
+        path = f"M{left} {top}H{right}V{bottom}H{left}Z"
+        return _drawing(target.size, [], box=answer or (), region=path)
+    return None
+
+
+def _path(region: object) -> str:
+    """A region as an SVG path, filled by the even-odd rule."""
+    if isinstance(region, MaskRegion):
+        return "".join(f"M{x} {top}h1V{bottom + 1}h-1Z" for x, top, bottom in region.pieces())
+    assert isinstance(region, PolygonRegion)  # noqa: S101 - there are no others
+    return "".join(
+        f"M{'L'.join(f'{x:.6g} {y:.6g}' for x, y in polygon)}Z" for polygon in region.polygons
+    )
