@@ -1,0 +1,146 @@
+"""Traps of the evidence card `tbx11k`."""
+
+import json
+
+import pytest
+
+from medrcube.errors import TableError
+from medrcube.facts import LabelState
+from medrcube.sources._formats.coco import read_coco
+from medrcube.sources.registry import find_sources
+
+UNTESTED = {
+    "classes-told-by-exposure": "a shortcut that no copy can be rid of",
+    "films-that-repeat": "said of the set; the build finds repeated images in every source",
+    "squeezed-films": "the shape of the originals is not known",
+}
+SOURCE, LAYOUT = "tbx11k", "official"
+CARD = find_sources()[SOURCE].card
+TRAIN = "TBX11K/annotations/json/TBX11K_train.json"
+DISEASE, REGION = "Disease Diagnosis", "ROI Grounding"
+
+
+@pytest.fixture
+def found(scan_fixture):
+    return scan_fixture(SOURCE, LAYOUT)
+
+
+@pytest.fixture
+def built(build_fixture):
+    return build_fixture(SOURCE, LAYOUT)
+
+
+@pytest.fixture
+def annotated(changed, scan_tree):
+    """A scan of the fixture after ``change`` of the annotations of the training part."""
+
+    def make(change):
+        def edit(root):
+            data = json.loads((root / TRAIN).read_text())
+            change(data)
+            (root / TRAIN).write_text(json.dumps(data))
+
+        return scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+
+    return make
+
+
+def test_splits_are_those_of_the_annotation_files(found):
+    assert found.cases["tb0005"].split == "train"
+    assert found.cases["tb0003"].split == "val"
+
+
+def test_film_of_tuberculosis_without_a_box_is_of_no_known_class(found, built):
+    assert found.states("tb1199", "film") == {"tb": LabelState.UNKNOWN}
+    assert DISEASE not in built.tasks_of("tb1199")
+
+
+def test_film_with_both_kinds_is_not_asked_for_its_activity(found, built):
+    assert set(found.states("tb0135", "activity").values()) == {LabelState.UNKNOWN}
+    assert built.right_of("tb0135", DISEASE) == {"Tuberculosis"}
+
+
+def test_film_with_one_kind_is_asked_for_it(built):
+    right = {"Tuberculosis", "inactive pulmonary tuberculosis"}
+    assert built.right_of("tb0007", DISEASE) == right
+
+
+def test_kind_and_parent_are_never_options_of_one_item(built):
+    for item in built.items_of("tb0005", DISEASE):
+        concepts = {option.concept for option in item.options}
+        assert not {"Tuberculosis", "active pulmonary tuberculosis"} <= concepts
+
+
+def test_uncertain_category_is_known_and_not_asked(found, built):
+    assert found.states("tb0004", "activity") == {"PulmonaryTuberculosis": LabelState.PRESENT}
+    assert CARD.fields["activity"].concept("PulmonaryTuberculosis") is None
+    assert REGION not in built.tasks_of("tb0004")
+
+
+def test_sick_film_has_no_named_disease_and_none_of_its_findings_is_denied(found, built):
+    assert built.right_of("s0001", DISEASE) == {"chest disease other than tuberculosis"}
+    assert found.states("s0001", "film") == {"sick": LabelState.PRESENT}
+    assert not any(label.state is LabelState.ABSENT for label in found.cases["s0001"].labels)
+
+
+def test_healthy_film_is_asked_as_normal(built):
+    assert built.right_of("h0001", DISEASE) == {"No Finding"}
+
+
+def test_several_boxes_of_one_kind_are_not_asked_for_a_place(built):
+    assert REGION not in built.tasks_of("tb0007")
+
+
+def test_box_lies_where_the_file_says(found):
+    (region,) = found.cases["tb0005"].regions
+    x0, y0, x1, y1 = region.shape.xyxy
+    assert (x0 % 1, y0 % 1) == (0.25, 0.25)
+    assert 10 < x1 - x0 < 100
+    assert 10 < y1 - y0 < 100
+    assert region.shape.frame == (512, 512)
+
+
+def test_film_of_another_class_with_a_box_is_set_aside(annotated):
+    found = annotated(lambda data: data["annotations"][0].update(image_id=5))
+    assert found.bad_rows("boxes in films of tuberculosis alone") == {"h0001"}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [{"file_name": "tb0005.png"}, {"file_name": "extra/p1.png"}, {"width": 1024}],
+)
+def test_image_of_another_edition_is_refused(annotated, entry):
+    assert annotated(lambda data: data["images"][0].update(entry)).bad_rows("another edition")
+
+
+def test_box_without_an_area_sets_its_film_aside(annotated):
+    found = annotated(lambda data: data["annotations"][0].update(bbox=[10, 10, 0.5, 40]))
+    assert found.bad_rows("is no box") == {"tb0005"}
+
+
+def test_grey_in_three_channels_is_shown_as_grey(built):
+    assert built.pixels(built.sample("h0001")).ndim == 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: data["annotations"][0].update(category_id=9),
+        lambda data: data["annotations"][0].update(image_id=99),
+        lambda data: data["annotations"][0].update(bbox=[1, 2, 3]),
+        lambda data: data["images"][0].update(id=2),
+        lambda data: data.pop("categories"),
+    ],
+)
+def test_annotation_file_that_contradicts_itself_is_refused(fixture_tree, tmp_path, change):
+    data = json.loads((fixture_tree(SOURCE, LAYOUT) / TRAIN).read_text())
+    change(data)
+    path = tmp_path / "TBX11K_train.json"
+    path.write_text(json.dumps(data))
+    with pytest.raises(TableError, match="get it again"):
+        read_coco(path)
+
+
+def test_films_of_older_collections_are_declared_and_left_alone(found):
+    assert {"montgomery-tb", "shenzhen-tb"} <= {overlap.source for overlap in CARD.overlaps}
+    assert not [key for key in found.cases if key.startswith(("n1", "t0"))]
