@@ -162,7 +162,8 @@ def _panels(card: Card, case: Case, kind: str) -> Iterator[Artefact]:
     single = [name for name in dict.fromkeys(named) if name and named.count(name) == 1]
     if None in named or not single:
         return
-    lots = {name: _short_hash(f"{card.id}/{case.key}/{name}") for name in single}
+    seed = f"{card.id}/{case.key}" + ("/compared" if case.compared else "")
+    lots = {name: _short_hash(f"{seed}/{name}") for name in single}
     field = field_of(card, case.panels[0])
     yield Artefact(kind=kind, field=field.name, concept=min(single, key=lots.__getitem__))
 

@@ -38,7 +38,7 @@ class Rule:
                     key=letters[int(sample.truth) - 1],
                 ),
                 values={"target": view.terms[sample.marked].name},
-                prior=(sample.source, sample.marked, str(sample.choices)),
+                prior=(f"{sample.choices} images",),  # whatever they show, their order is by lot
                 lot=sample.truth,
                 grade=only_one(field),
                 visible=visible_of(view.card, view.case, field),
