@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from medrcube.evaluate.models.protocol import RejectedError, Reply, Shot
+from medrcube.evaluate.models.protocol import Exchange, RejectedError, Reply, Shot
 
 
 def ask(model, requests, *, together):
@@ -76,3 +76,15 @@ def test_a_template_that_drops_examples_rejects_the_question(tiny, open_tiny, sh
             ask(model, [request], together=False)
     tokenizer.chat_template = whole
     assert ask(model, [request], together=False)
+
+
+def test_a_conversation_reaches_the_model(family, open_tiny, question, picture):
+    model = open_tiny(family, scoring="likelihood")
+    turn = Exchange(prompt="What is it?", reply="It is a lung.", picture=picture(40, 50, seed=1))
+    request = replace(question(0), picture=None, history=(turn,))
+    said_else = replace(request, history=(replace(turn, reply="It is a heart."),))
+    shown_else = replace(request, history=(replace(turn, picture=picture(40, 50, seed=3)),))
+    found = ask(model, [request, said_else, shown_else], together=False)
+    scores = [tuple(reply.scores.values()) for reply in found]
+    assert len(set(scores)) == 3
+    assert found[0].usage["prompt_tokens"] > 0

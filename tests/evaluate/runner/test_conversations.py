@@ -9,10 +9,12 @@ from chain_items import chain_rows
 
 from medrcube.errors import ModelError, WorkspaceError
 from medrcube.evaluate.dataset import load_benchmark
+from medrcube.evaluate.exports.inspect_run import export_inspect
 from medrcube.evaluate.models.protocol import RejectedError, Reply
 from medrcube.evaluate.models.registry import ModelSettings, open_model
 from medrcube.evaluate.outcomes import AnswerOutcome
 from medrcube.evaluate.questions.conditions import Condition
+from medrcube.evaluate.questions.degradation import Degradation
 from medrcube.evaluate.questions.few_shot import FewShotSettings
 from medrcube.evaluate.questions.question_setup import QuestionSetup
 from medrcube.evaluate.runner.batches.polling import Polling
@@ -348,3 +350,13 @@ def test_a_server_that_drops_the_history_is_noticed(staged, tmp_path, server, co
     run_evaluation(staged, model, tmp_path / "dropped", conditions=BOTH)
     dropped = read_metrics(tmp_path / "dropped")["chains"]["history"]
     assert dropped == {"checked": 4, "dropped": 4}
+
+
+@pytest.mark.parametrize("condition", [Condition.CHAIN, Condition.DEGRADED])
+def test_what_a_log_cannot_hold_is_not_exported(staged, tmp_path, condition):
+    run = tmp_path / "run"
+    asking = QuestionSetup(degradation=Degradation("blur", 1))
+    conditions = (*BOTH, Condition.DEGRADED)
+    run_evaluation(staged, Talker(), run, conditions=conditions, asking=asking)
+    with pytest.raises(WorkspaceError, match=f"so {condition.value} cannot be exported"):
+        export_inspect(run, tmp_path / "log.json", condition)
