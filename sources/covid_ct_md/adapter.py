@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from medrcube.errors import ReadError, RowError
 from medrcube.facts import BAD_ROW, Case, ImageRef, Label, Skip
-from medrcube.sources._formats.dicom_headers import read_header
+from medrcube.sources._formats.dicom_numbering import number_from_head
+from medrcube.sources._formats.runs import longest_run
 from medrcube.sources._formats.tables.arrays import read_flags
 from medrcube.sources._formats.tables.tables import find_optional_table, find_table, read_csv
 from medrcube.sources._framework.own_card import own_card
@@ -24,8 +24,6 @@ _READ = (
 _SHAPE = (len(_READ), CARD.integer("columns"))
 _STEP, _OFF = CARD.number("slice_mm"), CARD.number("most_mm_off")
 _GROUPS = {"P": "COVID-19", "cap": "CAP", "normal": "Normal"}
-_PLACE = ("InstanceNumber", "ImagePositionPatient", "ImageOrientationPatient", "SeriesInstanceUID")
-_AXIAL = (1, 0, 0, 0, 1, 0)
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
@@ -50,7 +48,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             yield Skip(key=name, reason=row or reason, paths=tuple(paths), code=code)
             continue
         try:
-            stack = _stack(paths)
+            stack = number_from_head(paths, step=_STEP, most_off=_OFF)
             shown = sorted(stack) if group == "Normal" else _shown(name, stack, marked[row])
         except ReadError as error:
             yield Skip(key=name, reason=str(error), paths=tuple(paths), code=error.code)
@@ -77,40 +75,6 @@ def _rows(index: Path) -> dict[str, int | str]:
     return rows
 
 
-def _stack(paths: Sequence[Path]) -> dict[int, Path]:
-    """Files by their number from the head, from 0, as InstanceNumber and position agree on it.
-
-    Raises:
-        ReadError: code ``no-position``; ``slice-order`` where the card's assumptions do not hold.
-    """
-    stack: dict[int, Path] = {}
-    heights: dict[int, float] = {}
-    series = set()
-    for path in paths:
-        header = read_header(path, _PLACE)
-        try:
-            k = int(header["InstanceNumber"]) - 1
-            *_, heights[k] = map(float, header["ImagePositionPatient"].split("\\"))
-            axes = tuple(map(float, header["ImageOrientationPatient"].split("\\")))
-        except (KeyError, ValueError):
-            message = f"a file lacks {', '.join(_PLACE[:3])}, which tell the order of slices"
-            raise ReadError(message, code="no-position") from None
-        series.add((header.get("SeriesInstanceUID"), axes))
-        stack[k] = path
-    top = heights.get(0)
-    steps = [] if top is None else [top - height - _STEP * k for k, height in heights.items()]
-    if not steps or max(map(abs, steps)) > _OFF or len(stack) < len(paths):
-        raise ReadError(
-            f"slices are not numbered from the head in steps of {_STEP:g} mm by InstanceNumber and "
-            "ImagePositionPatient, as the card assumes from six scans: which one a label is about "
-            "is not known",
-            code="slice-order",
-        )
-    if len(series) > 1 or next(iter(series))[1] != _AXIAL:
-        raise ReadError("not one axial series; expected one a folder", code="slice-order")
-    return stack
-
-
 def _shown(name: str, stack: Mapping[int, Path], marked: Sequence[int]) -> list[int]:
     """Marked slices of this copy."""
     whole = len(stack) == max(stack) + 1
@@ -124,28 +88,20 @@ def _shown(name: str, stack: Mapping[int, Path], marked: Sequence[int]) -> list[
     return shown
 
 
-def _nearest(shown: Sequence[int], marked: Sequence[int]) -> int:
+def _nearest(shown: Sequence[int], marked: Collection[int]) -> int:
     """The slice nearest to the middle of the longest run of marked ones."""
-    runs = groupby(enumerate(marked), key=lambda pair: pair[1] - pair[0])
-    run = max(([k for _, k in pairs] for _, pairs in runs), key=len, default=[0])
+    run = longest_run(range(_SHAPE[1]), marked.__contains__) or [0]
     return min(shown, key=lambda k: abs(2 * k - run[0] - run[-1]))
 
 
 def _case(name: str, group: str, stack: Mapping[int, Path], k: int, *, evidence: str) -> Case:
     folder = f"folder {name}"
-    normal = group == "Normal"
+    seen = ("Normal", folder) if group == "Normal" else ("1", evidence)
+    said = (("infection", *seen), ("disease", group, folder), ("cause", group, folder))
     return Case(
         key=name,
         images=(ImageRef(paths=(stack[k],)),),
         patient=name,
-        labels=(
-            Label(
-                field="infection",
-                value="Normal" if normal else "1",
-                evidence=folder if normal else evidence,
-            ),
-            Label(field="disease", value=group, evidence=folder),
-            Label(field="cause", value=group, evidence=folder),
-        ),
+        labels=tuple(Label(field=field, value=raw, evidence=place) for field, raw, place in said),
         series=tuple(stack[at] for at in sorted(stack)),
     )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from medrcube.errors import ReadError, RowError
 from medrcube.facts import BAD_ROW, Case, ImageRef, Label, LabelState, MaskFile, Region, Skip
+from medrcube.sources._formats.runs import longest_run
 from medrcube.sources._formats.tables.tables import TableRow, find_table, read_csv
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
@@ -18,18 +20,23 @@ CARD = own_card(__file__)
 _SIDE = CARD.integer("side_px")
 _PICTURE, _MASK = CARD.pattern("picture", "number"), CARD.pattern("mask", "number")
 _TYPES = ("Intraventricular", "Intraparenchymal", "Subarachnoid", "Epidural", "Subdural")
+_SHOWN = ("organ", "contrast")
 _STATES = {"1": True, "0": False}
+_LABELS = {"1": LabelState.PRESENT, "0": LabelState.ABSENT}
 
 
-@dataclass(frozen=True, slots=True)
+_Files = Mapping[tuple[str, str, int], Path]
+
+
+@dataclass(frozen=True, slots=True, order=True)
 class _Slice:
     """One row of the table."""
 
     patient: str
     number: int
-    types: frozenset[str]
-    fracture: bool
-    row: TableRow
+    types: frozenset[str] = field(compare=False)
+    fracture: bool = field(compare=False)
+    row: TableRow = field(compare=False)
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
@@ -44,7 +51,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         except RowError as error:
             yield Skip(key=row.place, reason=str(error), code=BAD_ROW)
     used: set[Path] = set()
-    for patient, group in groupby(sorted(slices, key=_order), key=lambda entry: entry.patient):
+    for patient, group in groupby(sorted(slices), key=lambda entry: entry.patient):
         for case in _patient(list(group), root, files):
             used.update(case.files())
             yield case
@@ -82,7 +89,7 @@ def _place(path: Path) -> tuple[str, str, int]:
     return path.parent.parent.name, kind, int(match["number"]) if match else 0
 
 
-def _slice(row: TableRow, files: Mapping[tuple[str, str, int], Path]) -> _Slice:
+def _slice(row: TableRow, files: _Files) -> _Slice:
     types = frozenset(name for name in _TYPES if row.meaning(name, _STATES))
     if bool(types) == row.meaning("No_Hemorrhage", _STATES):
         raise RowError(f"{row.quote('No_Hemorrhage')}: expected 1 exactly where no type is 1")
@@ -92,80 +99,53 @@ def _slice(row: TableRow, files: Mapping[tuple[str, str, int], Path]) -> _Slice:
     return _Slice(patient, number, types, row.meaning("Fracture_Yes_No", _STATES), row)
 
 
-def _order(entry: _Slice) -> tuple[str, int]:
-    return entry.patient, entry.number
-
-
-def _patient(
-    slices: Sequence[_Slice], root: RawTree, files: Mapping[tuple[str, str, int], Path]
-) -> Iterator[Case]:
+def _patient(slices: Sequence[_Slice], root: RawTree, files: _Files) -> Iterator[Case]:
     """A slice of each type in the brain window and of a fracture in the bone window, or of none."""
-    sets = [frozenset[str](), *({frozenset((name,)) for name in _TYPES})]
     quiet = not any(entry.types for entry in slices)
-    for types in sorted(sets, key=sorted):
-        if types or quiet:
-            at = _middle(slices, [entry.types == types for entry in slices], "brain", files)
-            if at is not None:
-                yield _brain(at, root, files)
+    for types in [frozenset[str]()] if quiet else [frozenset((name,)) for name in _TYPES]:
+        run = longest_run(slices, partial(_shows, types))
+        for at in _middle(run, "brain", files):
+            yield _case(at, "brain", root, files, _brain(at.row, "none" if quiet else "any"))
     fractured = any(entry.fracture for entry in slices)
-    at = _middle(slices, [entry.fracture == fractured for entry in slices], "bone", files)
-    if at is not None:
+    run = longest_run(slices, lambda entry: entry.fracture == fractured)
+    for at in _middle(run, "bone", files):
         state = "1" if fractured else "none"
-        label = Label(field="fracture", value=state, evidence=at.row.cite("Fracture_Yes_No"))
-        yield _case(at, "bone", root, files, (label,))
+        labels = (at.row.label("Fracture_Yes_No", field="fracture", value=state),)
+        yield _case(at, "bone", root, files, labels)
 
 
-def _middle(
-    slices: Sequence[_Slice],
-    fits: Sequence[bool],
-    window: str,
-    files: Mapping[tuple[str, str, int], Path],
-) -> _Slice | None:
-    """The slice of this copy next to the middle of the longest run that fits."""
-    pairs = zip(slices, fits, strict=True)
-    runs = [[entry for entry, _ in run] for fit, run in groupby(pairs, lambda it: it[1]) if fit]
-    run = max(runs, key=len, default=[])
-    here = [entry for entry in run if (entry.patient, window, entry.number) in files]
-    centre = run[len(run) // 2].number if run else 0
-    return min(here or run, key=lambda entry: abs(entry.number - centre), default=None)
+def _shows(types: frozenset[str], entry: _Slice) -> bool:
+    return entry.types == types
 
 
-def _brain(at: _Slice, root: RawTree, files: Mapping[tuple[str, str, int], Path]) -> Case:
-    presence = "any" if at.types else "none"
-    labels = (
-        Label(field="organ", value="brain", evidence="folder brain"),
-        Label(field="contrast", value="brain", evidence="folder brain"),
-        Label(field="hemorrhage", value=presence, evidence=at.row.cite("No_Hemorrhage")),
+def _middle(run: Sequence[_Slice], window: str, files: _Files) -> list[_Slice]:
+    """The slice of this copy next to the middle of a run."""
+    here = [entry for entry in run if (entry.patient, window, entry.number) in files] or run
+    return sorted(here, key=lambda entry: abs(entry.number - run[len(run) // 2].number))[:1]
+
+
+def _brain(row: TableRow, presence: str) -> tuple[Label, ...]:
+    return (
+        *(Label(field=name, value="brain", evidence="folder brain") for name in _SHOWN),
+        row.label("No_Hemorrhage", field="hemorrhage", value=presence),
         *(
-            Label(
-                field="subtype",
-                value=name,
-                state=LabelState.PRESENT if name in at.types else LabelState.ABSENT,
-                evidence=at.row.cite(name),
-            )
+            row.label(name, field="subtype", value=name, state=row.state(name, _LABELS))
             for name in _TYPES
         ),
     )
-    case = _case(at, "brain", root, files, labels)
-    mask = files.get((at.patient, "mask", at.number))
-    if mask is None:
-        return case
-    shape = MaskFile(paths=(mask,))
-    region = Region(field="hemorrhage", value="any", shape=shape, evidence=mask.name)
-    return replace(case, regions=(region,))
 
 
-def _case(
-    at: _Slice,
-    window: str,
-    root: RawTree,
-    files: Mapping[tuple[str, str, int], Path],
-    labels: tuple[Label, ...],
-) -> Case:
+def _case(at: _Slice, window: str, root: RawTree, files: _Files, labels: tuple[Label, ...]) -> Case:
     path = root / f"Patients_CT/{at.patient}/{window}/{at.number}.jpg"
+    mask = files.get((at.patient, "mask", at.number)) if window == "brain" else None
+    drawn = () if mask is None else (MaskFile(paths=(mask,)),)
     return Case(
         key=f"{at.patient}-{window}-{at.number}",
         images=(ImageRef(paths=(files.get((at.patient, window, at.number), path),)),),
         patient=at.patient,
         labels=labels,
+        regions=tuple(
+            Region(field="hemorrhage", value="any", shape=shape, evidence=shape.paths[0].name)
+            for shape in drawn
+        ),
     )

@@ -1,0 +1,55 @@
+"""Number of each slice of a CT scan from the head, for labels that count slices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from medrcube.errors import ReadError
+from medrcube.sources._formats.dicom_headers import read_header
+
+__all__ = ["number_from_head"]
+
+_PLACE = ("InstanceNumber", "ImagePositionPatient", "ImageOrientationPatient", "SeriesInstanceUID")
+_AXIAL = (1, 0, 0, 0, 1, 0)
+
+
+def number_from_head(paths: Sequence[Path], *, step: float, most_off: float) -> dict[int, Path]:
+    """Files of one axial series by their number from the head, from 0; some may be missing.
+
+    InstanceNumber counts from 1 at the head, and positions agree with it in even steps; a scan in
+    which they do not is refused, since nothing else tells which slice a label is about.
+
+    Args:
+        paths: files of one folder; their names mean nothing, nor do their SOPInstanceUIDs.
+        step: mm from slice to slice.
+        most_off: mm that a position may be off.
+
+    Raises:
+        ReadError: code ``no-position``, ``slice-order``, and those of ``read_header``.
+    """
+    stack: dict[int, Path] = {}
+    heights: dict[int, float] = {}
+    series = set()
+    for path in paths:
+        header = read_header(path, _PLACE)
+        try:
+            k = int(header["InstanceNumber"]) - 1
+            *_, heights[k] = map(float, header["ImagePositionPatient"].split("\\"))
+            axes = tuple(map(float, header["ImageOrientationPatient"].split("\\")))
+        except (KeyError, ValueError):
+            message = f"a file lacks {', '.join(_PLACE[:3])}, which tell the order of slices"
+            raise ReadError(message, code="no-position") from None
+        series.add((header.get("SeriesInstanceUID"), axes))
+        stack[k] = path
+    top = heights.get(0)
+    off = [] if top is None else [top - height - step * k for k, height in heights.items()]
+    if not off or max(map(abs, off)) > most_off or len(stack) < len(paths):
+        raise ReadError(
+            f"slices are not numbered from the head in steps of {step:g} mm by InstanceNumber and "
+            "ImagePositionPatient, as the card assumes: which one a label is about is not known",
+            code="slice-order",
+        )
+    if len(series) > 1 or next(iter(series))[1] != _AXIAL:
+        raise ReadError("not one axial series; expected one a folder", code="slice-order")
+    return stack

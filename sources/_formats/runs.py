@@ -1,0 +1,17 @@
+"""Runs of neighbours in a stack of slices, for adapters that choose one slice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import groupby
+from typing import TypeVar
+
+__all__ = ["longest_run"]
+
+Item = TypeVar("Item")
+
+
+def longest_run(items: Iterable[Item], fits: Callable[[Item], bool]) -> list[Item]:
+    """The longest run of neighbours that fit, the first of equals; empty where none fits."""
+    runs = (list(run) for fit, run in groupby(items, fits) if fit)
+    return max(runs, key=len, default=[])
