@@ -31,7 +31,7 @@ def settings_text(manifest: Mapping[str, Any]) -> dict[str, str]:
         "examples come": _places(manifest),
         "size of images": _pixels(manifest),
         "detail of images": model.get("image_detail"),
-        "degraded images": _degradation(manifest),
+        "images of condition degraded": _degradation(manifest),
         "items": _items(manifest),
         "sent on the user's word": ", ".join(manifest.get("may_send", ())),
         "asked again": "; ".join(map(_again, manifest.get("again", ()))),

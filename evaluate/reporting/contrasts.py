@@ -22,7 +22,8 @@ class Contrast:
     Attributes:
         title: title of the section.
         lead: how to read it.
-        other: the condition compared with the plain question, in words; empty for option order.
+        own: the plain question, in words.
+        other: the condition compared with it, in words; empty for option order.
         rows: (name, numbers) of all questions and of each task.
         map: the same by voxel.
         left_out: number of unpaired questions.
@@ -30,6 +31,7 @@ class Contrast:
 
     title: str
     lead: str
+    own: str
     other: str
     rows: Sequence[tuple[str, Row]]
     map: Map
@@ -88,7 +90,13 @@ def summary_columns(
 def _contrast(numbers: Row, title: str, lead: str, other: str, cells: Map) -> Contrast:
     rows = [("All questions", numbers["global"]), *numbers["task"].items()]
     return Contrast(
-        title=title, lead=lead, other=other, rows=rows, map=cells, left_out=numbers["left_out"]
+        title=title,
+        lead=lead,
+        own=_OWN.get(other, "with"),
+        other=other,
+        rows=rows,
+        map=cells,
+        left_out=numbers["left_out"],
     )
 
 
@@ -136,6 +144,7 @@ _PAIRED = (
         "degraded",
     ),
 )
+_OWN = {"reworded": "as worded", "degraded": "as it is"}
 _POSITION = "Order of the options"
 _ORDER = (
     "Every question asked with its options in every rotation. A model that reads the options "

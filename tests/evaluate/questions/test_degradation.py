@@ -216,7 +216,7 @@ def test_runs_with_and_without_degradation_are_compared_in_pairs(benchmark, tmp_
         "Gaussian noise of SD 0.1 of the grey range",
     ]
     assert [
-        "degraded images",
+        "images of condition degraded",
         "",
         "Gaussian noise of SD 0.1 of the grey range (degraded/1)",
     ] in compared["settings"]
