@@ -54,6 +54,7 @@ class CardDraft:
         table: the table that names pictures, or ``None``.
         shape: ``table``, ``classes``, ``series`` or ``files``: where cases come from.
         suffixes: of the pictures, in lower case.
+        anatomy: that of BodyPartExamined, or a guess.
         modality: best guess.
         window: best guess.
         flags: columns with one label each.
@@ -73,6 +74,7 @@ class CardDraft:
     table: SurveyTable | None
     shape: str
     suffixes: tuple[str, ...]
+    anatomy: str
     modality: str
     window: str
     flags: tuple[SurveyColumn, ...]
@@ -151,6 +153,7 @@ def _draft(source_id: str, contents: Survey) -> CardDraft:
         table=table,
         shape=shape,
         suffixes=tuple(sorted({suffix_of(name) for name in contents.pictures})),
+        anatomy=_anatomy(contents),
         modality=_modality(contents),
         window=_window(contents),
         flags=tuple(c for c in columns if c.flags),
@@ -198,6 +201,17 @@ def _shape(contents: Survey, table: SurveyTable | None) -> str:
     ):
         return "series"
     return "classes" if contents.classes else "files"
+
+
+def _anatomy(contents: Survey) -> str:
+    """A region that a header of the tree names; a person decides in any case."""
+    notes = " ".join(contents.notes).upper()
+    named = (
+        region.value
+        for region in Anatomy
+        if f"BODYPARTEXAMINED {region.value.upper().removesuffix('S')}" in notes
+    )
+    return next(named, "Chest")
 
 
 def _modality(contents: Survey) -> str:

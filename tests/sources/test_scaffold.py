@@ -16,7 +16,7 @@ from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources._framework.raw_tree.survey import survey
 from medrcube.sources._framework.scaffold import new_source
 from medrcube.sources._synthetic.any_format import write_example, write_example_mask
-from medrcube.sources._synthetic.images import CANARY, write_lines
+from medrcube.sources._synthetic.images import CANARY, write_dicom, write_lines
 from medrcube.workspace import BuildSettings, Workspace
 
 NAMES = ["Ada Example", "Bea Example", "Cyd Example"]
@@ -237,6 +237,16 @@ def test_a_dicom_series_in_a_folder_of_any_name_is_one_case(tmp_path, names):
     source = load_source(new_source("mine", tmp_path / "raw", tmp_path / "sources"))
     found = list(source.scan(tmp_path / "raw", "files"))
     assert sorted(len(case.images[0].paths) for case in found) == [3, 3]
+
+
+@pytest.mark.parametrize(
+    ("part", "anatomy"), [("BRAIN", "Brain"), ("LUNG", "Lungs"), ("", "Chest")]
+)
+def test_the_region_is_that_of_the_headers(tmp_path, part, anatomy):
+    pixels = np.zeros((8, 8), np.uint16)
+    write_dicom(tmp_path / "raw/a/1.dcm", pixels, Modality="MR", BodyPartExamined=part)
+    source = load_source(new_source("mine", tmp_path / "raw", tmp_path / "sources"))
+    assert source.card.anatomy.value == anatomy
 
 
 def test_the_table_of_a_partial_copy_is_read(tmp_path):
