@@ -25,6 +25,8 @@ from medrcube.evaluate.imports.import_run import ImportedRun, write_run
 from medrcube.evaluate.imports.item_matching import match_replies
 from medrcube.evaluate.imports.replies import ForeignReply, ForeignRun
 from medrcube.evaluate.questions.selection import ItemFilter
+from medrcube.forms import form_of
+from medrcube.forms.protocol import Json
 from medrcube.review.errors import ReviewError
 from medrcube.review.exchange.released_items import queue_versions
 from medrcube.review.models import BlindAnswer, User
@@ -35,6 +37,7 @@ from medrcube.review.quality.agreement import (
     share_estimate,
 )
 from medrcube.review.quality.rating_counts import rating_table
+from medrcube.review.reviewing.open_answers import OTHER, RIGHT
 from medrcube.review.reviewing.sql.batches import batches
 from medrcube.review.reviewing.sql.cursor import read_snapshot
 from medrcube.review.reviewing.state_machine import ReviewState
@@ -48,6 +51,9 @@ FEWEST_REVIEWERS = 2
 
 CANNOT_TELL = "I cannot tell."
 """Reply of a reviewer who chose no option; no rule reads a letter in it."""
+
+_OUTCOMES = {RIGHT: "right", OTHER: "other"}
+"""What an answer to an item without options comes to, in place of a letter."""
 
 _GROUP = re.compile(r"[a-z0-9][a-z0-9-]{1,39}")
 _VOIDED = "voided"
@@ -70,10 +76,18 @@ class HumanRun:
 
 @dataclass(frozen=True, slots=True)
 class _HumanAnswer:
-    """One blind answer; ``letter`` is ``None`` for "cannot tell"."""
+    """One blind answer.
+
+    Attributes:
+        reviewer: who gave it.
+        letter: of the option, or whether an answer without options is right; ``None`` for "cannot
+            tell".
+        reply: the answer as a model would reply it.
+    """
 
     reviewer: str
     letter: str | None
+    reply: str
 
 
 def write_human_run(benchmark: Benchmark, out: Path, *, group: str) -> HumanRun:
@@ -100,8 +114,7 @@ def write_human_run(benchmark: Benchmark, out: Path, *, group: str) -> HumanRun:
         )
     chosen = {name: _draw_answer(name, given) for name, given in answers.items()}
     replies = tuple(
-        ForeignReply(item=name, text=given.letter or CANNOT_TELL)
-        for name, given in sorted(chosen.items())
+        ForeignReply(item=name, text=given.reply) for name, given in sorted(chosen.items())
     )
     foreign_run = ForeignRun(tool=TOOL, model=group, replies=replies, prompt="of the review pages")
     items = {item.name: item for item in benchmark.items}
@@ -144,23 +157,34 @@ def _answers(benchmark: Benchmark) -> tuple[dict[str, list[_HumanAnswer]], set[s
     """Answers by item, and the items that were let into a release after them."""
     versions = queue_versions(benchmark.standing)
     name_of = {version.pk: name for name, version in versions.items()}
-    letters = {item.name: [letter for letter, _ in item.options] for item in benchmark.standing}
+    items = {item.name: item for item in benchmark.standing}
     answers: dict[str, dict[str, _HumanAnswer]] = {}
     for part in batches(sorted(name_of)):
         rows = (
             BlindAnswer.objects.filter(claim__version__in=part, claim__blinded=True)
             .exclude(claim__outcome=_VOIDED)
             .order_by("answered_at", "pk")
-            .values_list("claim__version", "claim__user__pseudonym", "option")
+            .values_list("claim__version", "claim__user__pseudonym", "option", "value")
         )
-        for version, reviewer, option in rows:
+        for version, reviewer, option, value in rows:
             name = name_of[version]
-            letter = None if option is None else letters[name][option]
+            letter, reply = _said(items[name], option, value)
             # Whoever gets an item again brings the answer along: the first is the answer.
-            answers.setdefault(name, {}).setdefault(reviewer, _HumanAnswer(reviewer, letter))
+            given_answer = _HumanAnswer(reviewer, letter, reply)
+            answers.setdefault(name, {}).setdefault(reviewer, given_answer)
     by_item = {name: list(given.values()) for name, given in sorted(answers.items())}
     let_in = {name for name in by_item if versions[name].item.state in _LET_IN}
     return by_item, let_in
+
+
+def _said(item: BenchmarkItem, option: int | None, value: Json) -> tuple[str | None, str]:
+    """The letter of an answer, and the answer as a reply."""
+    if option is None:
+        return None, CANNOT_TELL
+    if item.target is None:
+        letter = item.options[option][0]
+        return letter, letter
+    return _OUTCOMES[option], form_of(item.target).show(value, item.target.ask)
 
 
 def _draw_answer(name: str, answers: Sequence[_HumanAnswer]) -> _HumanAnswer:
@@ -195,5 +219,6 @@ def _majority(
         for name, given in answers.items()
         if len(given) > 2
     }
-    right = sum(2 * count[items[name].key] > count.total() for name, count in votes.items())
+    keys = {name: items[name].key or _OUTCOMES[RIGHT] for name in votes}
+    right = sum(2 * count[keys[name]] > count.total() for name, count in votes.items())
     return asdict(share_estimate("majority", right, len(votes)))

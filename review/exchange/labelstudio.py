@@ -64,11 +64,14 @@ class TaskExport:
     Attributes:
         disclosing: items left out because the question of another task reveals their key, or theirs
             its key.
+        without_options: items left out because their answer is no option, which the form of the
+            tasks does not have.
     """
 
     tasks: int
     pictures: int
     disclosing: int
+    without_options: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,9 +107,11 @@ def export_labelstudio_tasks(
     Raises:
         WorkspaceError: the folder cannot be written.
     """
-    rows = ItemVersion.objects.filter(
+    waiting = ItemVersion.objects.filter(
         number=F("item__version"), item__state=ReviewState.QUEUED, item__gold_defect=""
-    ).select_related("item", "picture", "overlay")
+    )
+    without_options = waiting.filter(target__isnull=False).count()
+    rows = waiting.filter(target__isnull=True).select_related("item", "picture", "overlay")
     ordered = rows.order_by("-item__reviews", "-item__priority", "item__lot")
     chosen, disclosing = _independent_versions(ordered.values_list("pk", "item_id"), limit)
     if not out.exists():
@@ -121,7 +126,12 @@ def export_labelstudio_tasks(
         tasks.append({"data": _task(version, where)})
     write_text(out / CONFIG, labelling_config())
     write_text(out / TASKS, json.dumps(tasks, indent=1, ensure_ascii=False) + "\n")
-    return TaskExport(tasks=len(tasks), pictures=len(pictures), disclosing=disclosing)
+    return TaskExport(
+        tasks=len(tasks),
+        pictures=len(pictures),
+        disclosing=disclosing,
+        without_options=without_options,
+    )
 
 
 def labelling_config() -> str:

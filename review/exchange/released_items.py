@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from medrcube.evaluate.dataset import BenchmarkItem as Released
 from medrcube.review.models import ItemVersion
+from medrcube.review.reviewing.open_answers import read_target
 from medrcube.review.reviewing.sql.batches import batches
 
 __all__ = ["queue_versions"]
@@ -32,8 +33,11 @@ def _versions(names: Sequence[str]) -> Iterator[ItemVersion]:
 
 
 def _same_wording(item: Released, version: ItemVersion) -> bool:
+    folder = item.dataset.casefold() == version.item.source.casefold()
+    if item.target is not None:
+        target = None if version.target is None else read_target(version.target)
+        return folder and (item.question, item.target) == (version.question, target)
     texts = [text for _, text in item.options]
     key = [letter for letter, _ in item.options].index(item.key)
-    folder = item.dataset.casefold() == version.item.source.casefold()
     asked = (version.question, [option["text"] for option in version.options], version.key)
     return folder and (item.question, texts, key) == asked

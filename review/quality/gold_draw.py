@@ -127,7 +127,10 @@ def _candidates(seed: int) -> list[ItemVersion]:
     """Sound items by lot, decided ones first; one of each case, and none that was copied."""
     copied = Item.objects.exclude(gold_defect="").values("copied_from")
     versions = ItemVersion.objects.filter(
-        number=F("item__version"), item__gold_defect="", item__state__in=_FIT, target=None
+        number=F("item__version"),
+        item__gold_defect="",
+        item__state__in=_FIT,
+        target__isnull=True,  # a defect is put into options
     ).exclude(item__in=copied)
     rows = sorted(
         versions.values_list("pk", "item", "item__case_key", "item__state"),

@@ -145,7 +145,7 @@ def edit(
             raise InvalidAnswerError("the item has no options: only its question can be edited")
         if (change.question, options, change.key) == (old.question, old.options, old.key):
             raise InvalidAnswerError("nothing was changed; edit the text, or leave the item")
-        warnings = check_edit(change, options)
+        warnings = check_edit(change, options) if old.target is None else _check_stem(change)
         adopted = None if proposal is None else _proposal(proposal, old)
         entries = []
         if item.state != ReviewState.NEEDS_REVISION:
@@ -364,6 +364,17 @@ def check_edit(change: Edit, options: list[dict[str, Any]]) -> list[str]:
     if broken:
         raise InvalidAnswerError(f"{broken[0].rule}: {broken[0].message}")
     return list(dict.fromkeys(flaw.rule for flaw in flaws))
+
+
+def _check_stem(change: Edit) -> list[str]:
+    """Rules are about a stem and its options; without these a stem only has to be there.
+
+    Raises:
+        InvalidAnswerError: it is empty.
+    """
+    if not change.question.strip():
+        raise InvalidAnswerError("the question is empty; write one")
+    return []
 
 
 def new_options(old: ItemVersion, change: Edit) -> list[dict[str, Any]]:

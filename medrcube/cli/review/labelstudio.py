@@ -46,6 +46,9 @@ def export_tasks(
         reporter.note(
             f"{items} left out: one task's question tells another's key; export again later"
         )
+    if made.without_options:
+        items = counted(made.without_options, "item")
+        reporter.note(f"{items} left out: a task has options, and they have none; review them here")
     reporter.data({**asdict(made), "out": str(out)})
 
 
