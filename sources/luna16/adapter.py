@@ -39,9 +39,14 @@ class _Scan:
 
     uid: str
     paths: Sequence[Path]
-    patient: str
     nodules: Sequence[TableRow]
     marks: Sequence[TableRow] | None
+    series: Sequence[TableRow]
+
+    @property
+    def patient(self) -> str:
+        """By the table of series of LIDC-IDRI; without it each scan is a patient."""
+        return self.series[0].name("Patient Id") if self.series else self.uid
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
@@ -56,27 +61,22 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         rows = read_csv(table, columns=_COLUMNS)
         marks, nameless = group_by_name(rows, "seriesuid", opens=("nodule",))
         yield from nameless
-    patients = _patients(root)
+    series: Rows = {}
+    if (table := find_optional_table(root, "series")) is not None:
+        rows = read_csv(table, columns=("Patient Id", "Series UID"))
+        series, nameless = group_by_name(rows, "Series UID")
+        yield from nameless
     scans: dict[str, list[Path]] = {uid: [] for uid in nodules}
     for path in root.part("scans"):
         scans.setdefault(path.stem, []).append(path)
     for uid, paths in sorted(scans.items()):
         own = None if marks is None else marks.get(uid, ())
         missing = root / f"subset0/{uid}.mhd"
-        scan = _Scan(uid, paths or [missing], patients.get(uid, uid), nodules.get(uid, ()), own)
+        scan = _Scan(uid, paths or [missing], nodules.get(uid, ()), own, series.get(uid, ()))
         files = tuple(file for path in paths for file in (path, path.with_suffix(".raw")))
         makes = {f"{uid}-{row.line}": partial(_nodule, scan, row) for row in scan.nodules}
         for key, make in (makes or {f"{uid}-clear": partial(_clear, scan)}).items():
             yield from cases_or_skip(partial(make, key), key=key, paths=files)
-
-
-def _patients(root: RawTree) -> Mapping[str, str]:
-    """Patient of each series, by the table of series of LIDC-IDRI."""
-    if (table := find_optional_table(root, "series")) is None:
-        return {}
-    rows = read_csv(table, columns=("Patient Id", "Series UID"))
-    named, _ = group_by_name(rows, "Series UID")
-    return {uid: own[0].name("Patient Id") for uid, own in named.items()}
 
 
 def _nodule(scan: _Scan, row: TableRow, key: str) -> Iterator[Case | Skip]:

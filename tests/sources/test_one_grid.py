@@ -16,7 +16,7 @@ from medrcube.sources.registry import find_sources
 
 SOURCES = find_sources()
 _VOLUMES = re.compile(r"\.(nii(\.gz)?|mh[ad])$", re.IGNORECASE)
-MASKLESS = {"ixi", "covid-ct"}
+MASKLESS = {"ixi", "covid-ct", "luna16"}
 LAYOUTS = [
     (name, layout.name)
     for name, source in SOURCES.items()
