@@ -20,7 +20,7 @@ from medrcube.build.release.contact_sheets import IN_CELL, LARGEST, make_gallery
 from medrcube.build.similarity.near_duplicates import NearDuplicate
 from medrcube.build.stages.samples import samples_from_frame
 from medrcube.errors import ReleaseError
-from medrcube.taxonomy import Anatomy, Modality, Task
+from medrcube.taxonomy import Anatomy, Modality, cube_tasks
 
 HOSTILE = '"><script>alert(1)</script><img src=https://x.test/p onerror=alert(1)>\u202e</style>'
 
@@ -355,7 +355,7 @@ def test_the_page_of_a_full_cube_stays_small(tables, tmp_path, built):
                 artefact="clean",
             )
         )
-    cells = [(a, m, t) for a in Anatomy for m in Modality for t in Task]
+    cells = [(a, m, t) for a in Anatomy for m in Modality for t in cube_tasks()]
     for number, (anatomy, modality, task) in enumerate(cells):
         for n in range(16):
             name = f"{number:03}-{n:02}"

@@ -13,7 +13,7 @@ from medrcube.evaluate.html_report import write_report
 from medrcube.evaluate.models.protocol import Reply
 from medrcube.evaluate.questions.conditions import OF_ONE_EDITION
 from medrcube.evaluate.runner.run import run_evaluation
-from medrcube.taxonomy import Anatomy, Modality, Task
+from medrcube.taxonomy import Anatomy, Modality, cube_tasks
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra [dev]")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra [dev]")
@@ -70,7 +70,7 @@ def make_rows(row):
     number = 0
     for modality in Modality:
         for anatomy in (Anatomy("Chest"), Anatomy("Brain")):
-            for task in Task:
+            for task in cube_tasks():
                 for place in range(6 if modality is Modality("X-ray") else 2):
                     shown = f"pictures/{modality}-{anatomy}-{place}.png"
                     yield row(

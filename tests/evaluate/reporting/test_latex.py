@@ -17,7 +17,7 @@ from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.reporting.latex import escape, write_latex
 from medrcube.evaluate.reporting.scored_runs import load_runs
 from medrcube.evaluate.runner.run import run_evaluation
-from medrcube.taxonomy import Anatomy, Modality, Task
+from medrcube.taxonomy import Anatomy, Modality, cube_tasks
 
 HOSTILE = "50 % of $x_1$ & {#}^~ \\input{/etc/passwd} <b>"
 
@@ -29,7 +29,7 @@ def folder(row, write_release, tmp_path_factory):
 
     def place(n):
         return {
-            "task": list(Task)[n % 8].release_name,
+            "task": cube_tasks()[n % 8].release_name,
             "modality": list(Modality)[n % 3].value,
             "parts": list(Anatomy)[n % 5].value,
             "image_path": f"pictures/p{n}.png",

@@ -12,7 +12,7 @@ from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.models.protocol import RejectedError, Reply
 from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.evaluate.site.write import write_site
-from medrcube.taxonomy import Task
+from medrcube.taxonomy import cube_tasks
 
 HOSTILE = (
     "<script>document.title='owned'</script>",
@@ -46,7 +46,7 @@ def make_rows(row):
     for number in range(48):
         yield row(
             number,
-            task=list(Task)[number % 4].release_name,
+            task=cube_tasks()[number % 4].release_name,
             image_path=f"pictures/{'p' * (number + 1)}.png",  # other bytes for each name
             question=f"{number}: what is it? {HOSTILE[number % 4]}",
             restricted=number % 6 == 0,

@@ -16,9 +16,9 @@ from medrcube.evaluate.statistics.answer_matrix import answer_table
 from medrcube.evaluate.statistics.compare_many_runs import compare_many, compare_table
 from medrcube.evaluate.statistics.compare_runs import compare_two
 from medrcube.evaluate.statistics.paired_tests import holm
-from medrcube.taxonomy import Task
+from medrcube.taxonomy import cube_tasks
 
-TASKS = list(Task)[:4]
+TASKS = cube_tasks()[:4]
 
 
 @pytest.fixture

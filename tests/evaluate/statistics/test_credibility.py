@@ -22,7 +22,7 @@ from medrcube.evaluate.statistics.credibility import (
     pair_metrics,
     upstream_credibility,
 )
-from medrcube.taxonomy import Task
+from medrcube.taxonomy import Task, cube_tasks
 
 RIGHT, WRONG = True, False
 
@@ -249,7 +249,7 @@ def any_results(draw, result):
             outcome=draw(st.sampled_from(list(AnswerOutcome))),
             dataset=draw(st.sampled_from(["ALPHA", "BETA"])),
             picture=draw(st.sampled_from(["p0", "p1", "p2", None])),
-            task=draw(st.sampled_from(list(Task))),
+            task=draw(st.sampled_from(cube_tasks())),
         )
 
     return [one(index) for index in range(draw(st.integers(0, 14)))]
