@@ -151,8 +151,9 @@ def _question(view: CaseView, sample: Sample, concept: str, what: _Known) -> Ope
         prior=(sample.source, concept),
         stratum=(
             *(sample.source, concept, sample.anatomy, sample.modality, sample.split),
+            *(sample.licence, "colour" if sample.colour else "grey"),
             *(views or ()),
-            *_devices(view),
+            *_origin(view),
         ),
         role=what.role,
         grade=what.grade,
@@ -178,9 +179,9 @@ def _views(view: CaseView) -> tuple[str, ...] | None:
     return tuple(f"{name}={'+'.join(values)}" for name, values in stated.items())
 
 
-def _devices(view: CaseView) -> Iterator[str]:
-    """What the source says of the device."""
-    names: Collection[str] = view.task.declaration.settings.get("device", ())
+def _origin(view: CaseView) -> Iterator[str]:
+    """What the source says of the device, and of where it has the image from."""
+    names: Collection[str] = view.task.declaration.settings["origin"]
     for name, value in sorted(view.case.facts):
         if name.casefold() in names:
             yield f"{name}={value}"

@@ -67,7 +67,7 @@ SAMPLE = Sample(
 def asked(card):
     """Questions of a case of such a card: ``asked(CARD, ("finding", "edema", PRESENT))``."""
 
-    def ask(parts, *labels, graphics="", images=IMAGES, **changes):
+    def ask(parts, *labels, picture=None, images=IMAGES, **changes):
         source = card(parts)
         case = Case(
             key="c1",
@@ -83,7 +83,7 @@ def asked(card):
             card=source,
             case=case,
             facts=facts_of_case(source, case, load_terms()),
-            samples=(replace(SAMPLE, graphics=graphics),),
+            samples=(replace(SAMPLE, **(picture or {})),),
             geometry=(),
             terms=load_terms(),
             relations=load_relations(),
@@ -148,11 +148,11 @@ def test_devices_doubts_rest_classes_and_no_finding_are_not_asked(asked):
 
 @pytest.mark.parametrize("graphics", ["arrow:apart", "text:rim", "caliper:on"])
 def test_a_mark_or_word_on_the_image_bars_it(asked, graphics):
-    questions = asked(FINDINGS, ("finding", "edema", PRESENT), graphics=graphics)
+    questions = asked(FINDINGS, ("finding", "edema", PRESENT), picture={"graphics": graphics})
     assert roles(questions) == {"Edema": "burnt-in"}
 
 
-def test_images_of_one_stratum_share_view_device_and_split(asked):
+def test_images_of_one_stratum_share_view_device_and_origin(asked):
     edema, pa = ("finding", "edema", PRESENT), ("view", "PA", PRESENT)
 
     def stratum(*labels, **changes):
@@ -163,6 +163,10 @@ def test_images_of_one_stratum_share_view_device_and_split(asked):
     assert stratum(pa) != stratum(("view", "AP", PRESENT))
     assert stratum(("view", "odd", PRESENT)) != stratum(pa)
     assert stratum(pa, facts=(("machine", "A"),)) != stratum(pa, facts=(("machine", "B"),))
+    one, other = (("provenance", "site a"),), (("provenance", "site b"),)
+    assert stratum(pa, facts=one) != stratum(pa, facts=other)
+    for change in ({"split": "test"}, {"licence": "CC-BY-4.0"}, {"colour": True}):
+        assert stratum(pa, picture=change) != stratum(pa)
     assert stratum(pa, facts=(("age", "40"),)) == stratum(pa, facts=(("age", "50"),))
 
 
