@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from medrcube.build.incremental.source_state import SourceState
 from medrcube.build.llm_proposals.proposing import LlmReport
+from medrcube.build.open_items.table import OpenItem
 from medrcube.build.profile.distance_report import ProfileReport
 from medrcube.build.questions.item_table import Item
 from medrcube.build.stages.source_result import SourceBuild
@@ -37,6 +38,7 @@ class SourceReport:
         failed: cases that could not be rendered.
         pictures: pictures made.
         items: items made.
+        open_items: items made beyond the cube.
     """
 
     source: str
@@ -50,6 +52,7 @@ class SourceReport:
     failed: int
     pictures: int
     items: int
+    open_items: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +67,7 @@ class BuildReport:
         shared: pairs of sources that share images, in words.
         failures: what stops a release.
         seconds: wall time.
+        warnings: what a reader of the items has to know.
         llm: what a language model cost and gave, where the workspace names one.
         profile: how far the items are from a profile, where the workspace names one.
         viewer: what reviewers may look at beyond the pictures, unless the workspace keeps none.
@@ -81,13 +85,18 @@ class BuildReport:
     profile: ProfileReport | None = None
     viewer: ViewerReport | None = None
     damaged: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 def source_reports(
-    source_states: Sequence[SourceState], parts: Sequence[SourceBuild], items: Sequence[Item]
+    source_states: Sequence[SourceState],
+    parts: Sequence[SourceBuild],
+    items: Sequence[Item],
+    open_items: Sequence[OpenItem] = (),
 ) -> tuple[SourceReport, ...]:
     """What each source gave, in the order of the sources."""
     item_counts = Counter(item.source for item in items)
+    open_counts = Counter(item.source for item in open_items)
     return tuple(
         SourceReport(
             source=part.source,
@@ -101,6 +110,7 @@ def source_reports(
             failed=len({problem.case for problem in part.problems if problem.stage == "render"}),
             pictures=len(part.samples),
             items=item_counts[part.source],
+            open_items=open_counts[part.source],
         )
         for source_state, part in zip(source_states, parts, strict=True)
     )

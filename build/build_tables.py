@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from medrcube.build.incremental.file_states import FileState, file_state
+from medrcube.build.open_items.table import OpenItem, open_items_to_frame
 from medrcube.build.questions.item_table import Item, items_to_frame
 from medrcube.build.stages.geometry_table import Geometry, geometry_to_frame
 from medrcube.build.stages.samples import Sample, samples_to_frame
@@ -28,6 +29,7 @@ class BuildTables:
     samples: Sequence[Sample]
     geometry: Sequence[Geometry]
     items: Sequence[Item]
+    open_items: Sequence[OpenItem]
     problems: Sequence[QuarantineRow]
     recipes: str
     absent: str
@@ -41,6 +43,7 @@ def table_paths(workspace: Workspace) -> tuple[Path, ...]:
         workspace.samples,
         workspace.geometry,
         workspace.items,
+        workspace.open_items,
         workspace.quarantine,
         workspace.absent,
         workspace.recipes,
@@ -63,6 +66,7 @@ def write_tables(workspace: Workspace, outcome: BuildTables) -> tuple[FileState 
         workspace.samples: _table(samples_to_frame(outcome.samples)),
         workspace.geometry: _table(geometry_to_frame(outcome.geometry)),
         workspace.items: _table(items_to_frame(outcome.items)),
+        workspace.open_items: _table(open_items_to_frame(outcome.open_items)),
         workspace.quarantine: _table(quarantine),
         workspace.absent: _text(f"source,case,file\n{outcome.absent}"),
         workspace.recipes: _text(outcome.recipes),

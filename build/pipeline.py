@@ -36,10 +36,11 @@ from medrcube.build.incremental.file_states import file_state, snapshot
 from medrcube.build.incremental.result_cache import dump_record, hash_values, load_record
 from medrcube.build.incremental.source_state import SourceState, inspect_source
 from medrcube.build.llm_proposals.proposing import require_index
+from medrcube.build.open_items.rule_files import load_rules
 from medrcube.build.profile.distance_report import report_on
 from medrcube.build.profile.profile import Profile, ProfileError, load_profile, require_sources
 from medrcube.build.questions.own_templates import wordings_of
-from medrcube.build.stages.composing import compose_items, open_knowledge
+from medrcube.build.stages.composing import compose_beyond, compose_items, open_knowledge
 from medrcube.build.stages.deduplicate import bar_repeats
 from medrcube.build.stages.gate import gate_failures, gate_of
 from medrcube.build.stages.ontology_editions import editions_used
@@ -74,6 +75,7 @@ def build(
     folders = layer_folders(source.folder for source in sources.values())
     with using_vocabulary([*folders, workspace.vocabulary]):
         check_layers()
+        load_rules()
         return _build(workspace, sources, engine, stages)
 
 
@@ -131,14 +133,16 @@ def _build(
             workspace, profile, cards, queries, knowledge, wordings=wordings
         )
         items = composed.items
+        beyond = compose_beyond(workspace, profile, results.parts, wordings)
         absent = {part.source: part.absent for part in results.parts}
         verdict = audit_batch(samples, items, problems, absent)
-        reports = source_reports(source_states, results.parts, items)
-        gates = {state.source.id: gate_of(workspace, state.source.card) for state in source_states}
+        reports = source_reports(source_states, results.parts, items, beyond.items)
         failures = [
             *refused.values(),
             *verdict["failures"],
-            *gate_failures(reports, results.parts, gates),
+            *gate_failures(
+                reports, results.parts, {card.id: gate_of(workspace, card) for card in cards}
+            ),
         ]
         shared = shared_images(cards, samples)
         aimed = None
@@ -148,7 +152,8 @@ def _build(
             )
         verdict = {
             **verdict,
-            "dropped": dropped,
+            "dropped": {**dropped, **beyond.dropped},
+            "open_items": beyond.stated(),
             "words": {part.source: part.words for part in results.parts if part.words},
             "failures": failures,
             "shared_images": [asdict(pair) for pair in shared],
@@ -160,6 +165,7 @@ def _build(
             samples=samples,
             geometry=[row for part in results.parts for row in part.geometry],
             items=items,
+            open_items=beyond.items,
             problems=problems,
             recipes="".join(part.recipes for part in results.parts),
             raw_files="".join(part.raw_files for part in results.parts),
@@ -172,9 +178,10 @@ def _build(
             sources=reports,
             rendered=results.rendered,
             reused=results.reused,
-            dropped=dropped,
+            dropped=verdict["dropped"],
             shared=tuple(pair.describe() for pair in shared),
             failures=tuple(failures),
+            warnings=beyond.warnings,
             seconds=time.monotonic() - started,
             llm=llm,
             profile=aimed,

@@ -273,17 +273,16 @@ def item_to_json(item: BenchmarkItem) -> dict[str, Any]:
 
 
 def _open_part(item: BenchmarkItem) -> dict[str, Json]:
-    """Fields of an open answer, as ``open.json`` has them; none of an item with options."""
+    """Fields of an item of ``open.json``, as it has them; none of one of ``test.json``."""
     if item.target is None:
-        return {}
+        return {"form": item.form, "chance": item.stated_chance} if item.is_open else {}
     ask, truth = form_of(item.target).write_target(item.target)
     return {"form": item.form, "ask": ask, "truth": truth, "chance": item.stated_chance}
 
 
 def target_text(item: BenchmarkItem) -> str:
     """What an item without options asks for and accepts, as JSON; empty for one with options."""
-    part = _open_part(item)
-    return json.dumps(part, ensure_ascii=False) if part else ""
+    return "" if item.target is None else json.dumps(_open_part(item), ensure_ascii=False)
 
 
 def item_from_json(row: Mapping[str, Any]) -> BenchmarkItem:

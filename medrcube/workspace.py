@@ -198,6 +198,11 @@ class Workspace:
         return self.root / "items.parquet"
 
     @property
+    def open_items(self) -> Path:
+        """Table of items of tasks beyond the cube."""
+        return self.root / "open_items.parquet"
+
+    @property
     def quarantine(self) -> Path:
         """Table of everything that was set aside, with reasons."""
         return self.root / "quarantine.parquet"

@@ -47,6 +47,7 @@ _PARTS = {
     "medrcube": "*",
     "medrcube.console": "*",  # messages of the quarantine count in words
     "medrcube.files": "*",
+    "medrcube.forms": "*",
     "medrcube.release_format": "*",
     "medrcube.vocabulary": "*",
     "medrcube.sources": "*",  # a source's own folder is in its own key

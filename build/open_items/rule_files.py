@@ -25,14 +25,22 @@ from medrcube.tasks.declaration import TaskError
 from medrcube.taxonomy import Task
 from medrcube.vocabulary.layers import Vocabulary, active_vocabulary
 
-__all__ = ["RuleError", "load_rule", "open_questions", "open_tasks"]
+__all__ = ["RuleError", "load_rule", "load_rules", "open_questions", "open_tasks"]
 
 NAME = "rule"
 """What a rule file has to define."""
 
 
 class RuleError(TaskError):
-    """A rule file breaks its protocol, or fails; names file, line and expectation."""
+    """A rule file breaks its protocol, or fails; names file, line and expectation.
+
+    Attributes:
+        short: the same without the path of the machine and without values of the case.
+    """
+
+    def __init__(self, message: str, *, short: str = "") -> None:
+        super().__init__(message)
+        self.short = short or message
 
 
 def open_tasks() -> tuple[Task, ...]:
@@ -72,6 +80,16 @@ def load_rule(task: Task) -> OpenRule:
     return cast("OpenRule", rule)
 
 
+def load_rules() -> None:
+    """Load the rules of all open tasks, before a build does anything else.
+
+    Raises:
+        RuleError: one cannot be loaded.
+    """
+    for task in open_tasks():
+        load_rule(task)
+
+
 def rule_path(task: Task) -> Path:
     """File of the rule of a task.
 
@@ -101,7 +119,8 @@ def open_questions(view: CaseView) -> Iterator[OpenQuestion]:
     except Exception as error:  # the rule of somebody else may fail in any way
         raise RuleError(
             f"{where_of(path, error)}: {view.card.id}: {type(error).__name__}: {error}; a rule "
-            "yields a barred question, or none, of a case that it cannot ask"
+            "yields a barred question, or none, of a case that it cannot ask",
+            short=f"{_short(where_of(path, error))}: {type(error).__name__}",
         ) from error
 
 
@@ -114,10 +133,18 @@ def where_of(path: Path, error: BaseException) -> str:
     return f"{path}:{lines[-1]}" if lines else str(path)
 
 
+def _short(place: str) -> str:
+    """A place within a rule file, without the path of the machine."""
+    return "/".join(Path(place).parts[-2:])
+
+
 def _require_sound(question: object, view: CaseView, path: Path) -> None:
     fault = _fault(question, view)
     if fault:
-        raise RuleError(f"{path}: {view.card.id}: the rule yields {fault}")
+        raise RuleError(
+            f"{path}: {view.card.id}: the rule yields {fault}",
+            short=f"{_short(str(path))}: {fault}",
+        )
 
 
 def _fault(question: object, view: CaseView) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from medrcube.build.open_items.table import OpenItem
 from medrcube.build.questions.item_table import Item
 from medrcube.build.stages.samples import Sample
 from medrcube.errors import ReleaseError
@@ -49,7 +50,7 @@ class ItemLicence:
 
 def write_licences(
     tree: Path,
-    items: Iterable[Item],
+    items: Iterable[Item | OpenItem],
     pictures: Mapping[str, Sample],
     sources: Mapping[str, Source],
 ) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from medrcube import __version__
+from medrcube.build.open_items.table import OpenItem
 from medrcube.build.questions.item_table import Item
 from medrcube.build.stages.samples import Sample
 from medrcube.errors import ReleaseError
@@ -68,6 +69,7 @@ class ReleaseFacts:
         grades: number of items of each grade of evidence.
         editions: ontologies that the items rest on, as in ``audit.json``.
         review: what clinicians have said, as in ``audit.json``.
+        beyond: number of items beyond the cube, none of which clinicians have judged.
         software: version of medrcube.
     """
 
@@ -79,6 +81,7 @@ class ReleaseFacts:
     grades: Mapping[str, int]
     editions: tuple[Mapping[str, Any], ...]
     review: Mapping[str, Any]
+    beyond: int = 0
     software: str = __version__
 
     @property
@@ -94,7 +97,7 @@ class ReleaseFacts:
     @property
     def unreviewed(self) -> int:
         """Number of items that no clinician has accepted."""
-        return int(self.review["unreviewed"])
+        return int(self.review["unreviewed"]) + self.beyond
 
     @property
     def licences(self) -> tuple[str, ...]:
@@ -104,7 +107,7 @@ class ReleaseFacts:
 
 def collect_facts(
     sources: Mapping[str, Source],
-    items: Iterable[Item],
+    items: Iterable[Item | OpenItem],
     places: Mapping[str, Sample],
     audit: Mapping[str, Any],
     *,
@@ -135,6 +138,7 @@ def collect_facts(
         grades=dict(sorted(Counter(item.grade for item in items).items())),
         editions=tuple(audit["ontologies"]["editions"]),
         review=audit["review"],
+        beyond=sum(isinstance(item, OpenItem) for item in items),
     )
 
 

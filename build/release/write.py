@@ -25,11 +25,18 @@ import pandas as pd
 
 from medrcube.build.audit.release_audit import write_audit
 from medrcube.build.build_tables import write_parquet
+from medrcube.build.open_items.table import OpenItem, open_items_from_frame
 from medrcube.build.questions.item_table import Item, items_from_frame, items_to_frame
 from medrcube.build.release.changes import ReleaseChanges, find_changes, write_changes
 from medrcube.build.release.licences import write_licences
 from medrcube.build.release.metadata import collect_facts, day_of
 from medrcube.build.release.metadata_files import write_metadata_files
+from medrcube.build.release.open_tables import (
+    released_pairs,
+    select_open_items,
+    write_open_items,
+)
+from medrcube.build.release.picture_places import PICTURES, picture_path, picture_place
 from medrcube.build.release.private_edition import mark_private, write_sums
 from medrcube.build.release.raw_files_table import SourceUse, write_raw_files
 from medrcube.build.release.released_sets import released_sets
@@ -75,6 +82,7 @@ class ReleaseReport:
         sets: number of sets of items that are scored together.
         incomplete_sets: number of sets that are not, as items of theirs are left out or were
             changed by reviewers.
+        open_items: number of items of tasks beyond the cube, which no clinician can judge yet.
         failing_strata: strata in it that do not pass the agreement gate; empty without reviews.
         since: what changed since an earlier release, where one was named.
     """
@@ -88,6 +96,7 @@ class ReleaseReport:
     changed: int
     sets: int = 0
     incomplete_sets: int = 0
+    open_items: int = 0
     failing_strata: tuple[FailingStratum, ...] = ()
     since: ReleaseChanges | None = None
 
@@ -126,7 +135,7 @@ def release(
     """
     if out.exists():
         raise ReleaseError(f"{out}: exists already; a release is never overwritten")
-    samples, items, audit = _load(workspace)
+    samples, items, beyond, audit = _load(workspace)
     if audit["failures"]:
         raise ReleaseError(
             f"{workspace.audit}: the audit failed, so nothing is released: {audit['failures'][0]}"
@@ -144,10 +153,13 @@ def release(
     failing = failing_strata(chosen, reviewed)
     if require_agreement and failing:
         raise ReleaseError(_disagreement_message(failing, len(chosen)))
-    used = {item.sample for item in chosen}
+    beyond = select_open_items(beyond, samples, reviewed, allow_unreviewed=allow_unreviewed)
+    released: tuple[Item | OpenItem, ...] = (*chosen, *beyond)
+    used = {item.sample for item in released}
     pictures = {sample.id: sample for sample in samples if sample.id in used}
     included = {sample.id for sample in pictures.values() if sample.redistribute or private}
     sets = released_sets(items, samples, chosen, workspace.settings.seed)
+    pairs = released_pairs(beyond)
     report = ReleaseReport(
         out=out,
         items=len(chosen),
@@ -156,8 +168,9 @@ def release(
         unreviewed=sum(item.state not in LET_THROUGH for item in chosen),
         held=taken.held,
         changed=taken.changed,
-        sets=sets.complete,
-        incomplete_sets=sets.incomplete,
+        sets=sets.complete + sum(pair.is_complete for pair in pairs),
+        incomplete_sets=sets.incomplete + sum(not pair.is_complete for pair in pairs),
+        open_items=len(beyond),
         failing_strata=failing if reviewed else (),
     )
     audit = {**audit, "release": name, "review": _review(reviewed, report)}
@@ -165,18 +178,15 @@ def release(
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
             tree = Path(folder) / "tree"
-            _write_sources(workspace, tree, chosen, pictures, included)
-            _write_proofs(workspace, tree, taken, pictures)
+            _write_items(workspace, tree, taken, beyond, pictures)
+            _copy_pictures(workspace, tree, pictures, included)
+            write_item_sets(tree, (*sets.sets, *pairs))
             write_audit(tree, audit, chosen, samples, workspace.root)
-            write_licences(tree, chosen, pictures, sources)
-            secret = patient_key(workspace)
-            _write_vocabulary(tree, chosen)
-            write_item_facts(tree, (_facts(item, pictures[item.sample], secret) for item in chosen))
-            write_item_sets(tree, sets.sets)
+            write_licences(tree, released, pictures, sources)
             write_validation_record(tree, chosen, pictures.values())
-            places = {_place(sample): sample for sample in pictures.values()}
+            places = {picture_place(sample): sample for sample in pictures.values()}
             day = day_of(name, workspace.items)
-            facts = collect_facts(sources, chosen, places, audit, name=name, day=day)
+            facts = collect_facts(sources, released, places, audit, name=name, day=day)
             write_metadata_files(tree, facts, report)
             if since is not None:
                 changes = find_changes(since, tree)
@@ -192,6 +202,23 @@ def release(
     return report
 
 
+def _write_items(
+    workspace: Workspace,
+    tree: Path,
+    taken: ReleaseSelection,
+    beyond: Sequence[OpenItem],
+    pictures: Mapping[str, Sample],
+) -> None:
+    """Write the tables of all items, with their proofs, words and facts."""
+    _write_sources(tree, taken.items, pictures)
+    write_open_items(tree, beyond, pictures)
+    _write_proofs(workspace, tree, taken, pictures)
+    released: tuple[Item | OpenItem, ...] = (*taken.items, *beyond)
+    _write_vocabulary(tree, released)
+    secret = patient_key(workspace)
+    write_item_facts(tree, (_facts(item, pictures[item.sample], secret) for item in released))
+
+
 def keyed_unit_id(sample: Sample, secret: bytes) -> str:
     """The patient of a picture, or its case where the source names none, under a keyed id.
 
@@ -203,7 +230,7 @@ def keyed_unit_id(sample: Sample, secret: bytes) -> str:
     return f"{kind}-{hmac.new(secret, text.encode(), hashlib.sha256).hexdigest()[:16]}"
 
 
-def fact_id(item: Item) -> str:
+def fact_id(item: Item | OpenItem) -> str:
     """What an item asks of which picture, whatever its wording and its options."""
     text = f"{item.sample}\0{item.task}\0{item.field}\0{item.concept}"
     return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -248,10 +275,13 @@ def _review(reviewed: ReviewResults | None, report: ReleaseReport) -> dict[str, 
     }
 
 
-def _load(workspace: Workspace) -> tuple[list[Sample], list[Item], dict[str, Any]]:
+def _load(
+    workspace: Workspace,
+) -> tuple[list[Sample], list[Item], Sequence[OpenItem], dict[str, Any]]:
     try:
         samples = samples_from_frame(pd.read_parquet(workspace.samples))
         items = items_from_frame(pd.read_parquet(workspace.items))
+        beyond = open_items_from_frame(pd.read_parquet(workspace.open_items))
         audit = json.loads(workspace.audit.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise WorkspaceError(
@@ -262,16 +292,10 @@ def _load(workspace: Workspace) -> tuple[list[Sample], list[Item], dict[str, Any
             f"{workspace.audit}: does not say which ontologies the items use, as an older version "
             f"wrote it; build again:  medrcube build {workspace.root}"
         )
-    return samples, items, audit
+    return samples, items, beyond, audit
 
 
-def _write_sources(
-    workspace: Workspace,
-    tree: Path,
-    items: Sequence[Item],
-    pictures: Mapping[str, Sample],
-    included: set[str],
-) -> None:
+def _write_sources(tree: Path, items: Sequence[Item], pictures: Mapping[str, Sample]) -> None:
     by_source: dict[str, list[dict[str, Any]]] = {}
     for item in items:
         sample = pictures[item.sample]
@@ -279,9 +303,14 @@ def _write_sources(
         by_source.setdefault(item.source, []).append(record)
     for source, records in sorted(by_source.items()):
         folder = tree / dataset_name(source)
-        (folder / "pictures").mkdir(parents=True)
+        (folder / PICTURES).mkdir(parents=True)
         text = json.dumps(records, indent=2, ensure_ascii=False)
         (folder / "test.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _copy_pictures(
+    workspace: Workspace, tree: Path, pictures: Mapping[str, Sample], included: set[str]
+) -> None:
     for sample in pictures.values():
         file = workspace.root / sample.image
         if not file.is_file():
@@ -289,10 +318,10 @@ def _write_sources(
                 f"{file}: the image is gone; build again:  medrcube build {workspace.root}"
             )
         if sample.id in included:
-            shutil.copyfile(file, tree / _place(sample))
+            shutil.copyfile(file, tree / picture_place(sample))
 
 
-def _write_vocabulary(tree: Path, items: Sequence[Item]) -> None:
+def _write_vocabulary(tree: Path, items: Sequence[Item | OpenItem]) -> None:
     """The words of the items that the package lacks; no file where there is none."""
     cells = {(item.anatomy, item.modality, item.task) for item in items}
     words: list[Word] = []
@@ -306,7 +335,7 @@ def _write_vocabulary(tree: Path, items: Sequence[Item]) -> None:
 def _restricted(workspace: Workspace, pictures: Mapping[str, Sample]) -> Mapping[str, Path]:
     """Pictures that may not be passed on: path in a private release -> file."""
     return {
-        _place(sample): workspace.root / sample.image
+        picture_place(sample): workspace.root / sample.image
         for sample in pictures.values()
         if not sample.redistribute
     }
@@ -320,7 +349,7 @@ def _record(item: Item, sample: Sample, *, restricted: bool) -> dict[str, Any]:
     return {
         "id": item.id,
         "dataset": dataset_name(item.source),
-        "image_path": _picture_path(sample),
+        "image_path": picture_path(sample),
         "question": item.question,
         **options,
         "gt_answer": item.options[item.key].text,
@@ -333,24 +362,15 @@ def _record(item: Item, sample: Sample, *, restricted: bool) -> dict[str, Any]:
     }
 
 
-def _facts(item: Item, sample: Sample, secret: bytes) -> ItemFacts:
+def _facts(item: Item | OpenItem, sample: Sample, secret: bytes) -> ItemFacts:
     return ItemFacts(
         dataset=dataset_name(item.source),
         id=item.id,
         visible=item.visible,
-        block=item.block,
+        block=item.block if isinstance(item, Item) else "",
         unit=keyed_unit_id(sample, secret),
         fact=fact_id(item),
     )
-
-
-def _picture_path(sample: Sample) -> str:
-    return f"pictures/{Path(sample.image).name}"
-
-
-def _place(sample: Sample) -> str:
-    """Path of a picture in a release."""
-    return f"{dataset_name(sample.source)}/{_picture_path(sample)}"
 
 
 def _write_proofs(
@@ -367,7 +387,7 @@ def _write_proofs(
             sample = pictures.get(recipe["sample"])
             if sample is not None:
                 restricted = not sample.redistribute
-                row = {**recipe, "image": _place(sample), "restricted": restricted}
+                row = {**recipe, "image": picture_place(sample), "restricted": restricted}
                 files.setdefault(sample.source, set()).update(recipe["files"])
                 cases.setdefault(sample.source, set()).add(sample.case)
                 file.write(json.dumps(row, sort_keys=True, ensure_ascii=False) + "\n")

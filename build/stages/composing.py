@@ -9,20 +9,26 @@ from dataclasses import replace
 from pathlib import Path
 
 from medrcube.build.llm_proposals.proposing import LlmReport, propose
+from medrcube.build.open_items.compose import OpenResult, compose_open_items
 from medrcube.build.profile.profile import OFF, Profile
 from medrcube.build.questions.compose import ComposeResult, compose
 from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.questions.question_wording import own_words
+from medrcube.build.stages.source_result import SourceBuild
 from medrcube.ontologies.difficulty import Difficulty
 from medrcube.ontologies.distractor_safety import SafetyRules
 from medrcube.ontologies.index import OntologyIndex
 from medrcube.ontologies.index_knowledge import IndexKnowledge
 from medrcube.ontologies.knowledge_protocol import Knowledge, NoKnowledge
+from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.card import Card
 from medrcube.templates import Wordings
 from medrcube.workspace import PreferredDifficulty, Workspace
 
-__all__ = ["compose_items", "open_knowledge"]
+__all__ = ["compose_beyond", "compose_items", "open_knowledge"]
+
+IN_PROFILE = "beyond the profile"
+"""Reason under which open questions are counted where a profile is aimed at."""
 
 
 def compose_items(
@@ -80,6 +86,33 @@ def compose_items(
     )
     report = proposed.report.counted(composed.items) if proposed.report is not None else None
     return composed, dict(sorted((composed.dropped + off).items())), report
+
+
+def compose_beyond(
+    workspace: Workspace,
+    profile: Profile | None,
+    parts: Sequence[SourceBuild],
+    wordings: Wordings,
+) -> OpenResult:
+    """Items beyond the cube; a profile aims at the cube alone, so none stands beside one."""
+    questions = [question for part in parts for question in part.open_questions]
+    barred: Counter[str] = Counter()
+    for part in parts:
+        barred.update(part.open_barred)
+    if profile is not None:
+        barred.update(f"{question.task}: {IN_PROFILE}" for question in questions)
+        return OpenResult(dropped=barred)
+    settings = workspace.settings
+    return compose_open_items(
+        questions,
+        load_terms(),
+        wordings,
+        barred=barred,
+        evidence=settings.evidence,
+        least_visible=settings.least_visible,
+        seed=settings.seed,
+        per_cell=settings.items_per_cell or None,
+    )
 
 
 @contextmanager

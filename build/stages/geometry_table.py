@@ -75,6 +75,8 @@ class Geometry:
         from_midline: distance of the centroid from the midline, as a share of the width.
         readings: longest diameter of each reader's own mark, in pixels, joined by spaces.
         reading_boxes: their boxes ``x0 y0 x1 y1``, joined by ``, ``.
+        mask: its pixels as run lengths (``regions.run_lengths``), joined by spaces; empty where a
+            box was drawn, whose corners say it all.
     """
 
     sample: str
@@ -123,6 +125,7 @@ class Geometry:
     from_midline: float
     readings: str
     reading_boxes: str
+    mask: str
 
 
 _TYPES = {"str": "str", "int": "int64", "float": "float64", "bool": "bool"}
@@ -220,6 +223,7 @@ def _geometry(card: Card, case: Case, sample: Sample, row: RegionGeometry) -> Ge
         from_midline=round(abs(measured.centroid[0] - row.midline) / row.width, 6),
         readings=" ".join(f"{reading.longest:g}" for reading in row.readings),
         reading_boxes=", ".join(map(_corners, row.readings)),
+        mask="" if _is_box(region.shape) else row.mask,
     )
 
 

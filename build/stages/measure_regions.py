@@ -20,6 +20,7 @@ from medrcube.build.pixels.volume import Volume
 from medrcube.build.regions.box_labels import Box
 from medrcube.build.regions.draw_shapes import bounding_box
 from medrcube.build.regions.measure import Ellipse, Measurement, longest_diameter, measure
+from medrcube.build.regions.run_lengths import encode_runs
 from medrcube.build.stages.plan import RenderJob
 from medrcube.sources._framework.card import PixelPolicy
 
@@ -34,7 +35,7 @@ __all__ = [
     "right_side_of",
 ]
 
-EPOCH = 1
+EPOCH = 2
 """Grows whenever the same masks give other measurements; pictures and recipes do not rest on it."""
 
 _SQUARE_ENOUGH = 0.02
@@ -68,6 +69,7 @@ class RegionGeometry:
         width: of the picture, in pixels.
         height: of the picture.
         measured: what was measured.
+        mask: its pixels as run lengths (``regions.run_lengths``), joined by spaces.
         partial: whether its name says more parts than the slice shows.
         readings: one for each of several readers who mark the slice, in their order.
         mm_per_pixel: as files state, or ``None`` where they state none, or pixels are not square.
@@ -83,6 +85,7 @@ class RegionGeometry:
     width: int
     height: int
     measured: Measurement
+    mask: str
     partial: bool
     readings: tuple[Reading, ...]
     mm_per_pixel: float | None
@@ -125,6 +128,7 @@ def measure_regions(
             width=width,
             height=height,
             measured=measure(mask),
+            mask=" ".join(map(str, encode_runs(mask))),
             partial=number in partial,
             readings=tuple(
                 Reading(box=bounding_box(reading), longest=longest_diameter(reading))

@@ -17,6 +17,8 @@ from typing import Any
 
 from medrcube.build.execution.local import RenderEngine
 from medrcube.build.incremental.file_states import TreeSnapshot
+from medrcube.build.open_items.asking import OpenAsked
+from medrcube.build.open_items.question import OpenQuestion
 from medrcube.build.questions.fact_rules import CaseFactsCache, QuestionCandidate, derive_questions
 from medrcube.build.stages.contradictions import count_outcomes
 from medrcube.build.stages.geometry_table import Geometry, geometry_of_case
@@ -59,6 +61,8 @@ class SourceBuild:
         recipes: how they are made, one JSON object a line.
         raw_files: the raw files that they and the copy's layout rest on, likewise.
         queries: everything that may be asked of them.
+        open_questions: what the rules of open tasks ask of them.
+        open_barred: ``task: reason`` -> number of questions that these rules have barred.
         unread: cases that are to be tried again.
     """
 
@@ -75,6 +79,8 @@ class SourceBuild:
     recipes: str
     raw_files: str
     queries: tuple[QuestionCandidate, ...]
+    open_questions: tuple[OpenQuestion, ...]
+    open_barred: Mapping[str, int]
     unread: tuple[UnreadableCase, ...]
 
 
@@ -101,6 +107,7 @@ def build_source(
     geometry: list[Geometry] = []
     recipes: list[str] = []
     queries: list[QuestionCandidate] = []
+    open_asked = OpenAsked()
     grounds = CaseFactsCache(card=card)
     origin = origin_of(source_scan.source, source_scan.layout.layout)
     problems: list[QuarantineRow] = [*source_scan.remarks]
@@ -114,8 +121,11 @@ def build_source(
         recipes.extend(_line(sample, recipe, origin) for sample, recipe in pairs)
         problems.extend(results[case.key].problems)
         mine = [sample for sample, _ in pairs]
-        geometry.extend(geometry_of_case(card, case, mine, results[case.key].geometry))
+        regions = tuple(geometry_of_case(card, case, mine, results[case.key].geometry))
+        geometry.extend(regions)
         queries.extend(derive_questions(card, case, mine, grounds=grounds))
+        open_asked.ask(card, case, grounds.of(case), mine, regions)
+    problems.extend(open_asked.problems)
     return SourceBuild(
         source=card.id,
         layout=escape_bytes(source_scan.layout.describe()),
@@ -130,6 +140,8 @@ def build_source(
         recipes="".join(recipes),
         raw_files="".join(file.line() for file in raw_files(source_scan, tree, pictures)),
         queries=tuple(queries),
+        open_questions=tuple(open_asked.questions),
+        open_barred=dict(open_asked.barred),
         unread=tuple(unread),
     )
 

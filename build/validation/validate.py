@@ -41,6 +41,7 @@ from medrcube.build.validation.contract_rules import Table
 from medrcube.build.validation.contracts import ContractResult, contracts_record, run_contracts
 from medrcube.build.validation.findings import Fault, FaultLog
 from medrcube.build.validation.great_expectations import run_expectations
+from medrcube.build.validation.open_proof import check_open_proof
 from medrcube.build.validation.parquet_edition import check_edition
 from medrcube.build.validation.png_check import FileCheck
 from medrcube.build.validation.release_parts import parts_of_later_formats
@@ -175,7 +176,7 @@ def _validate(
     unknown_forms: Counter[str] = Counter()
     every_row = _rows(root, tables, findings, unknown_forms)
     # The proofs below are of items with options.
-    rows = [entry for entry in every_row if entry.row.target is None]
+    rows = [entry for entry in every_row if not entry.row.is_open]
     most = len(rows) + MOST_FAULTS * len(tables)
     recipes = _recipes(root, files, findings)
     pictures = _pictures(files, every_row)
@@ -199,13 +200,18 @@ def _validate(
             checks,
             findings,
             facts=facts,
-            set_of=check_sets(root, rows, findings),
+            set_of=check_sets(root, every_row, findings),
             withdrawn=withdrawn,
             most=most + len(every_row),
             private=private,
         )
+    if not foreign:
+        beyond = [entry for entry in every_row if entry.row.is_open]
+        check_open_proof(
+            root, files, beyond, recipes or {}, findings, most=len(beyond) + MOST_FAULTS
+        )
     audit, verdicts, views = _check_proofs(
-        root, files, rows, recipes, findings, foreign=foreign, most=most
+        root, files, every_row, recipes, findings, foreign=foreign, most=most
     )
     if with_gx:
         _second_opinion(verdicts, views, findings)
@@ -251,7 +257,7 @@ def _rows(
         except ReleaseError as error:
             findings.add("table", str(error))
     for entry in rows:
-        if entry.row.target is None:
+        if not entry.row.is_open:
             for fault in departures(entry.written):
                 findings.add(fault.rule, f"{entry.where}: {fault.message}")
         if entry.row.dataset != entry.folder:
@@ -360,7 +366,7 @@ def _check_pictures(
 def _check_proofs(
     root: Path,
     files: frozenset[str],
-    rows: Sequence[TableRow],
+    every_row: Sequence[TableRow],
     recipes: Mapping[str, Recipe] | None,
     findings: FaultLog,
     *,
@@ -368,6 +374,7 @@ def _check_proofs(
     most: int,
 ) -> tuple[Mapping[str, Any], tuple[ContractResult, ...], dict[Table, pd.DataFrame]]:
     """The proofs, each for itself and against the rows; returns what the contracts say too."""
+    rows = [entry for entry in every_row if not entry.row.is_open]
     views: dict[Table, pd.DataFrame] = {
         "records": record_view((entry.row, entry.written) for entry in rows)
     }
@@ -376,7 +383,7 @@ def _check_proofs(
             if name not in files:
                 findings.add("proof-missing", name)
     if recipes is not None:
-        check_recipes(rows, recipes, findings)
+        check_recipes(every_row, recipes, findings)
     states = None
     if ITEMS in files:
         try:
@@ -388,7 +395,7 @@ def _check_proofs(
             states = count_states(items)
             check_items(rows, items, recipes or {}, findings)
     if LICENCES in files:
-        check_licences(root, rows, findings)
+        check_licences(root, every_row, findings)
     audit = check_audit(root, len(rows), states, findings) if AUDIT in files else {}
     verdicts = tuple(verdict for table in views for verdict in run_contracts(table, views[table]))
     return audit, verdicts, views

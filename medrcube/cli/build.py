@@ -148,9 +148,12 @@ def _show(report: BuildReport, root: Path, reporter: Reporter) -> None:
     for entry in report.sources:
         reporter.note("; ".join(filter(None, (entry.layout, entry.taken))))
     reporter.table(
-        ("source", "cases", "absent", "set aside", "failed", "images", "items"),
+        ("source", "cases", "absent", "set aside", "failed", "images", "items", "open items"),
         [
-            (e.source, e.cases, e.absent, e.set_aside, e.failed, e.pictures, e.items)
+            (
+                *(e.source, e.cases, e.absent, e.set_aside, e.failed),
+                *(e.pictures, e.items, e.open_items),
+            )
             for e in report.sources
         ],
     )
@@ -173,6 +176,8 @@ def _show(report: BuildReport, root: Path, reporter: Reporter) -> None:
         reporter.result(report.llm.describe())
     for line in report.viewer.lines() if report.viewer is not None else ():
         reporter.result(line)
+    for warning in report.warnings:
+        reporter.result(f"WARNING {warning}")
     for failure in report.failures:
         reporter.result(f"FAILED {failure}")
 

@@ -28,6 +28,10 @@ class Region(Protocol):
         """A point inside it."""
         ...
 
+    def bounds(self) -> tuple[float, float, float, float]:
+        """Left, top, right and bottom edge of the smallest box around it."""
+        ...
+
     def to_json(self) -> dict[str, Json]:
         """The region as ``read_region`` reads it back."""
         ...
@@ -61,6 +65,11 @@ class MaskRegion:
         """Middle of the longest vertical piece."""
         column, top, bottom = max(self.pieces(), key=lambda piece: piece[2] - piece[1])
         return column + 0.5, (top + bottom + 1) / 2
+
+    def bounds(self) -> tuple[float, float, float, float]:
+        """Left, top, right and bottom edge of the smallest box around its pixels."""
+        columns, tops, bottoms = zip(*self._pieces(), strict=True)
+        return min(columns), min(tops), max(columns) + 1, max(bottoms) + 1
 
     def to_json(self) -> dict[str, Json]:
         """``{"mask": {"size": [height, width], "counts": [...]}}``."""
@@ -118,6 +127,12 @@ class PolygonRegion:
             zip(crossings[::2], crossings[1::2], strict=True), key=lambda piece: piece[1] - piece[0]
         )
         return (left + right) / 2, y
+
+    def bounds(self) -> tuple[float, float, float, float]:
+        """Left, top, right and bottom edge of the smallest box around all polygons."""
+        corners = [corner for polygon in self.polygons for corner in polygon]
+        xs, ys = zip(*corners, strict=True)
+        return min(xs), min(ys), max(xs), max(ys)
 
     def to_json(self) -> dict[str, Json]:
         """``{"polygons": [[[x, y], ...], ...]}``."""

@@ -1,8 +1,9 @@
-"""``<SOURCE>/open.json``: items whose answer is no option, beside the ``test.json`` of the source.
+"""``<SOURCE>/open.json``: items of tasks beyond the cube, beside the ``test.json`` of the source.
 
 ``test.json`` keeps exactly the rows of the published release. A row of this table has the same
 fields without options, and ``form``, ``ask`` (what a model is told), ``truth`` (what is right, and
-the bar) and ``chance``. The form reads and checks its own three fields.
+the bar) and ``chance``. The form reads and checks its own three fields. Of the form ``option``,
+``ask`` is ``{"options": [two to four texts]}`` and ``truth`` ``{"key": index from 0}``.
 """
 
 from __future__ import annotations
@@ -10,13 +11,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from medrcube.forms import OPEN_FORMS, form_of
+from medrcube.forms import OPEN_FORMS, OPTION, form_of
+from medrcube.forms.option import OptionTarget
 from medrcube.forms.protocol import Json, TargetError
-from medrcube.forms.strict_fields import read_number
-from medrcube.release_format.rows import BadRowError, ReleaseRow, RowParser
+from medrcube.forms.strict_fields import read_fields, read_number, read_texts
+from medrcube.release_format.rows import LETTERS, BadRowError, ReleaseRow, RowParser
 from medrcube.release_format.tree import safe_repr
 
-__all__ = ["OPEN_FIELDS", "UnknownFormError", "open_row", "read_open_row"]
+__all__ = [
+    "OPEN_FIELDS",
+    "UnknownFormError",
+    "open_row",
+    "read_open_row",
+    "read_options",
+    "write_options",
+]
 
 OPEN_FIELDS = (
     *("id", "dataset", "image_path", "question", "form", "ask", "truth", "chance"),
@@ -46,7 +55,7 @@ def read_open_row(row: Any) -> ReleaseRow:
     """
     reader = RowParser.of(row)
     name = reader.text("form")
-    if name and name not in OPEN_FORMS:
+    if name and name != OPTION and name not in OPEN_FORMS:
         raise UnknownFormError(name)
     fields = reader.common()
     if unknown := sorted(set(map(str, row)) - set(OPEN_FIELDS)):
@@ -55,24 +64,32 @@ def read_open_row(row: Any) -> ReleaseRow:
         reader.fault("target", f"has no field {safe_repr(missing)}")
     elif name:
         try:
-            fields["target"] = OPEN_FORMS[name].read_target(row["ask"], row["truth"])
+            if name == OPTION:
+                options = read_options(row["ask"], row["truth"])
+                fields |= {"options": tuple(options.options), "key": options.key}
+            else:
+                fields["target"] = OPEN_FORMS[name].read_target(row["ask"], row["truth"])
             fields["stated_chance"] = read_number("chance", row["chance"], least=0, most=1)
         except TargetError as error:
             reader.fault("target", f"form {name}: {error}")
     if reader.faults:
         raise BadRowError(tuple(reader.faults))
-    return ReleaseRow(options=(), key="", **fields)
+    return ReleaseRow(**{"options": (), "key": "", **fields})
 
 
 def open_row(row: ReleaseRow) -> Mapping[str, Json]:
     """The row as ``read_open_row`` reads it back, in the order of ``OPEN_FIELDS``.
 
     Raises:
-        ValueError: the row has options.
+        ValueError: it is a row of ``test.json``.
     """
-    if row.target is None:
-        raise ValueError(f"{row.dataset}/{row.id} has options; they belong into test.json")
-    ask, truth = form_of(row.target).write_target(row.target)
+    if not row.is_open:
+        raise ValueError(f"{row.dataset}/{row.id} states no chance; it belongs into test.json")
+    ask, truth = (
+        write_options(OptionTarget(options=row.options, key=row.key))
+        if row.target is None
+        else form_of(row.target).write_target(row.target)
+    )
     return {
         "id": row.id,
         "dataset": row.dataset,
@@ -88,3 +105,24 @@ def open_row(row: ReleaseRow) -> Mapping[str, Json]:
         "original_task": row.original_task,
         "restricted": row.restricted,
     }
+
+
+def read_options(ask: object, truth: object) -> OptionTarget:
+    """Options and key of ``{"options": [...]}`` and ``{"key": index}``; letters by their order.
+
+    Raises:
+        TargetError: a field is missing or wrong.
+    """
+    texts = read_texts(
+        "ask options", read_fields("ask", ask, ("options",))["options"], least=2, most=len(LETTERS)
+    )
+    key = read_fields("truth", truth, ("key",))["key"]
+    if type(key) is not int or not 0 <= key < len(texts):
+        raise TargetError(f"truth key is {str(key)[:60]!r}; expected 0 to {len(texts) - 1}")
+    return OptionTarget(options=tuple(zip(LETTERS, texts, strict=False)), key=LETTERS[key])
+
+
+def write_options(target: OptionTarget) -> tuple[Json, Json]:
+    """The fields ``ask`` and ``truth`` that ``read_options`` reads back."""
+    letters = [letter for letter, _ in target.options]
+    return {"options": [text for _, text in target.options]}, {"key": letters.index(target.key)}

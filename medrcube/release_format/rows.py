@@ -60,8 +60,8 @@ class ReleaseRow:
         original_task: task of the source dataset, or ``None``.
         restricted: whether the picture cannot be passed on.
         target: what an open answer has to be; ``None`` for options.
-        stated_chance: for an open answer, the probability that the best answer without a look at
-            the picture passes; ``None`` for options.
+        stated_chance: for an item of ``open.json``, the probability that the best answer without
+            a look at the picture passes; ``None`` for one of ``test.json``.
     """
 
     id: str
@@ -82,6 +82,11 @@ class ReleaseRow:
     def form(self) -> str:
         """Name of the answer form."""
         return OPTION if self.target is None else self.target.form
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is a row of ``open.json``, which may have options too."""
+        return self.stated_chance is not None
 
     @property
     def chance(self) -> float:

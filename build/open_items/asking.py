@@ -1,0 +1,80 @@
+"""Asking: what the rules of all open tasks yield of the cases of one source."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from medrcube.build.open_items.question import CaseView, OpenQuestion
+from medrcube.build.open_items.rule_files import RuleError, open_questions, open_tasks
+from medrcube.build.stages.geometry_table import Geometry
+from medrcube.build.stages.samples import Sample
+from medrcube.facts import Case, QuarantineRow
+from medrcube.ontologies.distractor_safety import CaseFacts
+from medrcube.ontologies.relations import load_relations
+from medrcube.ontologies.terms import load_terms
+from medrcube.sources._framework.card import Card
+from medrcube.taxonomy import Task
+
+__all__ = ["OpenAsked"]
+
+STAGE, FAILED = "rule", "rule-failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenAsked:
+    """Questions of a source as they come in, case by case.
+
+    Attributes:
+        questions: those that may be asked.
+        barred: ``task: reason`` -> number of the others.
+        problems: cases of which a rule failed.
+    """
+
+    questions: list[OpenQuestion] = field(default_factory=list)
+    barred: Counter[str] = field(default_factory=Counter)
+    problems: list[QuarantineRow] = field(default_factory=list)
+
+    def ask(
+        self,
+        card: Card,
+        case: Case,
+        facts: CaseFacts,
+        samples: Sequence[Sample],
+        geometry: tuple[Geometry, ...],
+    ) -> None:
+        """Ask every rule about one case; a rule that fails on it is noted and asks nothing."""
+        tasks = open_tasks()
+        if not tasks or not samples:
+            return
+        shown = tuple(sorted(samples, key=lambda sample: sample.id))
+        terms, relations = load_terms(), load_relations()
+        for task in tasks:
+            view = CaseView(
+                task=task,
+                card=card,
+                case=case,
+                facts=facts,
+                samples=shown,
+                geometry=geometry,
+                terms=terms,
+                relations=relations,
+            )
+            try:
+                asked = list(open_questions(view))
+            except RuleError as error:
+                self.problems.append(_problem(task, case, card, error))
+                continue
+            self.questions.extend(question for question in asked if not question.barred)
+            self.barred.update(f"{task}: {q.barred}" for q in asked if q.barred)
+
+
+def _problem(task: Task, case: Case, card: Card, error: RuleError) -> QuarantineRow:
+    return QuarantineRow(
+        source=card.id,
+        case=case.key,
+        stage=STAGE,
+        code=FAILED,
+        message=f"the rule of {task.value!r} fails: {error.short}",
+    )

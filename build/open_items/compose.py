@@ -1,0 +1,258 @@
+"""Composer of open items: bars, blind chances, pairs, quota, wordings, in this order.
+
+At most one item, or one pair, of each patient, task and concept. The result depends on the
+questions, the tables and the seed, never on the order of the questions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from medrcube.build.open_items.blind_chance import (
+    BlindChance,
+    blind_chances,
+    cell_of,
+    unit_of,
+)
+from medrcube.build.open_items.item_writer import OpenItemWriter
+from medrcube.build.open_items.pairs import deal_pairs
+from medrcube.build.open_items.question import OpenQuestion
+from medrcube.build.open_items.repeats import bar_repeated
+from medrcube.build.open_items.table import OpenItem
+from medrcube.build.open_items.wording import question_values
+from medrcube.facts import Grade, Visibility
+from medrcube.forms import OPTION
+from medrcube.ontologies.distractor_selection import seeded_tiebreak
+from medrcube.ontologies.terms import Terms
+from medrcube.taxonomy import Task
+from medrcube.templates import Wordings
+
+__all__ = ["OpenResult", "compose_open_items"]
+
+BLIND = "a constant answer is right too often"
+ANOTHER = "another question of its patient is asked"
+UNPAIRED = "no partner with another answer"
+QUOTA = "quota"
+NOT_VISIBLE = "not-visible"
+"""Reasons under which questions are counted that are not asked."""
+
+Bundle = tuple[OpenQuestion, ...]
+"""A single question, or the two of a pair."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenResult:
+    """Open items in a fixed order, and what became of the other questions.
+
+    Attributes:
+        items: by source, task and id.
+        dropped: ``task: reason`` -> number of questions that became none.
+        chances: blind chance of each cell, also of those that were dropped.
+        warnings: cells that a constant answer passes rather often, in words.
+    """
+
+    items: tuple[OpenItem, ...] = ()
+    dropped: Counter[str]
+    chances: tuple[BlindChance, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def stated(self) -> dict[str, Any]:
+        """What ``audit.json`` says of them."""
+        return {
+            "items": len(self.items),
+            "by_task": dict(sorted(Counter(item.task for item in self.items).items())),
+            "sets": len({item.set for item in self.items if item.set}),
+            "blind_chances": [asdict(chance) for chance in self.chances],
+            "warnings": list(self.warnings),
+        }
+
+
+def compose_open_items(
+    questions: Iterable[OpenQuestion],
+    terms: Terms,
+    wordings: Wordings,
+    *,
+    barred: Mapping[str, int],
+    evidence: Grade,
+    least_visible: Visibility,
+    seed: int,
+    per_cell: int | None,
+) -> OpenResult:
+    """Draw the open items of a batch.
+
+    Args:
+        questions: what the rules ask, of all sources.
+        terms: term table.
+        wordings: question templates.
+        barred: ``task: reason`` -> number of questions that rules have barred.
+        evidence: weakest evidence that is accepted.
+        least_visible: how far a reader of the image must be able to know the answer.
+        seed: decides all drawing of lots.
+        per_cell: most items of each source and task; ``None`` for all.
+
+    Raises:
+        RuleError: a wording needs a value that its rule does not give.
+    """
+    dropped = Counter(barred)
+    ordered = sorted(questions, key=lambda question: _lot(seed, "order", question))
+    by_task: dict[Task, list[OpenQuestion]] = defaultdict(list)
+    for question in _admitted(ordered, evidence, least_visible, dropped):
+        by_task[question.task].append(question)
+    items: list[OpenItem] = []
+    chances: list[BlindChance] = []
+    warnings: list[str] = []
+    for task in Task:
+        if task not in by_task:
+            continue
+        bundles = _bundles(task, by_task[task], terms, seed, dropped)
+        cells = blind_chances(question for bundle in bundles for question in bundle)
+        chances += cells.values()
+        warnings += _warnings(task, cells)
+        bundles = _seen(task, bundles, cells, dropped)
+        bundles = _one_of_each_patient(task, bundles, seed, dropped)
+        chosen = _within_quota(bundles, per_cell, seed)
+        dropped[f"{task}: {QUOTA}"] += _count(bundles) - _count(chosen)
+        writer = OpenItemWriter(task, terms, wordings, seed)
+        for bundle in chosen:
+            written = writer.write(bundle, [cells[cell_of(question)].share for question in bundle])
+            if isinstance(written, str):
+                dropped[f"{task}: {written}"] += len(bundle)
+            else:
+                items += written
+    items.sort(key=lambda item: (item.source, item.task, item.id))
+    return OpenResult(
+        items=tuple(items),
+        dropped=+dropped,
+        chances=tuple(chances),
+        warnings=tuple(warnings),
+    )
+
+
+def _admitted(
+    questions: Iterable[OpenQuestion],
+    evidence: Grade,
+    least_visible: Visibility,
+    dropped: Counter[str],
+) -> Iterator[OpenQuestion]:
+    """Questions that nothing bars, each once; the others are counted."""
+    asked: set[tuple[str, ...]] = set()
+    for question in bar_repeated(questions):
+        reason = question.barred
+        if not reason and question.visible < least_visible:
+            reason = NOT_VISIBLE
+        if not reason and question.grade > evidence:
+            reason = f"evidence-{question.grade}"
+        fact = (question.sample.id, question.task.value, question.field, question.concept)
+        if not reason and fact in asked:
+            reason = "asked twice of one image"
+        if reason:
+            dropped[f"{question.task}: {reason}"] += 1
+        else:
+            asked.add(fact)
+            yield question
+
+
+def _bundles(
+    task: Task,
+    questions: Sequence[OpenQuestion],
+    terms: Terms,
+    seed: int,
+    dropped: Counter[str],
+) -> list[Bundle]:
+    if task.declaration.sets == "none":
+        return [(question,) for question in questions]
+    words = {
+        number: tuple(question_values(question, terms).values())
+        for number, question in enumerate(questions)
+    }
+    pairs = deal_pairs(questions, words, seed)
+    dropped[f"{task}: {UNPAIRED}"] += len(questions) - 2 * len(pairs)
+    return list(pairs)
+
+
+def _warnings(task: Task, cells: Mapping[tuple[str, ...], BlindChance]) -> Iterator[str]:
+    bar = task.declaration.blind
+    for chance in cells.values():
+        if bar.warn < chance.share <= bar.drop and task.declaration.form != OPTION:
+            yield (
+                f"{', '.join(chance.cell)}: a constant answer of other patients passes "
+                f"{chance.share:.0%} of {chance.questions} questions; stored as their chance"
+            )
+
+
+def _seen(
+    task: Task,
+    bundles: Sequence[Bundle],
+    cells: Mapping[tuple[str, ...], BlindChance],
+    dropped: Counter[str],
+) -> list[Bundle]:
+    """Bundles of which a constant answer is not right too often."""
+    bar = task.declaration.blind.drop
+    kept = [
+        bundle
+        for bundle in bundles
+        if all(cells[cell_of(question)].share <= bar for question in bundle)
+    ]
+    dropped[f"{task}: {BLIND}"] += _count(bundles) - _count(kept)
+    return kept
+
+
+def _one_of_each_patient(
+    task: Task, bundles: Sequence[Bundle], seed: int, dropped: Counter[str]
+) -> list[Bundle]:
+    taken: set[tuple[str, str]] = set()
+    kept = []
+    for bundle in sorted(bundles, key=lambda bundle: _lot(seed, "patient", *bundle)):
+        places = {(question.concept, unit_of(question)) for question in bundle}
+        if not places & taken:
+            taken |= places
+            kept.append(bundle)
+    dropped[f"{task}: {ANOTHER}"] += _count(bundles) - _count(kept)
+    return kept
+
+
+def _within_quota(bundles: Sequence[Bundle], per_cell: int | None, seed: int) -> list[Bundle]:
+    """At most so many items of each source, even over lots and then concepts."""
+    if per_cell is None:
+        return list(bundles)
+    chosen = []
+    by_source: dict[str, list[Bundle]] = defaultdict(list)
+    for bundle in bundles:
+        by_source[bundle[0].sample.source].append(bundle)
+    for source in sorted(by_source):
+        left = per_cell
+        for bundle in _evenly(by_source[source], seed):
+            if len(bundle) <= left:
+                left -= len(bundle)
+                chosen.append(bundle)
+    return chosen
+
+
+def _evenly(bundles: Sequence[Bundle], seed: int) -> list[Bundle]:
+    """In such an order that any start of it is even over lots, and within them over concepts."""
+    in_concept: Counter[tuple[str, str]] = Counter()
+    ranked = []
+    for bundle in sorted(bundles, key=lambda bundle: _lot(seed, "quota", *bundle)):
+        place = (bundle[0].lot, bundle[0].concept)
+        ranked.append((in_concept[place], bundle))
+        in_concept[place] += 1
+    ranked.sort(key=lambda entry: entry[0])
+    in_lot: Counter[str] = Counter()
+    order = []
+    for _, bundle in ranked:
+        order.append((in_lot[bundle[0].lot], bundle))
+        in_lot[bundle[0].lot] += 1
+    order.sort(key=lambda entry: entry[0])
+    return [bundle for _, bundle in order]
+
+
+def _count(bundles: Iterable[Bundle]) -> int:
+    return sum(map(len, bundles))
+
+
+def _lot(seed: int, name: str, *questions: OpenQuestion) -> str:
+    places = (f"{q.task}|{q.sample.id}|{q.field}|{q.concept}|{q.role}" for q in questions)
+    return seeded_tiebreak(seed, name, *places)

@@ -1,0 +1,106 @@
+"""Pairs: two open questions of one stratum with different roles, dealt by lot.
+
+The two questions of one patient come together first, then those of two patients. A patient is in
+one pair of a task and concept at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from medrcube.build.open_items.blind_chance import unit_of
+from medrcube.build.open_items.question import OpenQuestion
+from medrcube.forms.option import OptionTarget
+from medrcube.ontologies.distractor_selection import seeded_tiebreak
+
+__all__ = ["Pair", "deal_pairs"]
+
+Pair = tuple[OpenQuestion, OpenQuestion]
+
+
+def deal_pairs(
+    questions: Sequence[OpenQuestion], words: Mapping[int, tuple[str, ...]], seed: int
+) -> list[Pair]:
+    """Deal questions into pairs, in a fixed order.
+
+    Args:
+        questions: of one task.
+        words: number of a question -> values of its wording, which the two have in common.
+        seed: decides the lots.
+    """
+    cells: dict[tuple[object, ...], list[OpenQuestion]] = {}
+    for number, question in enumerate(questions):
+        target, sample = question.target, question.sample
+        options: tuple[str, ...] = ()
+        if isinstance(target, OptionTarget):
+            options = tuple(sorted(text for _, text in target.options))
+        cell: tuple[object, ...] = (
+            *(question.concept, question.stratum, words[number]),
+            *(sample.anatomy, sample.modality, options),
+        )
+        cells.setdefault(cell, []).append(question)
+    dealt: list[Pair] = []
+    taken: set[tuple[str, str]] = set()
+    for cell in sorted(cells, key=repr):
+        dealt.extend(_deal(cells[cell], taken, seed))
+    return dealt
+
+
+def _deal(
+    questions: Sequence[OpenQuestion], taken: set[tuple[str, str]], seed: int
+) -> Iterator[Pair]:
+    lots = sorted(questions, key=lambda question: _lot(question, seed))
+    by_unit: dict[str, list[OpenQuestion]] = {}
+    for question in lots:
+        if (question.concept, unit_of(question)) not in taken:
+            by_unit.setdefault(unit_of(question), []).append(question)
+    single: list[OpenQuestion] = []
+    for own in by_unit.values():
+        pair = _first_pair(own)
+        if pair is None:
+            single.append(own[0])
+        else:
+            yield _kept(pair, taken)
+    by_role: dict[str, list[OpenQuestion]] = {}
+    for question in single:
+        by_role.setdefault(question.role, []).append(question)
+    while len(by_role) > 1:
+        # The two roles with most questions, so that as few as possible are left over.
+        one, other = sorted(by_role, key=lambda role: (-len(by_role[role]), role))[:2]
+        left, right = by_role[one].pop(0), by_role[other]
+        partner = next((q for q in right if _fit(left, q)), None)
+        if partner is not None:
+            right.remove(partner)
+            yield _kept((left, partner), taken)
+        by_role = {role: rest for role, rest in by_role.items() if rest}
+
+
+def _kept(pair: Pair, taken: set[tuple[str, str]]) -> Pair:
+    taken.update((question.concept, unit_of(question)) for question in pair)
+    first, second = sorted(pair, key=lambda question: (question.role, question.sample.id))
+    return first, second
+
+
+def _first_pair(questions: Sequence[OpenQuestion]) -> Pair | None:
+    for number, one in enumerate(questions):
+        for other in questions[number + 1 :]:
+            if one.role != other.role and _fit(one, other):
+                return one, other
+    return None
+
+
+def _fit(one: OpenQuestion, other: OpenQuestion) -> bool:
+    """Whether two questions show different images and have different answers."""
+    if one.sample.id == other.sample.id or one.sample.pixel_sha256 == other.sample.pixel_sha256:
+        return False
+    keys = {
+        dict(question.target.options)[question.target.key]
+        for question in (one, other)
+        if isinstance(question.target, OptionTarget)
+    }
+    return len(keys) != 1
+
+
+def _lot(question: OpenQuestion, seed: int) -> str:
+    sample = question.sample
+    return seeded_tiebreak(seed, "pair", question.task, question.concept, sample.id, question.role)

@@ -1,0 +1,107 @@
+"""Open items of a release: ``<SOURCE>/open.json``, their pairs, and their proof.
+
+An open item goes into a release with its own proof, ``open_items.parquet``, as an item with options
+of the cube does with ``items.parquet``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from medrcube.build.build_tables import write_parquet
+from medrcube.build.open_items.table import OpenItem, open_items_to_frame
+from medrcube.build.release.picture_places import PICTURES, picture_path
+from medrcube.build.release.review_verdicts import ReviewResults
+from medrcube.build.stages.samples import Sample
+from medrcube.forms.option import OptionTarget
+from medrcube.release_format.item_sets import ItemSet, SetMember
+from medrcube.release_format.open_rows import open_row
+from medrcube.release_format.rows import ReleaseRow
+from medrcube.release_format.tree import OPEN_TABLE, dataset_name
+from medrcube.taxonomy import Anatomy, Modality, Task
+
+__all__ = [
+    "OPEN_ITEMS",
+    "released_pairs",
+    "select_open_items",
+    "write_open_items",
+]
+
+OPEN_ITEMS = "open_items.parquet"
+"""Proof of the open items of a release; there is none where there are none."""
+
+
+def select_open_items(
+    items: Iterable[OpenItem],
+    samples: Iterable[Sample],
+    reviewed: ReviewResults | None,
+    *,
+    allow_unreviewed: bool,
+) -> tuple[OpenItem, ...]:
+    """The open items that may go into a release.
+
+    The queue does not judge them, so none goes where all items have to be accepted; and none goes
+    on a case of which a picture may show who the patient is.
+    """
+    if not allow_unreviewed:
+        return ()
+    held = reviewed.held_samples if reviewed else frozenset()
+    cases = {sample.id: (sample.source, sample.case) for sample in samples}
+    held_cases = {cases[name] for name in held if name in cases}
+    return tuple(item for item in items if cases[item.sample] not in held_cases)
+
+
+def released_pairs(items: Iterable[OpenItem]) -> tuple[ItemSet, ...]:
+    """The pairs of which a release holds an item, in the order of their ids."""
+    members: dict[str, list[OpenItem]] = defaultdict(list)
+    for item in items:
+        if item.set:
+            members[item.set].append(item)
+    return tuple(
+        ItemSet(
+            id=name,
+            size=2,
+            members=tuple(
+                SetMember(dataset=dataset_name(item.source), id=item.id, role=item.role)
+                for item in sorted(members[name], key=lambda item: item.id)
+            ),
+        )
+        for name in sorted(members)
+    )
+
+
+def write_open_items(tree: Path, items: Sequence[OpenItem], pictures: Mapping[str, Sample]) -> None:
+    """Write ``open.json`` of every source that has open items, and their proof."""
+    by_source: dict[str, list[object]] = defaultdict(list)
+    for item in items:
+        by_source[item.source].append(open_row(_row(item, pictures[item.sample])))
+    for source, rows in sorted(by_source.items()):
+        folder = tree / dataset_name(source)
+        (folder / PICTURES).mkdir(parents=True, exist_ok=True)
+        text = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+        (folder / OPEN_TABLE).write_text(f"[\n{text}\n]\n", encoding="utf-8")
+    if items:
+        write_parquet(tree / OPEN_ITEMS, open_items_to_frame(items))
+
+
+def _row(item: OpenItem, sample: Sample) -> ReleaseRow:
+    target = item.target
+    options = target if isinstance(target, OptionTarget) else None
+    return ReleaseRow(
+        id=item.id,
+        dataset=dataset_name(item.source),
+        question=item.question,
+        options=tuple(options.options) if options else (),
+        key=options.key if options else "",
+        task=Task(item.task),
+        modality=Modality(item.modality),
+        parts=Anatomy(item.anatomy),
+        image=picture_path(sample),
+        original_task=item.field,
+        restricted=not sample.redistribute,
+        target=None if isinstance(target, OptionTarget) else target,
+        stated_chance=item.chance,
+    )
