@@ -174,7 +174,7 @@ def _kinds(
     old: BenchmarkItem, new: BenchmarkItem, before: Benchmark, after: Benchmark
 ) -> Iterator[str]:
     words = [[text for _, text in item.options] for item in (old, new)]
-    if dict(old.options)[old.key] != dict(new.options)[new.key]:
+    if old.right_answer != new.right_answer:
         yield "re-keyed"
     if old.question != new.question or sorted(words[0]) != sorted(words[1]):
         yield "reworded"

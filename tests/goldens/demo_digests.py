@@ -1,4 +1,6 @@
-"""Digests of what the demo releases and scores, held in ``demo.json`` beside this module.
+"""Digests of what the demo releases and scores of the cube; ``demo.json`` beside this holds them.
+
+Items beyond the cube, those of ``open.json``, are left out: tasks may be added at any time.
 
 Written anew, after a change that is meant to alter items:  python tests/goldens/demo_digests.py
 """
@@ -6,11 +8,15 @@ Written anew, after a change that is meant to alter items:  python tests/goldens
 import csv
 import hashlib
 import json
+import shutil
 import tempfile
 from pathlib import Path
 
 from medrcube.console.progress import Reporter
-from medrcube.demo import run_demo
+from medrcube.demo import BASELINES, run_demo
+from medrcube.evaluate.dataset import load_benchmark
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.runner.run import run_evaluation
 
 FILE = Path(__file__).with_name("demo.json")
 SMALL = ("bus-bra", "busi", "vindr-cxr")
@@ -19,6 +25,8 @@ SCORED = ("random", "longest")
 """Baselines whose metrics are held."""
 KEYED = ("unit",)
 """Columns of ``items.csv`` that hold ids under a key that each workspace draws for itself."""
+OF_PAIRS = ("yes_no", "abstention")
+"""Figures of sets beyond the cube."""
 DIGITS = 9
 """Significant digits of a figure: the last ones differ with the processor."""
 
@@ -28,7 +36,7 @@ def demo_digests(demo):
 
     None depends on the machine, the time, the encoding of PNG or the secret of the workspace.
     """
-    release = demo / "release"
+    release = _cube_alone(demo)
     tables = {path.parent.name: path for path in sorted(release.glob("*/test.json"))}
     ids = [f"{name}/{row['id']}" for name, path in tables.items() for row in _json(path)]
     return {
@@ -37,8 +45,33 @@ def demo_digests(demo):
         "test.json": {name: _digest(path.read_bytes()) for name, path in tables.items()},
         "sets.json": _digest((release / "sets.json").read_bytes()),
         "items.csv": _columns(release / "items.csv"),
-        "metrics": {name: _metrics(demo / "runs" / name) for name in SCORED},
+        "metrics": {name: _metrics(_run(name, release)) for name in SCORED},
     }
+
+
+def _cube_alone(demo):
+    """The release without what lies beyond the cube; beside it, and made once."""
+    tree = demo / "cube"
+    if tree.exists():
+        return tree
+    shutil.copytree(demo / "release", tree, ignore=shutil.ignore_patterns("open.json"))
+    rows = [json.dumps(row, ensure_ascii=False) for row in _json(tree / "sets.json")]
+    blocks = ",\n".join(row for row in rows if row.startswith('{"id": "block-'))
+    (tree / "sets.json").write_text(f"[\n{blocks}\n]\n" if blocks else "[]\n", encoding="utf-8")
+    ids = {(row["dataset"], row["id"]) for path in tree.glob("*/test.json") for row in _json(path)}
+    header, *lines = (tree / "items.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    kept = [line for line in lines if tuple(line.split(",", 2)[:2]) in ids]
+    (tree / "items.csv").write_text(header + "".join(kept), encoding="utf-8")
+    return tree
+
+
+def _run(name, release):
+    """A run of a baseline over the items of the cube."""
+    out = release.with_name("cube_runs") / name
+    if not out.exists():
+        model = f"baseline/{name}"
+        run_evaluation(load_benchmark(release), open_model(model), out, conditions=BASELINES[model])
+    return out
 
 
 def read_goldens():
@@ -57,6 +90,7 @@ def _metrics(run):
     """Digest of each part of ``metrics.json`` that is a figure."""
     parts = _json(run / "metrics.json")
     figures = {name: part for name, part in parts.items() if isinstance(part, dict | list)}
+    figures["sets"] = {name: part for name, part in figures["sets"].items() if name not in OF_PAIRS}
     return {
         name: _digest(json.dumps(_rounded(part), sort_keys=True)) for name, part in figures.items()
     }

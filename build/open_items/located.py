@@ -1,0 +1,107 @@
+"""Located answers: a point on a marked region, or the box around it, of one clean image.
+
+Both tasks rest on the same obligation as ROI Grounding: nothing else in the image may show what is
+asked for, or a good answer would be called wrong. The bars are what readers differ by
+(``docs/explanation/tolerances.md``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from medrcube.build.open_items.marked_places import MarkedPlace, marked_places
+from medrcube.build.open_items.question import CaseView, OpenQuestion
+from medrcube.build.questions.fact_rules import is_vague
+from medrcube.build.regions.run_lengths import decode_runs, encode_runs
+from medrcube.build.stages.geometry_table import Geometry
+from medrcube.facts import Grade
+from medrcube.forms.box import BoxAsk, BoxTarget
+from medrcube.forms.point import PointAsk, PointTarget
+from medrcube.forms.regions import MaskRegion, PolygonRegion, Region
+
+__all__ = ["IOU", "MARGIN", "BoxRule", "PointRule"]
+
+IOU = 0.5
+"""Least overlap with the true box: 94 % of readers of lung nodules reach it."""
+MARGIN = 1.0
+"""Pixels by which a region is grown for a point: all readers of lung nodules lie within it."""
+
+
+class PointRule:
+    """A point on the region; where a concept has several regions, a point on any of them."""
+
+    def questions(self, view: CaseView) -> Iterator[OpenQuestion]:
+        """One question for each concept that is marked on a clean image."""
+        for place in marked_places(view):
+            row = place.rows[0]
+            target = PointTarget(
+                ask=PointAsk(),
+                size=(row.width, row.height),
+                region=_region(place.rows),
+                margin=MARGIN,
+            )
+            yield _question(view, place, target, "")
+
+
+class BoxRule:
+    """The box around the region; of several regions of one concept none is asked."""
+
+    def questions(self, view: CaseView) -> Iterator[OpenQuestion]:
+        """One question for each concept that is marked on a clean image."""
+        for place in marked_places(view):
+            row, barred = place.rows[0], ""
+            if len(place.rows) > 1 or row.pieces != 1:
+                barred = "several-regions"
+            elif not place.field.whole:
+                barred = "not all of it is marked"
+            target = BoxTarget(
+                ask=BoxAsk(),
+                size=(row.width, row.height),
+                box=(row.x0, row.y0, row.x1, row.y1),
+                iou=IOU,
+            )
+            yield _question(view, place, target, barred)
+
+
+def _question(
+    view: CaseView, place: MarkedPlace, target: PointTarget | BoxTarget, barred: str
+) -> OpenQuestion:
+    row = place.rows[0]
+    read = all(len(each.readings.split()) > 1 for each in place.rows)
+    return OpenQuestion(
+        task=view.task,
+        sample=place.sample,
+        field=row.field,
+        concept=place.concept,
+        target=target,
+        prior=(row.source, place.concept, row.view or "any view", row.shape),
+        # Beyond lung nodules of several readers nobody has measured how far readers differ.
+        grade=max(place.grade, Grade.A if read else Grade.B),
+        visible=place.visible,
+        barred=place.barred or _bar(view, place.concept) or barred,
+    )
+
+
+def _bar(view: CaseView, concept: str) -> str:
+    """Why the place of a concept must not be asked; empty where it may."""
+    if concept in view.facts.unknown or concept not in view.facts.present:
+        return "key-not-true"
+    return "rest class" if is_vague(view.terms, concept) else ""
+
+
+def _region(rows: Sequence[Geometry]) -> Region:
+    """Where a point passes: a box as its corners, else the pixels of all regions."""
+    row = rows[0]
+    if len(rows) == 1 and not row.mask:
+        corners = ((row.x0, row.y0), (row.x1, row.y0), (row.x1, row.y1), (row.x0, row.y1))
+        return PolygonRegion(polygons=(tuple((float(x), float(y)) for x, y in corners),))
+    size = (row.width, row.height)
+    mask = np.zeros((row.height, row.width), np.bool_)
+    for each in rows:
+        if each.mask:
+            mask |= decode_runs([int(count) for count in each.mask.split()], size)
+        else:
+            mask[each.y0 : each.y1, each.x0 : each.x1] = True
+    return MaskRegion(size=size, counts=encode_runs(mask))

@@ -1,0 +1,229 @@
+"""Open items are drawn fairly: blind chances, one of each patient, pairs, quotas, words."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from medrcube.build.open_items.blind_chance import blind_chances
+from medrcube.build.open_items.compose import compose_open_items
+from medrcube.build.open_items.rule_files import open_questions
+from medrcube.build.open_items.trial_views import trial_views
+from medrcube.build.questions.task_scaffold import new_task
+from medrcube.facts import Grade, Visibility
+from medrcube.forms.box import BoxAsk, BoxTarget
+from medrcube.forms.option import OptionTarget
+from medrcube.ontologies.terms import load_terms
+from medrcube.sources.registry import find_sources
+from medrcube.taxonomy import Task
+from medrcube.templates import Wordings
+from medrcube.vocabulary.layers import using_vocabulary
+
+CARD = find_sources()["busi"].card
+
+
+@pytest.fixture(scope="module")
+def drafted(tmp_path_factory):
+    """Task folders of a drafted rule: of boxes, and of options in pairs."""
+    layer = tmp_path_factory.mktemp("layer")
+    new_task("Lesion Box", layer / "tasks", rule=True)
+    folder = new_task("Lesion Sign", layer / "tasks", rule=True)
+    path = folder / "task.toml"
+    text = path.read_text(encoding="utf-8")
+    text = text.replace('form = "box"', 'form = "option"').replace('set = "none"', 'set = "pair"')
+    path.write_text(text, encoding="utf-8")
+    with using_vocabulary([layer]):
+        yield
+
+
+@pytest.fixture(scope="module")
+def boxed(drafted):
+    task = Task("Lesion Box")
+    return next(q for view in trial_views(task, CARD) for q in open_questions(view))
+
+
+def at(question, number, box, **changes):
+    """The question on another image, with another box."""
+    name = f"{number:03}"
+    sample = replace(
+        question.sample, id=name, case=name, patient=name, pixel_sha256=name, image=f"i/{name}.png"
+    )
+    target = BoxTarget(ask=BoxAsk(), size=(512, 512), box=box, iou=0.5)
+    return replace(question, sample=sample, target=target, **changes)
+
+
+def scattered(question, count):
+    boxes = [
+        (40 * (n % 12), 40 * (n // 12), 40 * (n % 12) + 30, 40 * (n // 12) + 30)
+        for n in range(count)
+    ]
+    return [at(question, n, box) for n, box in enumerate(boxes)]
+
+
+def sign(question, number, role, **changes):
+    base = at(question, number, (0, 0, 9, 9), task=Task("Lesion Sign"), role=role, **changes)
+    target = OptionTarget(options=(("A", "Yes"), ("B", "No")), key="A" if role == "yes" else "B")
+    return replace(base, target=target)
+
+
+def compose(questions, *, per_cell=None, seed=0, barred=(), **bars):
+    wordings = Wordings(tasks=[Task("Lesion Box"), Task("Lesion Sign")])
+    return compose_open_items(
+        questions,
+        load_terms(),
+        wordings,
+        barred=dict(barred),
+        evidence=bars.get("evidence", Grade.B),
+        least_visible=bars.get("least_visible", Visibility.PARTLY),
+        seed=seed,
+        per_cell=per_cell,
+    )
+
+
+def test_scattered_boxes_are_asked_with_their_chance(boxed):
+    result = compose(scattered(boxed, 40))
+    assert len(result.items) == 40
+    assert {item.chance for item in result.items} == {0.0}
+
+
+def test_a_box_that_always_lies_in_one_place_is_not_asked(boxed):
+    questions = [at(boxed, n, (100, 100, 200, 200)) for n in range(10)]
+    result = compose(questions)
+    assert result.items == ()
+    assert result.dropped == {"Lesion Box: a constant answer is right too often": 10}
+
+
+def test_a_place_that_a_third_of_the_patients_share_is_warned_of_and_stored_as_chance(boxed):
+    shared = [at(boxed, 100 + n, (400, 400, 500, 500)) for n in range(10)]
+    result = compose([*scattered(boxed, 20), *shared])
+    assert {item.chance for item in result.items} == {0.3333}
+    assert len(result.warnings) == 1
+    assert "passes 33% of 30 questions" in result.warnings[0]
+
+
+def test_the_constant_of_a_patient_is_never_tried_on_that_patient(boxed):
+    """Two patients with boxes of their own, each on many images: nobody's box passes another's."""
+    questions = [
+        replace(q, sample=replace(q.sample, patient="one" if n < 10 else "two"))
+        for n, q in enumerate(
+            at(boxed, n, (0, 0, 90, 90) if n < 10 else (400, 400, 490, 490)) for n in range(20)
+        )
+    ]
+    (chance,) = blind_chances(questions).values()
+    assert (chance.patients, chance.share) == (2, 0.0)
+
+
+def test_one_question_of_each_patient_and_concept_is_asked(boxed):
+    questions = [
+        replace(q, sample=replace(q.sample, patient=f"p{n % 5}"))
+        for n, q in enumerate(scattered(boxed, 40))
+    ]
+    result = compose(questions)
+    assert len(result.items) == 5
+    assert result.dropped["Lesion Box: another question of its patient is asked"] == 35
+
+
+def test_the_result_does_not_depend_on_the_order_of_the_questions(boxed):
+    questions = scattered(boxed, 30)
+    once = compose(questions, per_cell=7, seed=3)
+    assert compose(questions[::-1], per_cell=7, seed=3) == once
+    assert compose(questions, per_cell=7, seed=4).items != once.items
+
+
+def test_a_quota_is_even_over_lots(boxed):
+    sizes = ["small"] * 25 + ["large"] * 5
+    questions = [replace(q, lot=lot) for q, lot in zip(scattered(boxed, 30), sizes, strict=True)]
+    result = compose(questions, per_cell=8)
+    assert Counter(item.lot for item in result.items) == {"small": 4, "large": 4}
+    assert result.dropped["Lesion Box: quota"] == 22
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"grade": Grade.C}, "evidence-C"),
+        ({"visible": Visibility.NO}, "not-visible"),
+        ({"barred": "cut"}, "cut"),
+    ],
+)
+def test_what_must_not_be_asked_is_counted(boxed, changes, reason):
+    first, *rest = scattered(boxed, 10)
+    result = compose([replace(first, **changes), *rest])
+    assert len(result.items) == 9
+    assert result.dropped == {f"Lesion Box: {reason}": 1}
+
+
+def test_reasons_of_rules_are_counted_with_the_others(boxed):
+    result = compose(scattered(boxed, 5), barred={"Lesion Box: marks": 4})
+    assert result.dropped == {"Lesion Box: marks": 4}
+
+
+def test_equal_images_are_asked_once_and_not_where_their_answers_differ(boxed):
+    first, second, third, *rest = scattered(boxed, 20)
+    same = replace(second, sample=replace(second.sample, pixel_sha256="000"))
+    alike = replace(third, target=rest[0].target)
+    alike = replace(alike, sample=replace(alike.sample, pixel_sha256=rest[0].sample.pixel_sha256))
+    result = compose([first, same, alike, *rest])
+    assert result.dropped == {
+        "Lesion Box: contradicting-pictures": 2,
+        "Lesion Box: repeated-picture": 1,
+    }
+
+
+def test_wordings_are_drawn_among_all(boxed):
+    variants = Counter(item.variant for item in compose(scattered(boxed, 60)).items)
+    assert len(variants) == 3
+    assert min(variants.values()) > 8
+
+
+def test_ids_change_with_what_is_asked_alone(boxed):
+    questions = scattered(boxed, 6)
+    moved = [*questions[:-1], at(boxed, 5, (300, 300, 350, 350))]
+    before = {item.sample: item.id for item in compose(questions).items}
+    after = {item.sample: item.id for item in compose(moved).items}
+    assert {name for name in before if before[name] != after[name]} == {"005"}
+
+
+def test_pairs_have_one_item_of_each_role_one_question_and_one_list_of_options(boxed):
+    questions = [sign(boxed, n, "yes" if n < 7 else "no") for n in range(20)]
+    items = compose(questions).items
+    pairs = {name: [item for item in items if item.set == name] for name in {i.set for i in items}}
+    assert len(pairs) == 7
+    for one, other in pairs.values():
+        assert {one.role, other.role} == {"yes", "no"}
+        assert one.question == other.question
+        assert (
+            dict(one.target.options)[one.target.key] != dict(other.target.options)[other.target.key]
+        )
+    assert all(item.chance == 0.5 for item in items)
+
+
+def test_two_images_of_one_patient_are_a_pair_before_those_of_two(boxed):
+    questions = [sign(boxed, n, "yes") for n in range(6)]
+    twin = sign(boxed, 9, "no")
+    questions.append(replace(twin, sample=replace(twin.sample, patient="004")))
+    items = compose(questions).items
+    assert {item.sample for item in items} == {"004", "009"}
+
+
+def test_members_of_a_pair_share_their_stratum(boxed):
+    questions = [
+        sign(boxed, n, "yes" if n < 4 else "no", stratum=("PA" if n % 2 else "AP",))
+        for n in range(8)
+    ]
+    items = compose(questions).items
+    strata = {question.sample.id: question.stratum for question in questions}
+    pairs = {item.set for item in items}
+    assert len(pairs) == 4
+    for name in pairs:
+        assert len({strata[item.sample] for item in items if item.set == name}) == 1
+
+
+def test_a_question_without_a_partner_is_counted(boxed):
+    result = compose([sign(boxed, n, "yes") for n in range(3)])
+    assert result.dropped == {"Lesion Sign: no partner with another answer": 3}
+
+
+def test_keys_are_spread_evenly_over_the_letters(boxed):
+    items = compose([sign(boxed, n, "yes" if n % 2 else "no") for n in range(40)]).items
+    assert Counter(item.target.key for item in items) == {"A": 20, "B": 20}
