@@ -18,20 +18,16 @@ from medrcube.build.release.review_verdicts import ReviewResults
 from medrcube.build.stages.samples import Sample
 from medrcube.forms.option import OptionTarget
 from medrcube.release_format.item_sets import ItemSet, SetMember
-from medrcube.release_format.open_rows import open_row
+from medrcube.release_format.open_rows import OPEN_ITEMS, open_row
 from medrcube.release_format.rows import ReleaseRow
 from medrcube.release_format.tree import OPEN_TABLE, dataset_name
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 __all__ = [
-    "OPEN_ITEMS",
     "released_pairs",
     "select_open_items",
     "write_open_items",
 ]
-
-OPEN_ITEMS = "open_items.parquet"
-"""Proof of the open items of a release; there is none where there are none."""
 
 
 def select_open_items(

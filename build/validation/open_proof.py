@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow as pa
 
 from medrcube.build.reconstruction.recipes import Recipe
-from medrcube.build.release.open_tables import OPEN_ITEMS
 from medrcube.build.validation.bounded_parquet import read_table
 from medrcube.build.validation.consistency import TableRow
 from medrcube.build.validation.findings import FaultLog
 from medrcube.errors import ReleaseError
+from medrcube.release_format.open_rows import OPEN_ITEMS
 from medrcube.release_format.tree import safe_repr
 
 __all__ = ["check_open_proof"]

@@ -68,7 +68,7 @@ class MaskRegion:
 
     def bounds(self) -> tuple[float, float, float, float]:
         """Left, top, right and bottom edge of the smallest box around its pixels."""
-        columns, tops, bottoms = zip(*self._pieces(), strict=True)
+        columns, tops, bottoms = zip(*self.pieces(), strict=True)
         return min(columns), min(tops), max(columns) + 1, max(bottoms) + 1
 
     def to_json(self) -> dict[str, Json]:

@@ -20,12 +20,16 @@ from medrcube.release_format.tree import safe_repr
 
 __all__ = [
     "OPEN_FIELDS",
+    "OPEN_ITEMS",
     "UnknownFormError",
     "open_row",
     "read_open_row",
     "read_options",
     "write_options",
 ]
+
+OPEN_ITEMS = "open_items.parquet"
+"""Proof of the open items of a release; there is none where there are none."""
 
 OPEN_FIELDS = (
     *("id", "dataset", "image_path", "question", "form", "ask", "truth", "chance"),

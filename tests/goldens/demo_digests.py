@@ -25,8 +25,6 @@ SCORED = ("random", "longest")
 """Baselines whose metrics are held."""
 KEYED = ("unit",)
 """Columns of ``items.csv`` that hold ids under a key that each workspace draws for itself."""
-OF_PAIRS = ("yes_no", "abstention")
-"""Figures of sets beyond the cube."""
 DIGITS = 9
 """Significant digits of a figure: the last ones differ with the processor."""
 
@@ -90,7 +88,6 @@ def _metrics(run):
     """Digest of each part of ``metrics.json`` that is a figure."""
     parts = _json(run / "metrics.json")
     figures = {name: part for name, part in parts.items() if isinstance(part, dict | list)}
-    figures["sets"] = {name: part for name, part in figures["sets"].items() if name not in OF_PAIRS}
     return {
         name: _digest(json.dumps(_rounded(part), sort_keys=True)) for name, part in figures.items()
     }

@@ -40,7 +40,7 @@ def test_it_is_croissant_1_1_without_errors_or_warnings(read, editions, edition)
 def test_the_first_record_of_every_record_set_can_be_read(read, editions, edition):
     dataset = read(editions[edition])
     names = [records.id for records in dataset.metadata.record_sets]
-    assert names == ["items", "pictures", "sources"]
+    assert names == ["items", "pictures", "open", "sources"]
     for name in names:
         record = next(iter(dataset.records(name)))
         assert set(record) == {
@@ -82,7 +82,7 @@ def test_a_release_of_which_nothing_may_be_passed_on_can_be_read(read, release_a
     dataset = read(tree)
     assert not list(tree.rglob("*.png"))
     assert dataset.metadata.ctx.issues.warnings == set()
-    assert [it.id for it in dataset.metadata.record_sets] == ["items", "sources"]
+    assert [it.id for it in dataset.metadata.record_sets] == ["items", "open", "sources"]
     assert next(iter(dataset.records("items")))["items/image"] is None
 
 

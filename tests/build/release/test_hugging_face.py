@@ -165,7 +165,7 @@ def test_the_hub_reads_the_head_of_the_card(editions):
     assert data.task_categories == ["visual-question-answering", "multiple-choice"]
     assert data.size_categories == ["n<1K"]
     configs = {it["config_name"]: it for it in data.to_dict()["configs"]}
-    assert set(configs) == {"default", "busi", "vindr-cxr"}
+    assert set(configs) == {"default", "busi", "vindr-cxr", "open"}
     for config in configs.values():
         (files,) = config["data_files"]
         assert files["split"] == "test"

@@ -34,6 +34,7 @@ def made(barred, pressed, tmp_path):
     for tree in trees.values():
         (tree / "TOY/open.json").write_text(json.dumps([_open(row) for row in rows]))
         shutil.rmtree(tree / "data")
+        shutil.rmtree(tree / "open", ignore_errors=True)
         write_parquet_edition(tree, places)
     items = items_from_frame(pd.read_parquet(root / "workspace/items.parquet"))
     audit = json.loads((trees["public"] / "audit.json").read_text())

@@ -48,6 +48,10 @@ def _items(out):
     return json.loads((out / "TOY" / "test.json").read_text())
 
 
+def _open_items(out):
+    return json.loads((out / "TOY" / "open.json").read_text())
+
+
 def _restrict(toy, built, quiet):
     card = toy.folder / "card.toml"
     card.write_text(card.read_text().replace("redistribute = true", "redistribute = false"))
@@ -102,7 +106,8 @@ def test_every_file_is_in_the_sums_and_every_sum_holds(public):
 
 def test_every_picture_has_a_recipe_with_its_pixel_hash(public):
     recipes = [json.loads(line) for line in (public / "recipes.jsonl").read_text().splitlines()]
-    pictures = {f"TOY/{item['image_path']}" for item in _items(public)}
+    items = (*_items(public), *_open_items(public))
+    pictures = {f"TOY/{item['image_path']}" for item in items}
     assert {recipe["image"] for recipe in recipes} == pictures
     assert all(re.fullmatch("[0-9a-f]{64}", recipe["pixel_sha256"]) for recipe in recipes)
 
@@ -227,14 +232,16 @@ def test_whether_the_picture_shows_the_answer_is_told_of_every_item(built, write
     frame.to_parquet(built.items)
     wanted = {row.id: (row.visible, row.block) for row in frame.itertuples()}
     out = write().out
+    wanted |= {item["id"]: ("yes", "") for item in _open_items(out)}
     told = {row.id: (row.visible, row.block) for row in read_item_facts(out).values()}
-    assert told == {item["id"]: wanted[item["id"]] for item in _items(out)}
+    assert told == wanted
     read = {item.id: (item.visible, item.block) for item in load_benchmark(out).items}
     assert read == told
     kept = pd.read_parquet(out / "items.parquet").set_index("id")["visible"].to_dict()
-    assert kept == {name: visible for name, (visible, _) in told.items()}
+    cube = {item["id"]: told[item["id"]][0] for item in _items(out)}
+    assert kept == cube
     seen = json.loads((out / "audit.json").read_text())["by_visible"]
-    assert seen == dict(sorted(Counter(visible for visible, _ in told.values()).items()))
+    assert seen == dict(sorted(Counter(cube.values()).items()))
     assert "Items by what the image shows" in (out / "audit.html").read_text()
 
 
