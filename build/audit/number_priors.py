@@ -57,11 +57,12 @@ def scale_prior(
     if len(names) <= table.shape[1]:
         return constant_prior(low, high)
     logs = np.log(values)
-    square, product = table.T @ table, table.T @ logs
-    predicted = np.empty(len(values))
-    for number in range(len(names)):
-        own = patient == number
-        rest = square - table[own].T @ table[own] + _RIDGE * np.eye(table.shape[1])
-        weights = np.linalg.solve(rest, product - table[own].T @ logs[own])
-        predicted[own] = np.exp(table[own] @ weights)
+    squares, products = table[:, :, None] * table[:, None, :], table * logs[:, None]
+    own_squares = np.zeros((len(names), *squares.shape[1:]))
+    own_products = np.zeros((len(names), table.shape[1]))
+    np.add.at(own_squares, patient, squares)
+    np.add.at(own_products, patient, products)
+    rest = squares.sum(axis=0) - own_squares + _RIDGE * np.eye(table.shape[1])
+    weights = np.linalg.solve(rest, (products.sum(axis=0) - own_products)[:, :, None])[:, :, 0]
+    predicted = np.exp((table * weights[patient]).sum(axis=1))
     return constant_prior(low / predicted, high / predicted)

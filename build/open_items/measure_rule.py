@@ -66,6 +66,7 @@ def _questions(
     view: CaseView, measure: Measure, asked: Asked, sample: Sample
 ) -> Iterator[OpenQuestion]:
     rows, concept, values = _rows(view, measure, sample), measure.about, {}
+    seen: tuple[float, ...] = (math.log(sample.width), math.log(sample.height))
     if measure.origin == STATED:
         if not any(quantity.field == measure.name for quantity in view.case.quantities):
             return
@@ -76,7 +77,9 @@ def _questions(
         concept = sample.marked
         rows = [row for row in rows if row.concept == concept]
         bar = _bar_of(sample, rows)
-        values = {"bar": f"{bar.length_mm} mm"} if bar else {}
+        if bar:
+            values = {"bar": f"{bar.length_mm} mm"}
+            seen = (*seen, math.log(bar.length_mm / bar.pixels))
         measured, barred = _length(view, measure, sample, rows, tolerance=asked.tolerance, bar=bar)
     else:
         return
@@ -94,6 +97,7 @@ def _questions(
         values=values,
         prior=(view.card.id, measure.name, concept, view_of_case(view.card, view.case)),
         lot=size_lot(measure, asked.tolerance, target.value),
+        seen=seen,
         grade=asked.grade,
         visible=asked.visible,
         barred=_told(view, measure, sample) or barred,

@@ -65,6 +65,8 @@ class OpenQuestion:
         stratum: what the members of a set have in common, such as source, view and device.
         role: ``yes`` and ``no``, ``left`` and ``right``: members of a set have different ones.
         lot: class over which a quota draws evenly, such as one of size; empty for none.
+        seen: numbers that the frame of the image tells, such as the logarithm of its extent in mm;
+            a regression on them is tried as a blind answer.
         grade: evidence that the target is right, and the only one.
         visible: whether a reader of the image could know it.
         barred: reason why it must not be asked, which is counted; empty when it may.
@@ -80,6 +82,7 @@ class OpenQuestion:
     stratum: tuple[str, ...] = ()
     role: str = ""
     lot: str = ""
+    seen: tuple[float, ...] = ()
     grade: Grade = Grade.A
     visible: Visibility = Visibility.YES
     barred: str = ""
