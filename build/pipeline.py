@@ -20,6 +20,7 @@ from functools import partial
 from pathlib import Path
 
 from medrcube.build.audit.batch_audit import audit_batch
+from medrcube.build.audit.open_rules import open_rules
 from medrcube.build.build_report import BuildReport, source_reports
 from medrcube.build.build_tables import BuildTables, table_paths, write_tables
 from medrcube.build.execution.local import LocalEngine, RenderEngine
@@ -154,6 +155,7 @@ def _build(
             **verdict,
             "dropped": {**dropped, **beyond.dropped},
             "open_items": beyond.stated(),
+            "open_rules": open_rules(beyond.items, samples),
             "words": {part.source: part.words for part in results.parts if part.words},
             "failures": failures,
             "shared_images": [asdict(pair) for pair in shared],

@@ -113,7 +113,7 @@ def describe_rules(audit: Mapping[str, Any]) -> list[str]:
         lines.append(f"item rules: no item made because of {_listed(stopped)}")
     if bent:
         lines.append(f"item rules: for the reviewers, items that bend {_listed(bent)}")
-    rules = audit["batch_rules"]
+    rules = {**audit["batch_rules"], **audit.get("open_rules", {})}
     held = sum(rule["holds"] is not False for rule in rules.values())
     lines.append(f"batch rules: {held} of {len(rules)} hold")
     lines += [

@@ -28,7 +28,7 @@ from medrcube.build.questions.key_balance import LEARNABLE, unbalanced_options
 from medrcube.build.stages.samples import Sample
 from medrcube.ontologies.item_rules import ERROR, WARNING, RuleLevel
 
-__all__ = ["BATCH_RULES", "BatchRule", "batch_rules"]
+__all__ = ["BATCH_RULES", "BatchRule", "batch_rules", "judge_rows"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,35 @@ def batch_rules(items: Iterable[Item], samples: Iterable[Sample]) -> dict[str, R
         entry for entry in ordered if len(entry.options) > 1 and 0 <= entry.key < len(entry.options)
     ]
     pictures = list(samples)
-    return {rule.id: _verdict(rule, rule.measure(askable, pictures)) for rule in BATCH_RULES}
+    return {
+        rule.id: judge_rows(
+            rule.measure(askable, pictures), asks=rule.asks, remedy=rule.remedy, level=rule.level
+        )
+        for rule in BATCH_RULES
+    }
+
+
+def judge_rows(rows: list[Row], *, asks: str, remedy: str, level: RuleLevel) -> Row:
+    """Verdict on the rows of one rule; see ``batch_rules``."""
+    judged = [row for row in rows if row["within"] is not None]
+    if not judged:
+        message = "nothing to measure: too few items or patients"
+        empty = dict.fromkeys(("holds", "figure", "threshold"))
+        return {"level": level, **empty, "message": message, "rows": rows}
+    failed = [row for row in judged if not row["within"]]
+    worst = max(failed or judged, key=_badness)
+    message = asks
+    if failed:
+        more = f" and {len(failed) - 1} more in its rows" if len(failed) > 1 else ""
+        message = f"{_describe(worst)}{more}. {remedy}"
+    return {
+        "level": level,
+        "holds": not failed,
+        "figure": _figure(worst),
+        "threshold": worst["threshold"],
+        "message": message,
+        "rows": rows,
+    }
 
 
 def _option_order(items: Sequence[Item], _samples: Sequence[Sample]) -> list[Row]:
@@ -92,28 +120,6 @@ def _even_keys(items: Sequence[Item], _samples: Sequence[Sample]) -> list[Row]:
     ]
 
 
-def _verdict(rule: BatchRule, rows: list[Row]) -> Row:
-    judged = [row for row in rows if row["within"] is not None]
-    if not judged:
-        message = "nothing to measure: too few items or patients"
-        empty = dict.fromkeys(("holds", "figure", "threshold"))
-        return {"level": rule.level, **empty, "message": message, "rows": rows}
-    failed = [row for row in judged if not row["within"]]
-    worst = max(failed or judged, key=_badness)
-    message = rule.asks
-    if failed:
-        more = f" and {len(failed) - 1} more in its rows" if len(failed) > 1 else ""
-        message = f"{_describe(worst)}{more}. {rule.remedy}"
-    return {
-        "level": rule.level,
-        "holds": not failed,
-        "figure": _figure(worst),
-        "threshold": worst["threshold"],
-        "message": message,
-        "rows": rows,
-    }
-
-
 def _figure(row: Row) -> float:
     """The one figure of a row that its threshold is for."""
     return float(
@@ -134,6 +140,7 @@ def _badness(row: Row) -> float:
 def _describe(row: Row) -> str:
     if "accuracy" in row:
         trick = f" naming the {row['trick']} used" if "trick" in row else ""
+        trick += f" by {row['cue']}" if "cue" in row else ""
         return (
             f"{row['task']}{trick}: {row['accuracy']:.1%} against a chance of {row['chance']:.1%} "
             f"(standard error {row['se']:.1%}, {row['n']:,} items)"

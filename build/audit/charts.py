@@ -54,7 +54,7 @@ class ScoreBand:
     """Score of a trick in one task, with what luck may do.
 
     Attributes:
-        name: the task.
+        name: the task, and the cue where there are several.
         n: how many items were counted.
         score: share of right answers, or ``None`` where it could not be measured.
         low: two standard errors below, not under 0.
@@ -123,7 +123,7 @@ def score_bands(rows: Sequence[Mapping[str, Any]]) -> list[ScoreBand]:
 def _band(row: Mapping[str, Any]) -> ScoreBand:
     score, error = row["accuracy"], row["se"] or 0.0
     return ScoreBand(
-        name=row["task"],
+        name=f"{row['task']}, {row['cue']}" if "cue" in row else row["task"],
         n=row["n"],
         score=score,
         low=max(0.0, (score or 0.0) - 2 * error),

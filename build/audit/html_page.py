@@ -40,12 +40,13 @@ def audit_page(audit: Mapping[str, Any], gallery: ThumbnailGallery) -> str:
         gallery: its small pictures.
     """
     profile = audit.get("profile") or None
-    rules = audit["batch_rules"]
+    rules = {**audit["batch_rules"], **audit.get("open_rules", {})}
     return (
         _environment()
         .get_template("audit.html.j2")
         .render(
             audit=audit,
+            rules=rules,
             review=audit["review"],
             profile=profile,
             axes=_AXES,

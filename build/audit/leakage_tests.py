@@ -15,6 +15,7 @@ from typing import Any
 
 from medrcube.build.audit.conditional_logit import LogitQuestion, cross_validate
 from medrcube.build.audit.leakage_features import Features, option_features, wording_features
+from medrcube.build.open_items.table import OpenItem
 from medrcube.build.questions.item_table import Item
 from medrcube.build.stages.samples import Sample
 
@@ -52,7 +53,7 @@ def text_only(items: Iterable[Item], samples: Iterable[Sample]) -> list[dict[str
     return _scores(items, samples, wording_features)
 
 
-def groups_of(items: Iterable[Item], samples: Iterable[Sample]) -> dict[str, str]:
+def groups_of(items: Iterable[Item | OpenItem], samples: Iterable[Sample]) -> dict[str, str]:
     """Item id -> group: items of one patient, one case or equal pictures share theirs."""
     parents: dict[str, str] = {}
 

@@ -15,7 +15,9 @@ from typing import Any
 
 from medrcube.build.audit.batch_audit import audit_batch
 from medrcube.build.audit.html_page import audit_page
+from medrcube.build.audit.open_rules import open_rules
 from medrcube.build.execution.progress import usable_cores
+from medrcube.build.open_items.table import OpenItem
 from medrcube.build.questions.item_table import Item
 from medrcube.build.release.contact_sheets import make_gallery
 from medrcube.build.similarity.near_duplicates import NearDuplicate, clean_pictures, find_duplicates
@@ -34,6 +36,7 @@ def write_audit(
     samples: Iterable[Sample],
     root: Path,
     *,
+    open_items: Sequence[OpenItem] = (),
     workers: int | None = None,
 ) -> None:
     """Write ``audit.json`` and ``audit.html`` into a release.
@@ -44,6 +47,7 @@ def write_audit(
         items: all items of the release.
         samples: all pictures of the workspace.
         root: folder of the workspace.
+        open_items: all items of the release beyond the cube.
         workers: processes that read pictures; all processors by default.
 
     Raises:
@@ -54,7 +58,9 @@ def write_audit(
     everything = list(samples)
     wanted = {item.sample for item in items}
     pictures = {sample.id: sample for sample in everything if sample.id in wanted}
-    content, near = release_audit(built, items, everything, root, workers=workers)
+    content, near = release_audit(
+        built, items, everything, root, open_items=open_items, workers=workers
+    )
     gallery = make_gallery(items, pictures, near, root, workers)
     text = json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False)
     write_text(tree / JSON, text + "\n")
@@ -67,6 +73,7 @@ def release_audit(
     samples: Sequence[Sample],
     root: Path,
     *,
+    open_items: Sequence[OpenItem] = (),
     workers: int = 1,
 ) -> tuple[dict[str, Any], Sequence[NearDuplicate]]:
     """What ``audit.json`` of a release says, and all pairs of look-alikes.
@@ -92,6 +99,7 @@ def release_audit(
         "sources": _sources(items, pictures),
         "licences": _licences(items, pictures),
         "patient_overlap": patient_overlap(items, pictures),
+        "open_rules": open_rules(open_items, samples),
     }
     if built.get("profile"):
         content["profile"] = _profile(built["profile"], items)

@@ -145,7 +145,10 @@ def _admitted(
             reason = NOT_VISIBLE
         if not reason and question.grade > evidence:
             reason = f"evidence-{question.grade}"
-        fact = (question.sample.id, question.task.value, question.field, question.concept)
+        fact = (
+            *(question.sample.id, question.task.value, question.field, question.concept),
+            *question.stratum,
+        )
         if not reason and fact in asked:
             reason = "asked twice of one image"
         if reason:

@@ -41,7 +41,8 @@ def deal_pairs(
         cells.setdefault(cell, []).append(question)
     dealt: list[Pair] = []
     taken: set[tuple[str, str]] = set()
-    for cell in sorted(cells, key=repr):
+    lots = {cell: (_cell_lot(own, cell[-1], seed), repr(cell)) for cell, own in cells.items()}
+    for cell in sorted(cells, key=lots.__getitem__):
         dealt.extend(_deal(cells[cell], taken, seed))
     return dealt
 
@@ -99,6 +100,16 @@ def _fit(one: OpenQuestion, other: OpenQuestion) -> bool:
         if isinstance(question.target, OptionTarget)
     }
     return len(keys) != 1
+
+
+def _cell_lot(questions: Sequence[OpenQuestion], options: object, seed: int) -> str:
+    """Place of a cell among those of its patient, such as those with other options, by lot.
+
+    In a fixed order the first options would be taken whenever they hold the answer, and the others
+    would tell it.
+    """
+    first = min(question.sample.id for question in questions)
+    return seeded_tiebreak(seed, "cell", questions[0].concept, first, repr(options))
 
 
 def _lot(question: OpenQuestion, seed: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from medrcube.build.audit.batch_rules import BATCH_RULES
+from medrcube.build.audit.open_rules import OPEN_RULES
 from medrcube.ontologies.item_rules import RULES
 from medrcube.templates import render_card
 
@@ -11,4 +12,6 @@ __all__ = ["rules_page"]
 
 def rules_page() -> str:
     """Markdown page: every rule with its level, what it asks for and what to change."""
-    return render_card("item_rules.md", item_rules=RULES, batch_rules=BATCH_RULES)
+    return render_card(
+        "item_rules.md", item_rules=RULES, batch_rules=BATCH_RULES, open_rules=OPEN_RULES
+    )

@@ -181,7 +181,7 @@ def release(
             _write_items(workspace, tree, taken, beyond, pictures)
             _copy_pictures(workspace, tree, pictures, included)
             write_item_sets(tree, (*sets.sets, *pairs))
-            write_audit(tree, audit, chosen, samples, workspace.root)
+            write_audit(tree, audit, chosen, samples, workspace.root, open_items=beyond)
             write_licences(tree, released, pictures, sources)
             write_validation_record(tree, chosen, pictures.values())
             places = {picture_place(sample): sample for sample in pictures.values()}

@@ -1,0 +1,66 @@
+"""Rules over a batch of open items, each asked of the tasks whose declaration names it.
+
+They say what answers such items without the images, as ``batch_rules`` does for options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from medrcube.build.audit.batch_rules import judge_rows
+from medrcube.build.audit.pair_split import pair_split
+from medrcube.build.audit.shortcut_baselines import Row
+from medrcube.build.open_items.table import OpenItem
+from medrcube.build.stages.samples import Sample
+from medrcube.ontologies.item_rules import WARNING, RuleLevel
+from medrcube.taxonomy import Task
+
+__all__ = ["OPEN_RULES", "OpenBatchRule", "open_rules"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenBatchRule:
+    """One rule over open items.
+
+    Attributes:
+        id: its name in declarations (``audits``) and in ``audit.json``.
+        asks: what it asks for, in one line.
+        remedy: what to change when it does not hold.
+        measure: rows of figures of the items of the tasks that ask for it, as of a ``BatchRule``.
+        level: what a failure does.
+    """
+
+    id: str
+    asks: str
+    remedy: str
+    measure: Callable[[Sequence[OpenItem], Sequence[Sample]], list[Row]]
+    level: RuleLevel = WARNING
+
+
+def open_rules(items: Iterable[OpenItem], samples: Iterable[Sample]) -> dict[str, Row]:
+    """Every rule that a task of some items asks for with its verdict, as ``batch_rules`` has it."""
+    ordered = sorted(items, key=lambda item: item.id)
+    audits = {name: Task(name).declaration.audits for name in {item.task for item in ordered}}
+    images = list(samples)
+    verdicts = {}
+    for rule in OPEN_RULES:
+        own = [item for item in ordered if rule.id in audits[item.task]]
+        if own:
+            verdicts[rule.id] = judge_rows(
+                rule.measure(own, images), asks=rule.asks, remedy=rule.remedy, level=rule.level
+            )
+    return verdicts
+
+
+OPEN_RULES = (
+    OpenBatchRule(
+        id="pair-split",
+        asks=(
+            "Size, mean grey, file size and stated fields do not tell which image of a pair has "
+            "the finding (chance + 2 SE)."
+        ),
+        remedy="Let the members of a pair share what tells them apart, or take other sources.",
+        measure=pair_split,
+    ),
+)

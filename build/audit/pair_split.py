@@ -1,0 +1,141 @@
+"""Pair split: whether size, brightness or a stated field tells which image of a pair shows it.
+
+The two images of a pair are asked the same, and one of them is the "yes". Where size, brightness,
+file size or what the source states of an image says which, a model may learn that in place of the
+finding. A conditional logit learns it from the pairs of other patients and is tried on one pair
+after the other; chance is one half.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from statistics import fmean, pstdev
+
+from medrcube.build.audit.conditional_logit import LogitQuestion, cross_validate
+from medrcube.build.audit.leakage_tests import groups_of, score_against_chance
+from medrcube.build.audit.shortcut_baselines import Row
+from medrcube.build.open_items.table import OpenItem
+from medrcube.build.stages.samples import Sample
+
+__all__ = ["ALL_CUES", "CUES", "pair_split"]
+
+ALL_CUES = "all of these"
+YES = "yes"
+
+_Features = dict[Hashable, float]
+_Cue = Callable[[Sample], float | str]
+
+CUES: Mapping[str, tuple[_Cue, ...]] = {
+    "image size": (
+        lambda sample: math.log(sample.width),
+        lambda sample: math.log(sample.height),
+        lambda sample: math.log(sample.width / sample.height),
+    ),
+    "mean grey": (lambda sample: sample.grey,),
+    "file size": (lambda sample: math.log(max(sample.file_bytes, 1)),),
+    "source fields": (
+        lambda sample: sample.split,
+        lambda sample: sample.licence,
+        lambda sample: sample.graphics,
+        lambda sample: str(sample.colour),
+    ),
+}
+"""What is looked at, each by itself and then together: numbers, and texts that are equal or not."""
+
+
+def pair_split(items: Sequence[OpenItem], samples: Iterable[Sample]) -> list[Row]:
+    """What a reader scores who tells the "yes" of each pair by a cue, for each task.
+
+    Args:
+        items: members of pairs; those of no pair, or of one without its partner, are left out.
+        samples: all images.
+
+    Returns:
+        For each task a row with all cues, which alone is judged, and one for each cue: ``task``,
+        ``cue``, ``n`` pairs and the figures of ``leakage_tests.score_against_chance``. None where
+        all pairs share a patient.
+    """
+    images = {sample.id: sample for sample in samples}
+    tasks: dict[str, list[OpenItem]] = {}
+    for item in sorted(items, key=lambda item: item.id):
+        if item.set and item.sample in images:
+            tasks.setdefault(item.task, []).append(item)
+    return [row for task, members in sorted(tasks.items()) for row in _rows(task, members, images)]
+
+
+def _rows(task: str, items: Sequence[OpenItem], images: Mapping[str, Sample]) -> Iterable[Row]:
+    pairs = _pairs(items)
+    groups = _groups(pairs, images)
+    for name in (ALL_CUES, *CUES):
+        cues = [cue for own in CUES.values() for cue in own] if name == ALL_CUES else CUES[name]
+        features = _features([image for pair in pairs for image in _shown(pair, images)], cues)
+        questions = [
+            LogitQuestion(
+                options=[features[image.id] for image in _shown(pair, images)],
+                key=[member.role for member in pair].index(YES),
+            )
+            for pair in pairs
+        ]
+        hits = cross_validate(questions, groups) if len(pairs) > 1 else None
+        if hits is None:
+            continue
+        figures = score_against_chance(
+            [(hit, 0.5, group) for hit, group in zip(hits, groups, strict=True)]
+        )
+        judged = {} if name == ALL_CUES else {"within": None}
+        yield {"task": task, "cue": name, **figures, **judged}
+
+
+def _pairs(items: Iterable[OpenItem]) -> list[tuple[OpenItem, OpenItem]]:
+    """Pairs with one "yes"; their members by sample, which says nothing of the role."""
+    members: dict[str, list[OpenItem]] = {}
+    for item in items:
+        members.setdefault(item.set, []).append(item)
+    whole = (sorted(own, key=lambda item: item.sample) for own in members.values())
+    return [
+        (own[0], own[1])
+        for own in whole
+        if len(own) == 2 and sum(item.role == YES for item in own) == 1
+    ]
+
+
+def _shown(pair: Sequence[OpenItem], images: Mapping[str, Sample]) -> list[Sample]:
+    return [images[item.sample] for item in pair]
+
+
+def _features(images: Sequence[Sample], cues: Sequence[_Cue]) -> Mapping[str, _Features]:
+    """Features of each image: numbers in standard deviations of its source, over all and by it."""
+    features: dict[str, _Features] = {image.id: {} for image in images}
+    for number, cue in enumerate(cues):
+        by_source: dict[str, list[float]] = {}
+        for image in images:
+            value = cue(image)
+            if isinstance(value, str):
+                features[image.id][number, value] = 1.0
+            else:
+                by_source.setdefault(image.source, []).append(value)
+        for image in images:
+            value = cue(image)
+            if not isinstance(value, str):
+                own = by_source[image.source]
+                score = (value - fmean(own)) / (pstdev(own) or 1.0)
+                features[image.id][number,] = score
+                features[image.id][number, image.source] = score
+    return features
+
+
+def _groups(pairs: Sequence[tuple[OpenItem, OpenItem]], images: Mapping[str, Sample]) -> list[str]:
+    """Group of each pair: pairs that share a patient, directly or through others, share theirs."""
+    patients = groups_of((item for pair in pairs for item in pair), images.values())
+    parents: dict[str, str] = {}
+
+    def root(name: str) -> str:
+        while parents.setdefault(name, name) != name:
+            name = parents[name]
+        return name
+
+    for one, other in pairs:
+        low, high = sorted((root(patients[one.id]), root(patients[other.id])))
+        parents[high] = low
+    return [root(patients[one.id]) for one, _ in pairs]

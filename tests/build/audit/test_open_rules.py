@@ -1,0 +1,109 @@
+"""Size, brightness and stated fields must not tell which image of a pair has the finding."""
+
+from dataclasses import replace
+
+import pytest
+
+from medrcube.build.audit.open_rules import open_rules
+from medrcube.build.audit.pair_split import ALL_CUES, pair_split
+from medrcube.build.open_items.table import OpenItem
+from medrcube.build.stages.samples import Sample
+
+SAMPLE = Sample(
+    id="s", source="toy", case="c", artefact="clean", field="", marked="", truth="", choices=0,
+    area=0.0, regions=0, image="i.png", pixel_sha256="", perceptual_hash="", width=100, height=100,
+    anatomy="Chest", modality="X-ray", patient="p", split="", scope="image", licence="CC0-1.0",
+    redistribute=True, frames="0", reason="only one", recipe="r", file_bytes=1000, grey=100.0,
+)  # fmt: skip
+ITEM = OpenItem(
+    id="i", sample="s", source="toy", task="Presence", anatomy="Chest", modality="X-ray",
+    question="Is it?", form="option", ask="{}", truth="{}", chance=0.5, field="finding",
+    concept="Edema", grade="A", visible="yes", variant="show", template="t", seed=0,
+)  # fmt: skip
+
+
+@pytest.fixture
+def pairs():
+    """Items and images of 60 pairs, each of a patient: ``pairs(grey=lambda n, yes: ...)``."""
+
+    def make(task="Presence", patient=lambda number: f"p{number}", **cues):
+        items, samples = [], []
+        for number in range(60):
+            for yes in (True, False):
+                name = f"{number}-{(number * 7 + yes) % 2}"  # ids do not tell the roles
+                known = {cue: value(number, yes) for cue, value in cues.items()}
+                samples.append(
+                    replace(SAMPLE, id=name, case=name, patient=patient(number), **known)
+                )
+                items.append(
+                    replace(
+                        ITEM,
+                        id=name,
+                        sample=name,
+                        task=task,
+                        set=f"pair-{number}",
+                        role="yes" if yes else "no",
+                    )
+                )
+        return items, samples
+
+    return make
+
+
+def score(rows, cue=ALL_CUES):
+    (row,) = [row for row in rows if row["cue"] == cue]
+    return row
+
+
+@pytest.mark.parametrize(
+    ("cue", "values"),
+    [
+        ("mean grey", {"grey": lambda number, yes: 100 + number % 9 + 5 * yes}),
+        ("file size", {"file_bytes": lambda number, yes: 1000 + 10 * (number % 9) + 90 * yes}),
+        ("image size", {"width": lambda number, yes: 100 + number % 9 + 20 * yes}),
+        ("source fields", {"split": lambda _, yes: "train" if yes else "test"}),
+    ],
+)
+def test_a_cue_that_goes_with_the_finding_breaks_the_rule(pairs, cue, values):
+    items, samples = pairs(**values)
+    rows = pair_split(items, samples)
+    assert score(rows, cue)["accuracy"] > 0.9
+    assert score(rows)["within"] is False
+    verdict = open_rules(items, samples)["pair-split"]
+    assert (verdict["holds"], verdict["level"]) == (False, "warning")
+    assert "all of these" in verdict["message"]
+
+
+def test_cues_that_tell_nothing_keep_the_rule(pairs):
+    items, samples = pairs(
+        grey=lambda number, yes: (number * 37 + 11 * yes) % 50,
+        file_bytes=lambda number, yes: 1000 + (number * 53 + 29 * yes) % 90,
+    )
+    assert score(pair_split(items, samples))["within"] is True
+    assert open_rules(items, samples)["pair-split"]["holds"] is True
+
+
+def test_a_cue_of_the_patient_is_not_learnt_from_the_same_patient(pairs):
+    values = {"grey": lambda number, yes: 100 * (number % 2) * (2 * yes - 1)}
+    items, samples = pairs(patient=lambda _: "one", **values)
+    assert pair_split(items, samples) == []
+
+
+def test_equal_images_are_a_lot_and_not_a_hit(pairs):
+    assert score(pair_split(*pairs()))["accuracy"] == 0.5
+
+
+def test_single_cues_are_shown_and_not_judged(pairs):
+    items, samples = pairs(grey=lambda number, yes: number + 50 * yes)
+    assert {row["within"] for row in pair_split(items, samples) if row["cue"] != ALL_CUES} == {None}
+
+
+def test_items_of_no_pair_and_halves_of_pairs_are_left_out(pairs):
+    items, samples = pairs(grey=lambda number, yes: (number * 37 + 11 * yes) % 50)
+    alone = [replace(item, set="") for item in items[:2]]
+    assert score(pair_split([*alone, *items[3:]], samples))["n"] == 58
+
+
+def test_a_task_that_does_not_ask_for_the_rule_is_not_held_to_it(pairs):
+    items, samples = pairs(task="Abstention", grey=lambda number, yes: number + 50 * yes)
+    assert open_rules(items, samples) == {}

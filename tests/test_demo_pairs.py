@@ -1,0 +1,94 @@
+"""Who does not look at the images has no pair of the demo right, and half of its items."""
+
+import json
+import math
+from collections import defaultdict
+
+import pandas as pd
+import pytest
+
+from medrcube.build.open_items.table import open_items_from_frame
+from medrcube.console.progress import Reporter
+from medrcube.demo import run_demo
+
+TASKS = ("Presence", "Abstention")
+OTHERS = (
+    *("brats2021", "camus", "echonet-dynamic", "inbreast", "isles2022", "rsna-ich"),
+    *("siim-acr-pneumothorax", "vindr-mammo"),
+)
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        "three sources",
+        pytest.param("others", marks=(pytest.mark.thorough, pytest.mark.untraced)),
+    ],
+)
+def demo(request, small_demo, tmp_path_factory):
+    """A demo: the small one, in which presence is asked; others, in which abstention is too."""
+    if request.param == "three sources":
+        return small_demo / "demo"
+    folder = tmp_path_factory.mktemp("pairs") / "demo"
+    run_demo(folder, Reporter(quiet=True), only=OTHERS)
+    return folder
+
+
+@pytest.fixture
+def pairs(demo):
+    items = open_items_from_frame(pd.read_parquet(demo / "open_items.parquet"))
+    found = defaultdict(list)
+    for item in items:
+        if item.task in TASKS:
+            found[item.task, item.set].append(item)
+    return found
+
+
+def metrics_of(demo, baseline):
+    text = (demo / "runs" / baseline / "metrics.json").read_text(encoding="utf-8")
+    return json.loads(text)["sets"]
+
+
+def rows(demo, baseline):
+    """Rows of the tasks of pairs that this demo has."""
+    return {task: row for task, row in metrics_of(demo, baseline)["task"].items() if task in TASKS}
+
+
+def test_there_are_pairs(pairs):
+    assert len(pairs) >= 5
+
+
+def test_the_words_of_a_pair_do_not_tell_its_images_apart(pairs):
+    for members in pairs.values():
+        assert len({(item.question, tuple(item.target.options)) for item in members}) == 1
+        assert len({item.target.key for item in members}) == len(members) == 2
+
+
+def test_the_share_that_a_constant_answer_has_right_is_stored_and_no_more_than_half(pairs):
+    assert {item.chance for members in pairs.values() for item in members} == {0.5}
+
+
+@pytest.mark.parametrize("baseline", ["first", "longest"])
+def test_a_constant_answer_has_no_pair_right_and_at_most_half_of_the_items(demo, baseline):
+    for row in rows(demo, baseline).values():
+        assert (row["correct"], row["confusion"]) == (0, 1.0)
+        assert row["item_accuracy"] <= 0.5
+
+
+def test_lots_have_as_many_pairs_right_as_independent_guesses(demo):
+    for row in rows(demo, "random").values():
+        error = math.sqrt(row["chance"] * (1 - row["chance"]) / row["n"])
+        assert abs(row["accuracy"] - row["chance"]) <= 3 * error
+
+
+def test_always_yes_is_told_as_a_share_of_yes(demo):
+    yes_no = metrics_of(demo, "first")["yes_no"]
+    assert (yes_no["yes_share"], yes_no["yes_keys"]) == (1.0, 0.5)
+
+
+def test_how_far_size_and_brightness_tell_the_images_of_a_pair_apart_is_in_both_audits(demo):
+    for folder in (demo, demo / "release"):
+        audit = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
+        (row, *_) = audit["open_rules"]["pair-split"]["rows"]
+        assert (row["task"], row["cue"], row["chance"]) == ("Presence", "all of these", 0.5)
+        assert row["within"] is (row["accuracy"] <= row["threshold"])
