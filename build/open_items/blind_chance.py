@@ -4,7 +4,7 @@ A cell holds the questions of one task that the rule puts together, such as thos
 concept and view. The constant is chosen on all other patients and tried on one, patient by patient
 (``place-prior``, ``size-prior`` and ``constant`` of the audit): an answer that is right for half of
 them tells nothing about seeing. Beside the true answers of others, the answer that the form gives
-without looking is tried: the middle of the image, for a point.
+without looking is tried: the middle of the image, for a point. Of numbers see ``number_chance``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from medrcube.build.open_items.number_chance import asks_numbers, number_chance
 from medrcube.build.open_items.question import OpenQuestion
 from medrcube.forms import form_of
 from medrcube.forms.box import BoxTarget
@@ -27,7 +28,10 @@ from medrcube.forms.pair import PairTarget
 from medrcube.forms.point import PointTarget
 from medrcube.forms.protocol import Target
 
-__all__ = ["BlindChance", "blind_chances", "cell_of", "unit_of"]
+__all__ = ["FEW", "BlindChance", "blind_chances", "cell_of", "unit_of"]
+
+FEW = 10
+"""Patients below which the share of a cell says too little to drop it."""
 
 _MOST = 64
 """Constants that are tried for a cell, evenly chosen among the true answers."""
@@ -51,6 +55,10 @@ class BlindChance:
     questions: int
     patients: int
     share: float
+
+    def is_above(self, bar: float) -> bool:
+        """Whether a constant passes more than a bar, in a cell of enough patients to tell."""
+        return self.share > bar and self.patients >= FEW
 
 
 def blind_chances(questions: Iterable[OpenQuestion]) -> Mapping[Cell, BlindChance]:
@@ -76,6 +84,13 @@ def unit_of(question: OpenQuestion) -> str:
 
 def _chance(cell: Cell, questions: Sequence[OpenQuestion]) -> BlindChance:
     units = [unit_of(question) for question in questions]
+    if asks_numbers(questions):
+        return BlindChance(
+            cell=cell,
+            questions=len(questions),
+            patients=len(set(units)),
+            share=number_chance(questions, units),
+        )
     names, unit = np.unique(np.array(units), return_inverse=True)
     answers, owners = _constants(questions, unit)
     tests = [_passing(question.target) for question in questions]

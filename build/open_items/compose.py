@@ -12,11 +12,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from medrcube.build.open_items.blind_chance import (
+    FEW,
     BlindChance,
     blind_chances,
     cell_of,
     unit_of,
 )
+from medrcube.build.open_items.even_lots import even_lots
 from medrcube.build.open_items.item_writer import OpenItemWriter
 from medrcube.build.open_items.pairs import deal_pairs
 from medrcube.build.open_items.question import OpenQuestion
@@ -25,6 +27,7 @@ from medrcube.build.open_items.table import OpenItem
 from medrcube.build.open_items.wording import question_values
 from medrcube.facts import Grade, Visibility
 from medrcube.forms import OPTION
+from medrcube.forms.number import NumberForm
 from medrcube.ontologies.distractor_selection import seeded_tiebreak
 from medrcube.ontologies.terms import Terms
 from medrcube.taxonomy import Task
@@ -34,6 +37,7 @@ __all__ = ["OpenResult", "compose_open_items"]
 
 BLIND = "a constant answer is right too often"
 ANOTHER = "another question of its patient is asked"
+CLASS_FULL = "enough of its class of size are asked"
 UNPAIRED = "no partner with another answer"
 QUOTA = "quota"
 NOT_VISIBLE = "not-visible"
@@ -108,6 +112,9 @@ def compose_open_items(
         if task not in by_task:
             continue
         bundles = _bundles(task, by_task[task], terms, seed, dropped)
+        if task.declaration.form == NumberForm.name:
+            bundles = _one_of_each_patient(task, bundles, seed, dropped)
+            bundles = _even_numbers(task, bundles, seed, dropped)
         cells = blind_chances(question for bundle in bundles for question in bundle)
         chances += cells.values()
         warnings += _warnings(task, cells)
@@ -177,13 +184,27 @@ def _bundles(
 
 
 def _warnings(task: Task, cells: Mapping[tuple[str, ...], BlindChance]) -> Iterator[str]:
+    """Cells that are asked though a constant answer passes rather often; small ones together."""
     bar = task.declaration.blind
-    for chance in cells.values():
-        if bar.warn < chance.share <= bar.drop and task.declaration.form != OPTION:
+    often = [
+        chance
+        for chance in cells.values()
+        if chance.share > bar.warn and not chance.is_above(bar.drop)
+    ]
+    if task.declaration.form == OPTION or not often:
+        return
+    for chance in often:
+        if chance.patients >= FEW:
             yield (
-                f"{', '.join(chance.cell)}: a constant answer of other patients passes "
-                f"{chance.share:.0%} of {chance.questions} questions; stored as their chance"
+                f"{', '.join(chance.cell)}: a constant answer passes {chance.share:.0%} of "
+                f"{chance.questions} questions; stored as their chance"
             )
+    if few := [chance for chance in often if chance.patients < FEW]:
+        yield (
+            f"{task}: a constant answer passes up to {max(chance.share for chance in few):.0%} of "
+            f"the questions of {', '.join(sorted({chance.cell[1] for chance in few}))}; stored as "
+            f"their chance, and asked all the same: there are fewer than {FEW} patients to tell"
+        )
 
 
 def _seen(
@@ -197,10 +218,24 @@ def _seen(
     kept = [
         bundle
         for bundle in bundles
-        if all(cells[cell_of(question)].share <= bar for question in bundle)
+        if not any(cells[cell_of(question)].is_above(bar) for question in bundle)
     ]
     dropped[f"{task}: {BLIND}"] += _count(bundles) - _count(kept)
     return kept
+
+
+def _even_numbers(
+    task: Task, bundles: Sequence[Bundle], seed: int, dropped: Counter[str]
+) -> list[Bundle]:
+    """Questions for numbers, of each cell as even over classes of size as the warning asks for."""
+    cells: dict[tuple[str, ...], list[OpenQuestion]] = defaultdict(list)
+    for bundle in sorted(bundles, key=lambda bundle: _lot(seed, "even", *bundle)):
+        for question in bundle:
+            cells[cell_of(question)].append(question)
+    most = task.declaration.blind.warn
+    kept = [(question,) for cell in sorted(cells) for question in even_lots(cells[cell], most=most)]
+    dropped[f"{task}: {CLASS_FULL}"] += _count(bundles) - len(kept)
+    return list(kept)
 
 
 def _one_of_each_patient(

@@ -97,6 +97,7 @@ class OpenItemWriter:
             visible=question.visible.name.lower(),
             prior="; ".join(cell_of(question)[1:]),
             lot=question.lot,
+            seen=" ".join(f"{number:.6g}" for number in question.seen),
             variant=words.variant,
             template=self._wordings.version(task),
             seed=self._seed,

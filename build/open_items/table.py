@@ -43,7 +43,8 @@ class OpenItem:
         prior: cell of its blind prior, joined by ``; ``.
         set: id of the set that it belongs to; empty for none.
         role: what tells it from the others of its set.
-        lot: class over which the quota was drawn evenly; empty for none.
+        lot: class over which it was drawn evenly; empty for none.
+        seen: numbers that the frame of the image tells, joined by spaces; empty for none.
         variant: wording of the template.
         template: version of the template file.
         seed: seed of the draw.
@@ -69,6 +70,7 @@ class OpenItem:
     set: str = ""
     role: str = ""
     lot: str = ""
+    seen: str = ""
     variant: str
     template: str
     seed: int

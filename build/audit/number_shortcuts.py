@@ -1,0 +1,78 @@
+"""Shortcuts of numbers: what passes items without a look at what is measured, beside their chance.
+
+Each gives a row of figures for each cell of a task, with ``within``: whether it passes no more than
+the chance that the items state.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from statistics import fmean
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.build.audit.number_priors import constant_prior, scale_prior
+from medrcube.build.audit.shortcut_baselines import Row
+from medrcube.build.open_items.table import OpenItem
+from medrcube.build.stages.samples import Sample
+from medrcube.forms.number import NumberForm, NumberTarget
+
+__all__ = ["LEAST", "constant_numbers", "numbers_by_frame"]
+
+LEAST = 10
+"""Items of a cell below which nothing is judged."""
+
+
+def constant_numbers(items: Sequence[OpenItem], samples: Iterable[Sample]) -> list[Row]:  # noqa: ARG001 - of the protocol
+    """What the best constant passes of each cell."""
+    return _rows(items, lambda _, bands: constant_prior(bands[1], bands[2]))
+
+
+def numbers_by_frame(items: Sequence[OpenItem], samples: Iterable[Sample]) -> list[Row]:
+    """What a regression on the scale bar and the size of the image passes of each cell."""
+    patients = {sample.id: sample.patient or sample.case for sample in samples}
+
+    def share(cell: Sequence[OpenItem], bands: NDArray[np.float64]) -> float | None:
+        seen = [[float(number) for number in item.seen.split()] for item in cell]
+        if not seen[0] or len({len(row) for row in seen}) > 1:
+            return None
+        units = [patients[item.sample] for item in cell]
+        return scale_prior(bands[0], bands[1], bands[2], np.array(seen), units)
+
+    return _rows(items, share)
+
+
+def _rows(
+    items: Sequence[OpenItem],
+    share: Callable[[Sequence[OpenItem], NDArray[np.float64]], float | None],
+) -> list[Row]:
+    cells: dict[tuple[str, str], list[OpenItem]] = {}
+    for item in items:
+        if item.form == NumberForm.name:
+            cells.setdefault((item.task, item.prior), []).append(item)
+    rows = []
+    for (task, prior), cell in sorted(cells.items()):
+        targets = [item.target for item in cell]
+        bands = np.array(
+            [(t.value, t.low, t.high) for t in targets if isinstance(t, NumberTarget)]
+        ).T
+        passed, chance = share(cell, bands), fmean(item.chance for item in cell)
+        if passed is None:
+            continue
+        error = math.sqrt(chance * (1 - chance) / len(cell))
+        threshold = chance + 2 * error
+        rows.append(
+            {
+                "task": task,
+                "cell": prior,
+                "n": len(cell),
+                "accuracy": passed,
+                "chance": chance,
+                "se": error,
+                "threshold": threshold,
+                "within": passed <= threshold if len(cell) >= LEAST else None,
+            }
+        )
+    return rows

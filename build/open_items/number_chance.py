@@ -1,0 +1,36 @@
+"""Chance of numbers: the greater share that a constant, or a reader of the frame alone, passes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from medrcube.build.audit.number_priors import constant_prior, scale_prior
+from medrcube.build.open_items.question import OpenQuestion
+from medrcube.forms.number import NumberTarget
+
+__all__ = ["asks_numbers", "number_chance"]
+
+
+def asks_numbers(questions: Sequence[OpenQuestion]) -> bool:
+    """Whether every one of one or more questions asks for a number."""
+    return all(isinstance(question.target, NumberTarget) for question in questions)
+
+
+def number_chance(questions: Sequence[OpenQuestion], patients: Sequence[str]) -> float:
+    """Share of the questions of one cell that the best blind number passes.
+
+    Args:
+        questions: one or more, all of which ask for a number.
+        patients: whose they are.
+    """
+    targets = [question.target for question in questions]
+    values, low, high = np.array(
+        [(t.value, t.low, t.high) for t in targets if isinstance(t, NumberTarget)]
+    ).T
+    share = constant_prior(low, high)
+    seen = np.array([question.seen for question in questions])
+    if seen.ndim == 2 and seen.shape[1]:
+        share = max(share, scale_prior(values, low, high, seen, patients))
+    return share
