@@ -14,6 +14,7 @@ from typing import Any
 from medrcube import __version__
 from medrcube.build.open_items.table import OpenItem
 from medrcube.build.questions.item_table import Item
+from medrcube.build.release.review_verdicts import LET_THROUGH
 from medrcube.build.stages.samples import Sample
 from medrcube.errors import ReleaseError
 from medrcube.sources._framework.card import Card
@@ -69,7 +70,7 @@ class ReleaseFacts:
         grades: number of items of each grade of evidence.
         editions: ontologies that the items rest on, as in ``audit.json``.
         review: what clinicians have said, as in ``audit.json``.
-        beyond: number of items beyond the cube, none of which clinicians have judged.
+        beyond: number of items beyond the cube that no clinician has accepted.
         software: version of medrcube.
     """
 
@@ -138,7 +139,7 @@ def collect_facts(
         grades=dict(sorted(Counter(item.grade for item in items).items())),
         editions=tuple(audit["ontologies"]["editions"]),
         review=audit["review"],
-        beyond=sum(isinstance(item, OpenItem) for item in items),
+        beyond=sum(isinstance(item, OpenItem) and item.state not in LET_THROUGH for item in items),
     )
 
 

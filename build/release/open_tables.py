@@ -9,13 +9,22 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from medrcube.build.build_tables import write_parquet
 from medrcube.build.open_items.table import OpenItem, open_items_to_frame
+from medrcube.build.questions.item_table import UNREVIEWED
 from medrcube.build.release.picture_places import PICTURES, picture_path
-from medrcube.build.release.review_verdicts import ReviewResults
+from medrcube.build.release.review_verdicts import (
+    HELD_BACK,
+    LET_THROUGH,
+    ReviewResults,
+    ReviewVerdict,
+    open_fingerprint,
+)
 from medrcube.build.stages.samples import Sample
+from medrcube.forms import OPTION
 from medrcube.forms.option import OptionTarget
 from medrcube.release_format.item_sets import ItemSet, SetMember
 from medrcube.release_format.open_rows import OPEN_ITEMS, open_row
@@ -37,17 +46,37 @@ def select_open_items(
     *,
     allow_unreviewed: bool,
 ) -> tuple[OpenItem, ...]:
-    """The open items that may go into a release.
+    """The open items that may go into a release, each in the wording that was judged.
 
-    The queue does not judge them, so none goes where all items have to be accepted; and none goes
-    on a case of which a picture may show who the patient is.
+    As for items with options: one that was built anew since it was judged counts as not reviewed,
+    one that somebody has spoken against is left out, and so is every item on a case of which a
+    picture may show who the patient is.
     """
-    if not allow_unreviewed:
-        return ()
+    by_id = {sample.id: sample for sample in samples}
     held = reviewed.held_samples if reviewed else frozenset()
-    cases = {sample.id: (sample.source, sample.case) for sample in samples}
-    held_cases = {cases[name] for name in held if name in cases}
-    return tuple(item for item in items if cases[item.sample] not in held_cases)
+    held_cases = {(by_id[name].source, by_id[name].case) for name in held if name in by_id}
+    taken = []
+    for item in items:
+        sample = by_id[item.sample]
+        verdict = reviewed.verdicts.get(item.id) if reviewed else None
+        spoken_against = verdict is not None and verdict.state in HELD_BACK
+        if spoken_against or (sample.source, sample.case) in held_cases:
+            continue
+        if verdict is None or verdict.fingerprint != open_fingerprint(item, sample):
+            if allow_unreviewed:
+                taken.append(item)
+        elif allow_unreviewed or verdict.state in LET_THROUGH:
+            taken.append(_worded(item, verdict))
+    return tuple(taken)
+
+
+def _worded(item: OpenItem, verdict: ReviewVerdict) -> OpenItem:
+    """The item in the wording that was judged; only options can have been edited with it."""
+    worded = replace(item, question=verdict.question, state=verdict.state)
+    if item.form != OPTION:
+        return worded
+    ask = json.dumps({"options": [option.text for option in verdict.options]}, ensure_ascii=False)
+    return replace(worded, ask=ask, truth=json.dumps({"key": verdict.key}))
 
 
 def released_pairs(items: Iterable[OpenItem]) -> tuple[ItemSet, ...]:
@@ -69,8 +98,17 @@ def released_pairs(items: Iterable[OpenItem]) -> tuple[ItemSet, ...]:
     )
 
 
-def write_open_items(tree: Path, items: Sequence[OpenItem], pictures: Mapping[str, Sample]) -> None:
-    """Write ``open.json`` of every source that has open items, and their proof."""
+def write_open_items(
+    tree: Path,
+    items: Sequence[OpenItem],
+    pictures: Mapping[str, Sample],
+    reviewed: ReviewResults | None,
+) -> None:
+    """Write ``open.json`` of every source that has open items, and their proof.
+
+    The proof names the version of each wording in the review queue and the number of its readers,
+    both 0 where it was not judged.
+    """
     by_source: dict[str, list[object]] = defaultdict(list)
     for item in items:
         by_source[item.source].append(open_row(_row(item, pictures[item.sample])))
@@ -80,7 +118,17 @@ def write_open_items(tree: Path, items: Sequence[OpenItem], pictures: Mapping[st
         text = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
         (folder / OPEN_TABLE).write_text(f"[\n{text}\n]\n", encoding="utf-8")
     if items:
-        write_parquet(tree / OPEN_ITEMS, open_items_to_frame(items))
+        frame = open_items_to_frame(items)
+        judged = [_verdict_of(item, reviewed) for item in items]
+        frame["version"] = [verdict.version if verdict else 0 for verdict in judged]
+        frame["readers"] = [verdict.reviewers if verdict else 0 for verdict in judged]
+        write_parquet(tree / OPEN_ITEMS, frame)
+
+
+def _verdict_of(item: OpenItem, reviewed: ReviewResults | None) -> ReviewVerdict | None:
+    if reviewed is None or item.state == UNREVIEWED:
+        return None
+    return reviewed.verdicts.get(item.id)
 
 
 def _row(item: OpenItem, sample: Sample) -> ReleaseRow:

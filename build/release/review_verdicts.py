@@ -15,11 +15,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from medrcube.build.open_items.table import OpenItem
 from medrcube.build.questions.item_table import UNREVIEWED, Item, Option
 from medrcube.build.stages.samples import Sample
 from medrcube.errors import WorkspaceError
 
 __all__ = [
+    "HELD_BACK",
     "LET_THROUGH",
     "SCHEMA",
     "SUMMARY",
@@ -31,6 +33,7 @@ __all__ = [
     "failing_strata",
     "fingerprint",
     "load_review_results",
+    "open_fingerprint",
     "select_items",
 ]
 
@@ -143,6 +146,12 @@ def fingerprint(item: Item, sample: Sample) -> str:
     """Identity of what an item asks, its picture included; a judgement holds for nothing else."""
     texts = [option.text for option in item.options]
     content = [item.id, item.question, texts, item.key, sample.pixel_sha256]
+    return sha256(json.dumps(content).encode()).hexdigest()
+
+
+def open_fingerprint(item: OpenItem, sample: Sample) -> str:
+    """The same of an open item."""
+    content = [item.id, item.question, item.form, item.ask, item.truth, sample.pixel_sha256]
     return sha256(json.dumps(content).encode()).hexdigest()
 
 

@@ -82,7 +82,7 @@ class ReleaseReport:
         sets: number of sets of items that are scored together.
         incomplete_sets: number of sets that are not, as items of theirs are left out or were
             changed by reviewers.
-        open_items: number of items of tasks beyond the cube, which no clinician can judge yet.
+        open_items: number of items of tasks beyond the cube.
         failing_strata: strata in it that do not pass the agreement gate; empty without reviews.
         since: what changed since an earlier release, where one was named.
     """
@@ -178,7 +178,7 @@ def release(
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
             tree = Path(folder) / "tree"
-            _write_items(workspace, tree, taken, beyond, pictures)
+            _write_items(workspace, tree, taken, beyond, pictures, reviewed=reviewed)
             _copy_pictures(workspace, tree, pictures, included)
             write_item_sets(tree, (*sets.sets, *pairs))
             write_audit(tree, audit, chosen, samples, workspace.root, open_items=beyond)
@@ -208,10 +208,12 @@ def _write_items(
     taken: ReleaseSelection,
     beyond: Sequence[OpenItem],
     pictures: Mapping[str, Sample],
+    *,
+    reviewed: ReviewResults | None,
 ) -> None:
     """Write the tables of all items, with their proofs, words and facts."""
     _write_sources(tree, taken.items, pictures)
-    write_open_items(tree, beyond, pictures)
+    write_open_items(tree, beyond, pictures, reviewed)
     _write_proofs(workspace, tree, taken, pictures)
     released: tuple[Item | OpenItem, ...] = (*taken.items, *beyond)
     _write_vocabulary(tree, released)
@@ -281,7 +283,7 @@ def _load(
     try:
         samples = samples_from_frame(pd.read_parquet(workspace.samples))
         items = items_from_frame(pd.read_parquet(workspace.items))
-        beyond = open_items_from_frame(pd.read_parquet(workspace.open_items))
+        beyond = _open_items(workspace)
         audit = json.loads(workspace.audit.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise WorkspaceError(
@@ -293,6 +295,13 @@ def _load(
             f"wrote it; build again:  medrcube build {workspace.root}"
         )
     return samples, items, beyond, audit
+
+
+def _open_items(workspace: Workspace) -> Sequence[OpenItem]:
+    """None in a workspace of an earlier version, which has no table of them."""
+    if not workspace.open_items.is_file():
+        return ()
+    return open_items_from_frame(pd.read_parquet(workspace.open_items))
 
 
 def _write_sources(tree: Path, items: Sequence[Item], pictures: Mapping[str, Sample]) -> None:

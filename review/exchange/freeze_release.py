@@ -11,14 +11,17 @@ import pandas as pd
 from django.db import transaction
 from django.utils import timezone
 
+from medrcube.build.open_items.table import open_items_from_frame
 from medrcube.build.questions.item_table import Item as Built
 from medrcube.build.questions.item_table import items_from_frame
+from medrcube.build.release.open_tables import OPEN_ITEMS
 from medrcube.build.release.private_edition import PRIVATE, RESTRICTED_SUMS, SUMS
 from medrcube.build.release.review_verdicts import LET_THROUGH
 from medrcube.errors import ReleaseError
 from medrcube.files.atomic import sha256_of
 from medrcube.review.audit_trail import event_chain, replay
 from medrcube.review.errors import ReviewError
+from medrcube.review.exchange.open_rows import OpenRow, open_row_of
 from medrcube.review.models import AgreementSnapshot, ItemVersion, Release, ReleaseItem
 from medrcube.review.quality.agreement_gate import agreement_by_stratum
 from medrcube.review.reviewing.decisions import record_release, refuse_outdated
@@ -60,10 +63,15 @@ def freeze_release(tree: Path) -> FrozenRelease:
     audit = json.loads((tree / "audit.json").read_text(encoding="utf-8"))
     name, summary = str(audit.get("release", "")), audit.get("review") or {}
     frame = pd.read_parquet(tree / "items.parquet")
-    items = items_from_frame(frame)
+    items: list[Built] = [*items_from_frame(frame)]
+    versions_of = [*frame.get("version", ())]
+    if (tree / OPEN_ITEMS).is_file():
+        beyond = pd.read_parquet(tree / OPEN_ITEMS)
+        items += map(open_row_of, open_items_from_frame(beyond))
+        versions_of += [*beyond.get("version", [0] * len(beyond))]
     taken = {
         item.id: (item, int(version))
-        for item, version in zip(items, frame.get("version", ()), strict=True)
+        for item, version in zip(items, versions_of, strict=True)
         if item.state in LET_THROUGH
     }
     result = FrozenRelease(
@@ -138,8 +146,9 @@ def _versions(taken: dict[str, tuple[Built, int]]) -> list[ItemVersion]:
     for row in versions:
         item, _ = taken[row.item_id]
         texts = [option.text for option in item.options]
-        asked = (item.question, texts, item.key)
-        if asked != (row.question, [option["text"] for option in row.options], row.key):
+        target = item.target if isinstance(item, OpenRow) else None
+        asked = (item.question, texts, item.key, target)
+        if asked != (row.question, [option["text"] for option in row.options], row.key, row.target):
             raise ReviewError(f"item {row.item_id}: the release words it in another way")
     return versions
 

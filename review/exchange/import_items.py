@@ -205,7 +205,10 @@ def _version_row(
         asks_mark=row.row.asks_mark,
         provenance=provenance_of(row.row, titles),
         warnings=list(source.warnings),
-        content_sha256=content_sha256(source.question, options, source.key, row.picture.sha256),
+        target=row.row.target,
+        content_sha256=content_sha256(
+            source.question, options, source.key, row.picture.sha256, row.row.target
+        ),
         created_at=now,
     )
 

@@ -11,6 +11,7 @@ from typing import Any
 from medrcube.build.questions.item_table import Item
 from medrcube.build.stages.samples import Sample
 from medrcube.review.exchange.item_requirements import UNFIT
+from medrcube.review.exchange.open_rows import OpenRow
 from medrcube.review.exchange.workspace_items import IncomingItem
 
 __all__ = ["options_of", "provenance_of"]
@@ -68,10 +69,11 @@ def _marked(sample: Sample) -> str:
 
 
 def _evidence(item: Item, word: str) -> str:
+    what = "what is right" if isinstance(item, OpenRow) else "wrong options"
     parts: Iterable[str] = (
         f"field {item.field}" if item.field else "",
         word,
         f"about the {item.scope}" if item.scope else "",
-        f"wrong options by evidence {item.grade}" if item.grade else "",
+        f"{what} by evidence {item.grade}" if item.grade else "",
     )
     return "; ".join(filter(None, parts))

@@ -7,10 +7,11 @@ and releases rely on is checked (``item_requirements``), and what fails is refus
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from django.utils.crypto import salted_hmac
@@ -18,10 +19,11 @@ from pyarrow import default_memory_pool
 from pyarrow.parquet import ParquetFile, read_table
 
 from medrcube.build.questions.item_table import Item, items_from_frame
-from medrcube.build.release.review_verdicts import fingerprint
+from medrcube.build.release.review_verdicts import fingerprint, open_fingerprint
 from medrcube.build.stages.samples import COLUMNS, Sample
 from medrcube.errors import WorkspaceError
 from medrcube.review.exchange.item_requirements import item_fault, printable
+from medrcube.review.exchange.open_rows import OpenRow, open_rows
 from medrcube.review.exchange.sample_table import SampleTable
 from medrcube.workspace import Workspace
 
@@ -61,6 +63,11 @@ class IncomingItem:
     fingerprint: str
     case_key: str = ""
     raw_files: tuple[str, ...] = ()
+
+    @property
+    def target(self) -> Mapping[str, Any] | None:
+        """What an item without options asks for and accepts; else ``None``."""
+        return self.item.target if isinstance(self.item, OpenRow) else None
 
     @property
     def stratum(self) -> str:
@@ -112,6 +119,14 @@ class WorkspaceItems:
         for part in _table_parts(self._workspace.items, self._workspace):
             yield list(_items(part, before))
             before += len(part)
+        if self._workspace.open_items.is_file():
+            for part in _table_parts(self._workspace.open_items, self._workspace):
+                yield [
+                    row
+                    if isinstance(row, OpenRow)
+                    else RefusedItem(item=printable(row[0]), reason=printable(row[1]))
+                    for row in open_rows(part)
+                ]
 
     def _fault(self, item: Item) -> str:
         if item.id in self._repeated:
@@ -126,7 +141,11 @@ class WorkspaceItems:
                 picture=picture,
                 overlay=samples.overlay,
                 asks_mark=samples.asked is samples.overlay,
-                fingerprint=fingerprint(item, sample),
+                fingerprint=(
+                    open_fingerprint(item.built, sample)
+                    if isinstance(item, OpenRow)
+                    else fingerprint(item, sample)
+                ),
                 case_key=_case_key(picture),
                 raw_files=self._files.get(item.sample, self._files.get(picture.id, ())),
             )
@@ -196,10 +215,16 @@ def _reading(path: Path, workspace: Workspace) -> Iterator[None]:
 
 
 def _ids(workspace: Workspace) -> Iterator[str]:
-    for part in _table_parts(workspace.items, workspace, ["id"]):
-        if "id" not in part:
-            raise WorkspaceError("items table: column 'id' is missing; build the workspace again")
-        yield from map(str, part["id"])
+    tables = [workspace.items]
+    if workspace.open_items.is_file():
+        tables.append(workspace.open_items)
+    for table in tables:
+        for part in _table_parts(table, workspace, ["id"]):
+            if "id" not in part:
+                raise WorkspaceError(
+                    f"{table.name}: column 'id' is missing; build the workspace again"
+                )
+            yield from map(str, part["id"])
 
 
 def _items(frame: pd.DataFrame, before: int) -> Iterator[Item | RefusedItem]:

@@ -12,6 +12,7 @@ from django.db import connection
 from PIL import Image
 
 from medrcube.build.audit.batch_audit import audit_batch
+from medrcube.build.open_items.table import OpenItem, open_items_to_frame
 from medrcube.build.pixels.pixel_hash import pixel_hash
 from medrcube.build.pixels.png_encoder import encode_png
 from medrcube.build.questions.item_table import Item, Option, items_to_frame
@@ -36,7 +37,7 @@ class Bench:
 
     def __init__(self, root):
         self.workspace = Workspace(root=root, settings=BuildSettings(seed=7))
-        self.samples, self.items = {}, {}
+        self.samples, self.items, self.open = {}, {}, {}
 
     def add(self, name, **changes):
         """An item on a picture of its own."""
@@ -69,6 +70,34 @@ class Bench:
             }
         )
         return self.items[name]
+
+    def add_open(self, name, form="number", **changes):
+        """An open item on a picture of its own."""
+        sample = self.picture(f"s-{name}", case=f"case-{name}")
+        self.open[name] = OpenItem(
+            **{
+                "id": name,
+                "sample": sample.id,
+                "source": "toy",
+                "task": "Longest Diameter",
+                "anatomy": "Brain",
+                "modality": "MRI",
+                "question": "How long is the glioma in this MRI image?",
+                "form": form,
+                "ask": '{"unit": "mm"}',
+                "truth": '{"value": 23.0, "low": 19.0, "high": 27.0}',
+                "chance": 0.25,
+                "field": "tumour",
+                "concept": "glioma",
+                "grade": "A",
+                "visible": "yes",
+                "variant": "long",
+                "template": "0" * 16,
+                "seed": 7,
+                **changes,
+            }
+        )
+        return self.open[name]
 
     def picture(self, name, *, artefact="clean", **changes):
         """A picture with pixels of its own, as a file and as a row."""
@@ -118,6 +147,7 @@ class Bench:
         root = self.workspace.root
         samples_to_frame(self.samples.values()).to_parquet(self.workspace.samples)
         items_to_frame(self.items.values()).to_parquet(self.workspace.items)
+        open_items_to_frame(self.open.values()).to_parquet(self.workspace.open_items)
         lines = [json.dumps(_recipe(it)) + "\n" for it in self.samples.values()]
         (root / "recipes.jsonl").write_text("".join(lines))
         (root / "raw_files.jsonl").write_text("")

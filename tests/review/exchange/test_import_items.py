@@ -411,5 +411,6 @@ def test_any_text_is_stored_as_it_is_or_refused(bench, take_in, text, name):
 
 def test_the_work_folder_is_left_as_it_was(three):
     found = {path.name for path in three.workspace.root.iterdir()}
-    tables = {"samples.parquet", "items.parquet", "recipes.jsonl", "raw_files.jsonl"}
+    tables = {"samples.parquet", "items.parquet", "open_items.parquet"}
+    tables |= {"recipes.jsonl", "raw_files.jsonl"}
     assert found == {"images", "audit.json", *tables}

@@ -1,0 +1,116 @@
+"""Open items of a workspace as rows of the queue.
+
+An item of the form ``option`` becomes one with options. Any other gets the two options of
+``reviewing.open_answers`` - what is right, and another answer - and brings its target along.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from medrcube.build.open_items.table import OpenItem, open_items_from_frame
+from medrcube.build.questions.item_table import KEY, Item, Option
+from medrcube.errors import WorkspaceError
+from medrcube.forms import OPTION, form_of
+from medrcube.forms.option import OptionTarget
+from medrcube.forms.protocol import TargetError
+from medrcube.review.reviewing.open_answers import RIGHT
+
+__all__ = ["ANOTHER", "OpenRow", "open_row_of", "open_rows"]
+
+ANOTHER = "another answer"
+"""Text of the option that an answer comes to which does not pass."""
+
+_MALFORMED = (TypeError, ValueError, KeyError, AttributeError, WorkspaceError, TargetError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenRow(Item):
+    """An open item in the shape of one with options.
+
+    Attributes:
+        built: as it was built.
+    """
+
+    built: OpenItem
+
+    @property
+    def target(self) -> Mapping[str, Any] | None:
+        """Form, ``ask`` and ``truth``; ``None`` for the form ``option``."""
+        built = self.built
+        if built.form == OPTION:
+            return None
+        return {
+            "form": built.form,
+            "ask": json.loads(built.ask),
+            "truth": json.loads(built.truth),
+        }
+
+
+def open_row_of(item: OpenItem) -> OpenRow:
+    """An open item as a row of the queue.
+
+    Raises:
+        TargetError: its target breaks a rule of its form.
+    """
+    target = item.target
+    if isinstance(target, OptionTarget):
+        texts = [text for _, text in target.options]
+        key = [letter for letter, _ in target.options].index(target.key)
+    else:
+        texts, key = [form_of(target).right_reply(target), ANOTHER], RIGHT
+    return OpenRow(
+        id=item.id,
+        sample=item.sample,
+        source=item.source,
+        task=item.task,
+        anatomy=item.anatomy,
+        modality=item.modality,
+        question=item.question,
+        options=tuple(_option(item, text, is_key=place == key) for place, text in enumerate(texts)),
+        key=key,
+        strategy=item.form,
+        state=item.state,
+        field=item.field,
+        concept=item.concept,
+        group="",
+        scope="",
+        grade=item.grade,
+        ordered=False,
+        variant=item.variant,
+        template=item.template,
+        warnings=(),
+        seed=item.seed,
+        visible=item.visible,
+        built=item,
+    )
+
+
+def open_rows(frame: pd.DataFrame) -> Iterator[OpenRow | tuple[str, str]]:
+    """Rows of a part of ``open_items.parquet``; id and reason of those that cannot be read."""
+    with suppress(*_MALFORMED):
+        yield from [open_row_of(item) for item in open_items_from_frame(frame)]
+        return
+    for number in range(len(frame)):
+        try:
+            (item,) = open_items_from_frame(frame.iloc[[number]])
+            yield open_row_of(item)
+        except _MALFORMED as error:
+            yield str(frame["id"].iloc[number]) if "id" in frame else f"row {number}", str(error)
+
+
+def _option(item: OpenItem, text: str, *, is_key: bool) -> Option:
+    return Option(
+        text=text,
+        concept=item.concept if is_key else "",
+        ids=(),
+        strategy=KEY if is_key else item.form,
+        grade="" if is_key else item.grade,
+        passed=(),
+    )
