@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from medrcube.build.audit.batch_rules import judge_rows
 from medrcube.build.audit.pair_split import pair_split
 from medrcube.build.audit.shortcut_baselines import Row
+from medrcube.build.audit.text_prior import text_prior
 from medrcube.build.open_items.table import OpenItem
 from medrcube.build.stages.samples import Sample
 from medrcube.ontologies.item_rules import WARNING, RuleLevel
@@ -62,5 +63,11 @@ OPEN_RULES = (
         ),
         remedy="Let the members of a pair share what tells them apart, or take other sources.",
         measure=pair_split,
+    ),
+    OpenBatchRule(
+        id="text-prior",
+        asks="The words of a question alone give its answer no oftener than chance (+ 2 SE).",
+        remedy="Let each set hold both answers, or drop the concepts whose answer is known.",
+        measure=text_prior,
     ),
 )
