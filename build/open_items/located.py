@@ -13,13 +13,13 @@ import numpy as np
 
 from medrcube.build.open_items.marked_places import MarkedPlace, marked_places
 from medrcube.build.open_items.question import CaseView, OpenQuestion
-from medrcube.build.questions.fact_rules import is_vague
 from medrcube.build.regions.run_lengths import decode_runs, encode_runs
 from medrcube.build.stages.geometry_table import Geometry
 from medrcube.facts import Grade
 from medrcube.forms.box import BoxAsk, BoxTarget
 from medrcube.forms.point import PointAsk, PointTarget
 from medrcube.forms.regions import MaskRegion, PolygonRegion, Region
+from medrcube.ontologies.label_words import is_rest_class
 
 __all__ = ["IOU", "MARGIN", "BoxRule", "PointRule"]
 
@@ -88,7 +88,9 @@ def _bar(view: CaseView, concept: str) -> str:
     """Why the place of a concept must not be asked; empty where it may."""
     if concept in view.facts.unknown or concept not in view.facts.present:
         return "key-not-true"
-    return "rest class" if is_vague(view.terms, concept) else ""
+    # "Lung nodule 3 mm or larger" is one thing, and can be pointed at.
+    rest = any(is_rest_class(text) for text in (view.terms[concept].name, concept))
+    return "rest class" if rest else ""
 
 
 def _region(rows: Sequence[Geometry]) -> Region:
