@@ -14,11 +14,11 @@ from django.utils import timezone
 from medrcube.build.open_items.table import open_items_from_frame
 from medrcube.build.questions.item_table import Item as Built
 from medrcube.build.questions.item_table import items_from_frame
-from medrcube.build.release.open_tables import OPEN_ITEMS
 from medrcube.build.release.private_edition import PRIVATE, RESTRICTED_SUMS, SUMS
 from medrcube.build.release.review_verdicts import LET_THROUGH
 from medrcube.errors import ReleaseError
 from medrcube.files.atomic import sha256_of
+from medrcube.release_format.open_rows import OPEN_ITEMS
 from medrcube.review.audit_trail import event_chain, replay
 from medrcube.review.errors import ReviewError
 from medrcube.review.exchange.open_rows import OpenRow, open_row_of
