@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from medrcube.build.audit.batch_rules import judge_rows
+from medrcube.build.audit.number_shortcuts import constant_numbers, numbers_by_frame
 from medrcube.build.audit.pair_split import pair_split
 from medrcube.build.audit.shortcut_baselines import Row
 from medrcube.build.audit.text_prior import text_prior
@@ -69,5 +70,20 @@ OPEN_RULES = (
         asks="The words of a question alone give its answer no oftener than chance (+ 2 SE).",
         remedy="Let each set hold both answers, or drop the concepts whose answer is known.",
         measure=text_prior,
+    ),
+    OpenBatchRule(
+        id="constant",
+        asks="No constant number passes more items of a cell than their chance says (+ 2 SE).",
+        remedy="Build again, so that the chance of the items is measured anew.",
+        measure=constant_numbers,
+    ),
+    OpenBatchRule(
+        id="scale-prior",
+        asks=(
+            "A regression on scale bar and size of the image passes no more items of a cell than "
+            "their chance says (+ 2 SE)."
+        ),
+        remedy="Build again, so that the chance of the items is measured anew.",
+        measure=numbers_by_frame,
     ),
 )
