@@ -1,0 +1,107 @@
+"""Traps of the evidence card `breast-lesions-usg`."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from medrcube.facts import LabelState
+from medrcube.sources.breast_lesions_usg.fixture import FOLDER
+from medrcube.sources.registry import find_sources
+
+UNTESTED = {
+    "copies-without-alpha": "white pixels outside the sector are then part of the picture",
+    "heterogeneous-and-complex": "neither is a concept, so they are never options of a question",
+    "table-editions": "how the table of September 2023 differs is unverified",
+    "merged-benchmarks": "renamed pictures are refused by name; copies in them are not known",
+}
+SOURCE, LAYOUT = "breast-lesions-usg", "release"
+CARD = find_sources()[SOURCE].card
+NORMAL, MANY, FOLLOWED, DISPUTED = "case045", "case022", "case002", "case059"
+DISEASE, SEVERITY, FINDING = "Disease Diagnosis", "Severity Grading", "Abnormality Diagnosis"
+
+
+@pytest.fixture
+def found(scan_fixture):
+    return scan_fixture(SOURCE, LAYOUT)
+
+
+@pytest.fixture
+def built(build_fixture):
+    return build_fixture(SOURCE, LAYOUT)
+
+
+def test_hidden_white_pixels_are_black_and_the_tint_is_gone(found, built):
+    with Image.open(found.cases["case005"].images[0].paths[0]) as stored:
+        assert np.asarray(stored)[0, 0].tolist() == [255, 255, 255, 0]
+    pixels = built.pixels(built.sample("case005"))
+    assert pixels.ndim == 2
+    assert pixels[0, 0] == 0
+
+
+def test_normal_scan_has_no_lesion_and_no_unread_sign(found):
+    assert found.states(NORMAL, "lesion") == {"none": LabelState.PRESENT}
+    signs = found.states(NORMAL, "sign")
+    assert signs.pop("skin thickening") == LabelState.ABSENT
+    assert set(signs.values()) == {LabelState.UNKNOWN}
+    assert found.cases[NORMAL].regions == ()
+
+
+def test_scan_with_further_lesions_is_asked_for_their_place_alone(found, built):
+    assert len(found.cases[MANY].regions) == 3
+    assert {item.task for item in built.items_of(MANY, DISEASE)} == set()
+    assert built.items_of(MANY, SEVERITY) == []
+    assert set(found.states(MANY, "sign").values()) == {LabelState.UNKNOWN}
+
+
+def test_scan_without_biopsy_has_no_histology(found):
+    assert found.states(FOLLOWED, "histology") == {}
+    assert found.states(FOLLOWED, "pathology") == {"benign": LabelState.PRESENT}
+
+
+def test_lobular_carcinoma_in_situ_filed_as_benign_is_neither(found, built):
+    assert found.states(DISPUTED, "pathology") == {"benign": LabelState.UNKNOWN}
+    assert built.items_of(DISPUTED, DISEASE) == []
+
+
+def test_several_diagnoses_of_a_cell_are_open(found):
+    several = [states for key in found.cases if len(states := found.states(key, "histology")) > 1]
+    assert several
+    assert all(set(states.values()) == {LabelState.UNKNOWN} for states in several)
+
+
+def test_combined_and_indefinable_signs_are_open(found):
+    assert found.states("case003", "sign")["shadowing"] == LabelState.UNKNOWN
+    assert found.states("case006", "sign")["calcification"] == LabelState.UNKNOWN
+
+
+def test_category_4_is_always_split(built):
+    options = {option for item in built.items if item.task == SEVERITY for option in item.options}
+    assert "BI-RADS 4" not in options
+
+
+def test_renamed_pictures_of_a_merged_set_are_refused():
+    assert "**/PACE_*" in CARD.unfit
+
+
+def test_mask_lies_on_the_lesion(found):
+    mask = found.cases["case001"].regions[0].shape.paths[0]
+    assert mask.parent.name == FOLDER
+    with Image.open(mask) as stored:
+        assert stored.mode == "RGBA"
+
+
+def test_subdivision_of_category_4_is_read_as_text(found):
+    grades = {value for key in found.cases for value in found.states(key, "birads")}
+    assert {"4a", "4b", "4c", "5"} <= grades
+
+
+def test_a_woman_has_one_scan(found):
+    assert len({case.patient for case in found.cases.values()}) == len(found.cases)
+
+
+def test_further_mask_that_the_table_does_not_name_sets_its_scan_aside(changed, scan_tree):
+    def add(root):
+        mask = root / FOLDER / "case001_tumor.png"
+        (root / FOLDER / "case001_other1.png").write_bytes(mask.read_bytes())
+
+    assert scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, add)).bad_rows("all further masks")
