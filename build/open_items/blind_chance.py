@@ -5,6 +5,9 @@ concept and view. The constant is chosen on all other patients and tried on one,
 (``place-prior``, ``size-prior`` and ``constant`` of the audit): an answer that is right for half of
 them tells nothing about seeing. Beside the true answers of others, the answer that the form gives
 without looking is tried: the middle of the image, for a point. Of numbers see ``number_chance``.
+
+Fewer than ``FEW`` patients say little of others. The chance of such a cell is that of the constant
+that passes most of its own questions: never too low, and 1 for a single question.
 """
 
 from __future__ import annotations
@@ -95,7 +98,11 @@ def _chance(cell: Cell, questions: Sequence[OpenQuestion]) -> BlindChance:
     answers, owners = _constants(questions, unit)
     tests = [_passing(question.target) for question in questions]
     passed = np.array([[passes(answer) for passes in tests] for answer in answers], np.bool_)
-    share = _left_out(passed.reshape(len(answers), len(tests)), owners, unit, len(names))
+    passed = passed.reshape(len(answers), len(tests))
+    if len(names) < FEW:
+        share = float(passed.mean(axis=1).max(initial=0.0))
+    else:
+        share = _left_out(passed, owners, unit, len(names))
     guesses = [_guess(question.target) for question in questions]
     return BlindChance(
         cell=cell,

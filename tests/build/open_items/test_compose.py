@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from medrcube.build.open_items.blind_chance import blind_chances
+from medrcube.build.open_items.blind_chance import FEW, blind_chances
 from medrcube.build.open_items.compose import compose_open_items
 from medrcube.build.open_items.rule_files import open_questions
 from medrcube.build.open_items.trial_views import trial_views
@@ -101,16 +101,24 @@ def test_a_place_that_a_third_of_the_patients_share_is_warned_of_and_stored_as_c
     assert "passes 33% of 30 questions" in result.warnings[0]
 
 
-def test_the_constant_of_a_patient_is_never_tried_on_that_patient(boxed):
-    """Two patients with boxes of their own, each on many images: nobody's box passes another's."""
-    questions = [
-        replace(q, sample=replace(q.sample, patient="one" if n < 10 else "two"))
-        for n, q in enumerate(
-            at(boxed, n, (0, 0, 90, 90) if n < 10 else (400, 400, 490, 490)) for n in range(20)
-        )
+def of_patients(boxed, count):
+    """Patients with a box of their own, each on two images: nobody's box passes another's."""
+    return [
+        replace(question, sample=replace(question.sample, patient=f"patient {n // 2}"))
+        for n in range(2 * count)
+        for question in [at(boxed, n, (90 * (n // 2), 0, 90 * (n // 2) + 80, 80))]
     ]
-    (chance,) = blind_chances(questions).values()
-    assert (chance.patients, chance.share) == (2, 0.0)
+
+
+def test_the_constant_of_a_patient_is_never_tried_on_that_patient(boxed):
+    (chance,) = blind_chances(of_patients(boxed, FEW)).values()
+    assert (chance.patients, chance.share) == (FEW, 0.0)
+
+
+@pytest.mark.parametrize("patients", [1, 2, 4])
+def test_few_patients_have_the_chance_of_the_best_constant_of_their_own(boxed, patients):
+    (chance,) = blind_chances(of_patients(boxed, patients)).values()
+    assert (chance.patients, chance.share) == (patients, 1 / patients)
 
 
 def test_one_question_of_each_patient_and_concept_is_asked(boxed):
