@@ -22,15 +22,13 @@ TERMS = (
 RELATIONS = "group,label_a,relation,label_b,reason,reviewed\n"
 GROUPS = "group,ordered,phrase,of\n"
 HEAD = (
-    "fetal head,anatomy,fetal head,,,,,,,no term: the ontologies have the organ at any age only,\n"
+    "fetal head phantom,anatomy,fetal head phantom,,,,,,,"
+    "no term: the ontologies have the organ at any age only,\n"
 )
-PNEUMONIA = (
-    "community-acquired pneumonia,disease,community-acquired pneumonia,,,,,,,"
-    "no term: not looked up,\n"
-)
-PARTS = ("fetal head", "fetal thorax", "fetal abdomen")
+PNEUMONIA = "phantom pneumonia,disease,phantom pneumonia,,,,,,,no term: not looked up,\n"
+PARTS = ("fetal head phantom", "fetal thorax", "fetal abdomen")
 ONE_PART = "".join(
-    f"fetal part,{a},excludes,{b},one part an image,\n"
+    f"phantom part,{a},excludes,{b},one part an image,\n"
     for number, a in enumerate(PARTS)
     for b in PARTS[number + 1 :]
 )
@@ -74,8 +72,11 @@ def test_everything_that_is_missing_is_said_at_once_with_what_is_nearest(outside
             "'anatomi' (nearest: 'anatomy'",
         ),
         ({"terms": TERMS + HEAD.replace("no term: ", "")}, 'begins with "no term: "'),
-        ({"terms": TERMS + HEAD.replace("head,,", "head,HP:1,")}, "each id has a match"),
-        ({"terms": TERMS + HEAD.replace("fetal head,", "glioma,", 1)}, "of the package already"),
+        ({"terms": TERMS + HEAD.replace("phantom,,", "phantom,HP:1,")}, "each id has a match"),
+        (
+            {"terms": TERMS + HEAD.replace("fetal head phantom", "glioma", 1)},
+            "of the package already",
+        ),
         ({"terms": "label,name\n"}, "header is"),
         ({"terms": TERMS + "a,b\n"}, "2 cells, expected"),
         ({"terms": TERMS + HEAD + HEAD.replace("organ", "part")}, "stands in two rows"),
@@ -86,7 +87,7 @@ def test_everything_that_is_missing_is_said_at_once_with_what_is_nearest(outside
         ),
         ({"relations": RELATIONS + "x,glioma,excludes,meningioma,,\n"}, "needs a reason"),
         ({"relations": RELATIONS + "x,glioma,implies,Edema,why,\n"}, "says something new of two"),
-        ({"groups": GROUPS + "fetal part,no,part,\n"}, "is no exclusive group of relations.csv"),
+        ({"groups": GROUPS + "phantom part,no,part,\n"}, "is no exclusive group of relations.csv"),
     ],
 )
 def test_tables_beside_a_card_keep_the_rules_of_the_shipped_ones(outside, tables, says):
@@ -96,29 +97,32 @@ def test_tables_beside_a_card_keep_the_rules_of_the_shipped_ones(outside, tables
 
 def test_a_word_of_a_source_holds_where_the_source_is_found_and_nowhere_else(outside):
     source = outside(
-        concept="fetal head", group="fetal part", terms=TERMS + HEAD, relations=RELATIONS + ONE_PART
+        concept="fetal head phantom",
+        group="phantom part",
+        terms=TERMS + HEAD,
+        relations=RELATIONS + ONE_PART,
     )
     assert list(missing_words(source)) == []
     find_sources([source.folder.parent])
-    assert load_terms()["fetal head"].kind == "anatomy"
-    assert load_relations().excludes("fetal head", "fetal thorax")
-    assert load_relations().group_members("fetal part") == PARTS
+    assert load_terms()["fetal head phantom"].kind == "anatomy"
+    assert load_relations().excludes("fetal head phantom", "fetal thorax")
+    assert load_relations().group_members("phantom part") == PARTS
     find_sources()
-    assert "fetal head" not in load_terms()
-    with pytest.raises(MedrcubeError, match="nearest: 'fetal "):
-        load_terms()["fetal head"]
+    assert "fetal head phantom" not in load_terms()
+    with pytest.raises(MedrcubeError, match="nearest: 'fetal head'"):
+        load_terms()["fetal head phantom"]
 
 
 def test_threads_and_what_ended_see_no_words_of_another_workspace(outside):
     source = outside(terms=TERMS + HEAD)
     find_sources([source.folder.parent])
     with ThreadPoolExecutor(1) as pool:
-        assert pool.submit(lambda: "fetal head" in load_terms()).result() is False
+        assert pool.submit(lambda: "fetal head phantom" in load_terms()).result() is False
         pool.submit(find_sources).result()
-    assert "fetal head" in load_terms()
+    assert "fetal head phantom" in load_terms()
     with using_vocabulary([]):
-        assert "fetal head" not in load_terms()
-    assert "fetal head" in load_terms()
+        assert "fetal head phantom" not in load_terms()
+    assert "fetal head phantom" in load_terms()
 
 
 def test_a_changed_table_makes_the_card_another(outside):
@@ -133,7 +137,7 @@ def test_two_sources_may_say_the_same_of_a_word_but_not_otherwise(outside, tmp_p
     other.mkdir()
     (other / "terms.csv").write_text(TERMS + HEAD)
     activate_vocabulary([folder, other])
-    assert "fetal head" in load_terms()
+    assert "fetal head phantom" in load_terms()
     (other / "terms.csv").write_text(TERMS + HEAD.replace("organ", "part"))
     activate_vocabulary([folder, other])
     with pytest.raises(MedrcubeError, match="stands in two rows"):
@@ -143,7 +147,7 @@ def test_two_sources_may_say_the_same_of_a_word_but_not_otherwise(outside, tmp_p
 @pytest.fixture
 def pneumonia(outside):
     """The toy source, one answer of which only the tables beside its card have."""
-    names = ("community-acquired pneumonia", "meningioma", "pituitary tumor")
+    names = ("phantom pneumonia", "meningioma", "pituitary tumor")
     rows = "".join(
         f"toy class,{a},excludes,{b},one class an image,\n"
         for number, a in enumerate(names)
@@ -157,7 +161,7 @@ def pneumonia(outside):
 
 def test_items_are_asked_of_a_word_that_only_the_source_has(pneumonia, workspace, quiet):
     build(workspace, pneumonia, LocalEngine(1), quiet)
-    assert "community-acquired pneumonia" in str(pd.read_parquet(workspace.items).to_dict())
+    assert "phantom pneumonia" in str(pd.read_parquet(workspace.items).to_dict())
 
 
 def test_a_build_has_the_words_of_its_own_sources_whatever_was_found_since(
@@ -165,5 +169,5 @@ def test_a_build_has_the_words_of_its_own_sources_whatever_was_found_since(
 ):
     find_sources()
     build(workspace, pneumonia, LocalEngine(1), quiet)
-    assert "community-acquired pneumonia" in str(pd.read_parquet(workspace.items).to_dict())
-    assert "community-acquired pneumonia" not in load_terms()
+    assert "phantom pneumonia" in str(pd.read_parquet(workspace.items).to_dict())
+    assert "phantom pneumonia" not in load_terms()
