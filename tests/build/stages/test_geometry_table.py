@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from medrcube.build.regions.measure import measure
+from medrcube.build.regions.run_lengths import encode_runs
 from medrcube.build.stages.geometry_table import (
     COLUMNS,
     geometry_of_case,
@@ -28,6 +29,7 @@ def region_geometry(x0, x1, **changes):
         width=100,
         height=40,
         measured=measure(mask),
+        mask=" ".join(map(str, encode_runs(mask))),
         partial=False,
         readings=(),
         mm_per_pixel=0.5,
@@ -137,6 +139,12 @@ def test_a_box_that_was_drawn_is_told_from_an_outline(row_of):
     assert row_of(region_geometry(1, 2), shape=box).shape == "box"
     assert row_of(region_geometry(1, 2), shape=Consensus(readings=(box, box))).shape == "box"
     assert row_of(region_geometry(1, 2), shape=area).shape == "area"
+
+
+def test_the_mask_stands_there_unless_the_box_says_it_all(row_of):
+    box = Rectangle(xyxy=(1, 10, 2, 20))
+    assert row_of(region_geometry(1, 2)).mask == "50 10 3940"
+    assert row_of(region_geometry(1, 2), shape=box).mask == ""
 
 
 def test_readings_stand_in_the_order_of_the_readers(row_of):
