@@ -12,12 +12,12 @@ from medrcube.facts import Scope
 from medrcube.ontologies.distractor_safety import CaseFacts
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
-from medrcube.taxonomy import Anatomy, Modality, Task
+from medrcube.taxonomy import Anatomy, Modality, Task, cube_tasks
 from medrcube.templates import render_question, wording_names
 
 BLANK = {field.name: "" for field in fields(Sample)}
 GROUPS = {Task("Modality Recognition"): "modality", Task("View Recognition"): "plane"}
-ASKED_BY_OPTIONS = sorted(set(Task) - {Task("ROI Grounding")})
+ASKED_BY_OPTIONS = sorted(set(cube_tasks()) - {Task("ROI Grounding")})
 PICTURES = list(product(Anatomy, Modality, ("0", "1+2", "1+2+3"), ("clean", "outline"), Scope))
 
 
