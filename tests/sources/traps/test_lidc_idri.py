@@ -325,7 +325,7 @@ def test_dates_and_ages_of_the_headers_are_no_facts(scan_fixture):
 
 
 def test_sets_that_took_the_scans_over_are_named():
-    assert {overlap.source for overlap in CARD.overlaps} >= {"LUNA16", "COVIDx-CT"}
+    assert {overlap.source for overlap in CARD.overlaps} >= {"luna16", "COVIDx-CT"}
 
 
 @pytest.mark.parametrize("layout", ["classic", "series"])
