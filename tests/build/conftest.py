@@ -220,10 +220,10 @@ def faults(check):
 
 @pytest.fixture
 def edit():
-    """Change the rows of the toy source: ``edit(tree, lambda rows: ...)``."""
+    """Change the rows of the toy source: ``edit(tree, lambda rows: ..., table="open.json")``."""
 
-    def change(tree, work):
-        path = tree / "TOY/test.json"
+    def change(tree, work, table="test.json"):
+        path = tree / "TOY" / table
         rows = json.loads(path.read_text())
         path.write_text(json.dumps(work(rows) or rows))
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from medrcube.build.profile.margin_fit import Supply, fit_margins, reachable_items
 from medrcube.build.profile.profile import load_profile
 from medrcube.build.questions.quotas import AnswerCell
-from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
+from medrcube.taxonomy import Anatomy, Modality, Task, Voxel, cube_tasks
 
 TASKS = (Task("Disease Diagnosis"), Task("Modality Recognition"), Task("View Recognition"))
 MODALITIES = (Modality("CT"), Modality("MRI"))
@@ -196,7 +196,7 @@ def test_cells_that_a_margin_leaves_out_stay_empty():
 
 @pytest.mark.parametrize("room", [7626, 20_000])
 def test_the_published_margins_are_met_from_full_cells(room):
-    cube = [Voxel(a, m, t) for a, m, t in product(Anatomy, Modality, Task)]
+    cube = [Voxel(a, m, t) for a, m, t in product(Anatomy, Modality, cube_tasks())]
     stock = Supply(cells=dict.fromkeys(cube, room), lots={AnswerCell(cell): room for cell in cube})
     cells = fit_margins(UPSTREAM, stock).cells
     for (axis, value), count in along(UPSTREAM, cells).items():

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from medrcube.build.pipeline import build
 from medrcube.build.profile.profile import ProfileError
 from medrcube.cli import app
 from medrcube.sources.registry import find_sources
+from medrcube.taxonomy import cube_tasks
 
 ONE = LocalEngine(1)
 PROFILE = """\
@@ -68,11 +70,18 @@ def test_keys_that_stay_on_one_source_are_named(run, profile):
 
 def test_every_question_has_an_item_or_a_reason(run):
     _, audit = run()
-    asked = audit["items"] + sum(audit["dropped"].values())
+    cube = [f"{task}: " for task in cube_tasks()]
+    dropped = {it: n for it, n in audit["dropped"].items() if it.startswith(tuple(cube))}
+    beyond = Counter()
+    for reason in audit["dropped"].keys() - dropped.keys():
+        beyond[reason.partition(": ")[0]] += audit["dropped"][reason]
     disease = {it: n for it, n in audit["dropped"].items() if it.startswith("Disease Diagnosis: ")}
     assert sum(disease.values()) == 3
     assert audit["dropped"]["Modality Recognition: quota"] == 6
-    assert asked == 18  # six pictures, each asked in three tasks
+    # Six pictures, each asked in three tasks of the cube.
+    assert audit["items"] + sum(dropped.values()) == 18
+    # Beyond it, each for a point on its region, for its box, and for each of the three classes.
+    assert beyond == {"Point Grounding": 6, "Box Grounding": 6, "Presence": 18}
 
 
 @pytest.mark.thorough
@@ -118,6 +127,10 @@ def test_a_source_that_is_off_gives_no_item_until_it_is_switched_on(run, profile
         "Disease Diagnosis: switched-off": 6,
         "Modality Recognition: switched-off": 6,
         "ROI Grounding: switched-off": 6,
+        "Box Grounding: beyond the profile": 6,
+        "Point Grounding: beyond the profile": 6,
+        "Presence: beyond the profile": 6,
+        "Presence: other-class": 12,
     }
     assert "brats2021" not in {closer["source"] for closer in audit["profile"]["closers"]}
     assert "switched off by the profile: toy (--switch-on ID)" in report.profile.lines()

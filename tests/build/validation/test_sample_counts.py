@@ -1,11 +1,13 @@
 """Whoever counts the samples of a tree comes to one number: upstream's evaluator, ours, this check.
 
+Upstream's evaluator knows the tables of the cube alone; ours and the check count ``open.json`` too.
 Upstream's rule, in our own words: every folder below the tree that holds a ``test.json`` counts.
 Of its items those are passed over that lack an id, a question or an answer, that have no field of
 an option, or whose picture is named and not there.
 """
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -33,12 +35,18 @@ def upstream_count(tree):
 
 @pytest.fixture
 def our_count(tmp_path):
-    """Items that a model is asked; those without a picture are not passed over but on record."""
+    """Items that a model is asked; those without a picture are not passed over but on record.
 
-    def run(tree):
-        summary = run_evaluation(
-            load_benchmark(tree), open_model("baseline/first"), tmp_path / f"run-{tree.name}"
-        )
+    ``our_count(tree)`` counts all items, ``our_count(tree, beyond=False)`` those of the cube.
+    """
+
+    def run(tree, *, beyond=True):
+        benchmark = load_benchmark(tree)
+        if not beyond:
+            cube = tuple(item for item in benchmark.items if not item.is_open)
+            benchmark = replace(benchmark, items=cube)
+        out = tmp_path / f"run-{tree.name}-{beyond}"
+        summary = run_evaluation(benchmark, open_model("baseline/first"), out)
         return summary.answered, summary.missing
 
     return run
@@ -56,16 +64,21 @@ def test_the_three_counts_agree_on_public_private_and_reconstructed_trees(
         found, (asked, missing) = check(tree), our_count(tree)
         assert not found.findings
         assert (asked + missing, missing) == (found.items, found.without_picture)
-        assert upstream_count(tree) == asked
-        counts[tree.name] = asked
-    assert counts["public"] < counts["private"] == counts["r"]
-    assert counts["public"] > 0
+        cube = our_count(tree, beyond=False)[0]
+        assert upstream_count(tree) == cube < asked
+        counts[tree.name] = asked, cube
+    assert counts["private"] == counts["r"]
+    for public, private in zip(counts["public"], counts["private"], strict=True):
+        assert 0 < public < private
 
 
 def test_a_picture_that_is_lost_is_passed_over_there_and_on_record_here(released, our_count):
     tree = released("private", private=True)
-    before = upstream_count(tree)
+    before, all_before = upstream_count(tree), len(load_benchmark(tree).items)
     (tree / "TOY/pictures/g_0.png").unlink()
-    asked, missing = our_count(tree)
+    asked, missing = our_count(tree, beyond=False)
     assert upstream_count(tree) == asked < before
     assert asked + missing == before
+    all_asked, all_missing = our_count(tree)
+    assert all_missing > missing
+    assert all_asked + all_missing == all_before
