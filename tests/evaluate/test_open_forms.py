@@ -61,6 +61,18 @@ def evaluate(scripted, release, out, replies, **settings):
     return read_metrics(out)
 
 
+def test_items_that_all_pass_without_the_image_have_no_accuracy_beyond_chance(
+    scripted, release, tmp_path
+):
+    rows = [open_row("number", number, chance=1.0, modality="CT") for number in range(COUNT)]
+    metrics = evaluate(scripted, write_open(release, rows), tmp_path / "run", RIGHT)
+    row = metrics["slices"]["modality"]["CT"]
+    assert (row["accuracy"], row["chance"], row["chance_corrected"]) == (1, 1, None)
+    write_report([tmp_path / "run"], tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "4 of 4 correct = 100.0 %" in page
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_the_right_reply_passes_with_full_credit(scripted, mixed, tmp_path, form):
     row = evaluate(scripted, mixed, tmp_path / "run", RIGHT)["forms"][form]

@@ -24,9 +24,10 @@ class Shade(NamedTuple):
 
 
 def shade(accuracy: float, chance: float) -> Shade:
-    """Shade of an accuracy in [0, 1] relative to chance."""
-    below = accuracy < chance
-    distance = (accuracy - chance) / (chance if below else 1 - chance)
+    """Shade of an accuracy in [0, 1] relative to chance, which may be 1."""
+    distance = 0.0
+    if accuracy != chance:
+        distance = (accuracy - chance) / (chance if accuracy < chance else 1 - chance)
     light = _mix(_LIGHT, distance)
     dark = _mix(_DARK, distance)
     return Shade(_hex(light), _text_on(light), _hex(dark), _text_on(dark))

@@ -184,5 +184,6 @@ def test_text_on_every_shade_can_be_read(percent):
 
 
 def test_chance_is_the_neutral_point():
-    assert shade(0.25, 0.25) == shade(0.5, 0.5)
+    assert shade(0.25, 0.25) == shade(0.5, 0.5) == shade(0.0, 0.0) == shade(1.0, 1.0)
+    assert shade(0.0, 1.0) == shade(0.0, 0.25)
     assert shade(0.0, 0.25) != shade(1.0, 0.25)
