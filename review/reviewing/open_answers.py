@@ -32,6 +32,7 @@ __all__ = [
     "clicked",
     "option_of",
     "read_answer",
+    "read_place",
     "read_target",
     "shown_size",
 ]
@@ -113,10 +114,20 @@ def clicked(form: str, sent: _Sent, size: tuple[int, int]) -> list[str] | None:
                 min(SCALE * (int(pixels[:6]) + 0.5) / side, SCALE)
                 for pixels, side in zip((across, down), shown_size(width, size), strict=True)
             )
-            before = list(sent.get("place", ()))
+            before = [text for text in sent.get("place", ()) if read_place(text)]
             kept = before if len(before) < PLACES[form] else []
             return [*kept, f"{x:.1f},{y:.1f}"]
     return None
+
+
+def read_place(text: str) -> tuple[float, float] | None:
+    """A place in thousandths of the image, as a page sends it; ``None`` where the text is none."""
+    x, _, y = text.partition(",")
+    try:
+        place = (float(x), float(y))
+    except ValueError:
+        return None
+    return place if all(0 <= side <= SCALE for side in place) else None
 
 
 def shown_size(width: int, size: tuple[int, int]) -> tuple[int, int]:
@@ -141,15 +152,7 @@ def _number(ask: Ask, sent: _Sent) -> Json:
 
 
 def _places(sent: _Sent, wanted: int) -> list[tuple[float, float]]:
-    places = []
-    for text in sent.get("place", ())[:wanted]:
-        x, _, y = text.partition(",")
-        try:
-            place = (float(x), float(y))
-        except ValueError:
-            place = (math.nan, math.nan)
-        if all(0 <= side <= SCALE for side in place):
-            places.append(place)
+    places = [place for text in sent.get("place", ())[:wanted] if (place := read_place(text))]
     if len(places) < wanted:
         what = "on the place" if wanted == 1 else "on two opposite corners of the box"
         raise InvalidAnswerError(f"click {what} in the image")

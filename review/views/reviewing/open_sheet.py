@@ -25,6 +25,7 @@ from medrcube.review.reviewing.open_answers import (
     answer_text,
     bar_text,
     option_of,
+    read_place,
     read_target,
     shown_size,
 )
@@ -132,13 +133,14 @@ def answer_fields(version: ItemVersion, values: DraftValues) -> AnswerFields:
     if isinstance(target, PairTarget):
         return AnswerFields(form=target.form, statements=list(_statements(target, values)))
     size: tuple[int, int] = target.size  # type: ignore[attr-defined]  # a point or a box
-    places = list(values.get("place", ()))[: PLACES[target.form]]
+    sent = values.get("place", ())[: PLACES[target.form]]
+    clicks = [(text, place) for text in sent if (place := read_place(text))]
     return AnswerFields(
         form=target.form,
         images=[ClickImage(f"at{width}", *shown_size(width, size)) for width in WIDTHS],
-        places=places,
-        hint=_HINTS[target.form][len(places)],
-        drawing=_drawing(size, [_place(text) for text in places]),
+        places=[text for text, _ in clicks],
+        hint=_HINTS[target.form][len(clicks)],
+        drawing=_drawing(size, [place for _, place in clicks]),
     )
 
 
@@ -187,11 +189,6 @@ def _statements(target: PairTarget, values: DraftValues) -> Iterator[ChoiceGroup
         chosen = next(iter(values.get(name, ())), "")
         choices = [ChoiceInput(name, value, text, value == chosen) for value, text in _YES_NO]
         yield ChoiceGroup(name, statement, choices)
-
-
-def _place(text: str) -> tuple[float, float]:
-    x, _, y = text.partition(",")
-    return float(x), float(y)
 
 
 def _drawing(

@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from stage.open_targets import FORMS, TARGETS, target_of
 
 from medrcube.forms import OPEN_FORMS
 from medrcube.review.audit_trail.event_chain import verify_chain
@@ -21,26 +22,6 @@ from medrcube.review.reviewing.open_answers import (
     shown_size,
 )
 
-TARGETS = {
-    "number": {"ask": {"unit": "mm"}, "truth": {"value": 23.0, "low": 19.0, "high": 27.0}},
-    "point": {
-        "ask": {},
-        "truth": {
-            "size": [512, 512],
-            "region": {"polygons": [[[100, 200], [200, 200], [150, 300]]]},
-            "margin": 4.0,
-        },
-    },
-    "box": {"ask": {}, "truth": {"size": [512, 512], "box": [100, 200, 200, 300], "iou": 0.5}},
-    "order": {
-        "ask": {"labels": ["Panel A", "Panel B", "Panel C"]},
-        "truth": {"order": ["Panel B", "Panel A", "Panel C"]},
-    },
-    "pair": {
-        "ask": {"statements": ["There is a nodule.", "There is an effusion."]},
-        "truth": {"answers": [True, False]},
-    },
-}  # fmt: skip
 RIGHT_ANSWERS = {
     "number": {"number": "22,5"},
     "point": {"place": ["290,450"]},
@@ -63,12 +44,7 @@ INCOMPLETE = {
     "pair": {"statement.0": "yes"},
 }
 REST = {"confidence": "2", "needs_image": "yes", "image_adequate": "yes"}
-FORMS = sorted(TARGETS)
 QUESTION = "How long is the lesion in this MRI slice?"
-
-
-def target_of(form):
-    return {"form": form, **TARGETS[form]}
 
 
 def right_words(form):
@@ -188,6 +164,18 @@ def test_a_click_counts_in_the_size_of_the_page_and_one_too_many_begins_anew():
     assert clicked("box", before, (512, 512)) == ["999.1,999.1"]
     assert clicked("point", {"at300.x": ["0"], "at300.y": ["0"]}, (8, 8)) is None
     assert clicked("point", {"at300.x": ["a"], "at300.y": ["1"]}, (8, 8)) is None
+
+
+@pytest.mark.parametrize("form", ["point", "box"])
+@pytest.mark.parametrize("place", ["", "here", "1", "nan,1", "1e999,1", "-1,5"])
+def test_what_names_no_place_is_refused_and_not_drawn(form, place, taken_open):
+    client, _, claim = taken_open(form)
+    reply = answer(client, claim, {"place": ["1,1", place]})
+    page = client.get(url(claim))
+    if form == "box":
+        assert (reply.status_code, BlindAnswer.objects.count()) == (422, 0)
+        assert re.findall(r'name="place" value="([^"]*)"', body(page)) == ["1,1"]
+    assert page.status_code == 200
 
 
 @pytest.mark.parametrize("number", ["", "nan", "inf", "1e999", "3 mm"])
