@@ -1,13 +1,16 @@
 """Text that tries to be more than text, for every column that text comes into from outside."""
 
+from datetime import timedelta
+
 from django.utils import timezone
-from stage.world import TEXTS, WHY
+from stage.world import TEXTS, WHY, add_item
 
 from medrcube.review.audit_trail.event_chain import NewEvent, record_events
 from medrcube.review.models import (
     Adjudication,
     Asset,
     Assignment,
+    BlindAnswer,
     Claim,
     Draft,
     Item,
@@ -36,6 +39,7 @@ PLANTED = {
     "Assignment.source": "whole",
     "Assignment.specialty": "whole",
     "Assignment.task": "whole",
+    "BlindAnswer.value": "whole",
     "Comment.text": "whole",
     "Draft.body": "whole",
     "Event.actor": "whole",
@@ -53,6 +57,7 @@ PLANTED = {
     "ItemVersion.options": "whole",
     "ItemVersion.provenance": "whole",
     "ItemVersion.question": "whole",
+    "ItemVersion.target": "part",
     "ItemVersion.warnings": "whole",
     "Proposal.flaws": "part",
     "Proposal.options": "part",
@@ -202,6 +207,7 @@ def plant_the_rest(world):
         key=0,
         flaws=[flaw],
     )
+    _plant_order(world, now)
     Asset.objects.filter(pk=world.picture).update(
         original={
             "slices": ["0" * 64],
@@ -228,3 +234,35 @@ def plant_the_rest(world):
     danger = {"reasons": [event["body"]], "note": event["body"]}
     about = f"item:{world.items['quarantined']}"
     record_events(now, NewEvent(actor=actor, kind="item.danger_seen", object=about, body=danger))
+
+
+def _plant_order(world, now):
+    """An item without options: ``other`` holds it, and somebody has answered it."""
+    printable = "".join(filter(str.isprintable, hostile("ItemVersion.target")))
+    labels = [printable, "Panel B"]
+    version = add_item(
+        "order",
+        options=[{"text": text, "concept": text, **WHY} for text in ("what is right", "another")],
+        target={"form": "order", "ask": {"labels": labels}, "truth": {"order": labels}},
+    )
+    _, answered = (
+        Claim.objects.create(
+            version=version,
+            user=world.user(name),
+            slot=slot,
+            claimed_at=now,
+            expires_at=now + timedelta(hours=1),
+            submitted_at=submitted_at,
+        )
+        for slot, (name, submitted_at) in enumerate({"other": None, "first": now}.items())
+    )
+    BlindAnswer.objects.create(
+        claim=answered,
+        option=1,
+        value=[hostile("BlindAnswer.value"), "Panel B"],
+        confidence=2,
+        needs_image="yes",
+        image_adequate=True,
+        answered_at=now,
+    )
+    Review.objects.create(claim=answered, decision="reject", submitted_at=now)

@@ -169,7 +169,9 @@ def add_item(name, *, picture=None, **fields):
     }
     version |= {name: value for name, value in fields.items() if name not in row}
     asked = (version[name] for name in ("question", "options", "key"))
-    version["content_sha256"] = decisions.content_sha256(*asked, version["picture"].sha256)
+    version["content_sha256"] = decisions.content_sha256(
+        *asked, version["picture"].sha256, version.get("target")
+    )
     item = Item.objects.create(**{**row, **{n: v for n, v in fields.items() if n in row}})
     made = ItemVersion.objects.create(item=item, **version)
     told = {"version": 1, "to": item.state, "content_sha256": made.content_sha256}
