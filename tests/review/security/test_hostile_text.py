@@ -10,6 +10,7 @@ from django.db.models import CharField, JSONField, TextField
 from django.urls import resolve, reverse
 from stage.hostile import ATTACK, CLOSED, PLANTED, hostile, plant_the_rest, sign, word
 from stage.markup import Markup, is_ours
+from stage.open_targets import FORMS, target_of
 from stage.routes import every_route
 from stage.world import ANONYMOUS, PASSWORD, PEOPLE, World, stocked
 
@@ -147,6 +148,25 @@ def test_what_is_sent_comes_back_as_text(world, who):
                         clean(client.get(back["Location"]))
                     transaction.set_rollback(True)
     assert len(tried) >= (1 if who == ANONYMOUS else 2)
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("form", FORMS)
+def test_what_is_sent_as_an_answer_comes_back_as_text(form, taken):
+    """Every field of step one of an item without options, also those that a click fills."""
+    options = [{"text": text, "concept": text} for text in ("what is right", "another answer")]
+    client, _, claim = taken(options=options, target=target_of(form))
+    page = f"/review/{claim.token}/"
+    forms = Markup(client.get(page).content.decode()).forms
+    (fields,) = [fields for _, action, fields in forms if action == f"{page}blind/"]
+    clicks = [(name, "", "image") for name in ("place", "at300.x", "at300.y")]
+    for values in fillings([*fields, *clicks]):
+        with transaction.atomic():
+            reply = client.post(f"{page}blind/", values)
+            assert reply.status_code in (302, 422), values
+            clean(reply)
+            clean(client.get(page))
+            transaction.set_rollback(True)
 
 
 def fillings(fields):
