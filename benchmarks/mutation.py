@@ -203,7 +203,7 @@ The fast tests of the part that execute the changed line run with it, then all o
 is killed if a test fails or takes more than four times its processor time. The score leaves out
 survivors that behave like the code itself; each survivor has a reason. Seed 1 was drawn while tests
 were written for its survivors, so its scores are too high; other seeds were drawn afterwards, and
-no test was written for them.
+tests written for them since are not counted.
 """
 
 

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +18,7 @@ from medrcube.ontologies.distractor_safety import (
 from medrcube.ontologies.distractor_selection import LabelUsage, choose_distractors
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import COLUMNS, TermError, load_terms
+from medrcube.ontologies.visibility import VisibilityTable
 from medrcube.taxonomy import Anatomy, Modality
 from medrcube.vocabulary.layers import using_vocabulary
 
@@ -334,6 +337,27 @@ def test_a_key_that_is_not_true_is_refused():
 def test_two_options_must_not_be_true_of_one_thing(one, other, reason):
     request = DistractorRequest(key="Fracture", ground=ground(["Fracture"]), scope=Scope.IMAGE)
     assert option_conflict(one, other, request, RULES) == reason
+
+
+def test_members_of_the_group_of_the_key_may_stand_together_though_they_look_alike():
+    facts = ground(["T1"], anatomy=Anatomy("Brain"), modality=Modality("MRI"))
+    request = DistractorRequest(key="T1", ground=facts, scope=Scope.IMAGE)
+    assert option_conflict("T2", "FLAIR", replace(request, group="MRI sequence"), RULES) == ""
+    assert option_conflict("T2", "FLAIR", request, RULES) == "look-alike"
+
+
+def test_a_normal_class_of_a_group_is_key_whatever_else_a_source_labels():
+    facts = ground(["NOR"], anatomy=Anatomy("Heart"), modality=Modality("MRI"))
+    request = DistractorRequest(key="NOR", ground=facts, scope=Scope.PATIENT, pool=("Edema",))
+    assert judge_key(replace(request, group="ACDC group"), RULES).allowed
+    assert judge_key(request, RULES).reason == "no-finding-not-exhaustive"
+
+
+def test_a_table_of_visibility_says_yes_or_no():
+    row = {"concept": "heart", "anatomy": "Chest", "modality": "X-ray", "reviewed": ""}
+    assert VisibilityTable([row | {"shown": "no"}], load_terms())
+    with pytest.raises(TermError, match="not yes or no"):
+        VisibilityTable([row | {"shown": "perhaps"}], load_terms())
 
 
 def test_an_unknown_candidate_is_an_error():
