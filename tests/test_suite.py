@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from medrcube.build.open_items.rule_files import open_tasks, rule_path
 from medrcube.sources.registry import find_sources
 
 HERE = Path(__file__).parent
@@ -57,9 +58,11 @@ class _Item:
 def _rooms():
     """Dotted names of the rooms: the parts of the product and the folders in them.
 
-    Those of sources go by their parameters, and migrations are run by every test of the queue.
+    Those of sources and of tasks with a rule go by their parameters, and migrations are run by
+    every test of the queue.
     """
     own = {source.folder for source in find_sources().values()}
+    own |= {rule_path(task).parent for task in open_tasks()}
     own.add(HERE.parent / "review" / "migrations")
     for part in PARTS:
         modules = [*(HERE.parent / part).glob("*.py"), *(HERE.parent / part).glob("*/*.py")]

@@ -46,7 +46,12 @@ def test_items_have_the_documented_columns(release):
     items = release.items()
     assert list(items.columns) == list(ITEM_COLUMNS)
     assert items["item"].is_unique
-    assert all(row.answer in row.options for row in items.itertuples())
+    chosen = items[items["options"].map(bool)]
+    assert all(row.options["ABCD".index(row.key)] == row.answer for row in chosen.itertuples())
+    other = items[~items["options"].map(bool)]
+    assert len(chosen) > 0 < len(other)
+    assert set(other["key"]) == {""}
+    assert all(other["answer"])
 
 
 def test_every_image_of_the_release_opens(release):
