@@ -61,13 +61,16 @@ def test_a_box_is_clicked_and_judged(asked, site, new_page, sign_in, width, sche
         area = image.bounding_box()
         image.click(position={"x": share[0] * area["width"], "y": share[1] * area["height"]})
         page.locator(".click:visible circle").first.wait_for()
+        page.wait_for_load_state()
     page.locator(".click:visible rect.mine").wait_for()
+    page.wait_for_load_state()
     shoot(page, f"blind-{width}-{scheme}-{script}")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     for name, value in (("confidence", "2"), ("needs_image", "yes"), ("image_adequate", "yes")):
         page.check(f'input[name="{name}"][value="{value}"]')
     page.get_by_role("button", name="Send the answer").click()
     page.locator("path.right").wait_for()
+    page.wait_for_load_state()
     shoot(page, f"open-{width}-{scheme}-{script}")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert BlindAnswer.objects.get().option == RIGHT
