@@ -12,6 +12,7 @@ from medrcube.build.open_items.question import CaseView, OpenQuestion
 from medrcube.build.questions.fact_rules import bar_of, only_one, visible_of
 from medrcube.forms.option import OptionTarget
 from medrcube.release_format.rows import LETTERS
+from medrcube.sources._framework.contract import concept_of
 
 
 class Rule:
@@ -49,8 +50,16 @@ class Rule:
                     field,
                     told_by=view.task.declaration.told_by,
                     confirmed=(),
-                ),
+                )
+                or _bar(view, sample.marked),
             )
+
+
+def _bar(view: CaseView, concept: str) -> str:
+    """Contrast-enhanced T1-weighted imaging is T1-weighted imaging as well."""
+    shown = {concept_of(view.card, label) for label in view.case.panels} - {None, concept}
+    kinds = (view.relations.closure(other) for other in shown if other)
+    return "another-image-too" if any(concept in kind for kind in kinds) else ""
 
 
 rule = Rule()

@@ -43,6 +43,26 @@ def test_numbered_frames_are_left_to_the_published_task():
     assert list(open_questions(replace(view, samples=frames))) == []
 
 
+@pytest.mark.parametrize(
+    ("concept", "barred"), [("T1", "another-image-too"), ("T1c", ""), ("T2", "")]
+)
+def test_no_image_is_asked_for_where_another_one_fits_as_well(concept, barred, compared_brats):
+    view = replace(a_view(), case=compared_brats)
+    samples = tuple(replace(sample, marked=concept) for sample in view.samples)
+    [question] = open_questions(replace(view, samples=samples))
+    assert question.barred == barred
+
+
+@pytest.fixture
+def compared_brats(tmp_path):
+    """A compared case of BraTS, of which two images are T1-weighted."""
+    source = SOURCES["brats2021"]
+    source.build_fixture(tmp_path / "raw", source.card.layouts[0].name)
+    from medrcube.build.stages.scan import scan  # noqa: PLC0415
+
+    return next(case for case in scan(source, tmp_path / "raw", bytes(32)).cases if case.compared)
+
+
 @pytest.fixture(params=COMPARING)
 def compared(request, tmp_path):
     """Card and compared cases of a source's fixture."""
