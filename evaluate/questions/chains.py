@@ -12,6 +12,9 @@ an earlier one tells the model what it should have said. "Names" means that the 
 every one of its options, or its key holds the key of the other: as a phrase, or all words that tell
 that key from the other options. Words by which questions name a modality count as its key.
 
+Nor is a question of a place asked beside an image of the same slice with marks, nor one of yes or
+no beside another on findings, diseases or grades: where a mass lies supposes that there is one.
+
 That is a check of words, not of meaning: an option list may still suggest what an earlier question
 asked.
 """
@@ -27,6 +30,8 @@ from functools import lru_cache
 
 from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
 from medrcube.evaluate.models.protocol import Json
+from medrcube.forms.box import BoxTarget
+from medrcube.forms.point import PointTarget
 from medrcube.release_format.item_facts import read_scenes
 from medrcube.taxonomy import Level, Modality, Task
 
@@ -41,7 +46,7 @@ __all__ = [
     "task_place",
 ]
 
-RULE = "chain/1"
+RULE = "chain/2"
 """Changes whenever the same items would give other chains, or the same chain other requests."""
 
 MOST_ITEMS = 64
@@ -51,6 +56,8 @@ _LABEL = re.compile(r"[A-Za-z]+ \d+")
 """Key that names a mark in its own image, such as Box 2, and nothing in another."""
 
 _EMPTY = frozenset({"yes", "no", "none"})
+_YES_OR_NO = frozenset({"yes", "no"})
+_PATHOLOGY = frozenset({"finding", "disease", "severity"})
 _SHORTEST = 3
 
 
@@ -138,8 +145,8 @@ def make_chains(items: Sequence[BenchmarkItem], scenes: Mapping[str, str]) -> Ch
 
 
 def gives_away(first: BenchmarkItem, second: BenchmarkItem) -> bool:
-    """Whether one of two items names the key of the other."""
-    return _names(first, second) or _names(second, first)
+    """Whether one of two items names, shows or supposes the answer of the other."""
+    return _tells(first, second) or _tells(second, first)
 
 
 def steps_digest(rows: Iterable[tuple[str, int, str]]) -> str:
@@ -204,6 +211,22 @@ def _apart(drawn: Sequence[BenchmarkItem]) -> list[BenchmarkItem]:
         for others in partners.values():
             others.discard(gone)
     return remaining
+
+
+def _tells(teller: BenchmarkItem, other: BenchmarkItem) -> bool:
+    """Whether an item shows or supposes what another asks for, or names its key."""
+    return _shows_place(teller, other) or _supposes(teller, other) or _names(teller, other)
+
+
+def _shows_place(teller: BenchmarkItem, other: BenchmarkItem) -> bool:
+    """Whether the image of an item may have marks on a place that another asks for."""
+    return isinstance(other.target, PointTarget | BoxTarget) and teller.image != other.image
+
+
+def _supposes(teller: BenchmarkItem, other: BenchmarkItem) -> bool:
+    """Whether an item may take for granted what another asks with yes or no."""
+    asks_whether = {text.casefold() for _, text in other.options} >= _YES_OR_NO
+    return asks_whether and not _PATHOLOGY.isdisjoint(teller.task.declaration.kinds)
 
 
 def _names(teller: BenchmarkItem, other: BenchmarkItem) -> bool:

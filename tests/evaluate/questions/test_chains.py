@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 
 import pytest
 from chain_items import chain_rows, stage_row
 
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.questions.chains import gives_away, make_chains, scenes_of
+from medrcube.forms.box import BoxAsk, BoxTarget
 
 
 @pytest.fixture
@@ -90,6 +92,29 @@ def test_words_that_all_options_share_name_no_key(row, load):
     view = stage_row(row, "View Recognition", "p1")
     roi = stage_row(row, "ROI Grounding", "p1", question="Which box lies in this plane?")
     assert not gives_away(*load(view, roi).items)
+
+
+def test_to_ask_which_box_holds_something_tells_that_it_is_there(row, load):
+    yes_no = {"question": "Is this shown?", "gt_answer": "Yes", "option_A": "Yes"}
+    present = stage_row(row, "Disease Diagnosis", "p1") | yes_no
+    present |= {"option_B": "No", "option_C": None, "option_D": None}
+    rows = [
+        present,
+        stage_row(row, "ROI Grounding", "p1"),
+        stage_row(row, "View Recognition", "p1"),
+    ]
+    items = {item.task.value: item for item in load(*rows).items}
+    assert gives_away(items["ROI Grounding"], items["Disease Diagnosis"])
+    assert not gives_away(items["View Recognition"], items["Disease Diagnosis"])
+
+
+def test_a_place_is_not_asked_beside_an_image_with_marks(row, load):
+    rows = [stage_row(row, name, "p1") for name in ("ROI Grounding", "View Recognition")]
+    boxes, view = sorted(load(*rows).items, key=lambda item: item.task.value)
+    truth = BoxTarget(ask=BoxAsk(), size=(8, 8), box=(2, 2, 4, 4), iou=0.5)
+    place = replace(view, target=truth, options=(), key="")
+    assert gives_away(replace(boxes, image="marked.png"), place)
+    assert not gives_away(view, place)
 
 
 def test_equal_numbers_of_boxes_give_nothing_away(row, load):
