@@ -1,8 +1,9 @@
 """Expected items of a source at full size, from the counts of its card.
 
-A card counts the pictures of each answer (``[[count]]``); placeholders decide which of them may be
-asked and against what (``answerable``), and ``set_capacity`` how many items that makes. What the
-card does not count stays unknown. ``docs/reference/sources.md`` says what a build may still lose.
+A card counts the pictures of each answer (``[[count]]``; a constant is asked of all where it has
+none). Placeholders decide which of them may be asked and against what (``answerable``), and
+``set_capacity`` how many items that makes. What the card does not count stays unknown.
+``docs/reference/sources.md`` says what a build may still lose.
 """
 
 from __future__ import annotations
@@ -85,16 +86,21 @@ def expected_items(card: Card) -> Mapping[Task, ExpectedItems]:
     reasons: dict[tuple[Task, str], Counter[str]] = {}
     asked: set[tuple[Task, str]] = set()
     for fact in answerable_facts(card):
-        count: int | None = card.images
+        count: int | None = None
         count_row = None
         if fact.concept:
             count_row = pictures.get((fact.field, fact.shown))
-            count = None
             if count_row is not None and (count_row.beside or not fact.assumed):
                 count = count_row.pictures.get(fact.concept, 0)
         for question in fact.prepared.ready:
             task, name = question.query.task, question.query.field
             asked.add((task, name))
+            if not fact.concept:
+                counted = pictures.get((name, fact.shown))
+                # What holds of every picture is asked of all, or of those that the card counts.
+                count = (
+                    card.images if counted is None else counted.pictures.get(question.query.key, 0)
+                )
             if count is not None:
                 names = _names(question)
                 if count_row is not None and count_row.beside:

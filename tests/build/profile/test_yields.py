@@ -127,7 +127,25 @@ def test_counts_of_a_card_lead_to_items_or_to_a_reason(name):
     asked = {field for it in expected_items(card).values() for field, _ in it.nothing}
     plain = expected_items(replace(card, counts=()))
     asked |= {field for it in plain.values() for field in it.unknown}
+    asked |= {it.name for it in card.fields.values() if it.constant and _changes(card, it.name)}
     assert {count.field for count in card.counts} <= asked
+
+
+def _changes(card, field):
+    """Whether a count of pictures of a field changes what is expected."""
+    counts = tuple(count for count in card.counts if count.field != field)
+    return expected_items(replace(card, counts=counts)) != expected_items(card)
+
+
+def test_a_constant_that_is_seen_in_some_pictures_is_expected_of_those():
+    card = CARDS["hc18"]
+    (seen,) = (count for count in card.counts if count.field == "target")
+    assert card.fields["target"].constant in seen.pictures
+    plain = expected_items(replace(card, counts=()))
+    assert plain[Task("Organ Recognition")].shared == card.images
+    counted = expected_items(replace(card, counts=(seen,)))
+    assert counted[Task("Organ Recognition")].shared == 802 < card.images
+    assert counted[Task("Modality Recognition")].shared == card.images
 
 
 def test_the_adapter_counts_what_its_fixture_holds(tmp_path):
