@@ -13,7 +13,10 @@ from medrcube.facts import Grade, Visibility
 from medrcube.sources._framework.card_parts.fields import CardField
 from medrcube.sources._framework.contract import missing_regions
 
-__all__ = ["MarkedPlace", "marked_places"]
+__all__ = ["KIND_ELSEWHERE", "MarkedPlace", "marked_places"]
+
+KIND_ELSEWHERE = "a kind of it is marked elsewhere"
+"""Why nothing is asked: an answer there is right as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +62,7 @@ def marked_places(view: CaseView) -> Iterator[MarkedPlace]:
             rows=tuple(rows),
             grade=only_one(field),
             visible=visible_of(view.card, view.case, field),
-            barred=_bar(view, samples[sample], field, rows),
+            barred=_bar(view, samples[sample], field, rows) or _bar_kinds(view, rows),
         )
 
 
@@ -81,3 +84,25 @@ def _bar(view: CaseView, sample: Sample, field: CardField, rows: list[Geometry])
     least, most = view.card.roi
     covered = sum(row.pixels for row in rows) / (rows[0].width * rows[0].height)
     return "" if least <= covered <= most else "roi-size"
+
+
+def _bar_kinds(view: CaseView, rows: list[Geometry]) -> str:
+    """Whether a special kind of the concept is marked elsewhere, where an answer is right as well.
+
+    A marked nodule is a lung opacity, too: who points at it has found one.
+    """
+    sample, concept = rows[0].sample, rows[0].concept
+    kinds = (
+        row
+        for row in view.geometry
+        if row.sample == sample
+        and row.concept
+        and row.concept != concept
+        and concept in view.relations.closure(row.concept)
+    )
+    return "" if all(any(_holds(row, kind) for row in rows) for kind in kinds) else KIND_ELSEWHERE
+
+
+def _holds(outer: Geometry, inner: Geometry) -> bool:
+    across = outer.x0 <= inner.x0 and inner.x1 <= outer.x1
+    return across and outer.y0 <= inner.y0 and inner.y1 <= outer.y1

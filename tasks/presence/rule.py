@@ -34,10 +34,11 @@ from medrcube.sources._framework.contract import concept_of
 YES, NO = "yes", "no"
 OPTIONS = (("A", "Yes"), ("B", "No"))
 SILENT, OTHER_CLASS, VIEW_UNKNOWN = "silent", "other-class", "view-unknown"
+TOO_SMALL = "too-small"
 """Why nothing is asked: only silence says that the concept is absent; only that something else of
 its group was named, beside which an image may show it too, as a breast with a cancer may show a
 cyst; the source tells views apart and not that of this image, so nothing of the same view can stand
-beside it."""
+beside it; all that is marked of the concept is too small to be seen."""
 
 _HEDGED = re.compile(r"(?:possible|probable|suspected)\b", re.IGNORECASE)
 """Names that say how sure somebody was and not what an image shows."""
@@ -158,8 +159,21 @@ def _question(view: CaseView, sample: Sample, concept: str, what: _Known) -> Ope
         role=what.role,
         grade=what.grade,
         visible=visible_of(view.card, view.case, field),
-        barred=what.barred or next(filter(None, bars), "") or no_view,
+        barred=what.barred
+        or next(filter(None, bars), "")
+        or no_view
+        or _size(view, sample, concept),
     )
+
+
+def _size(view: CaseView, sample: Sample, concept: str) -> str:
+    """Reason why what is marked of a concept, or of a kind of it, is too small to be seen."""
+    rows = [row for row in view.geometry if row.sample == sample.id and row.concept]
+    closure = view.relations.closure
+    marked = [row for row in rows if concept in closure(row.concept)]
+    marked = marked or [row for row in rows if row.concept in closure(concept)]
+    area = sum(row.pixels / (row.width * row.height) for row in marked)
+    return TOO_SMALL if marked and area < view.task.declaration.settings["least_area"] else ""
 
 
 def _views(view: CaseView) -> tuple[str, ...] | None:

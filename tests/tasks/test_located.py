@@ -1,0 +1,57 @@
+"""Point and Box Grounding: what is asked for is marked in full, and lies nowhere else."""
+
+import pytest
+
+from medrcube.build.open_items.marked_places import KIND_ELSEWHERE
+from medrcube.build.open_items.rule_files import open_questions
+from medrcube.build.open_items.wording import question_values
+from medrcube.ontologies.terms import load_terms
+
+TASKS = ("Point Grounding", "Box Grounding")
+HERE = {"x0": 150, "x1": 200}
+INSIDE = {"x0": 160, "x1": 190}
+ELSEWHERE = {"x0": 350, "x1": 400}
+
+
+def asked(view):
+    return {question.concept: question for question in open_questions(view)}
+
+
+@pytest.fixture
+def opacities(view_of):
+    """A film with a marked opacity and a marked lesion."""
+
+    def make(task, opacity, lesion):
+        view = view_of(task, "chexpert", ["Lung Lesion", "Lung Opacity"], lesion, opacity)
+        return asked(view)
+
+    return make
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_nothing_is_asked_where_a_kind_of_it_is_marked_elsewhere(opacities, task):
+    questions = opacities(task, HERE, ELSEWHERE)
+    assert questions["Lung Opacity"].barred == KIND_ELSEWHERE
+    assert questions["Lung Lesion"].barred != KIND_ELSEWHERE
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_kind_of_it_within_the_mark_bars_nothing(opacities, task):
+    assert opacities(task, HERE, INSIDE)["Lung Opacity"].barred != KIND_ELSEWHERE
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_name_in_words_keeps_the_category_of_what_alone_is_marked(view_of, task):
+    (question,) = asked(view_of(task, "vindr-mammo", ["mass BI-RADS 3-5"])).values()
+    target = question_values(question, load_terms())["target"]
+    assert target == "a breast mass (BI-RADS category 3 to 5)"
+
+
+def test_a_finding_whose_mark_is_too_small_to_be_seen_is_not_asked_about(view_of):
+    def reason(pixels):
+        marked = {"pixels": pixels}
+        view = view_of("Presence", "lidc-idri", ["lung nodule >= 3 mm"], marked)
+        return asked(view)["lung nodule >= 3 mm"].barred
+
+    assert reason(52) == "too-small"
+    assert reason(53) == ""
