@@ -74,6 +74,8 @@ def challenge_workers(jobs: Sequence[RenderJob], images: Path) -> Iterator[Chall
     Raises:
         OSError: the nonce cannot be written.
     """
+    for left in images.glob(".nonce-*"):  # of a client that was killed; only one builds at a time
+        left.unlink(missing_ok=True)
     word = secrets.token_hex(16)
     nonce = images / f".nonce-{word}"
     nonce.write_text(word, encoding="ascii")
@@ -154,7 +156,7 @@ def _fault_of_images(challenge: Challenge) -> str:
         try:
             ask_file_server(folder)
             if challenge.nonce.read_text(encoding="ascii") == challenge.word:
-                return ""
+                return "" if os.access(folder, os.W_OK) else f"may not write to {folder}"
         except OSError:
             continue
     return (

@@ -57,10 +57,22 @@ _GRACE = 10.0
 _DOUBT = 16
 """Cases that a worker may fail, one and all, while others succeed."""
 
+_IN_A_ROW = 32
+"""Workers set aside without a result between them, beyond those seen at one time, before the build
+gives up: a cluster may start another bad one for each that is closed."""
+
 _LATE = (0.0, 0.2, 0.8, 2.0, 4.0)
 """Seconds before another look for an image: a network file system may show it late."""
 
 _RELEASED = "; what is rendered is kept: say the same again once it runs"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Running:
+    """A task handed out, and how many workers had been set aside by then."""
+
+    jobs: Sequence[ClusterJob]
+    aside: int
 
 
 @dataclass(kw_only=True)
@@ -87,13 +99,15 @@ class ClusterRun:
     images: Path
     tell: Callable[[str], object]
     _waiting: deque[Sequence[RenderJob]] = field(default_factory=deque)
-    _running: dict[str, Sequence[ClusterJob]] = field(default_factory=dict)
+    _running: dict[str, _Running] = field(default_factory=dict)
     _suspects: list[RenderJob] = field(default_factory=list)
     _aside: dict[str, str] = field(default_factory=dict)
     _greeted: set[str] = field(default_factory=set)
     _proved: set[str] = field(default_factory=set)
     _held: dict[str, list[tuple[RenderJob, RenderResult]]] = field(default_factory=dict)
     _threads: int = 0
+    _most_workers: int = 0
+    _in_a_row: int = 0
     _looked: float = float("-inf")
     _lonely_since: float | None = None
 
@@ -124,38 +138,40 @@ class ClusterRun:
         while self._waiting or self._running:
             self._look()
             room = max(_LEAST_AHEAD, _AHEAD * self._threads) - len(self._running)
-            for _ in islice(self._waiting.copy(), max(0, room)):
+            for _ in range(min(room, len(self._waiting))):
                 self._submit(self._waiting.popleft(), done)
             if not done.has_ready():
                 time.sleep(_TICK)
                 continue
             future = next(done)
-            portion = self._running.pop(future.key)
-            yield from self._gather(portion, future)
+            yield from self._gather(self._running.pop(future.key), future)
             future.release()
 
     def _submit(self, portion: Sequence[RenderJob], done: Any) -> None:
         jobs = [ClusterJob(job=job, stamps=stamps_of(job)) for job in portion]
         future = self.client.submit(render_portion, self.challenge, jobs, self.images, pure=False)
-        self._running[future.key] = jobs
+        self._running[future.key] = _Running(jobs=jobs, aside=len(self._aside))
         done.add(future)
 
-    def _gather(
-        self, portion: Sequence[ClusterJob], future: Any
-    ) -> Iterator[tuple[RenderJob, RenderResult]]:
-        jobs = [entry.job for entry in portion]
+    def _gather(self, task: _Running, future: Any) -> Iterator[tuple[RenderJob, RenderResult]]:
+        jobs = [entry.job for entry in task.jobs]
         try:
             outcome: Rendered | Refused = future.result()
         except KilledWorker:
             self._suspects.extend(jobs)
             return
-        except (ImportError, RuntimeError) as error:
+        except (AttributeError, ImportError, RuntimeError, TypeError) as error:
+            self._looked = float("-inf")
+            self._look()
+            if len(self._aside) > task.aside:  # it ran on a worker that came before a look at it
+                self._waiting.append(jobs)
+                return
             raise MedrcubeError(
                 f"the cluster cannot load a task ({error.__cause__ or error}); install the same "
                 "medrcube[build,dask] for the scheduler and every worker"
             ) from error
         if isinstance(outcome, Refused):
-            self._refuse(outcome, portion)
+            self._refuse(outcome, task.jobs)
             self._waiting.append(jobs)
             return
         for job, rendered in zip(jobs, outcome.results, strict=True):
@@ -172,6 +188,7 @@ class ClusterRun:
             self._set_aside(worker, reason)
             self._waiting.append((job,))
         elif worker in self._proved or not rendered.problems:
+            self._in_a_row = 0
             if worker not in self._proved:
                 self._proved.add(worker)
                 yield from self._held.pop(worker, ())
@@ -199,15 +216,17 @@ class ClusterRun:
         while True:
             entry = ClusterJob(job=job, stamps=stamps_of(job))
             try:
-                outcome: Rendered | Refused = self.client.submit(
-                    render_portion,
-                    self.challenge,
-                    [entry],
-                    self.images,
-                    pure=False,
-                    workers=list(workers) or None,
-                    allow_other_workers=bool(workers),
-                ).result()
+                outcome: Rendered | Refused = self._wait_for(
+                    self.client.submit(
+                        render_portion,
+                        self.challenge,
+                        [entry],
+                        self.images,
+                        pure=False,
+                        workers=list(workers) or None,
+                        allow_other_workers=bool(workers),
+                    )
+                )
             except KilledWorker:
                 return worker_died(job)
             if isinstance(outcome, Rendered) and self._arrived(outcome.results[0]):
@@ -218,6 +237,13 @@ class ClusterRun:
                 self._set_aside(outcome.worker, "writes images that do not arrive")
             workers = [name for name in workers if name not in self._aside]
             self._look()
+
+    def _wait_for(self, future: Any) -> Any:
+        """What a task gave; workers are counted meanwhile, since the last one may end."""
+        while not future.done():
+            self._look()
+            time.sleep(_TICK)
+        return future.result()
 
     def _arrived(self, rendered: RenderResult) -> bool:
         """Whether the client sees every image of a result."""
@@ -236,13 +262,16 @@ class ClusterRun:
             metadata.version, "medrcube", workers=list(workers), on_error="return"
         )
         for worker, version in versions.items():
-            if not isinstance(version, str):
+            if isinstance(version, OSError):  # busy, or gone: asked again if it is still there
+                self._greeted.discard(worker)
+            elif not isinstance(version, str):
                 self._set_aside(worker, "has no medrcube; install  medrcube[build,dask]  there")
 
     def _set_aside(self, worker: str, reason: str) -> None:
         if worker in self._aside:
             return
         self._aside[worker] = reason
+        self._in_a_row += 1
         self._waiting.extend((job,) for job, _ in self._held.pop(worker, ()))
         self.tell(f"worker {worker} is set aside: it {reason}")
         with suppress(OSError, TimeoutError):
@@ -267,7 +296,10 @@ class ClusterRun:
             self._greeted.update(new)
             self._greet(new)
             self._looked = now
+        self._most_workers = max(self._most_workers, len(threads))
         self._threads = sum(count for worker, count in threads.items() if worker not in self._aside)
+        if self._in_a_row > self._most_workers + _IN_A_ROW:
+            raise self._nobody_left()
         if self._threads:
             self._lonely_since = None
             return
@@ -275,14 +307,17 @@ class ClusterRun:
             self._lonely_since = now
             self.tell("no worker of the cluster is ready; waiting for one")
         if now - self._lonely_since > (_GRACE if self._aside else _PATIENCE):
-            reasons = "; ".join(
-                f"worker {worker} {reason}" for worker, reason in islice(self._aside.items(), 3)
+            raise self._nobody_left()
+
+    def _nobody_left(self) -> MedrcubeError:
+        if not self._aside:
+            return MedrcubeError(
+                f"no worker came in {_PATIENCE / 60:.0f} minutes; start one with  dask worker"
             )
-            raise MedrcubeError(
-                f"no worker is left that may render: {reasons}"
-                if reasons
-                else f"no worker came in {_PATIENCE / 60:.0f} minutes; start one with  dask worker"
-            )
+        reasons = "; ".join(
+            f"worker {worker} {reason}" for worker, reason in islice(self._aside.items(), 3)
+        )
+        return MedrcubeError(f"no worker is left that may render: {reasons}")
 
 
 def _has_size(path: Path, size: int) -> bool:

@@ -76,6 +76,11 @@ def _connected(address: str) -> Iterator[Client]:
             f"{address}: no certificates are configured ({error}); name them in the environment: "
             "DASK_DISTRIBUTED__COMM__TLS__CA_FILE, ..__TLS__CLIENT__CERT, ..__TLS__CLIENT__KEY"
         ) from error
+    except RuntimeError as error:  # distributed where the configuration requires encryption
+        raise MedrcubeError(
+            f"{address}: dask refuses the address ({error}); where encryption is required, give "
+            "one that begins with tls://"
+        ) from error
     except (OSError, ValueError) as error:
         raise MedrcubeError(
             f"{address}: no dask scheduler answers ({str(error) or 'no answer in time'}); start "

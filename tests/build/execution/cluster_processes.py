@@ -53,28 +53,47 @@ class Cluster:
     def address(self):
         return json.loads(self._file.read_text())["address"]
 
-    def worker(self, *, binds=(), **environment):
-        """Start a worker and wait for it; ``binds`` are pairs: folder, and what it sees."""
+    def worker(self, *, binds=(), read_only=None, **environment):
+        """Start a worker and wait for it.
+
+        Args:
+            binds: pairs of a folder and what the worker sees there.
+            read_only: folder that it may only read.
+            environment: variables of its process.
+        """
         worker = self._start(
             *("dask_worker", "--nthreads", "1", "--no-nanny", "--no-dashboard"),
             *("--local-directory", str(self.folder / "scratch")),
             binds=binds,
+            read_only=read_only,
             **environment,
         )
         self._workers.append(worker)
         with Client(self.address) as client:
-            client.wait_for_workers(len(self._workers), timeout=60)
+            deadline = time.monotonic() + 60
+            while worker.pid not in client.run(os.getpid, on_error="ignore").values():
+                assert time.monotonic() < deadline, "no worker"
+                time.sleep(0.05)
+
+    def kill_workers(self):
+        """Kill every worker."""
+        for worker in self._workers:
+            worker.kill()
+            worker.wait()
 
     def close(self):
         for process in (*self._workers, self.scheduler):
             process.kill()
             process.wait()
 
-    def _start(self, command, *options, binds=(), **environment):
+    def _start(self, command, *options, binds=(), read_only=None, **environment):
         line = [sys.executable, "-m", f"distributed.cli.{command}"]
         line += ["--scheduler-file", str(self._file), *options]
-        if binds:
+        if binds or read_only:
             mounts = "".join(f'mount --bind "{there}" "{here}" && ' for here, there in binds)
+            if read_only:
+                mounts += f'mount --bind "{read_only}" "{read_only}" && '
+                mounts += f'mount -o remount,ro,bind "{read_only}" && '
             line = ["unshare", "--mount", "sh", "-c", f'{mounts} exec "$@"', "sh", *line]
         log = (self.folder / f"{command}.log").open("ab")
         path = os.pathsep.join([str(self.folder / "site"), os.environ.get("PYTHONPATH", "")])

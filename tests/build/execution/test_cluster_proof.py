@@ -2,12 +2,15 @@
 
 import shutil
 
+import dask
 import numpy as np
 import pytest
 from cluster_processes import can_mount, running_cluster
-from distributed import LocalCluster
+from distributed import Client, LocalCluster
 from PIL import Image
 
+from medrcube.build.execution.cluster_proof import challenge_workers
+from medrcube.build.execution.cluster_run import ClusterRun
 from medrcube.build.execution.dask import DaskEngine
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.stages.plan import plan_jobs
@@ -141,6 +144,7 @@ def test_a_bad_worker_that_joins_late_is_set_aside_too(
 ):
     monkeypatch.setattr("medrcube.build.execution.cluster_run._LEAST_AHEAD", 2)
     monkeypatch.setattr("medrcube.build.execution.cluster_run._AHEAD", 2)
+    monkeypatch.setattr("medrcube.build.execution.cluster_run._TOGETHER", 1)
     monkeypatch.setattr("medrcube.build.execution.cluster_run._LOOK", 0.0)
     cluster.worker()
     results, notes = run(
@@ -205,3 +209,67 @@ def running_address(running):
         address = running.scheduler_address
 
     return Named
+
+
+def test_a_worker_without_the_package_that_joins_late_does_not_end_the_build(
+    cluster, jobs, expected, images, monkeypatch
+):
+    monkeypatch.setattr("medrcube.build.execution.cluster_run._LEAST_AHEAD", 2)
+    monkeypatch.setattr("medrcube.build.execution.cluster_run._AHEAD", 2)
+    monkeypatch.setattr("medrcube.build.execution.cluster_run._TOGETHER", 1)
+    monkeypatch.setattr("medrcube.build.execution.cluster_run._LOOK", 60.0)
+    cluster.worker()
+    results, _ = run(cluster, jobs, images, before=lambda: cluster.worker(WITHOUT_MEDRCUBE="1"))
+    assert results == expected
+
+
+@mounts
+def test_a_worker_that_may_not_write_images_is_set_aside(cluster, jobs, expected, images):
+    cluster.worker(read_only=images)
+    cluster.worker()
+    results, notes = run(cluster, jobs, images)
+    assert results == expected
+    assert [note for note in notes if "may not write to" in note]
+
+
+def test_the_last_worker_that_dies_ends_the_build_in_one_line(cluster, jobs, images, monkeypatch):
+    monkeypatch.setattr("medrcube.build.execution.cluster_run._PATIENCE", 1.0)
+    cluster.worker()
+    with Client(cluster.address) as client, challenge_workers(jobs, images) as challenge:
+        alone = ClusterRun(client=client, challenge=challenge, images=images, tell=print)
+        alone._look()
+        cluster.kill_workers()
+        with pytest.raises(MedrcubeError, match="no worker came"):
+            alone._render_alone(jobs[0])
+
+
+def test_bad_workers_that_replace_each_other_end_the_build_in_one_line(
+    cluster, jobs, images, monkeypatch
+):
+    monkeypatch.setattr("medrcube.build.execution.cluster_run._IN_A_ROW", 1)
+    monkeypatch.setattr("medrcube.build.execution.cluster_run._GRACE", 1e9)
+    cluster.worker(OTHER_DEFLATE="0.0.1")
+    notes = []
+
+    def replace(note):
+        notes.append(note)
+        assert len(notes) < 6, notes
+        cluster.worker(OTHER_DEFLATE="0.0.1")
+
+    with pytest.raises(MedrcubeError, match=r"no worker is left .* 0\.0\.1"):
+        list(DaskEngine(cluster.address, 2, replace).run(jobs, images))
+
+
+def test_an_address_without_tls_where_encryption_is_required_is_refused_in_one_line(jobs, images):
+    with (
+        dask.config.set({"distributed.comm.require-encryption": True}),
+        pytest.raises(MedrcubeError, match=r"tcp://127\.0\.0\.1:1: .*encryption"),
+    ):
+        list(DaskEngine("tcp://127.0.0.1:1", 2).run(jobs, images))
+
+
+def test_the_nonce_of_a_client_that_was_killed_is_removed_by_the_next_build(jobs, images):
+    (images / ".nonce-0123456789abcdef0123456789abcdef").write_text("old")
+    with challenge_workers(jobs, images) as challenge:
+        assert list(images.iterdir()) == [challenge.nonce]
+    assert not list(images.iterdir())
