@@ -34,10 +34,8 @@ def test_every_source_and_every_task_is_examined(demo):
     assert {item.source for item in items} == set(find_sources())
     assert {item.task for item in items} == set(map(str, cube_tasks()))
     assert {it.artefact for it in demo["whole"].oracle.samples.values()} == {
-        "clean",
-        "outline",
-        "boxes",
-        "numbered",
+        *("clean", "outline", "boxes", "numbered"),
+        *("scale-bar", "mirrored", "compared"),
     }
     assert len(items) > 1300
     assert sum(len(item.options) for item in items) > 4200
