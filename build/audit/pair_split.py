@@ -126,7 +126,10 @@ def _features(images: Sequence[Sample], cues: Sequence[_Cue]) -> Mapping[str, _F
 
 
 def _groups(pairs: Sequence[tuple[OpenItem, OpenItem]], images: Mapping[str, Sample]) -> list[str]:
-    """Group of each pair: pairs that share a patient, directly or through others, share theirs."""
+    """Group of each pair: pairs that share a patient or an image, directly or through others.
+
+    Two sources may hold one image; a model that has learned it from the one knows it in the other.
+    """
     patients = groups_of((item for pair in pairs for item in pair), images.values())
     parents: dict[str, str] = {}
 
@@ -136,6 +139,9 @@ def _groups(pairs: Sequence[tuple[OpenItem, OpenItem]], images: Mapping[str, Sam
         return name
 
     for one, other in pairs:
-        low, high = sorted((root(patients[one.id]), root(patients[other.id])))
-        parents[high] = low
+        shown = _shown((one, other), images)
+        pixels = (f"pixels {image.pixel_sha256}" for image in shown)
+        for name in (patients[other.id], *pixels):
+            low, high = sorted((root(patients[one.id]), root(name)))
+            parents[high] = low
     return [root(patients[one.id]) for one, _ in pairs]

@@ -1,14 +1,19 @@
 """Pairs: two open questions of one stratum with different roles, dealt by lot.
 
 The two questions of one patient come together first, then those of two patients. A patient is in
-one pair of a task and concept at most.
+one pair of a task and concept at most. For a task with the audit ``pair-split``, the partner by lot
+is taken whose image is most alike in size, brightness and file size, and evens out most by what
+earlier pairs of the source differ; no pair is made that would let these tell its members apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, islice
 
 from medrcube.build.open_items.blind_chance import unit_of
+from medrcube.build.open_items.image_cues import CueBalance
 from medrcube.build.open_items.question import OpenQuestion
 from medrcube.forms.option import OptionTarget
 from medrcube.ontologies.distractor_selection import seeded_tiebreak
@@ -16,6 +21,12 @@ from medrcube.ontologies.distractor_selection import seeded_tiebreak
 __all__ = ["Pair", "deal_pairs"]
 
 Pair = tuple[OpenQuestion, OpenQuestion]
+
+BALANCED = "pair-split"
+"""Audit that asks whether size, brightness or file size tell the members of a pair apart."""
+
+_CANDIDATES = 64
+"""Partners by lot that are compared."""
 
 
 def deal_pairs(
@@ -41,14 +52,19 @@ def deal_pairs(
         cells.setdefault(cell, []).append(question)
     dealt: list[Pair] = []
     taken: set[tuple[str, str]] = set()
+    judged = any(BALANCED in question.task.declaration.audits for question in questions)
+    balance = CueBalance(question.sample for question in questions) if judged else None
     lots = {cell: (_cell_lot(own, cell[-1], seed), repr(cell)) for cell, own in cells.items()}
     for cell in sorted(cells, key=lots.__getitem__):
-        dealt.extend(_deal(cells[cell], taken, seed))
+        dealt.extend(_deal(cells[cell], taken, seed, balance))
     return dealt
 
 
 def _deal(
-    questions: Sequence[OpenQuestion], taken: set[tuple[str, str]], seed: int
+    questions: Sequence[OpenQuestion],
+    taken: set[tuple[str, str]],
+    seed: int,
+    balance: CueBalance | None,
 ) -> Iterator[Pair]:
     lots = sorted(questions, key=lambda question: _lot(question, seed))
     by_unit: dict[str, list[OpenQuestion]] = {}
@@ -57,11 +73,11 @@ def _deal(
             by_unit.setdefault(unit_of(question), []).append(question)
     single: list[OpenQuestion] = []
     for own in by_unit.values():
-        pair = _first_pair(own)
+        pair = _best_pair(combinations(own, 2), balance)
         if pair is None:
             single.append(own[0])
         else:
-            yield _kept(pair, taken)
+            yield _kept(pair, taken, balance)
     by_role: dict[str, list[OpenQuestion]] = {}
     for question in single:
         by_role.setdefault(question.role, []).append(question)
@@ -69,25 +85,37 @@ def _deal(
         # The two roles with most questions, so that as few as possible are left over.
         one, other = sorted(by_role, key=lambda role: (-len(by_role[role]), role))[:2]
         left, right = by_role[one].pop(0), by_role[other]
-        partner = next((q for q in right if _fit(left, q)), None)
-        if partner is not None:
-            right.remove(partner)
-            yield _kept((left, partner), taken)
+        pair = _best_pair(((left, q) for q in right), balance)
+        if pair is not None:
+            right.remove(pair[1])
+            yield _kept(pair, taken, balance)
         by_role = {role: rest for role, rest in by_role.items() if rest}
 
 
-def _kept(pair: Pair, taken: set[tuple[str, str]]) -> Pair:
+def _kept(pair: Pair, taken: set[tuple[str, str]], balance: CueBalance | None) -> Pair:
     taken.update((question.concept, unit_of(question)) for question in pair)
-    first, second = sorted(pair, key=lambda question: (question.role, question.sample.id))
+    first, second = _in_order(pair)
+    if balance is not None:
+        balance.add(first.sample, second.sample)
     return first, second
 
 
-def _first_pair(questions: Sequence[OpenQuestion]) -> Pair | None:
-    for number, one in enumerate(questions):
-        for other in questions[number + 1 :]:
-            if one.role != other.role and _fit(one, other):
-                return one, other
-    return None
+def _best_pair(pairs: Iterable[Pair], balance: CueBalance | None) -> Pair | None:
+    """The first pair that fits, or of some the most balanced; ``None`` where there is none."""
+    fitting = (pair for pair in pairs if pair[0].role != pair[1].role and _fit(*pair))
+    if balance is None:
+        return next(fitting, None)
+    tried = list(islice(fitting, _CANDIDATES))
+    ordered = (_in_order(pair) for pair in tried)
+    costs = [balance.cost(first.sample, second.sample) for first, second in ordered]
+    least = min(costs, default=math.inf)
+    return tried[costs.index(least)] if math.isfinite(least) else None
+
+
+def _in_order(pair: Pair) -> Pair:
+    """The members by role, so that a difference of cues has the same sign in every pair."""
+    first, second = sorted(pair, key=lambda question: (question.role, question.sample.id))
+    return first, second
 
 
 def _fit(one: OpenQuestion, other: OpenQuestion) -> bool:

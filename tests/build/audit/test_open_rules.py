@@ -33,7 +33,13 @@ def pairs():
                 name = f"{number}-{(number * 7 + yes) % 2}"  # ids do not tell the roles
                 known = {cue: value(number, yes) for cue, value in cues.items()}
                 samples.append(
-                    replace(SAMPLE, id=name, case=name, patient=patient(number), **known)
+                    replace(
+                        SAMPLE,
+                        id=name,
+                        case=name,
+                        patient=patient(number),
+                        **{"pixel_sha256": name, **known},
+                    )
                 )
                 items.append(
                     replace(
@@ -107,3 +113,9 @@ def test_items_of_no_pair_and_halves_of_pairs_are_left_out(pairs):
 def test_a_task_that_does_not_ask_for_the_rule_is_not_held_to_it(pairs):
     items, samples = pairs(task="Abstention", grey=lambda number, yes: number + 50 * yes)
     assert open_rules(items, samples) == {}
+
+
+def test_pairs_of_two_patients_that_share_an_image_are_one_witness(pairs):
+    shared = lambda number, yes: f"{number // 10}" if yes else f"{number}-no"  # noqa: E731
+    apart, joined = pair_split(*pairs()), pair_split(*pairs(pixel_sha256=shared))
+    assert (score(apart)["groups"], score(joined)["groups"]) == (60, 6)

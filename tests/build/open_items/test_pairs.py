@@ -1,0 +1,96 @@
+"""Pairs are dealt so that size, brightness and file size do not tell their members apart."""
+
+import random
+from dataclasses import replace
+from statistics import fmean
+
+import pytest
+
+from medrcube.build.open_items.pairs import deal_pairs
+from medrcube.build.open_items.question import OpenQuestion
+from medrcube.build.stages.samples import Sample
+from medrcube.forms.option import OptionTarget
+from medrcube.taxonomy import Task
+
+OPTIONS = (("A", "Yes"), ("B", "No"))
+SAMPLE = Sample(
+    id="s", source="toy", case="c", artefact="clean", field="", marked="", truth="", choices=0,
+    area=0.0, regions=0, image="i.png", pixel_sha256="", perceptual_hash="", width=100, height=100,
+    anatomy="Chest", modality="X-ray", patient="p", split="", scope="image", licence="CC0-1.0",
+    redistribute=True, frames="0", reason="only one", recipe="r", file_bytes=1000, grey=100.0,
+)  # fmt: skip
+
+
+def asked(name, role, *, task="Presence", **cues):
+    sample = replace(SAMPLE, id=name, patient=name, pixel_sha256=name, **cues)
+    key = "A" if role == "yes" else "B"
+    return OpenQuestion(
+        task=Task(task),
+        sample=sample,
+        field="finding",
+        concept="Edema",
+        target=OptionTarget(options=OPTIONS, key=key),
+        role=role,
+    )
+
+
+def deal(questions, seed=0):
+    return deal_pairs(questions, dict.fromkeys(range(len(questions)), ()), seed)
+
+
+def differences(pairs):
+    by_role = [{question.role: question.sample.grey for question in pair} for pair in pairs]
+    return [greys["yes"] - greys["no"] for greys in by_role]
+
+
+@pytest.fixture
+def brighter():
+    """Images of which those with the finding are brighter by about a standard deviation."""
+    draw = random.Random(1)
+    return [
+        asked(f"{role}{number}", role, grey=draw.gauss(100 + 10 * (role == "yes"), 10))
+        for role in ("yes", "no")
+        for number in range(100)
+    ]
+
+
+def test_a_partner_is_as_bright_as_the_lot_allows(brighter):
+    apart = differences(deal(brighter))
+    assert len(apart) > 50
+    assert abs(fmean(apart)) < 2.5
+
+
+def test_where_every_image_with_the_finding_is_brighter_few_pairs_are_made():
+    questions = [
+        asked(f"{role}{number}", role, grey=90 + 20 * (role == "yes") + number % 3)
+        for role in ("yes", "no")
+        for number in range(30)
+    ]
+    assert 1 <= len(deal(questions)) <= 3
+
+
+def test_images_that_differ_by_lot_are_all_paired():
+    draw = random.Random(2)
+    questions = [
+        asked(
+            f"{role}{number}", role, grey=draw.gauss(100, 10), file_bytes=draw.randrange(900, 999)
+        )
+        for role in ("yes", "no")
+        for number in range(40)
+    ]
+    assert len(deal(questions)) >= 38
+
+
+def test_pairs_do_not_depend_on_the_order_of_the_questions(brighter):
+    mixed = random.Random(3).sample(brighter, len(brighter))
+    ids = [{question.sample.id for question in pair} for pair in deal(brighter)]
+    assert [{question.sample.id for question in pair} for pair in deal(mixed)] == ids
+
+
+def test_a_task_without_the_audit_pairs_whatever_the_lot_gives():
+    questions = [
+        asked(f"{role}{number}", role, task="Patient Side", grey=90 + 20 * (role == "yes"))
+        for role in ("yes", "no")
+        for number in range(30)
+    ]
+    assert len(deal(questions)) == 30
