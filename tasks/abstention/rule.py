@@ -177,7 +177,10 @@ def _question(
         ),
         values={"shown": f"this {shown}", **asked.values},
         prior=(sample.source, asked.policy),
-        stratum=(sample.source, asked.policy, sample.patient, *_views(view), *texts),
+        stratum=(
+            *(sample.source, asked.policy, sample.patient, f"{len(view.case.images)} panels"),
+            *(*_views(view), *texts),
+        ),
         role=SHOWN if key else HIDDEN,
         grade=Grade.B,
         visible=visible,
