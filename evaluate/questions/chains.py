@@ -13,7 +13,10 @@ every one of its options, or its key holds the key of the other: as a phrase, or
 that key from the other options. Words by which questions name a modality count as its key.
 
 Nor is a question of a place asked beside an image of the same slice with marks, nor one of yes or
-no beside another on findings, diseases or grades: where a mass lies supposes that there is one.
+no beside another on findings, diseases or grades: where a mass lies supposes that there is one. For
+the same reason no grade is asked beside a question that locates a finding. Nor are two questions of
+one field of the source steps of one chain, nor two of a grade or number: a point on a mass and the
+box around it, or an ejection fraction and its range, are one thing asked twice.
 
 That is a check of words, not of meaning: an option list may still suggest what an earlier question
 asked.
@@ -31,9 +34,10 @@ from functools import lru_cache
 from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
 from medrcube.evaluate.models.protocol import Json
 from medrcube.forms.box import BoxTarget
+from medrcube.forms.number import NumberTarget
 from medrcube.forms.point import PointTarget
 from medrcube.release_format.item_facts import read_scenes
-from medrcube.taxonomy import Level, Modality, Task
+from medrcube.taxonomy import Level, Modality, Task, cube_tasks
 
 __all__ = [
     "RULE",
@@ -46,7 +50,7 @@ __all__ = [
     "task_place",
 ]
 
-RULE = "chain/2"
+RULE = "chain/3"
 """Changes whenever the same items would give other chains, or the same chain other requests."""
 
 MOST_ITEMS = 64
@@ -58,6 +62,8 @@ _LABEL = re.compile(r"[A-Za-z]+ \d+")
 _EMPTY = frozenset({"yes", "no", "none"})
 _YES_OR_NO = frozenset({"yes", "no"})
 _PATHOLOGY = frozenset({"finding", "disease", "severity"})
+_FINDINGS = frozenset({"finding", "disease"})
+_GRADE = "severity"
 _SHORTEST = 3
 
 
@@ -145,8 +151,8 @@ def make_chains(items: Sequence[BenchmarkItem], scenes: Mapping[str, str]) -> Ch
 
 
 def gives_away(first: BenchmarkItem, second: BenchmarkItem) -> bool:
-    """Whether one of two items names, shows or supposes the answer of the other."""
-    return _tells(first, second) or _tells(second, first)
+    """Whether two items ask one thing, or one names, shows or supposes the other's answer."""
+    return _ask_alike(first, second) or _tells(first, second) or _tells(second, first)
 
 
 def steps_digest(rows: Iterable[tuple[str, int, str]]) -> str:
@@ -213,6 +219,21 @@ def _apart(drawn: Sequence[BenchmarkItem]) -> list[BenchmarkItem]:
     return remaining
 
 
+def _ask_alike(first: BenchmarkItem, second: BenchmarkItem) -> bool:
+    """Whether two items are of one field, or both of a grade or number.
+
+    Items of the published cube do not state their field.
+    """
+    cube = cube_tasks()
+    stated = first.task not in cube or second.task not in cube
+    same = first.original_task is not None and first.original_task == second.original_task
+    return (stated and same) or (_is_graded(first) and _is_graded(second))
+
+
+def _is_graded(item: BenchmarkItem) -> bool:
+    return isinstance(item.target, NumberTarget) or _GRADE in item.task.declaration.kinds
+
+
 def _tells(teller: BenchmarkItem, other: BenchmarkItem) -> bool:
     """Whether an item shows or supposes what another asks for, or names its key."""
     return _shows_place(teller, other) or _supposes(teller, other) or _names(teller, other)
@@ -224,9 +245,15 @@ def _shows_place(teller: BenchmarkItem, other: BenchmarkItem) -> bool:
 
 
 def _supposes(teller: BenchmarkItem, other: BenchmarkItem) -> bool:
-    """Whether an item may take for granted what another asks with yes or no."""
+    """Whether an item takes for granted that there is what another grades, or asks yes or no of."""
+    kinds = teller.task.declaration.kinds
     asks_whether = {text.casefold() for _, text in other.options} >= _YES_OR_NO
-    return asks_whether and not _PATHOLOGY.isdisjoint(teller.task.declaration.kinds)
+    if asks_whether and not _PATHOLOGY.isdisjoint(kinds):
+        return True
+    level = teller.task.level
+    locates = any(level in above.rests_on for above in Level)
+    names_finding = not _FINDINGS.isdisjoint(kinds)
+    return locates and names_finding and _GRADE in other.task.declaration.kinds
 
 
 def _names(teller: BenchmarkItem, other: BenchmarkItem) -> bool:

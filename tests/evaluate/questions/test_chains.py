@@ -12,6 +12,8 @@ from chain_items import chain_rows, stage_row
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.questions.chains import gives_away, make_chains, scenes_of
 from medrcube.forms.box import BoxAsk, BoxTarget
+from medrcube.forms.number import NumberAsk, NumberTarget
+from medrcube.taxonomy import Task
 
 
 @pytest.fixture
@@ -115,6 +117,37 @@ def test_a_place_is_not_asked_beside_an_image_with_marks(row, load):
     place = replace(view, target=truth, options=(), key="")
     assert gives_away(replace(boxes, image="marked.png"), place)
     assert not gives_away(view, place)
+
+
+def grades(row, image="p1", **changes):
+    names = {"option_A": "Mild", "option_B": "Moderate", "option_C": "Severe", "gt_answer": "Mild"}
+    severity = stage_row(row, "Disease Diagnosis", image, task="Severity Grading", id="grade")
+    return severity | names | changes
+
+
+def test_a_grade_is_not_asked_beside_a_question_that_locates_a_finding(row, load):
+    rows = [stage_row(row, name, "p1") for name in ("ROI Grounding", "View Recognition")]
+    boxes, grade, view = sorted(load(*rows, grades(row)).items, key=lambda item: item.task.value)
+    assert gives_away(boxes, grade)
+    assert not gives_away(view, grade)
+
+
+def test_a_number_and_its_grade_are_one_thing_asked_twice(row, load):
+    rows = [grades(row), stage_row(row, "View Recognition", "p1")]
+    grade, view = sorted(load(*rows).items, key=lambda item: item.task.value)
+    truth = NumberTarget(ask=NumberAsk(unit="%"), value=62, low=54, high=70)
+    number = {"task": Task("Ejection Fraction"), "target": truth, "options": (), "key": ""}
+    assert gives_away(replace(view, original_task="fraction", **number), grade)
+
+
+@pytest.mark.parametrize(("other", "alike"), [("mass", True), ("phase", False)])
+def test_two_questions_of_one_field_are_no_steps_of_one_chain(row, load, other, alike):
+    (view,) = load(stage_row(row, "View Recognition", "p1")).items
+    truth = BoxTarget(ask=BoxAsk(), size=(8, 8), box=(2, 2, 4, 4), iou=0.5)
+    place = {"target": truth, "options": (), "key": ""}
+    box = replace(view, task=Task("Box Grounding"), original_task="mass", **place)
+    point = replace(view, task=Task("Point Grounding"), original_task=other, **place)
+    assert gives_away(box, point) is alike
 
 
 def test_equal_numbers_of_boxes_give_nothing_away(row, load):
