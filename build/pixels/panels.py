@@ -1,4 +1,4 @@
-"""Numbered panels: images of a case side by side, in a seeded random order.
+"""Numbered panels: images of a case side by side or in two rows, in a seeded random order.
 
 What one frame alone does not show (end-diastole or end-systole) shows beside the other. The order
 depends on source and case alone, so that a picture is reproducible.
@@ -12,8 +12,8 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.pixels.case_image import hstack_images
-from medrcube.build.regions.draw_shapes import digit
+from medrcube.build.pixels.case_image import GAP, hstack_images
+from medrcube.build.regions.draw_shapes import digit, to_rgb
 
 __all__ = ["number_panels", "panel_order"]
 
@@ -29,20 +29,39 @@ def panel_order(source: str, case: str, count: int) -> tuple[int, ...]:
     return tuple(sorted(range(count), key=lot))
 
 
-def number_panels(pictures: Sequence[NDArray[np.uint8]], order: Sequence[int]) -> NDArray[np.uint8]:
+def number_panels(
+    pictures: Sequence[NDArray[np.uint8]], order: Sequence[int], *, columns: int = 4
+) -> NDArray[np.uint8]:
     """Join pictures in this order, each below a black strip with its number, from 1.
 
     Args:
         pictures: ``(rows, columns)`` or ``(rows, columns, 3)``, 8 bit, two to four of them.
-        order: index of the picture in each place.
+        order: index of the picture in each place, row by row.
+        columns: most pictures in a row. A model that takes 448 pixels sees a quarter of them of
+            each of four in a row, and nearly half of two.
 
     Returns:
         One picture; no pixel of an image is covered.
     """
     scale = max(1, round(max(max(picture.shape[:2]) for picture in pictures) / 160))
-    return hstack_images(
-        [_below(pictures[index], str(place), scale) for place, index in enumerate(order, 1)]
-    )
+    panels = [_below(pictures[index], str(place), scale) for place, index in enumerate(order, 1)]
+    rows = [
+        hstack_images(panels[start : start + columns]) for start in range(0, len(panels), columns)
+    ]
+    return _stacked(rows)
+
+
+def _stacked(rows: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint8]:
+    """Rows one below the other with a black gap, left edges level."""
+    if len(rows) == 1:
+        return rows[0]
+    if len({row.ndim for row in rows}) > 1:
+        rows = [to_rgb(row) for row in rows]
+    width = max(row.shape[1] for row in rows)
+    padded = [
+        np.pad(row, ((0, GAP), (0, width - row.shape[1]), (0, 0))[: row.ndim]) for row in rows
+    ]
+    return np.concatenate(padded)[:-GAP]
 
 
 def _below(picture: NDArray[np.uint8], number: str, scale: int) -> NDArray[np.uint8]:

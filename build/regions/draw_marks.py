@@ -17,6 +17,9 @@ from medrcube.build.stages.plan import Artefact, RenderJob
 
 __all__ = ["MarkedImage", "draw_artefact", "draw_numbers"]
 
+_COLUMNS = 2
+"""Images in a row that are compared."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkedImage:
@@ -47,12 +50,12 @@ class MarkedImage:
 def draw_numbers(
     job: RenderJob, artefact: Artefact, pictures: Sequence[NDArray[np.uint8]]
 ) -> MarkedImage:
-    """Number the images of a case in an order drawn by lot."""
+    """Number the images of a case in an order drawn by lot: frames in a row, others two by two."""
     order = panel_order(job.source, job.case.key, len(pictures))
     truth = 1 + next(n for n, index in enumerate(order) if job.panels[index] == artefact.concept)
-    return MarkedImage(
-        artefact=artefact, pixels=number_panels(pictures, order), truth=truth, order=order
-    )
+    columns = _COLUMNS if artefact.kind == "compared" else len(pictures)
+    pixels = number_panels(pictures, order, columns=columns)
+    return MarkedImage(artefact=artefact, pixels=pixels, truth=truth, order=order)
 
 
 def draw_artefact(

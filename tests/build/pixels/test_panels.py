@@ -58,6 +58,21 @@ def test_the_numbers_count_the_places_from_one():
     assert turned[-1, 0] == 200
 
 
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_of_images_that_are_compared_each_keeps_nearly_half_of_the_side_that_a_model_takes(count):
+    phases = [f"phase {number}" for number in range(count)]
+    job = SimpleNamespace(source="toy", case=SimpleNamespace(key="case"), panels=phases)
+    artefact = Artefact(kind="compared", field="sequence", concept="phase 0")
+    pictures = [np.full((240, 240), 50 * (number + 1), np.uint8) for number in range(count)]
+    drawn = draw_numbers(job, artefact, pictures)
+    strip = 22
+    assert 240 * 448 / max(drawn.pixels.shape) > 200
+    for place, index in enumerate(drawn.order):
+        top, left = (240 + strip + 8) * (place // 2) + strip, (240 + 8) * (place % 2)
+        shown = drawn.pixels[top : top + 240, left : left + 240]
+        assert (shown == pictures[index]).all()
+
+
 @pytest.mark.parametrize("case", [f"case {n}" for n in range(8)])
 @pytest.mark.parametrize("concept", ["end-diastole", "end-systole"])
 def test_the_right_number_is_that_of_the_image_which_shows_the_fact(case, concept):
