@@ -20,7 +20,6 @@ from medrcube.forms.box import BoxAsk, BoxTarget
 from medrcube.forms.point import PointAsk, PointTarget
 from medrcube.forms.regions import MaskRegion, PolygonRegion, Region
 from medrcube.ontologies.label_words import is_rest_class
-from medrcube.ontologies.name_grammar import with_article
 
 __all__ = ["IOU", "MARGIN", "BoxRule", "PointRule"]
 
@@ -77,21 +76,12 @@ def _question(
         field=row.field,
         concept=place.concept,
         target=target,
-        values=_limited(view.terms[place.concept].name),
         prior=(row.source, place.concept, row.view or "any view", row.shape),
         # Beyond lung nodules of several readers nobody has measured how far readers differ.
         grade=max(place.grade, Grade.A if read else Grade.B),
         visible=place.visible,
         barred=place.barred or _bar(view, place.concept) or barred,
     )
-
-
-def _limited(name: str) -> dict[str, str]:
-    """The target in full where its name says in brackets what alone is marked.
-
-    Where masses of BI-RADS 3 to 5 are marked, a cyst is none of them, but it is a mass.
-    """
-    return {"target": with_article(name)} if "(" in name else {}
 
 
 def _bar(view: CaseView, concept: str) -> str:

@@ -10,13 +10,17 @@ from medrcube.build.questions.fact_rules import bar_of, only_one, visible_of
 from medrcube.build.stages.geometry_table import Geometry
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import Grade, Visibility
+from medrcube.ontologies.target_phrases import is_paired
 from medrcube.sources._framework.card_parts.fields import CardField
 from medrcube.sources._framework.contract import missing_regions
 
-__all__ = ["KIND_ELSEWHERE", "MarkedPlace", "marked_places"]
+__all__ = ["KIND_ELSEWHERE", "ONE_OF_TWO", "MarkedPlace", "marked_places"]
 
 KIND_ELSEWHERE = "a kind of it is marked elsewhere"
 """Why nothing is asked: an answer there is right as well."""
+
+ONE_OF_TWO = "one of two"
+"""Why nothing is asked of "the lung" or "the kidney": its name does not say which of the two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +83,8 @@ def _bar(view: CaseView, sample: Sample, field: CardField, rows: list[Geometry])
         return barred
     if missing_regions(view.card, view.case):
         return "regions-missing"
+    if any(is_paired(row.concept) for row in rows):
+        return ONE_OF_TWO
     if any(row.partial for row in rows):
         return "partial"
     least, most = view.card.roi

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from medrcube.build.burnt_in.detection import has_words, points_at_lesion
+from medrcube.build.open_items.marked_places import ONE_OF_TWO
 from medrcube.build.open_items.measured_values import (
     MeasuredValue,
     measured_region,
@@ -24,6 +25,7 @@ from medrcube.build.stages.geometry_table import Geometry, view_of_case
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import Scope
 from medrcube.forms.number import NumberAsk, NumberTarget
+from medrcube.ontologies.target_phrases import is_paired
 from medrcube.sources._framework.card_parts.measures import RATIO, STATED, Asked, Measure, Tolerance
 from medrcube.sources._framework.contract import concept_of, quirk_of
 
@@ -144,6 +146,8 @@ def _length(
         return None, "no-scale"
     measured = measured_region(row, measure.origin, bar.length_mm / bar.pixels)
     barred = "in-pieces" if row.pieces > 1 else _unfit(row)
+    if is_paired(row.concept):
+        barred = ONE_OF_TWO
     if sample.area < view.card.roi[0]:
         barred = barred or "roi-size"
     for quantity in view.case.quantities:

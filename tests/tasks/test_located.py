@@ -2,7 +2,7 @@
 
 import pytest
 
-from medrcube.build.open_items.marked_places import KIND_ELSEWHERE
+from medrcube.build.open_items.marked_places import KIND_ELSEWHERE, ONE_OF_TWO
 from medrcube.build.open_items.rule_files import open_questions
 from medrcube.build.open_items.wording import question_values
 from medrcube.ontologies.terms import load_terms
@@ -38,6 +38,15 @@ def test_nothing_is_asked_where_a_kind_of_it_is_marked_elsewhere(opacities, task
 @pytest.mark.parametrize("task", TASKS)
 def test_a_kind_of_it_within_the_mark_bars_nothing(opacities, task):
     assert opacities(task, HERE, INSIDE)["Lung Opacity"].barred != KIND_ELSEWHERE
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_structure_of_which_there_are_two_is_asked_by_its_side_alone(view_of, task):
+    def reason(concept):
+        return asked(view_of(task, "montgomery-tb", [concept]))[concept].barred
+
+    assert reason("lung") == ONE_OF_TWO
+    assert reason("left lung") == ""
 
 
 @pytest.mark.parametrize("task", TASKS)
