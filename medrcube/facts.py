@@ -222,8 +222,8 @@ class ImageRef:
         count: number of frames that the source states of a video; in one with another number a
             frame is another moment.
         member: path of the array inside a container file (HDF5), or ``None``.
-        parts: further files that the header of the first names, such as the ``.raw`` of an
-            ``.mhd``.
+        parts: further files without which the first is not understood: the ``.raw`` of an
+            ``.mhd``, or the slice from which the numbers of a series count.
         raw: layout of a file without a header, which only the source's documentation tells.
     """
 

@@ -100,7 +100,7 @@ def _case(name: str, group: str, stack: Mapping[int, Path], k: int, *, evidence:
     said = (("infection", *seen), ("disease", group, folder), ("cause", group, folder))
     return Case(
         key=name,
-        images=(ImageRef(paths=(stack[k],)),),
+        images=(ImageRef(paths=(stack[k],), parts=(stack[0],) if k else ()),),
         patient=name,
         labels=tuple(Label(field=field, value=raw, evidence=place) for field, raw, place in said),
         series=tuple(stack[at] for at in sorted(stack)),
