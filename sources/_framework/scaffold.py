@@ -21,19 +21,15 @@ from medrcube.ontologies.nearest_concepts import nearest_concepts
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.contract import load_source
 from medrcube.sources._framework.layout import inspect_copy
-from medrcube.sources._framework.raw_tree.survey import (
+from medrcube.sources._framework.raw_tree.pixel_files import (
     DICOMS,
-    MASK,
-    MASK_FOLDER,
     VIDEOS,
     VOLUMES,
-    Survey,
-    SurveyColumn,
-    SurveyTable,
     stem_of,
     suffix_of,
-    survey,
 )
+from medrcube.sources._framework.raw_tree.survey import Survey, survey
+from medrcube.sources._framework.raw_tree.survey_tables import SurveyColumn, SurveyTable
 from medrcube.sources._synthetic.images import CANARY
 from medrcube.taxonomy import Anatomy, Modality
 from medrcube.templates import render_card
@@ -51,7 +47,7 @@ class CardDraft:
     Attributes:
         id: identity of the source.
         found: what the tree holds.
-        table: the table that names pictures, or ``None``.
+        table: the table that names pictures or folders of series, or ``None``.
         shape: ``table``, ``classes``, ``series`` or ``files``: where cases come from.
         suffixes: of the pictures, in lower case.
         anatomy: that of BodyPartExamined, or a guess.
@@ -62,11 +58,11 @@ class CardDraft:
         patient: column that tells patients apart, or ``None``.
         split: column that names the split, or ``None``.
         examples: picture files that the fixture writes, relative.
-        lines: lines of the table that the fixture writes.
+        cells: rows of the table that the fixture writes, the header first.
         mask: pattern of the mask of a picture with ``{parent}`` and ``{stem}``, or empty
             where masks cannot be told apart by their names.
-        mask_pattern: regular expression for the end of the name of a mask.
-        mask_folder: regular expression for the name of a folder of masks.
+        parts: name of a part of the layout -> its globs and their numbers of files. The table
+            names those of ``files``.
     """
 
     id: str
@@ -82,10 +78,9 @@ class CardDraft:
     patient: str | None
     split: str | None
     examples: tuple[str, ...]
-    lines: tuple[str, ...]
+    cells: tuple[tuple[str, ...], ...]
     mask: str
-    mask_pattern: str
-    mask_folder: str
+    parts: Mapping[str, Mapping[str, int]]
 
 
 def new_source(source_id: str, root: Path, destination: Path) -> Path:
@@ -128,6 +123,8 @@ def new_source(source_id: str, root: Path, destination: Path) -> Path:
                 toml=_toml,
                 py=_python,
                 near=_near,
+                csv_row=_row,
+                read=_read(draft.table),
                 anatomies=list(Anatomy),
                 modalities=list(Modality),
             )
@@ -140,13 +137,16 @@ def new_source(source_id: str, root: Path, destination: Path) -> Path:
 
 
 def _draft(source_id: str, contents: Survey) -> CardDraft:
-    named = [table for table in contents.tables if table.key is not None]
-    table = max(named, key=lambda table: table.rows, default=None)
-    columns = [] if table is None else [c for c in table.columns if c.name != table.key]
+    table = _table_of_images(contents)
+    shape = _shape(contents, table)
+    key = None if table is None else table.series_key if shape == "series" else table.key
+    columns = [] if table is None else [c for c in table.columns if c.name != key]
     split = next((c.name for c in columns if _is_split(c)), None)
     mapped = [c for c in columns if any(c.values) and not c.flags and c.name != split]
-    shape = _shape(contents, table)
-    examples = tuple(_examples(contents, shape))
+    parts = _parts(contents, table)
+    mask = _mask_pattern(contents)
+    examples = tuple(_examples(contents, shape, mask))
+    named = [name for name in examples if any(_within_glob(glob, name) for glob in parts["files"])]
     return CardDraft(
         id=source_id,
         found=contents,
@@ -161,11 +161,35 @@ def _draft(source_id: str, contents: Survey) -> CardDraft:
         patient=next((c.name for c in columns if c.patient), None),
         split=split,
         examples=examples,
-        lines=tuple(_lines(table, examples)),
-        mask=_mask_pattern(contents),
-        mask_pattern=MASK.pattern,
-        mask_folder=MASK_FOLDER.pattern,
+        cells=tuple(_cells(table, key, named)),
+        mask=mask,
+        parts=parts,
     )
+
+
+def _table_of_images(contents: Survey) -> SurveyTable | None:
+    """The longest table that names images; where none does, that names folders of series."""
+    by_rows = sorted(contents.tables, key=lambda table: -table.rows)
+    images = (table for table in by_rows if table.key is not None)
+    series = (table for table in by_rows if table.series_key is not None)
+    return next(images, None) or next(series, None)
+
+
+def _parts(contents: Survey, table: SurveyTable | None) -> dict[str, dict[str, int]]:
+    """Globs of the images that the table names, with their masks, and of the others."""
+    if table is None or table.key is None or table.folder is None:
+        return {"files": dict(contents.globs)}
+    folder = table.folder
+    own = {glob for glob in contents.globs if _within_glob(glob, f"{folder}/x")}
+    rest = {glob: count for glob, count in contents.globs.items() if glob not in own}
+    files = {glob: contents.globs[glob] for glob in contents.globs if glob in own}
+    return {"files": files, "rest": rest} if rest else {"files": files}
+
+
+def _within_glob(glob: str, name: str) -> bool:
+    """Whether a glob of the survey covers the folder of a name."""
+    wild, parts = glob.split("/")[:-1], name.split("/")[:-1]
+    return len(wild) == len(parts) and all(a in {"*", b} for a, b in zip(wild, parts, strict=True))
 
 
 def _near(value: str) -> str:
@@ -186,12 +210,24 @@ def _python(value: object) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
+def _read(table: SurveyTable | None) -> str:
+    """The call that reads the rows of the table."""
+    if table is None:
+        return ""
+    if table.sheet is None:
+        how = f"read_csv({{}}, columns=columns, encoding={_python(table.encoding)})"
+    else:
+        header = f", header={table.header}" if table.header > 1 else ""
+        how = f"read_sheet({{}}, columns=columns, sheet={_python(table.sheet)}{header})"
+    return how.format('find_table(root, "table")')
+
+
 def _is_split(column: SurveyColumn) -> bool:
     return bool(column.values) and {value.lower() for value in column.values} <= _SPLITS
 
 
 def _shape(contents: Survey, table: SurveyTable | None) -> str:
-    if table is not None:
+    if table is not None and table.key is not None:
         return "table"
     dicom = [name for name in contents.pictures if suffix_of(name) in {*DICOMS, ""}]
     several = len(dicom) > len({PurePosixPath(name).parent for name in dicom})
@@ -199,6 +235,8 @@ def _shape(contents: Survey, table: SurveyTable | None) -> str:
     if len(dicom) == len(contents.pictures) and (
         bare or contents.series or (several and not contents.classes)
     ):
+        return "series"
+    if table is not None:
         return "series"
     return "classes" if contents.classes else "files"
 
@@ -245,11 +283,14 @@ def _field_names(columns: Iterable[SurveyColumn]) -> dict[str, SurveyColumn]:
     return names
 
 
-def _examples(contents: Survey, shape: str) -> Iterator[str]:
-    """Names as in the tree, but of its own words only those of folders that are classes."""
+def _examples(contents: Survey, shape: str, mask: str) -> Iterator[str]:
+    """Names as in the tree, but of its own words only those of folders that are classes.
+
+    Masks are among them where their place does not follow from that of an image.
+    """
     folders = contents.classes if shape == "classes" else ("series001", "series002")
     for glob in contents.globs:
-        if not any(_has_shape_of(glob, name) for name in contents.pictures):
+        if mask and not any(_has_shape_of(glob, name) for name in contents.pictures):
             continue
         *parts, file = glob.split("/")
         for folder in folders if parts[-1:] == ["*"] else ("",):
@@ -272,20 +313,29 @@ def _ending(name: str) -> str:
     return PurePosixPath(name).name[len(stem_of(name)) :]
 
 
-def _lines(table: SurveyTable | None, examples: Iterable[str]) -> Iterator[str]:
+def _cells(
+    table: SurveyTable | None, named: str | None, examples: Iterable[str]
+) -> Iterator[tuple[str, ...]]:
     """A table of the same columns about the examples."""
     if table is None:
         return
-    yield _row([column.name for column in table.columns], table.delimiter)
-    for number, name in enumerate(examples):
-        file = PurePosixPath(name).name
-        key = stem_of(name) if table.suffix else file
+    yield tuple(column.name for column in table.columns)
+    keys = list(dict.fromkeys(_named(table, name) for name in examples))
+    for number in range(max(len(keys), *(len(column.values) for column in table.columns))):
+        key = keys[number % len(keys)]
         cells = []
         for column in table.columns:
             values = sorted(column.values, key=lambda value: (not value, value))
             cell = values[number % len(values)] if values else f"{CANARY}{number}"
-            cells.append(key if column.name == table.key else cell)
-        yield _row(cells, table.delimiter)
+            cells.append(key if column.name == named else cell)
+        yield tuple(cells)
+
+
+def _named(table: SurveyTable, name: str) -> str:
+    """What a table calls an image, or the folder of its series."""
+    if table.key is None:
+        return PurePosixPath(name).parts[table.level]
+    return stem_of(name) if table.suffix else PurePosixPath(name).name
 
 
 def _row(cells: Iterable[str], delimiter: str) -> str:
@@ -298,7 +348,8 @@ def _mask_pattern(contents: Survey) -> str:
     """Where the mask of a picture lies; empty when no example shows it, or names are not unique."""
     pictures = {stem_of(name): PurePosixPath(name) for name in contents.pictures}
     for name in contents.masks:
-        path, stem = PurePosixPath(name), MASK.sub("", stem_of(name))
+        path = PurePosixPath(name)
+        stem = re.sub(contents.mask_pattern, "", stem_of(name), flags=re.IGNORECASE)
         tail = path.name[len(stem) :]
         if path.with_name(f"{stem}{_ending(name)}").as_posix() in contents.pictures:
             return "{parent}/{stem}" + _literal(tail)

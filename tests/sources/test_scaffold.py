@@ -8,6 +8,8 @@ import pytest
 
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
+from medrcube.build.stages.source_check import check_source
+from medrcube.cli.sources.new import new
 from medrcube.console.progress import Reporter
 from medrcube.errors import MedrcubeError, SourceError
 from medrcube.facts import Case, LabelState, Skip
@@ -17,6 +19,7 @@ from medrcube.sources._framework.raw_tree.survey import survey
 from medrcube.sources._framework.scaffold import new_source
 from medrcube.sources._synthetic.any_format import write_example, write_example_mask
 from medrcube.sources._synthetic.images import CANARY, write_dicom, write_lines
+from medrcube.sources._synthetic.spreadsheets import write_spreadsheet
 from medrcube.workspace import BuildSettings, Workspace
 
 NAMES = ["Ada Example", "Bea Example", "Cyd Example"]
@@ -190,8 +193,10 @@ def test_masks_that_names_do_not_tell_apart_are_left_to_the_person(tmp_path):
             write_example_mask(tmp_path / f"raw/{name}/masks/{number}.png", seed=number)
     folder = new_source("twice", tmp_path / "raw", tmp_path)
     found = list(load_source(folder).scan(tmp_path / "raw", "files"))
-    assert len(found) == 4
-    assert not any(case.regions for case in found)
+    cases = [entry for entry in found if isinstance(entry, Case)]
+    assert len(cases) == 4
+    assert not any(case.regions for case in cases)
+    assert len(found) == 8  # each mask is set aside
     assert "TODO: the regions" in (folder / "adapter.py").read_text(encoding="utf-8")
 
 
@@ -340,3 +345,118 @@ def test_what_a_link_leads_to_outside_the_tree_enters_no_draft(tmp_path, linked)
     assert "inner.png" in found.pictures
     assert found.tables == ()
     assert not {word for word in ("secret", "hidden", "ward", "grade") if word in written}
+
+
+def _draft_cases(tmp_path, name="mine"):
+    source = load_source(new_source(name, tmp_path / "raw", tmp_path / "sources"))
+    found = list(source.scan(tmp_path / "raw", "files"))
+    cases = [entry for entry in found if isinstance(entry, Case)]
+    return source, cases, [entry for entry in found if isinstance(entry, Skip)]
+
+
+def test_the_table_of_one_folder_names_no_image_of_another_with_the_same_names(tmp_path):
+    rows = ["filename,mm", *(f"{number:03}_HC.png,{number / 8}" for number in range(99))]
+    write_lines(tmp_path / "raw/training_set_size.csv", rows)
+    for folder, count in (("training_set", 4), ("test_set", 3)):
+        for number in range(count):
+            write_example(tmp_path / f"raw/{folder}/{number:03}_HC.png", seed=number)
+    for number in range(2):
+        mask = tmp_path / f"raw/derived_annotations/{number:03}_HC_Annotation.png"
+        write_example_mask(mask, seed=number)
+    source, cases, skips = _draft_cases(tmp_path)
+    assert {case.images[0].paths[0].parent.name for case in cases} == {"training_set"}
+    assert len(cases) == 4
+    assert len([path for skip in skips for path in skip.paths]) == 5
+    assert not source.card.fields  # folders of splits are no labels
+    assert [check.failures for check in check_source(source) if check.failures] == []
+
+
+@pytest.mark.parametrize("suffix", [".xlsx", ".xls"])
+def test_a_spreadsheet_names_the_images_below_rows_of_titles(tmp_path, suffix):
+    rows = [["Cases", None], ["Image_filename", "BIRADS"]]
+    for number in range(4):
+        write_example(tmp_path / f"raw/case{number}.png", seed=number)
+    rows += [[f"case{number}.png", ("2", "4a")[number % 2]] for number in range(20)]
+    write_spreadsheet(tmp_path / f"raw/clinical{suffix}", {"read me": [["x"]], "BrEaST": rows})
+    source, cases, skips = _draft_cases(tmp_path)
+    assert [case.labels[0].value for case in cases] == ["2", "4a", "2", "4a"]
+    assert len(skips) == 16
+    assert not [check.failures for check in check_source(source) if check.failures]
+
+
+@pytest.mark.parametrize(
+    "mask", ["a{}_Annotation.png", "a{}_mask_1.png", "GT/a{}.png", "hand_outlines/a{}.png"]
+)
+def test_files_named_or_kept_as_masks_are_no_images(tmp_path, mask):
+    for number in range(2):
+        write_example(tmp_path / f"raw/a{number}.png", seed=number)
+        write_example_mask(tmp_path / f"raw/{mask.format(number)}", seed=number)
+    found = survey(tmp_path / "raw")
+    assert found.pictures == ("a0.png", "a1.png")
+    assert len(found.masks) == 2
+
+
+def test_files_of_two_values_with_the_name_of_an_image_and_a_word_are_its_masks(tmp_path):
+    for number in range(2):
+        write_example(tmp_path / f"raw/case{number}.png", seed=number)
+        write_example(tmp_path / f"raw/case{number}_left.png", seed=number + 5)
+        for word in ("tumor", "other1", "other2"):
+            write_example_mask(tmp_path / f"raw/case{number}_{word}.png", seed=number)
+    _, cases, _ = _draft_cases(tmp_path)
+    assert {len(case.regions) for case in cases if "left" not in case.key} == {3}
+    assert len(cases) == 4
+
+
+def test_a_table_that_names_folders_of_series_labels_each_series(tmp_path):
+    for folder in ("COVID/P001", "COVID/P002", "Normal/normal001"):
+        for number in range(2):
+            write_example(tmp_path / f"raw/{folder}/{number}.dcm", seed=number)
+    rows = ["n,Diagnosis,Folder/ID"]
+    rows += [f"{number},{('COVID', 'CAP')[number % 2]},P{number + 1:03}" for number in range(30)]
+    write_lines(tmp_path / "raw/Index.csv", rows)
+    _, cases, _ = _draft_cases(tmp_path)
+    assert [[label.value for label in case.labels] for case in cases] == [["COVID"], ["CAP"], []]
+    assert {len(case.images[0].paths) for case in cases} == {2}
+
+
+def test_images_that_one_table_names_without_suffix_may_have_several(tmp_path):
+    rows = ["image,grade"]
+    for number, suffix in enumerate((".png", ".jpg", ".png", ".jpg")):
+        write_example(tmp_path / f"raw/1.2.{number}{suffix}", seed=number)
+        rows.append(f"1.2.{number},{('mild', 'severe')[number % 2]}")
+    write_lines(tmp_path / "raw/t.csv", rows)
+    _, cases, skips = _draft_cases(tmp_path)
+    assert len(cases) == 4
+    assert not skips
+
+
+def test_a_draft_without_fields_passes_the_check(tmp_path):
+    _series(tmp_path / "raw")
+    source, *_ = _draft_cases(tmp_path)
+    assert not [check.failures for check in check_source(source) if check.failures]
+
+
+def test_a_tree_of_tables_alone_is_refused_with_what_to_add(tmp_path):
+    write_lines(tmp_path / "raw/a.csv", ["seriesuid,x", "1.2,3"])
+    with pytest.raises(SourceError, match=r"beside the tables \(1\).*Put a few images"):
+        new_source("mine", tmp_path / "raw", tmp_path / "sources")
+    write_lines(tmp_path / "raw/b.zip", ["x"])
+    with pytest.raises(SourceError, match="unpack the archives first"):
+        new_source("mine", tmp_path / "raw", tmp_path / "sources")
+
+
+def test_measures_with_fractions_are_no_labels(tmp_path):
+    rows = ["file,spacing"]
+    for number in range(6):
+        write_example(tmp_path / f"raw/f{number}.png", seed=number)
+        rows.append(f"f{number}.png,{('0.139', '0.143')[number % 2]}")
+    write_lines(tmp_path / "raw/t.csv", rows)
+    source, *_ = _draft_cases(tmp_path)
+    assert not source.card.fields
+
+
+def test_the_id_of_another_source_is_refused_before_anything_is_written(tmp_path):
+    write_example(tmp_path / "raw/a.png", seed=1)
+    with pytest.raises(MedrcubeError, match=r"'hc18' is the id of the source in .*choose another"):
+        new("hc18", tmp_path / "raw", tmp_path / "sources")
+    assert not (tmp_path / "sources").exists()

@@ -22,7 +22,12 @@ def new(
     TODO lines mark what needs a human decision.
     """
     from medrcube.console.progress import Reporter
+    from medrcube.errors import MedrcubeError
     from medrcube.sources._framework.scaffold import new_source
+    from medrcube.sources.registry import find_sources
 
+    taken = find_sources().get(name)
+    if taken is not None:
+        raise MedrcubeError(f"{name!r} is the id of the source in {taken.folder}; choose another")
     folder = new_source(name, root, into)
     Reporter().result(f"wrote {folder}; decide every line marked TODO")

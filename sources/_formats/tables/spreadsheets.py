@@ -10,6 +10,7 @@ import io
 import struct
 import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from medrcube.errors import TableError
 from medrcube.sources._formats.tables.contents import check_archive, read_content
 from medrcube.sources._formats.tables.tables import TableRow, name_cells, read_rows, require_columns
 
-__all__ = ["read_cells", "read_sheet"]
+__all__ = ["read_cells", "read_sheet", "sheet_names"]
 
 Cells = tuple[str, ...]
 
@@ -75,7 +76,30 @@ def read_cells(path: Path, *, sheet: str | None = None) -> list[Cells]:
     return list((_xls if suffix == ".xls" else _xlsx)(path, content, sheet))
 
 
+def sheet_names(path: Path) -> tuple[str, ...]:
+    """Names of the sheets of an ``.xlsx`` or ``.xls`` file, in order.
+
+    Raises:
+        TableError: the file is missing or broken.
+    """
+    content = read_content(path)
+    if path.suffix.lower() == ".xls":
+        return tuple(_xls_book(path, content).sheet_names())
+    with _xlsx_book(path, content) as book:
+        return tuple(page.title for page in book.worksheets)
+
+
 def _xlsx(path: Path, content: bytes, sheet: str | None) -> Iterator[Cells]:
+    with _xlsx_book(path, content) as book:
+        page = book[_choose(path, sheet, book.sheetnames)]
+        # Some programs store a wrong size of the sheet, which would cut rows off.
+        page.reset_dimensions()
+        rows = [tuple(map(_text, row)) for row in page.iter_rows(values_only=True)]
+    yield from rows
+
+
+@contextmanager
+def _xlsx_book(path: Path, content: bytes) -> Iterator[Any]:
     import openpyxl  # noqa: PLC0415
 
     try:
@@ -84,26 +108,25 @@ def _xlsx(path: Path, content: bytes, sheet: str | None) -> Iterator[Cells]:
             warnings.filterwarnings("ignore", module=r"openpyxl\.")
             with ZipFile(io.BytesIO(content)) as archive:
                 check_archive(path, archive)
-            book: Any = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
-            page = book[_choose(path, sheet, book.sheetnames)]
-            # Some programs store a wrong size of the sheet, which would cut rows off.
-            page.reset_dimensions()
-            rows = [tuple(map(_text, row)) for row in page.iter_rows(values_only=True)]
+            yield openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
     except (BadZipFile, KeyError, ValueError, OSError) as error:
         raise TableError(path, f"is no readable .xlsx file ({error}); get it again") from error
-    yield from rows
 
 
-def _xls(path: Path, content: bytes, sheet: str | None) -> Iterator[Cells]:
+def _xls_book(path: Path, content: bytes) -> Any:
     import xlrd  # noqa: PLC0415
 
     try:
-        book: Any = xlrd.open_workbook(file_contents=content, logfile=io.StringIO())
+        return xlrd.open_workbook(file_contents=content, logfile=io.StringIO())
     except (
         *(xlrd.XLRDError, xlrd.compdoc.CompDocError, AssertionError, IndexError),
         *(BadZipFile, KeyError, struct.error),
     ) as error:
         raise TableError(path, f"is no readable .xls file ({error}); get it again") from error
+
+
+def _xls(path: Path, content: bytes, sheet: str | None) -> Iterator[Cells]:
+    book = _xls_book(path, content)
     page = book.sheet_by_name(_choose(path, sheet, book.sheet_names()))
     for number in range(page.nrows):
         yield tuple(_xls_text(cell, book.datemode) for cell in page.row(number))

@@ -85,7 +85,7 @@ def _fields_with_concepts(card: Card) -> list[CardField]:
 
 def _comments(text: str) -> Iterator[tuple[str, str]]:
     """Every comment with the name of the field whose table it stands in, or an empty name."""
-    fields = (entry["name"] for entry in tomllib.loads(text)["field"])
+    fields = (entry["name"] for entry in tomllib.loads(text).get("field", ()))
     inside = ""
     for line in text.splitlines():
         plain = _QUOTED.sub("", line)

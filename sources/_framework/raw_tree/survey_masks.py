@@ -1,0 +1,65 @@
+"""Masks of an unknown raw tree, by names and by the number of their values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+from medrcube.sources._framework.raw_tree.pixel_files import RASTERS, stem_of, suffix_of
+
+__all__ = ["is_mask", "mask_patterns"]
+
+_SAMPLE = 5
+_MASK_WORDS = "masks?|msk|segs?|segmentations?|labels?|annotations?|gt|ground[-_ ]?truth"
+_MASK = (
+    r"(?:[-_ ]?(?:mask|seg|segmentation|label|gt)"
+    rf"|[-_ ](?:{_MASK_WORDS}|roi|contour|outline))(?:[-_ ]?\d+)?$"
+)
+_MASK_FOLDER = (
+    r"(?!.*[-_ ](?:and|with)[-_ ])(?:.*[-_ ])?"
+    rf"(?:{_MASK_WORDS}|rois?|contours?|outlines?)(?:Tr|Ts)?"
+)
+_TAIL = re.compile(r"[-_ ]([a-z]+)[-_ ]?\d*$", re.IGNORECASE)
+
+
+def is_mask(name: str, mask: str, folder: str) -> bool:
+    """Whether a file is called a mask, or lies in a folder of masks."""
+    parent = PurePosixPath(name).parent.name
+    return bool(
+        re.search(mask, stem_of(name), re.IGNORECASE) or re.fullmatch(folder, parent, re.IGNORECASE)
+    )
+
+
+def mask_patterns(root: Path, pixels: Sequence[str]) -> tuple[str, str]:
+    """Regular expressions for stems and folders of masks: known words, and words of the tree.
+
+    A word of the tree counts if it follows the stems of other images of the folder, and the first
+    images that it ends have two values.
+    """
+    stems = {name[: len(name) - len(suffix_of(name))] for name in pixels}
+    groups: dict[str, list[str]] = {}
+    for name in pixels:
+        tail = _TAIL.search(stem_of(name))
+        if suffix_of(name) in RASTERS and tail is not None:
+            whole = name[: len(name) - len(suffix_of(name))]
+            if whole[: len(whole) - len(tail.group())] in stems:
+                groups.setdefault(tail.group(1).lower(), []).append(name)
+    words = [
+        re.escape(word)
+        for word, members in sorted(groups.items())
+        if not re.search(_MASK, f"_{word}", re.IGNORECASE)
+        and all(_has_two_values(root / name) for name in members[:_SAMPLE])
+    ]
+    own = rf"|[-_ ](?:{'|'.join(words)})[-_ ]?\d*$" if words else ""
+    return f"{_MASK}{own}", _MASK_FOLDER
+
+
+def _has_two_values(path: Path) -> bool:
+    from PIL import Image, UnidentifiedImageError  # noqa: PLC0415
+
+    try:
+        with Image.open(path) as image:
+            return image.getcolors(2) is not None
+    except (OSError, UnidentifiedImageError, Image.DecompressionBombError):
+        return False

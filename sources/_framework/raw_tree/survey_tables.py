@@ -1,0 +1,222 @@
+"""Tables of an unknown raw tree: columns, values that may be listed, and what names images.
+
+Values are listed only where few of them repeat over many rows, and never those of a column whose
+name speaks of a person.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from medrcube.errors import MedrcubeError
+from medrcube.sources._formats.tables.delimited import delimiter_of
+from medrcube.sources._formats.tables.spreadsheets import read_cells, read_sheet, sheet_names
+from medrcube.sources._formats.tables.tables import TableRow, read_csv
+from medrcube.sources._framework.raw_tree.pixel_files import DICOMS, stem_of, suffix_of
+
+__all__ = ["SHEETS", "SurveyColumn", "SurveyTable", "survey_tables"]
+
+_MANY = 12
+_FRACTION = re.compile(r"-?\d+\.\d*[1-9]\d*")
+SHEETS = (".xlsx", ".xls")
+_TITLES = 5
+"""Rows of a sheet among which its header is sought."""
+_PERSON = re.compile(
+    r"name|birth|dob|addr|phone|mail|mrn|ssn|accession|date|time|patient|subject|operator"
+    r"|physician|doctor|comment|note|report|(^|[_ ])id$",
+    re.IGNORECASE,
+)
+_PATIENT = re.compile(r"(patient|subject)[ _]?(id|no|nr|num|number)?$|^pid$", re.IGNORECASE)
+_FLAGS = frozenset({"", "0", "1", "0.0", "1.0", "-1", "-1.0"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurveyColumn:
+    """One column of a table.
+
+    Attributes:
+        name: as in the header.
+        values: value -> number of rows, empty where they may not or need not be listed.
+        flags: whether it holds only 0, 1, -1 and blanks: one column a label.
+        patient: whether its name says that it tells persons apart.
+    """
+
+    name: str
+    values: Mapping[str, int]
+    flags: bool
+    patient: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurveyTable:
+    """A delimited table, or one sheet of a spreadsheet.
+
+    Attributes:
+        path: relative to the root.
+        sheet: name of the sheet; ``None`` for a delimited table.
+        header: number of the row with the names, from 1.
+        delimiter: one character; empty for a sheet.
+        encoding: name for Python; empty for a sheet.
+        rows: number of rows.
+        columns: columns in file order.
+        key: column that names images, or ``None``.
+        suffix: what has to be added to its values to make file names.
+        folder: the only folder whose images it names; ``None`` for those of the whole tree.
+        series_key: column that names folders of DICOM series, or ``None``.
+        level: which part of a path, from 0, ``series_key`` names.
+    """
+
+    path: str
+    sheet: str | None
+    header: int
+    delimiter: str
+    encoding: str
+    rows: int
+    columns: tuple[SurveyColumn, ...]
+    key: str | None
+    suffix: str
+    folder: str | None
+    series_key: str | None
+    level: int
+
+
+def survey_tables(
+    root: Path, names: Iterable[str], pictures: Sequence[str]
+) -> Iterable[SurveyTable]:
+    """The tables of a tree that can be read, in the order of names."""
+    for name in names:
+        try:
+            if suffix_of(name) in {".csv", ".tsv"}:
+                yield _delimited(root / name, name, pictures)
+            elif suffix_of(name) in SHEETS:
+                yield from _sheets(root / name, name, pictures)
+        except MedrcubeError:
+            continue  # a file that is no table is counted by its suffix all the same
+
+
+def _delimited(path: Path, name: str, pictures: Sequence[str]) -> SurveyTable:
+    encoding = _encoding(path)
+    with path.open(encoding=encoding, newline="") as file:
+        delimiter = delimiter_of(file.readline())
+    table = _table(read_csv(path, columns=(), encoding=encoding), name, pictures)
+    return replace(table, delimiter=delimiter, encoding=encoding)
+
+
+def _sheets(path: Path, name: str, pictures: Sequence[str]) -> Iterable[SurveyTable]:
+    for sheet in sheet_names(path):
+        cells = read_cells(path, sheet=sheet)[:_TITLES]
+        filled = [sum(bool(cell.strip()) for cell in row) for row in cells]
+        if max(filled, default=0) > 1:
+            header = filled.index(max(filled)) + 1
+            rows = read_sheet(path, columns=(), sheet=sheet, header=header)
+            yield replace(_table(rows, name, pictures), sheet=sheet, header=header)
+
+
+def _table(rows: Sequence[TableRow], name: str, pictures: Sequence[str]) -> SurveyTable:
+    header = [column for column in (rows[0] if rows else ()) if column]
+    key, suffix, folder = _key(header, rows, pictures)
+    series_key, level = _series_key(header, rows, pictures)
+    return SurveyTable(
+        path=name,
+        sheet=None,
+        header=1,
+        delimiter="",
+        encoding="",
+        rows=len(rows),
+        columns=tuple(_column(column, rows) for column in header),
+        key=key,
+        suffix=suffix,
+        folder=folder,
+        series_key=series_key,
+        level=level,
+    )
+
+
+def _encoding(path: Path) -> str:
+    try:
+        path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "utf-8-sig"
+
+
+def _column(name: str, rows: Sequence[TableRow]) -> SurveyColumn:
+    counts = Counter(row[name] for row in rows)
+    person = _PERSON.search(name) is not None
+    few = len(counts) <= _MANY and 2 * len(counts) <= len(rows)
+    listed = few and not person and not any(map(_FRACTION.fullmatch, counts))
+    return SurveyColumn(
+        name=name,
+        values=dict(sorted(counts.items())) if listed else {},
+        flags=listed and set(counts) <= _FLAGS and any(counts[value] for value in ("1", "1.0")),
+        patient=_PATIENT.search(name) is not None,
+    )
+
+
+def _key(
+    columns: Iterable[str], rows: Sequence[TableRow], pictures: Sequence[str]
+) -> tuple[str | None, str, str | None]:
+    """The column whose values name images, the suffix that they lack, and the folder of these.
+
+    Most of its values do; or, where the copy holds a part of the dataset, most images are named
+    and nearly every row has a value of its own. Where names repeat in several folders, or the
+    images of one folder alone are named, it is the folder with most of them.
+    """
+    by_folder: dict[str, list[str]] = {}
+    for name in pictures:
+        by_folder.setdefault(PurePosixPath(name).parent.as_posix(), []).append(name)
+    unique = len({PurePosixPath(name).name for name in pictures}) == len(pictures)
+    groups: list[tuple[str | None, Sequence[str]]] = [(None, pictures)] if unique else []
+    groups += [(folder, names) for folder, names in by_folder.items() if len(names) > 1]
+    cells = {column: _names_in(column, rows) for column in columns}
+    for folder, members in groups if unique else sorted(groups, key=lambda g: -len(g[1])):
+        found = _naming(cells, len(rows), members, whole=folder is None or len(groups) == 1)
+        if found is not None:
+            return *found, folder
+    return None, "", None
+
+
+def _names_in(column: str, rows: Iterable[TableRow]) -> set[str]:
+    return {PurePosixPath(row[column]).name for row in rows if row[column]}
+
+
+def _naming(
+    cells: Mapping[str, set[str]], rows: int, pictures: Sequence[str], *, whole: bool
+) -> tuple[str, str] | None:
+    """The column that names these images, and the suffix that its values lack."""
+    files = {PurePosixPath(name).name for name in pictures}
+    stems = {stem_of(name): PurePosixPath(name).name[len(stem_of(name)) :] for name in pictures}
+    if not whole:  # a number may count anything
+        stems = {stem: added for stem, added in stems.items() if not stem.isdigit()}
+    best: tuple[float, str, str] = (0.8, "", "")
+    for column, values in cells.items():
+        for names, added in ((files, False), (stems.keys(), True)):
+            hits = values & names
+            share = len(hits) / max(len(values), 1) if whole else 0.0
+            if 2 * len(values) >= rows:
+                share = max(share, len(hits) / max(len(names), 1))
+            if len(values) > 1 and share > best[0]:
+                best = (share, column, stems[min(hits)] if added else "")
+    return best[1:] if best[1] else None
+
+
+def _series_key(
+    columns: Iterable[str], rows: Sequence[TableRow], pictures: Sequence[str]
+) -> tuple[str | None, int]:
+    """The column whose values name folders of DICOM files, row by row, and their level."""
+    folders: dict[int, set[str]] = {}
+    for name in pictures:
+        if suffix_of(name) in (*DICOMS, ""):
+            for level, part in enumerate(PurePosixPath(name).parts[:-1]):
+                folders.setdefault(level, set()).add(part)
+    for column in columns:
+        values = _names_in(column, rows)
+        for level, names in sorted(folders.items(), reverse=True):
+            hits = {name for name in values & names if not name.isdigit()}
+            if 2 * len(values) >= len(rows) and len(hits) > 1 and 2 * len(hits) >= len(names):
+                return column, level
+    return None, 0
