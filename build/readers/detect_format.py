@@ -28,6 +28,7 @@ _MODULES: Mapping[str, str] = MappingProxyType(
         "dicom": "medrcube.build.readers.dicom.image",
         "nifti": "medrcube.build.readers.nifti",
         "metaimage": "medrcube.build.readers.metaimage",
+        "nrrd": "medrcube.build.readers.nrrd",
         "hdf5": "medrcube.build.readers.hdf5",
         "video": "medrcube.build.readers.video",
         "series": "medrcube.build.readers.dicom.series",
@@ -114,7 +115,7 @@ def content_of(path: Path) -> str:
     if content is None:
         raise ReadError(
             f"{path.name}: its first bytes belong to no known format; expected PNG, JPEG, GIF, "
-            "BMP, DICOM, NIfTI, MetaImage, MATLAB 7.3, HDF5 or a video",
+            "BMP, DICOM, NIfTI, NRRD, MetaImage, MATLAB 7.3, HDF5 or a video",
             code="unsupported-format",
         )
     return content
@@ -160,6 +161,8 @@ def _plain_content(head: bytes) -> str | None:
         return "raster"
     if _is_nifti(head):
         return "nifti"
+    if head.startswith(b"NRRD000"):
+        return "nrrd"
     if head.startswith((b"MATLAB ", b"\x89HDF\r\n\x1a\n")):
         return "hdf5"
     if head.startswith(_VIDEO) or head[4:8] in _QUICKTIME:

@@ -177,7 +177,7 @@ def check_axes(mask: MaskFile, volume: Volume) -> None:
         ReadError: code ``mask-place``, and all codes of ``read``.
     """
     for path in mask.paths:
-        if content_of(path) not in {"nifti", "metaimage"}:
+        if content_of(path) not in {"nifti", "metaimage", "nrrd"}:
             continue
         stored = read(ImageRef(paths=(path,), member=mask.member), forward=True)
         check_stored_alike(path.name, stored, volume, "its image")

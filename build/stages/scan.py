@@ -50,6 +50,7 @@ PICTURE_SUFFIXES = frozenset(
     {
         *(".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff"),
         *(".dcm", ".dicom", ".ima", ".nii", ".nii.gz", ".mhd", ".mha", ".raw", ".img", ".mat"),
+        *(".nrrd", ".nhdr"),
         *(".avi", ".mp4", ".mov", ".mpeg", ".mpg"),
     }
 )

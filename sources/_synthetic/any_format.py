@@ -28,14 +28,14 @@ def write_example(path: Path, *, seed: int) -> None:
 
     Args:
         path: target; ``.png``, ``.jpg`` and other pictures, ``.dcm``, ``.nii``, ``.nii.gz``,
-            ``.mhd``, a video, or no suffix for DICOM; parents are made.
+            ``.mhd``, ``.nrrd``, a video, or no suffix for DICOM; parents are made.
         seed: decides the picture.
     """
     name = path.name.lower()
     grey = picture(HEIGHT, WIDTH, seed=seed)
     if name.endswith((".nii", ".nii.gz")):
         write_nifti(path, _stack(grey).astype(np.int16), spacing=(1, 1, 3), signs=(-1, -1, 1))
-    elif name.endswith((".mhd", ".mha")):
+    elif name.endswith((".mhd", ".mha", ".nrrd", ".nhdr")):
         write_metaimage(path, _stack(grey).astype(np.int16), spacing=(1, 1, 3))
     elif name.endswith((".avi", ".mp4", ".mov", ".mpeg", ".mpg")):
         write_clip(path, [picture(HEIGHT, WIDTH, seed=seed + k).astype(np.uint8) for k in range(4)])
@@ -60,7 +60,7 @@ def write_example_mask(path: Path, *, seed: int) -> None:
     mask = lesion(HEIGHT, WIDTH, seed=seed)
     if path.name.lower().endswith((".nii", ".nii.gz")):
         write_nifti(path, _stack(mask).astype(np.uint8), spacing=(1, 1, 3), signs=(-1, -1, 1))
-    elif path.suffix.lower() in {".mhd", ".mha"}:
+    elif path.suffix.lower() in {".mhd", ".mha", ".nrrd", ".nhdr"}:
         write_metaimage(path, _stack(mask).astype(np.uint8), spacing=(1, 1, 3))
     else:
         write_picture(path, np.where(mask, 255, 0).astype(np.uint8))

@@ -147,10 +147,10 @@ def write_nifti(
 def write_metaimage(
     path: Path, slices: NDArray[Any], *, spacing: tuple[float, float, float]
 ) -> None:
-    """Write one ``.mhd`` header with its ``.raw`` pixels and an identifier.
+    """Write a volume with an identifier: as MetaImage, or as NRRD where the suffix says so.
 
     Args:
-        path: target of the header; parents are made.
+        path: target, of the header where pixels have a file of their own; parents are made.
         slices: ``(slices, rows, columns)``.
         spacing: mm along columns, rows, then slices.
     """

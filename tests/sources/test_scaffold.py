@@ -460,3 +460,12 @@ def test_the_id_of_another_source_is_refused_before_anything_is_written(tmp_path
     with pytest.raises(MedrcubeError, match=r"'hc18' is the id of the source in .*choose another"):
         new("hc18", tmp_path / "raw", tmp_path / "sources")
     assert not (tmp_path / "sources").exists()
+
+
+def test_volumes_in_nrrd_are_drafted_read_and_checked(tmp_path):
+    for number in range(2):
+        write_example(tmp_path / f"raw/v{number}.nrrd", seed=number)
+        write_example_mask(tmp_path / f"raw/v{number}_seg.nrrd", seed=number)
+    source, cases, _ = _draft_cases(tmp_path)
+    assert [len(case.regions) for case in cases] == [1, 1]
+    assert not [check.failures for check in check_source(source) if check.failures]

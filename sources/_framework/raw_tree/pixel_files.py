@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 __all__ = ["DICOMS", "RASTERS", "VIDEOS", "VOLUMES", "stem_of", "suffix_of"]
 
 RASTERS = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff")
-VOLUMES = (".nii.gz", ".nii", ".mhd", ".mha")
+VOLUMES = (".nii.gz", ".nii", ".mhd", ".mha", ".nrrd", ".nhdr")
 DICOMS = (".dcm", ".dicom", ".ima")
 VIDEOS = (".avi", ".mp4", ".mov", ".mpeg", ".mpg")
 
