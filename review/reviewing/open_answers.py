@@ -8,10 +8,11 @@ is kept beside the option.
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from medrcube.evaluate.answer_parsing.number_reply import read_number_part
 from medrcube.forms import OPEN_FORMS, form_of
 from medrcube.forms.box import BoxTarget
 from medrcube.forms.coordinates import SCALE
@@ -55,6 +56,9 @@ ANSWER_FIELDS = frozenset(
 
 _BY_KEY = ("0", "0")
 """What a browser sends where the image was chosen by a key."""
+
+_NUMBER_ALONE = re.compile(r"[-+\u2212]?[\d.,'\u00a0\u2009\u202f]+(?:[eE][-+]?\d+)?")
+"""A number without words and units around it."""
 
 _Sent = Mapping[str, Sequence[str]]
 
@@ -140,14 +144,13 @@ def _single(sent: _Sent, name: str) -> str:
     return str(values[0]).strip() if values else ""
 
 
-def _number(ask: Ask, sent: _Sent) -> Json:
-    text = _single(sent, "number").replace(",", ".")
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise InvalidAnswerError(f"give the number alone, in {getattr(ask, 'unit', '')}")
+def _number(ask: Any, sent: _Sent) -> Json:
+    """The number as scoring reads a reply: "1,000" is a thousand, "22,5" twenty-two and a half."""
+    text = _single(sent, "number")
+    value = read_number_part(text, ask).answer if _NUMBER_ALONE.fullmatch(text) else None
+    if value is None:
+        unit = f", in {ask.unit}" if ask.unit else ""
+        raise InvalidAnswerError(f"give the number alone{unit}, such as 22.5 or 1000")
     return value
 
 

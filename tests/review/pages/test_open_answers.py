@@ -6,6 +6,7 @@ import re
 import pytest
 from stage.open_targets import FORMS, TARGETS, target_of
 
+from medrcube.evaluate.answer_parsing.number_reply import read_number_part
 from medrcube.forms import OPEN_FORMS
 from medrcube.review.audit_trail.event_chain import verify_chain
 from medrcube.review.errors import InvalidAnswerError
@@ -178,7 +179,17 @@ def test_what_names_no_place_is_refused_and_not_drawn(form, place, taken_open):
     assert page.status_code == 200
 
 
-@pytest.mark.parametrize("number", ["", "nan", "inf", "1e999", "3 mm"])
+@pytest.mark.parametrize(
+    ("typed", "value"),
+    [("1,000", 1000), ("1,234.5", 1234.5), ("1.234,5", 1234.5), ("22,5", 22.5), ("0,500", 0.5)],
+)
+def test_a_typed_number_is_read_as_in_a_reply(typed, value):
+    target = read_target(target_of("number"))
+    assert read_answer(target, {"number": [typed]}) == value
+    assert read_number_part(typed, target.ask).answer == value
+
+
+@pytest.mark.parametrize("number", ["", "nan", "inf", "1e999", "3 mm", "1,00,0", "1 000", "3-4"])
 def test_a_number_is_given_alone(number):
     with pytest.raises(InvalidAnswerError, match="number alone, in mm"):
         read_answer(read_target(target_of("number")), {"number": [number]})
