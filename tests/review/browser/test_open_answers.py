@@ -1,6 +1,7 @@
 """An item without options in a browser: places are clicked, with scripts and without."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,50 @@ def test_a_box_is_clicked_and_judged(asked, site, new_page, sign_in, width, sche
     assert BlindAnswer.objects.get().option == RIGHT
     if script:
         assert_accessible(page, "step two")
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
+def test_a_box_is_set_by_keys_alone_and_announced(asked, site, new_page, sign_in, width, scheme):
+    user = asked(BOX)
+    page = new_page(
+        viewport={"width": width, "height": 900 if width > 400 else 780}, color_scheme=scheme
+    )
+    sign_in(page, site, user.email)
+    page.goto(f"{site.address}/review/")
+    page.get_by_role("button", name="Take the next item").click()
+    page.wait_for_load_state()
+    image = page.locator("input[type=image]:visible")
+    side = image.bounding_box()["width"] - 2  # without its border
+    status = page.locator("[data-aim]")
+    image.focus()
+    page.keyboard.press("ArrowLeft")
+    assert re.fullmatch(r"49.\d % from the left, 50.\d % from the top", status.text_content())
+    place = [side // 2 - 1, side // 2]
+    for corner in ((100 / 512, 200 / 512), (200 / 512, 300 / 512)):
+        wanted = [int(share * side) for share in corner]
+        for keys, distance in zip(
+            (("ArrowLeft", "ArrowRight"), ("ArrowUp", "ArrowDown")),
+            (wanted[axis] - place[axis] for axis in (0, 1)),
+            strict=True,
+        ):
+            far, near = divmod(abs(round(distance)), 20)
+            key = keys[distance > 0]
+            for press in [f"Shift+{key}"] * far + [key] * near:
+                page.keyboard.press(press)
+        if corner[0] < 0.3:
+            shoot(page, f"keys-{width}-{scheme}")
+        page.keyboard.press("Enter")
+        page.get_by_text("Set. ").wait_for(state="attached")
+        page.wait_for_load_state()
+        place = wanted
+        assert page.evaluate("document.activeElement.type") == "image"
+    assert "Click again to begin anew." in status.text_content()
+    shoot(page, f"keys-both-{width}-{scheme}")
+    assert_accessible(page, "step one by keys")
+    for name, value in (("confidence", "2"), ("needs_image", "yes"), ("image_adequate", "yes")):
+        page.check(f'input[name="{name}"][value="{value}"]')
+    page.get_by_role("button", name="Send the answer").press("Enter")
+    page.locator("path.right").wait_for()
+    blind = BlindAnswer.objects.get()
+    assert blind.option == RIGHT
+    assert blind.value == pytest.approx([195.3, 390.6, 390.6, 585.9], abs=7)
