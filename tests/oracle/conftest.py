@@ -12,6 +12,7 @@ from PIL import Image
 
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.execution.progress import usable_cores
+from medrcube.build.open_items.table import open_items_from_frame
 from medrcube.build.pipeline import build
 from medrcube.build.questions.item_table import items_from_frame
 from medrcube.build.stages.samples import samples_from_frame
@@ -41,6 +42,7 @@ class Built:
 
     items: list
     oracle: Oracle
+    open_items: list
 
 
 @pytest.fixture(scope="session")
@@ -129,7 +131,11 @@ def run(workspace, sources, layouts, workers):
         {it["sample"]: it["mark"]["order"] for it in recipes if "order" in it["mark"]},
         workspace.root,
     )
-    return Built(items_from_frame(pd.read_parquet(workspace.items)), oracle)
+    return Built(
+        items_from_frame(pd.read_parquet(workspace.items)),
+        oracle,
+        open_items_from_frame(pd.read_parquet(workspace.open_items)),
+    )
 
 
 CARD = """\

@@ -1,8 +1,12 @@
-"""No option of any item of the demo could be true, and the oracle looked at all of them."""
+"""No option of any item of the demo could be true, and no place that is asked for lies elsewhere.
+
+The oracle looks at all of them.
+"""
 
 from collections import Counter
 
 import pytest
+from truth.places import place_faults
 from truth.verdict import SAFE
 
 from medrcube.facts import Grade
@@ -66,3 +70,17 @@ def test_no_option_rests_on_silence(demo):
         option.grade for built in demo.values() for it in built.items for option in it.options
     }
     assert grades == {"", Grade.A, Grade.B}
+
+
+def test_every_point_and_box_lies_where_the_raw_marks_say(demo):
+    built = demo["demo"]
+    placed = [item for item in built.open_items if item.form in {"point", "box"}]
+    faults = []
+    for item in placed:
+        witness, sample = built.oracle.witness(item.source), built.oracle.samples[item.sample]
+        case = witness.cases[sample.case]
+        own = place_faults(witness.card, case, item, sample)
+        faults += [f"{item.source} {sample.case} {item.form}: {fault}" for fault in own]
+    assert not faults, f"{len(faults)} faults, such as:\n" + "\n".join(faults[:SHOWN])
+    assert len(placed) > 400
+    assert len({item.source for item in placed}) > 20
