@@ -35,10 +35,11 @@ from medrcube.evaluate.questions.selection import ItemFilter
 from medrcube.evaluate.runner.progress_line import report_progress
 from medrcube.evaluate.runner.run import RunSummary, run_evaluation
 from medrcube.evaluate.runner.run_state import OnProgress, RunProgress
+from medrcube.release_format.open_rows import open_row
 from medrcube.taxonomy import Anatomy, Modality, Task
 from medrcube.vocabulary.layers import using
 
-__all__ = ["ITEM_COLUMNS", "ModelSettings", "Release", "load_release"]
+__all__ = ["ITEM_COLUMNS", "OPEN_ITEM_COLUMNS", "ModelSettings", "Release", "load_release"]
 
 ITEM_COLUMNS = {
     "item": "``DATASET/ID``, unique in the release",
@@ -60,6 +61,19 @@ ITEM_COLUMNS = {
 }
 """Column -> meaning, of the table that ``Release.items`` returns."""
 
+OPEN_ITEM_COLUMNS = {
+    "item": "``DATASET/ID``, as in ``items()``",
+    "task": "task that the question belongs to",
+    "form": "answer form: option, number, point, box, order or pair",
+    "question": "the stem",
+    "ask": "what a model is told beside the question, such as the unit; a mapping",
+    "truth": "what is right, and the bar that an answer has to pass; a mapping",
+    "chance": "share that the best answer without a look at the image passes, 0 to 1",
+    "set": "items that are scored together; empty for none",
+    "role": "what tells the item from the others of its set; empty for none",
+}
+"""Column -> meaning, of the table that ``Release.open_items`` returns."""
+
 _CONNECTIONS = 32
 
 
@@ -75,9 +89,24 @@ class Release:
     _benchmark: Benchmark = field(repr=False)
 
     def items(self) -> pd.DataFrame:
-        """The items, one row each; the columns are ``ITEM_COLUMNS``."""
+        """All items, one row each; the columns are ``ITEM_COLUMNS``."""
         rows = [self._row(item) for item in self._benchmark.items]
         return pd.DataFrame(rows, columns=list(ITEM_COLUMNS))
+
+    def open_items(self) -> pd.DataFrame:
+        """Items of tasks beyond the published cube, one row each, with what passes and by chance.
+
+        The columns are ``OPEN_ITEM_COLUMNS``; ``items()`` has a row of each of them, too.
+
+        Example:
+            >>> import medrcube
+            >>> table = medrcube.load_release("demo/release").open_items()
+            >>> boxes = table[table["form"] == "box"]
+            >>> sorted(boxes["truth"].iloc[0])
+            ['box', 'iou', 'size']
+        """
+        rows = [_open_row(item) for item in self._benchmark.items if item.is_open]
+        return pd.DataFrame(rows, columns=list(OPEN_ITEM_COLUMNS))
 
     def image(self, item: str) -> Image.Image:
         """The image of an item as a model sees it, with what is drawn on it.
@@ -310,6 +339,17 @@ def load_release(path: str | Path) -> Release:
     """
     folder = Path(path)
     return Release(folder, load_benchmark(folder))
+
+
+def _open_row(item: BenchmarkItem) -> tuple[object, ...]:
+    row = open_row(item)
+    return (
+        item.name,
+        str(item.task),
+        *(row[name] for name in ("form", "question", "ask", "truth", "chance")),
+        item.set,
+        item.role,
+    )
 
 
 @contextmanager

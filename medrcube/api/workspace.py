@@ -89,6 +89,10 @@ class Workspace:
         """The questions with their options, one row each: ``items.parquet``."""
         return self._table(self._folder.items)
 
+    def open_items(self) -> pd.DataFrame:
+        """Questions of tasks beyond the published cube, one row each: ``open_items.parquet``."""
+        return self._table(self._folder.open_items)
+
     def images(self) -> pd.DataFrame:
         """The images and what is drawn on them, one row each: ``samples.parquet``."""
         return self._table(self._folder.samples)

@@ -8,11 +8,12 @@ import pytest
 
 import medrcube
 from medrcube.api.event_loop import run_beside_loop
-from medrcube.api.release import ITEM_COLUMNS
+from medrcube.api.release import ITEM_COLUMNS, OPEN_ITEM_COLUMNS
 from medrcube.api.run import REPLY_COLUMNS
 from medrcube.errors import ModelError, ReleaseError, WorkspaceError
 from medrcube.evaluate.models.protocol import Reply
 from medrcube.evaluate.runner.run_folder import read_asked
+from medrcube.forms import OPEN_FORMS
 from medrcube.release_format.vocabulary_file import VOCABULARY, release_vocabulary
 from medrcube.taxonomy import Anatomy
 from medrcube.vocabulary.layers import using
@@ -52,6 +53,18 @@ def test_items_have_the_documented_columns(release):
     assert len(chosen) > 0 < len(other)
     assert set(other["key"]) == {""}
     assert all(other["answer"])
+
+
+def test_open_items_have_the_documented_columns_and_a_row_in_the_table_of_items(release):
+    table, items = release.open_items(), release.items().set_index("item")
+    assert list(table.columns) == list(OPEN_ITEM_COLUMNS)
+    assert {"point", "box", "option"} <= set(table["form"])
+    assert set(table["item"]) < set(items.index)
+    assert (table["question"].to_numpy() == items.loc[table["item"], "question"]).all()
+    assert table["chance"].between(0, 1).all()
+    for row in table[table["form"] != "option"].itertuples():
+        target = OPEN_FORMS[row.form].read_target(row.ask, row.truth)
+        assert OPEN_FORMS[row.form].right_reply(target) == items.loc[row.item, "answer"]
 
 
 def test_every_image_of_the_release_opens(release):

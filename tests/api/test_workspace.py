@@ -23,6 +23,7 @@ def test_a_build_gives_the_tables_that_its_report_counts(built):
     workspace, report = built
     assert list(workspace.sources) == ["busi"]
     assert len(workspace.items()) == report.sources[0].items > 0
+    assert len(workspace.open_items()) == report.sources[0].open_items > 0
     assert len(workspace.images()) == report.sources[0].pictures > 0
     assert len(workspace.quarantine()) >= report.sources[0].set_aside
     assert workspace.audit()["failures"] == []
