@@ -7,8 +7,6 @@ a release that declares the task.
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 import traceback
 from collections.abc import Iterator
 from functools import lru_cache
@@ -19,6 +17,7 @@ from typing import Any, cast
 
 from medrcube.build.open_items.question import CaseView, OpenQuestion, OpenRule
 from medrcube.errors import MedrcubeError
+from medrcube.files.python_file import load_python_file
 from medrcube.forms import OPTION
 from medrcube.forms.option import OptionTarget
 from medrcube.tasks.declaration import TaskError
@@ -173,16 +172,4 @@ def _open_tasks(_vocabulary: Vocabulary) -> tuple[Task, ...]:
 def _module(path: Path, content: bytes) -> ModuleType:
     """Run a file, once for each content of it."""
     name = f"medrcube_rule_{sha256(str(path).encode() + content).hexdigest()[:16]}"
-    if name in sys.modules:
-        return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise RuleError(f"{path}: is no Python file that can be loaded")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
-    return module
+    return load_python_file(path, name)

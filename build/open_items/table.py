@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from medrcube.build.questions.item_table import UNREVIEWED
-from medrcube.errors import WorkspaceError
+from medrcube.build.record_tables import column_types, records_to_frame, require_columns
 from medrcube.forms import OPEN_FORMS, OPTION
 from medrcube.forms.option import OptionTarget
 from medrcube.forms.protocol import Target
@@ -85,16 +85,13 @@ class OpenItem:
         return target
 
 
-_TYPES = {"str": "str", "int": "int64", "float": "float64"}
-COLUMNS: dict[str, str] = {column.name: _TYPES[str(column.type)] for column in fields(OpenItem)}
+COLUMNS = column_types(OpenItem)
 """Column -> pandas type, in the order of ``open_items.parquet``."""
 
 
 def open_items_to_frame(items: Iterable[OpenItem]) -> pd.DataFrame:
     """One row per item, columns in fixed order and type, also when there are none."""
-    items = list(items)
-    columns = {name: [getattr(item, name) for item in items] for name in COLUMNS}
-    return pd.DataFrame(columns).astype(COLUMNS)
+    return records_to_frame(items, COLUMNS)
 
 
 def open_items_from_frame(frame: pd.DataFrame) -> list[OpenItem]:
@@ -103,10 +100,6 @@ def open_items_from_frame(frame: pd.DataFrame) -> list[OpenItem]:
     Raises:
         WorkspaceError: a column is missing.
     """
-    missing = [column for column in COLUMNS if column not in frame.columns]
-    if missing:
-        raise WorkspaceError(
-            f"open items table: column {missing[0]!r} is missing; build the workspace again"
-        )
-    records: list[dict[Any, Any]] = frame[list(COLUMNS)].astype(COLUMNS).to_dict("records")
+    typed = require_columns(frame, COLUMNS, "open items table").astype(COLUMNS)
+    records: list[dict[Any, Any]] = typed.to_dict("records")
     return [OpenItem(**{str(name): value for name, value in row.items()}) for row in records]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from medrcube.errors import WorkspaceError
+from medrcube.build.record_tables import require_columns
 
 __all__ = ["KEY", "UNREVIEWED", "Item", "Option", "items_from_frame", "items_to_frame"]
 
@@ -132,12 +132,7 @@ def items_from_frame(frame: pd.DataFrame) -> list[Item]:
     Raises:
         WorkspaceError: a column is missing.
     """
-    missing = [column for column in COLUMNS if column not in frame.columns]
-    if missing:
-        raise WorkspaceError(
-            f"items table: column {missing[0]!r} is missing; build the workspace again"
-        )
-    records = frame[list(COLUMNS)].astype(object).to_dict("records")
+    records = require_columns(frame, COLUMNS, "items table").astype(object).to_dict("records")
     return [_item({str(name): value for name, value in record.items()}) for record in records]
 
 

@@ -7,10 +7,11 @@ of its source tell it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import pandas as pd
 
+from medrcube.build.record_tables import column_types, records_to_frame
 from medrcube.build.stages.measure_regions import Reading, RegionGeometry
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import Case, Consensus, LabelState, Rectangle, Shape
@@ -128,10 +129,7 @@ class Geometry:
     mask: str
 
 
-_TYPES = {"str": "str", "int": "int64", "float": "float64", "bool": "bool"}
-COLUMNS: dict[str, str] = {
-    column.name: _TYPES[str(column.type).removesuffix(" | None")] for column in fields(Geometry)
-}
+COLUMNS = column_types(Geometry)
 """Column -> pandas type, in the order of ``geometry.parquet``."""
 
 
@@ -154,9 +152,7 @@ def geometry_of_case(
 
 def geometry_to_frame(rows: Iterable[Geometry]) -> pd.DataFrame:
     """One row per region and picture, columns in fixed order and type, also when there are none."""
-    rows = list(rows)
-    columns = {name: [getattr(row, name) for row in rows] for name in COLUMNS}
-    return pd.DataFrame(columns).astype(COLUMNS)
+    return records_to_frame(rows, COLUMNS)
 
 
 def view_of_case(card: Card, case: Case) -> str:

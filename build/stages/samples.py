@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import pandas as pd
 
-from medrcube.errors import WorkspaceError
+from medrcube.build.record_tables import column_types, records_to_frame, require_columns
 
 __all__ = ["COLUMNS", "NUMBERED", "Sample", "samples_from_frame", "samples_to_frame"]
 
@@ -92,16 +92,13 @@ class Sample:
     boxes: str = ""
 
 
-_TYPES = {"str": "str", "int": "int64", "float": "float64", "bool": "bool"}
-COLUMNS: dict[str, str] = {column.name: _TYPES[str(column.type)] for column in fields(Sample)}
+COLUMNS = column_types(Sample)
 """Column -> pandas type, in the order of ``samples.parquet``."""
 
 
 def samples_to_frame(samples: Iterable[Sample]) -> pd.DataFrame:
     """One row per sample, columns in fixed order and type, also when there are none."""
-    samples = list(samples)
-    columns = {name: [getattr(sample, name) for sample in samples] for name in COLUMNS}
-    return pd.DataFrame(columns).astype(COLUMNS)
+    return records_to_frame(samples, COLUMNS)
 
 
 def samples_from_frame(frame: pd.DataFrame) -> list[Sample]:
@@ -110,12 +107,7 @@ def samples_from_frame(frame: pd.DataFrame) -> list[Sample]:
     Raises:
         WorkspaceError: a column is missing.
     """
-    missing = [column for column in COLUMNS if column not in frame.columns]
-    if missing:
-        raise WorkspaceError(
-            f"samples table: column {missing[0]!r} is missing; build the workspace again"
-        )
-    typed = frame[list(COLUMNS)].astype(COLUMNS)
+    typed = require_columns(frame, COLUMNS, "samples table").astype(COLUMNS)
     # Most columns have few values: equal texts share one object in memory.
     same: dict[object, object] = {}
     columns = [

@@ -1,1 +1,1 @@
-"""Files: atomic writes, TOML, and tables outside the package."""
+"""Files: atomic writes, TOML, and Python files outside the package."""

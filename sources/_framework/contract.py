@@ -25,9 +25,7 @@ layout, with ``phantoms.CANARY`` wherever real data hold an identifier::
 from __future__ import annotations
 
 import functools
-import importlib.util
 import json
-import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -38,6 +36,7 @@ from typing import Any
 
 from medrcube.errors import CardError, MedrcubeError, RowError, SourceError, TableError
 from medrcube.facts import BAD_ROW, Case, Label, Quantity, Region, Skip
+from medrcube.files.python_file import load_python_file
 from medrcube.regions import has_foreign_mask
 from medrcube.sources._formats.tables.notices import collect_notices
 from medrcube.sources._formats.tables.redaction import (
@@ -416,16 +415,4 @@ def _load(file: Path) -> ModuleType:
     except OSError as error:
         raise CardError(f"{file}: is missing ({error.strerror}); a source needs it") from error
     name = f"medrcube_source_{sha256(identity).hexdigest()[:12]}_{file.stem}"
-    if name in sys.modules:
-        return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, file)
-    if spec is None or spec.loader is None:
-        raise CardError(f"{file}: is no Python file that can be loaded")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
-    return module
+    return load_python_file(file, name)

@@ -1,0 +1,48 @@
+"""Tables of a workspace whose rows are records: columns in fixed order and type."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import fields
+from typing import Any
+
+import pandas as pd
+
+from medrcube.errors import WorkspaceError
+
+__all__ = ["column_types", "records_to_frame", "require_columns"]
+
+_TYPES = {"str": "str", "int": "int64", "float": "float64", "bool": "bool"}
+
+
+def column_types(record: type) -> dict[str, str]:
+    """Column -> pandas type, in the order of the attributes of a record of plain values."""
+    return {
+        column.name: _TYPES[str(column.type).removesuffix(" | None")] for column in fields(record)
+    }
+
+
+def records_to_frame(records: Iterable[Any], types: Mapping[str, str]) -> pd.DataFrame:
+    """One row per record, columns in fixed order and type, also when there are none."""
+    records = list(records)
+    columns = {name: [getattr(record, name) for record in records] for name in types}
+    return pd.DataFrame(columns).astype(dict(types))
+
+
+def require_columns(frame: pd.DataFrame, columns: Collection[str], table: str) -> pd.DataFrame:
+    """The columns of a table, in their order.
+
+    Args:
+        frame: as it was read.
+        columns: names of those it has to have.
+        table: what to call it, such as ``items table``.
+
+    Raises:
+        WorkspaceError: one is missing.
+    """
+    missing = [column for column in columns if column not in frame.columns]
+    if missing:
+        raise WorkspaceError(
+            f"{table}: column {missing[0]!r} is missing; build the workspace again"
+        )
+    return frame[list(columns)]

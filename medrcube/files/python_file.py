@@ -1,0 +1,37 @@
+"""Python files outside the package, loaded by their path: adapters, fixtures and rules."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+__all__ = ["load_python_file"]
+
+
+def load_python_file(file: Path, name: str) -> ModuleType:
+    """Run a file as a module, once under each name; one that fails leaves nothing behind.
+
+    Args:
+        file: the file.
+        name: of the module, which has to follow from the content of the file: a changed file is
+            loaded again under another one.
+
+    Raises:
+        ImportError: it is no Python file.
+        Exception: whatever its code raises.
+    """
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{file}: is no Python file that can be loaded")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
