@@ -56,12 +56,13 @@ def write_audit(
     """
     workers = workers or usable_cores()
     everything = list(samples)
-    wanted = {item.sample for item in items}
+    shown: tuple[Item | OpenItem, ...] = (*items, *open_items)
+    wanted = {item.sample for item in shown}
     pictures = {sample.id: sample for sample in everything if sample.id in wanted}
     content, near = release_audit(
         built, items, everything, root, open_items=open_items, workers=workers
     )
-    gallery = make_gallery(items, pictures, near, root, workers)
+    gallery = make_gallery(shown, pictures, near, root, workers)
     text = json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False)
     write_text(tree / JSON, text + "\n")
     write_text(tree / PAGE, audit_page(content, gallery))

@@ -1,4 +1,4 @@
-"""Contact sheets of the cube's cells, and thumbnails of near-duplicates.
+"""Contact sheets of all cells of region, modality and task, and thumbnails of near-duplicates.
 
 A restricted picture never becomes a thumbnail, not even in a private release: the page lies in both
 editions, and pages get forwarded.
@@ -14,11 +14,15 @@ from pathlib import Path
 
 from PIL import Image
 
+from medrcube.build.open_items.table import OpenItem
 from medrcube.build.questions.item_table import Item
+from medrcube.build.release.open_facts import open_tasks
 from medrcube.build.similarity.near_duplicates import NearDuplicate
 from medrcube.build.similarity.thresholds import map_in_processes
 from medrcube.build.stages.samples import Sample
 from medrcube.errors import ReleaseError
+from medrcube.forms import form_of
+from medrcube.forms.option import OptionTarget
 
 __all__ = [
     "IN_CELL",
@@ -64,6 +68,7 @@ class ContactSheet:
         pictures: how many pictures these show.
         restricted: how many of them may not be passed on.
         shown: some of the others.
+        beyond: of a task beyond the cube: which answers pass, its chance and review; else empty.
     """
 
     cell: tuple[str, str, str]
@@ -71,6 +76,7 @@ class ContactSheet:
     pictures: int
     restricted: int
     shown: tuple[ContactSheetItem, ...]
+    beyond: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +88,7 @@ class ThumbnailGallery:
 
 
 def make_gallery(
-    items: Iterable[Item],
+    items: Iterable[Item | OpenItem],
     pictures: Mapping[str, Sample],
     near: Iterable[NearDuplicate],
     root: Path,
@@ -91,7 +97,7 @@ def make_gallery(
     """Choose and shrink pictures, the same ones for the same input.
 
     Args:
-        items: of the release.
+        items: of the release, also those beyond the cube.
         pictures: id -> picture of each item.
         near: look-alikes, what weighs most first.
         root: folder that ``Sample.image`` is relative to.
@@ -100,7 +106,7 @@ def make_gallery(
     Raises:
         ReleaseError: a picture is missing or damaged.
     """
-    cells: dict[tuple[str, str, str], list[Item]] = {}
+    cells: dict[tuple[str, str, str], list[Item | OpenItem]] = {}
     for item in sorted(items, key=lambda item: item.id):
         cells.setdefault((item.anatomy, item.modality, item.task), []).append(item)
     pairs = _examples(near)
@@ -144,9 +150,11 @@ def thumbnail(path: Path) -> str:
     return "data:image/jpeg;base64," + base64.b64encode(data.getvalue()).decode("ascii")
 
 
-def _choose(items: Sequence[Item], pictures: Mapping[str, Sample], number: int) -> list[Item]:
+def _choose(
+    items: Sequence[Item | OpenItem], pictures: Mapping[str, Sample], number: int
+) -> list[Item | OpenItem]:
     """Items of a cell to show: sources take turns, within each its answers do; no picture twice."""
-    queues: dict[str, dict[str, list[Item]]] = {}
+    queues: dict[str, dict[str, list[Item | OpenItem]]] = {}
     hashes: set[str] = set()
     for item in items:
         sample = pictures[item.sample]
@@ -171,12 +179,12 @@ def _examples(near: Iterable[NearDuplicate]) -> list[NearDuplicate]:
     return chosen
 
 
-def _in_turn(queues: Sequence[Sequence[Item]]) -> list[Item]:
+def _in_turn(queues: Sequence[Sequence[Item | OpenItem]]) -> list[Item | OpenItem]:
     longest = max(map(len, queues), default=0)
     return [queue[turn] for turn in range(longest) for queue in queues if turn < len(queue)]
 
 
-def _that_fit(chosen: Iterable[list[Item]], uris: Mapping[str, str], taken: int) -> int:
+def _that_fit(chosen: Iterable[list[Item | OpenItem]], uris: Mapping[str, str], taken: int) -> int:
     """How many pictures each cell may show so that the page stays small enough."""
     rows = list(chosen)
     for rank in range(IN_CELL):
@@ -188,8 +196,8 @@ def _that_fit(chosen: Iterable[list[Item]], uris: Mapping[str, str], taken: int)
 
 def _sheet(
     cell: tuple[str, str, str],
-    items: Sequence[Item],
-    chosen: Sequence[Item],
+    items: Sequence[Item | OpenItem],
+    chosen: Sequence[Item | OpenItem],
     pictures: Mapping[str, Sample],
     uris: Mapping[str, str],
 ) -> ContactSheet:
@@ -203,12 +211,20 @@ def _sheet(
             ContactSheetItem(uri=uris[item.sample], title=answer_of(item), note=item.source)
             for item in chosen
         ),
+        beyond=" ".join(
+            task.words for task in open_tasks(item for item in items if isinstance(item, OpenItem))
+        ),
     )
 
 
-def answer_of(item: Item) -> str:
-    """Text of the right option."""
-    return item.options[item.key].text
+def answer_of(item: Item | OpenItem) -> str:
+    """Text of the right option; without options, a right reply."""
+    if isinstance(item, Item):
+        return item.options[item.key].text
+    target = item.target
+    if isinstance(target, OptionTarget):
+        return dict(target.options)[target.key]
+    return form_of(target).right_reply(target)
 
 
 def _of_case(sample: Sample, uris: Mapping[str, str]) -> ContactSheetItem:

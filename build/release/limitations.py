@@ -40,11 +40,24 @@ def limits_of(facts: ReleaseFacts) -> list[str]:
     ]
     if evidence:
         limits.insert(3, f"The weakest evidence that a wrong option is wrong: {evidence}.")
+    if facts.open_tasks:
+        count = sum(task.items for task in facts.open_tasks)
+        limits.append(
+            f"{_items(count)} of further tasks lie beyond the published benchmark. What is "
+            "right of them follows from labels, marks and numbers of the sources, and carries "
+            "their errors; where patients are few, an answer without a look at the image often "
+            "passes."
+        )
+        limits += [f"{task.task}, {_items(task.items)}: {task.words}." for task in facts.open_tasks]
     if facts.unreviewed:
         limits.insert(
             1, f"{facts.unreviewed} of {facts.items} items have not been accepted by a clinician."
         )
     return limits
+
+
+def _items(number: int) -> str:
+    return f"{number} item" if number == 1 else f"{number} items"
 
 
 def faults_of(card: Card) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 from medrcube import __version__
 from medrcube.build.open_items.table import OpenItem
 from medrcube.build.questions.item_table import Item
-from medrcube.build.release.review_verdicts import LET_THROUGH
+from medrcube.build.release.open_facts import OpenTask, open_tasks
 from medrcube.build.stages.samples import Sample
 from medrcube.errors import ReleaseError
 from medrcube.sources._framework.card import Card
@@ -70,7 +70,7 @@ class ReleaseFacts:
         grades: number of items of each grade of evidence.
         editions: ontologies that the items rest on, as in ``audit.json``.
         review: what clinicians have said, as in ``audit.json``.
-        beyond: number of items beyond the cube that no clinician has accepted.
+        open_tasks: what is told of the items beyond the cube, by task.
         software: version of medrcube.
     """
 
@@ -82,7 +82,7 @@ class ReleaseFacts:
     grades: Mapping[str, int]
     editions: tuple[Mapping[str, Any], ...]
     review: Mapping[str, Any]
-    beyond: int = 0
+    open_tasks: tuple[OpenTask, ...] = ()
     software: str = __version__
 
     @property
@@ -98,7 +98,8 @@ class ReleaseFacts:
     @property
     def unreviewed(self) -> int:
         """Number of items that no clinician has accepted."""
-        return int(self.review["unreviewed"]) + self.beyond
+        beyond = sum(task.items - task.accepted for task in self.open_tasks)
+        return int(self.review["unreviewed"]) + beyond
 
     @property
     def licences(self) -> tuple[str, ...]:
@@ -139,7 +140,7 @@ def collect_facts(
         grades=dict(sorted(Counter(item.grade for item in items).items())),
         editions=tuple(audit["ontologies"]["editions"]),
         review=audit["review"],
-        beyond=sum(isinstance(item, OpenItem) and item.state not in LET_THROUGH for item in items),
+        open_tasks=open_tasks(item for item in items if isinstance(item, OpenItem)),
     )
 
 

@@ -51,6 +51,7 @@ def write_metadata_files(tree: Path, facts: ReleaseFacts, report: object) -> Non
         review=facts.review,
         citations=citations,
         limits=limits_of(facts),
+        open_tasks=facts.open_tasks,
         faults={source.card.id: faults_of(source.card) for source in facts.sources},
     )
     (tree / CARD).write_text(card, encoding="utf-8")

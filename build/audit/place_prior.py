@@ -1,0 +1,103 @@
+"""Fixed places as answers: points and boxes of a grid, tried without a look at the image.
+
+The chance of an item is that of true answers of other patients (``blind_chance``). Here points of a
+grid and boxes of fixed sizes are tried instead, which no item chose.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import product
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from medrcube.build.audit.shortcut_baselines import Row
+from medrcube.build.open_items.table import OpenItem
+from medrcube.build.stages.samples import Sample
+from medrcube.forms import form_of
+from medrcube.forms.box import BoxForm
+from medrcube.forms.coordinates import SCALE
+from medrcube.forms.option import OptionTarget
+from medrcube.forms.point import PointForm, PointTarget
+from medrcube.forms.protocol import Target
+
+__all__ = ["LEAST", "fixed_places"]
+
+LEAST = 10
+"""Patients of a cell below which nothing is judged."""
+_MOST = 120
+"""Items of a cell that are tried, evenly chosen."""
+_STEPS = tuple(SCALE * step / 10 for step in range(1, 10))
+_SIDES = tuple(SCALE * share for share in (0.1, 0.2, 0.4, 0.6, 0.8))
+_PLACES: dict[str, tuple[Any, ...]] = {
+    PointForm.name: tuple(product(_STEPS, _STEPS)),
+    BoxForm.name: tuple(
+        (x - width / 2, y - height / 2, x + width / 2, y + height / 2)
+        for x, y, width, height in product(_STEPS[1::2], _STEPS[1::2], _SIDES, _SIDES)
+    ),
+}
+
+
+def fixed_places(items: Sequence[OpenItem], samples: Iterable[Sample]) -> list[Row]:
+    """What the best place for other patients passes of each cell, beside its chance."""
+    patients = {sample.id: sample.patient or sample.case for sample in samples}
+    cells: dict[tuple[str, str], list[OpenItem]] = {}
+    for item in items:
+        if item.form in _PLACES:
+            cells.setdefault((item.task, item.prior), []).append(item)
+    rows = []
+    for (task, prior), whole in sorted(cells.items()):
+        chosen = np.linspace(0, len(whole) - 1, min(len(whole), _MOST)).astype(int)
+        cell = [whole[place] for place in chosen]
+        units = [patients[item.sample] for item in cell]
+        if len(set(units)) < 2:
+            continue
+        passed, chance = _left_out(cell, units), fmean(item.chance for item in cell)
+        error = math.sqrt(chance * (1 - chance) / len(cell))
+        threshold = chance + 2 * error
+        rows.append(
+            {
+                "task": task,
+                "cell": prior,
+                "n": len(cell),
+                "accuracy": passed,
+                "chance": chance,
+                "se": error,
+                "threshold": threshold,
+                "within": passed <= threshold if len(set(units)) >= LEAST else None,
+            }
+        )
+    return rows
+
+
+def _left_out(cell: Sequence[OpenItem], units: Sequence[str]) -> float:
+    """Share of items that the place passes which passes most of other patients."""
+    places = _PLACES[cell[0].form]
+    passed = np.array([_passed(item.target, places) for item in cell], np.int64)
+    owners = np.array(units)
+    right = 0
+    for unit in sorted(set(units)):
+        mine = owners == unit
+        best = int(passed[~mine].sum(axis=0).argmax())
+        right += int(passed[mine, best].sum())
+    return right / len(cell)
+
+
+def _passed(target: Target | OptionTarget, places: Sequence[Any]) -> list[bool]:
+    """Whether each place passes; a point outside the box around a region is told at once."""
+    assert not isinstance(target, OptionTarget)  # noqa: S101 - a form of _PLACES
+    score = form_of(target).score
+    if not isinstance(target, PointTarget):
+        return [score(list(place), target).passed for place in places]
+    x0, y0, x1, y1 = target.region.bounds()
+    width, height = target.size
+    reach = target.margin + 1
+
+    def is_near(place: tuple[float, float]) -> bool:
+        x, y = place[0] * width / SCALE, place[1] * height / SCALE
+        return x0 - reach <= x <= x1 + reach and y0 - reach <= y <= y1 + reach
+
+    return [is_near(place) and score(list(place), target).passed for place in places]

@@ -1,0 +1,99 @@
+"""What is told of the items of a release beyond the published cube, task by task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from medrcube.build.open_items.table import OpenItem
+from medrcube.build.release.review_verdicts import LET_THROUGH
+from medrcube.forms.box import BoxTarget
+from medrcube.forms.number import NumberTarget
+from medrcube.forms.option import OptionTarget
+from medrcube.forms.pair import PairTarget
+from medrcube.forms.point import PointTarget
+from medrcube.forms.protocol import Target
+
+__all__ = ["OpenTask", "open_tasks"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenTask:
+    """Items of one task beyond the cube.
+
+    Attributes:
+        task: its name.
+        form: answer form.
+        items: how many there are.
+        accepted: how many of them clinicians have accepted.
+        chances: share that the best answer without the image passes: least, mean and greatest.
+        bar: which answers pass, in words.
+    """
+
+    task: str
+    form: str
+    items: int
+    accepted: int
+    chances: tuple[float, float, float]
+    bar: str
+
+    @property
+    def chance(self) -> str:
+        """The chances in words, such as ``25 %`` or ``12 to 48 %, 30 % on average``."""
+        least, mean, greatest = (round(100 * share) for share in self.chances)
+        if least == greatest:
+            return f"{mean} %"
+        return f"{least} to {greatest} %, {mean} % on average"
+
+    @property
+    def words(self) -> str:
+        """All of it but the name and the number of items, for a line of text."""
+        accepted = f"{self.accepted or 'none'} accepted by a clinician"
+        return f"an answer passes {self.bar}; by chance {self.chance}; {accepted}"
+
+
+def open_tasks(items: Iterable[OpenItem]) -> tuple[OpenTask, ...]:
+    """The tasks of items beyond the cube, by name."""
+    by_task: dict[str, list[OpenItem]] = {}
+    for item in items:
+        by_task.setdefault(item.task, []).append(item)
+    return tuple(_task(name, own) for name, own in sorted(by_task.items()))
+
+
+def _task(name: str, items: Sequence[OpenItem]) -> OpenTask:
+    chances = [item.chance for item in items]
+    return OpenTask(
+        task=name,
+        form=items[0].form,
+        items=len(items),
+        accepted=sum(item.state in LET_THROUGH for item in items),
+        chances=(min(chances), fmean(chances), max(chances)),
+        bar=_bar([item.target for item in items]),
+    )
+
+
+def _bar(targets: Sequence[Target | OptionTarget]) -> str:
+    """Which answers pass; of several bars the strictest and the loosest."""
+    first = targets[0]
+    if isinstance(first, OptionTarget):
+        return "if it is the right option"
+    if isinstance(first, BoxTarget):
+        least = [each.iou for each in targets if isinstance(each, BoxTarget)]
+        return f"with an intersection over union of at least {_span(least)}"
+    if isinstance(first, PointTarget):
+        margins = [each.margin for each in targets if isinstance(each, PointTarget)]
+        return f"on the region, or beside it by no more pixels than {_span(margins)}"
+    if isinstance(first, NumberTarget):
+        off = [
+            round(100 * max(each.high / each.value - 1, 1 - each.low / each.value))
+            for each in targets
+            if isinstance(each, NumberTarget)
+        ]
+        return f"within a band that ends at most {_span(off)} % from the true value"
+    return "if both parts are right" if isinstance(first, PairTarget) else "in the exact order"
+
+
+def _span(values: Sequence[float]) -> str:
+    least, greatest = f"{min(values):g}", f"{max(values):g}"
+    return least if least == greatest else f"{least} to {greatest}"

@@ -1,0 +1,98 @@
+"""What a release tells of its items beyond the cube follows from the items alone."""
+
+import json
+
+import pytest
+
+from medrcube.build.open_items.table import OpenItem
+from medrcube.build.release.contact_sheets import answer_of
+from medrcube.build.release.limitations import limits_of
+from medrcube.build.release.metadata import ReleaseFacts
+from medrcube.build.release.open_facts import open_tasks
+
+BOX = {"size": [100, 100], "box": [10, 10, 30, 50], "iou": 0.5}
+MASK = {"mask": {"size": [2, 2], "counts": [1, 3]}}
+FORMS = {
+    "box": (
+        {},
+        [BOX, {**BOX, "iou": 0.7}],
+        "with an intersection over union of at least 0.5 to 0.7",
+    ),
+    "point": (
+        {},
+        [{"size": [2, 2], "region": MASK, "margin": 1}],
+        "on the region, or beside it by no more pixels than 1",
+    ),
+    "number": (
+        {"unit": "mm"},
+        [{"value": 20, "low": 18, "high": 25}, {"value": 20, "low": 19, "high": 21}],
+        "within a band that ends at most 5 to 25 % from the true value",
+    ),
+    "option": ({"options": ["left", "right"]}, [{"key": 1}], "if it is the right option"),
+    "pair": ({"statements": ["a", "b"]}, [{"answers": [True, False]}], "if both parts are right"),
+    "order": ({"labels": ["a", "b"]}, [{"order": ["b", "a"]}], "in the exact order"),
+}
+
+
+def item(form, truth, **known):
+    ask = FORMS[form][0]
+    return OpenItem(
+        **{
+            "id": "i",
+            "sample": "s",
+            "source": "toy",
+            "task": "Toy",
+            "anatomy": "Chest",
+            "modality": "CT",
+            "question": "Where is it?",
+            "form": form,
+            "chance": 0.5,
+            "ask": json.dumps(ask),
+            "truth": json.dumps(truth),
+            "field": "f",
+            "concept": "c",
+            "grade": "A",
+            "visible": "yes",
+            "variant": "v",
+            "template": "t",
+            "seed": 0,
+            **known,
+        }
+    )
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_bar_of_each_form_is_told_in_words(form):
+    _, truths, words = FORMS[form]
+    (task,) = open_tasks(item(form, truth) for truth in truths)
+    assert (task.form, task.items, task.bar) == (form, len(truths), words)
+
+
+def test_chance_and_review_are_counted_from_the_items():
+    chances, states = (0.1, 0.2, 0.6), ("unreviewed", "accepted", "in_review")
+    (task,) = open_tasks(
+        item("box", BOX, chance=chance, state=state)
+        for chance, state in zip(chances, states, strict=True)
+    )
+    assert task.accepted == 1
+    assert task.chance == "10 to 60 %, 30 % on average"
+    assert task.words.endswith("1 accepted by a clinician")
+    (alone,) = open_tasks([item("box", BOX)])
+    assert alone.words.endswith("by chance 50 %; none accepted by a clinician")
+
+
+def test_limits_name_each_task_beyond_the_cube():
+    tasks = open_tasks([item("box", BOX), item("number", FORMS["number"][1][0], task="Width")])
+    facts = ReleaseFacts(
+        name="v1", day=None, sources=(), places={}, tasks={}, grades={}, editions=(),
+        review={"unreviewed": 3}, open_tasks=tasks,
+    )  # fmt: skip
+    assert facts.unreviewed == 5
+    limits = limits_of(facts)
+    assert [limit.partition(":")[0] for limit in limits[-2:]] == ["Toy, 1 item", "Width, 1 item"]
+    assert any(limit.startswith("2 items of further tasks lie beyond") for limit in limits)
+
+
+def test_the_right_answer_of_a_contact_sheet_is_that_of_its_form():
+    assert answer_of(item("option", {"key": 1})) == "right"
+    assert answer_of(item("number", FORMS["number"][1][0])) == "20 mm"
