@@ -18,15 +18,23 @@ __all__ = ["content_of", "module_of", "read"]
 Reader = Callable[[Path, int | None, str | None], Volume]
 
 _HEAD = 1024
-_RASTER = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"BM")
-_VIDEO = (b"\x00\x00\x01\xba", b"\x00\x00\x01\xb3", b"\x1aE\xdf\xa3", b"\x30\x26\xb2\x75")
+_STARTS: Mapping[str, tuple[bytes, ...]] = MappingProxyType(
+    {
+        "raster": (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"BM"),
+        "nrrd": (b"NRRD000",),
+        "hdf5": (b"MATLAB ", b"\x89HDF\r\n\x1a\n"),
+        "video": (b"\x00\x00\x01\xba", b"\x00\x00\x01\xb3", b"\x1aE\xdf\xa3", b"\x30\x26\xb2\x75"),
+    }
+)
 _QUICKTIME = (b"ftyp", b"moov", b"mdat", b"wide", b"free", b"skip", b"pnot")
 _NIFTI_SIZES = tuple(size.to_bytes(4, order) for size in (348, 540) for order in ("little", "big"))
+_ANALYZE_SIZES = tuple((348).to_bytes(4, order) for order in ("little", "big"))
 _MODULES: Mapping[str, str] = MappingProxyType(
     {
         "raster": "medrcube.build.readers.raster",
         "dicom": "medrcube.build.readers.dicom.image",
         "nifti": "medrcube.build.readers.nifti",
+        "analyze": "medrcube.build.readers.analyze",
         "metaimage": "medrcube.build.readers.metaimage",
         "nrrd": "medrcube.build.readers.nrrd",
         "hdf5": "medrcube.build.readers.hdf5",
@@ -39,7 +47,7 @@ _MODULES: Mapping[str, str] = MappingProxyType(
 )
 _LIBRARIES: Mapping[str, str] = MappingProxyType(
     {
-        "nifti": "nibabel",
+        **dict.fromkeys(("nifti", "analyze"), "nibabel"),
         **dict.fromkeys(("dicom", "series", "segmentation", "structures"), "pydicom"),
     }
 )
@@ -115,7 +123,7 @@ def content_of(path: Path) -> str:
     if content is None:
         raise ReadError(
             f"{path.name}: its first bytes belong to no known format; expected PNG, JPEG, GIF, "
-            "BMP, DICOM, NIfTI, NRRD, MetaImage, MATLAB 7.3, HDF5 or a video",
+            "BMP, DICOM, NIfTI, Analyze, NRRD, MetaImage, MATLAB 7.3, HDF5 or a video",
             code="unsupported-format",
         )
     return content
@@ -157,15 +165,14 @@ def _gzip_content(path: Path, head: bytes) -> str:
 def _plain_content(head: bytes) -> str | None:
     if head[128:132] == b"DICM":
         return "dicom"
-    if head.startswith(_RASTER):
-        return "raster"
     if _is_nifti(head):
         return "nifti"
-    if head.startswith(b"NRRD000"):
-        return "nrrd"
-    if head.startswith((b"MATLAB ", b"\x89HDF\r\n\x1a\n")):
-        return "hdf5"
-    if head.startswith(_VIDEO) or head[4:8] in _QUICKTIME:
+    if len(head) >= 348 and head[:4] in _ANALYZE_SIZES:
+        return "analyze"
+    for content, starts in _STARTS.items():
+        if head.startswith(starts):
+            return content
+    if head[4:8] in _QUICKTIME:
         return "video"
     if head[:4] == b"RIFF" and head[8:12] == b"AVI ":
         return "video"
