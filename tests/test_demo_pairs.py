@@ -1,8 +1,9 @@
-"""Who does not look at the images has no pair of the demo right, and half of its items."""
+"""Who does not look at the images has no pair of the demo right, and no task above its chance."""
 
 import json
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
+from statistics import median
 
 import pandas as pd
 import pytest
@@ -10,6 +11,12 @@ import pytest
 from medrcube.build.open_items.table import open_items_from_frame
 from medrcube.console.progress import Reporter
 from medrcube.demo import run_demo
+from medrcube.forms import form_of
+from medrcube.forms.box import BoxTarget
+from medrcube.forms.coordinates import SCALE
+from medrcube.forms.number import NumberTarget
+from medrcube.forms.option import OptionTarget
+from medrcube.taxonomy import Task
 
 TASKS = ("Presence", "Abstention")
 OTHERS = (
@@ -92,3 +99,68 @@ def test_how_far_size_and_brightness_tell_the_images_of_a_pair_apart_is_in_both_
         (row, *_) = audit["open_rules"]["pair-split"]["rows"]
         assert (row["task"], row["cue"], row["chance"]) == ("Presence", "all of these", 0.5)
         assert row["within"] is (row["accuracy"] <= row["threshold"])
+
+
+@pytest.mark.parametrize("baseline", ["random", "first", "longest"])
+def test_no_baseline_passes_more_items_of_a_task_than_their_chance(demo, baseline):
+    text = (demo / "runs" / baseline / "metrics.json").read_text(encoding="utf-8")
+    rows = json.loads(text)["slices"]["task"]
+    beyond = {name: row for name, row in rows.items() if Task(name).declaration.rule}
+    assert beyond
+    assert [
+        n for n, row in beyond.items() if row["accuracy"] > bound(row["chance"], row["n"])
+    ] == []
+
+
+@pytest.mark.parametrize("alike", ["task", "prior", "question"])
+def test_what_other_patients_answer_passes_no_more_items_of_a_task_than_their_chance(demo, alike):
+    items = open_items_from_frame(pd.read_parquet(demo / "open_items.parquet"))
+    frame = pd.read_parquet(demo / "samples.parquet").set_index("id")
+    owner = {item.id: frame.patient[item.sample] or frame.case[item.sample] for item in items}
+    groups = defaultdict(list)
+    for item in items:
+        groups[item.task, getattr(item, alike)].append(item)
+    passed, chances = defaultdict(list), defaultdict(list)
+    for (task, _), own in groups.items():
+        for item in own:
+            others = [other.target for other in own if owner[other.id] != owner[item.id]]
+            passed[task].append(bool(others) and passes(usual(others), item.target))
+            chances[task].append(item.chance)
+    high = {
+        task: (sum(passed[task]), sum(own), len(own))
+        for task, own in chances.items()
+        if sum(passed[task]) / len(own) > bound(sum(own) / len(own), len(own))
+    }
+    assert high == {}
+
+
+def test_no_audit_of_the_open_items_fails(demo):
+    audit = json.loads((demo / "audit.json").read_text(encoding="utf-8"))
+    assert [name for name, rule in audit["open_rules"].items() if rule["holds"] is False] == []
+
+
+def bound(chance, n):
+    """Share that luck reaches in one of a thousand runs."""
+    return chance + 3 * math.sqrt(max(chance * (1 - chance), 1 / n) / n)
+
+
+def usual(targets):
+    """The commonest option, or the median of numbers and coordinates."""
+    first = targets[0]
+    if isinstance(first, OptionTarget):
+        return Counter(dict(target.options)[target.key] for target in targets).most_common(1)[0][0]
+    if isinstance(first, NumberTarget):
+        return median(target.value for target in targets)
+    return tuple(map(median, zip(*map(place, targets), strict=True)))
+
+
+def place(target):
+    """Box, or centre of the region, in the coordinates of replies."""
+    numbers = target.box if isinstance(target, BoxTarget) else target.region.centre()
+    return [SCALE * number / target.size[axis % 2] for axis, number in enumerate(numbers)]
+
+
+def passes(answer, target):
+    if isinstance(target, OptionTarget):
+        return dict(target.options)[target.key] == answer
+    return form_of(target).score(answer, target).passed
