@@ -28,7 +28,13 @@ from medrcube.evaluate.reporting.data_tables import write_tables
 from medrcube.evaluate.reporting.failures import SHOWN_OUTCOMES, failure_section, filter_rules
 from medrcube.evaluate.reporting.form_panels import form_panels
 from medrcube.evaluate.reporting.heat_maps import accuracy_map, axis_tables, signed, signed_span
-from medrcube.evaluate.reporting.interval_text import accuracy_text, interval_text, lost_text, span
+from medrcube.evaluate.reporting.interval_text import (
+    accuracy_text,
+    interval_or_few,
+    interval_text,
+    lost_text,
+    span,
+)
 from medrcube.evaluate.reporting.leaderboard import leaderboard
 from medrcube.evaluate.reporting.markup import escaping
 from medrcube.evaluate.reporting.markup.colour_scales import shade, signed_shade
@@ -196,6 +202,7 @@ def report_environment() -> Environment:
         "span": span,
         "accuracy": accuracy_text,
         "certainty": interval_text,
+        "interval_or_few": interval_or_few,
         "units": units_text,
         "signed": signed,
         "signed_span": signed_span,

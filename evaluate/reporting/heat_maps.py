@@ -8,7 +8,12 @@ from typing import Any, NamedTuple
 
 from medrcube.console.counts import counted
 from medrcube.evaluate.outcomes import lost
-from medrcube.evaluate.reporting.interval_text import accuracy_text, interval_text, lost_text
+from medrcube.evaluate.reporting.interval_text import (
+    accuracy_text,
+    interval_text,
+    is_too_few,
+    lost_text,
+)
 from medrcube.evaluate.reporting.markup.colour_scales import Shade, shade, signed_shade
 from medrcube.evaluate.reporting.scored_runs import ScoredRun
 from medrcube.evaluate.runner.run_state import FAILURE_GATE
@@ -129,13 +134,12 @@ def _accuracy(row: Row, name: str) -> HeatMapCell:
     description = (
         f"{name}: {row['correct']:,} of {n:,} correct = {_percent(row['accuracy'])} % "
         f"({interval_text(row)}), chance {_percent(row['chance'])} %"
-        f"{'; few questions' if row['small'] else ''}"
         f"{f'; {gone:,} without reply count as wrong' if gone else ''}"
     )
     return HeatMapCell(
         text=f"{100 * row['accuracy']:.0f}",
         n=n,
-        few=row["small"],
+        few=is_too_few(row),
         gaps=gone > FAILURE_GATE * n,
         shade=shade(row["accuracy"], row["chance"]),
         description=description,

@@ -12,15 +12,42 @@ from typing import Any
 from medrcube.evaluate.outcomes import LOST, AnswerOutcome
 from medrcube.evaluate.statistics.units import units_text
 
-__all__ = ["accuracy_line", "accuracy_text", "interval_text", "lost_text", "span"]
+__all__ = [
+    "TOO_FEW",
+    "accuracy_line",
+    "accuracy_text",
+    "interval_or_few",
+    "interval_text",
+    "is_too_few",
+    "lost_text",
+    "span",
+]
+
+TOO_FEW = "too few to tell"
+_SURE = 0.995
+
+
+def is_too_few(row: Mapping[str, Any]) -> bool:
+    """Whether a row says nothing of the model: few items, or a chance of 1.
+
+    The chance of items is 1 where so few patients stand behind their cell that one blind answer
+    passes them all.
+    """
+    return bool(row["small"]) or (row.get("chance") or 0.0) >= _SURE
+
+
+def interval_or_few(row: Mapping[str, Any]) -> str:
+    """Interval of a row in per cent, or that it is too few to tell."""
+    return TOO_FEW if is_too_few(row) else span(row["interval"])
 
 
 def interval_text(row: Mapping[str, Any]) -> str:
     """Such as ``95 % interval 40.1-60.2, 31 patients`` or ``no interval: fewer than 5 units``."""
     units = units_text(row["unit_kinds"])
+    few = f"; {TOO_FEW}" if is_too_few(row) else ""
     if row["interval"] is None:
-        return f"no interval: {row['interval_reason']} ({units})"
-    return f"95 % interval {span(row['interval'])}, {units}"
+        return f"no interval: {row['interval_reason']} ({units}){few}"
+    return f"95 % interval {span(row['interval'])}, {units}{few}"
 
 
 def accuracy_text(row: Mapping[str, Any], digits: int = 1) -> str:

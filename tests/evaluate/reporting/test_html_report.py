@@ -84,7 +84,7 @@ def test_the_headline_has_accuracy_interval_and_chance(report, row):
 
 def test_a_headline_without_an_interval_says_why(report, row):
     text = Page(report([row(n) for n in range(8)])).text
-    assert "no interval: fewer than 5 units (4 images); chance 25.0 %" in text
+    assert "no interval: fewer than 5 units (4 images); too few to tell; chance 25.0 %" in text
 
 
 def test_models_that_cannot_be_told_apart_share_a_letter(report, row):
