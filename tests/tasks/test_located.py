@@ -10,6 +10,7 @@ from medrcube.ontologies.terms import load_terms
 TASKS = ("Point Grounding", "Box Grounding")
 HERE = {"x0": 150, "x1": 200}
 INSIDE = {"x0": 160, "x1": 190}
+PIECES = {"pieces": 2}
 ELSEWHERE = {"x0": 350, "x1": 400}
 
 
@@ -38,6 +39,14 @@ def test_nothing_is_asked_where_a_kind_of_it_is_marked_elsewhere(opacities, task
 @pytest.mark.parametrize("task", TASKS)
 def test_a_kind_of_it_within_the_mark_bars_nothing(opacities, task):
     assert opacities(task, HERE, INSIDE)["Lung Opacity"].barred != KIND_ELSEWHERE
+
+
+def test_a_region_in_pieces_is_pointed_at_and_not_boxed(view_of):
+    def reason(task):
+        (question,) = asked(view_of(task, "vindr-mammo", ["mass BI-RADS 3-5"], PIECES)).values()
+        return question.barred
+
+    assert [reason(task) for task in TASKS] == ["", "several-regions"]
 
 
 @pytest.mark.parametrize("task", TASKS)
