@@ -1,5 +1,7 @@
 """Fixtures that several test folders share."""
 
+import contextlib
+import fcntl
 import functools
 import os
 import re
@@ -119,12 +121,94 @@ def pytest_runtest_protocol(item):
     if tracing is None or not any(map(item.get_closest_marker, ("real", "untraced"))):
         return (yield)
     tracing.stop()
+    _paused.append(tracing)
     try:
         with pytest.MonkeyPatch.context() as patch:
             patch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)  # for processes that it starts
             return (yield)
     finally:
+        _paused.remove(tracing)
         tracing.start()
+
+
+_paused = []
+"""The tracer, while a test runs that is not traced."""
+
+
+@contextlib.contextmanager
+def _traced():
+    """Trace again for a while."""
+    tracers = [_paused.pop() for _ in tuple(_paused)]
+    for tracing in tracers:
+        tracing.start()
+    try:
+        yield
+    finally:
+        for tracing in tracers:
+            tracing.stop()
+        _paused.extend(tracers)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Files of the oracle go to one worker, which alone builds the demo in all its variants."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling  # noqa: PLC0415  (only where it is used)
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            return "oracle" if "tests/oracle/" in nodeid else super()._split_scope(nodeid)
+
+    return Scheduling(config, log)
+
+
+@pytest.fixture(scope="session")
+def made_once(request, tmp_path_factory):
+    """A folder that is filled once for all workers of this session: ``made_once(name, fill)``.
+
+    ``fill`` takes the folder; it is traced, whichever test asks first, unless ``traced`` is false.
+    Who changes what is in it takes a copy.
+    """
+    session = tmp_path_factory.getbasetemp()
+    if hasattr(request.config, "workerinput"):
+        session = session.parent
+    (session / "once").mkdir(exist_ok=True)
+
+    def make(name, fill, *, traced=True):
+        folder = session / "once" / name
+        done = folder.with_name(f"{name}.done")
+        with folder.with_name(f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not done.exists():
+                shutil.rmtree(folder, ignore_errors=True)  # of a worker that failed
+                folder.mkdir()
+                with _traced() if traced else contextlib.nullcontext():
+                    fill(folder)
+                done.touch()
+        return folder
+
+    return make
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _trees_generated_once(made_once):
+    """Generate the synthetic tree of a shipped source once a session; who asks gets a copy."""
+    generate = Source.build_fixture
+
+    def build_fixture(source, root, layout):
+        shipped = source.id in SOURCES and source.folder == SOURCES[source.id].folder
+        if shipped and not (root.exists() and any(root.iterdir())):
+            tree = made_once(
+                f"{source.id} {layout}", lambda folder: generate(source, folder, layout)
+            )
+            shutil.copytree(tree, root, symlinks=True, dirs_exist_ok=True)
+        else:
+            generate(source, root, layout)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Source, "build_fixture", build_fixture)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -254,9 +338,16 @@ def toy_card():
 
 
 @pytest.fixture(scope="session")
-def small_demo(tmp_path_factory):
+def small_demo(made_once):
     """A folder with ``demo``, the demo of three sources; who changes it takes a copy."""
-    folder = tmp_path_factory.mktemp("small")
-    only = ("bus-bra", "busi", "vindr-cxr")
-    run_demo(folder / "demo", Reporter(quiet=True), only=only, workers=1)
-    return folder
+    return made_once("small", functools.partial(_demo, only=("bus-bra", "busi", "vindr-cxr")))
+
+
+@pytest.fixture(scope="session")
+def whole_demo(made_once):
+    """A folder with ``demo``, the demo of all sources; who changes it takes a copy."""
+    return made_once("whole", functools.partial(_demo, workers=0), traced=False)
+
+
+def _demo(folder, only=None, workers=1):
+    run_demo(folder / "demo", Reporter(quiet=True), only=only, workers=workers)

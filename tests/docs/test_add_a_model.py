@@ -74,6 +74,7 @@ def install(here):
 
 
 @pytest.mark.thorough
+@pytest.mark.untraced
 def test_the_page_makes_a_model_that_runs(followed):
     here, outputs = followed
     assert "1 passed" in outputs[0]

@@ -43,6 +43,7 @@ def followed(tmp_path_factory):
 
 
 @pytest.mark.thorough
+@pytest.mark.untraced
 def test_the_draft_marks_what_is_left_to_do(followed):
     _, outputs = followed
     marked = set(re.findall(r"(\w+\.\w+):\d+:.*TODO", "".join(outputs)))
@@ -50,6 +51,7 @@ def test_the_draft_marks_what_is_left_to_do(followed):
 
 
 @pytest.mark.thorough
+@pytest.mark.untraced
 def test_the_build_of_the_page_asks_what_its_readers_found(followed):
     here, _ = followed
     items = pd.read_parquet(here / "work/items.parquet")

@@ -97,6 +97,7 @@ def test_a_block_runs_on_the_demo(block, sandbox):
 
 
 @pytest.mark.thorough
+@pytest.mark.untraced
 @pytest.mark.parametrize("page", IN_ORDER)
 def test_the_blocks_of_a_page_run_one_after_the_other(page, small_demo, tmp_path):
     shutil.copytree(small_demo / "demo/raw/busi", tmp_path / "busi")

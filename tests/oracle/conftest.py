@@ -1,6 +1,7 @@
 """The demo build of every source, an oracle over it, and tiny sources of given raw labels."""
 
 import json
+import shutil
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -46,15 +47,13 @@ class Built:
 
 
 @pytest.fixture(scope="session")
-def demo(tmp_path_factory):
+def demo(whole_demo, tmp_path_factory):
     """The demo of all sources: name of a variant -> its items and an oracle."""
-    root = tmp_path_factory.mktemp("oracle")
+    made, root = whole_demo / "demo", tmp_path_factory.mktemp("oracle") / "workspace"
+    aside = shutil.ignore_patterns("raw", "release", "runs")
+    shutil.copytree(made, root, ignore=aside)  # with its cache: no image is rendered again
     sources = find_sources()
-    roots = {}
-    for name, source in sources.items():
-        roots[name] = root / "raw" / name
-        source.build_fixture(roots[name], source.card.layouts[0].name)
-    workspace = Workspace(root=root / "workspace", sources=roots)
+    workspace = Workspace(root=root, sources={name: made / "raw" / name for name in sources})
     layouts = {name: source.card.layouts[0].name for name, source in sources.items()}
     return {
         name: run(replace(workspace, settings=settings), sources, layouts, usable_cores())

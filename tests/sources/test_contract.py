@@ -2,21 +2,17 @@
 
 import ast
 import contextlib
-import functools
 import os
 import random
 import shutil
-from pathlib import Path
 
 import pandas as pd
 import pytest
 from pydicom import dcmread
 
 from medrcube.build.execution.local import LocalEngine
-from medrcube.build.pipeline import build
 from medrcube.build.stages.privacy_check import FixtureCopy, leaks, secret_identifiers, unsearchable
-from medrcube.console.progress import Reporter
-from medrcube.facts import BAD_ROW, Case, Grade, MaskFile, Skip
+from medrcube.facts import BAD_ROW, Case, MaskFile, Skip
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._formats.report_text.phrases import FILE_NAME
 from medrcube.sources._framework.card_parts.claims import (
@@ -29,11 +25,9 @@ from medrcube.sources._framework.raw_tree.globs import compile_glob
 from medrcube.sources._framework.raw_tree.raw_tree import walk_files
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
-from medrcube.workspace import BuildSettings, Workspace
 
 pytestmark = pytest.mark.untraced
 SOURCES = find_sources()
-ONE = LocalEngine(1)
 LAYOUTS = [
     pytest.param(source, layout.name, id=f"{source.id}-{layout.name}")
     for source in SOURCES.values()
@@ -41,25 +35,15 @@ LAYOUTS = [
 ]
 each_source = pytest.mark.parametrize("source", SOURCES.values(), ids=list(SOURCES))
 each_layout = pytest.mark.parametrize(("source", "layout"), LAYOUTS)
-
-
-@pytest.fixture(scope="session")
-def fixture_tree(tmp_path_factory):
-    """The synthetic raw tree of a layout, made once; tests that change it copy it."""
-
-    @functools.cache
-    def make(source_id, layout):
-        root = tmp_path_factory.mktemp(source_id) / "raw"
-        SOURCES[source_id].build_fixture(root, layout)
-        return root
-
-    return make
-
-
-@pytest.fixture(scope="session")
-def state_before(fixture_tree):
-    """The files of a raw tree before anything was built from it."""
-    return functools.cache(lambda source_id, layout: _state(fixture_tree(source_id, layout)))
+ONE_OF_EACH_READER = {
+    "acdc", "busi", "cbis-ddsm", "echonet-dynamic", "figshare-brain-tumor", "jsrt", "lidc-idri",
+}  # fmt: skip
+RENDERED_APART = [
+    pytest.param(source, id=source.id)
+    for source in SOURCES.values()
+    if source.id in ONE_OF_EACH_READER or source.find_hook("read") or source.find_hook("frames")
+]
+"""What workers run: each reader, and each adapter that reads or chooses slices by itself."""
 
 
 @pytest.fixture(scope="session")
@@ -74,30 +58,6 @@ def four_workers():
                 return contextlib.nullcontext(started)
 
         yield Standing(4)
-
-
-@pytest.fixture(scope="session")
-def built(tmp_path_factory, fixture_tree, state_before):
-    """A workspace built from one source's fixtures, silence accepted as evidence."""
-
-    @functools.cache
-    def make(source_id, layout, engine=ONE):
-        raw = fixture_tree(source_id, layout)
-        state_before(source_id, layout)
-        with _read_only(raw):
-            root = tmp_path_factory.mktemp(f"{source_id}-{engine.workers}")
-            return _build(root, source_id, raw, engine)
-
-    return make
-
-
-def _build(root, source_id, raw, engine=ONE):
-    settings = BuildSettings(evidence=Grade.C, items_per_cell=0, even_keys=False)
-    workspace = Workspace(root=root, settings=settings, sources={source_id: raw})
-    (root / "cache").mkdir()
-    (root / "cache" / "patient.key").write_bytes(b"k" * 32)
-    build(workspace, SOURCES, engine, Reporter(quiet=True))
-    return workspace
 
 
 @each_layout
@@ -253,18 +213,18 @@ def test_every_text_that_the_card_reads_is_given_by_a_fixture(source, fixture_tr
 
 @pytest.mark.few(2)
 @each_source
-def test_every_declared_task_and_no_other_yields_an_item(source, built):
+def test_every_declared_task_and_no_other_yields_an_item(source, built_layout):
     found = set()
     for layout in source.card.layouts:
-        items = pd.read_parquet(built(source.id, layout.name).items)
+        items = pd.read_parquet(built_layout(source.id, layout.name).items)
         cells = zip(items["anatomy"], items["modality"], items["task"], strict=True)
         found |= {Voxel(Anatomy(a), Modality(m), Task(t)) for a, m, t in cells}
     assert found == source.card.voxels
 
 
 @each_layout
-def test_every_case_is_a_picture_or_has_a_reason(source, layout, built, fixture_tree):
-    workspace = built(source.id, layout)
+def test_every_case_is_a_picture_or_has_a_reason(source, layout, built_layout, fixture_tree):
+    workspace = built_layout(source.id, layout)
     pictures = set(pd.read_parquet(workspace.samples)["case"])
     quarantine = pd.read_parquet(workspace.quarantine)
     for found in source.scan(fixture_tree(source.id, layout), layout):
@@ -275,10 +235,12 @@ def test_every_case_is_a_picture_or_has_a_reason(source, layout, built, fixture_
 
 
 @pytest.mark.thorough
-@each_source
-def test_four_workers_give_the_bytes_of_one(source, built, four_workers):
-    layout = source.card.layouts[0].name
-    one, four = built(source.id, layout), built(source.id, layout, four_workers)
+@pytest.mark.parametrize("source", RENDERED_APART)
+def test_four_workers_give_the_bytes_of_one(
+    source, built_layout, build_raw, four_workers, tmp_path
+):
+    one = built_layout(source.id, source.card.layouts[0].name)
+    four = build_raw(source.id, one.sources[source.id], tmp_path / "four", four_workers)
     tables = ("samples", "geometry", "items", "quarantine")
     for name in (*(f"{table}.parquet" for table in tables), "recipes.jsonl"):
         assert (one.root / name).read_bytes() == (four.root / name).read_bytes(), name
@@ -289,13 +251,12 @@ def test_four_workers_give_the_bytes_of_one(source, built, four_workers):
 
 
 @each_layout
-def test_a_build_leaves_the_raw_tree_as_it_was(source, layout, built, fixture_tree, state_before):
-    built(source.id, layout)
-    assert _state(fixture_tree(source.id, layout)) == state_before(source.id, layout)
+def test_a_build_leaves_the_raw_tree_as_it_was(source, layout, built_layout, tree_changes):
+    assert tree_changes(built_layout(source.id, layout).sources[source.id]) == set()
 
 
 @each_layout
-def test_no_identifier_reaches_an_output_byte(source, layout, built, fixture_tree):
+def test_no_identifier_reaches_an_output_byte(source, layout, built_layout, fixture_tree):
     copies = []
     for each in source.card.layouts:
         root = fixture_tree(source.id, each.name)
@@ -303,14 +264,15 @@ def test_no_identifier_reaches_an_output_byte(source, layout, built, fixture_tre
         copies.append(FixtureCopy(root=root, cases=cases))
     identifiers = secret_identifiers(copies)
     assert list(unsearchable(identifiers)) == []
-    assert list(leaks(built(source.id, layout).root, identifiers)) == []
+    assert list(leaks(built_layout(source.id, layout).root, identifiers)) == []
 
 
 @pytest.mark.few(2)
-@each_layout
+@each_source
 def test_a_broken_file_ends_in_quarantine_and_not_in_a_crash(
-    source, layout, fixture_tree, tmp_path
+    source, fixture_tree, build_raw, tmp_path
 ):
+    layout = source.card.layouts[0].name
     raw = tmp_path / "raw"
     shutil.copytree(fixture_tree(source.id, layout), raw)
     case = next(
@@ -321,8 +283,7 @@ def test_a_broken_file_ends_in_quarantine_and_not_in_a_crash(
     image = case.images[0].paths[0]
     with image.open("r+b") as file:
         file.truncate(max(image.stat().st_size // 3, 1))
-    (tmp_path / "workspace").mkdir()
-    workspace = _build(tmp_path / "workspace", source.id, raw)
+    workspace = build_raw(source.id, raw, tmp_path / "workspace")
     quarantine = pd.read_parquet(workspace.quarantine)
     assert case.key in set(quarantine["case"])
     assert not set(quarantine["code"]) & {"crashed", "worker-died"}
@@ -345,22 +306,3 @@ def test_masks_are_read_only_where_they_are_declared(source, fixture_tree):
             for region in getattr(found, "regions", ()):
                 assert concept_of(source.card, region) is not None
                 assert not isinstance(region.shape, MaskFile) or region.shape.paths
-
-
-@contextlib.contextmanager
-def _read_only(root: Path):
-    folders = [root, *(path for path in root.rglob("*") if path.is_dir())]
-    for folder in folders:
-        folder.chmod(0o555)
-    try:
-        yield
-    finally:
-        for folder in folders:
-            folder.chmod(0o755)
-
-
-def _state(root: Path):
-    return {
-        path.relative_to(root).as_posix(): (path.stat().st_size, path.stat().st_mtime_ns)
-        for path in root.rglob("*")
-    }

@@ -11,18 +11,14 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from medrcube.build.execution.local import LocalEngine
-from medrcube.build.pipeline import build
 from medrcube.build.questions.case_facts import facts_of_case
 from medrcube.build.questions.item_table import items_from_frame
 from medrcube.build.stages.samples import samples_from_frame
 from medrcube.build.stages.scan import scan
-from medrcube.console.progress import Reporter
 from medrcube.facts import BAD_ROW, Case, Grade, ImageRef, Label, Skip
 from medrcube.ontologies.distractor_safety import DistractorRequest, SafetyRules, judge_distractor
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources.registry import find_sources
-from medrcube.workspace import BuildSettings, Workspace
 
 SOURCES = find_sources()
 KEY = b"k" * 32
@@ -127,19 +123,6 @@ class Built:
 
 
 @pytest.fixture(scope="session")
-def fixture_tree(tmp_path_factory):
-    """``(source_id, layout)`` -> root of the synthetic tree, made once: never change it."""
-
-    @functools.cache
-    def make(source_id, layout):
-        root = tmp_path_factory.mktemp(source_id) / "raw"
-        SOURCES[source_id].build_fixture(root, layout)
-        return root
-
-    return make
-
-
-@pytest.fixture(scope="session")
 def scan_fixture(fixture_tree):
     """``(source_id, layout)`` -> what the adapter finds in the synthetic tree."""
 
@@ -194,27 +177,15 @@ def rivals():
 
 
 @pytest.fixture(scope="session")
-def build_fixture(tmp_path_factory, fixture_tree):
+def build_fixture(built_layout):
     """``(source_id, layout)`` -> what a build makes of the synthetic tree."""
-
-    @functools.cache
-    def make(source_id, layout):
-        raw = fixture_tree(source_id, layout)
-        return _build_tree(source_id, raw, tmp_path_factory.mktemp(f"{source_id}-built"))
-
-    return make
+    return functools.cache(lambda source_id, layout: _read(built_layout(source_id, layout)))
 
 
 @pytest.fixture
-def build_tree(tmp_path):
+def build_tree(build_raw, tmp_path):
     """``(source_id, root)`` -> what a build makes of a tree changed by hand."""
-
-    def make(source_id, raw):
-        folder = tmp_path / "workspace"
-        folder.mkdir()
-        return _build_tree(source_id, raw, folder)
-
-    return make
+    return lambda source_id, raw: _read(build_raw(source_id, raw, tmp_path / "workspace"))
 
 
 @pytest.fixture
@@ -250,15 +221,9 @@ def _scan_tree(source_id, layout, root):
     return Found(list(SOURCES[source_id].scan(root, layout)))
 
 
-def _build_tree(source_id, raw, folder):
-    # A trap is about what one case may be asked; which questions a batch keeps is no fact of it.
-    settings = BuildSettings(evidence=Grade.C, items_per_cell=0, even_keys=False)
-    workspace = Workspace(root=folder, settings=settings, sources={source_id: raw})
-    workspace.cache.parent.mkdir()
-    (workspace.cache.parent / "patient.key").write_bytes(KEY)
-    build(workspace, SOURCES, LocalEngine(1), Reporter(quiet=True))
+def _read(workspace):
     return Built(
-        root=folder,
+        root=workspace.root,
         samples=samples_from_frame(pd.read_parquet(workspace.samples)),
         items=items_from_frame(pd.read_parquet(workspace.items)),
         quarantine=pd.read_parquet(workspace.quarantine),
