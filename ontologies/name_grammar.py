@@ -80,6 +80,7 @@ _UNCOUNTED = frozenset(
         *("ventriculomegaly", "empyema", "failure", "regurgitation", "dissection", "myocarditis"),
         *("atheromatosis", "infarction", "eventration", "metastasis", "impairment", "sclerosis"),
         *("hyperintensity", "paving", "syndrome", "bleeding", "tissue", "effect", "gas", "air"),
+        *("enhancement",),
     )
 )
 _UNCOUNTED_ENDINGS = ("osis", "itis", "iasis", "ectasis", "trophy", "megaly", "emia", "algia")
