@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from medrcube.build.profile.answerable import answerable_facts
 from medrcube.build.profile.set_capacity import scarcest_answer, set_capacity
@@ -64,6 +64,7 @@ class ExpectedItems:
         limits: what more pictures would add most to, as ``answer (pictures)``.
         unknown: fields whose pictures the card does not count.
         nothing: why what the task asks about gives nothing, as (field or answer, reason).
+        keys: answers that may be asked about, those of unknown number included.
         block_groups: the questions themselves.
     """
 
@@ -73,6 +74,7 @@ class ExpectedItems:
     limits: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     nothing: tuple[tuple[str, str], ...] = ()
+    keys: frozenset[str] = frozenset()
     block_groups: Mapping[str, AnswerCounts] = field(default_factory=dict)
 
 
@@ -85,6 +87,7 @@ def expected_items(card: Card) -> Mapping[Task, ExpectedItems]:
     unknown: dict[Task, dict[str, None]] = {task: {} for task in card.tasks}
     reasons: dict[tuple[Task, str], Counter[str]] = {}
     asked: set[tuple[Task, str]] = set()
+    keys: dict[Task, set[str]] = {task: set() for task in card.tasks}
     for fact in answerable_facts(card):
         count: int | None = None
         count_row = None
@@ -101,6 +104,7 @@ def expected_items(card: Card) -> Mapping[Task, ExpectedItems]:
                 count = (
                     card.images if counted is None else counted.pictures.get(question.query.key, 0)
                 )
+            keys[task].update(() if count == 0 else (question.answer,))
             if count is not None:
                 names = _names(question)
                 if count_row is not None and count_row.beside:
@@ -112,8 +116,11 @@ def expected_items(card: Card) -> Mapping[Task, ExpectedItems]:
             task_name, _, why = reason.partition(": ")
             reasons.setdefault((Task(task_name), fact.field), Counter())[why] += 1
     return {
-        task: _expected(
-            task, block_groups[task], tuple(unknown[task]), _nothing(task, reasons, asked)
+        task: replace(
+            _expected(
+                task, block_groups[task], tuple(unknown[task]), _nothing(task, reasons, asked)
+            ),
+            keys=frozenset(keys[task]),
         )
         for task in card.tasks
     }

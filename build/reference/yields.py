@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from medrcube.build.profile.margin_fit import Supply, reachable_items
 from medrcube.build.profile.profile import AXES, Profile, load_profile
 from medrcube.build.profile.yields import ExpectedItems, expected_items, expected_together
+from medrcube.build.questions.quotas import AnswerCell
+from medrcube.build.reference.cells import reach_of_cells
 from medrcube.sources._framework.card import Card
 from medrcube.taxonomy import Task, Voxel, cube_tasks
 from medrcube.templates import render_card
 
-__all__ = ["YieldsSection", "yield_cell", "yields_of"]
+__all__ = ["YieldsSection", "reachable_at_full_size", "yield_cell", "yields_of"]
 
 Found = Mapping[str, Mapping[Task, ExpectedItems]]
 
@@ -33,6 +36,8 @@ def yields_of(cards: Sequence[Card]) -> YieldsSection:
     """Expected items of all cards."""
     ordered = sorted(cards, key=lambda card: card.id)
     expectations = {card.id: expected_items(card) for card in ordered}
+    profile = load_profile("medrcube")
+    cells = reach_of_cells(ordered, expectations, profile)
     return YieldsSection(
         items={name: _whole(tasks) for name, tasks in expectations.items()},
         section=render_card(
@@ -48,10 +53,30 @@ def yields_of(cards: Sequence[Card]) -> YieldsSection:
             unknown_count=sum(
                 len(task.unknown) for tasks in expectations.values() for task in tasks.values()
             ),
-            margins=_margins(ordered, expectations, load_profile("medrcube")),
+            margins=_margins(ordered, expectations, profile),
+            profile=profile,
+            reachable=reachable_at_full_size(ordered, expectations, profile),
+            cells=cells,
+            unreached=[reach for reach in cells if reach.why_not],
             evidence=[(card.id, count) for card in ordered for count in card.counts],
         ),
     )
+
+
+def reachable_at_full_size(cards: Sequence[Card], expectations: Found, profile: Profile) -> int:
+    """Most items towards a profile that the computed yields of all cards allow, within margins.
+
+    Sources that the profile switches off give nothing; neither do unknown counts.
+    """
+    on = {card.id: card for card in cards if card.id not in profile.off}
+    given = expected_together({name: expectations[name] for name in on})
+    cells: dict[Voxel, float] = {}
+    for (name, task), items in given.items():
+        cell = Voxel(on[name].anatomy, on[name].modality, task)
+        cells[cell] = cells.get(cell, 0.0) + items
+    whole = {cell: int(items) for cell, items in cells.items() if items >= 1}
+    supply = Supply(cells=whole, lots={AnswerCell(cell): count for cell, count in whole.items()})
+    return int(reachable_items(profile, supply) + 1e-6)
 
 
 def yield_cell(entry: ExpectedItems | None) -> str:

@@ -18,6 +18,7 @@ __all__ = [
     "FACTS",
     "IDENTIFIERS",
     "distance_along_normal",
+    "header_value",
     "in_slice_order",
     "is_dicom",
     "read_header",
@@ -128,6 +129,14 @@ def read_header(path: Path, keywords: Iterable[str]) -> Mapping[str, str]:
     data = _load(path, wanted)
     values = {keyword: _text(data.get(keyword)) for keyword in wanted}
     return {keyword: text for keyword, text in values.items() if text}
+
+
+def header_value(path: Path, element: str) -> str:
+    """One element of a DICOM file; empty where it, or a readable file, is not there."""
+    try:
+        return read_header(path, (element,)).get(element, "")
+    except ReadError:
+        return ""
 
 
 def series_in(paths: Iterable[Path]) -> dict[str, tuple[Path, ...]]:

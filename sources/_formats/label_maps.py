@@ -7,7 +7,7 @@ from pathlib import Path
 
 from medrcube.facts import MaskFile, Region
 
-__all__ = ["companion_files", "label_map_regions"]
+__all__ = ["companion_files", "label_map_regions", "mask_regions"]
 
 
 def companion_files(file: Path) -> tuple[Path, ...]:
@@ -28,4 +28,12 @@ def label_map_regions(
             image=image,
         )
         for value in values
+    )
+
+
+def mask_regions(files: Iterable[Path], *, field: str, value: str) -> tuple[Region, ...]:
+    """One region for every file, in which all that is not zero is marked."""
+    return tuple(
+        Region(field=field, value=value, shape=MaskFile(paths=(file,)), evidence=file.name)
+        for file in files
     )

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from medrcube.errors import RowError
+from medrcube.facts import Rectangle
+from medrcube.sources._formats.balls import Ball
 from medrcube.sources._formats.tables.contents import read_text_of_case
 
 __all__ = ["MetaImageHeader", "read_metaimage_header"]
@@ -55,6 +57,20 @@ class MetaImageHeader:
             -0.5 <= at < count - 0.5 for at, count in zip((x, y, z), self.size, strict=True)
         )
         return (x, y, z) if inside else None
+
+    def square(self, ball: Ball) -> Rectangle | None:
+        """The square around a ball, on the slices that the ball reaches.
+
+        ``None`` where its middle, in mm as ``offset``, lies outside of the volume.
+        """
+        if (centre := self.index(ball.place)) is None:
+            return None
+        x, y, z = centre
+        half_x, half_y, half_z = (ball.size / 2 / step for step in self.spacing)
+        middle, reach = round(z), int(half_z)
+        corners = (x + 0.5 - half_x, y + 0.5 - half_y, x + 0.5 + half_x, y + 0.5 + half_y)
+        first, last = max(middle - reach, 0), min(middle + reach, self.size[2] - 1)
+        return Rectangle(xyxy=corners, slices=(first, last + 1))
 
 
 def read_metaimage_header(path: Path) -> MetaImageHeader:

@@ -11,6 +11,7 @@ import numpy as np
 from medrcube.errors import ReadError
 from medrcube.facts import Case, ImageRef, Label, MaskFile, Region, Skip
 from medrcube.regions import files_of
+from medrcube.sources._formats.comparisons import compared_case
 from medrcube.sources._formats.nifti_masks import load_labels, slice_at
 from medrcube.sources._formats.tables.tables import natural_key
 from medrcube.sources._framework.own_card import own_card
@@ -47,7 +48,14 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         patients.add(folder.name)
         for sequence in SEQUENCES:
             yield _case(truth, sequence, "axial")
-        yield _compared(truth)
+        yield compared_case(  # all sequences share one grid
+            {name: truth.with_name(f"{folder.name}_{name}.nii.gz") for name in SEQUENCES},
+            key=f"{folder.name}-sequences",
+            patient=folder.name,
+            field="sequence",
+            guide=(MaskFile(paths=(truth,)),),
+            plane="axial",
+        )
         for plane in PLANES[1:]:
             yield _case(truth, SEQUENCES[int(name["number"]) % len(SEQUENCES)], plane)
 
@@ -86,24 +94,6 @@ def _case(truth: Path, sequence: str, plane: str) -> Case:
         ),
         regions=tuple(_region(truth, value) for value in _SEEN[sequence]),
         plane=plane,
-    )
-
-
-def _compared(truth: Path) -> Case:
-    """The axial slice in all sequences, which share one grid."""
-    patient = truth.parent.name
-    files = {name: truth.with_name(f"{patient}_{name}.nii.gz") for name in SEQUENCES}
-    return Case(
-        key=f"{patient}-sequences",
-        images=tuple(ImageRef(paths=(file,)) for file in files.values()),
-        guide=(MaskFile(paths=(truth,)),),
-        patient=patient,
-        panels=tuple(
-            Label(field="sequence", value=sequence, evidence=file.name)
-            for sequence, file in files.items()
-        ),
-        compared=True,
-        plane="axial",
     )
 
 

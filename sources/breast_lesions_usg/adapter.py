@@ -7,7 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from medrcube.errors import RowError
-from medrcube.facts import Case, ImageRef, Label, LabelState, MaskFile, Region, Skip
+from medrcube.facts import Case, ImageRef, Label, LabelState, Skip
+from medrcube.sources._formats.label_maps import mask_regions
 from medrcube.sources._formats.tables.rows import cases_or_skip, skip_if_unnamed
 from medrcube.sources._formats.tables.spreadsheets import read_sheet
 from medrcube.sources._formats.tables.tables import TableRow, find_table
@@ -24,22 +25,17 @@ COLUMNS = (
 YES, NO, OPEN = LabelState.PRESENT, LabelState.ABSENT, LabelState.UNKNOWN
 _YES_NO = {"yes": YES, "no": NO, "not applicable": OPEN}
 _BEHIND = {"no": NO, "combined": OPEN, "not applicable": OPEN}
+_CALCIFIED = {"no": NO, "in a mass": YES, "intraductal": OPEN, "indefinable": OPEN}
+_CALCIFIED["not applicable"] = OPEN
 SIGNS = {
     "halo": ("Halo", _YES_NO),
     "shadowing": ("Posterior_features", {**_BEHIND, "shadowing": YES, "enhancement": NO}),
     "enhancement": ("Posterior_features", {**_BEHIND, "shadowing": NO, "enhancement": YES}),
-    "calcification": (
-        "Calcifications",
-        {"no": NO, "in a mass": YES, **dict.fromkeys(("intraductal", "indefinable"), OPEN)}
-        | {"not applicable": OPEN},
-    ),
+    "calcification": ("Calcifications", _CALCIFIED),
     "skin thickening": ("Skin_thickening", _YES_NO),
 }
-BIOPSY = {
-    "confirmed by biopsy": True,
-    "confirmed by follow-up care": False,
-    "not applicable": False,
-}
+BIOPSY = {"confirmed by follow-up care": False, "not applicable": False}
+BIOPSY["confirmed by biopsy"] = True
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
@@ -77,16 +73,8 @@ def _case(row: TableRow, path: Path, masks: Mapping[str, Path]) -> Iterator[Case
             f"{row.quote('Verification')}, {row.quote('Diagnosis')}: expected a diagnosis "
             "for a biopsy, and no other"
         )
-    names = () if normal else (tumor, *others)
-    regions = tuple(
-        Region(
-            field="lesion",
-            value="lesion",
-            shape=MaskFile(paths=(masks.get(name, path.parent / name),)),
-            evidence=name,
-        )
-        for name in names
-    )
+    names = () if normal or not masks else (tumor, *others)
+    files = [masks.get(name, path.parent / name) for name in names]
     yield Case(
         key=key,
         images=(ImageRef(paths=(path,)),),
@@ -95,7 +83,7 @@ def _case(row: TableRow, path: Path, masks: Mapping[str, Path]) -> Iterator[Case
             row.label("Classification", field="lesion", value="none" if normal else "lesion"),
             *_described(row, alone=not others, disputed=key in DISPUTED),
         ),
-        regions=regions if masks else (),
+        regions=mask_regions(files, field="lesion", value="lesion"),
         facts=row.facts(pixel_size_cm="Pixel_size", verification="Verification"),
     )
 

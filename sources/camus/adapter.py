@@ -46,13 +46,13 @@ def read(image: ImageRef) -> Any:
 
 def _view(file: Path, layout: str, person: str, split: str | None) -> Iterator[Case | Skip]:
     info = read_key_values(file, keys=("ED", "ES"))
-    raw_facts = info.facts(sex="Sex", age="Age", quality="ImageQuality")
-    facts = tuple(fact for fact in raw_facts if fact[1].lower() != "nan")
+    facts = info.facts(sex="Sex", age="Age", quality="ImageQuality")
     view = file.stem.removeprefix("Info_")
     labels = [Label(field="view", value=view, evidence=f"{file.parent.name}/{file.name}")]
     if "ImageQuality" in info:
         labels.append(info.label("ImageQuality", field="quality"))
     blind = layout == "mhd" and split == "testing"  # published without contours
+    unsure = blind or info.get("ImageQuality") == "Poor"
     frames: list[ImageRef] = []
     phases: list[Label] = []
     cavities: list[Region] = []
@@ -61,7 +61,6 @@ def _view(file: Path, layout: str, person: str, split: str | None) -> Iterator[C
         picture = Path(f"{stem}{SUFFIXES[layout]}")
         image = ImageRef(paths=(picture,), parts=companion_files(picture))
         truth = Path(f"{stem}_gt{SUFFIXES[layout]}")
-        unsure = blind or info.get("ImageQuality") == "Poor"
         frames.append(image)
         phases.append(info.label(phase, field="phase", value=phase))
         if not unsure:
@@ -108,10 +107,8 @@ def _files(file: Path, layout: str) -> tuple[Path, ...]:
 
 def _fraction(info: TableRow, key: str) -> tuple[tuple[Label, ...], tuple[Skip, ...]]:
     column = next((key for key in ("EF", "LVef") if info.get(key)), None)
-    if column is None:
-        return (), ()
-    volumes = {"diastole": "LVedv", "systole": "LVesv"}
-    return ejection_labels(info, column, **volumes, field="ejection_fraction", key=key)
+    volumes = {"diastole": "LVedv", "systole": "LVesv", "field": "ejection_fraction"}
+    return ejection_labels(info, column, **volumes, key=key) if column else ((), ())
 
 
 def _splits(root: RawTree) -> Mapping[str, str]:

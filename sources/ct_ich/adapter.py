@@ -9,9 +9,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from medrcube.errors import ReadError, RowError
-from medrcube.facts import BAD_ROW, Case, ImageRef, Label, LabelState, MaskFile, Region, Skip
+from medrcube.errors import RowError
+from medrcube.facts import BAD_ROW, Case, ImageRef, Label, LabelState, Skip
+from medrcube.sources._formats.label_maps import mask_regions
 from medrcube.sources._formats.runs import longest_run
+from medrcube.sources._formats.single_slices import only_frame
 from medrcube.sources._formats.tables.tables import TableRow, find_table, read_csv
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
@@ -50,17 +52,12 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             slices.append(_slice(row, files))
         except RowError as error:
             yield Skip(key=row.place, reason=str(error), code=BAD_ROW)
-    used: set[Path] = set()
     for patient, group in groupby(sorted(slices), key=lambda entry: entry.patient):
-        for case in _patient(list(group), root, files):
-            used.update(case.files())
-            yield case
-        rest = tuple(
-            path
-            for place, path in sorted(files.items())
-            if place[0] == patient and path not in used
-        )
-        if rest:
+        chosen = list(_patient(list(group), root, files))
+        yield from chosen
+        used = {path for case in chosen for path in case.files()}
+        own = [path for place, path in sorted(files.items()) if place[0] == patient]
+        if rest := tuple(path for path in own if path not in used):
             reason = "one slice of each patient and type; others stand for this one"
             yield Skip(key=f"{patient} others", reason=reason, paths=rest)
 
@@ -71,14 +68,7 @@ def frames(case: Case, volume: Any) -> list[int]:
     Raises:
         ReadError: code ``resized`` where the slice has another size than those of the release.
     """
-    rows, columns = volume.slices.shape[1:3]
-    if (rows, columns) != (_SIDE, _SIDE):
-        raise ReadError(
-            f"{case.key} has {columns} x {rows} pixels; expected {_SIDE} x {_SIDE}, as the release "
-            "has: get version 1.0.0",
-            code="resized",
-        )
-    return [0]
+    return only_frame(case, volume, side=_SIDE, release="version 1.0.0")
 
 
 def _place(path: Path) -> tuple[str, str, int]:
@@ -110,8 +100,8 @@ def _patient(slices: Sequence[_Slice], root: RawTree, files: _Files) -> Iterator
     run = longest_run(slices, lambda entry: entry.fracture == fractured)
     for at in _middle(run, "bone", files):
         state = "1" if fractured else "none"
-        labels = (at.row.label("Fracture_Yes_No", field="fracture", value=state),)
-        yield _case(at, "bone", root, files, labels)
+        label = at.row.label("Fracture_Yes_No", field="fracture", value=state)
+        yield _case(at, "bone", root, files, (label,))
 
 
 def _shows(types: frozenset[str], entry: _Slice) -> bool:
@@ -125,27 +115,19 @@ def _middle(run: Sequence[_Slice], window: str, files: _Files) -> list[_Slice]:
 
 
 def _brain(row: TableRow, presence: str) -> tuple[Label, ...]:
-    return (
-        *(Label(field=name, value="brain", evidence="folder brain") for name in _SHOWN),
-        row.label("No_Hemorrhage", field="hemorrhage", value=presence),
-        *(
-            row.label(name, field="subtype", value=name, state=row.state(name, _LABELS))
-            for name in _TYPES
-        ),
-    )
+    shown = (Label(field=name, value="brain", evidence="folder brain") for name in _SHOWN)
+    state = partial(row.state, states=_LABELS)
+    types = (row.label(name, field="subtype", value=name, state=state(name)) for name in _TYPES)
+    return (*shown, row.label("No_Hemorrhage", field="hemorrhage", value=presence), *types)
 
 
 def _case(at: _Slice, window: str, root: RawTree, files: _Files, labels: tuple[Label, ...]) -> Case:
     path = root / f"Patients_CT/{at.patient}/{window}/{at.number}.jpg"
     mask = files.get((at.patient, "mask", at.number)) if window == "brain" else None
-    drawn = () if mask is None else (MaskFile(paths=(mask,)),)
     return Case(
         key=f"{at.patient}-{window}-{at.number}",
         images=(ImageRef(paths=(files.get((at.patient, window, at.number), path),)),),
         patient=at.patient,
         labels=labels,
-        regions=tuple(
-            Region(field="hemorrhage", value="any", shape=shape, evidence=shape.paths[0].name)
-            for shape in drawn
-        ),
+        regions=mask_regions([mask] if mask else [], field="hemorrhage", value="any"),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from medrcube.errors import RefusedError, RowError, TableError
 from medrcube.facts import Case, ImageRef, Label, MaskFile, Region, Skip
 from medrcube.regions import files_of
+from medrcube.sources._formats.comparisons import compared_case
 from medrcube.sources._formats.nifti_masks import VoxelMask, load_labels, slice_at
 from medrcube.sources._formats.tables.contents import read_json
 from medrcube.sources._formats.tables.rows import cases_or_skip
@@ -55,7 +56,13 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             sidecar = sidecars.get(places[sequence].name)
             make = partial(_cases, file, guide, patient, sequence, sidecar)
             yield from cases_or_skip(make, key=f"{patient}-{sequence}", paths=(file,))
-        yield _compared(mask, patient, {name: files[name] for name in ("dwi", "adc")})
+        yield compared_case(  # the map is computed of the diffusion image
+            {name: files[name] for name in ("dwi", "adc")},
+            key=f"{patient}-sequences",
+            patient=patient,
+            field="sequence",
+            guide=(MaskFile(paths=(mask,)),),
+        )
 
 
 def frames(case: Case, volume: Any) -> list[int]:
@@ -132,21 +139,6 @@ def _case(
         regions=regions,
         facts=_facts(sidecar),
         sidecars=(sidecar,) if sidecar else (),
-    )
-
-
-def _compared(mask: Path, patient: str, files: Mapping[str, Path]) -> Case:
-    """The slice with the most lesion, as DWI and as the map that is computed of it."""
-    return Case(
-        key=f"{patient}-sequences",
-        images=tuple(ImageRef(paths=(file,)) for file in files.values()),
-        guide=(MaskFile(paths=(mask,)),),
-        patient=patient,
-        panels=tuple(
-            Label(field="sequence", value=sequence, evidence=file.name)
-            for sequence, file in files.items()
-        ),
-        compared=True,
     )
 
 

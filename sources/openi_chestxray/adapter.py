@@ -6,17 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from medrcube.errors import ReadError, RowError
+from medrcube.errors import RowError
 from medrcube.facts import Case, ImageRef, Label, LabelState, Scope, Skip
-from medrcube.sources._formats.dicom_headers import read_header
+from medrcube.sources._formats.dicom_headers import header_value
 from medrcube.sources._formats.openi_xml import read_report
-from medrcube.sources._formats.tables.rows import cases_or_skip, check_no_finding, group_by_name
-from medrcube.sources._formats.tables.tables import (
-    TableRow,
-    find_optional_table,
-    natural_key,
-    read_csv,
+from medrcube.sources._formats.tables.rows import (
+    cases_or_skip,
+    check_no_finding,
+    group_optional_table,
 )
+from medrcube.sources._formats.tables.tables import TableRow, natural_key
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
@@ -32,14 +31,13 @@ _NORMAL, _HEART = "normal", "cardiomegaly/"
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the films of each report, in the order of its number."""
     del layout
-    by_hand: Mapping[str, Sequence[TableRow]] = {}
-    if (table := find_optional_table(root, "projections")) is not None:
-        rows = read_csv(table, columns=("filename", "projection"))
-        by_hand, nameless = group_by_name(rows, "filename")
-        yield from nameless
+    by_hand, nameless = group_optional_table(
+        root, "projections", "filename", columns=("projection",)
+    )
+    yield from nameless
     films = root.stems("films")
     for path in sorted(root.part("reports"), key=natural_key):
-        make = partial(_report, root, path, films, by_hand)
+        make = partial(_report, root, path, films, by_hand or {})
         yield from cases_or_skip(make, key=f"report {path.stem}")
 
 
@@ -103,7 +101,7 @@ def _views(
     places: Mapping[str, Path], by_hand: Mapping[str, Sequence[TableRow]]
 ) -> Mapping[str, str]:
     """View of each film that is proved: by hand, or by a mate that is of the other kind."""
-    stated = {name: _position(film) for name, film in places.items()}
+    stated = {name: header_value(film, "ViewPosition") for name, film in places.items()}
     sides = [name for name, view in stated.items() if view in _SIDE]
     fronts = [name for name, view in stated.items() if view in _FRONT]
     views = {
@@ -117,11 +115,3 @@ def _views(
         views[sides[0]] = "lateral"
         views[fronts[0]] = "PA" if stated[fronts[0]] == "PA" else "frontal"
     return views
-
-
-def _position(film: Path) -> str:
-    """What the header calls the view; nothing for a film that is not there or cannot be read."""
-    try:
-        return read_header(film, ("ViewPosition",)).get("ViewPosition", "")
-    except ReadError:
-        return ""

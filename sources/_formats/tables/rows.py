@@ -8,13 +8,15 @@ from pathlib import Path
 
 from medrcube.errors import RowError, TableError
 from medrcube.facts import BAD_ROW, Case, Skip
-from medrcube.sources._formats.tables.tables import TableRow
+from medrcube.sources._formats.tables.tables import TableRow, find_optional_table, read_csv
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 __all__ = [
     "OLDER_EDITION",
     "cases_or_skip",
     "check_no_finding",
     "group_by_name",
+    "group_optional_table",
     "skip_if_unnamed",
     "skip_unusable_table",
 ]
@@ -115,6 +117,32 @@ def group_by_name(
             reason = skip.reason + (doubt if opens else "")
             skips.append(replace(skip, reason=reason, code=BAD_ROW, opens=opens, opens_value=value))
     return named, skips
+
+
+def group_optional_table(
+    root: RawTree,
+    part: str,
+    column: str,
+    *,
+    columns: tuple[str, ...] = (),
+    opens: tuple[str, ...] = (),
+) -> tuple[dict[str, list[TableRow]] | None, list[Skip]]:
+    """The rows of a table that a copy may lack, as ``group_by_name`` groups them.
+
+    Args:
+        root: the copy.
+        part: of the layout.
+        column: the one with the name.
+        columns: others that must exist.
+        opens: as of ``group_by_name``.
+
+    Returns:
+        ``None`` in place of the rows where there is no table.
+    """
+    table = find_optional_table(root, part)
+    if table is None:
+        return None, []
+    return group_by_name(read_csv(table, columns=(column, *columns)), column, opens=opens)
 
 
 def _about(row: TableRow, about: str) -> str:
