@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from medrcube.build.reference.formats import formats_page
 from medrcube.build.reference.yields import yields_of
 from medrcube.sources._framework.reference_page import cube_picture, sources_page
 from medrcube.sources.registry import find_sources
@@ -23,6 +24,14 @@ def _sources_page(cards):
 )
 def test_the_committed_page_is_what_the_cards_say(file, make):
     assert (DOCS / file).read_text(encoding="utf-8") == make(CARDS), "run  make reference"
+
+
+def test_the_page_of_shared_formats_is_what_the_adapters_import():
+    page = formats_page(find_sources())
+    assert (DOCS / "reference/formats.md").read_text(encoding="utf-8") == page, "make reference"
+    forms = page.partition("## All parsers")[0].splitlines()
+    assert not [line for line in forms if line.endswith("| none |")]
+    assert any("COCO" in line and "tbx11k" in line for line in forms)
 
 
 def test_every_source_has_a_row_and_says_whether_it_may_be_passed_on():

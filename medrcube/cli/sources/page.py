@@ -18,9 +18,10 @@ def page(
 ) -> None:
     """Write the generated reference pages.
 
-    Sources, tasks, item rules, terms and wordings, and the chart of the cube.
+    Sources, shared formats, tasks, item rules, terms and wordings, and the chart of the cube.
     """
     from medrcube.build.reference.audit_rules import rules_page
+    from medrcube.build.reference.formats import formats_page
     from medrcube.build.reference.tasks import tasks_page
     from medrcube.build.reference.wordings import wordings_page
     from medrcube.build.reference.yields import yields_of
@@ -30,10 +31,12 @@ def page(
     from medrcube.sources._framework.reference_page import cube_picture, sources_page
     from medrcube.sources.registry import find_sources
 
-    cards = [source.card for source in find_sources(source_path or ()).values()]
+    sources = find_sources(source_path or ())
+    cards = [source.card for source in sources.values()]
     yields = yields_of(cards)
     text = sources_page(cards, yields.items, yields.section)
     write_text(directory / "reference" / "sources.md", text)
+    write_text(directory / "reference" / "formats.md", formats_page(sources))
     write_text(directory / "images" / "cube.svg", cube_picture(cards))
     write_text(directory / "reference" / "tasks.md", tasks_page(cards))
     write_text(directory / "reference" / "item-rules.md", rules_page())
