@@ -20,6 +20,7 @@ from medrcube.forms import OPEN_FORMS, OPTION
 
 __all__ = [
     "ARTEFACTS",
+    "AUDITS",
     "VALUES",
     "BlindBar",
     "Guideline",
@@ -45,7 +46,7 @@ WHOLES = ("volume", "breast", "study", "patient")
 """Scopes wider than a picture."""
 
 AUDITS = (
-    *("place-prior", "size-prior", "scale-prior", "text-prior", "constant"),
+    *("place-prior", "scale-prior", "text-prior", "constant"),
     "pair-split",
 )
 """Audits of a batch that a task with a rule may ask for."""

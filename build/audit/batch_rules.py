@@ -7,6 +7,7 @@ shown and recorded in ``audit.json``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 
@@ -132,7 +133,9 @@ def _badness(row: Row) -> float:
     if "p" in row:
         return -_figure(row)
     if "accuracy" in row:
-        far = float((row["accuracy"] - row["chance"]) / row["se"])
+        beyond = float(row["accuracy"] - row["chance"])
+        # Where all or none are right, a share has no error: any difference is a certain one.
+        far = beyond / row["se"] if row["se"] else beyond * math.inf if beyond else 0.0
         return far if row["within"] else abs(far)
     return _figure(row)
 

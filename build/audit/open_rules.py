@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from medrcube.build.audit.batch_rules import judge_rows
 from medrcube.build.audit.number_shortcuts import constant_numbers, numbers_by_frame
 from medrcube.build.audit.pair_split import pair_split
+from medrcube.build.audit.place_prior import fixed_places
 from medrcube.build.audit.shortcut_baselines import Row
 from medrcube.build.audit.text_prior import text_prior
 from medrcube.build.open_items.table import OpenItem
@@ -70,6 +71,15 @@ OPEN_RULES = (
         asks="The words of a question alone give its answer no oftener than chance (+ 2 SE).",
         remedy="Let each set hold both answers, or drop the concepts whose answer is known.",
         measure=text_prior,
+    ),
+    OpenBatchRule(
+        id="place-prior",
+        asks=(
+            "No fixed point or box, chosen on other patients, passes more items of a cell than "
+            "their chance says (+ 2 SE of both)."
+        ),
+        remedy="Leave the cell out: a place without a look at the image passes its items.",
+        measure=fixed_places,
     ),
     OpenBatchRule(
         id="constant",

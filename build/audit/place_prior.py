@@ -36,7 +36,7 @@ _PLACES: dict[str, tuple[Any, ...]] = {
     PointForm.name: tuple(product(_STEPS, _STEPS)),
     BoxForm.name: tuple(
         (x - width / 2, y - height / 2, x + width / 2, y + height / 2)
-        for x, y, width, height in product(_STEPS[1::2], _STEPS[1::2], _SIDES, _SIDES)
+        for x, y, width, height in product(_STEPS[::2], _STEPS[::2], _SIDES, _SIDES)
     ),
 }
 
@@ -56,7 +56,8 @@ def fixed_places(items: Sequence[OpenItem], samples: Iterable[Sample]) -> list[R
         if len(set(units)) < 2:
             continue
         passed, chance = _left_out(cell, units), fmean(item.chance for item in cell)
-        error = math.sqrt(chance * (1 - chance) / len(cell))
+        # Both shares are estimates on the same items.
+        error = math.sqrt((chance * (1 - chance) + passed * (1 - passed)) / len(cell))
         threshold = chance + 2 * error
         rows.append(
             {

@@ -2,7 +2,7 @@
 
 A cell holds the questions of one task that the rule puts together, such as those of one source,
 concept and view. The constant is chosen on all other patients and tried on one, patient by patient
-(``place-prior``, ``size-prior`` and ``constant`` of the audit): an answer that is right for half of
+(``place-prior`` and ``constant`` of the audit try others): an answer that is right for half of
 them tells nothing about seeing. Beside the true answers of others, the answer that the form gives
 without looking is tried: the middle of the image, for a point. Of numbers see ``number_chance``.
 

@@ -10,6 +10,15 @@ from medrcube.cli.options.shared import SourcePath
 
 __all__ = ["TaskName", "show", "task_names"]
 
+_SCORED = {
+    "option": "the right option passes",
+    "number": "a number between the bounds of the item passes; credit by relative accuracy",
+    "point": "a point on the region or within its margin passes",
+    "box": "a box that overlaps enough passes; credit by the overlap",
+    "order": "the exact order passes; credit by pairs in the right order",
+    "pair": "both answers right passes; credit by right answers",
+}
+
 
 def task_names(incomplete: str) -> list[str]:
     """Names of tasks that begin so, for the completion of shells."""
@@ -45,6 +54,16 @@ def show(name: TaskName, source_path: SourcePath = None) -> None:
         f"{task} ({task.abbreviation}), level {task.level}, answer form {declared.form}"
     )
     reporter.result(f"asks {declared.measures}")
+    reporter.result(
+        f"a reply is read and scored by the form {declared.form}: {_SCORED[declared.form]}"
+    )
+    reporter.result(
+        "in a report: "
+        + ("as the tasks of the cube" if declared.form == "option" else "a panel of the form")
+        + ("" if declared.sets == "none" else "; pairs are scored as sets")
+    )
+    audits = ", ".join(declared.audits) if declared.rule else "those of all items with options"
+    reporter.result(f"audits of a batch: {audits or 'none'}")
     facts = f"the {declared.axis} of an image" if declared.axis else ", ".join(declared.kinds)
     if declared.rule:
         from medrcube.build.open_items.rule_files import rule_path

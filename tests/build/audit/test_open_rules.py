@@ -1,13 +1,15 @@
 """Size, brightness and stated fields must not tell which image of a pair has the finding."""
 
+import json
 from dataclasses import replace
 
 import pytest
 
-from medrcube.build.audit.open_rules import open_rules
+from medrcube.build.audit.open_rules import OPEN_RULES, open_rules
 from medrcube.build.audit.pair_split import ALL_CUES, pair_split
 from medrcube.build.open_items.table import OpenItem
 from medrcube.build.stages.samples import Sample
+from medrcube.tasks.declaration import AUDITS
 
 SAMPLE = Sample(
     id="s", source="toy", case="c", artefact="clean", field="", marked="", truth="", choices=0,
@@ -119,3 +121,45 @@ def test_pairs_of_two_patients_that_share_an_image_are_one_witness(pairs):
     shared = lambda number, yes: f"{number // 10}" if yes else f"{number}-no"  # noqa: E731
     apart, joined = pair_split(*pairs()), pair_split(*pairs(pixel_sha256=shared))
     assert (score(apart)["groups"], score(joined)["groups"]) == (60, 6)
+
+
+def boxes(place, chance, patients=40):
+    """Items that ask for a box, ``place(number)`` in an image of 100 x 100, and their images."""
+    items, samples = [], []
+    for number in range(patients):
+        name = f"b{number}"
+        samples.append(replace(SAMPLE, id=name, case=name, patient=f"p{number}"))
+        truth = {"size": [100, 100], "box": list(place(number)), "iou": 0.5}
+        known = {"task": "Box Grounding", "form": "box", "truth": json.dumps(truth)}
+        items.append(
+            replace(ITEM, id=name, sample=name, prior="toy; Edema", chance=chance, **known)
+        )
+    return items, samples
+
+
+def beside_the_grid(number):
+    x, y = 3 * (number * 7 % 31), 3 * (number * 11 % 31)
+    return (x, y, x + 7, y + 7)
+
+
+@pytest.mark.parametrize(
+    ("place", "chance", "holds"),
+    [
+        (lambda _: (30, 30, 70, 70), 0.0, False),
+        (lambda _: (30, 30, 70, 70), 1.0, True),
+        (beside_the_grid, 0.05, True),
+    ],
+    ids=["one-place", "one-place-and-it-is-said", "many-places"],
+)
+def test_a_fixed_place_passes_no_more_than_the_chance_says(place, chance, holds):
+    verdict = open_rules(*boxes(place, chance))["place-prior"]
+    assert verdict["holds"] is holds
+
+
+def test_few_patients_are_not_judged_by_a_fixed_place():
+    verdict = open_rules(*boxes(lambda _: (30, 30, 70, 70), 0.0, patients=9))["place-prior"]
+    assert verdict["holds"] is None
+
+
+def test_every_audit_that_a_declaration_may_name_is_measured():
+    assert {rule.id for rule in OPEN_RULES} == set(AUDITS)
