@@ -58,6 +58,16 @@ def test_the_report_shows_the_new_task(followed):
     assert "Density Assessment" in (followed / "report.html").read_text(encoding="utf-8")
 
 
+def test_a_task_with_a_rule_reaches_a_release_and_a_score(followed):
+    rows = json.loads((followed / "boxes-release/BUS-BRA/open.json").read_text(encoding="utf-8"))
+    own = [row for row in rows if row["task"] == "Lesion Box"]
+    assert len(own) > 20
+    assert {row["form"] for row in own} == {"box"}
+    metrics = json.loads((followed / "boxes-run/metrics.json").read_text(encoding="utf-8"))
+    assert metrics["forms"]["box"]["n"] == len(own)
+    assert "Answers without options" in (followed / "boxes.html").read_text(encoding="utf-8")
+
+
 def test_every_key_of_a_declaration_stands_on_the_page(followed):
     del followed
     text = PAGE.read_text(encoding="utf-8")
