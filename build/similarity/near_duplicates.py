@@ -8,9 +8,9 @@ other: neighbouring slices are alike by nature.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,7 +28,15 @@ from medrcube.build.similarity.thresholds import (
 from medrcube.build.stages.samples import Sample
 from medrcube.perceptual_hash import MAX_DISTANCE, SIDE, Thumbnail
 
-__all__ = ["LISTED", "Duplicates", "NearDuplicate", "clean_pictures", "find_duplicates", "relation"]
+__all__ = [
+    "LISTED",
+    "Duplicates",
+    "NearDuplicate",
+    "clean_pictures",
+    "find_duplicates",
+    "near_candidates",
+    "relation",
+]
 
 Relation = Literal["other source", "other patient", "patient not known", "same patient"]
 
@@ -138,7 +146,7 @@ def find_duplicates(clean: Sequence[Sample], root: Path, workers: int = 1) -> Du
     for sample in clean:
         first.setdefault(sample.pixel_sha256, sample)
     different = list(first.values())
-    candidates, whole = _candidates(different)
+    candidates, whole = near_candidates(different)
     asked, pairs = np.unique(candidates[:, :2], return_inverse=True)
     small = _read([root / different[place].image for place in asked], workers)
     alike = likeness(small, pairs.reshape(-1, 2))
@@ -161,6 +169,35 @@ def find_duplicates(clean: Sequence[Sample], root: Path, workers: int = 1) -> Du
     )
 
 
+def near_candidates(pictures: Sequence[Sample]) -> tuple[Pairs, bool]:
+    """Pairs of pictures of different cases with near hashes, and whether these are all.
+
+    Equal hashes are put together first, so that many alike cost the index nothing. No more than
+    ``MOST_COMPARED`` pairs are ever held.
+
+    Returns:
+        (k, 3): places of the two, the lower first, and the distance in bits; and false where there
+        are more.
+    """
+    image_hashes = np.array([int(picture.perceptual_hash, 16) for picture in pictures], np.uint64)
+    hashes, place = np.unique(image_hashes, return_inverse=True)
+    order = np.argsort(place, kind="stable")
+    groups = np.split(order, np.cumsum(np.bincount(place, minlength=len(hashes)))[:-1])
+    case = np.unique(
+        [f"{picture.source}/{picture.case}" for picture in pictures], return_inverse=True
+    )[1]
+    pieces: list[NDArray[np.int64]] = []
+    room = MOST_COMPARED
+    for first, second, distance in _near_hashes(hashes, groups):
+        members = _pairs_apart(groups[first], groups[second], case)
+        pairs = [(*pair, distance) for pair in islice(members, room + 1)]
+        pieces.append(np.array(pairs[:room], np.int64).reshape(-1, 3))
+        room -= len(pairs)
+        if room < 0:
+            return np.concatenate(pieces), False
+    return np.concatenate(pieces) if pieces else np.zeros((0, 3), np.int64), True
+
+
 def relation(first: Sample, second: Sample) -> Relation:
     """What two pictures of different cases have to do with each other."""
     if first.source != second.source:
@@ -175,32 +212,20 @@ def _read(paths: Iterable[Path], workers: int) -> Thumbnail:
     return np.array(map_in_processes(read_small, paths, workers), np.uint8).reshape(-1, SIDE, SIDE)
 
 
-def _candidates(pictures: Sequence[Sample]) -> tuple[Pairs, bool]:
-    """Pairs of pictures of different cases with near hashes, and whether these are all.
-
-    Equal hashes are put together first, so that many alike cost the index nothing.
-    """
-    image_hashes = np.array([int(picture.perceptual_hash, 16) for picture in pictures], np.uint64)
-    hashes, place = np.unique(image_hashes, return_inverse=True)
-    order = np.argsort(place, kind="stable")
-    groups = np.split(order, np.cumsum(np.bincount(place, minlength=len(hashes)))[:-1])
-    case = np.unique(
-        [f"{picture.source}/{picture.case}" for picture in pictures], return_inverse=True
-    )[1]
-    pieces: list[NDArray[np.int64]] = []
-    room = MOST_COMPARED
-    for first, second, distance in _near_hashes(hashes, groups):
-        members = (
-            combinations(groups[first], 2)
-            if first == second
-            else product(groups[first], groups[second])
-        )
-        pairs = [(*sorted(pair), distance) for pair in members if case[pair[0]] != case[pair[1]]]
-        pieces.append(np.array(pairs[:room], np.int64).reshape(-1, 3))
-        room -= len(pairs)
-        if room < 0:
-            return np.concatenate(pieces), False
-    return np.concatenate(pieces) if pieces else np.zeros((0, 3), np.int64), True
+def _pairs_apart(
+    one: NDArray[np.int64], other: NDArray[np.int64], case: NDArray[np.int64]
+) -> Iterator[tuple[int, int]]:
+    """Pairs of different cases, one by one, from two groups or, given twice, within one."""
+    apart: dict[int, NDArray[np.int64]] = {}
+    for place in one.tolist():
+        own = int(case[place])
+        if own not in apart:
+            apart[own] = other[case[other] != own]
+        rest = apart[own]
+        if one is other:
+            rest = rest[np.searchsorted(rest, place) :]
+        for second in rest.tolist():
+            yield min(place, second), max(place, second)
 
 
 def _near_hashes(

@@ -3,6 +3,7 @@
 import itertools
 import random
 import time
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +15,12 @@ from PIL import Image
 from medrcube.build.pixels.pixel_hash import pixel_hash
 from medrcube.build.similarity import near_duplicates
 from medrcube.build.similarity.hamming_pairs import pairs_within
-from medrcube.build.similarity.near_duplicates import LISTED, clean_pictures, find_duplicates
+from medrcube.build.similarity.near_duplicates import (
+    LISTED,
+    clean_pictures,
+    find_duplicates,
+    near_candidates,
+)
 from medrcube.build.similarity.thresholds import (
     LIKENESS,
     likeness,
@@ -273,6 +279,19 @@ def test_more_candidates_than_can_be_compared_are_said_to_be_more(picture, tmp_p
     near = find_duplicates(pictures, tmp_path).stated()["near"]
     assert near["all_compared"] is False
     assert 0 < near["candidates"] <= 11
+
+
+@pytest.mark.parametrize("cases", [1, 2, 3000])
+def test_no_more_pairs_of_one_hash_are_held_than_are_compared(cases, monkeypatch):
+    monkeypatch.setattr(near_duplicates, "MOST_COMPARED", 1000)
+    blank = Sample(**{**BLANK, **NUMBERS, "source": "toy", "perceptual_hash": "7"})
+    pictures = [replace(blank, id=str(n), case=str(max(0, n - 3000 + cases))) for n in range(3000)]
+    tracemalloc.start()
+    pairs, whole = near_candidates(pictures)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (len(pairs), whole) == ((0, True) if cases == 1 else (1000, False))
+    assert peak < 5e6
 
 
 def test_several_processes_find_the_same(picture, tmp_path):
