@@ -37,7 +37,7 @@ def main() -> None:
         IndexKnowledge(OntologyIndex(Path(sys.argv[2]))) if sys.argv[2:] else NoKnowledge()
     )
     rules = SafetyRules(knowledge=knowledge)
-    queries = _queries(sets, rules)
+    queries = make_queries(sets, rules)
     prior = LabelUsage(keyed=Counter(query.key for query in queries))
 
     def alone() -> None:
@@ -58,7 +58,8 @@ def main() -> None:
     print(json.dumps({"choose": chosen - started, "compose": ended - chosen, "items": items}))
 
 
-def _queries(count: int, rules: SafetyRules) -> list[QuestionCandidate]:
+def make_queries(count: int, rules: SafetyRules) -> list[QuestionCandidate]:
+    """Questions for a finding, each on an image of its own with states of all labels by lot."""
     card = get_source(find_sources(), _SOURCE).card
     pool = tuple(
         dict.fromkeys(
@@ -85,7 +86,7 @@ def _query(number: int, key: str, pool: tuple[str, ...], lots: random.Random) ->
     )
     return QuestionCandidate(
         task=Task("Abnormality Diagnosis"),
-        sample=_sample(number),
+        sample=make_sample(number),
         field="findings",
         key=key,
         scope=Scope.IMAGE,
@@ -94,7 +95,8 @@ def _query(number: int, key: str, pool: tuple[str, ...], lots: random.Random) ->
     )
 
 
-def _sample(number: int) -> Sample:
+def make_sample(number: int) -> Sample:
+    """A clean image without a file, of a patient of its own."""
     name = f"{number:06}"
     return Sample(
         id=name,
