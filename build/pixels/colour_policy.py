@@ -41,8 +41,8 @@ def apply_colour_policy(picture: NDArray[np.uint8], policy: str) -> NDArray[np.u
         share = float((np.ptp(picture, axis=2) > _TINT).mean())
         if share > _MOST:
             raise ReadError(
-                f"{share:.0%} of the pixels are coloured, but every image of this source is "
-                "grey; this is another image under the name of the dataset",
+                f"{share:.0%} of the pixels are coloured; the card of this source takes grey "
+                "images alone, since it holds no others or since colour would tell the answer",
                 code="coloured",
             )
     weights = np.array([19595, 38470, 7471], np.uint32)  # BT.601 in units of 2**-16

@@ -218,6 +218,7 @@ def test_every_id_has_the_form_of_its_ontology_and_a_closeness():
 def test_names_start_in_lower_case_unless_proper_or_abbreviated():
     proper = {
         "Alzheimer",
+        "Chiari",
         "Parkinson",
         "Escherichia",
         "A-line",

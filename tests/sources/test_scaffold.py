@@ -155,6 +155,15 @@ def test_folders_become_values_and_masks_regions(made):
     assert case.regions[0].shape.paths[0].name == "benign (0)_mask.png"
 
 
+@pytest.mark.parametrize(("splits", "offered"), [(("train", "test"), True), (("all",), False)])
+def test_many_folders_are_classes_only_where_their_names_recur(tmp_path, splits, offered):
+    words = [chr(ord("a") + number) * 3 for number in range(13)]
+    for word in words:
+        for seed, split in enumerate(splits * 2):
+            write_example(tmp_path / split / word / f"{seed}.png", seed=seed)
+    assert survey(tmp_path).classes == (tuple(words) if offered else ())
+
+
 @pytest.mark.parametrize("tree", ["volumes"])
 def test_masks_in_a_folder_of_their_own_are_found_and_no_pictures(made):
     source, root = made

@@ -50,6 +50,8 @@ _CODE = re.compile(
 """A name that tells patients, visits or series apart: a number, coded or with such a word."""
 _SAMPLE = 5
 _MANY = 12
+_MOST_CLASSES = 100
+"""Of names that recur, as below train and test; patients do not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +65,9 @@ class Survey:
         masks: files that look like masks, by their names or since they have two values.
         mask_pattern: regular expression for the end of the stem of a mask.
         mask_folder: regular expression for the name of a folder of masks.
-        classes: names of the folders that hold the pictures, where there are a few and none
-            looks as if it stood for a patient, a visit, a series or a split.
+        classes: names of the folders that hold the pictures, where there are a few, or the same
+            in several places, and none looks as if it stood for a patient, a visit, a series or a
+            split.
         series: whether DICOM files of one folder share their series.
         tables: delimited tables and sheets that could be read.
         notes: facts about some of the files, as sentences.
@@ -185,7 +188,9 @@ def _globs(pixels: Sequence[str], names: Sequence[str]) -> dict[str, int]:
 
 def _classes(pictures: Sequence[str]) -> tuple[str, ...]:
     parents = Counter(PurePosixPath(name).parent.name for name in pictures)
-    few = 2 <= len(parents) <= _MANY and min(parents.values()) > 1
+    places = Counter(folder.name for folder in {PurePosixPath(name).parent for name in pictures})
+    most = _MOST_CLASSES if min(places.values()) > 1 else _MANY
+    few = 2 <= len(parents) <= most and min(parents.values()) > 1
     others = any(_CODE.match(name) or _SPLIT_FOLDER.fullmatch(name) for name in parents)
     return tuple(sorted(parents)) if few and not others else ()
 
