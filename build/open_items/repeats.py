@@ -25,13 +25,18 @@ def bar_repeated(questions: Iterable[OpenQuestion]) -> Iterator[OpenQuestion]:
     for question in questions:
         if not question.barred:
             cases[_asked(question)].setdefault(_case(question), []).append(question.target)
+    repeated: dict[_Asked, tuple[_Case, bool]] = {}
+    for asked, same in cases.items():
+        if len(same) > 1:
+            first = min(same)
+            repeated[asked] = (first, any(targets != same[first] for targets in same.values()))
     for question in questions:
-        same = cases.get(_asked(question), {})
-        if question.barred or len(same) < 2:
+        verdict = None if question.barred else repeated.get(_asked(question))
+        if verdict is None:
             yield question
-        elif any(targets != same[min(same)] for targets in same.values()):
+        elif verdict[1]:
             yield replace(question, barred=CONTRADICTION)
-        elif min(same) != _case(question):
+        elif verdict[0] != _case(question):
             yield replace(question, barred=REPEAT)
         else:
             yield question

@@ -11,9 +11,13 @@ Every item is in one set at most; an item that finds no other with another key i
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from heapq import heappop, heappush
+from itertools import chain
+from operator import itemgetter
 
 from medrcube.build.questions.item_table import Item
 from medrcube.build.stages.samples import Sample
@@ -72,30 +76,65 @@ def is_set(items: Sequence[Item]) -> bool:
 
 def _deal(items: Sequence[Item], left: list[Item]) -> Iterator[BuiltSet]:
     """Sets of these items, the largest first; who finds no other joins ``left``."""
-    by_key: dict[str, list[Item]] = {}
+    by_key: dict[str, _ItemQueue] = {}
     for item in items:
-        by_key.setdefault(_key(item), []).append(item)
+        by_key.setdefault(_key(item), _ItemQueue()).add(item)
     while by_key:
         members: list[Item] = []
         for key in list(by_key):
-            member = _of_another_picture(by_key[key], members)
+            member = by_key[key].take_beside(members)
             if member is not None:
-                by_key[key].remove(member)
                 members.append(member)
             if not by_key[key]:
                 del by_key[key]
         if len(members) < 2:
             left.extend(members)
-            left.extend(item for rest in by_key.values() for item in rest)
+            left.extend(item for rest in by_key.values() for item in rest.all())
             return
         members.sort(key=lambda item: item.id)
         digest = sha256("\x1f".join(item.id for item in members).encode()).hexdigest()
         yield BuiltSet(id=f"block-{digest[:16]}", items=tuple(members))
 
 
-def _of_another_picture(candidates: Sequence[Item], members: Sequence[Item]) -> Item | None:
-    pictures = {member.sample for member in members}
-    return next((item for item in candidates if item.sample not in pictures), None)
+class _ItemQueue:
+    """Items with one key, in order, by image: one of another image is next without a search."""
+
+    def __init__(self) -> None:
+        self._images: dict[str, deque[tuple[int, Item]]] = {}
+        self._heads: list[tuple[int, str]] = []
+        self._added = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._heads)
+
+    def add(self, item: Item) -> None:
+        queue = self._images.setdefault(item.sample, deque())
+        if not queue:
+            heappush(self._heads, (self._added, item.sample))
+        queue.append((self._added, item))
+        self._added += 1
+
+    def take_beside(self, members: Sequence[Item]) -> Item | None:
+        """Remove the first item that is of none of the images of ``members``."""
+        images = {member.sample for member in members}
+        passed = []
+        taken = None
+        while self._heads and taken is None:
+            place, image = heappop(self._heads)
+            if image in images:
+                passed.append((place, image))
+                continue
+            queue = self._images[image]
+            taken = queue.popleft()[1]
+            if queue:
+                passed.append((queue[0][0], image))
+        for head in passed:
+            heappush(self._heads, head)
+        return taken
+
+    def all(self) -> list[Item]:
+        """The items that are left, in their order."""
+        return [item for _, item in sorted(chain(*self._images.values()), key=itemgetter(0))]
 
 
 def _key(item: Item) -> str:

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush, heapreplace
 
 from medrcube.build.questions.eligibility import EligibleQuestion
 from medrcube.build.questions.option_blocks import BlockMember
@@ -108,9 +108,11 @@ class _QuestionPool:
     def __init__(self, ready: Iterable[EligibleQuestion]) -> None:
         self._places: Counter[tuple[str, str, str, str]] = Counter()
         self._kinds: dict[str, dict[int, _Queue]] = {}
+        self._fitting: dict[tuple[str, tuple[str, ...]], list[tuple[_Turn, _Queue]]] = {}
         self.add(ready)
 
     def add(self, ready: Iterable[EligibleQuestion]) -> None:
+        self._fitting.clear()
         for entry in sorted(ready, key=lambda question: (question.lot, question.identity)):
             if entry.compatible is None:
                 continue
@@ -123,16 +125,31 @@ class _QuestionPool:
 
     def take(self, key: str, names: tuple[str, ...]) -> BlockMember | None:
         """The question that is next in turn, of those with that answer that allow the others."""
-        others = [name for name in names if name != key]
-        fitting = [
-            (labels, queue)
+        others = tuple(name for name in names if name != key)
+        heads = self._fitting.get((key, others))
+        if heads is None:
+            heads = self._fitting[key, others] = self._heads(key, others)
+        while heads:
+            turn, (labels, queue) = heads[0]
+            if not queue:
+                heappop(heads)
+            elif queue[0][0] != turn:
+                heapreplace(heads, (queue[0][0], (labels, queue)))
+            else:
+                return BlockMember(
+                    ready=heappop(queue)[1], wrong=tuple(labels[name] for name in others)
+                )
+        return None
+
+    def _heads(self, key: str, others: Sequence[str]) -> list[tuple[_Turn, _Queue]]:
+        """The first turn of each queue that allows the others, as a heap; turns only grow."""
+        heads = [
+            (queue[0][0], (labels, queue))
             for labels, queue in self._kinds.get(key, {}).values()
             if queue and all(name in labels for name in others)
         ]
-        if not fitting:
-            return None
-        labels, queue = min(fitting, key=lambda entry: entry[1][0][0])
-        return BlockMember(ready=heappop(queue)[1], wrong=tuple(labels[name] for name in others))
+        heapify(heads)
+        return heads
 
     def rest(self) -> Iterator[EligibleQuestion]:
         """Questions that were not taken."""

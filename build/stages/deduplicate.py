@@ -29,7 +29,10 @@ def bar_repeats(queries: Sequence[QuestionCandidate]) -> list[QuestionCandidate]
     question that rests on it, such as where it lies.
     """
     index = _index_answers(queries)
-    return [_bar(query, index) for query in queries]
+    verdicts = {
+        question: (_differ(cases), min(cases)) for question, cases in index.answers.items() if cases
+    }
+    return [_bar(query, index, verdicts) for query in queries]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,15 +70,19 @@ def _index_answers(queries: Iterable[QuestionCandidate]) -> _AnswerIndex:
     return _AnswerIndex(pictures=pictures, answers=asked, disputed=disputed)
 
 
-def _bar(query: QuestionCandidate, index: _AnswerIndex) -> QuestionCandidate:
+def _bar(
+    query: QuestionCandidate,
+    index: _AnswerIndex,
+    verdicts: Mapping[_Question, tuple[bool, _Case]],
+) -> QuestionCandidate:
     if query.barred:
         return query
     question = _question(query, index.pictures)
-    cases = index.answers[question]
+    differing, first = verdicts[question]
     in_doubt = question[0] in index.disputed and _rests_on_lesion(query)
-    if in_doubt or _differ(cases):
+    if in_doubt or differing:
         return replace(query, barred=CONTRADICTION)
-    return query if min(cases) == _case(query) else replace(query, barred=REPEAT)
+    return query if first == _case(query) else replace(query, barred=REPEAT)
 
 
 def _differ(cases: Mapping[_Case, set[str]]) -> bool:
