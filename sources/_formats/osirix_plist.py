@@ -11,9 +11,10 @@ from typing import Any
 from medrcube.errors import RowError
 from medrcube.sources._formats.bounded_xml import read_xml
 
-__all__ = ["OsirixRoi", "Points", "read_rois"]
+__all__ = ["Corners", "OsirixRoi", "Points", "read_rois", "read_rois_if_any"]
 
 Points = tuple[tuple[float, float], ...]
+Corners = tuple[tuple[float, float, float], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,12 +24,23 @@ class OsirixRoi:
     Attributes:
         name: as its reader typed it, in lower case and stripped; may be empty.
         points: its corners as ``(x, y)`` in pixels of the stored image; one point for a spot.
+        corners: the same as ``(x, y, z)`` in mm of the patient; empty where they are not stated.
+        image: ImageIndex of the image that it lies on, as stated; programs count in several ways.
         evidence: where it stands.
     """
 
     name: str
     points: Points
+    corners: Corners = ()
+    image: int | None = None
     evidence: str
+
+    @property
+    def area(self) -> float:
+        """Square mm within an axial outline; 0 for a line, a spot, or where no mm are stated."""
+        behind = (*self.corners[1:], *self.corners[:1])
+        pairs = zip(self.corners, behind, strict=True)
+        return abs(sum(a[0] * b[1] - b[0] * a[1] for a, b in pairs)) / 2
 
 
 def read_rois(path: Path) -> tuple[OsirixRoi, ...]:
@@ -40,14 +52,7 @@ def read_rois(path: Path) -> tuple[OsirixRoi, ...]:
     Raises:
         RowError: the file is missing, no property list or larger than any, or holds no mark.
     """
-    try:
-        content = plistlib.loads(read_xml(path), fmt=plistlib.FMT_XML)
-        marks = tuple(_mark(roi, path) for roi in _rois(content))
-    except (ValueError, TypeError, AttributeError, IndexError) as error:
-        raise RowError(
-            f"{path.name}: is no readable property list of OsiriX ({type(error).__name__}); get "
-            "the file again"
-        ) from error
+    marks = read_rois_if_any(path)
     if not marks:
         raise RowError(
             f"{path.name}: holds no mark; expected Point_px, which every known shape of these "
@@ -56,18 +61,52 @@ def read_rois(path: Path) -> tuple[OsirixRoi, ...]:
     return marks
 
 
-def _rois(node: Any) -> Iterator[dict[str, Any]]:
+def read_rois_if_any(path: Path) -> tuple[OsirixRoi, ...]:
+    """As ``read_rois``, of a file that may hold no mark.
+
+    Raises:
+        RowError: the file is missing, no property list or larger than any.
+    """
+    try:
+        content = plistlib.loads(read_xml(path), fmt=plistlib.FMT_XML)
+        return tuple(_mark(roi, image, path) for roi, image in _rois(content, None))
+    except (ValueError, TypeError, AttributeError, IndexError) as error:
+        raise RowError(
+            f"{path.name}: is no readable property list of OsiriX ({type(error).__name__}); get "
+            "the file again"
+        ) from error
+
+
+def _rois(node: Any, image: Any) -> Iterator[tuple[dict[str, Any], Any]]:
+    """Marks with the ImageIndex around them."""
     if isinstance(node, dict) and "Point_px" in node:
-        yield node
-    elif isinstance(node, dict | list):
-        for inner in node.values() if isinstance(node, dict) else node:
-            yield from _rois(inner)
+        yield node, image
+    elif isinstance(node, dict):
+        for inner in node.values():
+            yield from _rois(inner, node.get("ImageIndex", image))
+    elif isinstance(node, list):
+        for inner in node:
+            yield from _rois(inner, image)
 
 
-def _mark(roi: dict[str, Any], path: Path) -> OsirixRoi:
+def _mark(roi: dict[str, Any], image: Any, path: Path) -> OsirixRoi:
     name = str(roi.get("Name", "")).strip()
-    points = tuple(_point(text) for text in roi["Point_px"])
-    return OsirixRoi(name=name.lower(), points=points, evidence=f"{path.name} {name}".strip())
+    return OsirixRoi(
+        name=name.lower(),
+        points=tuple(_point(text) for text in roi["Point_px"]),
+        corners=_corners(roi.get("Point_mm", ())),
+        image=image if isinstance(image, int) else None,
+        evidence=f"{path.name} {name}".strip(),
+    )
+
+
+def _corners(texts: Any) -> Corners:
+    """Places in mm; none unless each is three numbers, since no pixel rests on them."""
+    try:
+        places = [text.strip().strip("()").split(",") for text in texts]
+        return tuple((float(x), float(y), float(z)) for x, y, z in places)
+    except (ValueError, AttributeError, TypeError):
+        return ()
 
 
 def _point(text: str) -> tuple[float, float]:

@@ -5,7 +5,7 @@ import plistlib
 import pytest
 
 from medrcube.errors import SourceError
-from medrcube.sources._formats.osirix_plist import read_rois
+from medrcube.sources._formats.osirix_plist import read_rois, read_rois_if_any
 
 ROI = {"Name": " Mass ", "NumberOfPoints": 2, "Point_px": ["(10.5, 20)", "(30, 40.25)"]}
 
@@ -52,3 +52,21 @@ def test_a_file_that_holds_no_readable_mark_is_named(marks_of, content):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(SourceError, match="is missing"):
         read_rois(tmp_path / "1.xml")
+
+
+def test_millimetres_and_the_index_of_the_image_are_kept(marks_of):
+    roi = {**ROI, "Point_mm": ["(0, 0, 7.5)", "(4, 0, 7.5)", "(4, 3, 7.5)"]}
+    (mark,) = marks_of({"Images": [{"ImageIndex": 12, "ROIs": [roi]}]})
+    assert (mark.image, mark.corners[0][2], mark.area) == (12, 7.5, 6.0)
+
+
+@pytest.mark.parametrize("places", [["(0, 0)"], ["?"], "(0, 0, 0)", [1.0]])
+def test_millimetres_of_another_form_are_none(marks_of, places):
+    (mark,) = marks_of({"Images": [{"ROIs": [{**ROI, "Point_mm": places}]}]})
+    assert (mark.corners, mark.area) == ((), 0)
+
+
+def test_a_file_without_a_mark_is_read_where_it_may_be(tmp_path):
+    path = tmp_path / "0.xml"
+    path.write_bytes(plistlib.dumps({"Images": []}))
+    assert read_rois_if_any(path) == ()

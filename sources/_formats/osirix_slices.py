@@ -1,0 +1,117 @@
+"""Slice of an axial series that each mark of an OsiriX property list lies on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+from pathlib import Path
+from statistics import fmean, median
+
+from medrcube.errors import ReadError, RowError
+from medrcube.sources._formats.dicom_headers import in_slice_order, read_header
+from medrcube.sources._formats.osirix_plist import OsirixRoi
+
+__all__ = ["MarkedStack", "place_marks"]
+
+_AXIAL = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+_STRAIGHT = 0.01
+"""Most that a cosine of the direction of an axial slice may be off."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkedStack:
+    """One series, foot to head, with its marks.
+
+    Attributes:
+        paths: a file for each level; of copies of a slice the first.
+        marks: what lies on each of them.
+        counted: how ImageIndex counts these slices.
+    """
+
+    paths: tuple[Path, ...]
+    marks: tuple[tuple[OsirixRoi, ...], ...]
+    counted: str
+
+
+def place_marks(
+    paths: Sequence[Path], marks: Sequence[OsirixRoi], *, least_agreement: float
+) -> MarkedStack:
+    """Find the slice of each mark by its height in mm, and how ImageIndex counts them.
+
+    Public programs read ImageIndex in ways that contradict each other, so height decides, and one
+    of these ways has to agree with it.
+
+    Args:
+        paths: DICOM files of one axial series.
+        marks: with their corners in mm.
+        least_agreement: share of the marks whose ImageIndex has to name the slice of their height.
+
+    Raises:
+        RowError: a mark states no height or lies on no slice, or ImageIndex agrees in no way.
+        ReadError: code ``no-position``, ``slice-order``, and those of ``read_header``.
+    """
+    order = in_slice_order(paths)
+    heights = {path: _height(path) for path in order}
+    levels: dict[float, Path] = {}
+    for path in order:
+        levels.setdefault(heights[path], path)
+    stack = tuple(levels)
+    placed = [_level(mark, stack) for mark in marks]
+    names = tuple(heights[path] for path in sorted(order, key=lambda path: path.name))
+    ways = {
+        "from the foot": stack,
+        "from the head": stack[::-1],
+        "by file name": names,
+        "against file names": names[::-1],
+    }
+    best = max(
+        (_agreement(marks, placed, way, start), -start, name)
+        for (name, way), start in product(ways.items(), (0, 1))
+    )
+    if best[0] < least_agreement:
+        raise RowError(
+            f"ImageIndex agrees with the height of {best[0]:.0%} of the marks at best, counted "
+            f"{best[2]}; expected {least_agreement:.0%}, as the card assumes of one way of counting"
+        )
+    return MarkedStack(
+        paths=tuple(levels.values()),
+        marks=tuple(
+            tuple(mark for mark, own in zip(marks, placed, strict=True) if own == height)
+            for height in stack
+        ),
+        counted=f"{best[2]}, from {-best[1]}",
+    )
+
+
+def _height(path: Path) -> float:
+    header = read_header(path, ("ImagePositionPatient", "ImageOrientationPatient"))
+    axes = map(float, header["ImageOrientationPatient"].split("\\"))
+    if max(abs(a - b) for a, b in zip(axes, _AXIAL, strict=True)) > _STRAIGHT:
+        raise ReadError(f"{path.name}: is no axial slice; expected one", code="slice-order")
+    return round(float(header["ImagePositionPatient"].split("\\")[2]), 3)
+
+
+def _level(mark: OsirixRoi, stack: Sequence[float]) -> float:
+    """The height of the slice that a mark lies on: within half a step of its own."""
+    if not mark.corners or len(stack) < 2:
+        raise RowError(f"{mark.evidence}: states no Point_mm, or its series has a single slice")
+    height = median(z for _, _, z in mark.corners)
+    nearest = min(stack, key=lambda level: abs(level - height))
+    step = median(above - below for below, above in pairwise(stack))
+    if abs(nearest - height) > step / 2:
+        raise RowError(
+            f"{mark.evidence}: lies at {height:.1f} mm, {abs(nearest - height):.1f} mm off the "
+            "nearest slice: is it the file of another scan, or are slices missing?"
+        )
+    return nearest
+
+
+def _agreement(
+    marks: Sequence[OsirixRoi], placed: Sequence[float], way: Sequence[float], start: int
+) -> float:
+    """Share of marks whose ImageIndex, counted from ``start``, names the slice of their height."""
+    indices = [-1 if mark.image is None else mark.image - start for mark in marks]
+    return fmean(
+        0 <= k < len(way) and way[k] == height for k, height in zip(indices, placed, strict=True)
+    )
