@@ -92,8 +92,12 @@ def _patient(number: str, files: tuple[Path, ...], table: Path | None) -> Iterat
         middle = in_slice_order(files)[len(files) // 2]
         made = [Case(key=f"{key}-unread", images=(ImageRef(paths=(middle,)),))]
     sidecars = (table,) if table and marks else ()
-    yield from (replace(case, patient=key, sidecars=sidecars, series=files) for case in made)
     used = {path for case in made for path in case.files()}
+    for case in made:  # which slice it is rests on the places of all of them
+        (image,) = case.images
+        others = tuple(path for path in files if path not in image.paths)
+        whole = (replace(image, parts=others),)
+        yield replace(case, images=whole, patient=key, sidecars=sidecars, series=files)
     rest = tuple(path for path in files if path not in used)
     least = f"of {_LEAST_MM2:g} square mm or more"
     reason = f"shown are at most two slices with marks {least}, and one without any around it"
