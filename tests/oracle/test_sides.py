@@ -179,8 +179,13 @@ def test_the_image_asked_for_is_the_slice_of_its_sequence(built):
         likeness = {}
         for concept, name in SEQUENCES.items():
             stored = slice_of(one_file(raw / "brats2021", f"{patient}_{name}.nii*"), "axial", frame)
-            left = (number - 1) * (stored.shape[1] + GAP)
-            panel = picture[-stored.shape[0] :, left : left + stored.shape[1]]
+            height, width = stored.shape
+            columns = (picture.shape[1] + GAP) // (width + GAP)
+            row, column = divmod(number - 1, columns)
+            rows = picture.shape[0] // height
+            bottom = (picture.shape[0] + GAP) // rows * (row + 1) - GAP
+            left = column * (width + GAP)
+            panel = picture[bottom - height : bottom, left : left + width]
             likeness[concept] = np.corrcoef(panel.ravel(), stored.ravel())[0, 1]
         assert max(likeness, key=likeness.get) == item.concept
 
