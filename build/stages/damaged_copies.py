@@ -1,8 +1,8 @@
-"""Damaged fixture copies, to test what a scan reports of them.
+"""Damaged fixture copies, to test what a scan reports of them, and that one row never ends it.
 
-A fixture is intact: no image absent, no row shifted, no table without a header. What a build
-reports of a damaged copy, and the message that refuses one, are searched for identifiers too; see
-``source_check``.
+A fixture is intact: no image absent, no row shifted, no table without a header, no cell that cannot
+be used. What a build reports of a damaged copy, and the message that refuses one, are searched for
+identifiers too; see ``source_check``.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import gzip
 import io
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from medrcube.build.stages.scan import holds_pixels, scan
@@ -19,11 +20,16 @@ from medrcube.errors import MedrcubeError
 from medrcube.sources._formats.tables.delimited import delimiter_of, records_of
 from medrcube.sources._framework.contract import Source
 
-__all__ = ["damage_reports"]
+__all__ = ["damage_reports", "scans_ended_by_a_row"]
 
 _TABLES = frozenset({".csv", ".tsv", ".txt"})
+_ROW_TABLES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+_GZIP = b"\x1f\x8b"
+_UNUSABLE = ("???", "")
 _Rows = list[list[str]]
 _KEY = b"k" * 32
+_FEWEST = 2
+"""Rows of a table; one that loses its only row may be refused as empty."""
 
 
 def damage_reports(source: Source, raw: Path, folder: Path) -> Iterator[tuple[str, str]]:
@@ -48,6 +54,82 @@ def damage_reports(source: Source, raw: Path, folder: Path) -> Iterator[tuple[st
             shutil.rmtree(copy)
 
 
+def scans_ended_by_a_row(source: Source, raw: Path, layout: str) -> Iterator[tuple[str, str]]:
+    """How one row of a table has to be damaged so that it ends the scan, and the message.
+
+    In each delimited table a row is taken away, and a cell of each column is made unusable. The
+    fixture is restored.
+
+    Args:
+        source: whose fixture it is.
+        raw: the fixture.
+        layout: its layout.
+    """
+    for path in sorted(raw.rglob("*")):
+        if not path.name.lower().endswith(_ROW_TABLES):
+            continue
+        rows, _ = _rows_of(path.read_bytes())
+        for batch in _row_damages(rows):
+            if not _message(source, raw, layout, path, batch):
+                continue
+            for damage in batch:
+                if message := _message(source, raw, layout, path, [damage]):
+                    yield f"{path.name} {damage.what}", message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RowDamage:
+    what: str
+    change: Callable[[_Rows], _Rows]
+
+
+def _message(
+    source: Source, raw: Path, layout: str, table: Path, damages: Sequence[_RowDamage]
+) -> str:
+    """The message that ends the scan of a fixture with damaged rows; empty where none does."""
+    content = table.read_bytes()
+    for damage in damages:
+        _rewrite(table, damage.change)
+    try:
+        for _ in source.scan(raw, layout):
+            pass
+    except MedrcubeError as error:
+        return str(error)
+    finally:
+        table.write_bytes(content)
+    return ""
+
+
+def _row_damages(rows: _Rows) -> Iterator[list[_RowDamage]]:
+    """Batches of damages to different rows: one scan tries them all, unless one ends it."""
+    lines = sorted(range(1, len(rows)), key=lambda line: -sum(map(bool, rows[line])))
+    if len(lines) < _FEWEST:
+        return
+    yield [_RowDamage(what="without one of its rows", change=_without(lines[0]))]
+    for value in _UNUSABLE:
+        cells = [
+            _RowDamage(
+                what=f"with {value!r} in a cell of its column {column!r}",
+                change=_put(lines[place % len(lines)], place, value),
+            )
+            for place, column in enumerate(rows[0])
+        ]
+        for start in range(0, len(cells), len(lines)):
+            yield cells[start : start + len(lines)]
+
+
+def _without(line: int) -> Callable[[_Rows], _Rows]:
+    return lambda rows: [*rows[:line], *rows[line + 1 :]]
+
+
+def _put(line: int, place: int, value: str) -> Callable[[_Rows], _Rows]:
+    def change(rows: _Rows) -> _Rows:
+        row = [*rows[line][:place], value, *rows[line][place + 1 :]]
+        return [*rows[:line], row, *rows[line + 1 :]]
+
+    return change
+
+
 def _without_pictures(copy: Path) -> None:
     """Every second picture is taken away, so that the layout still fits."""
     files = sorted(path for path in copy.rglob("*") if path.is_file() and holds_pixels(path.name))
@@ -66,19 +148,25 @@ def _on_tables(change: Callable[[_Rows], _Rows]) -> Callable[[Path], None]:
 
 def _rewrite(path: Path, change: Callable[[_Rows], _Rows]) -> None:
     content = path.read_bytes()
-    packed = content.startswith(b"\x1f\x8b")
-    try:
-        text = (gzip.decompress(content) if packed else content).decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return
-    delimiter = delimiter_of(text)
-    rows = [list(record.cells) for record in records_of(text, delimiter)]
-    if max(map(len, rows), default=0) < 2:  # no table
+    rows, delimiter = _rows_of(content)
+    if not rows:
         return
     written = io.StringIO()
     csv.writer(written, delimiter=delimiter, lineterminator="\n").writerows(change(rows))
     changed = written.getvalue().encode()
-    path.write_bytes(gzip.compress(changed) if packed else changed)
+    path.write_bytes(gzip.compress(changed) if content.startswith(_GZIP) else changed)
+
+
+def _rows_of(content: bytes) -> tuple[_Rows, str]:
+    """Rows of a delimited table with its header, and its delimiter; no rows if it is none."""
+    try:
+        plain = gzip.decompress(content) if content.startswith(_GZIP) else content
+        text = plain.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return [], ""
+    delimiter = delimiter_of(text)
+    rows = [list(record.cells) for record in records_of(text, delimiter)]
+    return (rows, delimiter) if max(map(len, rows), default=0) > 1 else ([], "")
 
 
 def _shift_cells(by: int) -> Callable[[_Rows], _Rows]:

@@ -15,7 +15,7 @@ import pandas as pd
 
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.build.stages.damaged_copies import damage_reports
+from medrcube.build.stages.damaged_copies import damage_reports, scans_ended_by_a_row
 from medrcube.build.stages.privacy_check import (
     FixtureCopy,
     holds_canary,
@@ -172,6 +172,16 @@ def _files_are_accounted_for(trial: _Trial) -> Iterator[str]:
             yield f"layout {name!r}: {row.case}: {row.message}"
 
 
+def _a_row_ends_no_scan(trial: _Trial) -> Iterator[str]:
+    for name, copied in trial.copies.items():
+        for damage, message in scans_ended_by_a_row(trial.source, copied.root, name):
+            yield (
+                f"layout {name!r}: {damage} ends the scan: {message}; let a row set aside its own "
+                "cases alone: group_by_name and cases_or_skip of "
+                "medrcube.sources._formats.tables.rows"
+            )
+
+
 def _opens_what_the_card_names(trial: _Trial) -> Iterator[str]:
     card = trial.source.card
     for name, copied in trial.copies.items():
@@ -239,6 +249,7 @@ _CHECKS: dict[str, Callable[[_Trial], Iterator[str]]] = {
     "every mapped value is used by a fixture": _values_are_used,
     "every declared cell is reached, and no other": _voxels_are_reached,
     "no file is opened that the card does not name": _opens_what_the_card_names,
+    "a row that cannot be used ends no scan": _a_row_ends_no_scan,
     "every file is an image or has a reason": _files_are_accounted_for,
     "its fixture holds identifiers that can be searched for": _identifiers_are_told,
     "no identifier reaches an output": _identifiers_stay_out,

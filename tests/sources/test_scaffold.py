@@ -8,6 +8,7 @@ import pytest
 
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
+from medrcube.build.stages.damaged_copies import scans_ended_by_a_row
 from medrcube.build.stages.source_check import check_source
 from medrcube.cli.sources.new import new
 from medrcube.console.progress import Reporter
@@ -443,6 +444,23 @@ def test_a_draft_without_fields_passes_the_check(tmp_path):
     _series(tmp_path / "raw")
     source, *_ = _draft_cases(tmp_path)
     assert not [check.failures for check in check_source(source) if check.failures]
+
+
+@pytest.mark.parametrize("folder", ["films", "scans/P00{}"])
+def test_no_row_of_its_table_ends_the_scan_of_a_draft(tmp_path, folder):
+    series = folder.startswith("scans")
+    rows = ["key,edema,grade"]
+    for number in range(4):
+        for part in range(1 + series):
+            name = f"{folder.format(number)}/f{number}{part}.{'dcm' if series else 'png'}"
+            write_example(tmp_path / "raw" / name, seed=part)
+        key = f"P00{number}" if series else f"f{number}0"
+        rows.append(f"{key},{number % 2},{('mild', 'severe')[number % 2]}")
+    write_lines(tmp_path / "raw/t.csv", rows)
+    source, cases, _ = _draft_cases(tmp_path)
+    assert [len(case.labels) for case in cases] == [2] * 4
+    source.build_fixture(tmp_path / "fixture", "files")
+    assert not list(scans_ended_by_a_row(source, tmp_path / "fixture", "files"))
 
 
 def test_a_tree_of_tables_alone_is_refused_with_what_to_add(tmp_path):

@@ -132,6 +132,18 @@ def test_a_real_source_passes():
 
 
 @pytest.mark.thorough
+def test_an_adapter_that_one_row_of_a_table_ends_breaks_its_contract(checked):
+    table = '    (root / "ages.csv").write_text("who,age\\nQuux,41\\nQuuz,42\\n")\n'
+    read = '    [int(row["age"]) for row in read_csv(root.part("ages")[0], columns=("age",))]\n'
+    checked("fixture.py", "def build(root, layout):\n", f"def build(root, layout):\n{table}")
+    checked("card.toml", 'expect = { "*.png" = 8 }', EXPECT)
+    reader = "from medrcube.sources._formats.tables.tables import read_csv\n\ndef cases"
+    checked("adapter.py", "def cases", reader)
+    found = checked("adapter.py", "    for path in sorted", f"{read}    for path in sorted")
+    assert list(found) == ["a row that cannot be used ends no scan"]
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize(("cell", "told"), [("row.quote('age')", False), ("row['age']", True)])
 def test_what_is_told_of_damaged_copies_is_searched_for_identifiers(checked, cell, told):
     """The fixture is whole; only in a shifted row the name of a person stands under ``age``."""
