@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from medrcube.build.profile.cell_planning import ProfilePlan
+from medrcube.build.profile.full_size import FullSize, full_size_of
 from medrcube.build.profile.profile import Profile
 from medrcube.build.profile.source_suggestions import (
     SourceSuggestion,
@@ -42,6 +43,8 @@ class Margin:
         wanted: items that the profile asks for.
         planned: items that could be asked.
         made: items made.
+        expected: items that all known sources together would give to it at full size (see
+            ``FullSize``).
         sources: sources that are not in the workspace and would add to it, with the most that
             each adds, the largest first.
     """
@@ -51,6 +54,7 @@ class Margin:
     wanted: int
     planned: int
     made: int
+    expected: int
     sources: tuple[tuple[str, int], ...] = ()
 
 
@@ -87,6 +91,7 @@ class ProfileReport:
         distances: axis -> the same of the items that its margin counts.
         mix: axis -> total variation of the shares, 0 to 1; empty without items.
         outside: tasks that count in the margin of tasks alone.
+        full_size: what all known sources come to, whichever the workspace has.
         margins: one row for each value.
         cells: cell -> items that could be asked, planned and made.
         closers: sources that would help, in order of how much they add, each by itself.
@@ -111,6 +116,7 @@ class ProfileReport:
     distances: Mapping[str, float]
     mix: Mapping[str, float]
     outside: tuple[str, ...]
+    full_size: FullSize
     margins: tuple[Margin, ...]
     cells: Mapping[str, Mapping[str, int]]
     closers: tuple[SourceSuggestion, ...]
@@ -131,10 +137,9 @@ class ProfileReport:
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
         """Heads and rows for people; sources stand there where any would help."""
-        heads: tuple[str, ...] = ("", "wanted", "made", "missing")
+        heads: tuple[str, ...] = ("", "wanted", "made", "missing", "all sources")
         rows: list[tuple[object, ...]] = [
-            (margin.value, margin.wanted, margin.made, margin.wanted - margin.made)
-            for margin in self.margins
+            (m.value, m.wanted, m.made, m.wanted - m.made, m.expected) for m in self.margins
         ]
         if not self.closers:
             return heads, rows
@@ -145,7 +150,10 @@ class ProfileReport:
 
     def lines(self) -> list[str]:
         """What stands below the table."""
-        lines = [f"profile {self.name}: {self.made:,} of {self.wanted:,} items{self._distance()}"]
+        lines = [
+            f"profile {self.name}: {self.made:,} of {self.wanted:,} items{self._distance()}",
+            self.full_size.describe(self.wanted),
+        ]
         if self.made:
             patients = f"{self.patients:,} patients, none with more than {self.most_of_one_patient}"
             chains = f"{self.chains:,} of {self.pictures:,} images carry several task levels"
@@ -190,7 +198,7 @@ def report_on(
         cards: of every source that is known.
         named: sources of the workspace.
     """
-    there = set(named)
+    there, known = set(named), list(cards)
     item_counts = Counter(
         Voxel(Anatomy(item.anatomy), Modality(item.modality), Task(item.task)) for item in items
     )
@@ -204,9 +212,10 @@ def report_on(
     patients = Counter(patient_of(question) for question in plan.answered)
     levels = _levels(plan)
     spread = _spread(plan)
-    others = [card for card in cards if card.id not in there | profile.off]
+    others = [card for card in known if card.id not in there | profile.off]
     closers = suggest_sources(profile, plan.held, missing, others) if missing_items else ()
     cards_by_id = {card.id: card for card in others}
+    full_size, expected = full_size_of(known, profile)
     return ProfileReport(
         name=profile.name,
         description=profile.description,
@@ -220,6 +229,7 @@ def report_on(
         },
         mix=_mix(profile, got),
         outside=tuple(sorted(profile.outside)),
+        full_size=full_size,
         margins=tuple(
             Margin(
                 axis=axis,
@@ -227,6 +237,7 @@ def report_on(
                 wanted=profile.margins[axis][value],
                 planned=planned[axis, value],
                 made=got[axis, value],
+                expected=expected[axis, value],
                 sources=suggestions_for(profile, (axis, value), missing, closers, cards_by_id),
             )
             for axis, value in missing

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from medrcube.build.profile.margin_fit import Supply, reachable_items
-from medrcube.build.profile.profile import AXES, Profile, load_profile
-from medrcube.build.profile.yields import ExpectedItems, expected_items, expected_together
-from medrcube.build.questions.quotas import AnswerCell
+from medrcube.build.profile.full_size import expected_margins, reachable_at_full_size
+from medrcube.build.profile.profile import load_profile
+from medrcube.build.profile.yields import ExpectedItems, expected_items
 from medrcube.build.reference.cells import reach_of_cells
 from medrcube.sources._framework.card import Card
-from medrcube.taxonomy import Task, Voxel, cube_tasks
+from medrcube.taxonomy import Task, cube_tasks
 from medrcube.templates import render_card
 
-__all__ = ["YieldsSection", "reachable_at_full_size", "yield_cell", "yields_of"]
+__all__ = ["YieldsSection", "yield_cell", "yields_of"]
 
 Found = Mapping[str, Mapping[Task, ExpectedItems]]
 
@@ -53,7 +52,7 @@ def yields_of(cards: Sequence[Card]) -> YieldsSection:
             unknown_count=sum(
                 len(task.unknown) for tasks in expectations.values() for task in tasks.values()
             ),
-            margins=_margins(ordered, expectations, profile),
+            margins=expected_margins(ordered, expectations, profile),
             profile=profile,
             reachable=reachable_at_full_size(ordered, expectations, profile),
             cells=cells,
@@ -61,22 +60,6 @@ def yields_of(cards: Sequence[Card]) -> YieldsSection:
             evidence=[(card.id, count) for card in ordered for count in card.counts],
         ),
     )
-
-
-def reachable_at_full_size(cards: Sequence[Card], expectations: Found, profile: Profile) -> int:
-    """Most items towards a profile that the computed yields of all cards allow, within margins.
-
-    Sources that the profile switches off give nothing; neither do unknown counts.
-    """
-    on = {card.id: card for card in cards if card.id not in profile.off}
-    given = expected_together({name: expectations[name] for name in on})
-    cells: dict[Voxel, float] = {}
-    for (name, task), items in given.items():
-        cell = Voxel(on[name].anatomy, on[name].modality, task)
-        cells[cell] = cells.get(cell, 0.0) + items
-    whole = {cell: int(items) for cell, items in cells.items() if items >= 1}
-    supply = Supply(cells=whole, lots={AnswerCell(cell): count for cell, count in whole.items()})
-    return int(reachable_items(profile, supply) + 1e-6)
 
 
 def yield_cell(entry: ExpectedItems | None) -> str:
@@ -129,20 +112,4 @@ def _nothing(expectations: Found) -> list[tuple[str, str, str, str]]:
         for task, entry in tasks.items()
         for field, reason in entry.nothing
         if field
-    ]
-
-
-def _margins(
-    cards: Sequence[Card], expectations: Found, profile: Profile
-) -> list[tuple[str, str, int, int]]:
-    """Margins of a profile as (axis, value, wanted, expected of all sources together)."""
-    sums = {(axis, value): 0.0 for axis, _ in AXES for value in profile.margins[axis]}
-    cards_by_id = {card.id: card for card in cards}
-    for (name, task), items in expected_together(expectations).items():
-        card = cards_by_id[name]
-        for bound in profile.bounds(Voxel(card.anatomy, card.modality, task)):
-            if bound in sums:
-                sums[bound] += items
-    return [
-        (axis, value, profile.margins[axis][value], int(sums[axis, value])) for axis, value in sums
     ]

@@ -65,7 +65,8 @@ def build(
 
     Safe to run again: it resumes, and renders only what changed. A folder that is no workspace yet
     becomes one when --source names raw data. Everything set aside stands, with its reason, in
-    quarantine.parquet; the status is 1 when too much of a source failed.
+    quarantine.parquet; the status is 1 when too much of a source failed. With --profile it reports,
+    for each margin, what is wanted, what was made, and what all known sources would give.
     """
     from dataclasses import asdict, replace
 

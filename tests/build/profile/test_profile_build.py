@@ -3,13 +3,14 @@
 import json
 import sys
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.build.profile.profile import ProfileError
+from medrcube.build.profile.full_size import full_size_of
+from medrcube.build.profile.profile import ProfileError, load_profile
 from medrcube.cli import app
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import cube_tasks
@@ -55,6 +56,24 @@ def test_a_build_makes_what_the_margins_ask_for_and_says_so(run):
     assert report.profile.lines()[0] == (
         "profile small: 6 of 6 items; 0.0% missing; mix off by task 0%, modality 0%"
     )
+
+
+def test_each_margin_stands_beside_what_all_sources_would_give_in_text_and_in_json(
+    run, profile, toy
+):
+    report, audit = run()
+    cards = [*(source.card for source in find_sources().values()), toy.card]
+    whole, margins = full_size_of(cards, load_profile(str(profile)))
+    said = audit["profile"]
+    assert {(row["axis"], row["value"]): row["expected"] for row in said["margins"]} == margins
+    assert margins["modality", "MRI"] > 6
+    assert said["full_size"] == asdict(whole)
+    assert said["full_size"]["items"] == 6
+    assert "unknown counts are taken as zero" in said["full_size"]["basis"]
+    heads, rows = report.profile.table()
+    assert heads == ("", "wanted", "made", "missing", "all sources")
+    assert rows[-1] == ("MRI", 6, 6, 0, margins["modality", "MRI"])
+    assert report.profile.lines()[1] == whole.describe(6)
 
 
 def test_keys_that_stay_on_one_source_are_named(run, profile):
@@ -103,7 +122,7 @@ def test_what_is_missing_is_named_with_the_sources_that_hold_it(run, profile):
     heads, rows = report.profile.table()
     assert heads[-1] == "would add most"
     assert rows[-1][:4] == ("CT", 1, 0, 1)
-    shown = rows[-1][4].split(", ")
+    shown = rows[-1][5].split(", ")
     assert shown[:-1] == names[: len(shown) - 1]
     assert shown[-1] == f"{len(names) - len(shown) + 1} more"
 
@@ -192,5 +211,9 @@ def test_the_command_line_shows_one_table(tmp_path, monkeypatch, capsys):
     assert out.count("wanted") == 1
     assert "Disease Diagnosis" in out
     assert "of 7,626 items" in out
+    assert "all sources at full size (46, without those switched off): 7,194 of 7,626" in out
     status, out, _ = call(*base, "--profile", "medrcube", "--json")
-    assert json.loads(out)["profile"]["wanted"] == 7626
+    said = json.loads(out)["profile"]
+    assert (said["wanted"], said["full_size"]["items"]) == (7626, 7194)
+    heart = next(row for row in said["margins"] if row["value"] == "Heart")
+    assert (heart["wanted"], heart["expected"], heart["made"]) == (420, 4098, 0)

@@ -1,9 +1,9 @@
 import pytest
 
+from medrcube.build.profile.full_size import reachable_at_full_size
 from medrcube.build.profile.profile import load_profile
 from medrcube.build.profile.yields import expected_items
 from medrcube.build.reference.cells import CellReach, reach_of_cells
-from medrcube.build.reference.yields import reachable_at_full_size
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Voxel
 
