@@ -133,7 +133,7 @@ class TomlTable:
         """A table of strings."""
         value = self._get(key, default)
         if not isinstance(value, Mapping) or not all(isinstance(v, str) for v in value.values()):
-            self.fail(key, "a table of strings", value)
+            self.fail(key, "a table of strings", value, _unquoted_key(value))
         return value
 
     def lists(self, key: str) -> Mapping[str, tuple[str, ...]]:
@@ -143,7 +143,7 @@ class TomlTable:
             isinstance(entry, list) and entry and all(isinstance(text, str) for text in entry)
             for entry in value.values()
         ):
-            self.fail(key, "a table of lists of strings", value)
+            self.fail(key, "a table of lists of strings", value, _unquoted_key(value))
         return {name: tuple(entry) for name, entry in value.items()}
 
     def counts(
@@ -156,7 +156,7 @@ class TomlTable:
             or not value
             or not all(isinstance(count, int) and count > 0 for count in value.values())
         ):
-            self.fail(key, f"a table of {such_as}", value)
+            self.fail(key, f"a table of {such_as}", value, _unquoted_key(value))
         return value
 
     def grouped(
@@ -236,10 +236,10 @@ class TomlTable:
         for child in self._children:
             child.finish()
 
-    def fail(self, key: str, expected: str, found: object) -> NoReturn:
+    def fail(self, key: str, expected: str, found: object, hint: str = "") -> NoReturn:
         """Raise the error that says which key of which file holds what."""
         raise self._error(
-            f"{self._file}: key {self._path(key)!r}: expected {expected}, found {found!r}"
+            f"{self._file}: key {self._path(key)!r}: expected {expected}, found {found!r}{hint}"
         )
 
     def _get(self, key: str, default: Any = _MISSING) -> Any:
@@ -275,6 +275,21 @@ class TomlTable:
 
     def _path(self, key: str) -> str:
         return f"{self._where}.{key}" if self._where else key
+
+
+def _unquoted_key(found: object) -> str:
+    """What to do where a table holds a table: most likely TOML took the dot in a key for one."""
+    if not isinstance(found, Mapping):
+        return ""
+    for name, inner in found.items():
+        if isinstance(inner, Mapping) and inner:
+            return f'; quote a key with a dot in it: "{name}.{_dotted(inner)}" = ...'
+    return ""
+
+
+def _dotted(table: Mapping[str, Any]) -> str:
+    name, value = next(iter(table.items()))
+    return f"{name}.{_dotted(value)}" if isinstance(value, Mapping) and value else name
 
 
 def _is_finite(value: Any) -> bool:

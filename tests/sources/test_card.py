@@ -208,6 +208,13 @@ def test_two_fields_of_one_name_are_refused(card_file, toy_card):
         load_card(card_file(toy_card + FIELD + FIELD))
 
 
+@pytest.mark.parametrize("key", ["0.5", "L.1", "v1.2.3"])
+def test_an_unquoted_key_with_a_dot_is_to_be_quoted(card_file, toy_card, key):
+    unquoted = f'{FIELD.partition("values")[0]}[field.values]\n{key} = "Edema"\n'
+    with pytest.raises(CardError, match=f'quote a key with a dot in it: "{re.escape(key)}" = '):
+        load_card(card_file(toy_card + unquoted))
+
+
 def test_broken_toml_and_a_missing_file_are_card_errors(card_file, tmp_path):
     with pytest.raises(CardError, match="is not valid TOML"):
         load_card(card_file("id = "))
