@@ -446,6 +446,44 @@ def test_a_draft_without_fields_passes_the_check(tmp_path):
     assert not [check.failures for check in check_source(source) if check.failures]
 
 
+def test_a_table_that_names_folders_of_images_is_left_to_the_person(tmp_path):
+    for number in range(1, 4):
+        write_example(tmp_path / f"raw/dataset/00{number}/00{number}_ED.nii.gz", seed=number)
+    write_lines(tmp_path / "raw/t.csv", ["code,age", "1,40", "2,50", "3,60", "4,70"])
+    source, *_ = _draft_cases(tmp_path)
+    card = (source.folder / "card.toml").read_text(encoding="utf-8")
+    assert '"t.csv": 4 rows; "code" names the folder of images\n#     TODO: ' in card
+    write_lines(tmp_path / "raw/t.csv", ["code,age", "17,40", "18,50", "19,60", "20,70"])
+    other = new_source("other", tmp_path / "raw", tmp_path / "sources")
+    assert '"t.csv": 4 rows; names no image\n' in (other / "card.toml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("suffix", [".nii.gz", ".png"])
+def test_the_values_of_masks_are_shown_to_the_person(tmp_path, suffix):
+    for number in range(2):
+        write_example(tmp_path / f"raw/v{number}{suffix}", seed=number)
+        write_example_mask(tmp_path / f"raw/v{number}_gt{suffix}", seed=number)
+    source, *_ = _draft_cases(tmp_path)
+    marked = {".png": 255, ".nii.gz": 1}[suffix]
+    card = (source.folder / "card.toml").read_text(encoding="utf-8")
+    assert f"#   masks hold 0, {marked}\n" in card
+
+
+@pytest.mark.parametrize(
+    ("signs", "order", "plane"),
+    [((-1, -1, 1), (0, 1, 2), "axial"), ((1, 1, 1), (0, 2, 1), "coronal")],
+)
+def test_the_plane_of_slices_is_shown_to_the_person(tmp_path, signs, order, plane):
+    affine = np.zeros((4, 4))
+    affine[order, range(3)] = np.multiply(signs, (1, 1, 8))
+    affine[3, 3] = 1
+    (tmp_path / "raw").mkdir()
+    volume = nibabel.Nifti1Image(np.zeros((9, 9, 4), np.int16), affine)
+    nibabel.save(volume, tmp_path / "raw/v.nii.gz")
+    folder = new_source("mine", tmp_path / "raw", tmp_path / "sources")
+    assert f"int16, slices {plane}\n" in (folder / "card.toml").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("folder", ["films", "scans/P00{}"])
 def test_no_row_of_its_table_ends_the_scan_of_a_draft(tmp_path, folder):
     series = folder.startswith("scans")

@@ -24,7 +24,7 @@ from medrcube.sources._framework.raw_tree.pixel_files import (
     suffix_of,
 )
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
-from medrcube.sources._framework.raw_tree.survey_masks import is_mask, mask_patterns
+from medrcube.sources._framework.raw_tree.survey_masks import is_mask, mask_patterns, mask_values
 from medrcube.sources._framework.raw_tree.survey_tables import SHEETS, SurveyTable, survey_tables
 
 __all__ = ["Survey", "survey"]
@@ -50,6 +50,12 @@ _CODE = re.compile(
 """A name that tells patients, visits or series apart: a number, coded or with such a word."""
 _SAMPLE = 5
 _MANY = 12
+_PLANES = {
+    **dict.fromkeys("RL", "sagittal"),
+    **dict.fromkeys("AP", "coronal"),
+    **dict.fromkeys("SI", "axial"),
+}
+"""Direction of the normal of slices -> the plane nearest to them."""
 _MOST_CLASSES = 100
 """Of names that recur, as below train and test; patients do not."""
 
@@ -65,6 +71,7 @@ class Survey:
         masks: files that look like masks, by their names or since they have two values.
         mask_pattern: regular expression for the end of the stem of a mask.
         mask_folder: regular expression for the name of a folder of masks.
+        mask_values: values stored in the first masks, where they are few.
         classes: names of the folders that hold the pictures, where there are a few, or the same
             in several places, and none looks as if it stood for a patient, a visit, a series or a
             split.
@@ -80,6 +87,7 @@ class Survey:
     masks: tuple[str, ...]
     mask_pattern: str
     mask_folder: str
+    mask_values: tuple[float, ...]
     classes: tuple[str, ...]
     series: bool
     tables: tuple[SurveyTable, ...]
@@ -113,6 +121,7 @@ def survey(root: Path) -> Survey:
         masks=tuple(sorted(set(masks) - set(pictures))),
         mask_pattern=mask,
         mask_folder=mask_folder,
+        mask_values=() if masks == pixels else mask_values(root, sorted(masks)),
         classes=_classes(pictures),
         series=_shares_series(root, pictures),
         tables=tuple(survey_tables(root, names, pictures)),
@@ -257,9 +266,14 @@ def _nifti(path: Path) -> Mapping[str, str]:
         image = library.load(path)
     except library.filebasedimages.ImageFileError as error:
         raise ValueError(str(error)) from error
-    return {
+    facts = {
         "shape": " x ".join(map(str, image.shape)),
         "mm": " x ".join(f"{size:.3g}" for size in image.header.get_zooms()),
-        "axes to": "".join(library.aff2axcodes(image.affine)),
+        "axes to": (axes := "".join(code or "?" for code in library.aff2axcodes(image.affine))),
         "stored as": str(image.get_data_dtype()),
     }
+    apart = image.header.get_zooms()[:3]
+    normal = axes[apart.index(max(apart))] if len(apart) == len(axes) else "?"
+    if apart.count(max(apart)) == 1 and normal in _PLANES:
+        facts["slices"] = _PLANES[normal]
+    return facts

@@ -1,16 +1,22 @@
-"""Masks of an unknown raw tree, by names and by the number of their values."""
+"""Masks of an unknown raw tree, by names and by the number of their values, and these values."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+import zlib
+from collections.abc import Collection, Sequence
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from medrcube.sources._framework.raw_tree.pixel_files import RASTERS, stem_of, suffix_of
 
-__all__ = ["is_mask", "mask_patterns"]
+__all__ = ["is_mask", "mask_patterns", "mask_values"]
 
 _SAMPLE = 5
+_MOST_VALUES = 32
+_MOST_VOXELS = 64_000_000
+_NIFTI = (".nii", ".nii.gz")
 _MASK_WORDS = "masks?|msk|segs?|segmentations?|labels?|annotations?|gt|ground[-_ ]?truth"
 _MASK = (
     r"(?:[-_ ]?(?:mask|seg|segmentation|label|gt)"
@@ -63,3 +69,40 @@ def _has_two_values(path: Path) -> bool:
             return image.getcolors(2) is not None
     except (OSError, UnidentifiedImageError, Image.DecompressionBombError):
         return False
+
+
+def mask_values(root: Path, masks: Sequence[str]) -> tuple[float, ...]:
+    """Values stored in the first NIfTI and image masks, ascending; none where they are many."""
+    values: set[float] = set()
+    for name in masks[:_SAMPLE]:
+        suffix = suffix_of(name)
+        if suffix in _NIFTI:
+            values.update(_nifti_values(root / name))
+        elif suffix in RASTERS:
+            values.update(_raster_values(root / name))
+    return tuple(sorted(values)) if len(values) <= _MOST_VALUES else ()
+
+
+def _nifti_values(path: Path) -> Collection[float]:
+    import nibabel  # noqa: PLC0415
+    import numpy as np  # noqa: PLC0415
+
+    library: Any = nibabel
+    try:
+        image = library.load(path)
+        if math.prod(map(int, image.shape)) > _MOST_VOXELS:
+            return ()
+        return [float(value) for value in np.unique(np.asarray(image.dataobj))]
+    except (OSError, EOFError, ValueError, zlib.error, library.filebasedimages.ImageFileError):
+        return ()
+
+
+def _raster_values(path: Path) -> Collection[float]:
+    from PIL import Image, UnidentifiedImageError  # noqa: PLC0415
+
+    try:
+        with Image.open(path) as image:
+            colours = image.getcolors(_MOST_VALUES) if image.mode in {"1", "L", "P", "I"} else None
+    except (OSError, UnidentifiedImageError, Image.DecompressionBombError):
+        return ()
+    return [float(value) for _, value in colours or ()]

@@ -68,6 +68,8 @@ class SurveyTable:
         folder: the only folder whose images it names; ``None`` for those of the whole tree.
         series_key: column that names folders of DICOM series, or ``None``.
         level: which part of a path, from 0, ``series_key`` names.
+        folder_key: of a table with neither key, the column that names folders of images, leading
+            zeros aside; or ``None``.
     """
 
     path: str
@@ -82,6 +84,7 @@ class SurveyTable:
     folder: str | None
     series_key: str | None
     level: int
+    folder_key: str | None
 
 
 def survey_tables(
@@ -133,6 +136,7 @@ def _table(rows: Sequence[TableRow], name: str, pictures: Sequence[str]) -> Surv
         folder=folder,
         series_key=series_key,
         level=level,
+        folder_key=None if key or series_key else _folder_key(header, rows, pictures),
     )
 
 
@@ -220,3 +224,20 @@ def _series_key(
             if 2 * len(values) >= len(rows) and len(hits) > 1 and 2 * len(hits) >= len(names):
                 return column, level
     return None, 0
+
+
+def _folder_key(
+    columns: Iterable[str], rows: Sequence[TableRow], pictures: Sequence[str]
+) -> str | None:
+    """The column whose values name most folders of images of one level, leading zeros aside."""
+    folders: dict[int, set[str]] = {}
+    for name in pictures:
+        for level, part in enumerate(PurePosixPath(name).parts[:-1]):
+            folders.setdefault(level, set()).add(part.lstrip("0"))
+    for column in columns:
+        values = {value.lstrip("0") for value in _names_in(column, rows)}
+        for names in folders.values():
+            hits = values & names
+            if 2 * len(values) >= len(rows) and len(hits) > 1 and 2 * len(hits) >= len(names):
+                return column
+    return None
