@@ -457,7 +457,8 @@ def _check_tilt(volume: Volume, image: ImageRef, policy: PixelPolicy) -> None:
         raise RefusedError(
             f"{image.paths[0].name}: its slices are tilted by {tilt:.0f} degrees against the "
             f"nearest plane of the body; expected at most {most:.0f}: further off an image is "
-            "oblique and has no plane's name",
+            "oblique and has no plane's name; where slices are oblique by intent, as in the short "
+            'axis of the heart, the card may show them as they are stored with orient = "stored"',
             code="oblique",
         )
 
