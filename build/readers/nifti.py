@@ -298,15 +298,25 @@ def _spans_space(matrix: Any) -> bool:
 
 
 def _spacing(header: Any, affine: NDArray[np.float64] | None) -> tuple[float, float, float] | None:
-    if affine is not None:
-        sizes = np.linalg.norm(affine[:3, :3], axis=0)
+    """Widths of a voxel by the affine; by ``pixdim`` without one, or where the affine is a dummy.
+
+    A dummy has voxels of 1 along the axes, whatever ``pixdim`` states: files of ACDC and EMIDEC.
+    """
+    zooms = [float(zoom) for zoom in header.get_zooms()[:3]]
+    stated = np.asarray([*zooms, 1.0][:3])[::-1] * _millimetres(header)
+    positive = bool(np.isfinite(stated).all() and (stated > 0).all())
+    if affine is None and not positive:
+        return None
+    if affine is None or (positive and _is_dummy(affine[:3, :3] / _millimetres(header))):
+        sizes = stated
     else:
-        zooms = [float(zoom) for zoom in header.get_zooms()[:3]]
-        sizes = np.asarray([*zooms, 1.0][:3])[::-1] * _millimetres(header)
-        if not (np.isfinite(sizes).all() and (sizes > 0).all()):
-            return None
+        sizes = np.linalg.norm(affine[:3, :3], axis=0)
     between, rows, columns = (float(size) for size in sizes)
     return (between, rows, columns)
+
+
+def _is_dummy(axes: NDArray[np.float64]) -> bool:
+    return bool(np.allclose(np.sort(np.abs(axes), axis=0), [[0.0] * 3, [0.0] * 3, [1.0] * 3]))
 
 
 def _millimetres(header: Any) -> float:

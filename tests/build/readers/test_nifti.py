@@ -296,6 +296,28 @@ def test_sform_that_spans_no_space_leaves_the_word_to_a_good_qform(tmp_path, sfo
     assert refused(of_qform(tmp_path / "c.nii", sform=sform, widths=(0, 3, 4))) == "singular-affine"
 
 
+@pytest.mark.parametrize("units", [0, 2])
+def test_spacing_is_that_of_pixdim_where_the_affine_is_a_dummy_with_voxels_of_1(tmp_path, units):
+    path = save(tmp_path / "a.nii", affine=np.diag([-1.0, -1.0, 1.0, 1.0]))
+    patch(path, 80, np.array([1.40625, 1.5, 13], "<f4").tobytes())
+    patch(path, 123, bytes([units]))
+    assert load(path).spacing == pytest.approx((13, 1.5, 1.40625))
+    assert read(ImageRef(paths=(path,)), forward=True).spacing == load(path).spacing
+
+
+@pytest.mark.parametrize("widths", [(0, 3, 4), (2, float("nan"), 4)])
+def test_spacing_is_that_of_the_affine_where_pixdim_states_no_widths(tmp_path, widths):
+    path = save(tmp_path / "a.nii", affine=np.eye(4))
+    patch(path, 80, np.array(widths, "<f4").tobytes())
+    assert load(path).spacing == (1, 1, 1)
+
+
+def test_spacing_is_that_of_an_affine_that_states_widths_of_its_own(tmp_path):
+    path = save(tmp_path / "a.nii")
+    patch(path, 80, np.array([9, 9, 9], "<f4").tobytes())
+    assert load(path).spacing == pytest.approx((4, 3, 2))
+
+
 @pytest.mark.parametrize("name", ["a.nii", "a.nii.gz"])
 def test_size_that_no_picture_has_is_refused_before_memory_is_taken(tmp_path, name):
     path = tmp_path / name

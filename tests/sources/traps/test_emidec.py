@@ -9,7 +9,7 @@ from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {
-    "stored-orientation": "unverified; noted as a quirk, and no side is asked",
+    "stored-orientation": "upright in one real exam; noted as a quirk, and no side is asked",
     "readers-of-the-masks": "unverified; no field rests on who drew them",
     "gap-between-slices": "no volume is computed",
     "codes-of-tobacco": "not read",
