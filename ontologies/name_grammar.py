@@ -80,10 +80,20 @@ _UNCOUNTED = frozenset(
         *("ventriculomegaly", "empyema", "failure", "regurgitation", "dissection", "myocarditis"),
         *("atheromatosis", "infarction", "eventration", "metastasis", "impairment", "sclerosis"),
         *("hyperintensity", "paving", "syndrome", "bleeding", "tissue", "effect", "gas", "air"),
-        *("enhancement",),
+        *("enhancement", "shadowing", "shift"),
     )
 )
-_UNCOUNTED_ENDINGS = ("osis", "itis", "iasis", "ectasis", "trophy", "megaly", "emia", "algia")
+_UNCOUNTED_ENDINGS = (
+    "osis",
+    "itis",
+    "iasis",
+    "ectasis",
+    "trophy",
+    "megaly",
+    "emia",
+    "algia",
+    "cephaly",
+)
 """Heads that take no article as findings of a picture, where others take "a"."""
 
 _VOWELS = ("a", "e", "i", "o", "u", "hour", "heir")

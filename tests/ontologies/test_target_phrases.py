@@ -15,6 +15,7 @@ from medrcube.ontologies.terms import load_terms
         ("LV", "the left ventricular cavity"),
         ("end-systole", "end-systole"),
         ("Pneumothorax", "a pneumothorax"),
+        ("posterior acoustic shadowing", "posterior acoustic shadowing"),
     ],
 )
 def test_a_target_is_what_can_be_pointed_at(label, text):
