@@ -34,7 +34,7 @@ class SourceReport:
         cases: cases whose files are there.
         absent: cases whose image is not in this copy.
         absent_first: the first files that are not there, for people.
-        set_aside: cases and files left out on purpose, by code.
+        set_aside: cases and files left out on purpose: by the scan, or since no slice may be shown.
         failed: cases that could not be rendered.
         pictures: pictures made.
         items: items made.
@@ -106,14 +106,19 @@ def source_reports(
             cases=part.cases,
             absent=part.absent,
             absent_first=_first_absent(part),
-            set_aside=len(part.set_aside),
-            failed=len({problem.case for problem in part.problems if problem.stage == "render"}),
+            set_aside=len(part.set_aside) + _cases_at(part, "select"),
+            failed=_cases_at(part, "render"),
             pictures=len(part.samples),
             items=item_counts[part.source],
             open_items=open_counts[part.source],
         )
         for source_state, part in zip(source_states, parts, strict=True)
     )
+
+
+def _cases_at(part: SourceBuild, stage: str) -> int:
+    """Cases that a stage of rendering gave no image of."""
+    return len({problem.case for problem in part.problems if problem.stage == stage})
 
 
 def _first_absent(part: SourceBuild) -> tuple[str, ...]:

@@ -187,13 +187,15 @@ def read(image):
 """
 
 
-def test_a_picture_refused_by_rule_has_a_reason_and_is_no_failure(run, workspace, toy):
+def test_a_picture_refused_by_rule_is_set_aside_and_is_no_failure(run, workspace, toy):
     adapter = toy.folder / "adapter.py"
     adapter.write_text(adapter.read_text() + HOOK)
     report = run(workspace)
     assert _quarantine(workspace) == {"g (0)": "odd-size"}
     assert (report.sources[0].failed, report.failures) == (0, ())
-    assert run(workspace).rendered == 0
+    assert report.sources[0].set_aside == 1
+    again = run(workspace)
+    assert (again.rendered, again.sources[0].set_aside) == (0, 1)
 
 
 def test_an_optional_region_may_mark_nothing(run, workspace, toy, raw):
