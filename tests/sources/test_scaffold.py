@@ -135,6 +135,8 @@ def test_a_zero_is_not_taken_for_absence(made):
 
 @pytest.mark.parametrize("tree", ["table"])
 def test_columns_become_fields_patient_and_split(made):
+    card = (made[0].folder / "card.toml").read_text(encoding="utf-8")
+    assert "this draft does not read it" not in card
     source, root = made
     *cases, last = source.scan(root, "files")
     assert source.card.patient == "known"
@@ -455,7 +457,8 @@ def test_a_table_that_names_folders_of_images_is_left_to_the_person(tmp_path):
     assert '"t.csv": 4 rows; "code" names the folder of images\n#     TODO: ' in card
     write_lines(tmp_path / "raw/t.csv", ["code,age", "17,40", "18,50", "19,60", "20,70"])
     other = new_source("other", tmp_path / "raw", tmp_path / "sources")
-    assert '"t.csv": 4 rows; names no image\n' in (other / "card.toml").read_text(encoding="utf-8")
+    card = (other / "card.toml").read_text(encoding="utf-8")
+    assert '"t.csv": 4 rows; names no image\n#     TODO: ' in card
 
 
 @pytest.mark.parametrize("suffix", [".nii.gz", ".png"])
