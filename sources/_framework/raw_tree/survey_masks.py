@@ -105,4 +105,4 @@ def _raster_values(path: Path) -> Collection[float]:
             colours = image.getcolors(_MOST_VALUES) if image.mode in {"1", "L", "P", "I"} else None
     except (OSError, UnidentifiedImageError, Image.DecompressionBombError):
         return ()
-    return [float(value) for _, value in colours or ()]
+    return [float(value) for _, value in colours or () if not isinstance(value, tuple)]
