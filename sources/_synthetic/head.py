@@ -136,7 +136,7 @@ def head_ct(
     tissue = _tissue(height, width, seed, level)
     units = _AIR_HU + np.tensordot(np.array(_HOUNSFIELD) - _AIR_HU, tissue, 1)
     units += rng.normal(0, 3, units.shape) * (units > -500)
-    for kind in bleeds:
+    for kind in sorted(bleeds):
         blood = _blood((y, x), kind, seed, level, tissue[2])
         units += blood * (_BLOOD + rng.normal(0, 2, units.shape) - units)
     units[marker(height, width)] = _MARKER_HU
