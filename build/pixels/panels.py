@@ -6,6 +6,7 @@ depends on source and case alone, so that a picture is reproducible.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from hashlib import sha256
 
@@ -15,8 +16,14 @@ from numpy.typing import NDArray
 from medrcube.build.pixels.case_image import GAP, hstack_images
 from medrcube.build.regions.draw_shapes import digit, to_rgb
 
-__all__ = ["number_panels", "panel_order"]
+__all__ = ["COMPARED_EPOCH", "LEAST_SIDE", "enlarge_panels", "number_panels", "panel_order"]
 
+COMPARED_EPOCH = 1
+"""Grows whenever the same images give another picture in which they are compared; it stands in the
+recipe."""
+LEAST_SIDE = 224
+"""Least length in pixels of the shorter side of an image that is compared with others: what one
+that is shown alone has at least where a model takes 224 pixels. A choice of this project."""
 _WHITE = 255
 
 
@@ -29,6 +36,19 @@ def panel_order(source: str, case: str, count: int) -> tuple[int, ...]:
     return tuple(sorted(range(count), key=lot))
 
 
+def enlarge_panels(pictures: Sequence[NDArray[np.uint8]]) -> list[NDArray[np.uint8]]:
+    """Repeat pixels until the shorter side of each picture has ``LEAST_SIDE`` of them.
+
+    Args:
+        pictures: ``(rows, columns)`` or ``(rows, columns, 3)``, 8 bit, as for ``number_panels``.
+
+    Returns:
+        The pictures, all by one whole factor, so that they stay comparable and no value changes.
+    """
+    factor = max(1, math.ceil(LEAST_SIDE / min(min(picture.shape[:2]) for picture in pictures)))
+    return [picture.repeat(factor, axis=0).repeat(factor, axis=1) for picture in pictures]
+
+
 def number_panels(
     pictures: Sequence[NDArray[np.uint8]], order: Sequence[int], *, columns: int = 4
 ) -> NDArray[np.uint8]:
@@ -38,7 +58,8 @@ def number_panels(
         pictures: ``(rows, columns)`` or ``(rows, columns, 3)``, 8 bit, two to four of them.
         order: index of the picture in each place, row by row.
         columns: most pictures in a row. A model that takes 448 pixels sees a quarter of them of
-            each of four in a row, and nearly half of two.
+            each of four in a row, and nearly half of two; never half, since the numbers stand
+            beside the images and cover none of their pixels.
 
     Returns:
         One picture; no pixel of an image is covered.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.pixels.panels import number_panels, panel_order
+from medrcube.build.pixels.panels import enlarge_panels, number_panels, panel_order
 from medrcube.build.questions.roi_boxes import candidate_boxes
 from medrcube.build.regions.box_labels import Box
 from medrcube.build.regions.draw_shapes import draw_boxes, draw_outline
@@ -50,11 +50,16 @@ class MarkedImage:
 def draw_numbers(
     job: RenderJob, artefact: Artefact, pictures: Sequence[NDArray[np.uint8]]
 ) -> MarkedImage:
-    """Number the images of a case in an order drawn by lot: frames in a row, others two by two."""
+    """Number the images of a case in an order drawn by lot.
+
+    Frames stand in a row as they are. Images that are compared stand two by two, none too small.
+    """
     order = panel_order(job.source, job.case.key, len(pictures))
     truth = 1 + next(n for n, index in enumerate(order) if job.panels[index] == artefact.concept)
-    columns = _COLUMNS if artefact.kind == "compared" else len(pictures)
-    pixels = number_panels(pictures, order, columns=columns)
+    if artefact.kind == "compared":
+        pixels = number_panels(enlarge_panels(pictures), order, columns=_COLUMNS)
+    else:
+        pixels = number_panels(pictures, order, columns=len(pictures))
     return MarkedImage(artefact=artefact, pixels=pixels, truth=truth, order=order)
 
 

@@ -28,6 +28,7 @@ from medrcube.build.pixels.case_image import (
     open_case_images,
 )
 from medrcube.build.pixels.mirror import EPOCH as MIRROR_EPOCH
+from medrcube.build.pixels.panels import COMPARED_EPOCH
 from medrcube.build.pixels.mirror import mirror
 from medrcube.build.pixels.pixel_hash import pixel_hash
 from medrcube.build.pixels.png_encoder import ENCODER, encode_png
@@ -49,6 +50,8 @@ from medrcube.vocabulary.layers import using
 
 __all__ = ["EPOCH", "RenderResult", "RenderedPicture", "recipe_id", "render_job"]
 
+_MARK_EPOCHS = {"mirrored": MIRROR_EPOCH, "compared": COMPARED_EPOCH}
+"""Epochs of pictures that change apart from all others."""
 EPOCH = 4
 """Grows whenever the same inputs give other pixels; every cached picture is then made again."""
 
@@ -411,7 +414,7 @@ def _marks(marked: MarkedImage) -> dict[str, Any]:
     return {
         "boxes": [list(box) for box in marked.boxes],
         **{name: numbers for name, numbers in optional.items() if numbers},
-        **({"epoch": MIRROR_EPOCH} if marked.artefact.kind == "mirrored" else {}),
+        **({"epoch": epoch} if (epoch := _MARK_EPOCHS.get(marked.artefact.kind)) else {}),
     }
 
 

@@ -1,6 +1,7 @@
 """Images under numbers: the order is drawn by lot, and no pixel of an image is lost."""
 
 from collections import Counter
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.build.pixels.panels import number_panels, panel_order
+from medrcube.build.pixels.panels import LEAST_SIDE, enlarge_panels, number_panels, panel_order
 from medrcube.build.regions.draw_marks import draw_numbers
 from medrcube.build.stages.plan import Artefact
 
@@ -66,11 +67,37 @@ def test_of_images_that_are_compared_each_keeps_nearly_half_of_the_side_that_a_m
     pictures = [np.full((240, 240), 50 * (number + 1), np.uint8) for number in range(count)]
     drawn = draw_numbers(job, artefact, pictures)
     strip = 22
-    assert 240 * 448 / max(drawn.pixels.shape) > 200
+    assert 240 * 448 / max(drawn.pixels.shape) > 202
     for place, index in enumerate(drawn.order):
         top, left = (240 + strip + 8) * (place // 2) + strip, (240 + 8) * (place % 2)
         shown = drawn.pixels[top : top + 240, left : left + 240]
         assert (shown == pictures[index]).all()
+
+
+@given(
+    sides=st.lists(st.tuples(st.integers(60, 300), st.integers(60, 300)), min_size=2, max_size=4),
+    colour=st.booleans(),
+)
+def test_images_that_are_compared_are_shown_large_enough_by_one_whole_factor(sides, colour):
+    rng = np.random.default_rng(len(sides))
+    pictures = [rng.integers(0, 256, (*side, 3) if colour else side, np.uint8) for side in sides]
+    shown = enlarge_panels(pictures)
+    factor = shown[0].shape[0] // sides[0][0]
+    least = min(min(side) for side in sides)
+    assert least * factor >= LEAST_SIDE
+    assert factor == 1 or least * (factor - 1) < LEAST_SIDE
+    for picture, large in zip(pictures, shown, strict=True):
+        assert large.shape[:2] == (picture.shape[0] * factor, picture.shape[1] * factor)
+        for row, column in product(range(factor), repeat=2):
+            assert (large[row::factor, column::factor] == picture).all()
+
+
+@pytest.mark.parametrize("kind", ["compared", "numbered"])
+def test_frames_of_the_published_tasks_keep_their_size(kind):
+    job = SimpleNamespace(source="toy", case=SimpleNamespace(key="case"), panels=["one", "two"])
+    artefact = Artefact(kind=kind, field="phase", concept="one")
+    drawn = draw_numbers(job, artefact, [np.full((112, 112), 50, np.uint8)] * 2)
+    assert drawn.pixels.shape[1] == 8 + 2 * (224 if kind == "compared" else 112)
 
 
 @pytest.mark.parametrize("case", [f"case {n}" for n in range(8)])
