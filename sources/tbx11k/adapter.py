@@ -15,7 +15,7 @@ from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 CARD = own_card(__file__)
 _FILM = CARD.pattern("film", "folder", "number")
-_UNCERTAIN = CARD.names("uncertain")
+_ACTIVE, _UNCERTAIN = CARD.names("active"), CARD.names("uncertain")
 _SIDE, _LEAST = CARD.integer("side_px"), CARD.number("least_box_px")
 
 
@@ -42,7 +42,7 @@ def _film(image: CocoImage, path: Path, table: str, split: str) -> Iterator[Case
     folder, kinds = match["folder"], {box.category for box in image.boxes}
     if kinds and folder != "tb":
         raise RowError(f"{place}: has a box; expected boxes in films of tuberculosis alone")
-    known = folder != "tb" or kinds
+    known = folder != "tb" or not kinds.isdisjoint(_ACTIVE)
     state = LabelState.PRESENT if known else LabelState.UNKNOWN
     kind = LabelState.PRESENT if len(kinds) == 1 else LabelState.UNKNOWN
     labels = [Label(field="film", value=folder, state=state, evidence=place)]

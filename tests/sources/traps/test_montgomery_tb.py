@@ -60,6 +60,11 @@ def test_film_called_ill_with_a_normal_reading_is_unknown(changed, scan_tree):
     ("reading", "state"),
     [
         ("apical scars, no active TB", LabelState.UNKNOWN),
+        ("old TB", LabelState.UNKNOWN),
+        ("healed disease of the left apex", LabelState.UNKNOWN),
+        ("nodules, inactive", LabelState.UNKNOWN),
+        ("a scar", LabelState.UNKNOWN),
+        ("cavity, no scars", LabelState.PRESENT),
         ("cavity, possible tuberculosis", LabelState.UNKNOWN),
         ("infiltrates;\ncultures\nnegative", LabelState.UNKNOWN),
         ("cavity, active TB", LabelState.PRESENT),

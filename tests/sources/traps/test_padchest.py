@@ -287,3 +287,12 @@ def test_row_without_a_film_is_absent(changed, survey):
 def test_collection_of_the_same_hospitals_is_named_and_nothing_may_be_passed_on():
     assert [overlap.source for overlap in CARD.overlaps] == ["BIMCV-COVID19"]
     assert not CARD.access.redistribute
+
+
+@pytest.mark.parametrize(
+    ("label", "field"),
+    [("callus rib fracture", "finding"), ("tuberculosis sequelae", "disease")],
+)
+def test_healed_disease_is_left_open(changed, scan_tree, label, field):
+    found = _after(changed, scan_tree, NORMAL, Labels=f"['{label}']")
+    assert found.states(_key(found, NORMAL), field) == {label: LabelState.UNKNOWN}

@@ -61,8 +61,19 @@ def test_film_with_both_kinds_is_not_asked_for_its_activity(found, built):
 
 
 def test_film_with_one_kind_is_asked_for_it(built):
-    right = {"Tuberculosis", "inactive pulmonary tuberculosis"}
-    assert built.right_of("tb0007", DISEASE) == right
+    right = {"Tuberculosis", "active pulmonary tuberculosis"}
+    assert built.right_of("tb0005", DISEASE) == right
+
+
+def test_healed_film_is_asked_for_its_activity_and_never_said_to_show_the_disease(found, built):
+    assert found.states("tb0007", "film") == {"tb": LabelState.UNKNOWN}
+    assert built.right_of("tb0007", DISEASE) == {"inactive pulmonary tuberculosis"}
+    options = [option.concept for it in built.items_of("tb0007", DISEASE) for option in it.options]
+    assert not {"Tuberculosis", "No Finding"} & {*options}
+
+
+def test_film_whose_boxes_leave_the_activity_open_has_no_known_class(found):
+    assert found.states("tb0004", "film") == {"tb": LabelState.UNKNOWN}
 
 
 def test_kind_and_parent_are_never_options_of_one_item(built):
