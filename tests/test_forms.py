@@ -18,7 +18,7 @@ from medrcube.forms.order import OrderAsk, OrderTarget
 from medrcube.forms.pair import PairAsk, PairTarget
 from medrcube.forms.point import PointAsk, PointTarget
 from medrcube.forms.protocol import TargetError
-from medrcube.forms.regions import MaskRegion, PolygonRegion, read_region
+from medrcube.forms.regions import EllipseRegion, MaskRegion, PolygonRegion, read_region
 from medrcube.forms.units import UNITS, convert
 
 WIDTH, HEIGHT = 9, 7
@@ -207,6 +207,49 @@ def test_the_centre_of_polygons_lies_in_one_though_a_gap_is_between_them():
     upper, lower = (((0, y), (10, y), (10, y + 10), (0, y + 10)) for y in (0, 90))
     region = PolygonRegion(polygons=(upper, lower))
     assert region.distance(*region.centre()) == 0
+
+
+shapes = st.tuples(*[st.floats(1, 60)] * 4).map(
+    lambda box: (box[0], box[1], box[0] + box[2], box[1] + box[3])
+)
+
+
+@given(shapes, st.floats(0, 120), st.floats(0, 120))
+def test_the_distance_from_an_ellipse_is_that_to_the_nearest_of_its_points(box, x, y):
+    left, top, right, bottom = box
+    turns = [math.tau * step / 4000 for step in range(4000)]
+    line = [
+        (
+            (left + right + (right - left) * math.cos(turn)) / 2,
+            (top + bottom + (bottom - top) * math.sin(turn)) / 2,
+        )
+        for turn in turns
+    ]
+    off = math.hypot(
+        (2 * x - left - right) / (right - left), (2 * y - top - bottom) / (bottom - top)
+    )
+    expected = 0 if off <= 1 else min(math.dist((x, y), place) for place in line)
+    assert EllipseRegion(boxes=(box,)).distance(x, y) == pytest.approx(expected, abs=0.05)
+
+
+@given(st.lists(shapes, min_size=1, max_size=3))
+def test_the_centre_of_ellipses_is_inside_and_no_corner_of_a_box_around_one(boxes):
+    region = EllipseRegion(boxes=tuple(boxes))
+    assert region.distance(*region.centre()) == 0
+    assert read_region("region", region.to_json(), (200, 200)) == region
+    left, top, right, bottom = region.bounds()
+    assert all(left <= box[0] and top <= box[1] for box in boxes)
+    assert all(box[2] <= right and box[3] <= bottom for box in boxes)
+    assert region.distance(left, top) > 0
+
+
+def test_a_point_on_any_of_several_ellipses_is_inside():
+    region = EllipseRegion(boxes=((0, 0, 10, 10), (50, 50, 60, 70)))
+    assert [region.distance(*place) for place in ((5, 5), (55, 60), (5, 12))] == [
+        0,
+        0,
+        pytest.approx(2),
+    ]
 
 
 def test_a_number_far_from_a_huge_truth_has_a_log_ratio():

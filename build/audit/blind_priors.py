@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+
+from medrcube.build.stages.geometry_table import AREA, BOX
 
 __all__ = ["BlindPrior", "blind_priors", "priors_to_frame"]
 
@@ -33,8 +36,8 @@ class BlindPrior:
         patients: how many have one; cases where the source names no patient.
         box: share of boxes that a constant box, as shares of width and height, reaches with the
             IoU of the bar; missing for fewer than two patients.
-        point: share of regions whose box holds a constant point. That is never less than the share
-            whose pixels hold it.
+        point: share of regions whose box holds a constant point, which is never less than the share
+            whose pixels hold it; of regions around which a box was drawn, the ellipse in it.
         lengths: regions whose longest diameter is known in millimetres of the body.
         length: share of them that a constant length passes; missing for fewer than two patients.
     """
@@ -64,7 +67,7 @@ def blind_priors(
     for (source, concept, view), rows in alone.groupby(["source", "concept", "view"]):
         whole = rows[
             (rows["scale"] == "object")
-            & (rows["shape"] == "area")
+            & (rows["shape"] == AREA)
             & (rows["pieces"] == 1)
             & ~rows["cut"]
             & ~rows["partial"]
@@ -76,7 +79,11 @@ def blind_priors(
             regions=len(rows),
             patients=len(np.unique(_patients(rows))),
             box=_left_out(_boxes(rows), lambda chosen, all_: _overlap(chosen, all_) >= iou, rows),
-            point=_left_out(_boxes(rows), _holds, rows),
+            point=_left_out(
+                _boxes(rows),
+                partial(_holds, drawn=(rows["shape"] == BOX).to_numpy()),
+                rows,
+            ),
             lengths=len(whole),
             length=_left_out(
                 (whole["longest"] * whole["mm_per_pixel"]).to_numpy(),
@@ -129,8 +136,12 @@ def _overlap(chosen: NDArray[np.float64], boxes: NDArray[np.float64]) -> NDArray
     return np.asarray(both / (areas[0][:, None] + areas[1][None] - both))
 
 
-def _holds(chosen: NDArray[np.float64], boxes: NDArray[np.float64]) -> Passes:
-    """Whether each box holds the middle of each chosen one."""
+def _holds(
+    chosen: NDArray[np.float64], boxes: NDArray[np.float64], *, drawn: NDArray[np.bool_]
+) -> Passes:
+    """Whether each box holds the middle of each chosen one; a drawn one, within its ellipse."""
     middle = (chosen[:, :2] + chosen[:, 2:]) / 2
     inside = (middle[:, None] >= boxes[None, :, :2]) & (middle[:, None] < boxes[None, :, 2:])
-    return np.asarray(inside.all(axis=2))
+    sides = boxes[:, 2:] - boxes[:, :2]
+    off = (2 * middle[:, None] - boxes[None, :, :2] - boxes[None, :, 2:]) / sides
+    return np.asarray(inside.all(axis=2) & (~drawn | ((off**2).sum(axis=2) <= 1)))

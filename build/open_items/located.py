@@ -2,7 +2,9 @@
 
 Both tasks rest on the same obligation as ROI Grounding: nothing else in the image may show what is
 asked for, or a good answer would be called wrong. The bars are what readers differ by
-(``docs/explanation/tolerances.md``).
+(``docs/explanation/tolerances.md``). Of a finding around which a box was drawn nobody has drawn the
+outline: its corners lie beside the finding, so that a point passes in the ellipse alone that
+touches its sides.
 """
 
 from __future__ import annotations
@@ -10,15 +12,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from medrcube.build.open_items.marked_places import MarkedPlace, marked_places
 from medrcube.build.open_items.question import CaseView, OpenQuestion
 from medrcube.build.regions.run_lengths import decode_runs, encode_runs
-from medrcube.build.stages.geometry_table import Geometry
+from medrcube.build.stages.geometry_table import BOX, Geometry
 from medrcube.facts import Grade
 from medrcube.forms.box import BoxAsk, BoxTarget
 from medrcube.forms.point import PointAsk, PointTarget
-from medrcube.forms.regions import MaskRegion, PolygonRegion, Region
+from medrcube.forms.regions import EllipseRegion, MaskRegion, Region
 from medrcube.ontologies.label_words import is_rest_class
 
 __all__ = ["IOU", "MARGIN", "BoxRule", "PointRule"]
@@ -94,16 +97,28 @@ def _bar(view: CaseView, concept: str) -> str:
 
 
 def _region(rows: Sequence[Geometry]) -> Region:
-    """Where a point passes: a box as its corners, else the pixels of all regions."""
+    """Where a point passes: the ellipses in boxes, else the pixels of all regions."""
     row = rows[0]
-    if len(rows) == 1 and not row.mask:
-        corners = ((row.x0, row.y0), (row.x1, row.y0), (row.x1, row.y1), (row.x0, row.y1))
-        return PolygonRegion(polygons=(tuple((float(x), float(y)) for x, y in corners),))
+    boxes = [each for each in rows if each.shape == BOX]
+    if len(boxes) == len(rows):
+        return EllipseRegion(
+            boxes=tuple(
+                (float(each.x0), float(each.y0), float(each.x1), float(each.y1)) for each in boxes
+            )
+        )
     size = (row.width, row.height)
     mask = np.zeros((row.height, row.width), np.bool_)
     for each in rows:
-        if each.mask:
-            mask |= decode_runs([int(count) for count in each.mask.split()], size)
+        if each.shape == BOX:
+            mask |= _ellipse(each)
         else:
-            mask[each.y0 : each.y1, each.x0 : each.x1] = True
+            mask |= decode_runs([int(count) for count in each.mask.split()], size)
     return MaskRegion(size=size, counts=encode_runs(mask))
+
+
+def _ellipse(row: Geometry) -> NDArray[np.bool_]:
+    """Pixels whose middle lies in the ellipse that touches the sides of a box."""
+    down, across = np.ogrid[: row.height, : row.width]
+    x = (2 * across + 1 - row.x0 - row.x1) / (row.x1 - row.x0)
+    y = (2 * down + 1 - row.y0 - row.y1) / (row.y1 - row.y0)
+    return np.asarray(x**2 + y**2 <= 1)

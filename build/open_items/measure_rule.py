@@ -21,7 +21,7 @@ from medrcube.build.open_items.measured_values import (
 from medrcube.build.open_items.question import CaseView, OpenQuestion
 from medrcube.build.pixels.scale_bar import ScaleBar, scale_bar_of
 from medrcube.build.questions.fact_rules import OUT_OF_SCOPE
-from medrcube.build.stages.geometry_table import Geometry, view_of_case
+from medrcube.build.stages.geometry_table import AREA, Geometry, view_of_case
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import Scope
 from medrcube.forms.number import NumberAsk, NumberTarget
@@ -169,7 +169,7 @@ def _bar_of(sample: Sample, rows: Sequence[Geometry]) -> ScaleBar | None:
 
 def _unfit(row: Geometry) -> str:
     """Why the extent of a region on its image is not that of the thing; empty where it is."""
-    if row.shape != "area":
+    if row.shape != AREA:
         return "box-drawn"
     if row.cut:
         return "cut"

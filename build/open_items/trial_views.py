@@ -250,6 +250,8 @@ def _geometry(card: Card, case: Case, field: str, concept: str) -> Geometry:
     width, height = x1 - x0, y1 - y0
     sides = card.geometry.orientation != "unknown"
     longest = math.hypot(width - 1, height - 1)
+    columns = (*(height, _SIDE - height) * (width - 1), height)
+    runs = (x0 * _SIDE + y0, *columns, (_SIDE - x1) * _SIDE + _SIDE - y1)
     blank = {column.name: _BLANK.get(str(column.type), "") for column in fields(Geometry)}
     known: dict[str, Any] = {
         "sample": f"{case.key}/clean",
@@ -291,5 +293,6 @@ def _geometry(card: Card, case: Case, field: str, concept: str) -> Geometry:
         "side": "right" if sides else "",
         "whole_side": "right" if sides else "",
         "from_midline": round(abs((x0 + x1) / 2 - _SIDE / 2) / _SIDE, 6),
+        "mask": " ".join(map(str, runs)),
     }
     return Geometry(**{**blank, **known})

@@ -19,7 +19,18 @@ from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.geometry import GeometryTrust
 from medrcube.sources._framework.contract import concept_of, field_of
 
-__all__ = ["COLUMNS", "Geometry", "geometry_of_case", "geometry_to_frame", "view_of_case"]
+__all__ = [
+    "AREA",
+    "BOX",
+    "COLUMNS",
+    "Geometry",
+    "geometry_of_case",
+    "geometry_to_frame",
+    "view_of_case",
+]
+
+BOX, AREA = "box", "area"
+"""Shape of a region around which a box was drawn, and of one whose outline or pixels are known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +46,8 @@ class Geometry:
         region: number among the regions of the case.
         field: card field of the region.
         concept: what it is.
-        shape: ``box`` where a box was drawn, whose lengths are not those of what is in it; else
-            ``area``.
+        shape: ``box`` where a box was drawn, whose lengths are not those of what is in it, and in
+            whose corners nothing of it need lie; else ``area``.
         width: of the picture, in pixels.
         height: of the picture.
         x0: left edge of the smallest box around it.
@@ -181,7 +192,7 @@ def _geometry(card: Card, case: Case, sample: Sample, row: RegionGeometry) -> Ge
         region=row.region,
         field=region.field,
         concept=concept_of(card, region) or "",
-        shape="box" if _is_box(region.shape) else "area",
+        shape=BOX if _is_box(region.shape) else AREA,
         width=row.width,
         height=row.height,
         x0=measured.box[0],

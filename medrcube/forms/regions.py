@@ -1,4 +1,4 @@
-"""Regions of an image that a point may hit: run-length mask or polygons, in pixels."""
+"""Regions of an image that a point may hit: run-length mask, polygons or ellipses, in pixels."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from itertools import pairwise
 from typing import Protocol
 
 from medrcube.forms.protocol import Json, TargetError
-from medrcube.forms.strict_fields import read_fields, read_number
+from medrcube.forms.strict_fields import read_box, read_fields, read_number
 
-__all__ = ["MaskRegion", "PolygonRegion", "Region", "read_region"]
+__all__ = ["EllipseRegion", "MaskRegion", "PolygonRegion", "Region", "read_region"]
 
 _MOST_RUNS = 1_000_000
+_HALVINGS = 60
 _Point = tuple[float, float]
+_Box = tuple[float, float, float, float]
 
 
 class Region(Protocol):
@@ -143,8 +145,42 @@ class PolygonRegion:
             yield from pairwise((*polygon, polygon[0]))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EllipseRegion:
+    """Ellipses along the axes of the image; a point is inside if it lies in any of them.
+
+    A box around a finding holds more than the finding, whose outline nobody drew. The ellipse that
+    touches its four sides keeps clear of the corners; of a square it is the disc.
+
+    Attributes:
+        boxes: left, top, right and bottom edge of the box around each, in pixels.
+    """
+
+    boxes: tuple[_Box, ...]
+
+    def distance(self, x: float, y: float) -> float:
+        """Distance from a point to the nearest ellipse; 0 inside."""
+        return min(_distance_to_ellipse((x, y), box) for box in self.boxes)
+
+    def centre(self) -> _Point:
+        """Middle of the largest one."""
+        left, top, right, bottom = max(
+            self.boxes, key=lambda box: (box[2] - box[0]) * (box[3] - box[1])
+        )
+        return (left + right) / 2, (top + bottom) / 2
+
+    def bounds(self) -> _Box:
+        """Left, top, right and bottom edge of the smallest box around all of them."""
+        lefts, tops, rights, bottoms = zip(*self.boxes, strict=True)
+        return min(lefts), min(tops), max(rights), max(bottoms)
+
+    def to_json(self) -> dict[str, Json]:
+        """``{"ellipses": [[left, top, right, bottom], ...]}``."""
+        return {"ellipses": [list(box) for box in self.boxes]}
+
+
 def read_region(name: str, value: object, size: tuple[int, int]) -> Region:
-    """Region of ``{"mask": {"size", "counts"}}`` or ``{"polygons": [...]}``.
+    """Region of ``{"mask": {...}}``, ``{"polygons": [...]}`` or ``{"ellipses": [...]}``.
 
     Args:
         name: name of the field, for errors.
@@ -152,10 +188,12 @@ def read_region(name: str, value: object, size: tuple[int, int]) -> Region:
         size: width and height of the image in pixels.
 
     Raises:
-        TargetError: it is neither, is empty, or is of another size.
+        TargetError: it is none of them, is empty, or is of another size.
     """
     if isinstance(value, dict) and "polygons" in value:
         return _read_polygons(name, read_fields(name, value, ("polygons",))["polygons"], size)
+    if isinstance(value, dict) and "ellipses" in value:
+        return _read_ellipses(name, read_fields(name, value, ("ellipses",))["ellipses"], size)
     fields = read_fields(name, value, ("mask",))
     mask = read_fields(f"{name} mask", fields["mask"], ("size", "counts"))
     width, height = size
@@ -204,6 +242,13 @@ def _read_polygons(name: str, value: object, size: tuple[int, int]) -> PolygonRe
     return PolygonRegion(polygons=tuple(polygons))
 
 
+def _read_ellipses(name: str, value: object, size: tuple[int, int]) -> EllipseRegion:
+    if not isinstance(value, list) or not value:
+        raise TargetError(f"{name} ellipses: expected a list of boxes around them")
+    boxes = (read_box(f"{name} ellipse", box, size) for box in value)
+    return EllipseRegion(boxes=tuple(boxes))
+
+
 def _area(corners: list[_Point]) -> float:
     edges = pairwise((*corners, corners[0]))
     return sum(a[0] * b[1] - b[0] * a[1] for a, b in edges) / 2
@@ -215,3 +260,25 @@ def _distance_to_edge(point: _Point, start: _Point, end: _Point) -> float:
     offset = (point[0] - start[0]) * along + (point[1] - start[1]) * across
     share = min(1.0, max(0.0, offset / length)) if length else 0.0
     return math.dist(point, (start[0] + share * along, start[1] + share * across))
+
+
+def _distance_to_ellipse(point: _Point, box: _Box) -> float:
+    """From a point to the ellipse in a box; 0 inside.
+
+    Of a point (x, y) beside the ellipse with the half axes a and b the nearest point of it is
+    (a^2 x / (t + a^2), b^2 y / (t + b^2)), with t above 0 (Eberly, Distance from a Point to an
+    Ellipse, https://www.geometrictools.com/Documentation/DistancePointEllipseEllipsoid.pdf).
+    """
+    left, top, right, bottom = box
+    across, down = (right - left) / 2, (bottom - top) / 2
+    x, y = abs(point[0] - left - across), abs(point[1] - top - down)
+    if math.hypot(x / across, y / down) <= 1:
+        return 0.0
+    low, high = 0.0, max(across, down) * math.hypot(x, y)
+    for _ in range(_HALVINGS):
+        t = (low + high) / 2
+        if math.hypot(across * x / (t + across**2), down * y / (t + down**2)) > 1:
+            low = t
+        else:
+            high = t
+    return math.hypot(x * high / (high + across**2), y * high / (high + down**2))

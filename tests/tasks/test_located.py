@@ -1,10 +1,13 @@
 """Point and Box Grounding: what is asked for is marked in full, and lies nowhere else."""
 
+from dataclasses import replace
+
 import pytest
 
 from medrcube.build.open_items.marked_places import KIND_ELSEWHERE, ONE_OF_TWO
 from medrcube.build.open_items.rule_files import open_questions
 from medrcube.build.open_items.wording import question_values
+from medrcube.forms import form_of
 from medrcube.ontologies.terms import load_terms
 
 TASKS = ("Point Grounding", "Box Grounding")
@@ -47,6 +50,41 @@ def test_a_region_in_pieces_is_pointed_at_and_not_boxed(view_of):
         return question.barred
 
     assert [reason(task) for task in TASKS] == ["", "several-regions"]
+
+
+def passes(question, x, y):
+    """Whether a point in pixels passes a question for one."""
+    width, height = question.target.size
+    answer = [1000 * x / width, 1000 * y / height]
+    return form_of(question.target).score(answer, question.target).passed
+
+
+@pytest.fixture
+def pointed(view_of):
+    """The question for a point on a mass from column 150 to 200 and row 180 to 240."""
+
+    def ask(shape):
+        view = view_of("Point Grounding", "vindr-mammo", ["mass BI-RADS 3-5"], {"shape": shape})
+        (question,) = asked(view).values()
+        return question
+
+    return ask
+
+
+def test_a_point_in_the_corner_of_a_drawn_box_fails_and_on_an_outlined_finding_passes(pointed):
+    corner, middle, edge = (151.5, 181.5), (175, 210), (199, 210)
+    assert [passes(pointed("box"), *place) for place in (corner, middle, edge)] == [0, 1, 1]
+    assert [passes(pointed("area"), *place) for place in (corner, middle, edge)] == [1, 1, 1]
+
+
+def test_beside_an_outlined_region_a_drawn_box_counts_as_its_ellipse(view_of):
+    view = view_of("Point Grounding", "vindr-mammo", ["mass BI-RADS 3-5"])
+    [row] = view.geometry
+    box = replace(row, region=1, shape="box", mask="", x0=300, x1=400)
+    (question,) = asked(replace(view, geometry=(row, box))).values()
+    assert passes(question, 151.5, 181.5)
+    assert passes(question, 350, 210)
+    assert not passes(question, 303.5, 183.5)
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -16,7 +16,7 @@ from medrcube.forms.order import OrderTarget
 from medrcube.forms.pair import PairTarget
 from medrcube.forms.point import PointTarget
 from medrcube.forms.protocol import Json, Target
-from medrcube.forms.regions import MaskRegion, PolygonRegion
+from medrcube.forms.regions import EllipseRegion, MaskRegion, PolygonRegion
 from medrcube.review.models import BlindAnswer, ItemVersion
 from medrcube.review.reviewing.open_answers import (
     PLACES,
@@ -232,7 +232,17 @@ def _path(region: object) -> str:
     """A region as an SVG path, filled by the even-odd rule."""
     if isinstance(region, MaskRegion):
         return "".join(f"M{x} {top}h1V{bottom + 1}h-1Z" for x, top, bottom in region.pieces())
+    if isinstance(region, EllipseRegion):
+        return "".join(map(_ellipse, region.boxes))
     assert isinstance(region, PolygonRegion)  # noqa: S101 - there are no others
     return "".join(
         f"M{'L'.join(f'{x:.6g} {y:.6g}' for x, y in polygon)}Z" for polygon in region.polygons
     )
+
+
+def _ellipse(box: tuple[float, float, float, float]) -> str:
+    """The ellipse that touches the sides of a box, as two arcs from its left to its right end."""
+    left, top, right, bottom = box
+    across, down, middle = (right - left) / 2, (bottom - top) / 2, (top + bottom) / 2
+    arcs = "".join(f"A{across:.6g} {down:.6g} 0 0 1 {x:.6g} {middle:.6g}" for x in (right, left))
+    return f"M{left:.6g} {middle:.6g}{arcs}Z"

@@ -50,6 +50,12 @@ def test_regions_that_lie_apart_are_passed_by_none():
     assert (prior.box, prior.point) == (0, 0)
 
 
+def test_the_corner_of_a_drawn_box_holds_no_constant_point():
+    at_the_corner = [(10, 10, 30, 30), (8, 8, 14, 14)]
+    assert next(blind_priors(table(at_the_corner))).point == 0.5
+    assert next(blind_priors(table(at_the_corner, shape="box"))).point == 0
+
+
 def test_the_most_frequent_place_is_the_constant():
     [prior] = blind_priors(table([HERE] * 3 + [THERE]))
     assert prior.box == prior.point == 0.75

@@ -4,6 +4,8 @@ Read by nibabel, pydicom, SimpleITK, Pillow and scipy: nothing of the product th
 turns volumes or draws lines is asked. An adapter says only which file holds which region.
 """
 
+from itertools import product
+
 import nibabel as nib
 import numpy as np
 import pydicom
@@ -26,6 +28,8 @@ AROUND = np.ones((3, 3), bool)
 FINER = 4
 BEYOND = 4
 """Pixels from a region at which no point passes."""
+BLUNT = 12
+"""Least side in pixels of a box whose corners lie well outside of its ellipse."""
 WHOLE = 0.5
 """Share of an image that a box must fill for the whole of it to pass."""
 
@@ -43,17 +47,37 @@ def place_faults(card, case, item, sample):
     if tuple(target.size) != size:
         yield f"the size is {target.size}, the image has {size}"
         return
-    mask, step = _truth(card, case, item.field, item.concept, int(sample.frames), size)
+    mask, step = _truth(card, case, item, int(sample.frames), size)
     if not mask.any():
         yield f"{item.concept!r} is not marked on slice {sample.frames}"
         return
     own = target.box if item.form == "box" else target.region
     shown = _drawn(own, mask.shape)
-    if item.form == "box" or hasattr(own, "polygons"):
+    if item.form == "box":
         mask = _drawn(_around(mask), mask.shape)
     if not _near(shown, mask, step):
         yield f"{item.concept!r} covers {mask.sum()} pixels, the target {shown.sum()} others"
     yield from _misjudged(item, target, mask)
+    if item.form == "point":
+        yield from _passing_corners(case, item, target)
+
+
+def _passing_corners(case, item, target):
+    """Corners of drawn boxes that pass though the finding need not reach them."""
+    marked = [region for region in case.regions if region.field == item.field]
+    width, height = target.size
+    if len(marked) != 1 or not _is_drawn(marked[0].shape):
+        return
+    if not hasattr(target.region, "boxes"):
+        yield "a drawn box is taken for an outline"
+        return
+    score = form_of(target).score
+    for left, top, right, bottom in target.region.boxes:
+        if min(right - left, bottom - top) < BLUNT:
+            continue
+        for x, y in product((left, right), (top, bottom)):
+            if score([1000 * x / width, 1000 * y / height], target).passed:
+                yield f"the corner ({x:g}, {y:g}) of the drawn box passes"
 
 
 def _misjudged(item, target, mask):
@@ -88,39 +112,64 @@ def _around(mask):
     return columns.min(), rows.min(), columns.max() + 1, rows.max() + 1
 
 
-def _truth(card, case, field, concept, frame, size):
+def _is_drawn(shape):
+    """Whether a region is a box, or what several readers' boxes share."""
+    return isinstance(shape, Rectangle) or (
+        isinstance(shape, Consensus) and any(map(_is_drawn, shape.readings))
+    )
+
+
+def _truth(card, case, item, frame, size):
     """Pixels that the regions of a concept mark on a slice, in an image of ``(width, height)``.
+
+    For a point, a drawn box counts as the ellipse in it.
 
     Returns:
         The mask, and how many pixels of the image one of the raw grid is wide.
     """
-    marked = [
-        _marked(card, case, region.shape, frame)
+    named = [
+        region.shape
         for region in case.regions
-        if region.field == field and card.fields[field].concept(region.value) == concept
+        if region.field == item.field
+        and card.fields[item.field].concept(region.value) == item.concept
     ]
+    marked = [_marked(card, case, shape, frame) for shape in named]
     sizes = {mask.shape for mask in marked}
     assert len(sizes) == 1, f"regions of {case.key} on grids of {sizes}"
-    mask = np.logical_or.reduce(marked)
-    step = max(size[0] / mask.shape[1], size[1] / mask.shape[0], 1)
-    if mask.shape != (size[1], size[0]):
-        mask = np.asarray(Image.fromarray(mask).resize(size, Image.Resampling.NEAREST))
-    return mask, step
+    step = max(size[0] / marked[0].shape[1], size[1] / marked[0].shape[0], 1)
+    if marked[0].shape != (size[1], size[0]):
+        marked = [
+            np.asarray(Image.fromarray(mask).resize(size, Image.Resampling.NEAREST))
+            for mask in marked
+        ]
+    if item.form == "point":
+        marked = [
+            _oval(_around(mask), mask.shape) if _is_drawn(shape) and mask.any() else mask
+            for mask, shape in zip(marked, named, strict=True)
+        ]
+    return np.logical_or.reduce(marked), step
 
 
 def _drawn(place, shape):
-    """Pixels of a box, of run lengths down the columns, or of the box of a polygon."""
+    """Pixels of a box, of run lengths down the columns, or of ellipses."""
     if hasattr(place, "counts"):
         values = np.arange(len(place.counts)) % 2 == 1
         return np.repeat(values, place.counts).reshape(shape[::-1]).T
-    if hasattr(place, "polygons"):
-        ((*corners,),) = place.polygons
-        xs, ys = zip(*corners, strict=True)
-        place = (min(xs), min(ys), max(xs), max(ys))
+    if hasattr(place, "boxes"):
+        return np.logical_or.reduce([_oval(box, shape) for box in place.boxes])
     x0, y0, x1, y1 = map(int, place)
     mask = np.zeros(shape, bool)
     mask[y0:y1, x0:x1] = True
     return mask
+
+
+def _oval(box, shape):
+    """Pixels of which the ellipse in a box holds more than half; drawn finer."""
+    page = Image.new("L", (shape[1] * FINER, shape[0] * FINER))
+    x0, y0, x1, y1 = (FINER * int(side) for side in box)
+    ImageDraw.Draw(page).ellipse((x0, y0, x1 - 1, y1 - 1), fill=1)
+    parts = np.asarray(page).reshape(shape[0], FINER, shape[1], FINER)
+    return parts.sum(axis=(1, 3)) > FINER**2 / 2
 
 
 def _near(one, other, pixels):

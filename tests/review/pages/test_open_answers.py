@@ -112,6 +112,19 @@ def test_a_right_answer_is_stored_as_it_was_given_and_passes(form, taken_open):
     assert not verify_chain().fault
 
 
+def test_an_ellipse_is_drawn_as_two_arcs_around_its_middle(taken):
+    region = {"ellipses": [[100, 200, 200, 260]]}
+    truth = {"size": [512, 512], "region": region, "margin": 1.0}
+    known = {"concept": "ZZCONCEPT", "ids": [], "strategy": "key", "grade": "", "passed": []}
+    options = [{**known, "text": text} for text in ("(293, 449.2)", "another answer")]
+    client, _, claim = taken(
+        options=options, target={"form": "point", "ask": {}, "truth": truth}, question="Where?"
+    )
+    answer(client, claim, {"place": ["293,449.2"]})
+    arcs = "M100 230A50 30 0 0 1 200 230A50 30 0 0 1 100 230Z"
+    assert f'<path class="right" d="{arcs}"/>' in body(client.get(url(claim)))
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_a_wrong_answer_does_not_pass(form, taken_open):
     client, _, claim = taken_open(form)
