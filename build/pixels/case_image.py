@@ -438,10 +438,10 @@ def _check_placed(stored: Volume, image: ImageRef, policy: PixelPolicy) -> None:
             "around a body",
             code="singular-affine",
         )
-    unplaced = stored.solid and stored.affine is None and stored.slices.shape[0] > 1
-    if unplaced and policy.orient == "affine":
+    least = {"affine": 2, "in-plane": 1}.get(policy.orient, math.inf)
+    if stored.solid and stored.affine is None and stored.slices.shape[0] >= least:
         raise ReadError(
-            f"{image.paths[0].name}: does not say how its {stored.slices.shape[0]} slices lie in "
+            f"{image.paths[0].name}: does not say how its {stored.slices.shape[0]} slice(s) lie in "
             "the patient (no sform, no qform); showing them as stored would assume that the file "
             'is turned as a radiologist expects: the card may state that with orient = "stored"',
             code="no-orientation",
@@ -458,7 +458,8 @@ def _check_tilt(volume: Volume, image: ImageRef, policy: PixelPolicy) -> None:
             f"{image.paths[0].name}: its slices are tilted by {tilt:.0f} degrees against the "
             f"nearest plane of the body; expected at most {most:.0f}: further off an image is "
             "oblique and has no plane's name; where slices are oblique by intent, as in the short "
-            'axis of the heart, the card may show them as they are stored with orient = "stored"',
+            'axis of the heart, the card may turn each in its own plane with orient = "in-plane", '
+            'or show them as they are stored with orient = "stored"',
             code="oblique",
         )
 

@@ -92,18 +92,21 @@ def orientation_of(volume: Volume, plane: str, orient: str = "affine") -> Orient
     Args:
         volume: what a reader gave.
         plane: ``axial``, ``coronal`` or ``sagittal``.
-        orient: ``affine``, or ``stored`` for no change at all.
+        orient: ``affine``; ``in-plane`` for the stored slices, each turned as the plane of the body
+            that it is nearest to; or ``stored`` for no change at all.
     """
     if orient == "stored" or volume.affine is None:
         return Orientation()
-    if orient != "affine":
-        raise ValueError(f"orient is {orient!r}; expected 'affine' or 'stored'")
+    if orient not in {"affine", "in-plane"}:
+        raise ValueError(f"orient is {orient!r}; expected 'affine', 'in-plane' or 'stored'")
     # On first use: most sources are pictures without an affine and do without nibabel.
     orientations = lean_import("nibabel.orientations", "nibabel")
     walk = orientations.io_orientation(volume.affine).astype(int)
     anatomy = [int(axis) for axis in walk[:, 0]]
     thin = [axis for axis in range(3) if volume.slices.shape[axis] == 1]
-    if len(thin) == 1:
+    if orient == "in-plane":
+        plane = _PLANE_OF_NORMAL[anatomy[0]]
+    elif len(thin) == 1:
         plane = _PLANE_OF_NORMAL[anatomy[thin[0]]]
     targets = _TARGETS[plane]
     axes = tuple(anatomy.index(axis) for axis, _ in targets)

@@ -171,7 +171,7 @@ def right_side_of(volume: Volume, policy: PixelPolicy) -> str:
         volume: in display order.
         policy: how stored values become a picture; an affine that it does not follow proves none.
     """
-    if volume.affine is None or policy.orient != "affine":
+    if volume.affine is None or policy.orient == "stored":
         return ""
     step = volume.affine[:3, 2]
     length = float(np.linalg.norm(step))

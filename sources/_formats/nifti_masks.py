@@ -82,6 +82,16 @@ class VoxelMask:
             raise ReadError(f"the mask marks no voxel{self.instead}", code="empty-mask")
         return np.asarray(self.affine[:3, :3] @ places.mean(axis=0) + self.affine[:3, 3])
 
+    def places_on(self, volume: Any) -> NDArray[np.intp]:
+        """``(n, 3)`` slice, row and column of each marked voxel on a displayed volume.
+
+        Args:
+            volume: as of ``slice_at``, with an affine.
+        """
+        matrix = np.linalg.inv(volume.affine) @ self.affine
+        places = np.argwhere(self.voxels) @ matrix[:3, :3].T + matrix[:3, 3]
+        return np.asarray(np.rint(places), np.intp)
+
     def centre_of_slice(self, plane: str, index: int) -> NDArray[np.float64]:
         """Place in RAS+ mm of the middle of one slice, counted in display order."""
         axis, reverse = _NORMALS[plane]
@@ -108,6 +118,21 @@ class LabelVolume:
         voxels = np.isin(whole, values) if values else self.values > 0.5
         instead = "" if voxels.any() else self._instead(values)
         return VoxelMask(voxels=voxels, affine=self.affine, instead=instead)
+
+    def check_values(self, path: Path, *values: int) -> None:
+        """Refuse a volume with other values than these and 0.
+
+        Raises:
+            RefusedError: code ``label-order``.
+        """
+        strange = sorted(set(np.unique(self.values).tolist()) - {0, *values})
+        if strange:
+            raise RefusedError(
+                f"{path.name}: holds {', '.join(f'{value:g}' for value in strange[:_NAMED])}; "
+                f"expected 0, {' or '.join(map(str, values))}: is this a copy with colours, or of "
+                "another dataset?",
+                code="label-order",
+            )
 
     def _instead(self, values: tuple[int, ...]) -> str:
         stored = ", ".join(f"{value:g}" for value in np.unique(self.values)[:_NAMED])

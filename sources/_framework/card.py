@@ -66,7 +66,8 @@ class PixelPolicy:
         slice: ``largest-mask``, ``middle-of-mask``, ``middle``, ``key-frame``, ``stride:N``
             or ``all``.
         plane: plane to cut from a volume.
-        orient: ``affine``, or ``stored`` where the card knows the affine to be a dummy:
+        orient: ``affine``; ``in-plane`` for slices that lie oblique by intent, each turned in its
+            own plane by the affine; or ``stored`` where the card knows the affine to be a dummy:
             columns along the fastest stored axis, rows along the next, no flip.
         spacing: ``header``, or ``square`` where the header's spacing is known to mean nothing.
         colour: ``keep``, ``grey`` (colour is only writing or a stored form), or ``refuse`` where
@@ -365,7 +366,7 @@ def pixel_policy(table: TomlTable) -> PixelPolicy:
             pattern=r"largest-mask|middle-of-mask|middle|key-frame|stride:[1-9]\d*|all",
         ),
         plane=table.text("plane", default="axial", choices=PLANES),
-        orient=table.text("orient", default="affine", choices=("affine", "stored")),
+        orient=table.text("orient", default="affine", choices=("affine", "in-plane", "stored")),
         spacing=table.text("spacing", default="header", choices=("header", "square")),
         colour=table.text("colour", default="keep", choices=("keep", "grey", "refuse")),
         repair=table.text("repair", default="none", choices=("none", "wrap-12-bit")),

@@ -19,7 +19,13 @@ from medrcube.sources._synthetic.shapes import (
     soft,
 )
 
-__all__ = ["Contrast", "chest_with_heart", "short_axis", "short_axis_labels"]
+__all__ = [
+    "Contrast",
+    "chest_with_heart",
+    "four_chamber_labels",
+    "short_axis",
+    "short_axis_labels",
+]
 
 Contrast = Literal["ct", "mr"]
 
@@ -53,13 +59,49 @@ def short_axis_labels(
     return labels
 
 
+def four_chamber_labels(
+    height: int, width: int, *, seed: int, scale: float = 1.0
+) -> NDArray[np.uint8]:
+    """Label picture of the heart along its axis: 1 to 3 as across it, 4 both atria.
+
+    The apex points up and to the right of the picture; the wall is open towards the atria.
+
+    Args:
+        height: rows.
+        width: columns.
+        seed: decides the heart.
+        scale: shrinks the ventricles, as they contract.
+    """
+    rng = np.random.default_rng((seed, 35))
+    rows, columns = np.mgrid[0:height, 0:width]
+    side, tilt = float(min(height, width)), 0.5 + 0.1 * rng.random()
+    down, across = rows - height * 0.47, columns - width * 0.54
+    along = (np.cos(tilt) * down - np.sin(tilt) * across) / side  # towards the atria
+    beside = (np.sin(tilt) * down + np.cos(tilt) * across) / side  # towards the left of the body
+    size = scale * (0.085 + 0.012 * rng.random())
+    base = along < 0.09
+    left = np.hypot((along + 0.06) / 2.1, beside - 0.02) / size
+    right = np.hypot((along + 0.02) / 1.75, (beside + 0.115 + 0.4 * size) / 0.9) / size
+    atria = np.minimum(
+        np.hypot(along - 0.17, beside - 0.03) / 0.075,
+        np.hypot(along - 0.16, beside + 0.12) / 0.072,
+    )
+    labels = np.zeros((height, width), np.uint8)
+    labels[(atria < 1) & ~base] = 4
+    labels[(right < 1) & base] = 3
+    labels[(left < 1.42) & base] = 2
+    labels[(left < 1) & base] = 1
+    return labels
+
+
 def short_axis(
     labels: NDArray[np.uint8], *, seed: int, count: int, maximum: int
 ) -> NDArray[np.int16]:
     """Slices ``(count, rows, columns)`` across one heart in a chest, 0 to ``maximum``.
 
     Args:
-        labels: as of ``short_axis_labels``.
+        labels: as of ``short_axis_labels`` or, for one slice along the heart,
+            ``four_chamber_labels``.
         seed: decides the chest around the heart.
         count: number of slices, which differ by noise.
         maximum: largest value; blood is bright.
@@ -91,7 +133,7 @@ def short_axis(
     sac = radius(y, x, _around(labels))
     grey += soft(sac, 0.06) * (_FAT - 0.1 - grey)
     grey += soft(sac / 0.95, 0.06) * (_MUSCLE - grey)
-    for label, value in ((1, _BLOOD), (2, _WALL), (3, _BLOOD - 0.06)):
+    for label, value in ((1, _BLOOD), (2, _WALL), (3, _BLOOD - 0.06), (4, _BLOOD - 0.03)):
         grey = np.where(labels == label, value, grey)
     # Papillary muscles darken the cavity.
     dots = np.clip(cloud(rng, labels.shape, 24) - 0.9, 0, 1)

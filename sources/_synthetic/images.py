@@ -124,6 +124,7 @@ def write_nifti(
     *,
     spacing: tuple[float, ...],
     signs: tuple[int, int, int] = (1, 1, 1),
+    axes: NDArray[Any] | None = None,
 ) -> None:
     """Write one NIfTI file with an identifier in its description.
 
@@ -132,12 +133,16 @@ def write_nifti(
         slices: ``([frames,] [slices,] rows, columns)``; stored with columns fastest.
         spacing: mm along columns, rows, then slices.
         signs: diagonal of the affine; the second and first are -1 in files of ITK origin.
+        axes: ``(3, 3)``, in its columns where columns, rows and slices run, as unit vectors of
+            right, anterior and superior; instead of ``signs``.
     """
     import nibabel  # noqa: PLC0415
 
     path.parent.mkdir(parents=True, exist_ok=True)
     scale = [*spacing, 1.0][:3]
     affine = np.diag([*np.multiply(signs, scale), 1.0])
+    if axes is not None:
+        affine[:3, :3] = axes * np.asarray(scale)
     make: Any = nibabel.Nifti1Image
     image = make(np.ascontiguousarray(slices.T), affine)
     image.header["descrip"] = CANARY.encode()

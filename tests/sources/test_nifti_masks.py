@@ -6,7 +6,7 @@ import pytest
 
 from medrcube.build.pixels.geometry import reorient
 from medrcube.build.readers.nifti import read
-from medrcube.errors import ReadError
+from medrcube.errors import ReadError, RefusedError
 from medrcube.sources._formats.nifti_masks import load_labels, slice_at
 
 PLANES = ["axial", "coronal", "sagittal"]
@@ -113,3 +113,22 @@ def test_a_volume_without_directions_is_refused(tmp_path):
     nibabel.save(image, path)
     with pytest.raises(ReadError, match="neither sform nor qform"):
         slice_at(read(path), np.zeros(3))
+
+
+@pytest.mark.parametrize("plane", PLANES)
+@pytest.mark.parametrize("axes", [(0, 1, 2), (2, 0, 1)])
+def test_places_of_a_mask_are_those_of_the_displayed_volume(write, plane, axes):
+    path = write(axes, (1, -1, 1))
+    shown = reorient(read(path), plane)
+    places = load_labels(path).marked(4).places_on(shown)
+    assert [tuple(place) for place in places] == [
+        tuple(place) for place in np.argwhere(np.asarray(shown.slices) == 4)
+    ]
+
+
+def test_values_of_another_dataset_are_refused_by_name(write):
+    path = write()
+    load_labels(path).check_values(path, 1, 4)
+    with pytest.raises(RefusedError, match=r"mask\.nii\.gz: holds 4; expected 0, 1 or 2") as caught:
+        load_labels(path).check_values(path, 1, 2)
+    assert caught.value.code == "label-order"

@@ -113,6 +113,26 @@ def test_volume_that_does_not_say_how_it_lies_is_refused_unless_the_card_does(jo
     assert np.array_equal(tile.volume.slices, PIXELS)
 
 
+def test_oblique_slices_are_refused_unless_the_card_turns_them_in_their_plane(job, tmp_path):
+    path = tmp_path / "a.nii.gz"
+    half = np.sqrt(0.5)
+    affine = np.diag([-1.0, 1, 1, 1])
+    affine[:3, 1:3] = [[0, 0], [-half, half], [-half, -half]]
+    affine[:3, 2] *= 1.0001
+    nib.save(nib.Nifti1Image(PIXELS.T.astype(np.int16), affine), path)
+    error = refused(job([path]))
+    assert error.code == "oblique"
+    assert 'orient = "in-plane"' in str(error)
+    (tile,) = open_case_images(job([path], orient="in-plane"))
+    assert tile.volume.slices.shape[0] == len(PIXELS)
+
+
+def test_a_slice_to_be_turned_in_its_plane_has_to_say_how_it_lies(job, tmp_path):
+    path = tmp_path / "one.nii"
+    nib.save(nib.Nifti1Image(PIXELS[:1].T.astype(np.int16), None), path)
+    assert refused(job([path], orient="in-plane")).code == "no-orientation"
+
+
 def test_film_and_single_slice_need_no_orientation(job, tmp_path):
     images.write_dicom(tmp_path / "cine.dcm", PIXELS)
     nib.save(nib.Nifti1Image(PIXELS[:1].T.astype(np.int16), None), tmp_path / "one.nii")

@@ -132,6 +132,29 @@ def test_arrays_are_viewed_and_not_copied():
         assert np.shares_memory(reorient(volume, plane).slices, ras)
 
 
+def _oblique(tilt):
+    """Affine of slices from front to back, tilted about the axis from right to left."""
+    turn = np.radians(tilt)
+    affine = np.eye(4)
+    affine[:3, 0] = (0, -np.cos(turn), np.sin(turn))
+    affine[:3, 1] = (0, -np.sin(turn), -np.cos(turn))
+    affine[:3, 2] = (-1, 0, 0)
+    return affine
+
+
+@pytest.mark.parametrize("tilt", [0, 20, 44])
+def test_oblique_slices_of_every_storage_stay_whole_with_head_up_and_right_at_the_left(tilt):
+    upright = np.arange(2 * 3 * 4).reshape(2, 3, 4)
+    for swap, flips in itertools.product((False, True), itertools.product((1, -1), repeat=3)):
+        stored, affine = upright[:: flips[0], :: flips[1], :: flips[2]], _oblique(tilt)
+        affine[:, :3] *= flips
+        if swap:
+            stored, affine = stored.swapaxes(1, 2), affine[:, [0, 2, 1, 3]]
+        volume = Volume(slices=stored, affine=affine, spacing=(1.0, 1.0, 1.0))
+        again = reorient(volume, "axial", "in-plane")
+        assert np.array_equal(stack_slices(again.slices), upright)
+
+
 def test_stored_orientation_changes_nothing():
     ras, _ = phantom()
     volume = volume_of(ras, np.eye(4))
