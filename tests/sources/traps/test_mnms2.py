@@ -184,6 +184,15 @@ def test_older_delivery_has_no_masks_of_validation_and_no_test(scan_fixture):
     assert "201-SA" not in found.cases
 
 
+def test_older_delivery_without_the_table_states_no_disease(changed, scan_tree):
+    def drop(root):
+        (root / "MnM-2/dataset_information.csv").unlink()
+
+    cases = scan_tree(SOURCE, OLDER, changed(SOURCE, OLDER, drop)).cases
+    assert cases["001-SA-ED-ES"].labels == ()
+    assert len(cases["001-SA-ED-ES"].panels) == 2
+
+
 def test_part_follows_from_the_number(cases):
     parts = {number: cases[f"{number}-SA"].split for number in ("008", "161", "201")}
     assert parts == {"008": "train", "161": "val", "201": "test"}
