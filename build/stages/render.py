@@ -28,8 +28,8 @@ from medrcube.build.pixels.case_image import (
     open_case_images,
 )
 from medrcube.build.pixels.mirror import EPOCH as MIRROR_EPOCH
-from medrcube.build.pixels.panels import COMPARED_EPOCH
 from medrcube.build.pixels.mirror import mirror
+from medrcube.build.pixels.panels import COMPARED_EPOCH
 from medrcube.build.pixels.pixel_hash import pixel_hash
 from medrcube.build.pixels.png_encoder import ENCODER, encode_png
 from medrcube.build.pixels.scale_bar import add_scale_bar, scale_bar_of
