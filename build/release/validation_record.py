@@ -3,24 +3,50 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
+import pandas as pd
+
+from medrcube.build.open_items.table import OpenItem, open_items_to_frame
 from medrcube.build.questions.item_table import Item, items_to_frame
 from medrcube.build.stages.samples import Sample, samples_to_frame
+from medrcube.build.validation.contract_kinds import Table
 from medrcube.build.validation.contracts import (
     CONTRACTS,
+    ContractResult,
     contracts_record,
     require_contracts,
     run_contracts,
 )
+from medrcube.build.validation.open_table_views import (
+    geometry_view,
+    open_item_view,
+    set_view,
+    vocabulary_view,
+)
 from medrcube.build.validation.table_views import item_view, sample_view
+from medrcube.release_format.item_sets import read_item_sets
+from medrcube.release_format.vocabulary_file import read_words
 
 __all__ = ["write_validation_record"]
 
 
-def write_validation_record(tree: Path, items: Iterable[Item], pictures: Iterable[Sample]) -> None:
+def write_validation_record(
+    tree: Path,
+    items: Iterable[Item],
+    pictures: Collection[Sample],
+    open_items: Iterable[OpenItem],
+    geometry: Path,
+) -> None:
     """Hold the tables of a release against their rules, and write ``contracts.json``.
+
+    Args:
+        tree: the release, with its sets and its vocabulary.
+        items: its items with options.
+        pictures: its images.
+        open_items: its items of tasks beyond the cube.
+        geometry: ``geometry.parquet`` of the workspace; an earlier version wrote none.
 
     Raises:
         ReleaseError: a rule is broken that stops a release; names it and the first rows.
@@ -28,7 +54,26 @@ def write_validation_record(tree: Path, items: Iterable[Item], pictures: Iterabl
     verdicts = (
         *run_contracts("samples", sample_view(samples_to_frame(pictures))),
         *run_contracts("items", item_view(items_to_frame(items))),
+        *_where_any("open_items", open_item_view(open_items_to_frame(open_items))),
+        *_where_any("sets", set_view(read_item_sets(tree))),
+        *_where_any("geometry", geometry_view(_regions(geometry, pictures))),
+        *_where_any("vocabulary", vocabulary_view(read_words(tree))),
     )
     require_contracts(verdicts)
     text = json.dumps(contracts_record(verdicts), indent=2)
     (tree / CONTRACTS).write_text(text + "\n", encoding="utf-8")
+
+
+def _where_any(table: Table, view: pd.DataFrame) -> Iterator[ContractResult]:
+    """The rules of a table that a release need not have."""
+    if len(view):
+        yield from run_contracts(table, view)
+
+
+def _regions(geometry: Path, pictures: Iterable[Sample]) -> pd.DataFrame:
+    """The regions of the cases of which a release shows a picture."""
+    if not geometry.is_file():
+        return pd.DataFrame()
+    cases = {(sample.source, sample.case) for sample in pictures}
+    table = pd.read_parquet(geometry)
+    return table[[case in cases for case in zip(table["source"], table["case"], strict=True)]]

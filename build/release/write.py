@@ -183,7 +183,7 @@ def release(
             write_item_sets(tree, (*sets.sets, *pairs))
             write_audit(tree, audit, chosen, samples, workspace.root, open_items=beyond)
             write_licences(tree, released, pictures, sources)
-            write_validation_record(tree, chosen, pictures.values())
+            write_validation_record(tree, chosen, pictures.values(), beyond, workspace.geometry)
             places = {picture_place(sample): sample for sample in pictures.values()}
             day = day_of(name, workspace.items)
             facts = collect_facts(sources, released, places, audit, name=name, day=day)

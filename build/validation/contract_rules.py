@@ -2,133 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any, Literal
+from collections.abc import Mapping
 
+from medrcube.build.validation.contract_kinds import (
+    ID,
+    REBUILD,
+    ContractRule,
+    RuleKind,
+    Table,
+    axes,
+    not_empty,
+    present,
+    unique_id,
+)
+from medrcube.build.validation.open_contract_rules import OPEN_CONTRACT_RULES
 from medrcube.facts import Grade, Scope
 from medrcube.release_format.rows import LONGEST_TEXT
-from medrcube.taxonomy import Anatomy, Modality, Task
 
-__all__ = ["CONTRACT_RULES", "ContractRule", "RuleKind", "Table"]
+__all__ = ["CONTRACT_RULES"]
 
-Table = Literal["samples", "items", "records"]
-Level = Literal["error", "warning"]
-
-
-class RuleKind(StrEnum):
-    """What a rule asks of a column; rows in which the column is empty are left to ``PRESENT``."""
-
-    PRESENT = "present"
-    UNIQUE = "unique"
-    ONE_OF = "one-of"
-    MATCHES = "matches"
-    BETWEEN = "between"
-    LENGTH = "length"
-    EQUAL = "equal"
-    BELOW = "below"
-    TOGETHER = "together"
-    ROWS = "rows"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContractRule:
-    """One rule about one table.
-
-    Attributes:
-        id: its name within the table.
-        kind: what it asks.
-        column: column that it is about; empty for ``ROWS``.
-        message: what is wrong where it does not hold, and what to change.
-        level: an error stops a release, a warning is shown.
-        allowed: values allowed by ``ONE_OF``, such as an axis: what is active when it is checked.
-        pattern: regular expression that a text of ``MATCHES`` must match as a whole.
-        low: least value, length or number of rows; ``None`` for no bound.
-        high: greatest, both bounds included; ``None`` for no bound.
-        other: columns that ``EQUAL`` and ``BELOW`` compare with, and that ``TOGETHER`` adds.
-    """
-
-    id: str
-    kind: RuleKind
-    column: str
-    message: str
-    level: Level = "error"
-    allowed: Collection[Any] = ()
-    pattern: str = ""
-    low: float | None = None
-    high: float | None = None
-    other: tuple[str, ...] = ()
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Every column that the rule reads."""
-        return (self.column, *self.other) if self.column else ()
-
-
-_ID = "[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 _HASH = "[0-9a-f]{16}"
 _DIGEST = "[0-9a-f]{64}"
 _PICTURE = r"[^/\\:]+(/[^/\\:]+)*\.png"
 _NAME = r"\S(.*\S)?"
-_REBUILD = "build the workspace again"
-
-
-def _axes(*, task: bool) -> tuple[ContractRule, ...]:
-    """Rules on the axes of the cube, as the workspace spells them."""
-    axes: dict[str, Collection[Any]] = {"anatomy": Anatomy, "modality": Modality}
-    if task:
-        axes["task"] = Task
-    return tuple(
-        ContractRule(
-            id=f"known-{name}",
-            kind=RuleKind.ONE_OF,
-            column=name,
-            allowed=axis,
-            message=f"{name} is no word of the taxonomy; mend the card of the source",
-        )
-        for name, axis in axes.items()
-    )
-
-
-def _present(*columns: str) -> tuple[ContractRule, ...]:
-    return tuple(
-        ContractRule(
-            id=f"has-{column.replace('_', '-')}",
-            kind=RuleKind.PRESENT,
-            column=column,
-            message=f"{column} is empty; {_REBUILD}",
-        )
-        for column in columns
-    )
-
-
-def _rows(what: str) -> ContractRule:
-    return ContractRule(
-        id="not-empty",
-        kind=RuleKind.ROWS,
-        column="",
-        low=1,
-        message=f"there are no {what}; look at the quarantine of the build for the reasons",
-    )
-
 
 _SAMPLES = (
-    _rows("pictures"),
-    *_present("id", "source", "case", "artefact", "image", "pixel_sha256", "licence"),
-    *_present("redistribute", "width", "height", "anatomy", "modality", "scope", "recipe"),
-    *_axes(task=False),
+    not_empty("pictures"),
+    *present("id", "source", "case", "artefact", "image", "pixel_sha256", "licence"),
+    *present("redistribute", "width", "height", "anatomy", "modality", "scope", "recipe"),
+    *axes("anatomy", "modality"),
+    unique_id(),
     ContractRule(
-        id="unique-id", kind=RuleKind.UNIQUE, column="id", message=f"an id stands twice; {_REBUILD}"
-    ),
-    ContractRule(
-        id="id", kind=RuleKind.MATCHES, column="id", pattern=_ID, message=f"no id; {_REBUILD}"
+        id="id", kind=RuleKind.MATCHES, column="id", pattern=ID, message=f"no id; {REBUILD}"
     ),
     ContractRule(
         id="unique-image",
         kind=RuleKind.UNIQUE,
         column="image",
-        message=f"two images have one file; {_REBUILD}",
+        message=f"two images have one file; {REBUILD}",
     ),
     ContractRule(
         id="unique-picture",
@@ -142,7 +53,7 @@ _SAMPLES = (
         kind=RuleKind.ONE_OF,
         column="artefact",
         allowed=("clean", "outline", "boxes", "numbered", "scale-bar", "mirrored", "compared"),
-        message=f"unknown kind of image; {_REBUILD}",
+        message=f"unknown kind of image; {REBUILD}",
     ),
     ContractRule(
         id="image-name",
@@ -156,21 +67,21 @@ _SAMPLES = (
         kind=RuleKind.MATCHES,
         column="pixel_sha256",
         pattern=_DIGEST,
-        message=f"pixel_sha256 is no SHA-256; {_REBUILD}",
+        message=f"pixel_sha256 is no SHA-256; {REBUILD}",
     ),
     ContractRule(
         id="perceptual-hash",
         kind=RuleKind.MATCHES,
         column="perceptual_hash",
         pattern=f"({_HASH})?",
-        message=f"perceptual_hash is no hash of 64 bits; {_REBUILD}",
+        message=f"perceptual_hash is no hash of 64 bits; {REBUILD}",
     ),
     ContractRule(
         id="recipe",
         kind=RuleKind.MATCHES,
         column="recipe",
         pattern=_HASH,
-        message=f"recipe is no digest; {_REBUILD}",
+        message=f"recipe is no digest; {REBUILD}",
     ),
     ContractRule(
         id="scope",
@@ -200,7 +111,7 @@ _SAMPLES = (
             column=side,
             low=1,
             high=65_535,
-            message=f"{side} is no size of an image; {_REBUILD}",
+            message=f"{side} is no size of an image; {REBUILD}",
         )
         for side in ("width", "height")
     ),
@@ -210,20 +121,18 @@ _SAMPLES = (
         column="area",
         low=0,
         high=1,
-        message=f"area is no share of the image; {_REBUILD}",
+        message=f"area is no share of the image; {REBUILD}",
     ),
 )
 
 _ITEMS = (
-    _rows("items"),
-    *_present("id", "sample", "source", "task", "anatomy", "modality", "question", "key"),
-    *_present("options", "distinct_options", "marked_keys", "ungraded_options", "state"),
-    *_axes(task=True),
+    not_empty("items"),
+    *present("id", "sample", "source", "task", "anatomy", "modality", "question", "key"),
+    *present("options", "distinct_options", "marked_keys", "ungraded_options", "state"),
+    *axes("anatomy", "modality", "task"),
+    unique_id(),
     ContractRule(
-        id="unique-id", kind=RuleKind.UNIQUE, column="id", message=f"an id stands twice; {_REBUILD}"
-    ),
-    ContractRule(
-        id="id", kind=RuleKind.MATCHES, column="id", pattern=_ID, message=f"no id; {_REBUILD}"
+        id="id", kind=RuleKind.MATCHES, column="id", pattern=ID, message=f"no id; {REBUILD}"
     ),
     ContractRule(
         id="question-text",
@@ -297,7 +206,7 @@ _ITEMS = (
 )
 
 _RECORDS = (
-    _rows("items"),
+    not_empty("items"),
     ContractRule(
         id="unique-id",
         kind=RuleKind.UNIQUE,
@@ -338,5 +247,6 @@ CONTRACT_RULES: Mapping[Table, tuple[ContractRule, ...]] = {
     "samples": _SAMPLES,
     "items": _ITEMS,
     "records": _RECORDS,
+    **OPEN_CONTRACT_RULES,
 }
 """Every rule, by table."""

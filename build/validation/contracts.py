@@ -14,7 +14,8 @@ from typing import Any
 
 import pandas as pd
 
-from medrcube.build.validation.contract_rules import CONTRACT_RULES, ContractRule, RuleKind, Table
+from medrcube.build.validation.contract_kinds import ContractRule, RuleKind, Table
+from medrcube.build.validation.contract_rules import CONTRACT_RULES
 from medrcube.errors import ReleaseError
 
 __all__ = [

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from medrcube.build.validation.contract_rules import CONTRACT_RULES, ContractRule, RuleKind, Table
+from medrcube.build.validation.contract_kinds import ContractRule, RuleKind, Table
+from medrcube.build.validation.contract_rules import CONTRACT_RULES
 from medrcube.build.validation.contracts import anchored
 from medrcube.errors import MedrcubeError, MissingExtraError
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 
 from medrcube.build.reconstruction.recipes import Recipe
@@ -32,7 +33,7 @@ def check_open_proof(
     findings: FaultLog,
     *,
     most: int,
-) -> None:
+) -> pd.DataFrame | None:
     """Hold the rows of all ``open.json`` against their proof.
 
     Args:
@@ -42,16 +43,20 @@ def check_open_proof(
         recipes: by image.
         findings: takes the faults.
         most: most rows that the table may have.
+
+    Returns:
+        The table; ``None`` where there is none that can be read.
     """
     if OPEN_ITEMS not in files:
         if rows:
             findings.add("proof-missing", OPEN_ITEMS)
-        return
+        return None
     try:
-        records = {str(record["id"]): record for record in _records(root, most)}
+        table = _records(root, most)
     except ReleaseError as error:
         findings.add("items-table", str(error))
-        return
+        return None
+    records = {str(record["id"]): record for record in table}
     for entry in rows:
         record = records.pop(entry.row.id, None)
         if record is None:
@@ -61,6 +66,7 @@ def check_open_proof(
             findings.add("items-differ", f"{entry.where}: has another {name} in {OPEN_ITEMS}")
     for name in sorted(records):
         findings.add("items-differ", f"{safe_repr(name)} of {OPEN_ITEMS} is in no open.json")
+    return pd.DataFrame(table)
 
 
 def _records(root: Path, most: int) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -37,11 +38,17 @@ from medrcube.build.validation.consistency import (
     read_audit_name,
     read_items,
 )
-from medrcube.build.validation.contract_rules import Table
+from medrcube.build.validation.contract_kinds import Table
 from medrcube.build.validation.contracts import ContractResult, contracts_record, run_contracts
 from medrcube.build.validation.findings import Fault, FaultLog
 from medrcube.build.validation.great_expectations import run_expectations
 from medrcube.build.validation.open_proof import check_open_proof
+from medrcube.build.validation.open_table_views import (
+    open_item_view,
+    open_record_view,
+    set_view,
+    vocabulary_view,
+)
 from medrcube.build.validation.parquet_edition import check_edition
 from medrcube.build.validation.png_check import FileCheck
 from medrcube.build.validation.release_parts import parts_of_later_formats
@@ -52,12 +59,12 @@ from medrcube.console.counts import counted
 from medrcube.errors import ReleaseError
 from medrcube.release_format.errata import read_errata
 from medrcube.release_format.item_facts import ITEMS as ITEM_FACTS
-from medrcube.release_format.item_sets import SETS
+from medrcube.release_format.item_sets import SETS, read_item_sets
 from medrcube.release_format.open_rows import UnknownFormError, read_open_row
 from medrcube.release_format.rows import BadRowError, departures, read_row
 from medrcube.release_format.strict_json import BadJsonError, read_list
 from medrcube.release_format.tree import OPEN_TABLE, TABLE, find_tables, open_file, safe_repr
-from medrcube.release_format.vocabulary_file import release_vocabulary
+from medrcube.release_format.vocabulary_file import read_words, release_vocabulary
 from medrcube.vocabulary.layers import active_vocabulary, using
 
 __all__ = ["Validation", "validate"]
@@ -205,14 +212,17 @@ def _validate(
             most=most + len(every_row),
             private=private,
         )
+    beyond = [entry for entry in every_row if entry.row.is_open]
+    proof = None
     if not foreign:
-        beyond = [entry for entry in every_row if entry.row.is_open]
-        check_open_proof(
+        proof = check_open_proof(
             root, files, beyond, recipes or {}, findings, most=len(beyond) + MOST_FAULTS
         )
-    audit, verdicts, views = _check_proofs(
+    audit, views = _check_proofs(
         root, files, every_row, recipes, findings, foreign=foreign, most=most
     )
+    views |= _views_beyond(root, beyond, proof)
+    verdicts = tuple(verdict for table in views for verdict in run_contracts(table, views[table]))
     if with_gx:
         _second_opinion(verdicts, views, findings)
     _note_contracts(verdicts, findings)
@@ -372,8 +382,8 @@ def _check_proofs(
     *,
     foreign: bool,
     most: int,
-) -> tuple[Mapping[str, Any], tuple[ContractResult, ...], dict[Table, pd.DataFrame]]:
-    """The proofs, each for itself and against the rows; returns what the contracts say too."""
+) -> tuple[Mapping[str, Any], dict[Table, pd.DataFrame]]:
+    """The proofs, each for itself and against the rows; returns the audit, and views of tables."""
     rows = [entry for entry in every_row if not entry.row.is_open]
     views: dict[Table, pd.DataFrame] = {
         "records": record_view((entry.row, entry.written) for entry in rows)
@@ -397,8 +407,26 @@ def _check_proofs(
     if LICENCES in files:
         check_licences(root, every_row, findings)
     audit = check_audit(root, len(rows), states, findings) if AUDIT in files else {}
-    verdicts = tuple(verdict for table in views for verdict in run_contracts(table, views[table]))
-    return audit, verdicts, views
+    return audit, views
+
+
+def _views_beyond(
+    root: Path, rows: Sequence[TableRow], proof: pd.DataFrame | None
+) -> dict[Table, pd.DataFrame]:
+    """Views of the tables of open items, of sets and of words, of those that have rows.
+
+    What cannot be read at all was noted before.
+    """
+    views: dict[Table, pd.DataFrame] = {
+        "open_records": open_record_view((entry.row, entry.written) for entry in rows)
+    }
+    if proof is not None:
+        views["open_items"] = open_item_view(proof)
+    with suppress(ReleaseError):
+        views["sets"] = set_view(read_item_sets(root))
+    with suppress(ReleaseError):
+        views["vocabulary"] = vocabulary_view(read_words(root))
+    return {table: view for table, view in views.items() if len(view)}
 
 
 def _second_opinion(

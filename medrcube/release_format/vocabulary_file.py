@@ -19,14 +19,14 @@ from medrcube.taxonomy import Anatomy, Level, Modality, Task
 from medrcube.vocabulary.layers import Layer, Vocabulary, active_vocabulary, using
 from medrcube.vocabulary.word import Word, shipped_words
 
-__all__ = ["VOCABULARY", "added_words", "release_vocabulary"]
+__all__ = ["AXES", "VOCABULARY", "added_words", "read_words", "release_vocabulary"]
 
 VOCABULARY = "vocabulary.json"
 _LARGEST = 2**20
-_AXES: Mapping[str, type[Word]] = {
+AXES: Mapping[str, type[Word]] = {
     axis.axis: axis for axis in (Level, FactKind, Anatomy, Modality, Task)
 }
-"""Those that the declaration of a task names stand before it."""
+"""Axes of the file by their names; those that the declaration of a task names stand before it."""
 
 
 def added_words(words: Iterable[Word]) -> Mapping[str, list[Mapping[str, object]]]:
@@ -40,6 +40,22 @@ def added_words(words: Iterable[Word]) -> Mapping[str, list[Mapping[str, object]
     return added
 
 
+def read_words(root: Path) -> Mapping[str, Any]:
+    """The file as it is written, axis -> rows; empty where the release has none.
+
+    Raises:
+        ReleaseError: it is no such file.
+    """
+    path = root / VOCABULARY
+    if stat_file(root, path) is None:
+        return {}
+    try:
+        with open_file(root, path, largest=_LARGEST) as file:
+            return _checked(read_document(file.read()))
+    except (BadJsonError, VocabularyError) as error:
+        raise ReleaseError(f"{path}: {error}") from error
+
+
 def release_vocabulary(root: Path) -> Vocabulary:
     """The active vocabulary with the words that a release declares; nothing is activated.
 
@@ -49,22 +65,18 @@ def release_vocabulary(root: Path) -> Vocabulary:
     Raises:
         ReleaseError: the file breaks a rule.
     """
-    path = root / VOCABULARY
     vocabulary = active_vocabulary()
-    if stat_file(root, path) is None:
-        return vocabulary
+    data = read_words(root)
     try:
-        with open_file(root, path, largest=_LARGEST) as file:
-            data = _checked(read_document(file.read()))
-        for name, axis in _AXES.items():
+        for name, axis in AXES.items():
             if name not in data:
                 continue
             with using(vocabulary):
                 vocabulary = vocabulary.adding(_layer(_missing(axis, data[name])))
             with using(vocabulary):
                 tuple(axis)
-    except (BadJsonError, VocabularyError) as error:
-        raise ReleaseError(f"{path}: {error}") from error
+    except VocabularyError as error:
+        raise ReleaseError(f"{root / VOCABULARY}: {error}") from error
     return vocabulary
 
 
@@ -78,8 +90,8 @@ def _with_named(words: Iterable[Word]) -> Iterator[Word]:
 
 
 def _checked(data: Any) -> Mapping[str, Any]:
-    if not isinstance(data, dict) or not data.keys() <= _AXES.keys():
-        raise VocabularyError(f"expected an object of lists of words: {', '.join(_AXES)}")
+    if not isinstance(data, dict) or not data.keys() <= AXES.keys():
+        raise VocabularyError(f"expected an object of lists of words: {', '.join(AXES)}")
     return data
 
 

@@ -9,8 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from medrcube.build.release.hugging_face import OPEN_SCHEMA
+from medrcube.build.validation.contract_rules import CONTRACT_RULES
 from medrcube.console.progress import Reporter
 from medrcube.demo import run_demo
+from medrcube.forms import OPEN_FORMS, OPTION
+from medrcube.release_format.open_rows import OPEN_FIELDS
+from medrcube.release_format.vocabulary_file import AXES
 
 PAGE = Path(__file__).parents[2] / "docs/reference/file-formats.md"
 TYPES = {
@@ -126,3 +130,47 @@ def test_every_file_that_is_written_is_on_the_page(demo, path):
 
 def test_columns_of_the_open_configuration_are_those_on_the_page():
     assert names("`open/SOURCE/test-NNNNN.parquet`") == set(OPEN_SCHEMA.names)
+
+
+def tables(section):
+    """Rows of every table of a section, without their heads."""
+    parts = [part for part in SECTIONS[section].split("\n\n") if part.lstrip().startswith("|")]
+    return [
+        [
+            [cell.strip() for cell in line.strip("|").split("|")]
+            for line in part.strip().splitlines()[2:]
+        ]
+        for part in parts
+    ]
+
+
+def in_code(text):
+    return re.findall(r"`(\w+)`", text)
+
+
+def test_every_field_of_an_open_item_and_every_form_is_on_the_page():
+    fields, forms = tables("`open.json`")
+    assert sorted(name for row in fields for name in in_code(row[0])) == sorted(OPEN_FIELDS)
+    assert {name for row in forms for name in in_code(row[0])} == {OPTION, *OPEN_FORMS}
+    (stated,) = (row[1] for row in fields if row[0] == "`form`")
+    assert set(in_code(stated)) == {OPTION, *OPEN_FORMS}
+
+
+def test_what_is_asked_and_right_of_a_form_is_on_the_page(demo):
+    _, forms = tables("`open.json`")
+    stated = {in_code(row[0])[0]: [set(in_code(cell)) for cell in row[1:]] for row in forms}
+    rows_of_demo = json.loads((demo / "release/LIDC-IDRI/open.json").read_text("utf-8"))
+    assert {row["form"] for row in rows_of_demo} >= {"option", "number", "point", "box"}
+    for row in rows_of_demo:
+        ask, truth = stated[row["form"]]
+        assert set(row["ask"]) <= ask
+        assert set(row["truth"]) <= truth
+
+
+def test_every_axis_of_a_vocabulary_is_on_the_page():
+    assert [in_code(row[0]) for row in rows("`vocabulary.json`")] == [[name] for name in AXES]
+
+
+def test_every_table_under_contract_is_on_the_page():
+    stated = set(in_code(SECTIONS["`contracts.json`"]))
+    assert stated >= set(CONTRACT_RULES)

@@ -32,7 +32,19 @@ def test_a_release_is_valid_and_says_whether_it_may_be_shared(private, released,
 def test_every_rule_of_the_contracts_is_on_record(public, check):
     tables = check(public).contracts["tables"]
     assert all(rule["holds"] for rules in tables.values() for rule in rules)
-    assert set(tables) == {"items", "records"}
+    assert set(tables) == {"items", "open_items", "open_records", "records", "sets"}
+
+
+def test_open_items_are_held_against_their_contract(small_demo, tmp_path, check):
+    tree = shutil.copytree(small_demo / "demo/release", tmp_path / "release")
+    sound = check(tree).contracts["tables"]
+    assert {"open_items", "open_records", "sets"} <= set(sound)
+    assert all(rule["holds"] for rules in sound.values() for rule in rules)
+    table = pd.read_parquet(tree / "open_items.parquet")
+    pq.write_table(pa.Table.from_pandas(table.assign(grade="D")), tree / "open_items.parquet")
+    found = {it.check: it for it in check(tree).findings}
+    assert found["contract open_items/grade"].count == len(table)
+    assert found["contract open_items/grade"].level == "error"
 
 
 def test_nothing_is_written_into_the_tree(public, check):

@@ -1,0 +1,128 @@
+"""What a table contract rule is, and the rules that several tables share."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Literal
+
+from medrcube.taxonomy import Anatomy, Modality, Task
+
+__all__ = [
+    "ID",
+    "REBUILD",
+    "ContractRule",
+    "RuleKind",
+    "Table",
+    "axes",
+    "not_empty",
+    "present",
+    "unique_id",
+]
+
+Table = Literal[
+    "samples", "items", "records", "open_items", "open_records", "sets", "geometry", "vocabulary"
+]
+Level = Literal["error", "warning"]
+
+
+class RuleKind(StrEnum):
+    """What a rule asks of a column; rows in which the column is empty are left to ``PRESENT``."""
+
+    PRESENT = "present"
+    UNIQUE = "unique"
+    ONE_OF = "one-of"
+    MATCHES = "matches"
+    BETWEEN = "between"
+    LENGTH = "length"
+    EQUAL = "equal"
+    BELOW = "below"
+    TOGETHER = "together"
+    ROWS = "rows"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContractRule:
+    """One rule about one table.
+
+    Attributes:
+        id: its name within the table.
+        kind: what it asks.
+        column: column that it is about; empty for ``ROWS``.
+        message: what is wrong where it does not hold, and what to change.
+        level: an error stops a release, a warning is shown.
+        allowed: values allowed by ``ONE_OF``, such as an axis: what is active when it is checked.
+        pattern: regular expression that a text of ``MATCHES`` must match as a whole.
+        low: least value, length or number of rows; ``None`` for no bound.
+        high: greatest, both bounds included; ``None`` for no bound.
+        other: columns that ``EQUAL`` and ``BELOW`` compare with, and that ``TOGETHER`` adds.
+    """
+
+    id: str
+    kind: RuleKind
+    column: str
+    message: str
+    level: Level = "error"
+    allowed: Collection[Any] = ()
+    pattern: str = ""
+    low: float | None = None
+    high: float | None = None
+    other: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that the rule reads."""
+        return (self.column, *self.other) if self.column else ()
+
+
+ID = "[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+REBUILD = "build the workspace again"
+
+
+def axes(*names: str) -> tuple[ContractRule, ...]:
+    """Columns hold words of the axes of the cube, as the workspace spells them."""
+    return tuple(
+        ContractRule(
+            id=f"known-{name}",
+            kind=RuleKind.ONE_OF,
+            column=name,
+            allowed=_AXES[name],
+            message=f"{name} is no word of the taxonomy; mend the card of the source",
+        )
+        for name in names
+    )
+
+
+def present(*columns: str) -> tuple[ContractRule, ...]:
+    """Columns are filled in every row."""
+    return tuple(
+        ContractRule(
+            id=f"has-{column.replace('_', '-')}",
+            kind=RuleKind.PRESENT,
+            column=column,
+            message=f"{column} is empty; {REBUILD}",
+        )
+        for column in columns
+    )
+
+
+def not_empty(what: str) -> ContractRule:
+    """The table has rows."""
+    return ContractRule(
+        id="not-empty",
+        kind=RuleKind.ROWS,
+        column="",
+        low=1,
+        message=f"there are no {what}; look at the quarantine of the build for the reasons",
+    )
+
+
+def unique_id() -> ContractRule:
+    """No id stands twice."""
+    return ContractRule(
+        id="unique-id", kind=RuleKind.UNIQUE, column="id", message=f"an id stands twice; {REBUILD}"
+    )
+
+
+_AXES: Mapping[str, Collection[Any]] = {"anatomy": Anatomy, "modality": Modality, "task": Task}

@@ -1,0 +1,205 @@
+"""Contract rules of the tables of tasks beyond the cube, of sets, and of what they rest on.
+
+``open_items`` is ``open_items.parquet``, ``open_records`` the rows of every ``open.json``, ``sets``
+``sets.json``, ``geometry`` ``geometry.parquet`` and ``vocabulary`` ``vocabulary.json``. A release
+or build without such rows has no such table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from medrcube.build.validation.contract_kinds import (
+    ID,
+    REBUILD,
+    ContractRule,
+    RuleKind,
+    Table,
+    axes,
+    not_empty,
+    present,
+    unique_id,
+)
+from medrcube.facts import Grade, Visibility
+from medrcube.forms import OPEN_FORMS, OPTION
+from medrcube.release_format.item_sets import MOST_ITEMS, SET_ID
+from medrcube.release_format.rows import LONGEST_TEXT
+from medrcube.release_format.vocabulary_file import AXES
+
+__all__ = ["OPEN_CONTRACT_RULES"]
+
+_SIDES = ("left", "right")
+
+
+def _one_of(column: str, *allowed: str) -> ContractRule:
+    return ContractRule(
+        id=column.replace("_", "-"),
+        kind=RuleKind.ONE_OF,
+        column=column,
+        allowed=allowed,
+        message=f"{column} is none of: {', '.join(allowed)}; {REBUILD}",
+    )
+
+
+def _between(
+    column: str, low: float, high: float | None, message: str, *, name: str = ""
+) -> ContractRule:
+    return ContractRule(
+        id=name or column.replace("_", "-"),
+        kind=RuleKind.BETWEEN,
+        column=column,
+        low=low,
+        high=high,
+        message=f"{message}; {REBUILD}",
+    )
+
+
+def _none(column: str, message: str) -> ContractRule:
+    """No row counts a fault of this kind."""
+    return _between(column, 0, 0, message, name=column.replace("_", "-"))
+
+
+_ID = ContractRule(
+    id="id", kind=RuleKind.MATCHES, column="id", pattern=ID, message=f"no id; {REBUILD}"
+)
+_QUESTION = ContractRule(
+    id="question-text",
+    kind=RuleKind.LENGTH,
+    column="question",
+    low=10,
+    high=LONGEST_TEXT,
+    message="the question is too short or too long to be one; mend its template",
+)
+_CHANCE = _between("chance", 0, 1, "chance is no probability")
+_FORM = _one_of("form", OPTION, *OPEN_FORMS)
+
+_OPEN_ITEMS = (
+    not_empty("open items"),
+    *present("id", "sample", "source", "task", "anatomy", "modality", "question", "form", "ask"),
+    *present("truth", "chance", "state", "field", "concept", "grade", "visible", "prior"),
+    *present("variant", "template", "unread_target", "set_without_role"),
+    *axes("anatomy", "modality", "task"),
+    unique_id(),
+    _ID,
+    _QUESTION,
+    _FORM,
+    _CHANCE,
+    _one_of("grade", *(grade.value for grade in Grade)),
+    _one_of("visible", *(visible.name.lower() for visible in Visibility)),
+    _none("unread_target", "ask and truth are not those of the form, or the truth is no right one"),
+    ContractRule(
+        id="set",
+        kind=RuleKind.MATCHES,
+        column="set",
+        pattern=SET_ID.pattern,
+        message=f"set is no id of a set; {REBUILD}",
+    ),
+    _none("set_without_role", "an item has a set and no role in it, or a role in no set"),
+    ContractRule(
+        id="asked-once",
+        kind=RuleKind.TOGETHER,
+        column="sample",
+        other=("question", "ask", "truth"),
+        level="warning",
+        message="one question stands twice on an image; leave one out",
+    ),
+)
+
+_OPEN_RECORDS = (
+    not_empty("open items"),
+    *present("id", "dataset", "image_path", "question", "form", "chance", "restricted"),
+    unique_id(),
+    _QUESTION,
+    _FORM,
+    _CHANCE,
+    ContractRule(
+        id="asked-once",
+        kind=RuleKind.TOGETHER,
+        column="dataset",
+        other=("image_path", "question", "ask"),
+        level="warning",
+        message="one question stands twice on an image; leave one out",
+    ),
+)
+
+_SETS = (
+    not_empty("sets"),
+    *present("id", "size", "members", "distinct_members", "distinct_roles", "more_than_made"),
+    unique_id(),
+    ContractRule(
+        id="id",
+        kind=RuleKind.MATCHES,
+        column="id",
+        pattern=SET_ID.pattern,
+        message=f"no id of a set; {REBUILD}",
+    ),
+    _between("size", 2, MOST_ITEMS, f"a set is not of 2 to {MOST_ITEMS} items"),
+    _none("more_than_made", "a set has more members than it was made of, or none"),
+    ContractRule(
+        id="members-differ",
+        kind=RuleKind.EQUAL,
+        column="distinct_members",
+        other=("members",),
+        message="an item is in a set twice; leave the set out",
+    ),
+    ContractRule(
+        id="roles-differ",
+        kind=RuleKind.EQUAL,
+        column="distinct_roles",
+        other=("members",),
+        message="two items of a set have one role; leave the set out",
+    ),
+)
+
+_GEOMETRY = (
+    not_empty("marked regions"),
+    *present("id", "sample", "source", "case", "region", "field", "concept", "shape", "width"),
+    *present("height", "x0", "y0", "x1", "y1", "pixels", "pieces", "largest", "longest"),
+    *present("outside", "scale_without_length", "side_without_midline"),
+    unique_id(),
+    _one_of("shape", "box", "area"),
+    *(
+        _between(side, 1, 65_535, f"{side} is no size of an image", name=f"{side}-of-picture")
+        for side in ("width", "height")
+    ),
+    _between("x0", 0, None, "the left edge lies outside the image"),
+    _between("y0", 0, None, "the top edge lies outside the image"),
+    *(
+        ContractRule(
+            id=f"box-has-{what}",
+            kind=RuleKind.BELOW,
+            column=low,
+            other=(high,),
+            message=f"the box around a region has no {what}; {REBUILD}",
+        )
+        for what, low, high in (("width", "x0", "x1"), ("height", "y0", "y1"))
+    ),
+    _none("outside", "the box around a region, or a pixel of it, lies outside the image"),
+    _between("pixels", 1, None, "a region has no pixel"),
+    _between("pieces", 1, None, "a region has no part"),
+    _between("largest", 1, None, "the largest part of a region has no pixel"),
+    _between("longest", 0, None, "the longest diameter is no length"),
+    _one_of("scale", "object", "projection"),
+    _none("scale_without_length", "millimetres and what they are of are not both stated"),
+    _one_of("orientation", "proved", "stated"),
+    _one_of("right_at", *_SIDES),
+    _one_of("side", *_SIDES),
+    _one_of("whole_side", *_SIDES, "both"),
+    _none("side_without_midline", "a side of the patient is stated where none is known"),
+)
+
+_VOCABULARY = (
+    not_empty("words"),
+    *present("id", "axis", "name"),
+    _one_of("axis", *AXES),
+    unique_id(),
+)
+
+OPEN_CONTRACT_RULES: Mapping[Table, tuple[ContractRule, ...]] = {
+    "open_items": _OPEN_ITEMS,
+    "open_records": _OPEN_RECORDS,
+    "sets": _SETS,
+    "geometry": _GEOMETRY,
+    "vocabulary": _VOCABULARY,
+}
+"""Rules by table."""

@@ -1,0 +1,143 @@
+"""Flat views, for the contracts, of the tables of tasks beyond the cube and of what they rest on.
+
+As in ``table_views``, a view never fails: what a broken table does not give stays empty.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from medrcube.forms import OPEN_FORMS, OPTION
+from medrcube.forms.protocol import TargetError
+from medrcube.release_format.item_sets import ItemSet
+from medrcube.release_format.open_rows import read_options
+from medrcube.release_format.rows import ReleaseRow
+
+__all__ = [
+    "geometry_view",
+    "open_item_view",
+    "open_record_view",
+    "set_view",
+    "vocabulary_view",
+]
+
+
+def open_item_view(items: pd.DataFrame) -> pd.DataFrame:
+    """``open_items.parquet``, empty texts as none.
+
+    Added are ``unread_target`` (1 where ``ask`` and ``truth`` are not of the form) and
+    ``set_without_role`` (1 where one of the two stands alone).
+    """
+    view = _filled(items)
+    if {"form", "ask", "truth"} <= set(view.columns):
+        columns = zip(view["form"], view["ask"], view["truth"], strict=True)
+        view["unread_target"] = [int(not _is_read(*texts)) for texts in columns]
+    if {"set", "role"} <= set(view.columns):
+        view["set_without_role"] = (view["set"].notna() != view["role"].notna()).astype(int)
+    return view
+
+
+def open_record_view(rows: Iterable[tuple[ReleaseRow, Mapping[str, Any]]]) -> pd.DataFrame:
+    """Rows of every ``open.json``, read and as written; ``ask`` as JSON text."""
+    columns = ("id", "dataset", "image_path", "question", "form", "ask", "chance", "restricted")
+    table = [
+        (
+            row.id,
+            row.dataset,
+            row.image,
+            row.question,
+            row.form,
+            json.dumps(written.get("ask"), sort_keys=True),
+            written.get("chance"),
+            written.get("restricted"),
+        )
+        for row, written in rows
+    ]
+    return pd.DataFrame(table, columns=list(columns), dtype=object)
+
+
+def set_view(sets: Iterable[ItemSet]) -> pd.DataFrame:
+    """``sets.json`` with what its lists of members come to.
+
+    ``members``, ``distinct_members`` and ``distinct_roles`` are numbers; ``more_than_made`` is how
+    many members are too many, or 1 where there is none.
+    """
+    table = [
+        (
+            item_set.id,
+            item_set.size,
+            count := len(item_set.members),
+            len({(member.dataset, member.id) for member in item_set.members}),
+            len({member.role for member in item_set.members}),
+            max(count - item_set.size, int(not count)),
+        )
+        for item_set in sets
+    ]
+    columns = ["id", "size", "members", "distinct_members", "distinct_roles", "more_than_made"]
+    return pd.DataFrame(table, columns=columns, dtype=object)
+
+
+def geometry_view(regions: pd.DataFrame) -> pd.DataFrame:
+    """``geometry.parquet``, empty texts as none; ``id`` is image and number of the region.
+
+    Added are ``outside`` (pixels by which the box and the inner pixel of a region lie outside the
+    image), ``scale_without_length`` and ``side_without_midline`` (1 where a row states one alone).
+    """
+    view = _filled(regions)
+    columns = set(view.columns)
+    if {"sample", "region"} <= columns:
+        names = zip(view["sample"], view["region"], strict=True)
+        view["id"] = [None if pd.isna(name) else f"{name}.{region}" for name, region in names]
+    if {"x1", "y1", "width", "height", "inside_x", "inside_y"} <= columns:
+        numbers = {
+            name: pd.to_numeric(view[name], errors="coerce")
+            for name in ("x1", "y1", "width", "height", "inside_x", "inside_y")
+        }
+        beyond = (
+            numbers["x1"] - numbers["width"],
+            numbers["y1"] - numbers["height"],
+            numbers["inside_x"] + 1 - numbers["x1"],
+            numbers["inside_y"] + 1 - numbers["y1"],
+        )
+        outside = pd.concat(beyond, axis=1).max(axis=1).clip(lower=0)
+        view["outside"] = outside.astype(object).where(outside.notna())
+    if {"mm_per_pixel", "scale"} <= columns:
+        view["scale_without_length"] = (
+            view["mm_per_pixel"].notna() != view["scale"].notna()
+        ).astype(int)
+    if {"right_at", "side"} <= columns:
+        view["side_without_midline"] = (view["side"].notna() & view["right_at"].isna()).astype(int)
+    return view
+
+
+def vocabulary_view(words: Mapping[str, Sequence[Mapping[str, object]]]) -> pd.DataFrame:
+    """``vocabulary.json``: a row for each word, ``id`` its axis and name."""
+    table = [
+        (f"{axis}/{row.get('name')}", axis, row.get("name"))
+        for axis in words
+        for row in words[axis]
+    ]
+    return pd.DataFrame(table, columns=["id", "axis", "name"], dtype=object)
+
+
+def _filled(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with objects as cells, empty texts and numbers that are none as missing."""
+    view = frame.astype(object)
+    return view.where((view != "") & view.notna(), None).replace({np.nan: None})
+
+
+def _is_read(form: object, ask: object, truth: object) -> bool:
+    try:
+        asked, right = json.loads(str(ask)), json.loads(str(truth))
+        if form == OPTION:
+            read_options(asked, right)
+        else:
+            OPEN_FORMS[str(form)].read_target(asked, right)
+    except (TargetError, KeyError, ValueError):
+        return False
+    return True
