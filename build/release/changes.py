@@ -17,6 +17,8 @@ from medrcube.build.validation.consistency import AUDIT
 from medrcube.console.counts import counted
 from medrcube.errors import ReleaseError
 from medrcube.evaluate.dataset import Benchmark, BenchmarkItem, load_benchmark
+from medrcube.forms import form_of
+from medrcube.forms.protocol import Json
 from medrcube.release_format.tree import open_file, stat_file
 
 __all__ = ["DATA", "KINDS", "PAGE", "ReleaseChanges", "find_changes", "write_changes"]
@@ -27,8 +29,8 @@ KINDS: Mapping[str, str] = {
     "added": "new, a fact that the old release does not ask",
     "gone": "no longer there",
     "renamed": "the same fact under another id, in other words or with other options",
-    "re-keyed": "another answer is right",
-    "reworded": "other words in the question or the options",
+    "re-keyed": "another answer is right, or another bar decides",
+    "reworded": "other words in the question or the options, or another unit",
     "reordered": "the same words, the options in another order",
     "moved": "another task, modality or region",
     "picture-changed": "other pixels",
@@ -174,9 +176,10 @@ def _kinds(
     old: BenchmarkItem, new: BenchmarkItem, before: Benchmark, after: Benchmark
 ) -> Iterator[str]:
     words = [[text for _, text in item.options] for item in (old, new)]
-    if old.right_answer != new.right_answer:
+    asked, right = zip(_asked_and_right(old), _asked_and_right(new), strict=True)
+    if right[0] != right[1]:
         yield "re-keyed"
-    if old.question != new.question or sorted(words[0]) != sorted(words[1]):
+    if old.question != new.question or asked[0] != asked[1] or sorted(words[0]) != sorted(words[1]):
         yield "reworded"
     elif words[0] != words[1]:
         yield "reordered"
@@ -191,6 +194,17 @@ def _kinds(
             yield "picture-changed"
     elif pictures[0] != pictures[1]:
         yield "picture-changed"
+
+
+def _asked_and_right(item: BenchmarkItem) -> tuple[Json, Json]:
+    """What an open item tells beside the question, and what is right with its bar.
+
+    Of options the text of the key: their words and order are compared by themselves.
+    """
+    if item.target is None:
+        return None, item.right_answer
+    asked, right = form_of(item.target).write_target(item.target)
+    return [item.form, asked], right
 
 
 def _pixels(benchmark: Benchmark, item: BenchmarkItem) -> str | None:

@@ -27,11 +27,14 @@ __all__ = [
     "OTHER",
     "PLACES",
     "RIGHT",
+    "SHOW_PLACES",
+    "TYPED_FIELDS",
     "WIDTHS",
     "answer_text",
     "bar_text",
     "clicked",
     "option_of",
+    "places_of",
     "read_answer",
     "read_place",
     "read_target",
@@ -46,11 +49,20 @@ WIDTHS = (300, 560)
 no other size without a script, and a click is sent in pixels of the page."""
 
 PLACES = {"point": 1, "box": 2}
-"""Form -> places that are clicked."""
+"""Form -> places that are clicked, or typed."""
+
+TYPED_FIELDS = tuple((f"left.{n}", f"top.{n}") for n in range(max(PLACES.values())))
+"""Fields of each typed place: its distance from the left and from the top, in per cent."""
+
+SHOW_PLACES = "show"
+"""Name of the button that draws what was typed."""
 
 _MOST = 10
 ANSWER_FIELDS = frozenset(
-    {"number", "place", *(f"{name}.{n}" for name in ("rank", "statement") for n in range(_MOST))}
+    {
+        *("number", "place", *(name for pair in TYPED_FIELDS for name in pair)),
+        *(f"{name}.{n}" for name in ("rank", "statement") for n in range(_MOST)),
+    }
 )
 """Fields of the answers of all forms."""
 
@@ -118,10 +130,38 @@ def clicked(form: str, sent: _Sent, size: tuple[int, int]) -> list[str] | None:
                 min(SCALE * (int(pixels[:6]) + 0.5) / side, SCALE)
                 for pixels, side in zip((across, down), shown_size(width, size), strict=True)
             )
-            before = [text for text in sent.get("place", ()) if read_place(text)]
+            before = [text for text in places_of(form, sent) if read_place(text)]
             kept = before if len(before) < PLACES[form] else []
             return [*kept, f"{x:.1f},{y:.1f}"]
     return None
+
+
+def places_of(form: str, sent: _Sent) -> list[str]:
+    """The places that were typed, or else clicked, in thousandths as texts for ``read_place``.
+
+    A place of which both fields were sent empty is none. A text may be unreadable.
+
+    Args:
+        form: a form of ``PLACES``.
+        sent: what the browser sends, or a draft of it.
+    """
+    clicks = sent.get("place", ())
+    places = []
+    for number, fields in enumerate(TYPED_FIELDS[: PLACES[form]]):
+        if any(name in sent for name in fields):
+            typed = [_single(sent, name) for name in fields]
+            places += [",".join(map(_thousandths, typed))] if any(typed) else []
+        else:
+            places += clicks[number : number + 1]
+    return places
+
+
+def _thousandths(typed: str) -> str:
+    """A typed share in per cent, with a decimal comma or point; as it is where it is no number."""
+    try:
+        return f"{float(typed.replace(',', '.')) * SCALE / 100:.1f}"
+    except ValueError:
+        return typed.replace(",", " ")
 
 
 def read_place(text: str) -> tuple[float, float] | None:
@@ -154,22 +194,27 @@ def _number(ask: Any, sent: _Sent) -> Json:
     return value
 
 
-def _places(sent: _Sent, wanted: int) -> list[tuple[float, float]]:
-    places = [place for text in sent.get("place", ())[:wanted] if (place := read_place(text))]
-    if len(places) < wanted:
-        what = "on the place" if wanted == 1 else "on two opposite corners of the box"
-        raise InvalidAnswerError(f"click {what} in the image")
+def _places(form: str, sent: _Sent) -> list[tuple[float, float]]:
+    read = [read_place(text) for text in places_of(form, sent)]
+    if None in read and any(name in sent for name in TYPED_FIELDS[0]):
+        raise InvalidAnswerError(
+            "a typed place is no place: give both distances, from 0 to 100 per cent, such as 41.5"
+        )
+    places = [place for place in read if place]
+    if len(places) < PLACES[form]:
+        what = "the place" if PLACES[form] == 1 else "two opposite corners of the box"
+        raise InvalidAnswerError(f"click on {what} in the image, or type where it is")
     return places
 
 
 def _point(_ask: Ask, sent: _Sent) -> Json:
-    return list(_places(sent, 1)[0])
+    return list(_places(PointTarget.form, sent)[0])
 
 
 def _box(_ask: Ask, sent: _Sent) -> Json:
-    (x0, y0), (x1, y1) = _places(sent, 2)
+    (x0, y0), (x1, y1) = _places(BoxTarget.form, sent)
     if x0 == x1 or y0 == y1:
-        raise InvalidAnswerError("the two corners are on one line: click on opposite corners")
+        raise InvalidAnswerError("the two corners are on one line: give opposite corners")
     return [min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)]
 
 

@@ -33,10 +33,21 @@ SECTION = re.compile(r"^### ([^\n]+)\n(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL
 SECTIONS = dict(SECTION.findall(PAGE.read_text("utf-8")))
 
 
+def tables(section):
+    """Rows of every table of a section, without their heads."""
+    parts = [part for part in SECTIONS[section].split("\n\n") if part.lstrip().startswith("|")]
+    return [
+        [
+            [cell.strip() for cell in line.strip("|").split("|")]
+            for line in part.strip().splitlines()[2:]
+        ]
+        for part in parts
+    ]
+
+
 def rows(section):
-    """Cells of the first table of a section, without its head."""
-    lines = [line for line in SECTIONS[section].splitlines() if line.startswith("|")][2:]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    """Cells of the first table of a section, without its head; none where there is no table."""
+    return next(iter(tables(section)), [])
 
 
 def names(section):
@@ -130,18 +141,6 @@ def test_every_file_that_is_written_is_on_the_page(demo, path):
 
 def test_columns_of_the_open_configuration_are_those_on_the_page():
     assert names("`open/SOURCE/test-NNNNN.parquet`") == set(OPEN_SCHEMA.names)
-
-
-def tables(section):
-    """Rows of every table of a section, without their heads."""
-    parts = [part for part in SECTIONS[section].split("\n\n") if part.lstrip().startswith("|")]
-    return [
-        [
-            [cell.strip() for cell in line.strip("|").split("|")]
-            for line in part.strip().splitlines()[2:]
-        ]
-        for part in parts
-    ]
 
 
 def in_code(text):

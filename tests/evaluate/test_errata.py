@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from open_items import FORMS, RIGHT, open_row, write_open
 from typer.testing import CliRunner
 
 from medrcube.cli.app import app
@@ -62,6 +63,44 @@ def test_a_run_that_is_scored_with_the_release_leaves_them_out(release, run):
     assert (before["global"]["n"], after["global"]["n"]) == (8, 7)
     assert (after["withdrawn"], GONE in names(run)) == ([GONE], False)
     assert told.index("left out: 1 item") < told.index("wrote")
+
+
+@pytest.fixture
+def open_release(release):
+    """The release with two items of each form without options."""
+    return write_open(release, [open_row(form, n) for n in range(2) for form in FORMS])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_open_item_that_is_withdrawn_counts_nowhere(open_release, tmp_path, form):
+    run = make_run(open_release, tmp_path / "run")
+    before = read_metrics(run)
+    assert before["forms"][form]["n"] == 2
+    withdraw(open_release, f"ALPHA/{form}-0")
+    invoke("score", run, "--release", open_release)
+    after = read_metrics(run)
+    assert after["withdrawn"] == [f"ALPHA/{form}-0"]
+    assert {name: row["n"] for name, row in after["forms"].items()} == {
+        name: row["n"] - (name == form) for name, row in before["forms"].items()
+    }
+    assert f"ALPHA/{form}-0" not in names(run)
+    assert f"ALPHA/{form}-1" in names(run)
+
+
+def test_a_score_follows_an_open_item_that_is_withdrawn(release, tmp_path):
+    other = {"value": 90.0, "low": 80.0, "high": 99.0}
+    write_open(release, [open_row("number"), open_row("number", 1, truth=other)])
+    said = [{"id": f"number-{n}", "text": RIGHT["number"]} for n in range(2)]
+    said += [{"id": f"q{n:03}", "text": "A"} for n in range(8)]
+    (tmp_path / "r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in said))
+    scored = ("score", "--replies", tmp_path / "r.jsonl", "--release", release, "--json")
+
+    def figures():
+        return json.loads(invoke(*scored))["metrics"]["forms"]["number"]
+
+    assert (figures()["n"], figures()["accuracy"]) == (2, 0.5)
+    withdraw(release, "ALPHA/number-1")
+    assert (figures()["n"], figures()["accuracy"]) == (1, 1.0)
 
 
 def test_no_reply_is_lost_and_a_row_that_is_taken_back_counts_again(release, run):

@@ -21,10 +21,13 @@ from medrcube.review.models import BlindAnswer, ItemVersion
 from medrcube.review.reviewing.open_answers import (
     PLACES,
     RIGHT,
+    SHOW_PLACES,
+    TYPED_FIELDS,
     WIDTHS,
     answer_text,
     bar_text,
     option_of,
+    places_of,
     read_place,
     read_target,
     shown_size,
@@ -76,6 +79,23 @@ class RankField:
     choices: Sequence[ChoiceInput]
 
 
+@dataclass(frozen=True, slots=True)
+class TypedField:
+    """A field for the distance of a place from a side of the image, in per cent."""
+
+    name: str
+    label: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class TypedPlace:
+    """The fields of a place that may be typed in place of a click."""
+
+    label: str
+    fields: Sequence[TypedField]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerFields:
     """Fields of step one.
@@ -86,6 +106,8 @@ class AnswerFields:
         number: what is typed of it.
         images: the image at each width, to click on.
         places: fields of what was clicked.
+        typed: fields of the same places, to be typed.
+        show: name of the button that draws what was typed.
         hint: what to click next.
         drawing: what was clicked; ``None`` where nothing is.
         ranks: places of labels.
@@ -97,6 +119,8 @@ class AnswerFields:
     number: str = ""
     images: Sequence[ClickImage] = ()
     places: Sequence[str] = ()
+    typed: Sequence[TypedPlace] = ()
+    show: str = SHOW_PLACES
     hint: str = ""
     drawing: Drawing | None = None
     ranks: Sequence[RankField] = ()
@@ -133,12 +157,13 @@ def answer_fields(version: ItemVersion, values: DraftValues) -> AnswerFields:
     if isinstance(target, PairTarget):
         return AnswerFields(form=target.form, statements=list(_statements(target, values)))
     size: tuple[int, int] = target.size  # type: ignore[attr-defined]  # a point or a box
-    sent = values.get("place", ())[: PLACES[target.form]]
+    sent = places_of(target.form, values)
     clicks = [(text, place) for text in sent if (place := read_place(text))]
     return AnswerFields(
         form=target.form,
         images=[ClickImage(f"at{width}", *shown_size(width, size)) for width in WIDTHS],
         places=[text for text, _ in clicks],
+        typed=list(_typed(target.form, values, [place for _, place in clicks])),
         hint=_HINTS[target.form][len(clicks)],
         drawing=_drawing(size, [place for _, place in clicks]),
     )
@@ -170,6 +195,31 @@ _HINTS = {
     ),
 }
 """Form -> what to do after so many clicks."""
+
+
+_PLACE_NAMES = {"point": ("The place",), "box": ("One corner", "The opposite corner")}
+_FROM = ("from the left, 0 to 100 %", "from the top, 0 to 100 %")
+
+
+def _typed(
+    form: str, values: DraftValues, places: Sequence[tuple[float, float]]
+) -> Iterator[TypedPlace]:
+    """Fields with what was typed, or where it was clicked."""
+    for number, label in enumerate(_PLACE_NAMES[form]):
+        known = places[number] if number < len(places) else None
+        yield TypedPlace(
+            label,
+            [
+                TypedField(
+                    name,
+                    side,
+                    next(iter(values.get(name, ())), "")
+                    if name in values or known is None
+                    else f"{known[axis] * 100 / SCALE:.4g}",
+                )
+                for axis, (name, side) in enumerate(zip(TYPED_FIELDS[number], _FROM, strict=True))
+            ],
+        )
 
 
 def _ranks(target: OrderTarget, values: DraftValues) -> Iterator[RankField]:

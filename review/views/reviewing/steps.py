@@ -23,7 +23,15 @@ from medrcube.review.errors import (
 )
 from medrcube.review.models import Claim, Draft, ItemVersion, Review, Role, User
 from medrcube.review.reviewing import claims, steps, voiding
-from medrcube.review.reviewing.open_answers import PLACES, RIGHT, clicked
+from medrcube.review.reviewing.open_answers import (
+    PLACES,
+    RIGHT,
+    SHOW_PLACES,
+    TYPED_FIELDS,
+    clicked,
+    read_answer,
+    read_target,
+)
 from medrcube.review.reviewing.policy import current_policy
 from medrcube.review.reviewing.sql import claim_queries
 from medrcube.review.reviewing.sql.claim_queries import ClaimContext
@@ -241,19 +249,27 @@ def _is_answered(claim: Claim) -> bool:
 
 
 def _keep_click(sent: QueryDict, context: ClaimContext, token: uuid.UUID, user: User) -> bool:
-    """Keep a place that was clicked in the image with the draft; whether one was.
+    """Keep places that were clicked, or typed to be shown, with the draft; whether any were.
 
     Raises:
+        InvalidAnswerError: what was typed to be shown is no answer.
         StaleClaimError: the claim is not live any more.
     """
     target = context.target
     if target is None or target["form"] not in PLACES or context.answered:
         return False
     width, height = target["truth"]["size"]
+    values = BlindForm.draft_values(sent)
+    if SHOW_PLACES in sent:
+        read_answer(read_target(target), values)
+        claims.renew(token, user, values)
+        return True
     places = clicked(target["form"], dict(sent.lists()), (width, height))
     if places is None:
         return False
-    claims.renew(token, user, {**BlindForm.draft_values(sent), "place": places})
+    typed = {name for pair in TYPED_FIELDS for name in pair}
+    kept = {name: value for name, value in values.items() if name not in typed}
+    claims.renew(token, user, {**kept, "place": places})
     return True
 
 

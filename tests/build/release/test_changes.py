@@ -74,6 +74,58 @@ def test_each_change_of_an_item_has_its_kind(old, new, change, kind):
     assert kinds(old, new) == {f"TOY/{changed[0]['id']}": (kind,)}
 
 
+POLYGONS = [[[1, 1], [5, 1], [5, 5], [1, 5]]]
+TRUTHS = {
+    "number": [
+        ({"unit": "mm"}, {"value": 20.0, "low": 18.0, "high": 22.0}),
+        ({"unit": "mm"}, {"value": 24.0, "low": 22.0, "high": 26.0}),
+        ({"unit": "mm"}, {"value": 20.0, "low": 16.0, "high": 24.0}),
+    ],
+    "point": [
+        ({}, {"size": [112, 96], "region": {"polygons": POLYGONS}, "margin": 1.0}),
+        ({}, {"size": [112, 96], "region": {"polygons": POLYGONS}, "margin": 2.0}),
+    ],
+    "box": [
+        ({}, {"size": [112, 96], "box": [10, 10, 20, 20], "iou": 0.5}),
+        ({}, {"size": [112, 96], "box": [10, 10, 20, 20], "iou": 0.6}),
+    ],
+    "order": [
+        ({"labels": ["A", "B"]}, {"order": ["A", "B"]}),
+        ({"labels": ["A", "B"]}, {"order": ["B", "A"]}),
+    ],
+    "pair": [
+        ({"statements": ["It is.", "It was."]}, {"answers": [True, True]}),
+        ({"statements": ["It is.", "It was."]}, {"answers": [True, False]}),
+    ],
+}
+"""Form -> what is asked and right, and corrections of it."""
+
+
+def restate(tree, form, ask, truth):
+    """Make the first open item one of a form; its name."""
+    path = tree / "TOY/open.json"
+    open_rows = json.loads(path.read_text(encoding="utf-8"))
+    open_rows[0] |= {"form": form, "ask": ask, "truth": truth}
+    path.write_text(json.dumps(open_rows), encoding="utf-8")
+    return f"TOY/{open_rows[0]['id']}"
+
+
+@pytest.mark.parametrize(
+    ("form", "number"), [(form, n) for form in TRUTHS for n in range(1, len(TRUTHS[form]))]
+)
+def test_a_corrected_truth_or_bar_of_an_open_item_is_another_key(old, new, form, number):
+    restate(old, form, *TRUTHS[form][0])
+    assert kinds(old, shutil.copytree(old, new.with_name("same"))) == {}
+    item = restate(new, form, *TRUTHS[form][number])
+    assert kinds(old, new) == {item: ("re-keyed",)}
+
+
+def test_another_unit_is_another_question_with_another_key(old, new):
+    restate(old, "number", *TRUTHS["number"][0])
+    item = restate(new, "number", {"unit": "cm"}, {"value": 2.0, "low": 1.8, "high": 2.2})
+    assert kinds(old, new) == {item: ("re-keyed", "reworded")}
+
+
 def test_items_that_come_and_go_are_named(old, new):
     changed = rows(new)
     gone = changed.pop(0)

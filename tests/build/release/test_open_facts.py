@@ -96,3 +96,8 @@ def test_limits_name_each_task_beyond_the_cube():
 def test_the_right_answer_of_a_contact_sheet_is_that_of_its_form():
     assert answer_of(item("option", {"key": 1})) == "right"
     assert answer_of(item("number", FORMS["number"][1][0])) == "20 mm"
+    assert answer_of(item("box", BOX)) == "[100, 100, 300, 500]"
+    assert answer_of(item("point", FORMS["point"][1][0])) == "(750, 500)"  # right column of two
+    assert answer_of(item("order", FORMS["order"][1][0])) == ", ".join(
+        FORMS["order"][1][0]["order"]
+    )

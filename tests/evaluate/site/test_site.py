@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pytest
-from open_items import open_row, write_open
+from open_items import FORMS, open_row, write_open
 from PIL import Image
 
 from medrcube.errors import WorkspaceError
@@ -26,6 +26,8 @@ from medrcube.evaluate.site.leaderboard import leaderboard_rows
 from medrcube.evaluate.site.page_names import CellName, model_pages
 from medrcube.evaluate.site.write import write_site
 from medrcube.evaluate.statistics.ranking import ranking
+from medrcube.release_format.errata import FILE as ERRATA
+from medrcube.release_format.errata import Erratum, errata_text
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 
@@ -194,6 +196,28 @@ def test_the_same_runs_give_the_same_bytes(made, tmp_path):
     assert len(files) == made.site.files
     changed = [p for p in files if (made.out / p).read_bytes() != (again / p).read_bytes()]
     assert changed == []
+
+
+def test_an_item_of_each_form_shows_what_is_right_and_one_withdrawn_is_gone(
+    write_release, row, tmp_path
+):
+    release = write_release(tmp_path / "release", [row(n) for n in range(8)])
+    write_open(release, [open_row(form, n) for n in range(2) for form in FORMS])
+    gone = Erratum(dataset="ALPHA", id="point-1", by="maintainer", on="2026-01-01", why="no key")
+    (release / ERRATA).write_text(errata_text([gone]))
+    run_evaluation(load_benchmark(release), open_model("baseline/first"), tmp_path / "run")
+    out = tmp_path / "site"
+    write_site([tmp_path / "run"], release, out)
+    names = [item["name"] for item in read(out / "data/items-0.js")]
+    assert "ALPHA/point-1" not in names
+    answers = dict(zip(names, read(out / "data/answers-0.js"), strict=True))
+    assert {form: answers[f"ALPHA/{form}-0"]["right"] for form in FORMS} == {
+        "number": "23 mm",
+        "point": "(312.5, 375)",
+        "box": "[250, 250, 500, 500]",
+        "order": "Panel B, Panel A, Panel C",
+        "pair": "1. yes, 2. no",
+    }
 
 
 def test_an_open_item_shows_a_right_reply_and_answers_in_words(write_release, row, tmp_path):

@@ -79,6 +79,40 @@ def test_a_box_is_clicked_and_judged(asked, site, new_page, sign_in, width, sche
         assert_accessible(page, "step two")
 
 
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no-script"])
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
+def test_a_box_is_typed_by_keys_alone(asked, site, new_page, sign_in, width, scheme, script):
+    user = asked(BOX)
+    page = new_page(
+        viewport={"width": width, "height": 900 if width > 400 else 780},
+        color_scheme=scheme,
+        java_script_enabled=script,
+    )
+    sign_in(page, site, user.email)
+    page.goto(f"{site.address}/review/")
+    page.get_by_role("button", name="Take the next item").click()
+    page.wait_for_load_state()
+    page.get_by_label("One corner: from the left, 0 to 100 %").focus()
+    for share in ("19.53", "39,06", "39.06", "58.59"):
+        page.keyboard.type(share)
+        page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Show it in the image"
+    page.keyboard.press("Enter")
+    page.locator(".click:visible rect.mine").first.wait_for()
+    page.wait_for_load_state()
+    shoot(page, f"typed-{width}-{scheme}-{script}")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    if script:
+        assert_accessible(page, "step one, typed")
+    for name, value in (("confidence", "2"), ("needs_image", "yes"), ("image_adequate", "yes")):
+        page.check(f'input[name="{name}"][value="{value}"]')
+    page.get_by_role("button", name="Send the answer").press("Enter")
+    page.locator("path.right").wait_for()
+    blind = BlindAnswer.objects.get()
+    assert blind.option == RIGHT
+    assert blind.value == pytest.approx([195.3, 390.6, 390.6, 585.9])
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
 def test_a_box_is_set_by_keys_alone_and_announced(asked, site, new_page, sign_in, width, scheme):
     user = asked(BOX)

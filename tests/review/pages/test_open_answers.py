@@ -171,6 +171,77 @@ def test_a_box_is_two_clicks_without_a_script(taken_open):
     assert BlindAnswer.objects.get().option == RIGHT
 
 
+TYPED = {
+    "point": {"left.0": "29", "top.0": "45,0"},
+    "box": {"left.0": "39.06", "top.0": "58.59", "left.1": "19.53", "top.1": "39.06"},
+}
+
+
+@pytest.mark.parametrize("form", TYPED)
+def test_places_are_typed_without_a_script(form, taken_open):
+    client, _, claim = taken_open(form)
+    text = body(client.get(url(claim)))
+    fields = re.findall(r'<input type="text" name="((?:left|top)[^"]*)"[^>]*aria-label="', text)
+    assert fields == list(TYPED[form])
+    assert text.count("0 to 100 %</span></label>") == len(fields)
+    assert answer(client, claim, TYPED[form]).status_code == 302
+    blind, places = BlindAnswer.objects.get(), RIGHT_ANSWERS[form]["place"]
+    assert blind.option == RIGHT
+    assert sorted(blind.value) == sorted(float(x) for text in places for x in text.split(","))
+
+
+def test_what_is_typed_is_drawn_before_it_is_sent(taken_open):
+    client, _, claim = taken_open("box")
+    fields = {**TYPED["box"], "confidence": "3", "show": "yes"}
+    assert client.post(url(claim, "blind/"), fields)["Location"] == url(claim)
+    text = body(client.get(url(claim)))
+    assert '<rect class="mine"' in text
+    assert (
+        'name="left.1" inputmode="decimal" autocomplete="off" maxlength="10" value="19.53"' in text
+    )
+    assert 'name="confidence" value="3" checked' in text
+    assert not BlindAnswer.objects.exists()
+
+
+def test_a_click_replaces_what_was_typed_and_stands_in_its_fields(taken_open):
+    client, _, claim = taken_open("point")
+    fields = {"at300.x": "58", "at300.y": "117", "left.0": "99", "top.0": "99"}
+    client.post(url(claim, "blind/"), fields)
+    text = body(client.get(url(claim)))
+    (place,) = re.findall(r'name="place" value="([^"]*)"', text)
+    x, y = (float(part) / 10 for part in place.split(","))
+    assert re.findall(r'name="(?:left|top).0"[^>]* value="([^"]*)"', text) == [f"{x:g}", f"{y:g}"]
+    assert x < 50
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        {"left.0": "29", "top.0": ""},
+        {"left.0": "here", "top.0": "45"},
+        {"left.0": "29", "top.0": "100.5"},
+        {"left.0": "-1", "top.0": "45"},
+        {"left.0": "nan", "top.0": "45"},
+        {"left.0": "1,000.5", "top.0": "45"},
+    ],
+)
+@pytest.mark.parametrize("show", [{}, {"show": "yes"}])
+def test_a_typed_place_outside_the_image_is_refused_and_kept(typed, show, taken_open):
+    client, _, claim = taken_open("point")
+    reply = answer(client, claim, {**typed, **show})
+    assert reply.status_code == 422
+    assert "from 0 to 100 per cent" in body(reply)
+    assert f'value="{typed["left.0"]}" aria-label="The place: from the left' in body(reply)
+    assert not BlindAnswer.objects.exists()
+
+
+def test_a_typed_place_that_is_emptied_is_none(taken_open):
+    client, _, claim = taken_open("point")
+    reply = answer(client, claim, {"place": ["290,450"], "left.0": "", "top.0": ""})
+    assert reply.status_code == 422
+    assert "or type where it is" in body(reply)
+
+
 def test_a_click_counts_in_the_size_of_the_page_and_one_too_many_begins_anew():
     assert shown_size(300, (512, 256)) == (300, 150)
     assert clicked("point", {"at300.x": ["149"], "at300.y": ["0"]}, (512, 256)) == ["498.3,3.3"]
