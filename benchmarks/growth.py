@@ -150,6 +150,16 @@ def _pairs(size: int, images: int) -> Work:
     return lambda: deal_pairs(questions, words, 0)
 
 
+def _pairs_of_one_patient(size: int) -> Work:
+    """All questions are of one patient, and no image shows the finding."""
+    questions = [
+        replace(question, sample=replace(question.sample, patient="one"), role="no")
+        for question in _open_questions(size, size)
+    ]
+    words: Mapping[int, tuple[str, ...]] = dict.fromkeys(range(size), ("nodule",))
+    return lambda: deal_pairs(questions, words, 0)
+
+
 def _batch(size: int) -> tuple[list[Item], list[Sample]]:
     """Items of four sources, keys and options by lot; one in fifty shows a label always right."""
     lots = random.Random(2)  # noqa: S311 -- a drawing of lots
@@ -243,6 +253,8 @@ STAGES: Mapping[str, Callable[[int], Work]] = {
     "repeated images, all equal, open": _open_repeats,
     "pairs": lambda size: _pairs(size, size),
     "pairs, few images": lambda size: _pairs(size, 10),
+    "pairs, one image": lambda size: _pairs(size, 1),
+    "pairs, one patient": _pairs_of_one_patient,
     "audit of a batch": _audit,
     "near duplicates": lambda size: _near(size, size),
     "near duplicates, one hash": lambda size: _near(size, 1),

@@ -18,6 +18,7 @@ from medrcube.build.open_items.blind_chance import (
     cell_of,
     unit_of,
 )
+from medrcube.build.open_items.contrast import with_most_contrast
 from medrcube.build.open_items.even_lots import even_lots
 from medrcube.build.open_items.item_writer import OpenItemWriter
 from medrcube.build.open_items.pairs import deal_pairs
@@ -38,6 +39,7 @@ __all__ = ["OpenResult", "compose_open_items"]
 BLIND = "a constant answer is right too often"
 ANOTHER = "another question of its patient is asked"
 CLASS_FULL = "enough of its class of size are asked"
+PLAIN = "another image that denies it shows more"
 UNPAIRED = "no partner with another answer"
 QUOTA = "quota"
 NOT_VISIBLE = "not-visible"
@@ -69,6 +71,7 @@ class OpenResult:
             "items": len(self.items),
             "by_task": dict(sorted(Counter(item.task for item in self.items).items())),
             "sets": len({item.set for item in self.items if item.set}),
+            "contrasts": _contrasts(self.items),
             "blind_chances": [asdict(chance) for chance in self.chances],
             "warnings": list(self.warnings),
         }
@@ -138,6 +141,15 @@ def compose_open_items(
     )
 
 
+def _contrasts(items: Iterable[OpenItem]) -> dict[str, dict[str, int]]:
+    """Task -> contrast -> number of items whose image denies what they ask for."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for item in items:
+        if item.contrast:
+            counts[item.task][item.contrast] += 1
+    return {task: dict(sorted(counts[task].items())) for task in sorted(counts)}
+
+
 def _admitted(
     questions: Iterable[OpenQuestion],
     evidence: Grade,
@@ -174,6 +186,9 @@ def _bundles(
 ) -> list[Bundle]:
     if task.declaration.sets == "none":
         return [(question,) for question in questions]
+    contrasting = with_most_contrast(questions)
+    dropped[f"{task}: {PLAIN}"] += len(questions) - len(contrasting)
+    questions = contrasting
     words = {
         number: tuple(question_values(question, terms).values())
         for number, question in enumerate(questions)

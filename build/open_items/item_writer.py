@@ -96,6 +96,7 @@ class OpenItemWriter:
             grade=question.grade.value,
             visible=question.visible.name.lower(),
             prior="; ".join(cell_of(question)[1:]),
+            contrast=question.contrast,
             lot=question.lot,
             seen=" ".join(f"{number:.6g}" for number in question.seen),
             variant=words.variant,

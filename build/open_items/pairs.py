@@ -4,17 +4,21 @@ The two questions of one patient come together first, then those of two patients
 one pair of a task and concept at most. For a task with the audit ``pair-split``, the partner by lot
 is taken whose image is most alike in size, brightness and file size, and evens out most by what
 earlier pairs of the source differ; no pair is made that would let these tell its members apart.
+
+A question looks at no more than so many partners, of different images, so that dealing n questions
+takes n log n steps, whatever patients and images they have.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, islice
+from itertools import combinations, islice, product
 
 from medrcube.build.open_items.blind_chance import unit_of
 from medrcube.build.open_items.image_cues import CueBalance
 from medrcube.build.open_items.question import OpenQuestion
+from medrcube.build.open_items.waiting import Waiting
 from medrcube.forms.option import OptionTarget
 from medrcube.ontologies.distractor_selection import seeded_tiebreak
 
@@ -73,23 +77,38 @@ def _deal(
             by_unit.setdefault(unit_of(question), []).append(question)
     single: list[OpenQuestion] = []
     for own in by_unit.values():
-        pair = _best_pair(combinations(own, 2), balance)
+        pair = _best_pair(_within(own), balance)
         if pair is None:
             single.append(own[0])
         else:
             yield _kept(pair, taken, balance)
-    by_role: dict[str, list[OpenQuestion]] = {}
-    for question in single:
-        by_role.setdefault(question.role, []).append(question)
-    while len(by_role) > 1:
+    waiting = {role: Waiting(alike) for role, alike in _by_role(single).items()}
+    while len(waiting) > 1:
         # The two roles with most questions, so that as few as possible are left over.
-        one, other = sorted(by_role, key=lambda role: (-len(by_role[role]), role))[:2]
-        left, right = by_role[one].pop(0), by_role[other]
-        pair = _best_pair(((left, q) for q in right), balance)
+        one, other = sorted(waiting, key=lambda role: (-len(waiting[role]), role))[:2]
+        (left,) = waiting[one].first(1)
+        waiting[one].take(left)
+        partners = waiting[other].first(_CANDIDATES + 1)  # one image may be its own
+        pair = _best_pair(((left, partner) for partner in partners), balance)
         if pair is not None:
-            right.remove(pair[1])
+            waiting[other].take(pair[1])
             yield _kept(pair, taken, balance)
-        by_role = {role: rest for role, rest in by_role.items() if rest}
+        waiting = {role: rest for role, rest in waiting.items() if rest}
+
+
+def _within(questions: Sequence[OpenQuestion]) -> Iterator[Pair]:
+    """Pairs of the questions of one patient: of each role the first by lot of some images."""
+    most = math.isqrt(_CANDIDATES)
+    few = [Waiting(alike).first(most) for _, alike in sorted(_by_role(questions).items())]
+    for one, other in combinations(few, 2):
+        yield from product(one, other)
+
+
+def _by_role(questions: Iterable[OpenQuestion]) -> dict[str, list[OpenQuestion]]:
+    by_role: dict[str, list[OpenQuestion]] = {}
+    for question in questions:
+        by_role.setdefault(question.role, []).append(question)
+    return by_role
 
 
 def _kept(pair: Pair, taken: set[tuple[str, str]], balance: CueBalance | None) -> Pair:
@@ -102,7 +121,7 @@ def _kept(pair: Pair, taken: set[tuple[str, str]], balance: CueBalance | None) -
 
 def _best_pair(pairs: Iterable[Pair], balance: CueBalance | None) -> Pair | None:
     """The first pair that fits, or of some the most balanced; ``None`` where there is none."""
-    fitting = (pair for pair in pairs if pair[0].role != pair[1].role and _fit(*pair))
+    fitting = (pair for pair in pairs if _fit(*pair))
     if balance is None:
         return next(fitting, None)
     tried = list(islice(fitting, _CANDIDATES))

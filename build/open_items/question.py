@@ -64,6 +64,8 @@ class OpenQuestion:
         prior: cell of the blind prior beside the task, such as source, concept and view.
         stratum: what the members of a set have in common, such as source, view and device.
         role: ``yes`` and ``no``, ``left`` and ``right``: members of a set have different ones.
+        contrast: what else the image of an answer "no" shows (``contrast``); empty where that does
+            not matter.
         lot: class over which a quota draws evenly, such as one of size; empty for none.
         seen: numbers that the frame of the image tells, such as the logarithm of its extent in mm;
             a regression on them is tried as a blind answer.
@@ -81,6 +83,7 @@ class OpenQuestion:
     prior: tuple[str, ...] = ()
     stratum: tuple[str, ...] = ()
     role: str = ""
+    contrast: str = ""
     lot: str = ""
     seen: tuple[float, ...] = ()
     grade: Grade = Grade.A

@@ -43,6 +43,8 @@ class OpenItem:
         prior: cell of its blind prior, joined by ``; ``.
         set: id of the set that it belongs to; empty for none.
         role: what tells it from the others of its set.
+        contrast: what its image shows beside what is denied: ``another`` finding, ``unstated``, or
+            ``normal``; empty where nothing is denied.
         lot: class over which it was drawn evenly; empty for none.
         seen: numbers that the frame of the image tells, joined by spaces; empty for none.
         variant: wording of the template.
@@ -69,6 +71,7 @@ class OpenItem:
     prior: str = ""
     set: str = ""
     role: str = ""
+    contrast: str = ""
     lot: str = ""
     seen: str = ""
     variant: str

@@ -1,9 +1,10 @@
 """Presence: does the image show a finding or disease, where it was read and where it was denied.
 
 The "no" image is one of which the concept is proved absent by every condition that a distractor
-has to meet, and was denied: by name, by a value of its own group that says that there is none, or
-by the silence of readers who name all that they see. What a source is silent about, or covers by a
-general "no finding" alone, is never asked.
+has to meet, and was denied: by name, by a value of its own group that says that there is none or
+that the card calls sole, or by the silence of readers who name all that they see. What a source is
+silent about, or covers by a general "no finding" alone, is never asked. What else the "no" image
+shows is its contrast: a normal one stands beside the finding only where the source has no other.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
+from medrcube.build.open_items.contrast import ANOTHER, NORMAL, UNSTATED
 from medrcube.build.open_items.question import CaseView, OpenQuestion
 from medrcube.build.questions.fact_rules import bar_of, is_vague, visible_of
 from medrcube.build.questions.question_wording import denies
@@ -121,18 +123,38 @@ def _known(view: CaseView, field: CardField, concept: str, rules: SafetyRules) -
     reason = ""
     if LabelState.ABSENT not in stated:
         if field.group is not None:
-            reason = "" if _is_denied(view, field.group, concept) else OTHER_CLASS
+            reason = "" if _is_denied(view, field, concept) else OTHER_CLASS
         elif field.absence is Absence.SILENT:
             reason = SILENT
     return _Known(field, NO, verdict.grade, reason)
 
 
-def _is_denied(view: CaseView, group: str, concept: str) -> bool:
+def _is_denied(view: CaseView, field: CardField, concept: str) -> bool:
     """Whether a value of the group says of the image that nothing such is there."""
     return any(
-        view.relations.parted_by(group, concept, label) and denies(view.terms[label])
+        view.relations.parted_by(field.group or "", concept, label)
+        and (concept in field.sole or denies(view.terms[label]))
         for label in view.facts.present
     )
+
+
+def _contrast(view: CaseView, asked: CardField) -> str:
+    """What the image shows beside what it is denied to show, by fields of no wider scope."""
+    kinds = set(view.task.declaration.kinds)
+    fields = {
+        field.name
+        for field in view.card.fields.values()
+        if field.kind in kinds and field.scope <= asked.scope and not field.constant
+    }
+    stated = (
+        concept_of(view.card, label)
+        for label in view.case.labels
+        if label.field in fields and label.state is LabelState.PRESENT
+    )
+    terms = [view.terms[concept] for concept in stated if concept in view.facts.present]
+    if any(term.kind != DEVICE and not denies(term) for term in terms):
+        return ANOTHER
+    return NORMAL if any(map(denies, terms)) else UNSTATED
 
 
 def _question(view: CaseView, sample: Sample, concept: str, what: _Known) -> OpenQuestion:
@@ -157,6 +179,7 @@ def _question(view: CaseView, sample: Sample, concept: str, what: _Known) -> Ope
             *_origin(view),
         ),
         role=what.role,
+        contrast=_contrast(view, field) if what.role == NO else "",
         grade=what.grade,
         visible=visible_of(view.card, view.case, field),
         barred=what.barred

@@ -21,7 +21,7 @@ __all__ = [
     "strip_float_suffix",
 ]
 
-REASON_KEYS = ("basis", "visible", "absence", "stated")
+REASON_KEYS = ("basis", "visible", "absence", "stated", "sole")
 """Keys of a field that a reason with its source can stand behind."""
 
 
@@ -81,10 +81,12 @@ class CardField:
         stated: grade of an explicit "absent"; only with A does "no finding" deny what is unsaid.
         basis: what the truth of the field rests on.
         visible: whether a competent reader of the one picture shown could know it.
-        reasons: why ``basis``, ``visible``, ``absence`` and ``stated`` are as they are.
+        reasons: why ``basis``, ``visible``, ``absence``, ``stated`` and ``sole`` are as they are.
         whole: whether, where a value is marked on a picture, all of it is marked. True of a field
             whose silence means absence; a silent field says so itself.
         group: exclusive group of the relation table, whose members are the options.
+        sole: concepts of the group of which a picture shows nothing where another one is stated, so
+            that the other one denies them. A group alone says only which value is the main one.
         values: raw value -> concept; an empty concept marks a known value that is not used. In
             the file, ``same`` lists raw values that are concepts themselves.
         bands: ranges of a numeric raw value.
@@ -102,6 +104,7 @@ class CardField:
     stated: Grade
     whole: bool
     group: str | None
+    sole: tuple[str, ...]
     values: Mapping[str, str]
     bands: tuple[ValueBand, ...]
     constant: str | None
@@ -147,8 +150,7 @@ def missing_lines(entry: Mapping[str, Any]) -> Iterator[str]:
     needed = ["basis", "visible"]
     if entry.get("absence") in (Absence.READER, Absence.IMPLIED):
         needed.append("absence")
-    if "stated" in entry:
-        needed.append("stated")
+    needed += [key for key in ("stated", "sole") if key in entry]
     for key in needed:
         if key not in entry.get("reasons", {}):
             yield f'reasons.{key} = {{ reason = "one sentence", evidence = "URL, DOI or title" }}'
@@ -175,6 +177,7 @@ def parse_field(table: TomlTable) -> CardField:
         expected = "exactly one of values (or same), bands or constant"
         table.fail("values", expected, "none or several")
     absence = table.choice("absence", Absence)
+    concepts = tuple(dict.fromkeys([*values.values(), *(band.concept for band in bands)]))
     return CardField(
         name=table.text("name", pattern=r"[a-z][a-z0-9_]*"),
         columns=table.texts("columns", default=()),
@@ -184,6 +187,7 @@ def parse_field(table: TomlTable) -> CardField:
         stated=table.choice("stated", Grade, default=Grade.C),
         whole=table.flag("whole", default=absence is not Absence.SILENT),
         group=table.text("group", default="") or None,
+        sole=_sole(table, concepts),
         values=values,
         bands=bands,
         constant=constant,
@@ -193,6 +197,14 @@ def parse_field(table: TomlTable) -> CardField:
         larger=_larger(table.table("larger"), values) if table.has("larger") else None,
         rests_on=table.text("rests_on", default=""),
     )
+
+
+def _sole(table: TomlTable, concepts: Iterable[str]) -> tuple[str, ...]:
+    sole = table.texts("sole", default=())
+    if sole and not (table.has("group") and set(sole) <= {*concepts}):
+        expected = f"concepts of a field with a group ({', '.join(filter(None, concepts))})"
+        table.fail("sole", expected, list(sole))
+    return sole
 
 
 def _larger(table: TomlTable, values: Mapping[str, str]) -> Larger:

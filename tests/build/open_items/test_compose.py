@@ -235,3 +235,37 @@ def test_a_question_without_a_partner_is_counted(boxed):
 def test_keys_are_spread_evenly_over_the_letters(boxed):
     items = compose([sign(boxed, n, "yes" if n % 2 else "no") for n in range(40)]).items
     assert Counter(item.target.key for item in items) == {"A": 20, "B": 20}
+
+
+def denied(boxed, *contrasts, first=10):
+    return [sign(boxed, first + n, "no", contrast=contrast) for n, contrast in enumerate(contrasts)]
+
+
+def contrasts_of(result):
+    return Counter(item.contrast for item in result.items if item.role == "no")
+
+
+def test_a_normal_image_is_no_partner_where_another_finding_is_shown_elsewhere(boxed):
+    shown = [sign(boxed, n, "yes") for n in range(4)]
+    result = compose([*shown, *denied(boxed, "normal", "another", "normal", "unstated")])
+    assert contrasts_of(result) == {"another": 1}
+    assert result.dropped["Lesion Sign: another image that denies it shows more"] == 3
+    assert result.stated()["contrasts"] == {"Lesion Sign": {"another": 1}}
+
+
+@pytest.mark.parametrize("best", ["unstated", "normal"])
+def test_the_best_contrast_that_a_source_has_is_asked(boxed, best):
+    shown = [sign(boxed, n, "yes") for n in range(4)]
+    result = compose([*shown, *denied(boxed, "normal", best, best)])
+    assert contrasts_of(result) == {best: 2 if best == "unstated" else 3}
+
+
+def test_contrasts_of_another_concept_or_source_do_not_matter(boxed):
+    shown = [sign(boxed, n, "yes") for n in range(4)]
+    elsewhere = [
+        replace(q, sample=replace(q.sample, source="bus-bra"), stratum=("bus-bra",))
+        for q in denied(boxed, "another", first=20)
+    ]
+    other = [replace(q, concept="breast cyst") for q in denied(boxed, "another", first=30)]
+    result = compose([*shown, *denied(boxed, "normal"), *elsewhere, *other])
+    assert contrasts_of(result) == {"normal": 1}

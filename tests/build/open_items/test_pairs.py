@@ -6,8 +6,10 @@ from statistics import fmean
 
 import pytest
 
+from medrcube.build.open_items import pairs
 from medrcube.build.open_items.pairs import deal_pairs
 from medrcube.build.open_items.question import OpenQuestion
+from medrcube.build.open_items.waiting import Waiting
 from medrcube.build.stages.samples import Sample
 from medrcube.forms.option import OptionTarget
 from medrcube.taxonomy import Task
@@ -38,8 +40,8 @@ def deal(questions, seed=0):
     return deal_pairs(questions, dict.fromkeys(range(len(questions)), ()), seed)
 
 
-def differences(pairs):
-    by_role = [{question.role: question.sample.grey for question in pair} for pair in pairs]
+def differences(dealt):
+    by_role = [{question.role: question.sample.grey for question in pair} for pair in dealt]
     return [greys["yes"] - greys["no"] for greys in by_role]
 
 
@@ -94,3 +96,63 @@ def test_a_task_without_the_audit_pairs_whatever_the_lot_gives():
         for number in range(30)
     ]
     assert len(deal(questions)) == 30
+
+
+def test_a_question_and_its_equal_image_are_no_pair():
+    questions = [asked("a", "yes"), asked("b", "no")]
+    twin = replace(questions[1], sample=replace(questions[1].sample, pixel_sha256="a"))
+    assert deal([questions[0], twin]) == []
+    assert len(deal([questions[0], twin, asked("c", "no")])) == 1
+
+
+def test_two_images_of_one_patient_come_together_before_those_of_two():
+    of_one = [
+        replace(question, sample=replace(question.sample, patient="one"))
+        for question in (asked("a", "yes"), asked("b", "no"))
+    ]
+    others = [asked(f"{role}{n}", role) for role in ("yes", "no") for n in range(5)]
+    dealt = [{question.sample.id for question in pair} for pair in deal([*others, *of_one])]
+    assert {"a", "b"} in dealt
+    assert len(dealt) == 6
+
+
+def test_waiting_questions_are_told_by_lot_one_of_each_image():
+    questions = [
+        replace(asked(str(n), "yes"), sample=replace(SAMPLE, id=str(n), pixel_sha256=image))
+        for n, image in enumerate("aabcab")
+    ]
+    waiting = Waiting(questions)
+    told = []
+    while waiting:
+        told.append([question.sample.id for question in waiting.first(3)])
+        waiting.take(waiting.first(3)[-1])
+    assert told == [["0", "2", "3"], ["0", "2"], ["0", "5"], ["0"], ["1"], ["4"]]
+    assert waiting.first(3) == []
+
+
+def test_only_what_was_told_can_be_taken():
+    waiting = Waiting([asked("a", "yes")])
+    with pytest.raises(ValueError, match="not the first of its image"):
+        waiting.take(asked("a", "no"))
+
+
+def looks(monkeypatch, questions):
+    """How many pairs of images are compared while these are dealt."""
+    compared = []
+    fit = pairs._fit
+    monkeypatch.setattr(pairs, "_fit", lambda *pair: compared.append(pair) or fit(*pair))
+    deal(questions)
+    return len(compared)
+
+
+@pytest.mark.parametrize("kind", ["one image", "one patient", "one answer of one patient"])
+def test_twice_the_questions_take_no_more_than_about_twice_the_looks(monkeypatch, kind):
+    def batch(count):
+        for n in range(count):
+            role = "no" if "answer" in kind else ("yes", "no")[n % 2]
+            question = asked(f"{n:04}", role)
+            changes = {"pixel_sha256": "one"} if kind == "one image" else {"patient": "one"}
+            yield replace(question, sample=replace(question.sample, **changes))
+
+    few, many = (looks(monkeypatch, list(batch(count))) for count in (200, 400))
+    assert many <= 2.2 * few + 64

@@ -9,7 +9,7 @@ from medrcube.build.open_items.question import CaseView
 from medrcube.build.open_items.rule_files import open_questions
 from medrcube.build.questions.case_facts import facts_of_case
 from medrcube.build.stages.samples import Sample
-from medrcube.facts import Case, Grade, ImageRef, Label, LabelState
+from medrcube.facts import Case, Grade, ImageRef, Label, LabelState, Scope
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
 from medrcube.taxonomy import Task
@@ -138,6 +138,35 @@ def test_another_value_of_a_group_does_not_deny_it(asked):
         "glioma": "yes",
         "meningioma": "other-class",
     }
+
+
+def test_another_value_denies_what_the_card_calls_sole(asked):
+    sole = TUMOR.replace("[[field]]", '[[field]]\nsole = ["meningioma"]')
+    assert roles(asked(sole, ("tumor", "g", PRESENT))) == {"glioma": "yes", "meningioma": "no"}
+    assert roles(asked(sole, ("tumor", "m", PRESENT)))["glioma"] == "other-class"
+
+
+@pytest.mark.parametrize(
+    ("parts", "labels", "contrast"),
+    [
+        (FINDINGS, [("edema", PRESENT), ("heart", ABSENT)], "another"),
+        (FINDINGS, [("heart", ABSENT)], "unstated"),
+        (FINDINGS, [("edema", UNKNOWN), ("heart", ABSENT)], "unstated"),
+        (FINDINGS, [("devices", PRESENT), ("heart", ABSENT)], "unstated"),
+        (FINDINGS, [("none", PRESENT), ("heart", ABSENT)], "normal"),
+    ],
+)
+def test_an_image_that_denies_a_finding_tells_what_else_it_shows(asked, parts, labels, contrast):
+    found = asked(parts, *(("finding", value, state) for value, state in labels))
+    (heart,) = (question for question in found if question.concept == "Cardiomegaly")
+    assert (heart.role, heart.contrast) == ("no", contrast)
+    assert {question.contrast for question in found if question.role == "yes"} <= {""}
+
+
+def test_a_finding_of_the_patient_is_no_contrast_of_the_image(asked):
+    wider = TUMOR.replace("[[field]]", '[[field]]\nscope = "patient"')
+    found = asked(AIR + wider, ("air", "no", PRESENT), ("tumor", "g", PRESENT), shows=Scope.PATIENT)
+    assert {q.contrast for q in found if q.concept == "Pneumothorax"} == {"normal"}
 
 
 def test_devices_doubts_rest_classes_and_no_finding_are_not_asked(asked):

@@ -1,0 +1,62 @@
+"""Waiting questions of one role: the next by lot, and the next few images by lot, each in log n.
+
+Questions whose images are equal pixel for pixel wait behind each other, since a partner that cannot
+stand beside one of them can stand beside none, and all of them are as alike to any image.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from heapq import heapify, heappop, heappush
+
+from medrcube.build.open_items.question import OpenQuestion
+
+__all__ = ["Waiting"]
+
+
+class Waiting:
+    """Questions of one role in the order of their lots.
+
+    Args:
+        questions: in that order.
+    """
+
+    def __init__(self, questions: Sequence[OpenQuestion]) -> None:
+        self._queues: dict[str, deque[tuple[int, OpenQuestion]]] = {}
+        for place, question in enumerate(questions):
+            image = question.sample.pixel_sha256
+            self._queues.setdefault(image, deque()).append((place, question))
+        self._heads = [(queue[0][0], image) for image, queue in self._queues.items()]
+        heapify(self._heads)
+        self._left = len(questions)
+
+    def __len__(self) -> int:
+        return self._left
+
+    def first(self, most: int) -> list[OpenQuestion]:
+        """The first question by lot of each image, of at most so many images."""
+        heads: list[tuple[int, str]] = []
+        while self._heads and len(heads) < most:
+            place, image = heappop(self._heads)
+            queue = self._queues[image]
+            if queue and queue[0][0] == place:  # not taken since
+                heads.append((place, image))
+        for head in heads:
+            heappush(self._heads, head)
+        return [self._queues[image][0][1] for _, image in heads]
+
+    def take(self, question: OpenQuestion) -> None:
+        """Remove one of those that ``first`` told.
+
+        Raises:
+            ValueError: the question is not the first of its image.
+        """
+        image = question.sample.pixel_sha256
+        queue = self._queues[image]
+        if not queue or queue[0][1] is not question:
+            raise ValueError("the question is not the first of its image; take what first() told")
+        queue.popleft()
+        if queue:
+            heappush(self._heads, (queue[0][0], image))
+        self._left -= 1
