@@ -3,15 +3,10 @@ import stat
 
 import pytest
 
+from medrcube.build_settings import BuildSettings
 from medrcube.errors import WorkspaceError
 from medrcube.facts import Grade
-from medrcube.workspace import (
-    BuildSettings,
-    add_source_folders,
-    init_workspace,
-    open_workspace,
-    patient_key,
-)
+from medrcube.workspace import add_source_folders, init_workspace, open_workspace, patient_key
 
 
 def test_a_new_workspace_opens_with_the_documented_settings(tmp_path):

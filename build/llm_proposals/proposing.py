@@ -21,6 +21,7 @@ from medrcube.build.questions.eligibility import (
 )
 from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.questions.item_table import Item
+from medrcube.build_settings import BuildSettings, LlmSettings
 from medrcube.errors import WorkspaceError
 from medrcube.ontologies.difficulty import is_scale
 from medrcube.ontologies.distractor_safety import SafetyRules, judge_key
@@ -42,7 +43,6 @@ from medrcube.ontologies.llm import (
 from medrcube.ontologies.llm.name_resolution import KINDS, Resolver
 from medrcube.ontologies.relations import Relations
 from medrcube.ontologies.terms import Term, Terms
-from medrcube.workspace import BuildSettings, LlmSettings
 
 __all__ = ["LlmReport", "ProposalResult", "propose", "require_index"]
 

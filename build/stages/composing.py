@@ -15,6 +15,7 @@ from medrcube.build.questions.compose import ComposeResult, compose
 from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.questions.question_wording import own_words
 from medrcube.build.stages.source_result import SourceBuild
+from medrcube.build_settings import PreferredDifficulty
 from medrcube.ontologies.difficulty import Difficulty
 from medrcube.ontologies.distractor_safety import SafetyRules
 from medrcube.ontologies.index import OntologyIndex
@@ -23,7 +24,7 @@ from medrcube.ontologies.knowledge_protocol import Knowledge, NoKnowledge
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.card import Card
 from medrcube.templates import Wordings
-from medrcube.workspace import PreferredDifficulty, Workspace
+from medrcube.workspace import Workspace
 
 __all__ = ["compose_beyond", "compose_items", "open_knowledge"]
 

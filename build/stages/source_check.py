@@ -27,6 +27,7 @@ from medrcube.build.stages.privacy_check import (
     unsearchable,
 )
 from medrcube.build.stages.vocabulary_check import missing_words
+from medrcube.build_settings import BuildSettings
 from medrcube.console.progress import Reporter
 from medrcube.errors import MedrcubeError
 from medrcube.facts import BAD_ROW, Case, Grade
@@ -40,7 +41,7 @@ from medrcube.sources._framework.contract import Source, undeclared_files, unuse
 from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources._synthetic.images import CANARY
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
-from medrcube.workspace import BuildSettings, Workspace
+from medrcube.workspace import Workspace
 
 __all__ = ["ContractCheck", "check_source"]
 

@@ -3,46 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from medrcube.console.counts import counted
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.outcomes import (
-    LOST,
-    AnswerOutcome,
-    Result,
-    accuracy_bounds,
-    too_many_lost,
-)
-from medrcube.evaluate.questions.conditions import Condition
-from medrcube.evaluate.questions.degradation import Degradation
+from medrcube.evaluate.outcomes import LOST, AnswerOutcome, Result
 from medrcube.evaluate.questions.settings import side_by_side
-from medrcube.evaluate.runner.run_folder import question_set_digest, read_manifest
 from medrcube.evaluate.runner.run_state import FAILURE_GATE
-from medrcube.evaluate.scoring import main_results, read_results, withdrawn_items
 from medrcube.evaluate.statistics.chain_metrics import AskedChain, asked_chains
+from medrcube.evaluate.statistics.compared_runs import (
+    ComparedRun,
+    degradation_notes,
+    differences_of_runs,
+    incomplete_sentences,
+    labels_of,
+    load_compared,
+    require_same_items,
+    same_item,
+    shown_alike,
+    uncompared_conditions,
+)
 from medrcube.evaluate.statistics.grouping import COLUMNS, Axis, grouped
 from medrcube.evaluate.statistics.item_sets import group_sets, paired_set_metrics
 from medrcube.evaluate.statistics.paired_tests import AnswerPair, adjust, paired_metrics
 from medrcube.evaluate.statistics.units import unit_kinds, unit_of
-from medrcube.evaluate.statistics.verdict_text import conclusions, points
+from medrcube.evaluate.statistics.verdict_text import conclusions
 
-__all__ = [
-    "ALPHA",
-    "ComparedRun",
-    "compare_two",
-    "degradation_notes",
-    "differences_of_runs",
-    "incomplete_sentences",
-    "labels_of",
-    "load_compared",
-    "require_same_items",
-    "same_item",
-    "shown_alike",
-    "uncompared_conditions",
-]
+__all__ = ["ALPHA", "compare_two"]
 
 ALPHA = 0.05
 
@@ -148,167 +135,6 @@ def compare_two(
     return {**comparison, "conclusions": parts or conclusions(comparison)}
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedRun:
-    """A scored run, for comparison."""
-
-    folder: Path
-    manifest: Mapping[str, Any]
-    results: Sequence[Result]
-    withdrawn: frozenset[str]
-
-    @property
-    def dataset(self) -> str:
-        """Digest of the question set."""
-        return question_set_digest(self.manifest)
-
-    @property
-    def model(self) -> str:
-        """Name of the model."""
-        return str(self.manifest["model"]["name"])
-
-    def results_of(self, *conditions: Condition) -> dict[str, Result]:
-        """Results of the first of these conditions that the run asked, by item name."""
-        for condition in conditions:
-            results = {
-                result.item.name: result
-                for result in self.results
-                if (presentation := result.asked.presentation).condition is condition
-                and presentation.turn == presentation.epoch == 0
-            }
-            if results:
-                return results
-        return {}
-
-    def summary(self, label: str) -> dict[str, Any]:
-        """Summary of the run in the result of a comparison."""
-        items = {result.item.name for result in self.results}
-        return {
-            "label": label,
-            "folder": str(self.folder),
-            "model": self.model,
-            "dataset": self.dataset,
-            "items": len(items),
-            "incomplete": self.incomplete,
-            "bounds": accuracy_bounds(self._correct(), self._main()),
-        }
-
-    @property
-    def incomplete(self) -> str | None:
-        """Why the run has no accuracy; ``None`` where enough questions have a reply."""
-        main = self._main()
-        if not too_many_lost(main):
-            return None
-        replied = sum(result.outcome not in LOST for result in main)
-        return f"{replied:,} of {counted(len(main), 'question')} have a reply"
-
-    def _main(self) -> list[Result]:
-        return main_results(self.results)
-
-    def _correct(self) -> int:
-        return sum(result.outcome is AnswerOutcome.CORRECT for result in self._main())
-
-
-def load_compared(folders: Sequence[Path]) -> list[ComparedRun]:
-    """Load scored runs; items withdrawn in one of them are left out of all.
-
-    Raises:
-        WorkspaceError: a folder is no scored run.
-    """
-    withdrawn = frozenset(name for folder in folders for name in withdrawn_items(folder))
-    return [
-        ComparedRun(
-            folder=folder,
-            manifest=read_manifest(folder),
-            results=[r for r in read_results(folder) if r.item.name not in withdrawn],
-            withdrawn=withdrawn,
-        )
-        for folder in folders
-    ]
-
-
-def labels_of(runs: Sequence[ComparedRun]) -> list[str]:
-    """Unique label of each run: its model, with its folder or number where ambiguous."""
-    labels = [run.model for run in runs]
-    for more in (lambda run, _: run.folder.name, lambda _, number: f"run {number}"):
-        labels = [
-            label if labels.count(label) == 1 else f"{run.model} ({more(run, number)})"
-            for number, (run, label) in enumerate(zip(runs, labels, strict=True), start=1)
-        ]
-    return labels
-
-
-_QUESTION_SETTINGS = ("system prompt", "examples", "size of images", "detail of images")
-"""Settings that change a question, besides the prompt."""
-
-_COMPARABLE = (
-    (Condition.FULL, Condition.CIRCULAR),
-    (Condition.BLIND,),
-    (Condition.IMAGE_SWAP,),
-    (Condition.REWORDED,),
-    (Condition.CHAIN,),
-    (Condition.DEGRADED, Condition.FULL, Condition.CIRCULAR),
-)
-"""Conditions that are compared with one another, the first choice first.
-
-Degraded images are compared with whole ones only where the runs share no other condition.
-"""
-
-
-def shown_alike(runs: Sequence[ComparedRun]) -> tuple[Condition, list[dict[str, Result]]]:
-    """First condition that all runs asked, and the results of each run by item name.
-
-    Raises:
-        WorkspaceError: no condition was asked by all.
-    """
-    for conditions in _COMPARABLE:
-        results = [run.results_of(*conditions) for run in runs]
-        if all(results):
-            return conditions[0], results
-    conditions_text = [
-        f"{run.folder} asked {', '.join(run.manifest['conditions'])}" for run in runs
-    ]
-    raise WorkspaceError(
-        f"{', '.join(conditions_text)}; expected a condition that {_all_of(runs)} asked"
-    )
-
-
-def uncompared_conditions(runs: Sequence[ComparedRun], compared: Condition) -> list[list[str]]:
-    """Conditions of each run that are not compared."""
-    alike = next(set(kinds) for kinds in _COMPARABLE if compared in kinds)
-    return [[name for name in run.manifest["conditions"] if name not in alike] for run in runs]
-
-
-def require_same_items(
-    runs: Sequence[ComparedRun], results: Sequence[Mapping[str, Result]]
-) -> None:
-    """Refuse runs of one release with different items.
-
-    Raises:
-        WorkspaceError: they were not asked the same items.
-    """
-    if any(by_item.keys() != results[0].keys() for by_item in results):
-        counts = ", ".join(
-            f"{run.folder} {counted(len(by_item), 'item')}"
-            for run, by_item in zip(runs, results, strict=True)
-        )
-        raise WorkspaceError(
-            f"the runs were asked different items of the release ({counts}); add  --common  to "
-            "compare on the items that all of them were asked"
-        )
-
-
-def _all_of(runs: Sequence[ComparedRun]) -> str:
-    return "both" if len(runs) == 2 else "all"
-
-
-def same_item(left: Result, right: Result) -> bool:
-    """Whether two results have the same question, options, key and image."""
-    # An imported run may know no image.
-    pictures = {left.asked.subject, right.asked.subject} - {None}
-    return left.item == right.item and len(pictures) < 2
-
-
 def _row(pairs: Sequence[tuple[Result, Result]]) -> dict[str, Any]:
     right = AnswerOutcome.CORRECT
     row = paired_metrics(
@@ -352,34 +178,6 @@ def _same_steps(left: AskedChain, right: AskedChain) -> bool:
     return len(left.results) == len(right.results) and all(same_item(a, b) for a, b in pairs)
 
 
-def degradation_notes(
-    runs: Sequence[ComparedRun], compared: Condition, described: Sequence[Mapping[str, Any]]
-) -> list[str]:
-    """A sentence on the images of each run, where degraded ones are compared."""
-    if compared is not Condition.DEGRADED:
-        return []
-    return [
-        f"{about['label']}: "
-        + (
-            Degradation.of_manifest(run.manifest["degradation"]).words
-            if run.results_of(Condition.DEGRADED)
-            else "images as they are"
-        )
-        for run, about in zip(runs, described, strict=True)
-    ]
-
-
-def incomplete_sentences(runs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A sentence on each incomplete run, from its ``summary``."""
-    return [
-        f"INCOMPLETE {run['label']}: {run['incomplete']}, so the accuracy lies between "
-        f"{points(run['bounds'][0])} and {points(run['bounds'][1])} %; no group, interval "
-        "or verdict"
-        for run in runs
-        if run["incomplete"]
-    ]
-
-
 _COMPLETE_RUN_FIELDS = ("first", "second", "difference", "interval", "mcnemar_p", "mcnemar_p_holm")
 
 
@@ -410,23 +208,3 @@ def _with_verdict(row: dict[str, Any], key: str) -> dict[str, Any]:
         elif interval[1] < 0:
             verdict = "second"
     return {**row, "verdict": verdict}
-
-
-def differences_of_runs(runs: Sequence[ComparedRun]) -> list[str]:
-    """Other differences between runs, in sentences."""
-    notes = []
-    prompts = [run.manifest["prompt"] for run in runs]
-    if any(prompt != prompts[0] for prompt in prompts):
-        notes.append("the runs used different prompts: a difference may be theirs")
-    settings = [
-        name
-        for name, *_ in side_by_side([run.manifest for run in runs])
-        if name in _QUESTION_SETTINGS
-    ]
-    if settings:
-        notes.append(f"the runs differ in {', '.join(settings)}: a difference may be theirs")
-    versions = [str(run.manifest.get("versions", {}).get("medrcube")) for run in runs]
-    if len(set(versions)) > 1:
-        names = list(versions if len(runs) == 2 else dict.fromkeys(versions))
-        notes.append(f"begun with versions {', '.join(names[:-1])} and {names[-1]} of medrcube")
-    return notes

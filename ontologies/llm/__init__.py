@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from medrcube.build_settings import LlmSettings
 from medrcube.model_endpoint import is_official
 from medrcube.ontologies.distractor_safety import DistractorRequest, SafetyRules
 from medrcube.ontologies.llm.proposal_log import (
@@ -31,7 +32,6 @@ from medrcube.ontologies.llm.reply_parser import names_in
 from medrcube.ontologies.terms import Terms
 from medrcube.taxonomy import Anatomy, Modality
 from medrcube.templates import render_prompt
-from medrcube.workspace import LlmSettings
 
 __all__ = [
     "LLM",

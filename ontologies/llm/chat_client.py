@@ -14,10 +14,10 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
+from medrcube.build_settings import LlmSettings
 from medrcube.errors import MissingExtraError, ModelError
 from medrcube.model_endpoint import is_official, printable_line, retry_after, scrub
 from medrcube.ontologies.llm.proposal_log import FINAL, REPLY, TRUNCATED
-from medrcube.workspace import LlmSettings
 
 try:
     import openai

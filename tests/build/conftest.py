@@ -13,12 +13,13 @@ from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
 from medrcube.build.release.write import release
 from medrcube.build.validation.validate import validate
+from medrcube.build_settings import BuildSettings
 from medrcube.console.progress import Reporter
 from medrcube.sources._framework.card_parts.access import Statement
 from medrcube.sources._framework.contract import load_source
 from medrcube.sources._synthetic import images
 from medrcube.sources.registry import find_sources
-from medrcube.workspace import BuildSettings, Workspace
+from medrcube.workspace import Workspace
 
 CARD = """\
 id = "toy"

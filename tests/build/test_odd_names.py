@@ -17,11 +17,12 @@ from medrcube.build.pipeline import build
 from medrcube.build.reconstruction.needed_files import needed_files
 from medrcube.build.reconstruction.reconstruct import reconstruct
 from medrcube.build.release.write import release
+from medrcube.build_settings import BuildSettings
 from medrcube.facts import Grade, Visibility
 from medrcube.names import text_to_name
 from medrcube.sources._framework.contract import Source
 from medrcube.sources.registry import find_sources
-from medrcube.workspace import BuildSettings, Workspace
+from medrcube.workspace import Workspace
 
 pytestmark = pytest.mark.untraced
 

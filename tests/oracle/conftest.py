@@ -17,11 +17,12 @@ from medrcube.build.open_items.table import open_items_from_frame
 from medrcube.build.pipeline import build
 from medrcube.build.questions.item_table import items_from_frame
 from medrcube.build.stages.samples import samples_from_frame
+from medrcube.build_settings import BuildSettings, PreferredDifficulty
 from medrcube.console.progress import Reporter
 from medrcube.sources._framework.contract import load_source
 from medrcube.sources._synthetic import images
 from medrcube.sources.registry import find_sources
-from medrcube.workspace import BuildSettings, PreferredDifficulty, Workspace
+from medrcube.workspace import Workspace
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -21,12 +21,13 @@ from medrcube.build.pipeline import build
 from medrcube.build.pixels.volume import Volume
 from medrcube.build.regions.measure import measure
 from medrcube.build.regions.rasterize import rasterise
+from medrcube.build_settings import BuildSettings
 from medrcube.console.progress import Reporter
 from medrcube.facts import MaskFile, Outline, Polygons
 from medrcube.sources._formats.lidc_xml import SeriesReading, read_reading
 from medrcube.sources._framework.contract import load_source
 from medrcube.sources.registry import find_sources
-from medrcube.workspace import BuildSettings, Workspace
+from medrcube.workspace import Workspace
 
 pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 EDGES = np.array([(0, 0.5), (1, 0.5), (0.5, 0), (0.5, 1)])

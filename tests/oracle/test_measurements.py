@@ -18,13 +18,14 @@ from medrcube.build.pipeline import build
 from medrcube.build.questions.case_facts import facts_of_case
 from medrcube.build.stages.geometry_table import COLUMNS, Geometry
 from medrcube.build.stages.samples import samples_from_frame
+from medrcube.build_settings import BuildSettings
 from medrcube.console.progress import Reporter
 from medrcube.forms import form_of
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Task
-from medrcube.workspace import BuildSettings, Workspace
+from medrcube.workspace import Workspace
 
 pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 AXES = {"sagittal": 0, "coronal": 1, "axial": 2}

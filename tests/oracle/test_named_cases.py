@@ -2,11 +2,11 @@
 
 import pytest
 
+from medrcube.build_settings import BuildSettings
 from medrcube.facts import Grade
 from medrcube.sources._framework import contract
 from medrcube.sources._synthetic import images
 from medrcube.sources.registry import find_sources
-from medrcube.workspace import BuildSettings
 
 OTHERS = ("Pneumothorax", "kyphosis", "gynecomastia")
 """Findings of a chest that have nothing to do with the pairs below, nor with each other."""

@@ -11,10 +11,11 @@ from medrcube.build.execution.local import LocalEngine
 from medrcube.build.open_items.table import open_items_from_frame
 from medrcube.build.pipeline import build
 from medrcube.build.stages.samples import samples_from_frame
+from medrcube.build_settings import BuildSettings
 from medrcube.console.progress import Reporter
 from medrcube.forms.regions import MaskRegion
 from medrcube.sources.registry import find_sources
-from medrcube.workspace import BuildSettings, Workspace
+from medrcube.workspace import Workspace
 
 pytestmark = [pytest.mark.thorough, pytest.mark.untraced, pytest.mark.real]
 FOLDERS = {

@@ -21,12 +21,13 @@ from medrcube.build.questions.case_facts import facts_of_case
 from medrcube.build.stages.geometry_table import Geometry
 from medrcube.build.stages.samples import samples_from_frame
 from medrcube.build.stages.scan import scan
+from medrcube.build_settings import BuildSettings
 from medrcube.console.progress import Reporter
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Task
-from medrcube.workspace import BuildSettings, Workspace
+from medrcube.workspace import Workspace
 
 pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 HEART = {"LV": 500, "RV (structure)": 600, "LA": 420, "RA": 550, "MYO": 205, "AO": 820}

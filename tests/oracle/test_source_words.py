@@ -14,8 +14,8 @@ import pytest
 from PIL import Image
 from truth import words
 
+from medrcube.build_settings import BuildSettings
 from medrcube.facts import Grade
-from medrcube.workspace import BuildSettings
 
 pytestmark = pytest.mark.untraced
 ULTRASOUND = "covid19_pocus_ultrasound/data/dataset_metadata.csv"

@@ -8,10 +8,11 @@ import pytest
 
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
+from medrcube.build_settings import BuildSettings
 from medrcube.console.progress import Reporter
 from medrcube.facts import Grade
 from medrcube.sources.registry import find_sources
-from medrcube.workspace import BuildSettings, Workspace
+from medrcube.workspace import Workspace
 
 SOURCES = find_sources()
 KEY = b"k" * 32

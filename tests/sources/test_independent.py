@@ -36,13 +36,14 @@ from medrcube.build.questions.item_table import items_from_frame
 from medrcube.build.regions.draw_shapes import bounding_box
 from medrcube.build.stages.plan import plan_jobs
 from medrcube.build.stages.scan import scan
+from medrcube.build_settings import BuildSettings
 from medrcube.console.progress import Reporter
 from medrcube.errors import SourceError
 from medrcube.facts import Grade, LabelState
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.contract import concept_of
 from medrcube.sources.registry import find_sources
-from medrcube.workspace import BuildSettings, Workspace
+from medrcube.workspace import Workspace
 
 sys.path.insert(0, str(Path(__file__).parent))
 

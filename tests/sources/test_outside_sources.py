@@ -8,11 +8,12 @@ import pytest
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
 from medrcube.build.stages.source_check import check_source
+from medrcube.build_settings import BuildSettings
 from medrcube.console.progress import Reporter
 from medrcube.facts import Grade
 from medrcube.sources.registry import find_sources
 from medrcube.vocabulary.layers import activate_vocabulary
-from medrcube.workspace import BuildSettings, Workspace
+from medrcube.workspace import Workspace
 
 OUTSIDE = Path(__file__).parent / "outside"
 WORDS = {"fetal-skulls": "fetal skull", "lung-groups": "pneumonia group"}

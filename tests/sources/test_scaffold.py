@@ -10,6 +10,7 @@ from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
 from medrcube.build.stages.damaged_copies import scans_ended_by_a_row
 from medrcube.build.stages.source_check import check_source
+from medrcube.build_settings import BuildSettings
 from medrcube.cli.sources.new import new
 from medrcube.console.progress import Reporter
 from medrcube.errors import MedrcubeError, SourceError
@@ -21,7 +22,7 @@ from medrcube.sources._framework.scaffold import new_source
 from medrcube.sources._synthetic.any_format import write_example, write_example_mask
 from medrcube.sources._synthetic.images import CANARY, write_dicom, write_lines
 from medrcube.sources._synthetic.spreadsheets import write_spreadsheet
-from medrcube.workspace import BuildSettings, Workspace
+from medrcube.workspace import Workspace
 
 NAMES = ["Ada Example", "Bea Example", "Cyd Example"]
 

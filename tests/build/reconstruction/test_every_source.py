@@ -13,12 +13,13 @@ from medrcube.build.reconstruction.outcomes import Status
 from medrcube.build.reconstruction.reconstruct import reconstruct
 from medrcube.build.reconstruction.safe_writes import stored_hash
 from medrcube.build.release.write import release
+from medrcube.build_settings import BuildSettings
 from medrcube.console.progress import Reporter
 from medrcube.facts import Grade, Visibility
 from medrcube.files.atomic import sha256_of
 from medrcube.sources._framework.contract import Source, load_source
 from medrcube.sources.registry import find_sources
-from medrcube.workspace import BuildSettings, Workspace
+from medrcube.workspace import Workspace
 
 pytestmark = pytest.mark.untraced
 

@@ -19,10 +19,11 @@ from medrcube.build.reconstruction import safe_writes
 from medrcube.build.reconstruction.outcomes import Status
 from medrcube.build.reconstruction.reconstruct import reconstruct
 from medrcube.build.release.write import release
+from medrcube.build_settings import BuildSettings
 from medrcube.errors import MedrcubeError, SourceError, WorkspaceError
 from medrcube.sources._framework.contract import load_source
 from medrcube.sources.registry import find_sources
-from medrcube.workspace import BuildSettings, Workspace
+from medrcube.workspace import Workspace
 
 CLEAN = "TOY/pictures/g_0.png"
 

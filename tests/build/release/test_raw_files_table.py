@@ -10,10 +10,11 @@ from medrcube.build.pipeline import build
 from medrcube.build.release.raw_files_table import SourceUse, read_raw_files, write_raw_files
 from medrcube.build.release.write import release
 from medrcube.build.stages.raw_files import FACTS, LAYOUT, PICTURE, ListedFile, RawFile
+from medrcube.build_settings import BuildSettings
 from medrcube.errors import WorkspaceError
 from medrcube.facts import Grade
 from medrcube.sources.registry import find_sources
-from medrcube.workspace import BuildSettings, Workspace
+from medrcube.workspace import Workspace
 
 CANARY = "JANE-DOE"
 

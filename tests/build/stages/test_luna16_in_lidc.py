@@ -8,12 +8,13 @@ import SimpleITK
 
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
+from medrcube.build_settings import BuildSettings
 from medrcube.console.progress import Reporter
 from medrcube.facts import Grade, Visibility
 from medrcube.sources._synthetic.chest_ct import chest, tumour
 from medrcube.sources._synthetic.images import write_lines
 from medrcube.sources.registry import find_sources
-from medrcube.workspace import BuildSettings, Workspace
+from medrcube.workspace import Workspace
 
 pytestmark = pytest.mark.thorough
 

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from medrcube.build_settings import LlmSettings
 from medrcube.errors import ModelError
 from medrcube.ontologies.llm.chat_client import (
     CONNECTIONS,
@@ -14,7 +15,6 @@ from medrcube.ontologies.llm.chat_client import (
     RetryTimes,
     ask_all,
 )
-from medrcube.workspace import LlmSettings
 
 SECRET = "sk-test-0123456789"  # noqa: S105 -- opens nothing
 FAST = RetryTimes(tries=3, first_wait=0.01, longest_wait=0.3)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from medrcube.build_settings import LlmSettings
 from medrcube.errors import ModelError
 from medrcube.facts import Grade, Scope
 from medrcube.ontologies.distractor_safety import CaseFacts, DistractorRequest, Evidence
@@ -17,7 +18,6 @@ from medrcube.ontologies.llm import (
 )
 from medrcube.ontologies.terms import Term, Terms
 from medrcube.taxonomy import Anatomy, Modality, Task
-from medrcube.workspace import LlmSettings
 
 XRAY = Modality("X-ray")
 SECRET = "sk-test-0123456789"  # noqa: S105 -- opens nothing

@@ -9,13 +9,13 @@ from medrcube.build.llm_proposals.proposing import propose
 from medrcube.build.questions.compose import compose
 from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.stages.samples import Sample
+from medrcube.build_settings import BuildSettings, LlmSettings
 from medrcube.errors import WorkspaceError
 from medrcube.facts import Grade, Scope
 from medrcube.ontologies.distractor_safety import CaseFacts, Evidence
 from medrcube.ontologies.knowledge_protocol import NoKnowledge
 from medrcube.ontologies.terms import Terms
 from medrcube.taxonomy import Anatomy, Modality, Task
-from medrcube.workspace import BuildSettings, LlmSettings
 
 
 def sample(number=0):

@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from medrcube.build_settings import LlmSettings
 from medrcube.errors import WorkspaceError
-from medrcube.workspace import CONFIG, LlmSettings, init_workspace, open_workspace
+from medrcube.workspace import CONFIG, init_workspace, open_workspace
 
 PAGE = Path(__file__).parents[3] / "docs/how-to/distractors-by-llm.md"
 

@@ -18,6 +18,7 @@ from medrcube.build.pixels.png_encoder import encode_png
 from medrcube.build.questions.item_table import Item, Option, items_to_frame
 from medrcube.build.release.write import release
 from medrcube.build.stages.samples import Sample, samples_to_frame
+from medrcube.build_settings import BuildSettings
 from medrcube.console.progress import Reporter
 from medrcube.perceptual_hash import perceptual_hash
 from medrcube.review.exchange.import_items import import_workspace
@@ -26,7 +27,7 @@ from medrcube.review.models import ItemVersion, User
 from medrcube.review.reviewing import claims, steps
 from medrcube.review.reviewing.submissions import BlindSubmission, ReviewSubmission
 from medrcube.sources._framework.contract import load_source
-from medrcube.workspace import BuildSettings, Workspace
+from medrcube.workspace import Workspace
 
 TEXTS = ("glioma", "meningioma", "abscess", "infarct")
 NO_INDEX = {"digest": None, "editions": []}
