@@ -93,7 +93,7 @@ PARTS = {
         (
             *_modules(
                 "review/reviewing",
-                "claims claim_tokens consensus decisions policy prioritization review_slots"
+                "claims claim_tokens consensus decisions edits item_versions policy prioritization review_slots"
                 " state_machine submissions voiding sql/candidate_queries sql/claim_queries"
                 " sql/review_queries",
             ),

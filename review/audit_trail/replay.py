@@ -24,7 +24,7 @@ from medrcube.review.models import (
     Proposal,
     Review,
 )
-from medrcube.review.reviewing.decisions import content_sha256
+from medrcube.review.reviewing.item_versions import content_sha256
 from medrcube.review.reviewing.questionnaire import Decision
 from medrcube.review.reviewing.sql.batches import batches
 from medrcube.review.reviewing.sql.cursor import read_snapshot

@@ -24,7 +24,8 @@ from medrcube.review.errors import ReviewError
 from medrcube.review.exchange.open_rows import OpenRow, open_row_of
 from medrcube.review.models import AgreementSnapshot, ItemVersion, Release, ReleaseItem
 from medrcube.review.quality.agreement_gate import agreement_by_stratum
-from medrcube.review.reviewing.decisions import record_release, refuse_outdated
+from medrcube.review.reviewing.decisions import record_release
+from medrcube.review.reviewing.item_versions import refuse_outdated
 from medrcube.review.reviewing.sql.batches import batches
 from medrcube.review.reviewing.state_machine import ReviewState
 

@@ -25,7 +25,7 @@ from medrcube.review.exchange.workspace_items import IncomingItem, RefusedItem, 
 from medrcube.review.models import Item, ItemVersion, Project, RawFile
 from medrcube.review.quality.gold_draw import top_up_gold
 from medrcube.review.reviewing.consensus import apply_transition
-from medrcube.review.reviewing.decisions import content_sha256, version_as_read
+from medrcube.review.reviewing.item_versions import content_sha256, version_as_read
 from medrcube.review.reviewing.policy import Policy, current_policy, queue_lot
 from medrcube.review.reviewing.prioritization import (
     ItemSummary,

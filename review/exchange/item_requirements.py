@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Iterator
 from medrcube.build.questions.item_table import Item
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.exchange.open_rows import OpenRow
-from medrcube.review.reviewing.decisions import Edit, check_edit
+from medrcube.review.reviewing.edits import Edit, check_edit
 
 __all__ = ["LONGEST_TEXT", "UNFIT", "item_fault", "printable"]
 

@@ -22,7 +22,8 @@ from medrcube.review.errors import ConflictError, InvalidAnswerError
 from medrcube.review.models import Claim, Item, ItemVersion, User
 from medrcube.review.quality.defect_records import record_of_edit
 from medrcube.review.quality.defects import FITTING_CODES, DefectiveCopy, kind_of
-from medrcube.review.reviewing.decisions import Edit, content_sha256, new_options, version_as_read
+from medrcube.review.reviewing.edits import Edit, new_options
+from medrcube.review.reviewing.item_versions import content_sha256, version_as_read
 from medrcube.review.reviewing.policy import Policy, current_policy, queue_lot
 from medrcube.review.reviewing.questionnaire import Decision, Reason
 from medrcube.review.reviewing.sql import review_queries

@@ -14,7 +14,7 @@ from medrcube.review.audit_trail.event_chain import NewEvent, record_events
 from medrcube.review.errors import ConflictError
 from medrcube.review.models import Claim, Item, ItemVersion, Review, User
 from medrcube.review.reviewing.claims import expire_claims
-from medrcube.review.reviewing.decisions import wrote_or_proposed
+from medrcube.review.reviewing.item_versions import wrote_or_proposed
 from medrcube.review.reviewing.policy import Policy, current_policy
 from medrcube.review.reviewing.review_slots import has_free_slot, is_reserved
 from medrcube.review.reviewing.sql import claim_queries

@@ -23,7 +23,7 @@ from medrcube.review.reviewing.consensus import (
     consensus_transition,
     lacks_specialist,
 )
-from medrcube.review.reviewing.decisions import version_as_read
+from medrcube.review.reviewing.item_versions import version_as_read
 from medrcube.review.reviewing.policy import current_policy
 from medrcube.review.reviewing.questionnaire import DANGERS
 from medrcube.review.reviewing.sql import claim_queries, review_queries

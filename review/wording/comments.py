@@ -10,7 +10,7 @@ from django.utils import timezone
 from medrcube.review.audit_trail.event_chain import NewEvent, record_events
 from medrcube.review.errors import ConflictError, InvalidAnswerError
 from medrcube.review.models import Comment, User
-from medrcube.review.reviewing.decisions import version_as_read
+from medrcube.review.reviewing.item_versions import version_as_read
 
 __all__ = ["add_comment", "resolve_comment"]
 

@@ -21,8 +21,8 @@ from medrcube.review.errors import (
 )
 from medrcube.review.models import Adjudication, Comment, Event, Item, Proposal, Role, User
 from medrcube.review.quality import gold_items
-from medrcube.review.reviewing import decisions, voiding
-from medrcube.review.reviewing.decisions import Edit
+from medrcube.review.reviewing import decisions, edits, voiding
+from medrcube.review.reviewing.edits import Edit
 from medrcube.review.reviewing.policy import current_policy
 from medrcube.review.reviewing.questionnaire import Reason
 from medrcube.review.reviewing.sql.cursor import fetch_all
@@ -133,7 +133,7 @@ def edit_page(request: HttpRequest, item: str) -> HttpResponse:
     try:
         if not change.note.strip():
             raise InvalidAnswerError("say why you change it: the next reviewers want to know")
-        decisions.edit(
+        edits.edit(
             item,
             sent["version"],
             user,

@@ -16,7 +16,7 @@ from medrcube.review.audit_trail.replay import verify_trail as crosscheck
 from medrcube.review.errors import ConflictError, ReviewError
 from medrcube.review.models import Claim, Event, Item, Review, User
 from medrcube.review.reviewing.claims import claim_next, give_back
-from medrcube.review.reviewing.decisions import Edit, edit
+from medrcube.review.reviewing.edits import Edit, edit
 from medrcube.review.reviewing.external_reviews import import_review
 from medrcube.review.reviewing.policy import Policy
 from medrcube.review.reviewing.policy_change import change_policy

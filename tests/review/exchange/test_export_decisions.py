@@ -16,7 +16,8 @@ from medrcube.review.exchange.export_decisions import (
 from medrcube.review.models import Project, User
 from medrcube.review.quality.gold_items import make_gold
 from medrcube.review.reviewing import claims
-from medrcube.review.reviewing.decisions import Edit, adjudicate, edit
+from medrcube.review.reviewing.decisions import adjudicate
+from medrcube.review.reviewing.edits import Edit, edit
 
 WORDS = ("glioma", "meningioma", "brain abscess", "infarct")
 LONG = "0123456789abcdef"

@@ -17,7 +17,8 @@ from medrcube.review.exchange.freeze_release import freeze_release
 from medrcube.review.models import AgreementSnapshot, Event, Item, Release
 from medrcube.review.quality import gold_items
 from medrcube.review.reviewing import claims, steps
-from medrcube.review.reviewing.decisions import Edit, decide_quarantine, edit
+from medrcube.review.reviewing.decisions import decide_quarantine
+from medrcube.review.reviewing.edits import Edit, edit
 from medrcube.review.reviewing.submissions import BlindSubmission, ReviewSubmission
 from medrcube.review.visibility import privacy_incidents
 

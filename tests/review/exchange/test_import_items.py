@@ -13,7 +13,8 @@ from medrcube.review.exchange import image_store, import_items
 from medrcube.review.models import Asset, Event, Item, ItemVersion, Review
 from medrcube.review.quality.gold_items import make_gold
 from medrcube.review.reviewing import claims
-from medrcube.review.reviewing.decisions import Edit, adjudicate, edit
+from medrcube.review.reviewing.decisions import adjudicate
+from medrcube.review.reviewing.edits import Edit, edit
 from medrcube.review.reviewing.policy import queue_lot
 from medrcube.review.reviewing.prioritization import BLIND, CONFLICT, RARE, WARNED, ModelDoubts
 

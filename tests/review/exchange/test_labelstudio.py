@@ -16,7 +16,7 @@ from medrcube.review.exchange.labelstudio import (
 from medrcube.review.models import BlindAnswer, Claim, Disclosure, Item, ItemVersion, Review, User
 from medrcube.review.quality.gold_items import make_gold
 from medrcube.review.reviewing import claims, steps, submissions
-from medrcube.review.reviewing.decisions import Edit, edit
+from medrcube.review.reviewing.edits import Edit, edit
 from medrcube.review.reviewing.questionnaire import CHECKLIST
 
 WORDS = ("glioma", "meningioma", "brain abscess", "infarct")

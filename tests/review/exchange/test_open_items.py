@@ -11,7 +11,7 @@ from medrcube.review.exchange.export_decisions import write_verdicts
 from medrcube.review.exchange.freeze_release import freeze_release
 from medrcube.review.models import BlindAnswer, Item, ItemVersion
 from medrcube.review.reviewing import claims, steps
-from medrcube.review.reviewing.decisions import Edit, edit
+from medrcube.review.reviewing.edits import Edit, edit
 from medrcube.review.reviewing.open_answers import OTHER, RIGHT, option_of, read_target
 from medrcube.review.reviewing.submissions import BlindSubmission, ReviewSubmission
 

@@ -15,14 +15,13 @@ from medrcube.review.models import Claim, Item, ItemVersion, User
 from medrcube.review.quality import gold_items
 from medrcube.review.reviewing import claims, steps, submissions
 from medrcube.review.reviewing.decisions import (
-    Edit,
     adjudicate,
     decide_quarantine,
-    edit,
     record_release,
     report_harm,
     withdraw,
 )
+from medrcube.review.reviewing.edits import Edit, edit
 from medrcube.review.reviewing.policy_change import change_policy
 
 WORDS = ("glioma", "meningioma", "brain abscess", "infarct")

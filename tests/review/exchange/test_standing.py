@@ -2,7 +2,7 @@ from medrcube.review.accounts.accounts import add_account
 from medrcube.review.audit_trail.event_chain import chain_head
 from medrcube.review.models import Event, Role, User
 from medrcube.review.quality.gold_items import make_gold
-from medrcube.review.reviewing.decisions import Edit
+from medrcube.review.reviewing.edits import Edit
 from medrcube.review.server.serve import console_user, has_administrator, queue_status
 
 WORDS = ("glioma", "meningioma", "abscess", "infarct")

@@ -3,7 +3,8 @@ import re
 import pytest
 
 from medrcube.review.models import Adjudication, Event, Role, User
-from medrcube.review.reviewing.decisions import Edit, adjudicate, edit
+from medrcube.review.reviewing.decisions import adjudicate
+from medrcube.review.reviewing.edits import Edit, edit
 from medrcube.review.views.managing.adjudication import VoteSummary, reasons_undecided
 
 TEXTS = ("Oedema", "Haemorrhage", "Calcification", "Cyst")

@@ -8,7 +8,7 @@ from medrcube.review.quality.agreement_gate import (
     agreement_of,
     gate_decision,
 )
-from medrcube.review.reviewing.decisions import Edit, edit
+from medrcube.review.reviewing.edits import Edit, edit
 from medrcube.review.reviewing.policy import Policy
 
 STRATUM = "MRI | Abnormality Diagnosis | knowledge"

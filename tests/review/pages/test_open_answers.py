@@ -12,7 +12,8 @@ from medrcube.review.audit_trail.event_chain import verify_chain
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.models import BlindAnswer, Claim, Draft, Event, Review
 from medrcube.review.reviewing.claims import claim_next
-from medrcube.review.reviewing.decisions import Edit, content_sha256, edit
+from medrcube.review.reviewing.edits import Edit, edit
+from medrcube.review.reviewing.item_versions import content_sha256
 from medrcube.review.reviewing.open_answers import (
     OTHER,
     RIGHT,

@@ -14,7 +14,7 @@ from medrcube.review.quality.gold_items import copy_with_defect, make_gold
 from medrcube.review.quality.real_items import RealItems
 from medrcube.review.quality.reviewer_figures import count_figures
 from medrcube.review.reviewing.claims import claim_next
-from medrcube.review.reviewing.decisions import Edit
+from medrcube.review.reviewing.edits import Edit
 from medrcube.review.reviewing.steps import answer_blind, submit_review
 from medrcube.review.reviewing.submissions import BlindSubmission, ReviewSubmission
 from medrcube.review.wording.proposals import Wording, flaws_of

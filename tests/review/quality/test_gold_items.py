@@ -9,7 +9,8 @@ from medrcube.review.errors import ConflictError, InvalidAnswerError, StaleClaim
 from medrcube.review.models import Claim, Draft, Event, Item, ItemVersion, Review, User
 from medrcube.review.quality.gold_items import make_gold, pause_reviewer, resume_reviewer
 from medrcube.review.reviewing.claims import claim_next
-from medrcube.review.reviewing.decisions import Edit, adjudicate
+from medrcube.review.reviewing.decisions import adjudicate
+from medrcube.review.reviewing.edits import Edit
 from medrcube.review.reviewing.steps import answer_blind, submit_review
 from medrcube.review.reviewing.submissions import ReviewSubmission
 

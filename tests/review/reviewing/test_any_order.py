@@ -19,7 +19,7 @@ from medrcube.review.errors import (
 )
 from medrcube.review.models import Adjudication, BlindAnswer, Claim, Item, ItemVersion, Review, User
 from medrcube.review.quality import gold_items
-from medrcube.review.reviewing import decisions, voiding
+from medrcube.review.reviewing import decisions, edits, voiding
 from medrcube.review.reviewing.claims import active_claim, claim_next, give_back, renew
 from medrcube.review.reviewing.questionnaire import DANGERS
 from medrcube.review.reviewing.state_machine import TRANSITIONS, ReviewState, Transition
@@ -144,7 +144,7 @@ class Queue(RuleBasedStateMachine):
         self.edits += 1
         item = self.item(item)
         stem = f"Which finding number {self.edits} is shown in this CT image?"
-        change = decisions.Edit(question=stem, options=OPTIONS, key=0, note="")
+        change = edits.Edit(question=stem, options=OPTIONS, key=0, note="")
         origin = ReviewState(item.state)
         step = (
             Transition.NEW_VERSION
@@ -154,11 +154,11 @@ class Queue(RuleBasedStateMachine):
         target = ReviewState.QUEUED if (origin, step) in TRANSITIONS else origin
         if target is origin and origin is not ReviewState.QUEUED:
             with pytest.raises(IllegalTransitionError):
-                decisions.edit(item.pk, item.version, self.people[who], change, self.now)
+                edits.edit(item.pk, item.version, self.people[who], change, self.now)
         else:
-            decisions.edit(item.pk, item.version, self.people[who], change, self.now)
+            edits.edit(item.pk, item.version, self.people[who], change, self.now)
             with pytest.raises(ConflictError):
-                decisions.edit(item.pk, item.version, self.people[who], change, self.now)
+                edits.edit(item.pk, item.version, self.people[who], change, self.now)
         assert self.item_state(item) == target
 
     @rule(item=ITEM)
@@ -386,7 +386,7 @@ def test_whatever_people_do_the_rules_hold(
         people = [person() for _ in range(REVIEWERS)] + [person("adjudicator"), person("manager")]
         items = add_items(ITEMS)
         for original in add_items(2, state="released"):
-            change = decisions.Edit(question="?", options=("a", "b", "c", "d"), key=1, note="")
+            change = edits.Edit(question="?", options=("a", "b", "c", "d"), key=1, note="")
             gold_items.make_gold(original.pk, 1, people[-1], defect="KEY_WRONG", change=change)
         return people, [item.pk for item in items]
 

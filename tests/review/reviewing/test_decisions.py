@@ -12,14 +12,13 @@ from medrcube.review.errors import (
 from medrcube.review.models import Claim, Draft, Event, Item, ItemVersion, Release, Review
 from medrcube.review.reviewing.claims import active_claim, claim_next
 from medrcube.review.reviewing.decisions import (
-    Edit,
     adjudicate,
     decide_quarantine,
-    edit,
     record_release,
     report_harm,
     withdraw,
 )
+from medrcube.review.reviewing.edits import Edit, edit
 from medrcube.review.reviewing.steps import answer_blind, submit_review
 from medrcube.review.reviewing.submissions import ReviewSubmission
 

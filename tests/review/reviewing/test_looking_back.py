@@ -9,7 +9,7 @@ from medrcube.review.audit_trail import event_chain
 from medrcube.review.models import Claim, Disclosure, Event, Exposure, Item
 from medrcube.review.quality.gold_items import make_gold
 from medrcube.review.reviewing.claims import claim_next
-from medrcube.review.reviewing.decisions import Edit
+from medrcube.review.reviewing.edits import Edit
 from medrcube.review.server.bootstrap import migrate
 
 BEFORE = "0001_queue"

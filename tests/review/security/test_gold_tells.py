@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from medrcube.review.models import Item, ItemVersion
 from medrcube.review.quality.gold_items import make_gold
 from medrcube.review.reviewing.claims import claim_next
-from medrcube.review.reviewing.decisions import Edit
+from medrcube.review.reviewing.edits import Edit
 
 pytestmark = pytest.mark.usefixtures("any_database")
 TEXTS = ("Oedema", "Haemorrhage", "Calcification", "Cyst")

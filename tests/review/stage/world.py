@@ -19,7 +19,7 @@ from medrcube.review.models import Item, ItemVersion, Project, User
 from medrcube.review.quality import gold_items
 from medrcube.review.reviewing import decisions
 from medrcube.review.reviewing.claims import claim_next
-from medrcube.review.reviewing.decisions import Edit
+from medrcube.review.reviewing.edits import Edit
 from medrcube.review.reviewing.policy import Policy
 from medrcube.review.reviewing.questionnaire import CHECKLIST, QUESTIONNAIRE_VERSION
 from medrcube.review.reviewing.steps import answer_blind, submit_review

@@ -8,7 +8,7 @@ from medrcube.review.audit_trail import replay
 from medrcube.review.errors import ConflictError, InvalidAnswerError
 from medrcube.review.models import Event, Item, ItemVersion, Proposal
 from medrcube.review.reviewing.claims import claim_next
-from medrcube.review.reviewing.decisions import Edit, edit
+from medrcube.review.reviewing.edits import Edit, edit
 from medrcube.review.reviewing.steps import answer_blind, submit_review
 from medrcube.review.reviewing.submissions import ReviewSubmission
 from medrcube.review.wording.proposals import Wording, flaws_of, wording_of

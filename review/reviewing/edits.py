@@ -1,0 +1,174 @@
+"""Edits: a new version of an item with another wording; it begins its reviews anew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from medrcube.ontologies.item_rules import ERROR, ItemText, lint
+from medrcube.review.audit_trail.event_chain import record_events
+from medrcube.review.errors import ConflictError, InvalidAnswerError
+from medrcube.review.models import (
+    Adoption,
+    Item,
+    ItemVersion,
+    Proposal,
+    User,
+)
+from medrcube.review.reviewing.consensus import apply_transition
+from medrcube.review.reviewing.item_versions import (
+    content_sha256,
+    version_as_read,
+)
+from medrcube.review.reviewing.state_machine import ReviewState, Transition
+from medrcube.review.visibility import disclosure
+
+__all__ = ["Edit", "check_edit", "edit", "new_options"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """What a new version says; pictures and provenance stay.
+
+    Attributes:
+        options: texts, as many as before and in the same order.
+        key: index of the right option.
+        note: why the item was changed.
+    """
+
+    question: str
+    options: tuple[str, ...]
+    key: int
+    note: str
+
+
+def edit(
+    item_id: str,
+    version: int,
+    user: User,
+    change: Edit,
+    now: datetime | None = None,
+    *,
+    proposal: int | None = None,
+) -> ItemVersion:
+    """Make a new version; earlier reviews stay on record and count no more.
+
+    Args:
+        item_id: the item.
+        version: the version that was read.
+        user: who makes it.
+        change: the new wording.
+        now: when.
+        proposal: the proposal that it is made of, if any; whoever proposed it does not review it.
+
+    Raises:
+        InvalidAnswerError: nothing was changed, or the new wording breaks an item rule.
+        IllegalStepError: an item in this state is not edited.
+        ConflictError: the item has changed since it was read.
+    """
+    now = now or timezone.now()
+    with transaction.atomic():
+        old = version_as_read(item_id, version)
+        item = old.item
+        options = new_options(old, change)
+        if old.target is not None and (options, change.key) != (old.options, old.key):
+            raise InvalidAnswerError("the item has no options: only its question can be edited")
+        if (change.question, options, change.key) == (old.question, old.options, old.key):
+            raise InvalidAnswerError("nothing was changed; edit the text, or leave the item")
+        warnings = check_edit(change, options) if old.target is None else _check_stem(change)
+        adopted = None if proposal is None else _proposal(proposal, old)
+        entries = []
+        if item.state != ReviewState.NEEDS_REVISION:
+            entries.append(apply_transition(now, item, Transition.EDIT_WANTED, user.pseudonym))
+        digest = content_sha256(
+            change.question, options, change.key, old.picture.sha256, old.target
+        )
+        body = {"note": change.note, "content_sha256": digest}
+        if adopted is not None:
+            body["proposed_by"] = adopted.review.claim.user.pseudonym
+        entries.append(apply_transition(now, item, Transition.NEW_VERSION, user.pseudonym, **body))
+        new = ItemVersion.objects.create(
+            item=item,
+            number=old.number + 1,
+            question=change.question,
+            options=options,
+            key=change.key,
+            target=old.target,
+            picture=old.picture,
+            overlay=old.overlay,
+            asks_mark=old.asks_mark,
+            provenance=old.provenance,
+            warnings=warnings,
+            content_sha256=digest,
+            parent=old,
+            author=user,
+            note=change.note,
+            created_at=now,
+        )
+        if adopted is not None:
+            Adoption.objects.create(version=new, proposal=adopted)
+        Item.objects.filter(pk=item.pk).update(
+            version=new.number, reviews=0, sole_reader=None, for_specialist=False
+        )
+        disclosure.refresh_disclosures([item.pk], now)
+        record_events(now, *entries)
+    return new
+
+
+def check_edit(change: Edit, options: list[dict[str, Any]]) -> list[str]:
+    """Names of the item rules that a wording bends.
+
+    Raises:
+        InvalidAnswerError: it breaks one.
+    """
+    draft = ItemText(
+        question=change.question,
+        options=change.options,
+        key=change.key,
+        kinds=tuple("" for _ in options),
+        grouped=True,
+    )
+    flaws = lint(draft)
+    broken = [flaw for flaw in flaws if flaw.level == ERROR]
+    if broken:
+        raise InvalidAnswerError(f"{broken[0].rule}: {broken[0].message}")
+    return list(dict.fromkeys(flaw.rule for flaw in flaws))
+
+
+def _check_stem(change: Edit) -> list[str]:
+    """Rules are about a stem and its options; without these a stem only has to be there.
+
+    Raises:
+        InvalidAnswerError: it is empty.
+    """
+    if not change.question.strip():
+        raise InvalidAnswerError("the question is empty; write one")
+    return []
+
+
+def new_options(old: ItemVersion, change: Edit) -> list[dict[str, Any]]:
+    """Options of a version with other texts.
+
+    Raises:
+        InvalidAnswerError: another number of options, or the key is none of them.
+    """
+    if len(change.options) != len(old.options):
+        raise InvalidAnswerError(f"{len(change.options)} options, expected {len(old.options)}")
+    if not 0 <= change.key < len(change.options):
+        raise InvalidAnswerError(f"the key {change.key} is none of the options")
+    return [
+        {**option, "text": text.strip()}
+        for option, text in zip(old.options, change.options, strict=True)
+    ]
+
+
+def _proposal(proposal: int, version: ItemVersion) -> Proposal:
+    proposals = Proposal.objects.filter(pk=proposal, review__claim__version=version)
+    row = proposals.select_related("review__claim__user").first()
+    if row is None:
+        raise ConflictError("this proposal is about another version; load the item again")
+    return row
