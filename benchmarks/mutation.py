@@ -93,8 +93,9 @@ PARTS = {
         (
             *_modules(
                 "review/reviewing",
-                "claims claim_tokens consensus decisions edits item_versions policy prioritization review_slots"
-                " state_machine submissions voiding sql/candidate_queries sql/claim_queries"
+                "claims claim_tokens consensus decisions edits item_versions policy"
+                " prioritization review_slots state_machine submissions voiding"
+                " sql/candidate_queries sql/claim_queries"
                 " sql/review_queries",
             ),
             *_modules("review/assigning", "assignment routing specialist_rule specialties"),

@@ -29,7 +29,7 @@ from medrcube.evaluate.statistics.clustered_inference import (
     share_interval,
     why_no_interval,
 )
-from medrcube.evaluate.statistics.compare_runs import (
+from medrcube.evaluate.statistics.compared_runs import (
     degradation_notes,
     differences_of_runs,
     incomplete_sentences,

@@ -18,7 +18,7 @@ from medrcube.review.exchange.remarks import import_remarks
 from medrcube.review.models import Claim, Disclosure, Exposure, Item, ItemVersion
 from medrcube.review.quality.agreement_gate import BLIND_ACCURACY, agreement_by_stratum
 from medrcube.review.quality.gold_items import make_gold
-from medrcube.review.reviewing import decisions
+from medrcube.review.reviewing import edits
 from medrcube.review.reviewing.claims import claim_next, give_back, renew
 from medrcube.review.reviewing.consensus import consensus_transition
 from medrcube.review.reviewing.policy import Policy, current_policy
@@ -219,7 +219,7 @@ def copy(person, project):
         project(gold_rate=1.0)
         row = ItemVersion.objects.get(item=item, number=2)
         texts = tuple(option["text"] for option in row.options)
-        change = decisions.Edit(question=row.question, options=texts, key=1, note="")
+        change = edits.Edit(question=row.question, options=texts, key=1, note="")
         return make_gold(item.pk, 2, person("manager"), defect="KEY_WRONG", change=change)
 
     return make
@@ -250,10 +250,10 @@ def test_who_was_told_by_a_wording_since_replaced_is_not_asked_the_copy_blind(
     Item.objects.filter(pk=original.pk).update(state="accepted")
     reviewer = person()
     assert review(reviewer).version.item_id == telling.pk
-    change = decisions.Edit(
+    change = edits.Edit(
         question="Which finding is in this MR image?", options=("Cyst", "Stone"), key=0, note=""
     )
-    decisions.edit(telling.pk, 2, person("manager"), change)
+    edits.edit(telling.pk, 2, person("manager"), change)
     assert not Disclosure.objects.filter(by=telling, told=original).exists()
     made = copy(original)
     assert Exposure.objects.filter(user=reviewer, item=made).exists()
@@ -283,13 +283,13 @@ def test_a_later_version_is_for_other_reviewers(any_database, add_items, person,
     reviewer = person()
     review(reviewer)
     item = Item.objects.get()
-    change = decisions.Edit(
+    change = edits.Edit(
         question="Which finding of the brain is shown in this MR image?",
         options=("Cyst", "Stone", "Polyp", "Tumour"),
         key=0,
         note="",
     )
-    decisions.edit(item.pk, 1, person("manager"), change)
+    edits.edit(item.pk, 1, person("manager"), change)
     assert claim_next(reviewer) is None
     assert claim_next(person()).blinded
 
@@ -298,13 +298,13 @@ def test_an_edit_that_comes_to_tell_another_item_is_seen(any_database, case, per
     organ, free = case("one", ORGAN, FREE)
     reviewer = person()
     assert review(reviewer).version.item_id == organ.pk
-    change = decisions.Edit(
+    change = edits.Edit(
         question="Which organ of the upper field is outlined in this MR image?",
         options=("Left lung", "Heart"),
         key=0,
         note="",
     )
-    decisions.edit(organ.pk, 2, person("manager"), change)
+    edits.edit(organ.pk, 2, person("manager"), change)
     assert claim_next(reviewer).version.item_id == free.pk, "they saw the old wording alone"
     other = person()
     assert review(other).version.item_id == free.pk

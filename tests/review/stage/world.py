@@ -17,7 +17,7 @@ from medrcube.review.audit_trail.event_chain import NewEvent, record_events
 from medrcube.review.exchange.image_store import store_image
 from medrcube.review.models import Item, ItemVersion, Project, User
 from medrcube.review.quality import gold_items
-from medrcube.review.reviewing import decisions
+from medrcube.review.reviewing import decisions, edits
 from medrcube.review.reviewing.claims import claim_next
 from medrcube.review.reviewing.edits import Edit
 from medrcube.review.reviewing.policy import Policy
@@ -244,7 +244,7 @@ def _build(word):
         key=0,
         note=word("ItemVersion.note", "says what is marked"),
     )
-    decisions.edit(edited.item_id, 1, manager, change)
+    edits.edit(edited.item_id, 1, manager, change)
     text = word("Comment.text", "Is the term in RadLex?")
     comments.add_comment(edited.item_id, 2, manager, text)
     review(first, "revise")
