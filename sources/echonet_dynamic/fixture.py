@@ -15,6 +15,8 @@ CONTRADICTED = {"0XAD": 35.0}
 """A fraction of 61 by its own volumes."""
 FRAMES = 6
 SIDE = 112
+_DIASTOLE = 26.0
+"""Half of the long axis of a full ventricle, in pixels."""
 
 
 def build(root: Path, layout: str) -> None:
@@ -28,10 +30,11 @@ def build(root: Path, layout: str) -> None:
         split = ("TRAIN", "VAL", "TEST")[seed % 3]
         end_systolic = 32.0 if name in CONTRADICTED else 82.0 * (1 - ejection / 100)
         files.append(f"{name},{ejection},{end_systolic:.1f},82.0,112,112,50,{FRAMES},{split}")
-        clip = [_frame(seed, 26 if frame == ed else 18, frame) for frame in range(FRAMES)]
+        sizes = [_DIASTOLE if frame == ed else _systole(ejection) for frame in range(FRAMES)]
+        clip = [_frame(seed, size, frame) for frame, size in enumerate(sizes)]
         write_clip(top / f"Videos/{name}.avi", clip, codec="mjpeg")
         for frame in sorted((ed, es)):
-            traces += _trace(f"{name}.avi", frame, 26 if frame == ed else 18)
+            traces += _trace(f"{name}.avi", frame, sizes[frame])
     for name, size in (("0X7A", 112), ("0X8B", 768), ("0X9C", 112)):
         files.append(f"{name},60.0,30.0,75.0,{size},{size},50,{FRAMES},TRAIN")
         write_clip(top / f"Videos/{name}.avi", [_frame(9, 20, 0)] * 2, codec="mjpeg")
@@ -44,15 +47,20 @@ def build(root: Path, layout: str) -> None:
     write_lines(top / "VolumeTracings.csv", traces)
 
 
-def _frame(seed: int, size: int, frame: int) -> NDArray[np.uint8]:
+def _systole(ejection: float) -> float:
+    """Half of the long axis of a ventricle of one shape that has ejected so many percent."""
+    return float(_DIASTOLE * (1 - ejection / 100) ** (1 / 3))
+
+
+def _frame(seed: int, size: float, frame: int) -> NDArray[np.uint8]:
     """A frame whose cavity has half axes of ``size`` rows and half as many columns."""
     cavity = (50.5 / SIDE, 68.5 / SIDE, size / SIDE, size / 2 / SIDE)
     return apical_view(SIDE, SIDE, seed=seed, cavity=cavity, valve=0.7, noise=frame)
 
 
-def _trace(name: str, frame: int, size: int) -> list[str]:
+def _trace(name: str, frame: int, size: float) -> list[str]:
     """Long axis from the apex down, then chords from left to right."""
-    rows = [f"{name},68.0,{50 - size}.0,68.0,{50 + size}.0,{frame}"]
+    rows = [f"{name},68.0,{50 - size:.3f},68.0,{50 + size:.3f},{frame}"]
     for step in np.linspace(-0.95, 0.95, 20):
         half, y = size / 2 * np.sqrt(1 - step**2), 50 + size * step
         rows.append(f"{name},{68 - half:.3f},{y:.3f},{68 + half:.3f},{y:.3f},{frame}")
