@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from medrcube.sources._synthetic.echo import speckle
 from medrcube.sources._synthetic.shapes import (
+    Ellipse,
+    Floats,
     Mask,
     cloud,
     dome,
@@ -18,7 +22,7 @@ from medrcube.sources._synthetic.shapes import (
     soft,
 )
 
-__all__ = ["breast_lesion", "breast_mr", "breast_ultrasound", "mammogram"]
+__all__ = ["Descriptors", "breast_lesion", "breast_mr", "breast_ultrasound", "mammogram"]
 
 
 def mammogram(
@@ -74,8 +78,35 @@ def mammogram(
     return shown(grey, maximum)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Descriptors:
+    """What a reader says of a lesion in ultrasound, in the words of BI-RADS.
+
+    Attributes:
+        echo: as dark as fluid (``anechoic``), ``hypoechoic``, as fat (``isoechoic``), bright
+            (``hyperechoic``), ``heterogeneous``, or ``complex cystic/solid``.
+        behind: ``no``, ``shadowing``, ``enhancement``, or ``combined`` of both.
+        halo: a bright rim around it.
+        calcification: bright specks: ``no``, ``in a mass``, in a duct beside it (``intraductal``),
+            or ``indefinable``, which lie across its border.
+        thick_skin: the skin above it is thickened.
+    """
+
+    echo: str = "hypoechoic"
+    behind: str = "no"
+    halo: bool = False
+    calcification: str = "no"
+    thick_skin: bool = False
+
+
 def breast_ultrasound(
-    height: int, width: int, *, seed: int, lesion: Mask | None = None, shadow: bool = False
+    height: int,
+    width: int,
+    *,
+    seed: int,
+    lesion: Mask | None = None,
+    shadow: bool = False,
+    descriptors: Descriptors | None = None,
 ) -> NDArray[np.uint8]:
     """Skin, fat, gland, muscle and rib below a linear probe, 8 bits.
 
@@ -85,6 +116,7 @@ def breast_ultrasound(
         seed: decides the breast and the speckle.
         lesion: where it is hypoechoic.
         shadow: it is dark behind the lesion and not bright.
+        descriptors: in place of a hypoechoic lesion with or without a shadow.
     """
     rng = np.random.default_rng((seed, 52))
     y, x = places(height, width)
@@ -102,7 +134,9 @@ def breast_ultrasound(
     echo = np.maximum(echo, 0.55 * soft(np.abs(depth - 0.86) / 0.02, 1.2))
     echo = np.maximum(echo, 0.44 * soft(np.abs(y - 0.02) / 0.03, 0.8))
     echo *= np.where(depth > 0.88, 0.35, 1.0)
-    if lesion is not None and lesion.any():
+    if lesion is not None and lesion.any() and descriptors:
+        echo = _described(echo, lesion, descriptors, np.random.default_rng((seed, 55)))
+    elif lesion is not None and lesion.any():
         rows, columns = np.nonzero(lesion)
         behind = soft(np.abs(x - columns.mean() / width) / (0.42 * np.ptp(columns) / width), 0.3)
         behind = behind * (y > rows.mean() / height)
@@ -111,6 +145,57 @@ def breast_ultrasound(
     grain = speckle(rng, shape)
     grey = echo * (0.79 + 0.21 * grain) * (1.1 - 0.3 * y)
     return shown(grey, 255).astype(np.uint8)
+
+
+def _described(echo: Floats, lesion: Mask, told: Descriptors, rng: np.random.Generator) -> Floats:
+    """The echoes of a breast with one lesion and all that is told of it."""
+    shape = lesion.shape
+    y, x = places(*shape)
+    rows, columns = np.nonzero(lesion)
+    row, column = (rows.mean() + 0.5) / shape[0], (columns.mean() + 0.5) / shape[1]
+    tall, wide = (np.ptp(rows) + 1) / 2 / shape[0], (np.ptp(columns) + 1) / 2 / shape[1]
+    edge = radius(y, x, (row, column, tall, wide))
+    if told.thick_skin:
+        skin = soft(np.abs(y - 0.055) / 0.055, 0.25)
+        echo = echo + skin * (0.62 + 0.05 * cloud(rng, shape, 10) - echo)
+    deep = soft(np.abs(x - column) / (0.8 * wide), 0.3) * (y > row)
+    gain = {"no": 0.0, "shadowing": -0.75, "enhancement": 0.75}.get(told.behind)
+    if gain is None:
+        gain = np.where(x < column, -0.75, 0.75)
+    echo = echo * (1 + deep * gain)
+    if told.halo:
+        echo = np.maximum(echo, 0.85 * soft(np.abs(edge - 1.14) / 0.14, 0.5))
+    coarse, fine = cloud(rng, shape, 9), cloud(rng, shape, 16)
+    inside = {
+        "anechoic": 0.0 * fine,
+        "isoechoic": 0.26 + 0.03 * fine,
+        "hyperechoic": 0.75 + 0.05 * fine,
+        "heterogeneous": np.clip(0.25 + 0.2 * coarse + 0.12 * fine, 0.03, 0.7),
+        "complex cystic/solid": np.where(x + 0.4 * y < column + 0.4 * row, 0.0, 0.3 + 0.05 * fine),
+    }.get(told.echo, 0.1 + 0.03 * fine)
+    echo = np.where(lesion, inside, echo)
+    # An isoechoic lesion shows by its border alone.
+    echo = np.where(lesion & (edge > 0.9), np.minimum(echo, 0.12), echo)
+    return np.maximum(echo, 0.95 * _specks(y, x, (row, column, tall, wide), told, rng))
+
+
+def _specks(
+    y: Floats, x: Floats, mass: Ellipse, told: Descriptors, rng: np.random.Generator
+) -> Floats:
+    """Calcifications: within a mass, in a row beside it, or across its border."""
+    row, column, tall, wide = mass
+    spots = []
+    for number in range(7 if told.calcification != "no" else 0):
+        angle, share = 2 * np.pi * number / 7, 0.25 + 0.4 * rng.random()
+        if told.calcification == "intraductal":
+            spots.append((row - 0.02 + 0.01 * (number % 2), column + wide * (1.2 + 0.2 * number)))
+            continue
+        share += 0.4 * (told.calcification == "indefinable")
+        spots.append((row + share * tall * np.sin(angle), column + share * wide * np.cos(angle)))
+    drawn = np.zeros(np.broadcast_shapes(y.shape, x.shape))
+    for at_row, at_column in spots:
+        drawn = np.maximum(drawn, soft(radius(y, x, (at_row, at_column, 0.012, 0.01)), 0.8))
+    return drawn
 
 
 def breast_mr(

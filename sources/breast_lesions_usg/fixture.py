@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.sources._synthetic.breast import breast_ultrasound
+from medrcube.sources._synthetic.breast import Descriptors, breast_ultrasound
 from medrcube.sources._synthetic.images import lesion, write_picture
 from medrcube.sources._synthetic.spreadsheets import Sheets, Value, write_spreadsheet
 
@@ -88,8 +88,8 @@ def _scan(folder: Path, number: int, diagnosis: str) -> tuple[Value, ...]:
     key, count = f"case{number:03}", {NORMAL: 0, MANY: 3}.get(number, 1)
     malignant = count == 1 and _is_malignant(diagnosis)
     masks = [lesion(*SIZE, seed=number, which=which) for which in range(count)]
-    marked = np.logical_or.reduce(masks) if masks else None
-    grey = breast_ultrasound(*SIZE, seed=number, lesion=marked, shadow=malignant)
+    told = _descriptors(number)
+    grey = breast_ultrasound(*SIZE, seed=number, lesion=_any(masks), descriptors=told)
     write_picture(folder / f"{key}.png", _coloured(grey, cut=number % 8 == 5))
     names = [f"{key}_tumor.png", *(f"{key}_other{which}.png" for which in range(1, count))]
     for name, mask in zip(names, masks, strict=False):
@@ -100,12 +100,27 @@ def _scan(folder: Path, number: int, diagnosis: str) -> tuple[Value, ...]:
         none, more = "not applicable", ("no", "not applicable", 1, "not applicable")
         cells = (f"{key}.png", None, None, 0.0075, 32, *("not available",) * 3, *(none,) * 6)
         return (number, *cells, *more, none, "normal")
-    yes, seen = ("yes", "no"), ("0.0078", "not available", "heterogeneous: predominantly fat")
-    signs = (BEHIND[number % 4], yes[number % 2], CALCIFICATIONS[number // 2 % 4])
-    told = ("oval", "circumscribed", ECHOES[number % 6], *signs, yes[number % 5 > 0])
+    seen = ("0.0078", "not available", "heterogeneous: predominantly fat")
+    halo, thick = ("yes" if it else "no" for it in (told.halo, told.thick_skin))
+    signs = ("oval", "circumscribed", told.echo, told.behind, halo, told.calcification, thick)
     proof = "confirmed by follow-up care" if number == FOLLOWED else "confirmed by biopsy"
     result = (CATEGORIES[number % 6], proof, diagnosis, "malignant" if malignant else "benign")
-    return (number, *files, *seen, "no", "no", *told, "Cyst&Fibroadenoma", *result)
+    return (number, *files, *seen, "no", "no", *signs, "Cyst&Fibroadenoma", *result)
+
+
+def _descriptors(number: int) -> Descriptors:
+    """What the table says of the lesion of a scan, and the picture shows."""
+    return Descriptors(
+        echo=ECHOES[number % 6],
+        behind=BEHIND[number % 4],
+        halo=number % 2 == 0,
+        calcification=CALCIFICATIONS[number // 2 % 4],
+        thick_skin=number % 5 == 0,
+    )
+
+
+def _any(masks: list[NDArray[np.bool_]]) -> NDArray[np.bool_] | None:
+    return np.logical_or.reduce(masks) if masks else None
 
 
 def _is_malignant(diagnosis: str) -> bool:
