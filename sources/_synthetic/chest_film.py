@@ -6,20 +6,25 @@ exposure vary.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from medrcube.sources._synthetic.chest_person import (
+    Person,
+    clavicle_line,
+    heart_edge,
+    lung_edge,
+    person_of,
+)
 from medrcube.sources._synthetic.shapes import (
-    Ellipse,
     Floats,
     Mask,
     cloud,
     dome,
     enlarged,
     faded,
-    line_distance,
     marker,
     places,
     radius,
@@ -27,24 +32,22 @@ from medrcube.sources._synthetic.shapes import (
     soft,
 )
 
-__all__ = ["chest_film", "clavicles", "heart", "lateral_film", "lung_lesion", "lungs"]
+__all__ = [
+    "Paint",
+    "chest_film",
+    "clavicles",
+    "heart",
+    "lateral_film",
+    "lung_lesion",
+    "lungs",
+]
+
+Paint = Callable[[Floats], Floats]
+"""Draws upon a film of full size, before the noise."""
 
 _SIDE = 224
 """Anatomy of larger films is drawn at this size and enlarged; noise and lesions are not."""
 _NOISE = 0.012
-
-
-@dataclass(frozen=True, slots=True)
-class _Person:
-    """Proportions of one patient, as shares of the sides."""
-
-    middle: float
-    girth: float
-    top: float
-    base: float
-    heart: float
-    ribs: float
-    exposure: float
 
 
 def chest_film(
@@ -55,6 +58,8 @@ def chest_film(
     maximum: int = 255,
     opacity: Mask | None = None,
     lucency: Mask | None = None,
+    person: Person | None = None,
+    paint: Paint | None = None,
 ) -> NDArray[np.uint16]:
     """A frontal film ``(height, width)`` with values 0 to ``maximum``.
 
@@ -64,22 +69,33 @@ def chest_film(
         seed: decides the person and the noise.
         maximum: value of what lets nothing through.
         opacity: where the lung is dense.
-        lucency: where there is air without vessels, as in a pneumothorax.
+        lucency: where there is air without vessels.
+        person: in place of the healthy one of the seed.
+        paint: draws further signs.
     """
     rng = np.random.default_rng((seed, 11))
     size = _drawn_at(height, width)
-    grey = _frontal(*size, person=_person(seed), rng=rng)
-    return _finished(enlarged(grey, (height, width)), rng, maximum, opacity, lucency)
+    grey = _frontal(*size, person=person or person_of(seed), rng=rng)
+    grey = enlarged(grey, (height, width))
+    grey = paint(grey) if paint else grey
+    return _finished(grey, rng, maximum, opacity, lucency)
 
 
 def lateral_film(
-    height: int, width: int, *, seed: int, maximum: int = 255, opacity: Mask | None = None
+    height: int,
+    width: int,
+    *,
+    seed: int,
+    maximum: int = 255,
+    opacity: Mask | None = None,
+    person: Person | None = None,
+    paint: Paint | None = None,
 ) -> NDArray[np.uint16]:
     """A film from the side, as ``chest_film``: the front at the left, the spine at the right."""
     rng = np.random.default_rng((seed, 12))
     size = _drawn_at(height, width)
     y, x = places(*size)
-    person = _person(seed)
+    person = person or person_of(seed)
     x = x - 1.5 * (person.middle - 0.5)
     trunk = dome(radius(y, x, (0.62, 0.52, 0.66, 0.36 * person.girth), tilt=0.04) ** 1.5)
     arm = soft(radius(y, x, (0.06, 0.44, 0.16, 0.13)), 0.3)
@@ -97,34 +113,36 @@ def lateral_film(
         path = path + 0.1 * rib * trunk
     grey = 0.02 + 0.9 * (1 - np.exp(-1.5 * person.exposure * np.clip(path, 0, None)))
     grey += 0.05 * cloud(rng, size, 4) * (trunk > 0)
-    return _finished(enlarged(grey, (height, width)), rng, maximum, opacity, None)
+    grey = enlarged(grey, (height, width))
+    grey = paint(grey) if paint else grey
+    return _finished(grey, rng, maximum, opacity, None)
 
 
 def lungs(height: int, width: int, *, seed: int) -> tuple[Mask, Mask]:
     """Right and left lung of the person of ``seed``, without what heart and diaphragm cover."""
     y, x = places(height, width)
-    person = _person(seed)
-    free = _heart(y, x, person) >= 1
-    right, left = ((_lung(y, x, person, side) < 1) & free for side in (-1, 1))
+    person = person_of(seed)
+    free = heart_edge(y, x, person) >= 1
+    right, left = ((lung_edge(y, x, person, side) < 1) & free for side in (-1, 1))
     return right, left
 
 
 def heart(height: int, width: int, *, seed: int) -> Mask:
     """Outline of the heart of the person of ``seed``."""
     y, x = places(height, width)
-    return _heart(y, x, _person(seed)) < 1
+    return heart_edge(y, x, person_of(seed)) < 1
 
 
 def clavicles(height: int, width: int, *, seed: int) -> tuple[Mask, Mask]:
     """Right and left clavicle of the person of ``seed``."""
     y, x = places(height, width)
-    right, left = (_clavicle(y, x, _person(seed), side) < 0.017 for side in (-1, 1))
+    right, left = (clavicle_line(y, x, person_of(seed), side) < 0.017 for side in (-1, 1))
     return right, left
 
 
 def lung_lesion(height: int, width: int, *, seed: int, which: int = 0) -> Mask:
     """An ellipse within a lung: the right one for an even ``which``, the left one for an odd."""
-    person = _person(seed)
+    person = person_of(seed)
     rng = np.random.default_rng((seed, which, 13))
     side = 1 if which % 2 else -1
     row = 0.33 + 0.24 * rng.random()
@@ -134,20 +152,6 @@ def lung_lesion(height: int, width: int, *, seed: int, which: int = 0) -> Mask:
     size = 0.045 + 0.03 * rng.random()
     y, x = places(height, width)
     return radius(y, x, (row, column, 1.25 * size, size)) < 1
-
-
-def _person(seed: int) -> _Person:
-    rng = np.random.default_rng((seed, 14))
-    low_high = (
-        (0.47, 0.53),
-        (0.88, 1.02),
-        (0.09, 0.16),
-        (0.68, 0.81),
-        (0.8, 1.25),
-        (0.0, 1.0),
-        (0.75, 1.25),
-    )
-    return _Person(*(low + (high - low) * float(rng.random()) for low, high in low_high))
 
 
 def _drawn_at(height: int, width: int) -> tuple[int, int]:
@@ -171,7 +175,7 @@ def _finished(
     return shown(grey, maximum)
 
 
-def _frontal(height: int, width: int, *, person: _Person, rng: np.random.Generator) -> Floats:
+def _frontal(height: int, width: int, *, person: Person, rng: np.random.Generator) -> Floats:
     y, x = places(height, width)
     across = (x - person.middle) / person.girth
     # Neck, shoulders, trunk: half the width of the body at each height.
@@ -181,51 +185,29 @@ def _frontal(height: int, width: int, *, person: _Person, rng: np.random.Generat
     thick = trunk * (0.75 + 0.25 * y)
     air = np.zeros_like(thick)
     for side in (-1, 1):
-        r = _lung(y, x, person, side)
+        r = lung_edge(y, x, person, side)
         air = np.maximum(air, soft(r, 0.07) * (0.45 + 0.55 * dome(r)))
-    core = _heart(y, x, person)
-    middle = np.abs(across + 0.01 * np.sin(9 * y))
+    core = heart_edge(y, x, person)
+    pushed = across - person.shift
+    middle = np.abs(pushed + 0.01 * np.sin(9 * y))
     stem = soft(middle / (0.055 + 0.05 * np.clip(y - 0.45, 0, 1)), 0.35)
-    knob = soft(radius(y, x, (0.31, person.middle + 0.06, 0.055, 0.05)), 0.3)
+    knob = soft(radius(y, x - person.shift, (0.31, person.middle + 0.06, 0.055, 0.05)), 0.3)
     solid = np.maximum(soft(core, 0.1) * (0.5 + 0.5 * dome(core)), np.maximum(stem, 0.8 * knob))
     path = 1.05 * thick - 0.85 * air * (1 - solid)
     path += 0.3 * solid * trunk + _bones(y, x, person) * trunk
     path += 0.10 * _vessels(y, x, person, rng) * air
-    windpipe = soft(np.abs(across) / 0.018, 0.5) * soft(y / 0.34, 0.15)
+    windpipe = soft(np.abs(pushed) / 0.018, 0.5) * soft(y / 0.34, 0.15)
     bubble = soft(radius(y, x, (person.base + 0.11, person.middle + 0.2, 0.04, 0.075)), 0.3)
     path -= 0.2 * windpipe + 0.35 * bubble
     grey: Floats = 0.02 + 0.9 * (1 - np.exp(-1.7 * person.exposure * np.clip(path, 0, None)))
     return grey + 0.05 * cloud(rng, (height, width), 4) * trunk
 
 
-def _lung(y: Floats, x: Floats, person: _Person, side: int) -> Floats:
-    """1 on the edge of a lung: upright, leaning inward at the top, cut off by the diaphragm."""
-    row = (person.top + person.base + 0.12) / 2
-    down = (y - row) / ((person.base + 0.12 - person.top) / 2)
-    centre = person.middle + side * person.girth * (0.215 + 0.035 * down)
-    wide = person.girth * (0.155 + 0.02 * down)
-    sides = np.hypot(np.abs(down) ** 1.35, np.abs((x - centre) / wide) ** 1.25)
-    lift = 0.02 if side > 0 else 0.0  # the right dome stands higher
-    floor = person.base + lift - 0.02 + 1.9 * (x - centre) ** 2
-    return np.maximum(sides, 1 + (y - floor) / 0.35)
-
-
-def _heart(y: Floats, x: Floats, person: _Person) -> Floats:
-    size = person.heart
-    place: Ellipse = (person.base - 0.13, person.middle + 0.055, 0.15, 0.135 * size)
-    return radius(y, x, place, tilt=0.35)
-
-
-def _clavicle(y: Floats, x: Floats, person: _Person, side: int) -> Floats:
-    top = person.top + 0.075
-    points = ((top + 0.02, 0.035), (top - 0.005, 0.14), (top - 0.03, 0.24), (top - 0.025, 0.33))
-    line = [(row, person.middle + side * person.girth * away) for row, away in points]
-    return line_distance(y, x, line)
-
-
-def _bones(y: Floats, x: Floats, person: _Person) -> Floats:
+def _bones(y: Floats, x: Floats, person: Person) -> Floats:
     away = np.abs(x - person.middle) / person.girth
-    spine = soft(away / 0.032, 0.5) * (0.16 + 0.06 * np.cos(2 * np.pi * y / 0.06))
+    bent = person.bend * np.sin(2.5 * np.pi * y)
+    spine = np.abs(x - person.middle - bent) / person.girth
+    spine = soft(spine / 0.032, 0.5) * (0.16 + 0.06 * np.cos(2 * np.pi * y / 0.06))
     bones = np.broadcast_to(spine, np.broadcast_shapes(y.shape, x.shape)).copy()
     gap = 0.068 + 0.006 * person.ribs
     for number in range(10):
@@ -237,7 +219,7 @@ def _bones(y: Floats, x: Floats, person: _Person) -> Floats:
         before = start + 0.2 - 0.14 * t + 0.1 * t * t
         bones += _rib(y - before, 0.012) * 0.07 * ((away > 0.11) & (t < 1)) * (number < 7)
     for side in (-1, 1):
-        bones += 0.24 * soft(_clavicle(y, x, person, side) / 0.016, 0.6)
+        bones += 0.24 * soft(clavicle_line(y, x, person, side) / 0.016, 0.6)
     return bones
 
 
@@ -247,7 +229,7 @@ def _rib(distance: Floats, half: float) -> Floats:
     return soft(share, 0.5) * (0.65 + 0.35 * np.clip(share, 0, 1))
 
 
-def _vessels(y: Floats, x: Floats, person: _Person, rng: np.random.Generator) -> Floats:
+def _vessels(y: Floats, x: Floats, person: Person, rng: np.random.Generator) -> Floats:
     """Bright branches that leave both hila and thin out."""
     picture = np.zeros(np.broadcast_shapes(y.shape, x.shape))
     for side in (-1, 1):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.sources._synthetic.chest_film import chest_film, lateral_film, lung_lesion
+from medrcube.sources._synthetic.chest_signs import SIGNS, film_with, sign_area
 from medrcube.sources._synthetic.images import write_lines, write_picture
+from medrcube.sources._synthetic.shapes import Mask
 
 _NAMES = (
     *("No Finding", "Enlarged Cardiomediastinum", "Cardiomegaly", "Lung Opacity", "Lung Lesion"),
@@ -49,15 +51,15 @@ def build(root: Path, layout: str) -> None:
         return
     if layout == "batches":
         home = root / "CheXpert-v1.0 batch 1 (validate & csv)"
-        for path, *_ in _TRAIN:
+        for path, _, signs in _TRAIN:
             number = 4 if path >= "patient43018" else 2
-            _film(root / f"CheXpert-v1.0 batch {number} (train {number - 1})" / path, path)
+            _film(root / f"CheXpert-v1.0 batch {number} (train {number - 1})" / path, path, signs)
     else:
         home = root / _FOLDERS[layout]
-        for path, *_ in _TRAIN:
-            _film(home / "train" / path, path)
-    for path, *_ in _VALID:
-        _film(home / "valid" / path, path)
+        for path, _, signs in _TRAIN:
+            _film(home / "train" / path, path, signs)
+    for path, _, signs in _VALID:
+        _film(home / "valid" / path, path, signs)
     for split, rows in (("train", _TRAIN), ("valid", _VALID)):
         start = f"CheXpert-v1.0{'-small' if layout == 'small' else ''}/{split}/"
         lines = [f"{start}{path}.jpg,{who},{_cells(signs)}" for path, who, signs in rows]
@@ -69,7 +71,7 @@ def _build_localize(root: Path) -> None:
         masks = {}
         lines = [",".join(("Path", *_NAMES))]
         for path, _, signs in rows:
-            _film(root / "CheXpert" / split / path, path)
+            _film(root / "CheXpert" / split / path, path, signs)
             lines.append(f"{split}/{path}.jpg,{_cells(signs)}")
             states = dict(zip(_NAMES, signs, strict=True))
             if any(states[name] == "+" for name in _MASKED):
@@ -86,8 +88,7 @@ def _masks(path: str, states: dict[str, str]) -> dict[str, object]:
     for name in _MASKED:
         mask = np.zeros(_SIDE, np.bool_)
         if states[name] == "+":
-            mask = lung_lesion(*_SIDE, seed=_seed(path))
-            mask[70:78, [30, 31, 32, 140]] |= name == "Pleural Effusion"
+            mask = _area(name, path, [label for label in _NAMES if states[label] == "+"])
         written = "Airspace Opacity" if name == "Lung Opacity" else name
         masks[written] = {"size": list(_SIDE), "counts": _coco(mask)}
     return masks
@@ -111,14 +112,20 @@ def _cells(signs: str) -> str:
     return ",".join(_SIGNS[sign] for sign in signs)
 
 
-def _film(path: Path, name: str) -> None:
-    seed = _seed(name)
-    dense = lung_lesion(*_SIDE, seed=seed)
-    if name.endswith("lateral"):
-        film = lateral_film(*_SIDE, seed=seed, opacity=dense)
-    else:
-        film = chest_film(*_SIDE, seed=seed, opacity=dense)
+def _film(path: Path, name: str, signs: str) -> None:
+    shown = [label for label, sign in zip(_NAMES, signs, strict=True) if sign == "+"]
+    areas = {label: _area(label, name, shown) for label in shown if label in SIGNS}
+    film = film_with(areas, *_SIDE, seed=_seed(name), lateral=name.endswith("lateral"))
     write_picture(path.with_suffix(".jpg"), film)
+
+
+def _area(label: str, name: str, shown: Sequence[str]) -> Mask:
+    """Where a label shows; an effusion lies on both sides."""
+    areas = [
+        sign_area(label, *_SIDE, seed=_seed(name), which=which, among=shown)
+        for which in ((0, 1) if label == "Pleural Effusion" else (None,))
+    ]
+    return np.asarray(np.any(areas, axis=0))
 
 
 def _seed(path: str) -> int:

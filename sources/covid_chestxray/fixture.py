@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from medrcube.sources._synthetic.chest_ct import chest_slice, lung_window
 from medrcube.sources._synthetic.chest_film import chest_film, lateral_film, lung_lesion, lungs
+from medrcube.sources._synthetic.chest_signs import areas_of, film_with
 from medrcube.sources._synthetic.images import CANARY, write_lines, write_picture
 
 LAST = (
@@ -90,7 +91,7 @@ def build(root: Path, layout: str) -> None:
     """Write the films and figures with the table of that edition."""
     names = EARLY if layout == "early" else ROWS
     for seed, (name, finding, view, *_) in enumerate(dict.fromkeys(names)):
-        figure = _figure(seed, view, normal=finding == "No Finding")
+        figure = _figure(seed, view, finding)
         write_picture(root / "images" / name, figure)
     if layout == "early":
         _table(root, FIRST, [_early(number, *row) for number, row in enumerate(EARLY)])
@@ -105,9 +106,13 @@ def build(root: Path, layout: str) -> None:
     write_lines(root / "annotations/covid-severity-scores.csv", [*notes, header, *scores])
 
 
-def _figure(seed: int, view: str, *, normal: bool) -> NDArray[np.uint8]:
+def _figure(seed: int, view: str, finding: str) -> NDArray[np.uint8]:
+    normal = finding == "No Finding"
     if view in {"Axial", "Coronal", "CT"}:
         return lung_window(chest_slice(96, 110, seed=seed, opacity=not normal))
+    if finding == "Tuberculosis":
+        areas = areas_of(("Tuberculosis",), 96, 110, seed=seed)
+        return film_with(areas, 96, 110, seed=seed).astype(np.uint8)
     draw = lateral_film if view == "L" else chest_film
     dense = None if normal else lung_lesion(96, 110, seed=seed)
     return draw(96, 110, seed=seed, opacity=dense).astype(np.uint8)

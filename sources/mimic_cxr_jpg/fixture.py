@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from medrcube.sources._synthetic.chest_film import chest_film, lateral_film
+from medrcube.sources._synthetic.chest_signs import areas_of, film_with
 from medrcube.sources._synthetic.images import write_lines, write_picture
 
 _LABELS = (
@@ -55,8 +55,11 @@ def build(root: Path, layout: str) -> None:
         digest = hashlib.md5(str(number).encode(), usedforsecurity=False).hexdigest() + "0123abcd"
         dicom = "-".join(digest[start : start + 8] for start in range(0, 40, 8))
         folder = home / "files" / f"p{subject}"[:3] / f"p{subject}" / f"s{study}"
-        draw = lateral_film if view in {"LATERAL", "LL"} else chest_film
-        write_picture(folder / f"{dicom}.jpg", draw(150, 130, seed=number))
+        signs = (_CHECKED | _CHEXPERT).get(study, "")
+        shown = [label for label, sign in zip(_LABELS, signs, strict=False) if sign == "+"]
+        areas = areas_of(shown, 150, 130, seed=number)
+        film = film_with(areas, 150, 130, seed=number, lateral=view in {"LATERAL", "LL"})
+        write_picture(folder / f"{dicom}.jpg", film)
         rest = f'{view},150,130,21800506,213014.53,"{procedure}",,{position}'
         metadata.append(f'{dicom},{subject},{study},"{procedure}",{rest}')
         split = ("train", "validate", "test")[number % 3]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from medrcube.sources._synthetic.chest_film import chest_film, lungs
+from medrcube.sources._synthetic.chest_signs import film_with, sign_area
 from medrcube.sources._synthetic.images import write_lines, write_picture
 
 _FILMS = {
@@ -32,7 +34,7 @@ def build(root: Path, layout: str) -> None:
     for seed, (name, (sex, age, text)) in enumerate(_FILMS.items()):
         masks = dict(zip(_MASKS, lungs(_HEIGHT, _WIDTH, seed=seed), strict=True))
         both = np.logical_or(*masks.values())
-        pixels = chest_film(_HEIGHT, _WIDTH, seed=seed)
+        pixels = _film(seed, text)
         write_picture(top / "CXR_png" / f"{name}.png", pixels)
         if layout == "mixed":
             write_picture(top / "masks" / f"{name}.png", 255 * both)
@@ -52,7 +54,16 @@ def _build_table(root: Path) -> None:
     """Write films, and their readings as one table."""
     lines = ["study_id,age,gender,findings"]
     for seed, (name, (sex, age, text)) in enumerate(_FILMS.items()):
-        pixels = chest_film(_HEIGHT, _WIDTH, seed=seed)
+        pixels = _film(seed, text)
         write_picture(root / "images" / "images" / f"{name}.png", pixels)
         lines.append(f'{name}.png,{age},{sex},"{text}"')
     write_lines(root / "montgomery_metadata.csv", lines)
+
+
+def _film(seed: int, text: str) -> NDArray[np.uint16]:
+    """A film with a cavity in the upper zone of each lung that the reading names."""
+    named = [which for which, word in enumerate(("right", "left")) if word in text]
+    sides = () if text == "normal" else (0, 1) if "both" in text else (named or [0])
+    size = (_HEIGHT, _WIDTH)
+    areas = [sign_area("Tuberculosis", *size, seed=seed, which=which) for which in sides]
+    return film_with({"Tuberculosis": np.any(areas, axis=0)} if areas else {}, *size, seed=seed)

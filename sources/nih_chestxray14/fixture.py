@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from medrcube.sources._synthetic.chest_film import chest_film, lung_lesion
-from medrcube.sources._synthetic.images import write_lines, write_picture
+from medrcube.sources._synthetic.chest_signs import areas_of, film_with, sign_area
+from medrcube.sources._synthetic.images import bounds, write_lines, write_picture
+from medrcube.sources._synthetic.shapes import Mask, places, radius
 
 _FIRST = "Image Index,Finding Labels,Follow-up #,Patient ID,Patient Age,"
 _HEADERS = {
@@ -29,11 +30,14 @@ _ROWS = {
     "00000007_000.png": "Fibrosis|Pleural_Thickening,0,{},61,M,PA,2500,2048,0.168,0.168",
     "00030805_003.png": "Atelectasis|Pneumothorax,0,{},33,F,PA,2500,2048,0.171,0.171",
 }
-_BOXES = (
-    "00000001_000.png,Cardiomegaly,412.084745762712,447.019216763771,320.77966101695,219.1864406779",
-    "00000005_000.png,Infiltrate,225.084745762712,347.5,186.5,150,,,",
-    "00030805_003.png,Atelectasis,626.1,531.498411017185,185.491525423729,213.4",
-    "00030805_003.png,Pneumothorax,251.2,217.053115068856,155.118644067797,116.9,,,",
+_INFILTRATE = (225.084745762712, 347.5, 186.5, 150.0)
+"""Corner, width and height, as long as the figures of the release."""
+_BOXED = (
+    # film, name in the table of boxes, concept, what stands after the numbers
+    ("00000001_000.png", "Cardiomegaly", "Cardiomegaly", ""),
+    ("00000005_000.png", "Infiltrate", "Infiltration", ",,,"),
+    ("00030805_003.png", "Atelectasis", "Atelectasis", ""),
+    ("00030805_003.png", "Pneumothorax", "Pneumothorax", ",,,"),
 )
 _RGBA = "00000002_000.png"
 _SIDE = 1024
@@ -57,20 +61,41 @@ def build(root: Path, layout: str) -> None:
     rows = [f"{name},{row.format(int(name[:8]))}{end}" for name, row in _ROWS.items()]
     write_lines(table, [header, *rows])
     header = "Image Index,Finding Label,Bbox [x,y,w,h],,,"
-    write_lines(root / "BBox_List_2017.csv", [header, *_BOXES])
+    write_lines(root / "BBox_List_2017.csv", [header, *map(_box_row, _BOXED)])
     write_lines(root / "train_val_list.txt", list(_ROWS)[:6])
     write_lines(root / "test_list.txt", list(_ROWS)[6:])
 
 
 def _write_pictures(folder: Path, names: list[str]) -> None:
-    located = {row.partition(",")[0] for row in _BOXES}
+    located = {name for name, *_ in _BOXED}
     for name in names:
         side = _SIDE if name in located else 256
         seed = int(name[:8])
-        normal = "No Finding" in _ROWS[name]
-        dense = None if normal else lung_lesion(side, side, seed=seed)
-        pixels = chest_film(side, side, seed=seed, opacity=dense)
+        concepts = _ROWS[name].partition(",")[0].split("|")
+        areas = {concept: _area(concept, side, seed) for concept in _drawn(concepts)}
+        pixels = film_with(areas, side, side, seed=seed)
         if name == _RGBA:
             opaque = np.full_like(pixels, 255)
             pixels = np.stack([pixels, pixels, pixels, opaque], axis=2)
         write_picture(folder / name, pixels)
+
+
+def _drawn(concepts: list[str]) -> list[str]:
+    return list(areas_of(concepts, 8, 8, seed=0))
+
+
+def _area(concept: str, side: int, seed: int) -> Mask:
+    """Where a finding lies: the infiltrate in the ellipse that fills its box."""
+    if concept != "Infiltration":
+        return sign_area(concept, side, side, seed=seed)
+    x, y, width, height = (value / _SIDE for value in _INFILTRATE)
+    ellipse = (y + height / 2, x + width / 2, height / 2, width / 2)
+    return radius(*places(side, side), ellipse) < 1
+
+
+def _box_row(row: tuple[str, str, str, str]) -> str:
+    name, word, concept, end = row
+    if concept == "Infiltration":
+        return f"{name},{word},225.084745762712,347.5,186.5,150{end}"
+    x0, y0, x1, y1 = bounds(_area(concept, _SIDE, int(name[:8])))
+    return f"{name},{word},{x0 + 0.084745762712},{y0 + 0.5},{x1 - x0 - 0.5},{y1 - y0 - 1}{end}"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from medrcube.sources._synthetic.chest_film import chest_film, lateral_film
+from medrcube.sources._synthetic.chest_signs import areas_of, film_with
 from medrcube.sources._synthetic.images import CANARY, write_dicom, write_lines
+from medrcube.sources._synthetic.shapes import Mask
 
 _SIDE = 96
 CODES = (
@@ -154,6 +155,19 @@ CODES = (
     "volume loss",
 )
 """Every code that the card knows, each alone in meaning, in any order."""
+_SHOWN = {
+    "Cardiomegaly": "Cardiomegaly",
+    "Pleural Effusion": "Pleural Effusion",
+    "Pneumonia": "Pneumonia",
+    "Opacity": "Lung Opacity",
+    "Nodule": "Nodule",
+    "Hernia, Hiatal": "hiatal hernia",
+    "Pulmonary Emphysema": "Emphysema",
+    "Fractures, Bone": "Rib fracture",
+    "Pulmonary Atelectasis": "Atelectasis",
+    "Aorta, Thoracic": "aortic elongation",
+}
+"""Concept that is drawn for the first word of a code."""
 # Number of the report, films with ViewPosition and whether stored inverted, codes, findings.
 _Films = Sequence[tuple[str, str, bool]]
 REPORTS: tuple[tuple[int, _Films, Sequence[str], str], ...] = (
@@ -206,14 +220,20 @@ def build(root: Path, layout: str) -> None:
         lines = list(_report(number, images, codes, findings))
         write_lines(root / f"NLMCXR_reports/ecgen-radiology/{number}.xml", lines)
         for image, (_, view, inverted) in zip(images, films, strict=True):
-            _film(root / f"NLMCXR_dcm/{number}/{image}.dcm", number, view, inverted=inverted)
+            areas = areas_of(_concepts(codes), _SIDE, _SIDE, seed=number)
+            path = root / f"NLMCXR_dcm/{number}/{image}.dcm"
+            _film(path, number, view, areas, inverted=inverted)
 
 
-def _film(path: Path, seed: int, view: str, *, inverted: bool) -> None:
+def _concepts(codes: Sequence[str]) -> list[str]:
+    words = dict.fromkeys(code.partition("/")[0] for code in codes)
+    return [_SHOWN[word] for word in words if word in _SHOWN]
+
+
+def _film(path: Path, seed: int, view: str, areas: Mapping[str, Mask], *, inverted: bool) -> None:
     """A film of 12 bits; two of PA are a pair of which the second is really lateral."""
     lateral = view not in {"PA", "AP", ""} or path.stem.endswith("0652-2001")
-    draw = lateral_film if lateral else chest_film
-    pixels = draw(_SIDE, _SIDE, seed=seed, maximum=4095)
+    pixels = film_with(areas, _SIDE, _SIDE, seed=seed, maximum=4095, lateral=lateral)
     write_dicom(
         path,
         4095 - pixels if inverted else pixels,

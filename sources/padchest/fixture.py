@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import gzip
 import io
@@ -11,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, PngImagePlugin
 
-from medrcube.sources._synthetic.chest_film import chest_film, lateral_film
+from medrcube.sources._synthetic.chest_signs import areas_of, film_with
 from medrcube.sources._synthetic.images import CANARY
 
 _HEADER = (
@@ -58,7 +59,7 @@ def build(root: Path, layout: str) -> None:  # noqa: ARG001
             )
         writer.writerow(_defaults(number, name) | row)
         folder = "images" if number == len(rows) - 1 else str(number % 2)
-        _write(root / folder / name, number, row.get("Projection", "PA"))
+        _write(root / folder / name, number, row)
     path = root / "PADCHEST_chest_x_ray_images_labels_160K_01.02.19.csv.gz"
     path.write_bytes(gzip.compress(table.getvalue().encode(), mtime=0))
 
@@ -68,6 +69,16 @@ def _all_labels() -> list[list[str]]:
     fields = [field for field in card["field"] if field["name"] != "view"]
     names = [name for field in fields for name in (*field.get("same", ()), *field["values"])]
     return [names[start : start + 40] for start in range(0, len(names), 40)]
+
+
+def _concepts(labels: str) -> list[str]:
+    """What the card calls the labels of a cell."""
+    card = tomllib.loads(Path(__file__).with_name("card.toml").read_text("utf-8"))
+    named: dict[str, str] = {}
+    for field in card["field"]:
+        named |= {name: name for name in field.get("same", ())} | field["values"]
+    names = [name.strip() for name in ast.literal_eval(labels or "[]")]
+    return [named[name] for name in names if named.get(name)]
 
 
 def _defaults(number: int, name: str) -> dict[str, str]:
@@ -92,11 +103,12 @@ def _defaults(number: int, name: str) -> dict[str, str]:
     }
 
 
-def _write(path: Path, number: int, projection: str) -> None:
+def _write(path: Path, number: int, row: dict[str, str]) -> None:
     """A film of 12 significant bits spread over 16, with an identifier among its metadata."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = PngImagePlugin.PngInfo()
     text.add_text("Comment", CANARY)
-    draw = lateral_film if projection == "L" else chest_film
-    pixels = draw(140, 120, seed=number, maximum=4095) * np.uint16(16)
-    Image.fromarray(pixels).save(path, pnginfo=text)
+    areas = areas_of(_concepts(row.get("Labels", "")), 140, 120, seed=number)
+    lateral = row.get("Projection") == "L"
+    film = film_with(areas, 140, 120, seed=number, maximum=4095, lateral=lateral)
+    Image.fromarray(film * np.uint16(16)).save(path, pnginfo=text)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from medrcube.sources._synthetic.chest_film import chest_film, lung_lesion, lungs
+from medrcube.sources._synthetic.chest_film import chest_film, lungs
+from medrcube.sources._synthetic.chest_signs import film_with, sign_area
 from medrcube.sources._synthetic.images import write_lines, write_picture
 
 _FILMS = {
@@ -33,8 +35,7 @@ def build(root: Path, layout: str) -> None:
     rows = ["study_id,sex,age,findings"]
     for seed, (name, (person, text)) in enumerate(_FILMS.items()):
         both = np.logical_or(*lungs(_HEIGHT, _WIDTH, seed=seed))
-        dense = None if text == "normal" else lung_lesion(_HEIGHT, _WIDTH, seed=seed)
-        pixels = chest_film(_HEIGHT, _WIDTH, seed=seed, opacity=dense)
+        pixels = _film(seed, text)
         if name == _COLOURED:
             pixels = np.stack([pixels] * 3, axis=2)
         write_picture(root / folder / f"{name}.png", pixels)
@@ -51,3 +52,11 @@ def build(root: Path, layout: str) -> None:
         write_lines(root / "shenzhen_metadata.csv", rows)
     if layout == "masked":
         write_picture(root / folder / "MCUCXR_0001_0.png", chest_film(_HEIGHT, _WIDTH, seed=91))
+
+
+def _film(seed: int, text: str) -> NDArray[np.uint16]:
+    """A film with a cavity in the upper zone of the right lung, or of both as the reading says."""
+    sides = () if text == "normal" else (0, 1) if "bilateral" in text else (0,)
+    size = (_HEIGHT, _WIDTH)
+    areas = [sign_area("Tuberculosis", *size, seed=seed, which=which) for which in sides]
+    return film_with({"Tuberculosis": np.any(areas, axis=0)} if areas else {}, *size, seed=seed)

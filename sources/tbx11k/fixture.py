@@ -9,11 +9,17 @@ from typing import Any
 import numpy as np
 
 from medrcube.sources._synthetic.chest_film import chest_film, lung_lesion
+from medrcube.sources._synthetic.chest_signs import areas_of, film_with
 from medrcube.sources._synthetic.images import CANARY, bounds, write_lines, write_picture
+from medrcube.sources._synthetic.shapes import Mask
 
 _SIDE = 512
 _ACTIVE, _OBSOLETE, _UNCERTAIN = 1, 2, 3
 _NAMES = ("ActiveTuberculosis", "ObsoletePulmonaryTuberculosis", "PulmonaryTuberculosis")
+_SIGNS = {_ACTIVE: "Tuberculosis", _OBSOLETE: "Fibrosis", _UNCERTAIN: "Tuberculosis"}
+"""Concept whose sign is drawn for a category."""
+_UNBOXED = {"tb": ("Tuberculosis",), "health": (), "sick": ("Pneumonia",)}
+"""The same for a film without boxes, by its folder."""
 # Film, and the category of each of its boxes.
 FILMS = {
     "train": (
@@ -55,8 +61,12 @@ def _annotations(home: Path, films: tuple[tuple[str, tuple[int, ...]], ...]) -> 
         folder, stem = name.removesuffix(".png").split("/")
         seed = int(stem[-4:]) + 2000 * ("tb", "health", "sick").index(folder)
         lesions = [lung_lesion(_SIDE, _SIDE, seed=seed, which=which) for which in range(len(kinds))]
-        dense = np.any(lesions, axis=0) if lesions else None
-        film = chest_film(_SIDE, _SIDE, seed=seed, opacity=dense).astype(np.uint8)
+        areas: dict[str, Mask] = {}
+        for kind, lesion in zip(kinds, lesions, strict=True):
+            areas[_SIGNS[kind]] = areas.get(_SIGNS[kind], np.zeros_like(lesion)) | lesion
+        if not kinds:
+            areas = areas_of(_UNBOXED[folder], _SIDE, _SIDE, seed=seed)
+        film = film_with(areas, _SIDE, _SIDE, seed=seed).astype(np.uint8)
         write_picture(home / "imgs" / name, np.stack([film] * 3, axis=-1))
         size = {"width": _SIDE, "height": _SIDE}
         images.append({"id": number, "file_name": name, "license": 1, "coco_url": CANARY, **size})

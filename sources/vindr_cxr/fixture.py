@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from medrcube.sources._synthetic.chest_film import chest_film, lung_lesion
+from medrcube.sources._synthetic.chest_signs import SIGNS, film_with, sign_area
 from medrcube.sources._synthetic.images import bounds, write_dicom, write_lines
+from medrcube.sources._synthetic.shapes import Mask
 
 _FINDINGS = (
     *("Aortic enlargement", "Atelectasis", "Calcification", "Cardiomegaly", "Clavicle fracture"),
@@ -24,6 +25,8 @@ _KAGGLE = (
     *("ILD", "Infiltration", "Lung Opacity", "Nodule/Mass", "Other lesion", "Pleural effusion"),
     *("Pleural thickening", "Pneumothorax", "Pulmonary fibrosis", "No finding"),
 )
+_CONCEPTS = {"Pleural effusion": "Pleural Effusion"}
+"""Concepts that the card calls otherwise than the table."""
 _OTHER_DISEASES = {"train": "Other diseases", "test": "Other disease"}
 # What each reader marks in each picture; the test part has one reading.
 _TRAIN = (
@@ -85,8 +88,8 @@ def _write_film(folder: Path, seed: int) -> str:
     """Write one film and return its id, 32 hexadecimal digits as in the release."""
     image = hashlib.md5(f"{folder.name} {seed}".encode(), usedforsecurity=False).hexdigest()
     inverted = seed % 2 == 1
-    dense = _lesion(seed, 5) | _lesion(seed, 0)
-    pixels = chest_film(_SIDE, _SIDE, seed=seed, maximum=4095, opacity=dense)
+    areas = {_concept(name): _area(seed, name) for name in _drawn(seed)}
+    pixels = film_with(areas, _SIDE, _SIDE, seed=seed, maximum=4095)
     write_dicom(
         folder / f"{image}.dicom",
         np.uint16(4095) - pixels if inverted else pixels,
@@ -104,12 +107,31 @@ def _write_film(folder: Path, seed: int) -> str:
 
 
 def _box(seed: int, name: str, reader: int) -> list[str]:
-    """Corners around a lesion, a pixel apart between readers; nothing for a normal picture."""
+    """Corners around a finding, a pixel apart between readers; nothing for a normal picture."""
     if name == "No finding":
         return ["", "", "", ""]
+    return [f"{corner + reader}.0" for corner in bounds(_area(seed, name))]
+
+
+def _drawn(seed: int) -> list[str]:
+    """What two readers of three saw of the films of a seed, and the consensus of its test film.
+
+    Of one seed both parts have one film, which they read differently: it shows what either saw.
+    """
+    marks = list(_TEST[seed])
+    if seed < len(_TRAIN):
+        votes = Counter(name for reading in _TRAIN[seed] for name in reading)
+        marks += [name for name, count in votes.items() if count > 1]
+    return [name for name in dict.fromkeys(marks) if _concept(name) in SIGNS]
+
+
+def _area(seed: int, name: str) -> Mask:
+    """Where a finding lies; any without a sign of its own lies where an opacity would."""
     which = 0 if name in {"Cardiomegaly", "Pneumothorax", "Pleural effusion"} else 5
-    return [f"{corner + reader}.0" for corner in bounds(_lesion(seed, which))]
+    concept = _concept(name) if _concept(name) in SIGNS else "Lung Opacity"
+    among = [_concept(other) for other in _drawn(seed)]
+    return sign_area(concept, _SIDE, _SIDE, seed=seed, which=which, among=among)
 
 
-def _lesion(seed: int, which: int) -> NDArray[np.bool_]:
-    return lung_lesion(_SIDE, _SIDE, seed=seed, which=which)
+def _concept(name: str) -> str:
+    return _CONCEPTS.get(name, name)
