@@ -128,9 +128,24 @@ def head_volume(
 
 
 def head_ct(
-    height: int, width: int, *, seed: int, level: float = 0.1, bleeds: frozenset[str] = frozenset()
+    height: int,
+    width: int,
+    *,
+    seed: int,
+    level: float = 0.1,
+    bleeds: frozenset[str] = frozenset(),
+    fracture: bool = False,
 ) -> NDArray[np.int64]:
-    """One CT slice in Hounsfield units with blood where each of ``BLEEDS`` has its place."""
+    """One CT slice in Hounsfield units.
+
+    Args:
+        height: rows.
+        width: columns.
+        seed: decides the person and the noise.
+        level: from -1 at the base to 1 at the vertex.
+        bleeds: those of ``BLEEDS`` that there are, each in its place.
+        fracture: the skull is parted at the side, and one fragment is depressed.
+    """
     rng = np.random.default_rng((seed, 23))
     y, x = places(height, width)
     tissue = _tissue(height, width, seed, level)
@@ -139,8 +154,21 @@ def head_ct(
     for kind in sorted(bleeds):
         blood = _blood((y, x), kind, seed, level, tissue[2])
         units += blood * (_BLOOD + rng.normal(0, 2, units.shape) - units)
+    if fracture:
+        units = _fractured(units, y, x, seed, level)
     units[marker(height, width)] = _MARKER_HU
     return np.rint(units).astype(np.int64)
+
+
+def _fractured(units: Floats, y: Floats, x: Floats, seed: int, level: float) -> Floats:
+    """A fragment of the skull that lies deeper, parted by a gap from the bone on both sides."""
+    side = 1 if seed % 2 else -1
+    head = skull_outline(y, x, seed, level)
+    across = (y - 0.42 - 0.35 * (head - 0.91)) / 0.06
+    lateral = side * (x - 0.5) > 0.1
+    units = np.where((head > 0.865) & (head < 0.95) & (np.abs(across) < 1) & lateral, 45.0, units)
+    fragment = (np.abs(head - 0.865) < 0.032) & (np.abs(across) < 0.75) & lateral
+    return np.where(fragment, 900.0, units)
 
 
 def skull_outline(y: Floats, x: Floats, seed: int, level: float) -> Floats:

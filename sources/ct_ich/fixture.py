@@ -39,7 +39,8 @@ def build(root: Path, layout: str) -> None:
         for number, words in enumerate(slices, 1):
             letters = words.split()
             types = {_LETTERS[word] for word in letters if word in _LETTERS}
-            _write(root / f"Patients_CT/{patient:03}", patient, number, types)
+            folder = root / f"Patients_CT/{patient:03}"
+            _write(folder, patient, number, types, fracture="f" in letters)
             flags = [int(name in types) for name in _TYPES]
             cells = (patient, number, *flags, int(not types), int("f" in letters))
             rows.append(",".join(map(str, cells)))
@@ -47,15 +48,15 @@ def build(root: Path, layout: str) -> None:
     write_lines(root / "Patient_demographics.csv", [f"Patient Number,Gender,{CANARY}"])
 
 
-def _write(folder: Path, patient: int, number: int, types: set[str]) -> None:
+def _write(folder: Path, patient: int, number: int, types: set[str], *, fracture: bool) -> None:
     level = 0.12 * number - 0.3
     bleeds = frozenset(name.lower() for name in types)
-    units = head_ct(_DRAWN, _DRAWN, seed=patient, level=level, bleeds=bleeds)
+    units = head_ct(_DRAWN, _DRAWN, seed=patient, level=level, bleeds=bleeds, fracture=fracture)
     write_picture(folder / f"brain/{number}.jpg", _shown(units, 40, 120))
     if (patient, number) != _LACKS:
         write_picture(folder / f"bone/{number}.jpg", _shown(units, 700, 3200))
     if types:
-        dry = head_ct(_DRAWN, _DRAWN, seed=patient, level=level)
+        dry = head_ct(_DRAWN, _DRAWN, seed=patient, level=level, fracture=fracture)
         blood = np.abs(units - dry) > 12
         write_picture(folder / f"brain/{number}_HGE_Seg.jpg", _large(_solid(blood) * 255))
 

@@ -2,6 +2,11 @@ import os
 import subprocess
 import sys
 
+import numpy as np
+import pytest
+
+from medrcube.sources._synthetic.head import head_ct
+
 SLICE = (
     "import hashlib; from medrcube.sources._synthetic.head import BLEEDS, head_ct;"
     "units = head_ct(60, 60, seed=1, bleeds=frozenset(BLEEDS));"
@@ -19,3 +24,11 @@ def test_a_slice_with_several_bleeds_does_not_depend_on_the_seed_of_hashes():
         for seed in range(1, 4)
     }  # fmt: skip
     assert len(slices) == 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_fracture_parts_the_bone_of_one_side_alone(seed):
+    bare, broken = (head_ct(130, 130, seed=seed, fracture=it) for it in (False, True))
+    lost, moved = np.nonzero((bare > 500) & (broken < 100)), np.nonzero(bare != broken)
+    assert len(lost[0]) > 10
+    assert set(moved[1] > 65) == {bool(seed % 2)}
