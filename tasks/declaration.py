@@ -122,6 +122,8 @@ class TaskDeclaration:
             questions follow from the facts of cards.
         sets: ``pair`` where its items are dealt into sets of two, else ``none``.
         blind: how often an answer without a look at the image may be right.
+        per_patient: most items, or sets, of each patient, evenly over what they ask about; ``None``
+            for as many as there are.
         audits: audits of a batch of its items, of ``AUDITS``.
         settings: what its rule reads of the table ``[settings]``.
     """
@@ -155,6 +157,7 @@ class TaskDeclaration:
     rule: str = ""
     sets: str = "none"
     blind: BlindBar = field(default_factory=BlindBar)
+    per_patient: int | None = None
     audits: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
@@ -246,6 +249,7 @@ def parse_task(
         rule=rule,
         sets=table.text("set", default="none", choices=_SETS),
         blind=_blind_bar(table.table("blind", optional=True)),
+        per_patient=_per_patient(table) if table.has("per_patient") else None,
         audits=_chosen(table, "audits", AUDITS, least=0) if table.has("audits") else (),
         settings=table.content("settings"),
     )
@@ -287,6 +291,13 @@ def _blind_bar(table: TomlTable) -> BlindBar:
     if not 0 < bar.warn <= bar.drop <= 1:
         table.fail("warn", "a share above 0 and not above drop, which is at most 1", bar.warn)
     return bar
+
+
+def _per_patient(table: TomlTable) -> int:
+    most: int = table.integer("per_patient")
+    if most < 1:
+        table.fail("per_patient", "1 or more items or sets of a patient", most)
+    return most
 
 
 def _check(table: TomlTable, facts: TomlTable, wording: TomlTable, task: TaskDeclaration) -> None:

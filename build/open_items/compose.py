@@ -16,12 +16,16 @@ from medrcube.build.open_items.blind_chance import (
     BlindChance,
     blind_chances,
     cell_of,
-    unit_of,
 )
 from medrcube.build.open_items.contrast import with_most_contrast
 from medrcube.build.open_items.even_lots import even_lots
 from medrcube.build.open_items.item_writer import OpenItemWriter
 from medrcube.build.open_items.pairs import deal_pairs
+from medrcube.build.open_items.patient_caps import (
+    Bundle,
+    few_of_each_patient,
+    one_of_each_patient,
+)
 from medrcube.build.open_items.question import OpenQuestion
 from medrcube.build.open_items.repeats import bar_repeated
 from medrcube.build.open_items.table import OpenItem
@@ -37,6 +41,7 @@ from medrcube.templates import Wordings
 __all__ = ["OpenResult", "compose_open_items"]
 
 BLIND = "a constant answer is right too often"
+PATIENT_FULL = "enough of its patient are asked"
 ANOTHER = "another question of its patient is asked"
 CLASS_FULL = "enough of its class of size are asked"
 PLAIN = "another image that denies it shows more"
@@ -44,9 +49,6 @@ UNPAIRED = "no partner with another answer"
 QUOTA = "quota"
 NOT_VISIBLE = "not-visible"
 """Reasons under which questions are counted that are not asked."""
-
-Bundle = tuple[OpenQuestion, ...]
-"""A single question, or the two of a pair."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,8 +125,10 @@ def compose_open_items(
         warnings += _warnings(task, cells)
         bundles = _seen(task, bundles, cells, dropped)
         bundles = _one_of_each_patient(task, bundles, seed, dropped)
-        chosen = _within_quota(bundles, per_cell, seed)
-        dropped[f"{task}: {QUOTA}"] += _count(bundles) - _count(chosen)
+        few = few_of_each_patient(bundles, task.declaration.per_patient)
+        dropped[f"{task}: {PATIENT_FULL}"] += _count(bundles) - _count(few)
+        chosen = _within_quota(few, per_cell, seed)
+        dropped[f"{task}: {QUOTA}"] += _count(few) - _count(chosen)
         writer = OpenItemWriter(task, terms, wordings, seed)
         for bundle in chosen:
             written = writer.write(bundle, [cells[cell_of(question)].share for question in bundle])
@@ -256,13 +260,7 @@ def _even_numbers(
 def _one_of_each_patient(
     task: Task, bundles: Sequence[Bundle], seed: int, dropped: Counter[str]
 ) -> list[Bundle]:
-    taken: set[tuple[str, str]] = set()
-    kept = []
-    for bundle in sorted(bundles, key=lambda bundle: _lot(seed, "patient", *bundle)):
-        places = {(question.concept, unit_of(question)) for question in bundle}
-        if not places & taken:
-            taken |= places
-            kept.append(bundle)
+    kept = one_of_each_patient(sorted(bundles, key=lambda bundle: _lot(seed, "patient", *bundle)))
     dropped[f"{task}: {ANOTHER}"] += _count(bundles) - _count(kept)
     return kept
 

@@ -1,11 +1,13 @@
 """Rule of the task Relative Position: which of two marked structures lies to the left on an image.
 
 Each question is asked of an image and of its mirror image, which make a set with opposite answers:
-what textbooks say of the two structures answers one of them wrongly.
+what textbooks say of the two structures answers one of them wrongly. Structures that surround each
+other, as the myocardium its cavity, lie on one side of a third: of them one is asked.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,12 +17,14 @@ from typing import Any
 
 from medrcube.build.open_items.marked_places import MarkedPlace, marked_places
 from medrcube.build.open_items.question import CaseView, OpenQuestion
-from medrcube.build.regions.side_by_side import Columns, is_left_of
+from medrcube.build.regions.side_by_side import LEAST_APART, Columns, is_left_of
+from medrcube.build.stages.geometry_table import Geometry
 from medrcube.build.stages.samples import Sample
 from medrcube.forms.option import OptionTarget
 from medrcube.ontologies.target_phrases import target_phrase
 
 SIDES = ("left", "right")
+_Pair = tuple[MarkedPlace, MarkedPlace]
 _SIDE = re.compile(r"\b(left|right) ", re.IGNORECASE)
 
 
@@ -29,19 +33,50 @@ class Rule:
 
     def questions(self, view: CaseView) -> Iterator[OpenQuestion]:
         """Two questions for each two concepts on a clean image, or one that is barred."""
-        asked: set[tuple[str, str]] = set()
-        for target, other in _pairs(view):
-            twins = list(_twins(view, target, other))
-            place = (target.sample.id, target.concept)
-            if len(twins) == 2 and place in asked:
-                yield replace(twins[0], barred="asked of another structure")
-                continue
+        asked: list[_Pair] = []
+        for pair in _pairs(view):
+            twins = list(_twins(view, *pair))
             if len(twins) == 2:
-                asked.add(place)
+                reason = next(filter(None, (_repeats(pair, earlier) for earlier in asked)), "")
+                if reason:
+                    yield replace(twins[0], barred=reason)
+                    continue
+                asked.append(pair)
             yield from twins
 
 
-def _pairs(view: CaseView) -> list[tuple[MarkedPlace, MarkedPlace]]:
+def _repeats(pair: _Pair, earlier: _Pair) -> str:
+    """Why two places are not asked beside an earlier pair; empty where they are."""
+    if pair[0].sample != earlier[0].sample:
+        return ""
+    if pair[0].concept == earlier[0].concept:
+        return "asked of another structure"
+    same = any(
+        all(_is_one_place(*places) for places in zip(pair, order, strict=True))
+        for order in (earlier, earlier[::-1])
+    )
+    return "asked of what surrounds it" if same else ""
+
+
+def _is_one_place(one: MarkedPlace, other: MarkedPlace) -> bool:
+    """Whether two places are the same, one holds the middle of the other, or both middles meet."""
+    first, second = one.rows[0], other.rows[0]
+    apart = math.dist((first.centroid_x, first.centroid_y), (second.centroid_x, second.centroid_y))
+    return (
+        one.concept == other.concept
+        or apart < LEAST_APART * one.sample.width
+        or _holds_middle(first, second)
+        or _holds_middle(second, first)
+    )
+
+
+def _holds_middle(outer: Geometry, inner: Geometry) -> bool:
+    """Whether the box around a region holds the centroid of another one."""
+    across = outer.x0 <= inner.centroid_x < outer.x1
+    return across and outer.y0 <= inner.centroid_y < outer.y1
+
+
+def _pairs(view: CaseView) -> list[_Pair]:
     """Each two concepts on one image, in an order drawn by lot."""
     pairs = [
         _drawn(view, first, second)

@@ -115,3 +115,38 @@ def test_a_structure_is_asked_about_once_on_an_image(view_of):
         if not question.barred
     )
     assert set(asked.values()) == {2}
+
+
+def test_of_a_cavity_and_the_wall_around_it_one_is_asked(view_of):
+    view = view_of(TASK, "mmwhs", two_structures())
+    first, second = view.geometry
+    inner = {"x0": 160, "x1": 190, "y0": 160, "y1": 190, "centroid_x": 175.0, "centroid_y": 175.0}
+    ring = {"x0": 140, "x1": 210, "y0": 140, "y1": 210, "centroid_x": 180.0, "centroid_y": 176.0}
+    beside = {"x0": 350, "x1": 400, "y0": 150, "y1": 200, "centroid_x": 375.0, "centroid_y": 175.0}
+    rows = (
+        replace(first, concept="LV", region=0, **inner),
+        replace(first, concept="MYO", region=1, **ring),
+        replace(second, concept="RV", region=2, **beside),
+    )
+    questions = list(open_questions(replace(view, geometry=rows)))
+    assert len([question for question in questions if not question.barred]) == 2
+    repeats = {"asked of what surrounds it", "asked of another structure"}
+    assert len([question for question in questions if question.barred in repeats]) == 1
+
+
+def test_structures_that_lie_apart_are_each_asked(view_of):
+    view = view_of(TASK, "mmwhs", two_structures())
+    first, second = view.geometry
+    places = [(40, 80), (160, 200), (280, 320)]
+    rows = tuple(
+        replace(row, concept=concept, region=n, x0=x0, x1=x1, centroid_x=(x0 + x1) / 2)
+        for n, (row, concept, (x0, x1)) in enumerate(
+            zip((first, second, second), ("LA", "RV", "AO"), places, strict=True)
+        )
+    )
+    questions = [q for q in open_questions(replace(view, geometry=rows)) if not q.barred]
+    assert len(questions) >= 4
+
+
+def test_few_sets_of_each_patient_are_asked():
+    assert Task(TASK).declaration.per_patient == 2

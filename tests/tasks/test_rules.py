@@ -140,6 +140,7 @@ def test_what_breaks_the_contract_is_told(layer, name, old, new, message):
         ('rule = "rule.py"', "", r'expected "option" of a task without a rule'),
         ('set = "none"', 'set = "three"', r"key 'set': expected one of none, pair"),
         ("drop = 0.5", "drop = 1.5", r"key 'blind.warn': expected a share above 0"),
+        ('set = "none"', "per_patient = 0", r"key 'per_patient': expected 1 or more items or sets"),
         ("drop = 0.5", "drap = 0.5", r"unknown key 'blind.drap'; did you mean 'drop'"),
         ('form = "box"', 'form = "boxes"', r"key 'form': expected one of option, number, point"),
         ('set = "none"', 'audits = ["noise"]', r"key 'audits': expected different ones of place"),

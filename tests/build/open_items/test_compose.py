@@ -7,6 +7,7 @@ import pytest
 
 from medrcube.build.open_items.blind_chance import FEW, blind_chances
 from medrcube.build.open_items.compose import compose_open_items
+from medrcube.build.open_items.patient_caps import few_of_each_patient
 from medrcube.build.open_items.rule_files import open_questions
 from medrcube.build.open_items.trial_views import trial_views
 from medrcube.build.questions.task_scaffold import new_task
@@ -269,3 +270,21 @@ def test_contrasts_of_another_concept_or_source_do_not_matter(boxed):
     other = [replace(q, concept="breast cyst") for q in denied(boxed, "another", first=30)]
     result = compose([*shown, *denied(boxed, "normal"), *elsewhere, *other])
     assert contrasts_of(result) == {"normal": 1}
+
+
+def of_patient(boxed, number, patient, concept):
+    base = at(boxed, number, (0, 0, 9, 9), concept=concept)
+    return (replace(base, sample=replace(base.sample, patient=patient)),)
+
+
+def test_no_patient_has_more_than_the_task_says_and_concepts_are_asked_evenly(boxed):
+    bundles = [
+        of_patient(boxed, 10 * n + m, f"p{n}", concept)
+        for n in range(4)
+        for m, concept in enumerate("abcd")
+    ]
+    kept = few_of_each_patient(bundles, 2)
+    assert set(Counter(bundle[0].sample.patient for bundle in kept).values()) == {2}
+    assert set(Counter(bundle[0].concept for bundle in kept).values()) == {2}
+    assert few_of_each_patient(bundles, None) == bundles
+    assert few_of_each_patient(bundles[:3], 9) == bundles[:3]

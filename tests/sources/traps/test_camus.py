@@ -9,7 +9,7 @@ import pytest
 from medrcube.build import readers
 from medrcube.build.questions.case_facts import facts_of_case
 from medrcube.build.regions.rasterize import rasterise
-from medrcube.facts import LabelState, Scope
+from medrcube.facts import LabelState, Scope, Visibility
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources._synthetic.echo import apical_labels, apical_view, ventricle
@@ -295,3 +295,9 @@ def test_editions_are_told_apart(fixture_tree):
 
 def test_pictures_are_not_passed_on_while_the_licence_is_unconfirmed(build_fixture):
     assert {s.redistribute for s in build_fixture(SOURCE, "nifti").samples} == {False}
+
+
+def test_a_fraction_of_two_views_is_not_asked_of_one():
+    asked = CARD.measures["left_ejection_fraction"].asked
+    assert len(asked.panels) == 2  # both phases, of the four-chamber view alone
+    assert asked.visible is Visibility.NO

@@ -1,0 +1,53 @@
+"""Caps by patient: one question of each thing asked about, and no more than a task says."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from medrcube.build.open_items.blind_chance import unit_of
+from medrcube.build.open_items.question import OpenQuestion
+
+__all__ = ["Bundle", "few_of_each_patient", "one_of_each_patient"]
+
+Bundle = tuple[OpenQuestion, ...]
+"""A single question, or the two of a pair."""
+
+
+def one_of_each_patient(bundles: Sequence[Bundle]) -> list[Bundle]:
+    """The first bundle of each concept and patient.
+
+    Args:
+        bundles: in the order of a draw.
+    """
+    taken: set[tuple[str, str]] = set()
+    kept = []
+    for bundle in bundles:
+        places = {(question.concept, unit_of(question)) for question in bundle}
+        if not places & taken:
+            taken |= places
+            kept.append(bundle)
+    return kept
+
+
+def few_of_each_patient(bundles: Sequence[Bundle], most: int | None) -> list[Bundle]:
+    """At most so many bundles of each patient, those about what is asked least so far.
+
+    Args:
+        bundles: in the order of a draw, of one task; each counts for the patient of its first
+            question.
+        most: for each patient; ``None`` for all.
+    """
+    if most is None:
+        return list(bundles)
+    patients: dict[str, list[Bundle]] = defaultdict(list)
+    for bundle in bundles:
+        patients[unit_of(bundle[0])].append(bundle)
+    asked: Counter[str] = Counter()
+    kept = []
+    for own in patients.values():
+        for _ in range(min(most, len(own))):
+            rarest = min(range(len(own)), key=lambda place: asked[own[place][0].concept])
+            kept.append(own.pop(rarest))
+            asked[kept[-1][0].concept] += 1
+    return kept
