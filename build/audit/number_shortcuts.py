@@ -13,6 +13,7 @@ from statistics import fmean
 import numpy as np
 from numpy.typing import NDArray
 
+from medrcube.build.audit.cell_rows import cell_row, cells_of
 from medrcube.build.audit.number_priors import constant_prior, scale_prior
 from medrcube.build.audit.shortcut_baselines import Row
 from medrcube.build.open_items.table import OpenItem
@@ -48,12 +49,8 @@ def _rows(
     items: Sequence[OpenItem],
     share: Callable[[Sequence[OpenItem], NDArray[np.float64]], float | None],
 ) -> list[Row]:
-    cells: dict[tuple[str, str], list[OpenItem]] = {}
-    for item in items:
-        if item.form == NumberForm.name:
-            cells.setdefault((item.task, item.prior), []).append(item)
     rows = []
-    for (task, prior), cell in sorted(cells.items()):
+    for name, cell in cells_of(items, {NumberForm.name}).items():
         targets = [item.target for item in cell]
         bands = np.array(
             [(t.value, t.low, t.high) for t in targets if isinstance(t, NumberTarget)]
@@ -62,17 +59,14 @@ def _rows(
         if passed is None:
             continue
         error = math.sqrt(chance * (1 - chance) / len(cell))
-        threshold = chance + 2 * error
         rows.append(
-            {
-                "task": task,
-                "cell": prior,
-                "n": len(cell),
-                "accuracy": passed,
-                "chance": chance,
-                "se": error,
-                "threshold": threshold,
-                "within": passed <= threshold if len(cell) >= LEAST else None,
-            }
+            cell_row(
+                name,
+                len(cell),
+                passed=passed,
+                chance=chance,
+                error=error,
+                is_judged=len(cell) >= LEAST,
+            )
         )
     return rows

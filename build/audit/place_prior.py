@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from medrcube.build.audit.cell_rows import cell_row, cells_of
 from medrcube.build.audit.shortcut_baselines import Row
 from medrcube.build.open_items.table import OpenItem
 from medrcube.build.stages.samples import Sample
@@ -44,12 +45,8 @@ _PLACES: dict[str, tuple[Any, ...]] = {
 def fixed_places(items: Sequence[OpenItem], samples: Iterable[Sample]) -> list[Row]:
     """What the best place for other patients passes of each cell, beside its chance."""
     patients = {sample.id: sample.patient or sample.case for sample in samples}
-    cells: dict[tuple[str, str], list[OpenItem]] = {}
-    for item in items:
-        if item.form in _PLACES:
-            cells.setdefault((item.task, item.prior), []).append(item)
     rows = []
-    for (task, prior), whole in sorted(cells.items()):
+    for name, whole in cells_of(items, _PLACES).items():
         chosen = np.linspace(0, len(whole) - 1, min(len(whole), _MOST)).astype(int)
         cell = [whole[place] for place in chosen]
         units = [patients[item.sample] for item in cell]
@@ -58,18 +55,15 @@ def fixed_places(items: Sequence[OpenItem], samples: Iterable[Sample]) -> list[R
         passed, chance = _left_out(cell, units), fmean(item.chance for item in cell)
         # Both shares are estimates on the same items.
         error = math.sqrt((chance * (1 - chance) + passed * (1 - passed)) / len(cell))
-        threshold = chance + 2 * error
         rows.append(
-            {
-                "task": task,
-                "cell": prior,
-                "n": len(cell),
-                "accuracy": passed,
-                "chance": chance,
-                "se": error,
-                "threshold": threshold,
-                "within": passed <= threshold if len(set(units)) >= LEAST else None,
-            }
+            cell_row(
+                name,
+                len(cell),
+                passed=passed,
+                chance=chance,
+                error=error,
+                is_judged=len(set(units)) >= LEAST,
+            )
         )
     return rows
 
