@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from medrcube.errors import ReadError
-from medrcube.facts import Case, ImageRef, Label, MaskFile, Region, Skip
+from medrcube.errors import ReadError, RefusedError
+from medrcube.facts import Case, ImageRef, Label, LabelState, MaskFile, Region, Skip
 from medrcube.regions import files_of
 from medrcube.sources._formats.comparisons import compared_case
-from medrcube.sources._formats.nifti_masks import load_labels, slice_at
+from medrcube.sources._formats.nifti_masks import LabelVolume, load_labels, slice_at
 from medrcube.sources._formats.tables.tables import natural_key
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
@@ -22,8 +23,10 @@ PLANES = ("axial", "coronal", "sagittal")
 CARD = own_card(__file__)
 LABELS = CARD.numbers("labels", 4)
 _LEAST = CARD.integer("least_tumour_voxels")
+_APART = CARD.integer("least_slices_from_enhancement")
 _FOLDER = CARD.pattern("folder", "number")
-WHOLE = "1+2+4"
+WHOLE, ENHANCING = "1+2+4", "4"
+_CLEAR = "clear"
 # Core and enhancing part are seen after contrast, edema in T2; plain T1 shows none of them well.
 _SEEN = {"t1": (), "t1ce": ("1", "4", "1+4"), "t2": ("2", WHOLE), "flair": ("2", WHOLE)}
 
@@ -48,6 +51,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         patients.add(folder.name)
         for sequence in SEQUENCES:
             yield _case(truth, sequence, "axial")
+        yield _clear(truth)
         yield compared_case(  # all sequences share one grid
             {name: truth.with_name(f"{folder.name}_{name}.nii.gz") for name in SEQUENCES},
             key=f"{folder.name}-sequences",
@@ -63,8 +67,11 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 def frames(case: Case, volume: Any) -> list[int]:
     """The slice with the largest whole tumour: one place for all sequences of a patient.
 
+    Of the case without enhancement it is that with the most tumour apart from any enhancing part.
+
     Raises:
         ReadError: code ``label-values`` for a segmentation of another edition.
+        RefusedError: code ``no-slice`` without such a slice.
     """
     plane, path = case.plane or "axial", files_of(case.guide[0])[0]
     labels = load_labels(path)
@@ -76,7 +83,32 @@ def frames(case: Case, volume: Any) -> list[int]:
             code="label-values",
         )
     tumour = labels.marked()
+    if case.key.endswith(_CLEAR):
+        return [slice_at(volume, tumour.centre_of_slice(plane, _without_enhancement(labels)))]
     return [slice_at(volume, tumour.centre_of_slice(plane, tumour.largest(plane, least=_LEAST)))]
+
+
+def _without_enhancement(labels: LabelVolume) -> int:
+    """The axial slice with the most tumour of those apart from any enhancing part of it."""
+    enhancing = np.flatnonzero(labels.marked(int(ENHANCING)).areas("axial"))
+    tumour = labels.marked().areas("axial")
+    shown = np.flatnonzero(tumour >= _LEAST) if enhancing.size else ()
+    apart = [k for k in shown if np.abs(enhancing - k).min() >= _APART]
+    if not apart:
+        raise RefusedError(
+            f"no slice with {_LEAST} voxels of tumour lies {_APART} slices from its enhancing "
+            "part, or none is marked",
+            code="no-slice",
+        )
+    return int(max(apart, key=lambda k: tumour[k]))
+
+
+def _clear(truth: Path) -> Case:
+    """After the contrast agent, through tumour of which nothing enhances."""
+    case = _case(truth, "t1ce", "axial")
+    evidence = f"{truth.name} marks no {ENHANCING} within {_APART - 1} slices"
+    none = Label(field="subregion", value=ENHANCING, state=LabelState.ABSENT, evidence=evidence)
+    return replace(case, key=f"{case.key}-{_CLEAR}", labels=(*case.labels, none), regions=())
 
 
 def _case(truth: Path, sequence: str, plane: str) -> Case:

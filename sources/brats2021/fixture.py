@@ -22,6 +22,8 @@ SEQUENCES: Mapping[Sequence, tuple[float, float, float]] = {
     "flair": (0.6, 0.78, 0.92),
 }
 """Grey of core, ring and edema in each sequence."""
+EDGE = 66
+"""First slice above the enhancing part."""
 DRY = 3
 """Seed of the patient without edema."""
 
@@ -57,12 +59,15 @@ def _labels(seed: int) -> NDArray[np.uint8]:
     """A tumour in the upper half that is as high as wide, largest two thirds up."""
     count, rows, columns = SHAPE
     labels = np.zeros(SHAPE, np.uint8)
-    for k in range(36, 66):
+    for k in range(36, EDGE + 6):
         # Tumours lie on either side and at any height, as in patients.
         flat = np.roll(chambers(rows, columns, seed=seed), (0, 6, -6)[seed % 3], axis=0)
         flat = flat[:, ::-1] if seed % 2 else flat
         # Away from the middle the core is all ring, and there is no edema.
-        labels[k] = flat if abs(k - 2 * count // 3) <= 7 else 2 * ((flat == 1) | (flat == 2))
+        core = (flat == 1) | (flat == 2)
+        labels[k] = flat if abs(k - 2 * count // 3) <= 7 else 2 * core
+        if k >= EDGE:  # above it there is edema alone
+            labels[k] = 3 * core
     return labels if seed != DRY else np.where(labels == 3, np.uint8(0), labels)
 
 

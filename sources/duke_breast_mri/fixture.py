@@ -38,7 +38,7 @@ BOXES = (
 
 
 def build(root: Path, layout: str) -> None:
-    """Write slices of all series of two women, of one for the others, and the sheets."""
+    """Write slices of all series of two women, of two for the others, and the sheets."""
     del layout
     mapping: list[list[Value]] = [[*MAPPED, " ", " "]]  # copies have empty columns
     boxes: list[list[Value]] = [list(BOXES)]
@@ -50,7 +50,7 @@ def build(root: Path, layout: str) -> None:
     for number, woman in enumerate(WOMEN, start=1):
         histology, grade, bilateral, multicentric, descriptive, turned = woman
         patient = f"Breast_MRI_{number:03}"
-        for series in SERIES if number < 3 else ("post_1",):
+        for series in SERIES if number < 3 else SERIES[:2]:
             mapping += _write(root, patient, series, descriptive=descriptive, turned=turned)
         x0, y0, x1, y1 = _box(number, turned=turned)
         boxes.append([patient, y0 + 1, y1, x0 + 1, x1, *BOXED])

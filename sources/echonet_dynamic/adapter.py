@@ -1,4 +1,7 @@
-"""EchoNet-Dynamic: the two traced frames of each video, alone and side by side."""
+"""EchoNet-Dynamic: the two traced frames of each video, alone and side by side, and a twin.
+
+The twin of end-diastole and end-systole is end-diastole beside the next frame, of the same phase.
+"""
 
 from __future__ import annotations
 
@@ -140,6 +143,13 @@ def _frames(
         regions=tuple(marks),
         split=split,
         shows=Scope.PATIENT,
+    )
+    beside = ed + 1 if ed + 1 < row.integer("NumberOfFrames") else ed - 1
+    yield Case(
+        key=f"{patient}-ED-ED",
+        images=(images["ED"], _frame(row, video, beside)),
+        patient=patient,
+        split=split,
     )
 
 

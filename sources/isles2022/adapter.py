@@ -1,4 +1,4 @@
-"""ISLES 2022: three sequences a patient at the height of the lesion, and a DWI slice without."""
+"""ISLES 2022: three sequences a patient at the height of the lesion; DWI and ADC without, too."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _cases(
     file: Path, guide: MaskFile, patient: str, sequence: str, sidecar: Path | None
 ) -> Iterator[Case]:
     yield _case(file, guide, patient, sequence, sidecar, lesion=sequence != "flair")
-    if sequence == "dwi":
+    if sequence != "flair":
         yield _case(file, guide, patient, sequence, sidecar, clear=True)
 
 

@@ -40,6 +40,7 @@ class Policy(NamedTuple):
     rests_on_panels: bool = False
     concept: str = ""
     finding: str = ""
+    denied_by: tuple[str, ...] = ()
     shown_on: tuple[str, ...] = ()
     hidden_on: tuple[str, ...] = ()
     reason: str = ""
@@ -123,13 +124,17 @@ def _of_group(
 def _of_concept(
     view: CaseView, sample: Sample, field: CardField, policy: Policy
 ) -> Iterator[OpenQuestion]:
-    """A finding that is marked on the image, such as enhancing tumor; its absence is not asked."""
+    """A finding that is marked on an image that can show it, or denied there by a label."""
     values = {"finding": policy.finding, "scale": "", "of": ""}
     asked = _Asked(field, policy.name, policy.concept, ("Yes", "No"), values)
     present = view.facts.present
     if any(name in present for name in policy.hidden_on):
         yield _question(view, sample, asked)
-    elif policy.concept in present and any(name in present for name in policy.shown_on):
+    elif not any(name in present for name in policy.shown_on):
+        return
+    elif _is_denied(view, field, policy):
+        yield _question(view, sample, asked, key="No")
+    elif policy.concept in present:
         area = sum(
             row.pixels / (row.width * row.height)
             for row in view.geometry
@@ -138,6 +143,17 @@ def _of_concept(
         if area:
             small = "roi-size" if area < view.card.roi[0] else ""
             yield _question(view, sample, asked, key="Yes", barred=small)
+
+
+def _is_denied(view: CaseView, field: CardField, policy: Policy) -> bool:
+    """Whether a label says that the image does not show the finding; a missing mark does not."""
+    return policy.concept not in view.facts.present and any(
+        label.field == field.name
+        and concept_of(view.card, label)
+        in ((policy.concept,) if label.state is LabelState.ABSENT else policy.denied_by)
+        for label in view.case.labels
+        if label.state is not LabelState.UNKNOWN
+    )
 
 
 def _is_stated(view: CaseView, field: CardField, concept: str) -> bool:

@@ -44,7 +44,7 @@ def sample(case, artefact="clean", *, scope="image", **changes):
 def asked():
     """Questions of a case of a source of the package."""
 
-    def ask(source, *labels, images=FRAME, samples=(), regions=(), geometry=(), **changes):
+    def ask(source, *labels, images=FRAME, samples=(), regions=(), geometry=(), more=(), **changes):
         card = find_sources()[source].card
         case = Case(
             key="c",
@@ -53,7 +53,8 @@ def asked():
             labels=tuple(
                 Label(field=field, value=value, state=LabelState.PRESENT, evidence="t:1")
                 for field, value in labels
-            ),
+            )
+            + more,
             regions=regions,
             **changes,
         )
@@ -154,7 +155,7 @@ def test_a_fact_that_the_image_might_show_is_counted_and_not_asked(asked, source
     assert {question.barred for question in questions} == {reason}
 
 
-def tumor(asked, sequence, *, share=0.02, mask=True):
+def tumor(asked, sequence, *, share=0.02, mask=True, denied=False):
     region = Region(
         field="subregion", value="4", shape=MaskFile(paths=(Path("m"),), values=(4,)), evidence="t"
     )
@@ -162,12 +163,14 @@ def tumor(asked, sequence, *, share=0.02, mask=True):
         Geometry,
         sample="c-clean", concept="ET", pixels=round(10_000 * share), width=100, height=100,
     )  # fmt: skip
+    absent = Label(field="subregion", value="4", state=LabelState.ABSENT, evidence="t")
     questions = asked(
         "brats2021",
         ("sequence", sequence),
         ("plane", "axial"),
         regions=(region,) if mask else (),
         geometry=(row,) if mask else (),
+        more=(absent,) if denied else (),
     )
     return [question for question in questions if question.concept == "ET"]
 
@@ -182,9 +185,33 @@ def test_flair_that_may_be_taken_after_the_agent_is_not_asked(asked):
     assert tumor(asked, "flair", mask=False) == []
 
 
-def test_enhancement_is_never_denied_and_a_speck_of_it_not_asked(asked):
+def test_enhancement_is_denied_by_a_label_alone_and_never_by_a_missing_mark(asked):
+    (question,) = tumor(asked, "t1ce", mask=False, denied=True)
+    assert (key(question), question.role, question.barred) == ("No", "shown", "")
     assert tumor(asked, "t1ce", mask=False) == []
+    assert [key(question) for question in tumor(asked, "t1", mask=False, denied=True)] == [ABSTAIN]
+
+
+def test_a_speck_of_enhancement_is_not_asked(asked):
     assert [question.barred for question in tumor(asked, "t1ce", share=0.001)] == ["roi-size"]
+
+
+@pytest.mark.parametrize(
+    ("source", "labels", "answer"),
+    [
+        ("isles2022", [("sequence", "flair")], [ABSTAIN]),
+        ("isles2022", [("sequence", "adc"), ("infarct", "none")], ["No"]),
+        ("isles2022", [("sequence", "adc")], []),
+        ("isles2022", [("sequence", "dwi"), ("infarct", "none")], []),
+        ("brain-tumor-progression", [("sequence", "t1prereg")], [ABSTAIN]),
+        ("brain-tumor-progression", [("sequence", "t1post")], []),
+        ("duke-breast-mri", [("series", "pre")], [ABSTAIN]),
+        ("duke-breast-mri", [("series", "post_1")], []),
+    ],
+)
+def test_what_an_image_is_weighted_by_decides_whether_it_can_tell(asked, source, labels, answer):
+    questions = asked(source, *labels)
+    assert sorted({key(question) for question in questions if not question.barred}) == answer
 
 
 def test_every_policy_gives_its_reason():

@@ -49,6 +49,25 @@ def test_enhancing_tumor_is_4_and_no_voxel_is_3(scan_fixture):
     assert CARD.fields["subregion"].concept("4") == "ET"
 
 
+def test_slice_without_enhancement_shows_tumor_apart_from_any_enhancing_part(scan_fixture):
+    case = scan_fixture(SOURCE, LAYOUT).cases[f"{FIRST}-t1ce-axial-clear"]
+    (index,) = ADAPTER.hook("frames")(case, reorient(readers.read(case.images[0]), "axial"))
+    labels = load_labels(case.guide[0].paths[0])
+    assert labels.marked().areas("axial")[index] >= 100
+    assert not labels.marked(4).areas("axial")[index - 3 : index + 4].any()
+    states = {(label.field, label.state) for label in case.labels}
+    assert ("subregion", LabelState.ABSENT) in states
+    assert case.regions == ()
+
+
+@pytest.mark.parametrize("change", [lambda v: np.where(v == 4, 1, v), lambda v: v * (v == 4)])
+def test_tumor_that_enhances_nowhere_or_all_over_is_not_called_free_of_it(
+    changed, build_tree, change
+):
+    root = changed(SOURCE, LAYOUT, _relabel(FIRST, change))
+    assert build_tree(SOURCE, root).codes()[f"{FIRST}-t1ce-axial-clear"] == "no-slice"
+
+
 def test_segmentation_of_a_later_edition_with_label_3_is_refused(changed, build_tree):
     root = changed(SOURCE, LAYOUT, _relabel(FIRST, lambda v: np.where(v == 4, 3, v)))
     codes = build_tree(SOURCE, root).codes()
@@ -75,7 +94,7 @@ def test_other_edition_fits_no_layout(tmp_path, names):
 def test_sample_patient_of_the_kaggle_copy_is_not_read_twice(scan_fixture):
     found = scan_fixture(SOURCE, LAYOUT)
     assert found.skips[f"{FOLDER}/BraTS2021_00002"] == "another copy of a patient"
-    assert sum(key.startswith("BraTS2021_00002") for key in found.cases) == 6
+    assert sum(key.startswith("BraTS2021_00002") for key in found.cases) == 7
 
 
 def test_patient_of_the_validation_part_is_set_aside(scan_fixture):
@@ -198,9 +217,12 @@ def test_patient_without_a_part_of_the_core_keeps_the_other(changed, build_tree,
     assert marked - {""} == {"NCR", "ET", "TC"} - {concept}
 
 
-def test_missing_part_may_be_missing_annotation_so_it_is_never_denied(scan_fixture):
-    for case in scan_fixture(SOURCE, LAYOUT).cases.values():
-        assert {label.state for label in case.labels} == {LabelState.PRESENT}
+def test_missing_part_may_be_missing_annotation_so_it_is_denied_beside_a_marked_one_alone(
+    scan_fixture,
+):
+    for key, case in scan_fixture(SOURCE, LAYOUT).cases.items():
+        denied = {label.field for label in case.labels if label.state is not LabelState.PRESENT}
+        assert denied == ({"subregion"} if key.endswith("-clear") else set())
     assert Task("Abnormality Diagnosis") not in CARD.tasks
 
 

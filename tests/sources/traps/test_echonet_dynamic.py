@@ -300,6 +300,14 @@ def test_fraction_near_the_edge_of_a_band_is_not_graded(changed, build_tree, eje
     assert built.items_of(f"{ONE}-ED-ES", "Severity Grading") == []
 
 
+def test_twin_of_both_phases_is_diastole_beside_its_neighbour_and_states_nothing(scan_fixture):
+    cases = scan_fixture(SOURCE, LAYOUT).cases
+    twin, alone = cases[f"{ONE}-ED-ED"], cases[f"{ONE}-ED"]
+    assert twin.images[0] == alone.images[0]
+    assert abs(twin.images[1].frame - alone.images[0].frame) == 1
+    assert (twin.labels, twin.panels, twin.regions) == ((), (), ())
+
+
 def test_fraction_of_the_table_goes_before_that_of_the_outlines(scan_fixture):
     labels = scan_fixture(SOURCE, LAYOUT).cases[f"{ONE}-ED-ES"].labels
     assert {label.value for label in labels} == {"62.1"}

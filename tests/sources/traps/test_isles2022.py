@@ -16,7 +16,7 @@ UNTESTED = {
     "columns-of-participants-tsv": "unverified, so the file is not used",
     "skull-stripping-by-sequence": "unverified, needs the data",
     "licence-of-the-repository-or-of-zenodo": "the stricter of the two is stated",
-    "t2-shine-through": "no question depends on the value of a voxel",
+    "t2-shine-through": "no question rests on the value of a voxel; ADC alone tells diffusion",
 }
 SOURCE = "isles2022"
 ADAPTER = find_sources()[SOURCE]
@@ -43,7 +43,7 @@ def _areas(case):
 @each_layout
 def test_images_are_found_from_the_mask_in_either_layout_and_spelling(scan_fixture, layout):
     cases = scan_fixture(SOURCE, layout).cases
-    assert len(cases) == 20
+    assert len(cases) == 25
     assert all(path.exists() for case in cases.values() for path in case.files())
     name = cases[f"{FIRST}-flair"].images[0].paths[0].name
     assert name.endswith("_FLAIR.nii.gz" if layout == "zenodo" else "_flair.nii.gz")
@@ -73,7 +73,7 @@ def test_slice_is_the_one_with_the_largest_lesion(scan_fixture):
     assert areas[_chosen(case)[0]] == areas.max()
 
 
-@pytest.mark.parametrize("kind", ["dwi", "adc", "dwi-clear"])
+@pytest.mark.parametrize("kind", ["dwi", "adc", "dwi-clear", "adc-clear"])
 def test_empty_mask_is_refused_on_purpose_and_calls_nobody_healthy(build_fixture, kind):
     quarantine = build_fixture(SOURCE, "zenodo").quarantine.set_index("case")
     row = quarantine.loc[f"{EMPTY}-{kind}"]
@@ -87,9 +87,10 @@ def test_lesion_of_a_few_voxels_is_refused_on_purpose(build_fixture, scan_fixtur
     assert (row["stage"], row["code"]) == ("select", "no-slice")
 
 
+@pytest.mark.parametrize("kind", ["dwi", "adc"])
 @pytest.mark.parametrize("number", [1, 4, 9])
-def test_slice_called_free_lies_apart_from_every_lesion(scan_fixture, number):
-    case = scan_fixture(SOURCE, "zenodo").cases[f"{_patient(number)}-dwi-clear"]
+def test_slice_called_free_lies_apart_from_every_lesion(scan_fixture, number, kind):
+    case = scan_fixture(SOURCE, "zenodo").cases[f"{_patient(number)}-{kind}-clear"]
     (index,) = _chosen(case)
     assert not _areas(case)[index - 2 : index + 3].any()
 
@@ -234,11 +235,11 @@ def test_no_severity_is_asked(build_fixture):
     assert "Severity Grading" not in {item.task for item in build_fixture(SOURCE, "zenodo").items}
 
 
-def test_four_pictures_of_a_patient_share_the_patient(scan_fixture):
+def test_five_pictures_of_a_patient_share_the_patient(scan_fixture):
     cases = scan_fixture(SOURCE, "zenodo").cases.values()
     patients = [case.patient for case in cases]
     assert {patient: patients.count(patient) for patient in patients} == dict.fromkeys(
-        map(_patient, (1, 4, 9, 120, 250)), 4
+        map(_patient, (1, 4, 9, 120, 250)), 5
     )
 
 
