@@ -29,7 +29,10 @@ from medrcube.ontologies.target_phrases import is_paired
 from medrcube.sources._framework.card_parts.measures import RATIO, STATED, Asked, Measure, Tolerance
 from medrcube.sources._framework.contract import concept_of, quirk_of
 
-__all__ = ["LOTS", "MeasureRule", "size_lot"]
+__all__ = ["LOTS", "REFORMATTED", "MeasureRule", "size_lot"]
+
+REFORMATTED = "not the plane of acquisition"
+"""Why no length is asked: across the slices it is as coarse as they are thick."""
 
 LOTS = 8
 """Classes of size over which items are drawn evenly."""
@@ -148,6 +151,8 @@ def _length(
     barred = "in-pieces" if row.pieces > 1 else _unfit(row)
     if is_paired(row.concept):
         barred = ONE_OF_TWO
+    if view.case.plane not in (None, view.card.pixels.plane):
+        barred = REFORMATTED  # readers measure in the plane of acquisition
     if sample.area < view.card.roi[0]:
         barred = barred or "roi-size"
     for quantity in view.case.quantities:

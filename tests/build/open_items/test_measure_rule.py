@@ -4,7 +4,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from medrcube.build.open_items.measure_rule import LOTS, size_lot
+from medrcube.build.open_items.measure_rule import LOTS, REFORMATTED, size_lot
 from medrcube.build.open_items.question import CaseView
 from medrcube.build.open_items.rule_files import open_questions
 from medrcube.build.questions.case_facts import facts_of_case
@@ -118,6 +118,15 @@ def test_a_diameter_is_asked_in_mm_beside_the_bar_that_is_drawn():
 )
 def test_a_region_whose_extent_is_not_that_of_the_thing_is_not_asked(known, reason):
     [question] = ask_nodule(**known)
+    assert question.barred == reason
+
+
+@pytest.mark.parametrize(
+    ("plane", "reason"),
+    [(None, ""), ("axial", ""), ("coronal", REFORMATTED), ("sagittal", REFORMATTED)],
+)
+def test_a_length_is_asked_in_the_plane_of_acquisition_alone(plane, reason):
+    [question] = ask_nodule(case=case_of(plane=plane))
     assert question.barred == reason
 
 
