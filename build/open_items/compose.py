@@ -41,6 +41,7 @@ from medrcube.templates import Wordings
 __all__ = ["OpenResult", "compose_open_items"]
 
 BLIND = "a constant answer is right too often"
+ALWAYS = "a constant answer of other patients is always right"
 PATIENT_FULL = "enough of its patient are asked"
 ANOTHER = "another question of its patient is asked"
 CLASS_FULL = "enough of its class of size are asked"
@@ -208,7 +209,7 @@ def _warnings(task: Task, cells: Mapping[tuple[str, ...], BlindChance]) -> Itera
     often = [
         chance
         for chance in cells.values()
-        if chance.share > bar.warn and not chance.is_above(bar.drop)
+        if chance.share > bar.warn and not (chance.always or chance.is_above(bar.drop))
     ]
     if task.declaration.form == OPTION or not often:
         return
@@ -234,12 +235,15 @@ def _seen(
 ) -> list[Bundle]:
     """Bundles of which a constant answer is not right too often."""
     bar = task.declaration.blind.drop
-    kept = [
-        bundle
-        for bundle in bundles
-        if not any(cells[cell_of(question)].is_above(bar) for question in bundle)
-    ]
-    dropped[f"{task}: {BLIND}"] += _count(bundles) - _count(kept)
+    kept = []
+    for bundle in bundles:
+        chances = [cells[cell_of(question)] for question in bundle]
+        if any(chance.always for chance in chances):
+            dropped[f"{task}: {ALWAYS}"] += len(bundle)
+        elif any(chance.is_above(bar) for chance in chances):
+            dropped[f"{task}: {BLIND}"] += len(bundle)
+        else:
+            kept.append(bundle)
     return kept
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from medrcube.build.open_items.blind_chance import FEW, blind_chances
-from medrcube.build.open_items.compose import compose_open_items
+from medrcube.build.open_items.compose import ALWAYS, compose_open_items
 from medrcube.build.open_items.patient_caps import few_of_each_patient
 from medrcube.build.open_items.rule_files import open_questions
 from medrcube.build.open_items.trial_views import trial_views
@@ -92,6 +92,21 @@ def test_a_box_that_always_lies_in_one_place_is_not_asked(boxed):
     result = compose(questions)
     assert result.items == ()
     assert result.dropped == {"Lesion Box: a constant answer is right too often": 10}
+
+
+@pytest.mark.parametrize("patients", [2, 3, FEW - 2])
+def test_of_few_patients_too_what_the_answers_of_others_always_pass_is_not_asked(boxed, patients):
+    alike = [at(boxed, n, (100 + n, 100, 200, 200)) for n in range(patients)]
+    result = compose(alike)
+    assert result.items == ()
+    assert result.dropped == {f"Lesion Box: {ALWAYS}": patients}
+    apart = at(boxed, patients, (300, 300, 400, 400))
+    assert len(compose([*alike, apart]).items) == patients + 1
+
+
+def test_of_one_patient_nothing_is_known_from_others(boxed):
+    (chance,) = blind_chances([at(boxed, 0, (100, 100, 200, 200))]).values()
+    assert (chance.share, chance.always) == (1, False)
 
 
 def test_a_place_that_a_third_of_the_patients_share_is_warned_of_and_stored_as_chance(boxed):
