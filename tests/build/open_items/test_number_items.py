@@ -91,8 +91,9 @@ def test_a_quantity_of_which_one_number_passes_most_is_not_asked(asked):
 
 def test_of_few_patients_all_are_asked_with_their_chance_and_a_warning(asked):
     few = [fraction(asked, n, 60.0) for n in range(4)]
-    result = compose(few)
-    assert [item.chance for item in result.items] == [1.0] * 4
+    assert compose(few).items == ()
+    result = compose([*few, fraction(asked, 4, 30.0)])
+    assert [item.chance for item in result.items] == [0.8] * 5
     [warning] = result.warnings
     assert "fewer than 10 patients" in warning
 
