@@ -225,7 +225,7 @@ def _scan_cases(source: Source, tree: TreeSnapshot, key: bytes) -> _ScanRecord:
                 problems.append(_problem(source, name, found.code, reason))
             continue
         files = _relative(found.files(), root)
-        claimed.update(files)
+        claimed.update(files, _relative((*found.series, *found.sidecars), root))
         if found.unguided and (lost := sorted(_guides(found, root) - there)):
             message = (
                 f"{lost[0]} is not in this copy, so another slice is shown than the mask chose"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import TypeVar
 
-__all__ = ["longest_run"]
+__all__ = ["longest_run", "middle_of_longest_run"]
 
 Item = TypeVar("Item")
 
@@ -15,3 +15,9 @@ def longest_run(items: Iterable[Item], fits: Callable[[Item], bool]) -> list[Ite
     """The longest run of neighbours that fit, the first of equals; empty where none fits."""
     runs = (list(run) for fit, run in groupby(items, fits) if fit)
     return max(runs, key=len, default=[])
+
+
+def middle_of_longest_run(flags: Sequence[bool]) -> int:
+    """Index in the middle of the longest run of true flags; where all are false, of the whole."""
+    run = longest_run(range(len(flags)), flags.__getitem__) or range(len(flags))
+    return run[len(run) // 2]

@@ -1,0 +1,137 @@
+"""Stacks of axial slices among DICOM files, by their headers alone.
+
+For exams of several series of which one is to be shown: a localiser, a reformation in another
+plane and a series with a gap are none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from medrcube.errors import ReadError
+from medrcube.facts import Label, Skip
+from medrcube.sources._formats.dicom_headers import distance_along_normal, read_header
+
+__all__ = ["AxialStack", "axial_stacks", "skip_each_reason"]
+
+_ELEMENTS = (
+    "ImageOrientationPatient",
+    "ImagePositionPatient",
+    "SOPInstanceUID",
+    "SeriesDescription",
+    "SeriesInstanceUID",
+    "StudyInstanceUID",
+)
+_LEAST_UPRIGHT = 0.8
+"""Cosine of the largest tilt of an axial slice, 37 degrees, as where pictures are made."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AxialStack:
+    """One series, from the feet to the head.
+
+    Attributes:
+        series: SeriesInstanceUID.
+        study: StudyInstanceUID; empty where it is not stated.
+        description: SeriesDescription; empty where there is none.
+        paths: one file a slice.
+        slices: SOPInstanceUID of each.
+    """
+
+    series: str
+    study: str
+    description: str
+    paths: tuple[Path, ...]
+    slices: tuple[str, ...]
+
+    def described(self, field: str, values: Mapping[str, re.Pattern[str]]) -> tuple[Label, ...]:
+        """Labels of the raw values whose pattern fits the description, which is not quoted."""
+        evidence = f"{self.paths[0].name} SeriesDescription"
+        fit = (value for value, words in values.items() if words.fullmatch(self.description))
+        return tuple(Label(field=field, value=value, evidence=evidence) for value in fit)
+
+
+def axial_stacks(
+    paths: Iterable[Path], *, least: int, uneven: float
+) -> tuple[list[AxialStack], dict[Path, str]]:
+    """Series of even axial slices, by SeriesInstanceUID, and every other file with its reason.
+
+    Args:
+        paths: files of one exam, which may be damaged or no DICOM.
+        least: slices of the shortest series.
+        uneven: share of the middle distance between neighbours by which one may differ from it.
+    """
+    series: dict[str, list[tuple[Path, dict[str, str]]]] = {}
+    others: dict[Path, str] = {}
+    for path in sorted(paths):
+        try:
+            header = dict(read_header(path, _ELEMENTS))
+        except ReadError as error:
+            others[path] = str(error)
+            continue
+        series.setdefault(header.get("SeriesInstanceUID", ""), []).append((path, header))
+    stacks = []
+    for uid, files in sorted(series.items()):
+        reason, places = _places([header for _, header in files], uid, least, uneven)
+        if reason:
+            others.update((path, reason) for path, _ in files)
+            continue
+        order = sorted(range(len(files)), key=places.__getitem__)
+        first = files[0][1]
+        stacks.append(
+            AxialStack(
+                series=uid,
+                study=first.get("StudyInstanceUID", ""),
+                description=first.get("SeriesDescription", ""),
+                paths=tuple(files[k][0] for k in order),
+                slices=tuple(files[k][1].get("SOPInstanceUID", "") for k in order),
+            )
+        )
+    return stacks, others
+
+
+def skip_each_reason(key: str, reasons: Mapping[Path, str]) -> Iterator[Skip]:
+    """One ``Skip`` for all files that are left out for the same reason.
+
+    Args:
+        key: of the case that they would have belonged to, which the skips do not set aside.
+        reasons: why each file is left out.
+    """
+    for reason in dict.fromkeys(reasons.values()):
+        paths = tuple(path for path, own in reasons.items() if own == reason)
+        yield Skip(key=f"{key} without {paths[0].name}", reason=reason, paths=paths)
+
+
+def _places(
+    headers: list[dict[str, str]], uid: str, least: int, uneven: float
+) -> tuple[str, list[float]]:
+    """Why the slices are no axial stack, or nothing and how far up each of them lies, in mm."""
+    if not uid:
+        return "names no series (SeriesInstanceUID); expected one in every file", []
+    turns = {tuple(_numbers(header.get("ImageOrientationPatient", ""))) for header in headers}
+    places = [_numbers(header.get("ImagePositionPatient", "")) for header in headers]
+    if len(turns) != 1 or len(turn := turns.pop()) != 6 or any(len(spot) != 3 for spot in places):
+        return "its series states no single orientation and a position for each slice", []
+    upright = distance_along_normal((0.0, 0.0, 1.0), turn)
+    if abs(upright) < _LEAST_UPRIGHT:
+        return "its series is not axial", []
+    if len(headers) < least:
+        return f"its series has {len(headers)} slices; expected {least} at least", []
+    side = 1.0 if upright > 0 else -1.0
+    heights = [side * distance_along_normal(spot, turn) for spot in places]
+    gaps = sorted(after - before for before, after in pairwise(sorted(heights)))
+    middle = gaps[len(gaps) // 2]
+    if middle <= 0 or any(abs(gap - middle) > uneven * middle for gap in (gaps[0], gaps[-1])):
+        return f"its slices lie {gaps[0]:.2f} to {gaps[-1]:.2f} mm apart; expected one distance", []
+    return "", heights
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split("\\") if part]
+    except ValueError:
+        return []

@@ -1,0 +1,39 @@
+"""Boxes that a table states by a corner and a size, in pixels, one a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from medrcube.errors import RowError
+from medrcube.facts import Rectangle, Region
+from medrcube.sources._formats.tables.tables import TableRow
+
+__all__ = ["CORNER", "box_regions", "corner_box"]
+
+CORNER = ("x", "y", "width", "height")
+"""Columns of the left upper corner and the size, by their usual names."""
+
+
+def box_regions(rows: Iterable[TableRow], column: str, *, field: str) -> tuple[Region, ...]:
+    """A region for each row: its box, and as raw value of ``field`` what a column names.
+
+    Raises:
+        RowError: as of ``corner_box``.
+    """
+    return tuple(
+        Region(field=field, value=row[column], shape=corner_box(row), evidence=row.place)
+        for row in rows
+    )
+
+
+def corner_box(row: TableRow, columns: Sequence[str] = CORNER) -> Rectangle:
+    """The box of a row whose columns hold its left upper corner, its width and its height.
+
+    Raises:
+        RowError: a number is missing, the corner lies outside the image, or the box is empty.
+    """
+    x, y, width, height = (row.number(column) for column in columns)
+    if min(x, y) < 0 or min(width, height) <= 0:
+        cells = ", ".join(f"{column}={row.number(column):g}" for column in columns)
+        raise RowError(f"{row.place}: {cells} is no box; expected a corner and a size in pixels")
+    return Rectangle(xyxy=(x, y, x + width, y + height))

@@ -1,0 +1,135 @@
+"""CQ500: a slice of each head CT exam, three reads of the exam and BHX boxes on slices.
+
+The readers speak of whole exams: what all of them found shows somewhere, what none of them found
+shows on no slice, and where they disagree nothing is known. Only a box of BHX says that a slice
+shows a bleed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import chain
+from pathlib import Path
+
+from medrcube.errors import RowError, TableError
+from medrcube.facts import Case, ImageRef, Label, LabelState, Skip
+from medrcube.sources._formats.axial_stacks import (
+    AxialStack,
+    axial_stacks,
+    skip_each_reason,
+)
+from medrcube.sources._formats.borrowed_levels import at_borrowed_levels
+from medrcube.sources._formats.folders import group_by_folder
+from medrcube.sources._formats.runs import middle_of_longest_run
+from medrcube.sources._formats.several_readers import agreed_states
+from medrcube.sources._formats.tables.boxes import CORNER, box_regions
+from medrcube.sources._formats.tables.rows import (
+    cases_or_skip,
+    group_by_name,
+    group_optional_table,
+)
+from medrcube.sources._formats.tables.tables import TableRow, find_table, read_csv
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
+
+CARD = own_card(__file__)
+EXAM, FOLDER = CARD.pattern("exam", "number"), CARD.pattern("folder", "number")
+SHOWN, PLAIN, ENHANCED = (CARD.pattern(name) for name in ("shown", "plain", "enhanced"))
+CONTRAST = {"plain": PLAIN, "enhanced": ENHANCED}
+LEAST, UNEVEN = CARD.integer("least_slices"), CARD.number("uneven_share")
+BOXED = dict(zip(CARD.names("boxed"), CARD.names("bleeds"), strict=True))
+BLEEDS, OTHERS = ("ICH", "ChronicBleed", *BOXED.values()), CARD.names("others")
+READS = {name: [f"R{reader}:{name}" for reader in (1, 2, 3)] for name in (*BLEEDS, *OTHERS)}
+STATES = {"1": LabelState.PRESENT, "0": LabelState.ABSENT}
+Boxes = dict[str, list[TableRow]]
+
+
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
+    """Yield a case for every exam of the reads, and one more for a series with contrast medium.
+
+    Raises:
+        TableError: no box lies on any slice of the copy.
+    """
+    del layout
+    yield from at_borrowed_levels(_all(root), field="hemorrhage", shown="any", clear="none")
+
+
+def _all(root: RawTree) -> Iterator[Case | Skip]:
+    columns = ("name", *chain(*READS.values()))
+    rows, nameless = group_by_name(read_csv(find_table(root, "reads"), columns=columns), "name")
+    columns = ("labelName", *CORNER)
+    boxes, unnamed = group_optional_table(root, "boxes", "SOPInstanceUID", columns=columns)
+    exams, stated = group_by_folder(root, "slices", FOLDER), len(boxes or ())
+    yield from (*nameless, *unnamed)
+    for name, members in rows.items():
+        number = exam["number"] if (exam := EXAM.fullmatch(name)) else ""
+        files = exams.pop(number, [])
+        make = partial(_exam, root, number, members, files, boxes or {})
+        yield from cases_or_skip(make, key=name, paths=tuple(files))
+    for number, paths in exams.items():
+        yield from skip_each_reason(number, dict.fromkeys(paths, "the reads have no such exam"))
+    if boxes and root.part("slices") and len(boxes) == stated:
+        what = "none of its slices is in this copy; expected SOPInstanceUID to be that of the files"
+        raise TableError(root.part("boxes")[0], f"{what}, as public code takes it")
+
+
+def _exam(
+    root: RawTree, number: str, rows: list[TableRow], files: list[Path], boxes: Boxes
+) -> Iterator[Case | Skip]:
+    if not number or len(rows) > 1:
+        raise RowError(f"{rows[-1].quote('name')}: expected one row for each exam CQ500-CT-<n>")
+    key, read = f"CQ500CT{number}", agreed_states(rows[0], READS, STATES)
+    if not files:
+        yield Case(key=key, images=(ImageRef(paths=(root / f"{key} {key}",)),))
+        return
+    stacks, others = axial_stacks(files, least=LEAST, uneven=UNEVEN)
+    found = {uid: boxes.pop(uid) for s in stacks for uid in s.slices if uid in boxes}
+    for suffix, pattern in (("", SHOWN), ("-contrast", ENHANCED)):
+        fit = [stack for stack in stacks if pattern.fullmatch(stack.description)]
+        if not fit:
+            continue
+        stacks.remove(stack := max(fit, key=partial(_worth, found)))
+        marks = [[] if suffix else found.get(uid, []) for uid in stack.slices]
+        at = _slice(marks, read)
+        labels = () if suffix else _findings(rows[0], read, marks[at])
+        yield Case(
+            key=key + suffix,
+            images=(ImageRef(paths=(stack.paths[at],)),),
+            series=stack.paths,
+            patient=stack.study or None,
+            labels=(*stack.described("contrast", CONTRAST), *labels),
+            regions=box_regions(marks[at], "labelName", field="bleed"),
+        )
+    rest = {path: "its series is not the one that is shown" for s in stacks for path in s.paths}
+    yield from skip_each_reason(key, others | rest)
+
+
+def _worth(found: Boxes, stack: AxialStack) -> tuple[int, bool, int, str]:
+    """Boxes go first, then a name that says "plain", then thick slices."""
+    boxed = sum(uid in found for uid in stack.slices)
+    return boxed, bool(PLAIN.fullmatch(stack.description)), -len(stack.slices), stack.series
+
+
+def _slice(marks: list[list[TableRow]], read: dict[str, LabelState]) -> int:
+    """The middle of the longest run with the rarest bleed that readers and boxes agree on."""
+    for kind in (kind for kind in BOXED if read[BOXED[kind]] is LabelState.PRESENT):
+        boxed = [any(mark["labelName"] == kind for mark in each) for each in marks]
+        if any(boxed):
+            return middle_of_longest_run(boxed)
+    return len(marks) // 2
+
+
+def _findings(row: TableRow, read: dict[str, LabelState], marks: list[TableRow]) -> Iterator[Label]:
+    """What is known of one slice. An old bleed may be of any kind that the readers deny."""
+    old = read["ChronicBleed"] is not LabelState.ABSENT
+    for name in (*BOXED.values(), *OTHERS):
+        doubted = old and name in BLEEDS and read[name] is LabelState.ABSENT
+        state = LabelState.UNKNOWN if doubted else read[name]
+        yield Label(field="votes", value=name, state=state, evidence=f"{row.place} R1-3:{name}")
+    if all(read[name] is LabelState.ABSENT for name in BLEEDS):
+        yield row.label("R1:ICH", field="hemorrhage", value="none")
+    for mark in marks:
+        yield mark.label("labelName", field="bleed")
+        if read.get(BOXED.get(mark["labelName"], "")) is LabelState.PRESENT:
+            yield mark.label("labelName", field="hemorrhage", value="any")
