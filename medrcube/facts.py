@@ -293,7 +293,8 @@ class Case:
         sidecars: files that only facts of this case come from, such as a header in text beside
             its image; a table that speaks of many cases is none.
         series: all files of the series that the one image is a slice of, in any order, where the
-            adapter knows them. Reviewers are shown the neighbours; no picture rests on them.
+            adapter knows them. Reviewers are shown the neighbours; no picture rests on them. The
+            case accounts for them.
     """
 
     key: str

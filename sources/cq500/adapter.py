@@ -99,7 +99,7 @@ def _exam(
             series=stack.paths,
             patient=stack.study or None,
             labels=(*stack.described("contrast", CONTRAST), *labels),
-            regions=box_regions(marks[at], "labelName", field="bleed"),
+            regions=box_regions(marks[at], "labelName", BOXED, field="bleed"),
         )
     rest = {path: "its series is not the one that is shown" for s in stacks for path in s.paths}
     yield from skip_each_reason(key, others | rest)

@@ -10,7 +10,16 @@ import pytest
 from medrcube.sources.registry import find_sources
 
 MOST = 80
-NEW = ("luna16", "openi-chestxray", "ct-ich", "breast-lesions-usg", "hc18", "covid-ct-md", "tbx11k")
+NEW = (
+    "luna16",
+    "openi-chestxray",
+    "ct-ich",
+    "breast-lesions-usg",
+    "hc18",
+    "covid-ct-md",
+    "tbx11k",
+    "cq500",
+)
 
 
 def code_lines(text):

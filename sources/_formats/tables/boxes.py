@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from medrcube.errors import RowError
 from medrcube.facts import Rectangle, Region
@@ -14,15 +14,19 @@ CORNER = ("x", "y", "width", "height")
 """Columns of the left upper corner and the size, by their usual names."""
 
 
-def box_regions(rows: Iterable[TableRow], column: str, *, field: str) -> tuple[Region, ...]:
-    """A region for each row: its box, and as raw value of ``field`` what a column names.
+def box_regions(
+    rows: Iterable[TableRow], column: str, names: Collection[str], *, field: str
+) -> tuple[Region, ...]:
+    """A region for each row whose ``column`` holds one of ``names``, the raw value of ``field``.
 
     Raises:
-        RowError: as of ``corner_box``.
+        RowError: as of ``corner_box``, also for a row of another name.
     """
+    boxes = [(row, corner_box(row)) for row in rows]
     return tuple(
-        Region(field=field, value=row[column], shape=corner_box(row), evidence=row.place)
-        for row in rows
+        Region(field=field, value=row[column], shape=box, evidence=row.place)
+        for row, box in boxes
+        if row[column] in names
     )
 
 

@@ -76,6 +76,16 @@ def test_an_unused_series_is_one_row(toy, raw):
     assert any("its 3 DICOM files" in it.message for it in found.problems)
 
 
+def test_the_series_of_a_slice_is_used_by_its_case(toy, raw, monkeypatch):
+    (raw / "ct").mkdir()
+    for number in range(3):
+        (raw / f"ct/{number}.dcm").touch()
+    series = tuple(raw / f"ct/{number}.dcm" for number in range(3))
+    found = [replace(case, series=series) for case in toy.scan(raw, toy.card.layouts[0].name)]
+    monkeypatch.setattr(type(toy), "scan", lambda *_: iter(found))
+    assert _codes(scan(toy, raw, KEY)) == {}
+
+
 def test_the_card_can_ignore_files_and_its_reason_is_kept(toy, raw, write_case):
     write_case(raw, "stray")
     card = toy.folder / "card.toml"
