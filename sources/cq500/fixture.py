@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from medrcube.sources._synthetic.dicom import Series, write_series
 from medrcube.sources._synthetic.head import head_ct
 from medrcube.sources._synthetic.images import CANARY, bounds, write_lines
+from medrcube.sources._synthetic.shapes import places, radius
 
 SIDE, SLICES = 128, 20
 KINDS = {
@@ -50,7 +52,8 @@ def build(root: Path, layout: str) -> None:
         _write(folder / "CT 55mm Plain", plain, "5/5mm Plain")
         boxes += _boxes(number, plain, kinds)
         if number in {4, 5, 6}:
-            _write(folder / "CT C THIN", _series(number, "thin", kinds, side=96), "+C THIN")
+            thin = _series(number, "thin", kinds, side=96)
+            _write(folder / "CT C THIN", _enhanced(thin), "+C THIN")
     write_series(  # a localiser of two slices
         folder / "CT", _cut(plain), pattern="CT{:06}.dcm", SeriesDescription="SCOUT"
     )
@@ -90,6 +93,15 @@ def _series(number: int, name: str, kinds: list[str], *, side: int = SIDE) -> Se
         volume=np.stack(volume).astype(np.int16),
         spacing=(5.0, 200 / side),
     )
+
+
+def _enhanced(series: Series) -> Series:
+    """With contrast medium in the falx, and in arteries beside the midline."""
+    y, x = places(*series.volume.shape[1:])
+    falx = (np.abs(x - 0.5) < 0.008) & (np.abs(y - 0.5) > 0.15) & (np.abs(y - 0.5) < 0.36)
+    arteries = [radius(y, x, (0.42, 0.5 + side, 0.012, 0.035)) < 1 for side in (-0.13, 0.13)]
+    vessels = falx | arteries[0] | arteries[1]
+    return replace(series, volume=np.where(vessels, 150, series.volume).astype(np.int16))
 
 
 def _cut(series: Series) -> Series:
