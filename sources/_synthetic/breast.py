@@ -22,7 +22,7 @@ from medrcube.sources._synthetic.shapes import (
     soft,
 )
 
-__all__ = ["Descriptors", "breast_lesion", "breast_mr", "breast_ultrasound", "mammogram"]
+__all__ = ["MUSCLE", "Descriptors", "breast_lesion", "breast_mr", "breast_ultrasound", "mammogram"]
 
 
 def mammogram(
@@ -65,7 +65,10 @@ def mammogram(
     grey = 0.28 * dome(np.clip(edge, 0, 1)) ** 0.5 + 0.38 * gland + 0.09 * strands * breast
     grey += 0.12 * soft(np.abs(edge - 0.99) / 0.02, 0.8) * (edge < 1.03)  # skin
     if oblique:
-        muscle = soft((away / 0.36 + y / 0.43) ** 2, 0.1)
+        across, down = MUSCLE
+        muscle = soft((away / across + y / down) ** 2, 0.1)
+        # The armpit reaches the upper edge of the picture.
+        breast = np.maximum(breast, soft(away / (across + 0.06) + y / (down + 0.5), 0.08))
         grey += muscle * (0.62 + 0.05 * cloud(rng, shape, 12) - grey)
     grey = grey * breast + 0.01
     if lesion is not None and specks:
@@ -76,6 +79,10 @@ def mammogram(
     grey += rng.normal(0, 0.012, shape) * (breast > 0)
     grey[marker(height, width)] = 0.97
     return shown(grey, maximum)
+
+
+MUSCLE = (0.36, 0.43)
+"""Where the border of the pectoral muscle meets the upper edge and the chest wall, as shares."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

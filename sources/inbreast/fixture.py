@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.sources._synthetic.breast import mammogram
+from medrcube.sources._synthetic.breast import MUSCLE, mammogram
 from medrcube.sources._synthetic.images import CANARY, bounds, lesion, write_dicom, write_lines
 from medrcube.sources._synthetic.spreadsheets import Sheets, write_spreadsheet
 
@@ -102,7 +102,11 @@ def _mark(name: str, seed: int, which: int) -> dict[str, Any]:
 
 def _muscle(side: str) -> list[str]:
     """From the upper edge to the chest wall, drawn downwards for left breasts."""
-    line = [(40, 3), (25, 30), (8, 55), (0, 62)]
+    shares = (0.98, 0.6, 0.2, 0.0)
+    line = [
+        (round(MUSCLE[0] * share * WIDTH), round(MUSCLE[1] * (1 - share) * HEIGHT))
+        for share in shares
+    ]
     if side == "R":
         line = [(WIDTH - 1 - x, y) for x, y in reversed(line)]
     return [f"({x}, {y})" for x, y in line]

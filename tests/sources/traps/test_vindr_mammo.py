@@ -224,7 +224,7 @@ def test_negative_of_monochrome1_is_shown_positive(build_fixture, scan_fixture):
         header = pydicom.dcmread(case.images[0].paths[0], stop_before_pixels=True)
         kinds.add(header.PhotometricInterpretation)
         shown = built.pixels(built.sample(key))
-        assert shown[0, -1] < 40, key
+        assert shown[0].min() < 40, key
         assert shown[16:20, 16:20].mean() > 200, key
     assert kinds == {"MONOCHROME1", "MONOCHROME2"}
 
