@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from medrcube.build.audit.box_geometry import box_geometry
+from medrcube.build.audit.image_size import image_size
 from medrcube.build.audit.key_words import WORD_P, key_words
 from medrcube.build.audit.leakage_tests import options_only, text_only
 from medrcube.build.audit.shortcut_baselines import (
@@ -242,6 +243,12 @@ BATCH_RULES = (
         asks="A model that sees the question and not the image scores chance (- 4 SE, + 2 SE).",
         remedy="Draw items so that a wording goes with every label, or take the words out of it.",
         measure=text_only,
+    ),
+    BatchRule(
+        id="image-size",
+        asks="Within a source, the size of a picture tells no answer (3 SE, in every task).",
+        remedy="Crop or pad the pictures of the source to one size; view-specific grids tell it.",
+        measure=image_size,
     ),
     BatchRule(
         id="box-geometry",
