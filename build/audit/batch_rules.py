@@ -252,8 +252,8 @@ BATCH_RULES = (
     ),
     BatchRule(
         id="box-geometry",
-        asks="Where boxes are drawn does not tell the right one: neither a model of corners alone "
-        "nor any trick scores more than chance + 3 SE.",
+        asks="Where boxes are drawn does not tell the right one: no trick scores more than chance "
+        "+ 3 SE, no model of corners alone more than chance + 3.6 SE.",
         remedy=(
             "Boxes follow `questions.box_exchangeability`; look for a law that only the right one "
             "obeys."

@@ -7,11 +7,7 @@ from collections.abc import Container, Iterable, Mapping
 from medrcube.build.audit.shortcut_baselines import Row
 from medrcube.build.open_items.table import OpenItem
 
-__all__ = ["BOUND_SE", "cell_row", "cells_of"]
-
-BOUND_SE = 2.0
-"""Standard errors above the chance that a score may lie: a choice of this project, whose false
-alarms and power ``benchmarks/audit_bounds.py`` measures."""
+__all__ = ["cell_row", "cells_of"]
 
 Cell = tuple[str, str]
 
@@ -26,7 +22,14 @@ def cells_of(items: Iterable[OpenItem], forms: Container[str]) -> Mapping[Cell, 
 
 
 def cell_row(
-    cell: Cell, n: int, *, passed: float, chance: float, error: float, is_judged: bool
+    cell: Cell,
+    n: int,
+    *,
+    passed: float,
+    chance: float,
+    error: float,
+    bound: float,
+    is_judged: bool,
 ) -> Row:
     """Figures of a cell.
 
@@ -36,9 +39,10 @@ def cell_row(
         passed: share of them that an answer without a look passes.
         chance: mean chance that they state.
         error: standard error of the difference.
+        bound: such errors above the chance that ``passed`` may lie.
         is_judged: whether the cell is large enough to say whether that is too much.
     """
-    threshold = chance + BOUND_SE * error
+    threshold = chance + bound * error
     return {
         "task": cell[0],
         "cell": cell[1],

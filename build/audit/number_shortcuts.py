@@ -20,7 +20,11 @@ from medrcube.build.open_items.table import OpenItem
 from medrcube.build.stages.samples import Sample
 from medrcube.forms.number import NumberForm, NumberTarget
 
-__all__ = ["LEAST", "constant_numbers", "numbers_by_frame"]
+__all__ = ["BOUND_SE", "LEAST", "constant_numbers", "numbers_by_frame"]
+
+BOUND_SE = 2.0
+"""Standard errors of the chance by which a number may pass more: whoever builds measures the chance
+on the same items, so that nothing but a review moves the two apart."""
 
 LEAST = 10
 """Items of a cell below which nothing is judged."""
@@ -66,6 +70,7 @@ def _rows(
                 passed=passed,
                 chance=chance,
                 error=error,
+                bound=BOUND_SE,
                 is_judged=len(cell) >= LEAST,
             )
         )

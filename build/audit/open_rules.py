@@ -76,7 +76,7 @@ OPEN_RULES = (
         id="place-prior",
         asks=(
             "No fixed point or box, chosen on other patients, passes more items of a cell than "
-            "their chance says (+ 2 SE of both)."
+            "their chance says (+ 3 SE of both)."
         ),
         remedy="Leave the cell out: a place without a look at the image passes its items.",
         measure=fixed_places,

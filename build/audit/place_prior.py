@@ -25,7 +25,12 @@ from medrcube.forms.option import OptionTarget
 from medrcube.forms.point import PointForm, PointTarget
 from medrcube.forms.protocol import Target
 
-__all__ = ["LEAST", "fixed_places"]
+__all__ = ["BOUND_SE", "LEAST", "fixed_places"]
+
+BOUND_SE = 3.0
+"""Standard errors of the difference by which a place may pass more than the chance says. Of cells
+that leak nothing, one of 14 lies above two by luck and as the chance is an estimate too, and one of
+200 above three (``benchmarks/audit_bounds.py``)."""
 
 LEAST = 10
 """Patients of a cell below which nothing is judged."""
@@ -62,6 +67,7 @@ def fixed_places(items: Sequence[OpenItem], samples: Iterable[Sample]) -> list[R
                 passed=passed,
                 chance=chance,
                 error=error,
+                bound=BOUND_SE,
                 is_judged=len(set(units)) >= LEAST,
             )
         )
