@@ -78,7 +78,7 @@ _UNCOUNTED = frozenset(
         *("elevation", "retraction", "degeneration", "change", "necrosis", "stenosis", "atrophy"),
         *("pneumomediastinum", "pneumoperitoneum", "pneumocephalus", "hydrocephalus", "mastitis"),
         *("ventriculomegaly", "empyema", "failure", "regurgitation", "dissection", "myocarditis"),
-        *("atheromatosis", "infarction", "eventration", "metastasis", "impairment", "sclerosis"),
+        *("atheromatosis", "infarction", "eventration", "impairment", "sclerosis"),
         *("hyperintensity", "paving", "syndrome", "bleeding", "tissue", "effect", "gas", "air"),
         *("enhancement", "shadowing", "shift"),
     )

@@ -23,7 +23,7 @@ from medrcube.sources._framework.contract import concept_of
 from medrcube.taxonomy import Anatomy, Modality
 from medrcube.vocabulary.image_names import image_name
 
-ABSTAIN = "This image alone cannot tell"
+ABSTAIN = "Cannot be determined from this image alone"
 SHOWN, HIDDEN = "shown", "hidden"
 NO_POLICY, NO_PATIENT = "no-policy", "no-patient"
 """Why nothing is asked: no policy says that the image hides the fact; no sibling can be known."""

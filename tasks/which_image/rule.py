@@ -14,6 +14,9 @@ from medrcube.forms.option import OptionTarget
 from medrcube.release_format.rows import LETTERS
 from medrcube.sources._framework.contract import concept_of
 
+_PRODUCTS = {"imaging": "image", "mapping": "map", "angiography": "angiogram", "CT": "CT image"}
+"""Last word of how an image is taken -> of what it is then called."""
+
 
 class Rule:
     """Asks for the panel that alone shows the concept drawn by lot."""
@@ -38,7 +41,7 @@ class Rule:
                     ),
                     key=letters[int(sample.truth) - 1],
                 ),
-                values={"target": view.terms[sample.marked].name},
+                values={"target": _as_image(view.terms[sample.marked].name)},
                 prior=(f"{sample.choices} images",),  # whatever they show, their order is by lot
                 lot=sample.truth,
                 grade=only_one(field),
@@ -53,6 +56,14 @@ class Rule:
                 )
                 or _bar(view, sample.marked),
             )
+
+
+def _as_image(name: str) -> str:
+    """What an image of a kind is called: ``the T2-weighted image`` of ``T2-weighted imaging``."""
+    for process, product in _PRODUCTS.items():
+        if process in name.split():
+            return f"the {name.replace(process, product)}"
+    return f"the one that shows {name}"
 
 
 def _bar(view: CaseView, concept: str) -> str:

@@ -106,3 +106,20 @@ def test_a_case_made_for_comparison_states_nothing_else(compared, tmp_path):
     label = Label(field="plane", value="axial", evidence="a row")
     with pytest.raises(SourceError, match="made for comparison"):
         contract._check_case(source.card, replace(cases[0], labels=(label,)))
+
+
+@pytest.mark.parametrize(
+    ("concept", "called"),
+    [
+        ("ADC", "the apparent diffusion coefficient (ADC) map"),
+        ("DWI", "the diffusion-weighted image (DWI)"),
+        ("T1c", "the contrast-enhanced T1-weighted image"),
+        ("MRA", "the magnetic resonance angiogram (MRA)"),
+        ("end-systole", "the one that shows end-systole"),
+    ],
+)
+def test_an_image_is_called_by_what_it_is_and_not_by_how_it_was_taken(concept, called):
+    view = a_view()
+    samples = tuple(replace(sample, marked=concept) for sample in view.samples)
+    [question] = open_questions(replace(view, samples=samples))
+    assert question.values["target"] == called

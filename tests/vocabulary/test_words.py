@@ -284,3 +284,16 @@ def test_a_kind_of_fact_may_come_from_a_layer(layer):
         kind = FactKind("sign")
         assert (kind.abnormal, kind.several, kind.structure) == (True, False, False)
     assert "sign" not in FactKind
+
+
+@pytest.mark.parametrize(
+    ("modality", "anatomy", "name"),
+    [
+        ("Ultrasound", "Lungs", "lung ultrasound image"),
+        ("MRI", "Breast", "breast MR image"),
+        ("Ultrasound", "Breast", "ultrasound image"),  # beside options that hold the word
+        ("X-ray", "Breast", "mammogram"),
+    ],
+)
+def test_an_image_is_called_as_examiners_call_it(modality, anatomy, name):
+    assert image_name(Modality(modality), Anatomy(anatomy)) == name

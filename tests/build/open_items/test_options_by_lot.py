@@ -15,7 +15,7 @@ from medrcube.taxonomy import Task
 from medrcube.templates import package_wordings
 
 RANGES = ("55% or higher", "40% to 54%", "30% to 39%", "Below 30%")
-ABSTAIN = "This image alone cannot tell"
+ABSTAIN = "Cannot be determined from this image alone"
 VALUES = {"shown": "this echocardiographic image", "finding": "", "scale": "ranges", "of": "it"}
 
 

@@ -17,7 +17,7 @@ from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Task
 
 TASK = Task("Abstention")
-ABSTAIN = "This image alone cannot tell"
+ABSTAIN = "Cannot be determined from this image alone"
 BLANK = {"str": "", "int": 0, "float": 0.0, "bool": False}
 FRAME = (ImageRef(paths=(Path("a.nii.gz"),)),)
 
