@@ -8,13 +8,19 @@ import pytest
 from truth.places import place_faults
 
 from medrcube.build.execution.local import LocalEngine
-from medrcube.build.open_items.table import open_items_from_frame
+from medrcube.build.open_items.question import CaseView
+from medrcube.build.open_items.rule_files import open_questions
 from medrcube.build.pipeline import build
+from medrcube.build.questions.case_facts import facts_of_case
+from medrcube.build.stages.geometry_table import COLUMNS, Geometry
 from medrcube.build.stages.samples import samples_from_frame
 from medrcube.build_settings import BuildSettings
 from medrcube.console.progress import Reporter
 from medrcube.forms.regions import MaskRegion
+from medrcube.ontologies.relations import load_relations
+from medrcube.ontologies.terms import load_terms
 from medrcube.sources.registry import find_sources
+from medrcube.taxonomy import Task
 from medrcube.workspace import Workspace
 
 pytestmark = [pytest.mark.thorough, pytest.mark.untraced, pytest.mark.real]
@@ -28,7 +34,7 @@ FOLDERS = {
 
 @pytest.fixture(scope="module")
 def placed(real_raw, tmp_path_factory):
-    """Every point and box of the real samples: card, case, item and sample."""
+    """Every point and box that real samples may be asked for: card, case, question, sample."""
     roots = {name: real_raw / folder for name, (folder, _) in FOLDERS.items()}
     if absent := [root.name for root in roots.values() if not root.is_dir()]:
         pytest.skip(f"no real samples of {absent} in {real_raw}")
@@ -46,23 +52,38 @@ def placed(real_raw, tmp_path_factory):
         for case in source.scan(roots[name], FOLDERS[name][1])
         if hasattr(case, "images")
     }
-    samples = {each.id: each for each in samples_from_frame(pd.read_parquet(workspace.samples))}
-    items = open_items_from_frame(pd.read_parquet(workspace.open_items))
-    return [
-        (sources[item.source].card, cases[item.source, samples[item.sample].case], item, sample)
-        for item in items
-        if item.form in {"point", "box"}
-        for sample in [samples[item.sample]]
-    ]
+    samples = samples_from_frame(pd.read_parquet(workspace.samples))
+    table = pd.read_parquet(workspace.geometry)[list(COLUMNS)].to_dict("records")
+    rows = [Geometry(**row) for row in table]
+    terms, found = load_terms(), []
+    for (name, key), case in cases.items():
+        card = sources[name].card
+        for task in ("Point Grounding", "Box Grounding"):
+            view = CaseView(
+                task=Task(task),
+                card=card,
+                case=case,
+                facts=facts_of_case(card, case, terms),
+                samples=tuple(it for it in samples if (it.source, it.case) == (name, key)),
+                geometry=tuple(it for it in rows if (it.source, it.case) == (name, key)),
+                terms=terms,
+                relations=load_relations(),
+            )
+            found += [
+                (card, case, Retold(question, question.target), question.sample)
+                for question in open_questions(view)
+                if not question.barred
+            ]
+    return found
 
 
 def test_every_point_and_box_of_real_samples_lies_where_the_raw_masks_say(placed):
     faults = []
     for card, case, item, sample in placed:
         own = place_faults(card, case, item, sample)
-        faults += [f"{item.source} {sample.case} {item.form}: {fault}" for fault in own]
+        faults += [f"{card.id} {sample.case} {item.form}: {fault}" for fault in own]
     assert not faults, "\n".join(faults[:10])
-    assert {(item.source, item.form) for *_, item, _ in placed} >= {
+    assert {(card.id, item.form) for card, _, item, _ in placed} >= {
         ("busi", "point"),
         ("hc18", "box"),
         ("msd-hippocampus", "box"),
@@ -89,8 +110,8 @@ def test_a_place_that_is_mirrored_is_noticed(placed, axis):
 
 
 class Retold:
-    """An item with another target."""
+    """A question, or an item, with a target of its own."""
 
     def __init__(self, item, target):
-        self.form, self.field, self.concept = item.form, item.field, item.concept
+        self.form, self.field, self.concept = target.form, item.field, item.concept
         self.target = target
