@@ -39,6 +39,13 @@ def test_a_mark_in_a_corner_apart_from_the_body_stands_at_one_place_on_both(rows
     assert np.array_equal(turned, bare[:, ::-1])
 
 
+def test_a_mark_close_to_the_body_needs_no_square_of_air():
+    picture = scan()
+    picture[:, 13:-16] = 120
+    picture[4:13, 5:11] = 250
+    assert (mirror(picture)[4:13, 5:11] == 250).all()
+
+
 def test_what_belongs_to_the_body_is_exchanged_with_it():
     picture = scan()
     picture[5:15, 18:24] = 180  # reaches the body
