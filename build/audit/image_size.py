@@ -18,6 +18,8 @@ from medrcube.build.stages.samples import Sample
 __all__ = ["image_size"]
 
 _FOLDS = 5
+_PATIENTS = 3
+"""Fewest of a source that are compared."""
 _SE = 3.0
 
 Cue = Callable[[Item], Hashable]
@@ -38,7 +40,7 @@ def image_size(items: Iterable[Item], samples: Iterable[Sample]) -> list[Row]:
     groups = groups_of([item for cell in cells.values() for item in cell], pictures.values())
     rows = []
     for (task, source), cell in sorted(cells.items()):
-        if len({groups[item.id] for item in cell}) < _FOLDS:
+        if len({groups[item.id] for item in cell}) < _PATIENTS:
             continue
         seen = _hits(cell, groups, lambda item: _size(pictures[item.sample]))
         blind = _hits(cell, groups, lambda _: None)
