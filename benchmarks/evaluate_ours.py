@@ -1,6 +1,9 @@
 """Evaluate a release with ours once, and measure what that takes of this process.
 
-Usage: ``python evaluate_ours.py RELEASE OUT URL CONNECTIONS [LIMIT]``. Prints one line of JSON.
+Usage: ``python evaluate_ours.py RELEASE OUT URL CONNECTIONS [LIMIT | --fill]``. Prints one line of
+JSON. With ``--fill`` every question gets a made-up reply at once and no request is sent; a run that
+is resumed later then finds replies as of the endpoint.
+
 Processor time is that of asking, from the first question to the last reply, all threads together;
 lateness is how much later than asked for a timer in the event loop woke up.
 """
@@ -23,6 +26,9 @@ from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.evaluate.runner.run_state import RunProgress
 
 _TICK = 0.005
+_LOOK = 1000
+_FORMS = (0,) * 12 + (1,) * 4 + (2,) * 3 + (3,)
+"""How often the made-up replies are of each form."""
 
 
 @dataclass
@@ -59,24 +65,60 @@ class Watched:
 
 
 @dataclass
+class Instant:
+    """In place of a model, without a request; most replies have a letter, some only words."""
+
+    model: Model
+    replies: int = 0
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    @property
+    def identity(self) -> object:
+        return self.model.identity
+
+    async def answer(self, request: ModelRequest) -> Reply:
+        self.replies += 1
+        letter, text = request.options[self.replies // 3 % len(request.options)]
+        said = (letter, f"{letter}. {text}", f"The picture shows {text.lower()}.", "I cannot tell.")
+        return Reply(
+            text=said[_FORMS[self.replies % len(_FORMS)]],
+            finish_reason="stop",
+            usage={"prompt_tokens": 300, "completion_tokens": 1, "total_tokens": 301},
+            model="stub-1",
+            latency=0.2,
+        )
+
+    async def close(self) -> None:
+        await self.model.close()
+
+
+@dataclass
 class Asking:
-    """Notes when the first question was asked and the last reply came."""
+    """Notes when the first question was asked and the last reply came, and the memory by then."""
 
     began: tuple[float, float] | None = None
     ended: tuple[float, float] = (0.0, 0.0)
+    peak: int = 0
 
-    def __call__(self, _progress: RunProgress) -> None:
+    def __call__(self, progress: RunProgress) -> None:
         self.ended = (time.perf_counter(), time.process_time())
         self.began = self.began or self.ended
+        if progress.done % _LOOK == 0 or progress.done + progress.reused == progress.total:
+            self.peak = peak_memory()
 
 
 def main() -> None:
     release, out, url, connections = Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:5]
-    limit = int(sys.argv[5]) if len(sys.argv) > 5 else None
+    rest = sys.argv[5:]
+    limit = None if rest in ([], ["--fill"]) else int(rest[0])
     started = time.perf_counter()
     idle = peak_memory()
     asking = Asking()
-    model = Watched(open_model("openai/stub", ModelSettings(base_url=url)))
+    stub = open_model("openai/stub", ModelSettings(base_url=url))
+    model = Watched(Instant(stub) if rest == ["--fill"] else stub)
     summary = run_evaluation(
         load_benchmark(release),
         model,
@@ -98,6 +140,7 @@ def main() -> None:
         "late": model.late,
         "idle": idle,
         "peak": peak_memory(),
+        "peak_asking": asking.peak,
     }
     print(json.dumps(found))
 

@@ -1,0 +1,111 @@
+"""Evaluate made-up releases of many items: memory and processor time of every command.
+
+Usage: ``python evaluate_large.py FOLDER [--sizes N ...] [--asked N]``. A run gets replies to all
+questions but the last ``--asked`` without any request; these are then asked at an endpoint on this
+machine that answers after 200 ms. After that ``evaluate``, ``score`` and ``report`` work on the
+complete run. Each program is a process of its own. Prints one line of JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+from evaluate import CONNECTIONS, Endpoint, endpoint
+from evaluate_data import make_large_release
+
+SIZES = (10_000, 30_000, 100_000)
+ASKED = 8_000
+LATENCY = 0.2
+_HERE = Path(__file__).resolve().parent
+_COMMAND = Path(sys.executable).with_name("medrcube")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--asked", type=int, default=ASKED, help="questions that are really asked")
+    given = parser.parse_args()
+    rows = [_measure(given.folder, size, min(given.asked, size)) for size in given.sizes]
+    print(json.dumps(rows))
+
+
+def _measure(folder: Path, items: int, asked: int) -> dict[str, Any]:
+    release, out = folder / f"large-{items}", folder / "large-run"
+    if not release.exists():
+        make_large_release(release, items)
+    shutil.rmtree(out, ignore_errors=True)
+    with endpoint(LATENCY, 0.0) as place:
+        script = (sys.executable, _HERE / "evaluate_ours.py", release, out, place.url, CONNECTIONS)
+        _run(*script, "--fill")
+        _keep_first(out / "attempts.jsonl", items - asked)
+        place.counts()
+        asking = json.loads(_run(*script)["told"])
+        counts = place.counts()
+        again = _run(*_evaluate(release, out, place))
+    return {
+        "items": items,
+        "asked": asking["answered"],
+        "possible": CONNECTIONS / LATENCY,
+        "rate": asking["answered"] / asking["asking"],
+        "steady": counts["steady"] / LATENCY,
+        "cpu_each": asking["cpu"] / asking["answered"],
+        "to_first": asking["to_first"],
+        "peak": asking["peak_asking"],
+        "resume": again,
+        "score": _run(_COMMAND, "score", out),
+        "report": _run(_COMMAND, "report", out, "--out", folder / "large.html"),
+        "report_images": _run(
+            *(_COMMAND, "report", out, "--release", release, "--out", folder / "large.html")
+        ),
+    }
+
+
+def _evaluate(release: Path, out: Path, place: Endpoint) -> tuple[object, ...]:
+    return (
+        *(_COMMAND, "evaluate", release, "--out", out, "--max-connections", CONNECTIONS),
+        *("--model", "openai/stub", "--base-url", place.url),
+    )
+
+
+def _keep_first(attempts: Path, lines: int) -> None:
+    with attempts.open("rb+") as file:
+        for _ in range(lines):
+            file.readline()
+        file.truncate(file.tell())
+
+
+def _run(*command: object) -> Mapping[str, Any]:
+    """Seconds, processor time and largest memory of a command, and the last line it printed."""
+    began = time.perf_counter()
+    with TemporaryFile("w+") as told, TemporaryFile("w+") as problems:
+        process = subprocess.Popen(  # noqa: S603
+            [str(part) for part in command], stdout=told, stderr=problems
+        )
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        told.seek(0)
+        problems.seek(0)
+        lines = told.read().splitlines()
+        if process.returncode:
+            sys.exit(f"{command[1]} failed:\n{problems.read()[-3000:]}")
+    return {
+        "seconds": time.perf_counter() - began,
+        "cpu": used.ru_utime + used.ru_stime,
+        "peak": used.ru_maxrss * (1 if sys.platform == "darwin" else 1024),
+        "told": lines[-1] if lines else "",
+    }
+
+
+if __name__ == "__main__":
+    main()
