@@ -20,8 +20,9 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
-from evaluate import CONNECTIONS, Endpoint, endpoint
 from evaluate_data import make_large_release
+
+from evaluate import CONNECTIONS, Endpoint, endpoint
 
 SIZES = (10_000, 30_000, 100_000)
 ASKED = 8_000

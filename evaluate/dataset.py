@@ -11,13 +11,14 @@ import hashlib
 import json
 import os
 import stat
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from medrcube.errors import ReleaseError
 from medrcube.evaluate.runner.image_digests import ImageDigest, digest_image, is_unchanged
@@ -45,6 +46,7 @@ __all__ = [
     "LETTERS",
     "Benchmark",
     "BenchmarkItem",
+    "held_once",
     "item_from_json",
     "item_to_json",
     "load_benchmark",
@@ -53,6 +55,8 @@ __all__ = [
 
 _TOLD = ("visible", "block", "unit", "fact")
 _OF_SET = ("set", "role", "set_size")
+_OFTEN_EQUAL = ("dataset", "question", "original_task")
+_OF_ROW = tuple({field.name for field in fields(ReleaseRow)}.difference(_OFTEN_EQUAL, {"image"}))
 _NOT_ASKED = ("unit", "fact", *_OF_SET)
 
 SHOWN_PROBLEMS = 10
@@ -291,20 +295,38 @@ def item_from_json(row: Mapping[str, Any]) -> BenchmarkItem:
     target = None if form == OPTION else OPEN_FORMS[form].read_target(row["ask"], row["truth"])
     return BenchmarkItem(
         id=row["id"],
-        dataset=row["dataset"],
-        question=row["question"],
-        options=tuple((letter, text) for letter, text in row["options"]),
+        dataset=held_once(row["dataset"]),
+        question=held_once(row["question"]),
+        options=_options_once(tuple((letter, text) for letter, text in row["options"])),
         key=row["key"],
         task=Task(row["task"]),
         modality=Modality.recorded(row["modality"]),
         parts=Anatomy.recorded(row["parts"]),
-        image=row["image"],
-        original_task=row["original_task"],
+        image=held_once(row["image"]),
+        original_task=held_once(row["original_task"]),
         restricted=row["restricted"],
         target=target,
         stated_chance=row.get("chance"),
-        **{name: row[name] for name in (*_TOLD, *_OF_SET) if name in row},
+        **{name: _as_held(row[name]) for name in (*_TOLD, *_OF_SET) if name in row},
     )
+
+
+_T = TypeVar("_T", str, str | None)
+
+
+def held_once(text: _T) -> _T:
+    """The text; equal ones of many items and questions are one object."""
+    return sys.intern(text) if type(text) is str else text
+
+
+def _as_held(value: Any) -> Any:
+    return held_once(value) if isinstance(value, str) else value
+
+
+@lru_cache(maxsize=4096)
+def _options_once(options: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """The options; items of one list of options share them."""
+    return options
 
 
 class _Loader:
@@ -316,7 +338,7 @@ class _Loader:
         self.unknown_forms: Counter[str] = Counter()
         self._root = root
         self._checks_pictures = pictures
-        self._names: set[tuple[str, str]] = set()
+        self._names: dict[str, set[str]] = {}
         self._pictures: dict[str, str | None] = {}
         self._real_root = os.path.realpath(root)
         self._facts = read_item_facts(root)
@@ -346,7 +368,7 @@ class _Loader:
             self.problems.append(str(error))
             return {}
         for row in rows:
-            if (row.dataset, row.id) not in self._names and not self.problems:
+            if row.id not in self._names.get(row.dataset, ()) and not self.problems:
                 self.problems.append(f"{ERRATA}: {row.name!r} is no item of the release")
         return {row.name: row for row in rows}
 
@@ -386,18 +408,21 @@ class _Loader:
         except BadRowError as error:
             self.problems.append(f"{where}: {error}")
             return
-        if (parsed.dataset, parsed.id) in self._names:
+        names = self._names.setdefault(parsed.dataset, set())
+        if parsed.id in names:
             self.problems.append(f"{where}: id {parsed.id!r} is used twice in {parsed.dataset}")
-        self._names.add((parsed.dataset, parsed.id))
-        image = None if parsed.image is None else f"{folder}/{parsed.image}"
+        names.add(parsed.id)
+        image = None if parsed.image is None else held_once(f"{folder}/{parsed.image}")
         problem = self._problem_of(image) if image and self._checks_pictures else None
         if problem is not None:
             self.problems.append(f"{where}: {problem}")
-        values = {field.name: getattr(parsed, field.name) for field in fields(parsed)}
-        facts = self._facts.get((parsed.dataset, parsed.id))
+        facts = self._facts.pop((parsed.dataset, parsed.id), None)
         beside = {} if facts is None else {name: getattr(facts, name) for name in _TOLD}
+        held = {name: held_once(getattr(parsed, name)) for name in _OFTEN_EQUAL}
+        values = {name: getattr(parsed, name) for name in _OF_ROW}
         unit = beside.get("unit") or self._cases.get(image or "", "")
-        self.items.append(BenchmarkItem(**{**values, **beside, "unit": unit, "image": image}))
+        item = BenchmarkItem(**{**values, **held, **beside, "unit": unit, "image": image})
+        self.items.append(item)
 
     def _problem_of(self, image: str) -> str | None:
         """Why an image must not be opened; an absent one is no problem here."""

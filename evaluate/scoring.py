@@ -34,8 +34,8 @@ from medrcube.evaluate.runner.run_folder import (
     RESULTS,
     AskedQuestion,
     attempts_path,
+    each_json_line,
     read_asked,
-    read_json_lines,
     read_manifest,
 )
 from medrcube.evaluate.statistics.chain_metrics import chain_metrics
@@ -211,7 +211,7 @@ def withdrawn_items(run: Path) -> list[str]:
     if not withdrawn:
         return []
     try:
-        rows = read_json_lines(run / ITEMS)
+        rows = each_json_line(run / ITEMS)
         return [name for row in rows if (name := f"{row['dataset']}/{row['id']}") in withdrawn]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise WorkspaceError(f"{run / ITEMS}: cannot be read: {error!r}") from error

@@ -149,7 +149,11 @@ def presentations(
             for chain in chains
             for step, item in enumerate(chain.steps, start=1)
         ]
-    return [replace(each, epoch=epoch) for epoch in range(epochs) for each in first_epoch]
+    return [
+        replace(each, epoch=epoch) if epoch else each
+        for epoch in range(epochs)
+        for each in first_epoch
+    ]
 
 
 def rotate(item: BenchmarkItem, turn: int) -> BenchmarkItem:

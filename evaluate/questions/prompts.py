@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template, TemplateError
@@ -41,6 +41,7 @@ FIELDS = ("question", "options", "letters", "instruction", "task", "modality", "
 OPTION_INSTRUCTION = "Reply with the letter of the one best option."
 """Instruction of an item with options, as the default template has it."""
 
+_PLACE = "\0"
 _LONGEST_TEMPLATE = 100_000
 _LONGEST_PROMPT = 200_000
 
@@ -137,8 +138,11 @@ def render_prompt(item: BenchmarkItem, name: str = DEFAULT_PROMPT) -> str:
     """
     if item.target is not None:
         return f"Question: {item.question}\n{instruction_of(item)}"
-    template = _environment().get_template(f"{name}.j2")
-    return template.render(question=item.question, options=item.options).strip()
+    around = _around_question(name, item.options)
+    if around is None:
+        template = _environment().get_template(f"{name}.j2")
+        return template.render(question=item.question, options=item.options).strip()
+    return item.question.join(around).strip()
 
 
 def instruction_of(item: BenchmarkItem) -> str:
@@ -194,6 +198,17 @@ def _check_whole(name: str, text: str, item: BenchmarkItem) -> None:
             f"letter, and that alone, before its text on one line, such as  {letter}. TEXT  or  "
             f"({letter}) TEXT"
         )
+
+
+@lru_cache(maxsize=4096)
+def _around_question(name: str, options: tuple[tuple[str, str], ...]) -> tuple[str, str] | None:
+    """Prompt before and after the question; rendering takes far longer than joining.
+
+    ``None`` where the place of the question cannot be told.
+    """
+    template = _environment().get_template(f"{name}.j2")
+    before, *after = template.render(question=_PLACE, options=options).split(_PLACE)
+    return (before, after[0]) if len(after) == 1 else None
 
 
 def _version(text: str) -> str:

@@ -9,9 +9,10 @@ read and compared before it is sent.
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from medrcube.evaluate.image_files import UnusablePictureError, read_picture
@@ -76,13 +77,21 @@ def digest_image(root: Path, image: str) -> ImageDigest | None:
 def read_lock(path: Path) -> dict[str, ImageDigest]:
     """Digests that ``write_lock`` wrote; empty where the file is missing or damaged."""
     try:
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
-        return {row.pop("image"): ImageDigest(**row) for row in rows}
+        with path.open("rb") as file:
+            rows = (json.loads(line) for line in file if line.strip())
+            return {sys.intern(row.pop("image")): ImageDigest(**row) for row in rows}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
 
 
 def write_lock(path: Path, digests: Mapping[str, ImageDigest]) -> None:
     """Write the digests, one line an image."""
-    rows = ({"image": image, **asdict(digest)} for image, digest in sorted(digests.items()))
+    rows = ({"image": image, **_row(digest)} for image, digest in sorted(digests.items()))
     write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+
+
+def _row(digest: ImageDigest) -> dict[str, str | int | None]:
+    return {name: getattr(digest, name) for name in _COLUMNS}
+
+
+_COLUMNS = tuple(column.name for column in fields(ImageDigest))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from medrcube.console.counts import counted
 from medrcube.errors import ModelError, WorkspaceError
-from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
+from medrcube.evaluate.dataset import Benchmark, BenchmarkItem, held_once
 from medrcube.evaluate.models.protocol import Json, Model
 from medrcube.evaluate.questions.chains import ChainSet, make_chains, scenes_of
 from medrcube.evaluate.questions.conditions import Condition, Presentation, presentations
@@ -26,8 +26,8 @@ from medrcube.evaluate.runner.run_folder import (
     ITEMS,
     MANIFEST,
     AskedQuestion,
+    each_json_line,
     now,
-    read_json_lines,
     read_manifest,
     standing_questions,
 )
@@ -214,7 +214,8 @@ def _require_same_images(out: Path, questions: Iterable[AskedQuestion]) -> None:
     subjects = {question.item.name: question.subject for question in questions}
     try:
         before = {
-            f"{r['dataset']}/{r['id']}": r["image_sha256"] for r in read_json_lines(out / ITEMS)
+            f"{r['dataset']}/{r['id']}": held_once(r["image_sha256"])
+            for r in each_json_line(out / ITEMS)
         }
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise WorkspaceError(f"{out / ITEMS}: cannot be read: {error!r}") from error

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["QuestionKeys"]
 
+_ENCODER = json.JSONEncoder(sort_keys=True)
+_MOST_PROMPTS = 4096
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionKeys:
@@ -126,7 +129,7 @@ class QuestionKeys:
             request["history"] = [CHAINS, *(step.key for step in before)]
         if presentation.condition is Condition.DEGRADED and self.asking.degradation:
             request["degraded"] = self.asking.degradation.identity
-        return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(_ENCODER.encode(request).encode()).hexdigest()
 
     def _prompt(self, item: BenchmarkItem) -> str:
         # An own template may show the axes too.
@@ -138,6 +141,11 @@ class QuestionKeys:
             item.modality,
             item.parts,
         )
-        if words not in self._prompts:
-            self._prompts[words] = self.asking.prompt.render(item)
-        return self._prompts[words]
+        prompt = self._prompts.get(words)
+        if prompt is None:
+            prompt = self.asking.prompt.render(item)
+            # Words of one release are often the same; where they are not, memory would grow.
+            if len(self._prompts) >= _MOST_PROMPTS:
+                self._prompts.clear()
+            self._prompts[words] = prompt
+        return prompt

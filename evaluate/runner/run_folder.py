@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import platform
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import medrcube
 from medrcube.errors import UnknownNameError, WorkspaceError
-from medrcube.evaluate.dataset import BenchmarkItem, item_from_json
+from medrcube.evaluate.dataset import BenchmarkItem, held_once, item_from_json
 from medrcube.evaluate.errata import withdrawn_of
 from medrcube.evaluate.models.protocol import Json
 from medrcube.evaluate.questions.conditions import Condition, Presentation, rotate
 from medrcube.evaluate.questions.reworded import read_reworded
 from medrcube.evaluate.runner.attempt_log import FILE as ATTEMPTS
-from medrcube.files.atomic import write_text
+from medrcube.files.atomic import replacing, write_text
 
 __all__ = [
     "ASKED",
@@ -33,6 +33,7 @@ __all__ = [
     "AskedQuestion",
     "asked_row",
     "attempts_path",
+    "each_json_line",
     "now",
     "question_set_digest",
     "read_asked",
@@ -47,6 +48,10 @@ __all__ = [
 
 MANIFEST, ITEMS, ASKED = "manifest.json", "items.jsonl", "asked.jsonl"
 OUTCOMES, RESULTS, METRICS = "outcomes.jsonl", "results.jsonl", "metrics.json"
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
+_MOST_KEPT = 1 << 17
+"""Items of earlier runs that are kept for runs that asked the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,10 +132,10 @@ def read_asked(run: Path) -> tuple[AskedQuestion, ...]:
         WorkspaceError: a list is missing or malformed.
     """
     try:
-        lines = _lines_of(run / ITEMS)
         items, subjects = {}, {}
-        for item, subject in map(_item_of_line, lines):
-            items[item.name], subjects[item.name] = item, subject
+        for item, subject in map(_item_of_line, _lines_of(run / ITEMS)):
+            name = item.name
+            items[name], subjects[name] = item, subject
         second = read_reworded(run)
         asked = (
             AskedQuestion(
@@ -142,16 +147,16 @@ def read_asked(run: Path) -> tuple[AskedQuestion, ...]:
                     condition=Condition(row["condition"]),
                     turn=row["turn"],
                     epoch=row["epoch"],
-                    image=row["image"],
+                    image=held_once(row["image"]),
                     chain=row.get("chain", ""),
                     step=row.get("step", 0),
                 ),
                 subject=subjects[row["item"]],
-                image_sha256=row["image_sha256"],
+                image_sha256=held_once(row["image_sha256"]),
                 key=row["key_sha256"],
                 shots=tuple((name, digest) for name, digest in row.get("shots", ())),
             )
-            for row in read_json_lines(run / ASKED)
+            for row in each_json_line(run / ASKED)
         )
         return tuple(standing_questions(with_earlier_steps(asked), withdrawn_of(run)))
     except UnknownNameError as error:
@@ -193,7 +198,10 @@ def attempts_path(run: Path) -> Path:
 
 def write_json_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     """Replace a JSONL file atomically."""
-    write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        for row in rows:
+            # A lone surrogate, as models send, has no UTF-8 form.
+            file.write(f"{_ENCODER.encode(row)}\n".encode("utf-8", "backslashreplace"))
 
 
 def now() -> str:
@@ -225,16 +233,33 @@ def asked_row(asked: AskedQuestion) -> dict[str, Json]:
 
 def read_json_lines(path: Path) -> list[dict[str, Any]]:
     """Rows of a JSONL file."""
-    return [json.loads(line) for line in _lines_of(path)]
+    return list(each_json_line(path))
 
 
-def _lines_of(path: Path) -> list[str]:
-    # Not splitlines(): a question may hold U+2028, which JSON does not escape.
-    return [line for line in path.read_text(encoding="utf-8").split("\n") if line]
+def each_json_line(path: Path) -> Iterator[dict[str, Any]]:
+    """Rows of a JSONL file, one at a time."""
+    return (json.loads(line) for line in _lines_of(path))
 
 
-@lru_cache(maxsize=1 << 15)
+def _lines_of(path: Path) -> Iterator[str]:
+    # Bytes: a question may hold U+2028, which JSON does not escape and which ends a line of text.
+    with path.open("rb") as file:
+        for line in file:
+            if line.strip():
+                yield line.decode()
+
+
+_kept_items: dict[bytes, tuple[BenchmarkItem, str | None]] = {}
+
+
 def _item_of_line(line: str) -> tuple[BenchmarkItem, str | None]:
-    """Item and image digest of a line; cached, since runs on one release share their lines."""
-    row = json.loads(line)
-    return item_from_json(row), row["image_sha256"]
+    """Item and image digest of a line; kept, since runs on one release share their lines."""
+    digest = hashlib.blake2b(line.encode(), digest_size=16).digest()
+    found = _kept_items.get(digest)
+    if found is None:
+        row = json.loads(line)
+        found = item_from_json(row), held_once(row["image_sha256"])
+        if len(_kept_items) >= _MOST_KEPT:
+            _kept_items.clear()
+        _kept_items[digest] = found
+    return found

@@ -43,6 +43,8 @@ FACT = re.compile("[0-9a-f]{16}")
 """Form of the id of a fact."""
 
 _LARGEST = 2**28
+_SHARED = frozenset({"dataset", "visible", "block", "unit"})
+"""Columns whose values several items share; each is held once."""
 _VISIBLE = frozenset(level.name.lower() for level in Visibility)
 
 
@@ -84,7 +86,7 @@ def write_item_facts(tree: Path, rows: Iterable[ItemFacts]) -> None:
     (tree / ITEMS).write_text(text.getvalue(), encoding="utf-8")
 
 
-def read_item_facts(root: Path) -> Mapping[tuple[str, str], ItemFacts]:
+def read_item_facts(root: Path) -> dict[tuple[str, str], ItemFacts]:
     """Rows by dataset and id; none where the release has no such table.
 
     Raises:
@@ -94,9 +96,11 @@ def read_item_facts(root: Path) -> Mapping[tuple[str, str], ItemFacts]:
     if stat_file(root, path) is None:
         return {}
     facts: dict[tuple[str, str], ItemFacts] = {}
+    known: dict[str, str] = {}
     with open_file(root, path, largest=_LARGEST) as file:
         try:
-            reader = csv.reader(io.StringIO(file.read().decode(), newline=""), strict=True)
+            text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+            reader = csv.reader(text, strict=True)
             columns = tuple(next(reader, ()))
             if columns not in (COLUMNS, EARLIER_COLUMNS):
                 raise ReleaseError(f"{path}: expected the columns {', '.join(COLUMNS)}")
@@ -104,6 +108,8 @@ def read_item_facts(root: Path) -> Mapping[tuple[str, str], ItemFacts]:
                 cells = dict(zip(columns, row, strict=False))
                 if len(row) != len(columns) or not _is_sound(cells):
                     raise ReleaseError(f"{path} line {reader.line_num}: {safe_repr(row)}")
+                for name in _SHARED.intersection(cells):
+                    cells[name] = known.setdefault(cells[name], cells[name])
                 facts[cells["dataset"], cells["id"]] = ItemFacts(**cells)
         except (csv.Error, UnicodeDecodeError) as error:
             raise ReleaseError(f"{path}: cannot be read: {error}") from None

@@ -6,8 +6,9 @@ unknown task. Evaluation and validation share this parser, so both report the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
@@ -162,6 +163,7 @@ def departures(row: Mapping[str, Any]) -> Iterator[RowFault]:
 
 
 _Axis = TypeVar("_Axis", Task, Modality, Anatomy)
+_OPTIONS = tuple(f"option_{letter}" for letter in LETTERS)
 
 
 class RowParser:
@@ -243,15 +245,19 @@ class RowParser:
 
     def options(self) -> tuple[tuple[str, str], ...]:
         """(letter, text) of two to four different options."""
+        cells = tuple(map(self._row.get, _OPTIONS))
+        if all(cell is None or type(cell) is str for cell in cells):
+            sound = _sound_options(cells)
+            if sound is not None:
+                return sound
         options = []
-        for letter in LETTERS:
-            text = self.optional_text(f"option_{letter}")
+        for letter, name in zip(LETTERS, _OPTIONS, strict=True):
+            text = self.optional_text(name)
             if text is not None:
                 options.append((letter, text))
         if len(options) < 2:
             self.fault("options", f"has {len(options)} option(s); expected two to four")
-        folded = [" ".join(text.split()).casefold() for _, text in options]
-        if len(set(folded)) < len(folded):
+        if _are_repeated(text for _, text in options):
             texts = [text for _, text in options]
             self.fault("options", f"two options have one text: {safe_repr(texts)}")
         return tuple(options)
@@ -285,11 +291,11 @@ class RowParser:
         value = self.optional_text("image_path")
         if not value:
             return None
-        if leaves_folder(value) or ":" in value:
+        path = _path_within(value)
+        if path is None:
             problem = f"image_path {safe_repr(value)} leaves its folder"
             self.fault("image-path", f"{problem}; expected pictures/<name>")
-            return None
-        return str(PurePosixPath(value))
+        return path
 
     def restricted(self) -> bool:
         """Whether the picture cannot be passed on."""
@@ -301,3 +307,32 @@ class RowParser:
     def fault(self, rule: str, message: str) -> None:
         """Note a rule that the row breaks."""
         self.faults.append(RowFault(rule=rule, message=message))
+
+
+@lru_cache(maxsize=4096)
+def _sound_options(cells: tuple[str | None, ...]) -> tuple[tuple[str, str], ...] | None:
+    """(letter, text) of the options in such cells; ``None`` where they break a rule.
+
+    Items of one list of options share one value.
+    """
+    options = tuple((letter, text) for letter, text in zip(LETTERS, cells, strict=True) if text)
+    texts = [text for _, text in options]
+    if len(options) < 2 or _are_repeated(texts):
+        return None
+    row = dict(zip(_OPTIONS, cells, strict=True))
+    reader = RowParser(row)
+    for letter, _ in options:
+        reader.text(f"option_{letter}")
+    return None if reader.faults else options
+
+
+def _are_repeated(texts: Iterable[str]) -> bool:
+    """Whether two texts are equal but for case and white space."""
+    folded = [" ".join(text.split()).casefold() for text in texts]
+    return len(set(folded)) < len(folded)
+
+
+@lru_cache(maxsize=4096)
+def _path_within(value: str) -> str | None:
+    """A path in its plain form; ``None`` where it leaves its folder."""
+    return None if leaves_folder(value) or ":" in value else str(PurePosixPath(value))

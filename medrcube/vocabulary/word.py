@@ -11,11 +11,14 @@ from typing import Any, ClassVar, NoReturn, Self, TypeVar, cast
 
 from medrcube.errors import UnknownNameError, VocabularyError
 from medrcube.files.toml_reader import TomlTable
-from medrcube.vocabulary.layers import PACKAGE, Layer, active_vocabulary
+from medrcube.vocabulary.layers import PACKAGE, Layer, Vocabulary, active_vocabulary
 
 __all__ = ["Axis", "Word", "fold", "in_order", "shipped_words", "with_shipped"]
 
 W = TypeVar("W")
+
+_LATEST: dict[type, tuple[Vocabulary, Mapping[str, Word]]] = {}
+"""Words of each axis under the vocabulary that was last active."""
 
 
 class Axis(type):
@@ -155,8 +158,14 @@ def fold(text: str) -> str:
 
 
 def _active_words(axis: type[W]) -> Mapping[str, W]:
-    layers = (PACKAGE, *active_vocabulary().layers)
-    return cast("Mapping[str, W]", _words(cast("type[Word]", axis), layers))
+    # Asked for each word of each row: hashing the layers takes longer than all the rest.
+    vocabulary = active_vocabulary()
+    latest = _LATEST.get(axis)
+    if latest is None or latest[0] is not vocabulary:
+        layers = (PACKAGE, *vocabulary.layers)
+        latest = vocabulary, _words(cast("type[Word]", axis), layers)
+        _LATEST[axis] = latest
+    return cast("Mapping[str, W]", latest[1])
 
 
 @cache
