@@ -99,7 +99,7 @@ class Result:
     @property
     def item(self) -> BenchmarkItem:
         """The item, its options and key in the order shown."""
-        return self.asked.item
+        return self.asked.presentation.item
 
     @property
     def choice(self) -> str | None:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from medrcube.evaluate.answer_parsing import hedging, letter_context
@@ -48,6 +49,8 @@ from medrcube.evaluate.answer_parsing.thinking_blocks import strip_reasoning
 __all__ = ["ParsedAnswer", "extract"]
 
 _DEPTH = 3
+_SHORT = 200
+"""Most characters of a reply that is read once for all items with the same options."""
 _LONGEST = 20_000
 """Characters of a reply that are parsed: its beginning and end, since looping models never stop."""
 # Some models invent a further question; the text after it answers that one.
@@ -85,13 +88,28 @@ def extract(reply: str, options: Sequence[tuple[str, str]]) -> ParsedAnswer:
     Returns:
         The letter and the rule that fired, or ``None`` and the reason.
     """
+    own = tuple((letter, text) for letter, text in options)
+    # Many replies of a run are a letter, or a letter and its text.
+    return (_extract_short if len(reply) <= _SHORT else _extract)(reply, own)
+
+
+def _extract(reply: str, options: tuple[tuple[str, str], ...]) -> ParsedAnswer:
     visible = strip_reasoning(reply)
     if not visible.closed:
         return ParsedAnswer(None, "unclosed-reasoning")
     text = visible.text
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 4]}\n{text[-_LONGEST:]}"
-    return _read(text, ChoiceReader([(letter, strip_markup(text)) for letter, text in options]), 0)
+    return _read(text, _reader_of(options), 0)
+
+
+_extract_short = lru_cache(maxsize=1 << 14)(_extract)
+
+
+@lru_cache(maxsize=1 << 12)
+def _reader_of(options: tuple[tuple[str, str], ...]) -> ChoiceReader:
+    """Reader of some options; items of one list share it."""
+    return ChoiceReader([(letter, strip_markup(text)) for letter, text in options])
 
 
 def _read(text: str, reader: ChoiceReader, depth: int) -> ParsedAnswer:

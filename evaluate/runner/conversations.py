@@ -91,7 +91,7 @@ def standing_replies(
     that count of the steps before, and only such tries.
     """
     questions = list(questions)
-    keys = {question.key for question in questions}
+    keys = {question.key: question.key for question in questions}
     later = {str(q.key): q for q in questions if q.before and q.key is not None}
     records: dict[str, list[Mapping[str, Any]]] = {}
     replies, tried = dict[str, Mapping[str, Any]](), set[str]()
@@ -99,10 +99,10 @@ def standing_replies(
         key = record["key"]
         if key in later:
             records.setdefault(key, []).append(record)
-        elif key in keys:
-            tried.add(key)
+        elif (own := keys.get(key)) is not None:
+            tried.add(own)
             if record["status"] == "reply":
-                replies[key] = record
+                replies[own] = record
     conversations = Conversations.of(questions)
     for key in conversations.earlier & replies.keys():
         conversations.hear(key, replies[key])

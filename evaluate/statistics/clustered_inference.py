@@ -52,11 +52,12 @@ class UnitTally(NamedTuple):
 
 def tallies(members: Iterable[tuple[str, int]]) -> list[UnitTally]:
     """Tallies of (unit, value) answers by unit, in order of first appearance."""
-    sums: dict[str, UnitTally] = {}
+    totals: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     for unit, value in members:
-        total, size = sums.get(unit, (0, 0))
-        sums[unit] = UnitTally(total + value, size + 1)
-    return list(sums.values())
+        totals[unit] = totals.get(unit, 0) + value
+        sizes[unit] = sizes.get(unit, 0) + 1
+    return [UnitTally(total, sizes[unit]) for unit, total in totals.items()]
 
 
 def effective_units(units: Sequence[UnitTally]) -> float:

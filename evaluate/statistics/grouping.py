@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Literal, TypeVar
 
@@ -43,9 +44,16 @@ def grouped(
         modality, task and region.
     """
     groups: dict[tuple[str, ...], list[Member]] = {}
+    of_words: dict[object, list[Member]] = {}
+    words_of = _WORDS[axis]
     for member in members:
         item = item_of(member)
-        groups.setdefault(tuple(_VALUES[name](item) for name in COLUMNS[axis]), []).append(member)
+        words = words_of(item)
+        group = of_words.get(words)
+        if group is None:
+            key = tuple(_VALUES[name](item) for name in COLUMNS[axis])
+            group = of_words[words] = groups.setdefault(key, [])
+        group.append(member)
     return {key: groups[key] for key in sorted(groups, key=lambda key: _place(axis, key))}
 
 
@@ -62,6 +70,17 @@ _VALUES: Mapping[str, Callable[[BenchmarkItem], str]] = {
     "dataset": lambda item: item.dataset,
     "visible": lambda item: item.visible,
 }
+_WORDS: Mapping[Axis, Callable[[BenchmarkItem], object]] = {
+    "task": attrgetter("task"),
+    "level": attrgetter("task"),
+    "modality": attrgetter("modality"),
+    "parts": attrgetter("parts"),
+    "dataset": attrgetter("dataset"),
+    "visible": attrgetter("visible"),
+    "voxel": attrgetter("task", "modality", "parts"),
+}
+"""What decides the group of an item, quicker to tell than the group itself."""
+
 _ORDER: Mapping[str, Collection[str]] = {
     "task": Task,
     "level": Level,

@@ -26,13 +26,13 @@ def picture_of(result: Result) -> str:
 
 def unit_of(result: Result) -> str:
     """Unit of an answer, unique within a benchmark."""
-    return result.item.unit or picture_of(result)
+    return result.asked.presentation.item.unit or picture_of(result)
 
 
 def unit_kinds(results: Iterable[Result]) -> dict[str, int]:
     """Number of units by kind; absent kinds are left out."""
-    kinds = {unit_of(result): _kind(result) for result in results}
-    counts = Counter(kinds.values())
+    last = {unit_of(result): result for result in results}
+    counts = Counter(map(_kind, last.values()))
     return {kind: counts[kind] for kind in KINDS if counts[kind]}
 
 
