@@ -53,10 +53,12 @@ __all__ = [
     "target_text",
 ]
 
+_SORTED = json.JSONEncoder(sort_keys=True)
 _TOLD = ("visible", "block", "unit", "fact")
 _OF_SET = ("set", "role", "set_size")
 _OFTEN_EQUAL = ("dataset", "question", "original_task")
 _OF_ROW = tuple({field.name for field in fields(ReleaseRow)}.difference(_OFTEN_EQUAL, {"image"}))
+_OPTIONAL = (*_TOLD, *_OF_SET)
 _NOT_ASKED = ("unit", "fact", *_OF_SET)
 
 SHOWN_PROBLEMS = 10
@@ -189,12 +191,11 @@ class Benchmark:
         """
         total = hashlib.sha256()
         for item in self.items:
-            fields_of_question = {
-                n: v for n, v in item_to_json(item).items() if n not in _NOT_ASKED
-            }
-            total.update(
-                json.dumps({**fields_of_question, **self._picture(item)}, sort_keys=True).encode()
-            )
+            row = item_to_json(item)
+            for name in _NOT_ASKED:
+                row.pop(name, None)
+            row.update(self._picture(item))
+            total.update(_SORTED.encode(row).encode())
         return total.hexdigest()
 
     def _picture(self, item: BenchmarkItem) -> dict[str, str | None]:
@@ -257,12 +258,11 @@ def _restricted_together(items: Sequence[BenchmarkItem]) -> tuple[BenchmarkItem,
 
 def item_to_json(item: BenchmarkItem) -> dict[str, Any]:
     """The item as a JSON object that ``item_from_json`` reads back."""
-    optional = {name: getattr(item, name) for name in (*_TOLD, *_OF_SET)}
     return {
         "id": item.id,
         "dataset": item.dataset,
         "question": item.question,
-        "options": [list(option) for option in item.options],
+        "options": list(map(list, item.options)),
         "key": item.key,
         "task": item.task.value,
         "modality": item.modality.value,
@@ -271,7 +271,7 @@ def item_to_json(item: BenchmarkItem) -> dict[str, Any]:
         "original_task": item.original_task,
         "restricted": item.restricted,
         # A release without them, such as the published one, keeps its digest.
-        **{name: value for name, value in optional.items() if value},
+        **{name: value for name in _OPTIONAL if (value := getattr(item, name))},
         **_open_part(item),
     }
 
@@ -307,7 +307,7 @@ def item_from_json(row: Mapping[str, Any]) -> BenchmarkItem:
         restricted=row["restricted"],
         target=target,
         stated_chance=row.get("chance"),
-        **{name: _as_held(row[name]) for name in (*_TOLD, *_OF_SET) if name in row},
+        **{name: _as_held(row[name]) for name in _OPTIONAL if name in row},
     )
 
 

@@ -66,6 +66,7 @@ __all__ = [
     "main_results",
     "read_by_rules",
     "read_metrics",
+    "read_outcomes",
     "read_results",
     "recompute_scores",
     "score",
@@ -188,6 +189,19 @@ def read_results(run: Path) -> list[Result]:
             for asked, row in zip(read_asked(run), each_json_line(path), strict=True)
             if _same_name(asked, row)
         ]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise WorkspaceError(f"{run}: has no scores; run  medrcube score {run}") from error
+
+
+def read_outcomes(run: Path) -> Iterator[AnswerOutcome]:
+    """Outcomes alone that ``score`` wrote: one for each presentation, in the order of asking.
+
+    Raises:
+        WorkspaceError: the run was never scored.
+    """
+    try:
+        for row in each_json_line(run / OUTCOMES):
+            yield AnswerOutcome(row["outcome"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise WorkspaceError(f"{run}: has no scores; run  medrcube score {run}") from error
 

@@ -161,7 +161,7 @@ def rotate(item: BenchmarkItem, turn: int) -> BenchmarkItem:
 
     An item without options is its own only rotation.
     """
-    if not item.options:
+    if turn == 0 or not item.options:
         return item
     letters = [letter for letter, _ in item.options]
     count = len(letters)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable
 from pathlib import Path
 
 import medrcube
@@ -13,11 +11,10 @@ from medrcube.evaluate.questions.reworded import write_reworded
 from medrcube.evaluate.runner.example_store import write_examples
 from medrcube.evaluate.runner.image_digests import FILE as LOCK
 from medrcube.evaluate.runner.image_digests import write_lock
-from medrcube.evaluate.runner.plan import RunPlan
+from medrcube.evaluate.runner.plan import RunPlan, lists_state
 from medrcube.evaluate.runner.run_folder import (
     ASKED,
     ITEMS,
-    AskedQuestion,
     asked_row,
     versions,
     write_json_lines,
@@ -34,11 +31,7 @@ def write_plan(out: Path, plan: RunPlan) -> None:
         WorkspaceError: it cannot be written.
     """
     # The manifest states the lists only once they are complete, whenever the process is killed.
-    listed = {
-        **plan.changing,
-        "medrcube": medrcube.__version__,
-        "pictures": _pictures_told(plan.listed),
-    }
+    listed = {**plan.changing, **lists_state(plan.listed)}
     if plan.manifest.get("listed") != listed:
         out.mkdir(parents=True, exist_ok=True)
         write_manifest(out, {**plan.manifest, **plan.changing, "listed": None})
@@ -62,11 +55,3 @@ def write_plan(out: Path, plan: RunPlan) -> None:
     begun_by = {"medrcube": medrcube.__version__, "versions": versions()}
     write_manifest(out, {**plan.manifest, **plan.changing, **begun_by, "listed": listed})
     withdraw_from_run(out, plan.benchmark)
-
-
-def _pictures_told(questions: Iterable[AskedQuestion]) -> str:
-    """Digest of the images that a run shows; it changes when a release is reconstructed."""
-    total = hashlib.sha256()
-    for question in questions:
-        total.update(f"{question.subject} {question.image_sha256}\n".encode())
-    return total.hexdigest()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import medrcube
 from medrcube.console.counts import counted
 from medrcube.errors import ModelError, WorkspaceError
 from medrcube.evaluate.dataset import Benchmark, BenchmarkItem, held_once
@@ -37,7 +38,7 @@ from medrcube.files.atomic import PARTIAL
 if TYPE_CHECKING:
     from medrcube.evaluate.questions.few_shot import ExamplePool
 
-__all__ = ["RunPlan", "draw_order", "plan_run"]
+__all__ = ["RunPlan", "draw_order", "lists_state", "plan_run"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +160,6 @@ def plan_run(
         chains=chains.chains if chains else (),
     )
     listed = tuple(_questions(keys, planned))
-    _require_same_images(out, listed)
     changing: dict[str, Any] = {
         "limit": limit,
         "conditions": [c for c in Condition if c in all_conditions],
@@ -173,6 +173,7 @@ def plan_run(
         changing["degradation"] = asking.degradation.identity
     if examples is not None:
         changing["examples_from"] = examples.tiers(planned)
+    _require_same_images(out, listed, manifest, changing)
     return RunPlan(
         asked=tuple(standing_questions(listed, benchmark.errata)),
         listed=listed,
@@ -194,6 +195,17 @@ def draw_order(items: Iterable[BenchmarkItem]) -> list[BenchmarkItem]:
     return sorted(items, key=lambda item: hashlib.sha256(item.name.encode()).digest())
 
 
+def lists_state(questions: Iterable[AskedQuestion]) -> dict[str, str]:
+    """State of the lists of a run in its manifest: who wrote them, and a digest of the images.
+
+    The digest changes when a release is reconstructed.
+    """
+    total = hashlib.sha256()
+    for question in questions:
+        total.update(f"{question.subject} {question.image_sha256}\n".encode())
+    return {"medrcube": medrcube.__version__, "pictures": total.hexdigest()}
+
+
 def _model_identity(model: Model, out: Path, *, again: bool) -> dict[str, Json]:
     """Identity of the model; with ``again``, under the reply limit of the existing run."""
     if not again:
@@ -203,13 +215,21 @@ def _model_identity(model: Model, out: Path, *, again: bool) -> dict[str, Json]:
     return restore_reply_limit(dict(model.identity), read_manifest(out))
 
 
-def _require_same_images(out: Path, questions: Iterable[AskedQuestion]) -> None:
+def _require_same_images(
+    out: Path,
+    questions: Sequence[AskedQuestion],
+    manifest: Mapping[str, Any],
+    changing: Mapping[str, Any],
+) -> None:
     """Refuse a release that lacks or changed an image of the run; new images are allowed.
+
+    Nothing is compared where the lists of the run are those that it states.
 
     Raises:
         WorkspaceError: a picture that the run was asked with is gone, or is another one now.
     """
-    if not (out / ITEMS).exists():
+    as_stated = manifest.get("listed") == {**changing, **lists_state(questions)}
+    if as_stated or not (out / ITEMS).exists():
         return
     subjects = {question.item.name: question.subject for question in questions}
     try:

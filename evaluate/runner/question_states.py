@@ -10,7 +10,7 @@ from medrcube.console.counts import counted
 from medrcube.evaluate.outcomes import AnswerOutcome, Result
 from medrcube.evaluate.runner.run_state import FAILURE_GATE
 
-__all__ = ["QuestionStates", "count_ends", "states_of"]
+__all__ = ["QuestionStates", "count_ends", "count_outcomes", "states_of"]
 
 _END_OF = {outcome: outcome.value for outcome in AnswerOutcome} | dict.fromkeys(
     (AnswerOutcome.CORRECT, AnswerOutcome.WRONG), "answered"
@@ -49,5 +49,10 @@ def states_of(results: Iterable[Result]) -> QuestionStates:
 
 def count_ends(results: Iterable[Result]) -> Mapping[str, int]:
     """Count of each final state."""
-    counts = Counter(_END_OF[result.outcome] for result in results)
+    return count_outcomes(result.outcome for result in results)
+
+
+def count_outcomes(outcomes: Iterable[AnswerOutcome]) -> Mapping[str, int]:
+    """Count of each final state, of outcomes alone."""
+    counts = Counter(map(_END_OF.__getitem__, outcomes))
     return {end: counts[end] for end in dict.fromkeys(_END_OF.values())}

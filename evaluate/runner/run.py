@@ -27,7 +27,7 @@ from medrcube.evaluate.runner.batches.session import BatchSession, in_batches
 from medrcube.evaluate.runner.begin_run import write_plan
 from medrcube.evaluate.runner.conversations import Conversations, standing_replies
 from medrcube.evaluate.runner.plan import RunPlan, draw_order, plan_run
-from medrcube.evaluate.runner.question_states import count_ends
+from medrcube.evaluate.runner.question_states import count_outcomes
 from medrcube.evaluate.runner.request_builder import RequestBuilder
 from medrcube.evaluate.runner.run_folder import (
     RESULTS,
@@ -46,7 +46,7 @@ from medrcube.evaluate.scoring import (
     UPSTREAM_METRICS,
     UPSTREAM_RESULTS,
     read_metrics,
-    read_results,
+    read_outcomes,
     score,
     score_attempts,
     withdrawn_items,
@@ -228,7 +228,7 @@ def run_evaluation(
         manifest["ended"] = None if summary.left else now()
         manifest["models"] = sorted(before.models | way.models)
     _score(out, manifest)
-    return replace(summary, ends=count_ends(read_results(out)))
+    return replace(summary, ends=count_outcomes(read_outcomes(out)))
 
 
 def _left_out(out: Path) -> Mapping[str, int]:

@@ -104,11 +104,12 @@ def read_item_facts(root: Path) -> dict[tuple[str, str], ItemFacts]:
             columns = tuple(next(reader, ()))
             if columns not in (COLUMNS, EARLIER_COLUMNS):
                 raise ReleaseError(f"{path}: expected the columns {', '.join(COLUMNS)}")
+            shared = [name for name in columns if name in _SHARED]
             for row in reader:
                 cells = dict(zip(columns, row, strict=False))
                 if len(row) != len(columns) or not _is_sound(cells):
                     raise ReleaseError(f"{path} line {reader.line_num}: {safe_repr(row)}")
-                for name in _SHARED.intersection(cells):
+                for name in shared:
                     cells[name] = known.setdefault(cells[name], cells[name])
                 facts[cells["dataset"], cells["id"]] = ItemFacts(**cells)
         except (csv.Error, UnicodeDecodeError) as error:

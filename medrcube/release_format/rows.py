@@ -215,7 +215,8 @@ class RowParser:
             self.fault("field", f"{problem}; expected at most {LONGEST_TEXT:,}")
             return ""
         try:
-            value.encode()
+            if not value.isascii():
+                value.encode()
         except UnicodeEncodeError:
             self.fault("field", f"{field} holds half of a character (a lone surrogate)")
             return ""
@@ -232,6 +233,9 @@ class RowParser:
 
     def member(self, field: str, axis: type[_Axis]) -> _Axis | None:
         """Word of an axis; notes a fault where there is none."""
+        value = self._row.get(field)
+        if type(value) is str and (word := axis.named(value)) is not None:
+            return word
         text = self.text(field)
         if not text:
             return None

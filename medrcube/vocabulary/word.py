@@ -91,10 +91,14 @@ class Word(str, metaclass=Axis):  # noqa: SLOT000 -- each axis has attributes of
         cls._refuse(text)
 
     @classmethod
+    def named(cls, name: str) -> Self | None:
+        """The word of exactly that name; ``None`` where no active layer declares it."""
+        return _active_words(cls).get(name)
+
+    @classmethod
     def recorded(cls, name: str) -> Self:
         """The word of that name in a record of this package, known here or not."""
-        words = _active_words(cls)
-        return words[name] if name in words else cls(name, {"aliases": ()})
+        return cls.named(name) or cls(name, {"aliases": ()})
 
     def declared(self) -> dict[str, object]:
         """What a layer has to declare for this word."""
