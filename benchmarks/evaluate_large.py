@@ -1,9 +1,10 @@
 """Evaluate made-up releases of many items: memory and processor time of every command.
 
-Usage: ``python evaluate_large.py FOLDER [--sizes N ...] [--asked N]``. A run gets replies to all
-questions but the last ``--asked`` without any request; these are then asked at an endpoint on this
-machine that answers after 200 ms. After that ``evaluate``, ``score`` and ``report`` work on the
-complete run. Each program is a process of its own. Prints one line of JSON.
+Usage: ``python evaluate_large.py FOLDER [--sizes N ...] [--asked N] [--page FILE]``. A run
+gets replies to all questions but the last ``--asked`` without any request; these are then asked at
+an endpoint on this machine that answers after 200 ms. After that ``evaluate``, ``score`` and ``report`` work on the
+complete run. Each program is a process of its own. Prints one line of JSON; with ``--page`` the
+section of that page is replaced too.
 """
 
 from __future__ import annotations
@@ -15,18 +16,31 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
+import machine
 from evaluate_data import make_large_release
 
 from evaluate import CONNECTIONS, Endpoint, endpoint
+from medrcube.files.atomic import write_text
+from medrcube.templates import render_card
 
 SIZES = (10_000, 30_000, 100_000)
 ASKED = 8_000
 LATENCY = 0.2
+TARGETS = (("resume", 5, 400), ("score", 20, 400), ("report", 20, 400), ("images", 20, 400))
+"""Of each command: most seconds of processor time, and most megabytes."""
+
+NAMES = {
+    "resume": "`evaluate`, nothing left to ask",
+    "score": "`score`",
+    "report": "`report`",
+    "images": "`report --release`",
+}
+_NEXT = "## Which PNG encoder, and why\n"
 _HERE = Path(__file__).resolve().parent
 _COMMAND = Path(sys.executable).with_name("medrcube")
 
@@ -36,9 +50,30 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--asked", type=int, default=ASKED, help="questions that are really asked")
+    parser.add_argument("--page", type=Path, help="page whose section is replaced")
     given = parser.parse_args()
+    conditions = machine.describe()
     rows = [_measure(given.folder, size, min(given.asked, size)) for size in given.sizes]
+    if given.page is not None:
+        _replace_section(given.page, section(rows, conditions))
     print(json.dumps(rows))
+
+
+def section(rows: Sequence[Mapping[str, Any]], conditions: Mapping[str, str]) -> str:
+    """The part of the page on performance."""
+    return render_card(
+        "evaluate_large.md", rows=rows, conditions=conditions, targets=TARGETS, names=NAMES
+    )
+
+
+def _replace_section(page: Path, text: str) -> None:
+    """Put the section in place of that of the page, or before the choice of an encoder."""
+    before, heading, rest = page.read_text("utf-8").partition("## Evaluate at ")
+    if not heading:
+        before, _, rest = page.read_text("utf-8").partition(_NEXT)
+    else:
+        _, _, rest = rest.partition(_NEXT)
+    write_text(page, f"{before}{text.strip()}\n\n{_NEXT}{rest}")
 
 
 def _measure(folder: Path, items: int, asked: int) -> dict[str, Any]:
@@ -57,16 +92,17 @@ def _measure(folder: Path, items: int, asked: int) -> dict[str, Any]:
     return {
         "items": items,
         "asked": asking["answered"],
+        "connections": CONNECTIONS,
         "possible": CONNECTIONS / LATENCY,
         "rate": asking["answered"] / asking["asking"],
         "steady": counts["steady"] / LATENCY,
         "cpu_each": asking["cpu"] / asking["answered"],
-        "to_first": asking["to_first"],
+        "to_first": asking["cpu_to_first"],
         "peak": asking["peak_asking"],
         "resume": again,
         "score": _run(_COMMAND, "score", out),
         "report": _run(_COMMAND, "report", out, "--out", folder / "large.html"),
-        "report_images": _run(
+        "images": _run(
             *(_COMMAND, "report", out, "--release", release, "--out", folder / "large.html")
         ),
     }

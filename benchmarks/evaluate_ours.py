@@ -27,7 +27,11 @@ from medrcube.evaluate.runner.run_state import RunProgress
 
 _TICK = 0.005
 _LOOK = 1000
-_FORMS = (0,) * 12 + (1,) * 4 + (2,) * 3 + (3,)
+_LONG = (
+    "This is {item}. The contours and the grey values speak for one of the options, and against "
+    "the others. The answer is {letter}."
+)
+_FORMS = (0,) * 8 + (1,) * 4 + (2,) * 3 + (3,) + (4,) * 4
 """How often the made-up replies are of each form."""
 
 
@@ -66,7 +70,7 @@ class Watched:
 
 @dataclass
 class Instant:
-    """In place of a model, without a request; most replies have a letter, some only words."""
+    """Replies without a request: a letter, words, or a text that no other is equal to."""
 
     model: Model
     replies: int = 0
@@ -82,7 +86,13 @@ class Instant:
     async def answer(self, request: ModelRequest) -> Reply:
         self.replies += 1
         letter, text = request.options[self.replies // 3 % len(request.options)]
-        said = (letter, f"{letter}. {text}", f"The picture shows {text.lower()}.", "I cannot tell.")
+        said = (
+            letter,
+            f"{letter}. {text}",
+            f"The picture shows {text.lower()}.",
+            "I cannot tell.",
+            _LONG.format(item=request.item, letter=letter),
+        )
         return Reply(
             text=said[_FORMS[self.replies % len(_FORMS)]],
             finish_reason="stop",
@@ -114,7 +124,7 @@ def main() -> None:
     release, out, url, connections = Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:5]
     rest = sys.argv[5:]
     limit = None if rest in ([], ["--fill"]) else int(rest[0])
-    started = time.perf_counter()
+    started, started_cpu = time.perf_counter(), time.process_time()
     idle = peak_memory()
     asking = Asking()
     stub = open_model("openai/stub", ModelSettings(base_url=url))
@@ -137,6 +147,7 @@ def main() -> None:
         "cpu": cpu,
         "total": time.perf_counter() - started,
         "to_first": began[0] - started,
+        "cpu_to_first": began[1] - started_cpu,
         "late": model.late,
         "idle": idle,
         "peak": peak_memory(),

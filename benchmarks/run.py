@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import evaluate_large
 import machine
 import numpy as np
 import ours
@@ -80,6 +81,7 @@ def main() -> None:
         "ontologies": bench.ontologies(),
         "review": bench.review(),
         "evaluation": bench.evaluation(given.upstream, given.inspect),
+        "large": bench.large_evaluation(quick=given.quick),
         "distractors": bench.distractors(10_000),
         "encoders": bench.encoders(pythons["encoders"]) if "encoders" in pythons else [],
         "scale": [] if given.quick else bench.scale(),
@@ -290,6 +292,14 @@ class Bench:
             *(part for option in options if option[1] for part in option),
         )
         return found
+
+    def large_evaluation(self, *, quick: bool) -> str:
+        """The section on releases of many items; of few ones where it has to be quick."""
+        _say("evaluation of many items")
+        sizes = evaluate_large.SIZES[:1] if quick else evaluate_large.SIZES
+        conditions = machine.describe()
+        script = (Path(sys.executable), _HERE / "evaluate_large.py", self.folder / "large")
+        return evaluate_large.section(self._json(*script, "--sizes", *sizes), conditions)
 
     def rebuild(self, cases: int) -> Mapping[str, Any]:
         """A build with nothing to do."""
