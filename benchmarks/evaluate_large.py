@@ -2,9 +2,9 @@
 
 Usage: ``python evaluate_large.py FOLDER [--sizes N ...] [--asked N] [--page FILE]``. A run
 gets replies to all questions but the last ``--asked`` without any request; these are then asked at
-an endpoint on this machine that answers after 200 ms. After that ``evaluate``, ``score`` and ``report`` work on the
-complete run. Each program is a process of its own. Prints one line of JSON; with ``--page`` the
-section of that page is replaced too.
+an endpoint on this machine that answers after 200 ms. After that ``evaluate``, ``score`` and
+``report`` work on the complete run. Each program is a process of its own. Prints one line of JSON;
+with ``--page`` the section of that page is replaced too.
 """
 
 from __future__ import annotations
