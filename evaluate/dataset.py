@@ -15,7 +15,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -56,8 +56,6 @@ __all__ = [
 _SORTED = json.JSONEncoder(sort_keys=True)
 _TOLD = ("visible", "block", "unit", "fact")
 _OF_SET = ("set", "role", "set_size")
-_OFTEN_EQUAL = ("dataset", "question", "original_task")
-_OF_ROW = tuple({field.name for field in fields(ReleaseRow)}.difference(_OFTEN_EQUAL, {"image"}))
 _OPTIONAL = (*_TOLD, *_OF_SET)
 _NOT_ASKED = ("unit", "fact", *_OF_SET)
 
@@ -382,6 +380,8 @@ class _Loader:
         except ReleaseError as error:
             self.problems.append(str(error))
             return self.items
+        if not sets:
+            return self.items
         rows = {(item.dataset, item.id): item for item in self.items}
         for item_set in sets:
             named = ((member.dataset, member.id) for member in item_set.members)
@@ -417,11 +417,25 @@ class _Loader:
         if problem is not None:
             self.problems.append(f"{where}: {problem}")
         facts = self._facts.pop((parsed.dataset, parsed.id), None)
-        beside = {} if facts is None else {name: getattr(facts, name) for name in _TOLD}
-        held = {name: held_once(getattr(parsed, name)) for name in _OFTEN_EQUAL}
-        values = {name: getattr(parsed, name) for name in _OF_ROW}
-        unit = beside.get("unit") or self._cases.get(image or "", "")
-        item = BenchmarkItem(**{**values, **held, **beside, "unit": unit, "image": image})
+        item = BenchmarkItem(
+            id=parsed.id,
+            dataset=held_once(parsed.dataset),
+            question=held_once(parsed.question),
+            options=parsed.options,
+            key=parsed.key,
+            task=parsed.task,
+            modality=parsed.modality,
+            parts=parsed.parts,
+            image=image,
+            original_task=held_once(parsed.original_task),
+            restricted=parsed.restricted,
+            target=parsed.target,
+            stated_chance=parsed.stated_chance,
+            visible=facts.visible if facts else "",
+            block=facts.block if facts else "",
+            unit=(facts.unit if facts else "") or self._cases.get(image or "", ""),
+            fact=facts.fact if facts else "",
+        )
         self.items.append(item)
 
     def _problem_of(self, image: str) -> str | None:

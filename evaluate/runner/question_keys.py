@@ -82,9 +82,11 @@ class QuestionKeys:
         image = presentation.image
         digest = None if image is None else self.benchmark.image_digests[image]
         usable = digest is not None or self.elsewhere or not presentation.wants_image
-        usable &= all(step.key is not None for step in before)
+        if before:
+            usable &= all(step.key is not None for step in before)
         shots = self.examples.of(presentation) if self.examples and usable else ()
-        self.examples_used.update({item.name: item for item in shots})
+        if shots:
+            self.examples_used.update({item.name: item for item in shots})
         return AskedQuestion(
             presentation=presentation,
             subject=self._image(presentation.item),
