@@ -183,15 +183,16 @@ def test_a_disk_that_is_full_leaves_all_scores_as_they_were(run, monkeypatch, wr
     before = {name: (run / name).read_bytes() for name in SCORES}
     log = (run / "attempts.jsonl").read_text()
     (run / "attempts.jsonl").write_text(log.replace('"text":"A"', '"text":"B"'))
-    written, write = [], Path.write_bytes
+    written, opened = [], Path.open
 
-    def full(path, data):
-        if len(written) == writes:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        written.append(path)
-        return write(path, data)
+    def full(path, mode="r", *rest, **how):
+        if mode == "wb":
+            if len(written) == writes:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            written.append(path)
+        return opened(path, mode, *rest, **how)
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(Path, "open", full)
     with pytest.raises(WorkspaceError, match="No space left"):
         score(run)
     assert {name: (run / name).read_bytes() for name in SCORES} == before
