@@ -7,8 +7,8 @@ them tells nothing about seeing. Beside the true answers of others, the answer t
 without looking is tried: the middle of the image, for a point. Of numbers see ``number_chance``.
 
 Fewer than ``FEW`` patients say little of others. The chance of such a cell is that of the constant
-that passes most of its own questions: never too low, and 1 for a single question. Where the answers
-of the other patients pass every question of such a cell, seeing adds nothing to it either.
+that passes most of its own questions: never too low, and 1 for a single question. Where it passes
+those of two patients or more without exception, none of them is asked.
 """
 
 from __future__ import annotations
@@ -53,8 +53,7 @@ class BlindChance:
         patients: of how many patients; cases where the source names no patient.
         share: of the questions that a constant passes, never less than that of a guess among
             options.
-        always: whether a constant chosen on all other patients passes every question of a cell of
-            few patients, at least two.
+        always: whether a constant passes every question of a cell of few patients, at least two.
     """
 
     cell: Cell
@@ -92,25 +91,31 @@ def unit_of(question: OpenQuestion) -> str:
 def _chance(cell: Cell, questions: Sequence[OpenQuestion]) -> BlindChance:
     units = [unit_of(question) for question in questions]
     names, unit = np.unique(np.array(units), return_inverse=True)
-    answers, owners = _constants(questions, unit)
-    tests = [_passing(question.target) for question in questions]
-    passed = np.array([[passes(answer) for passes in tests] for answer in answers], np.bool_)
-    passed = passed.reshape(len(answers), len(tests))
-    from_others = _left_out(passed, owners, unit, len(names))
     if asks_numbers(questions):
         share = number_chance(questions, units)
-    elif len(names) < FEW:
-        share = float(passed.mean(axis=1).max(initial=0.0))
     else:
-        share = from_others
+        share = _constant_chance(questions, unit, len(names))
     guesses = [_guess(question.target) for question in questions]
     return BlindChance(
         cell=cell,
         questions=len(questions),
         patients=len(names),
         share=max(share, sum(guesses) / len(guesses)),
-        always=1 < len(names) < FEW and from_others == 1,
+        always=1 < len(names) < FEW and share == 1,
     )
+
+
+def _constant_chance(
+    questions: Sequence[OpenQuestion], unit: NDArray[np.intp], units: int
+) -> float:
+    """Share of the questions that a constant passes, of others' where there are enough patients."""
+    answers, owners = _constants(questions, unit)
+    tests = [_passing(question.target) for question in questions]
+    passed = np.array([[passes(answer) for passes in tests] for answer in answers], np.bool_)
+    passed = passed.reshape(len(answers), len(tests))
+    if units < FEW:
+        return float(passed.mean(axis=1).max(initial=0.0))
+    return _left_out(passed, owners, unit, units)
 
 
 def _guess(target: Target | OptionTarget) -> float:

@@ -41,7 +41,7 @@ from medrcube.templates import Wordings
 __all__ = ["OpenResult", "compose_open_items"]
 
 BLIND = "a constant answer is right too often"
-ALWAYS = "a constant answer of other patients is always right"
+ALWAYS = "a constant answer is always right"
 PATIENT_FULL = "enough of its patient are asked"
 ANOTHER = "another question of its patient is asked"
 CLASS_FULL = "enough of its class of size are asked"

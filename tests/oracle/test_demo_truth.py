@@ -82,5 +82,5 @@ def test_every_point_and_box_lies_where_the_raw_marks_say(demo):
         own = place_faults(witness.card, case, item, sample)
         faults += [f"{item.source} {sample.case} {item.form}: {fault}" for fault in own]
     assert not faults, f"{len(faults)} faults, such as:\n" + "\n".join(faults[:SHOWN])
-    assert len(placed) > 300
-    assert len({item.source for item in placed}) > 20
+    assert len(placed) > 250
+    assert len({item.source for item in placed}) > 15

@@ -95,7 +95,7 @@ def test_a_box_that_always_lies_in_one_place_is_not_asked(boxed):
 
 
 @pytest.mark.parametrize("patients", [2, 3, FEW - 2])
-def test_of_few_patients_too_what_the_answers_of_others_always_pass_is_not_asked(boxed, patients):
+def test_of_few_patients_too_what_a_constant_always_passes_is_not_asked(boxed, patients):
     alike = [at(boxed, n, (100 + n, 100, 200, 200)) for n in range(patients)]
     result = compose(alike)
     assert result.items == ()
