@@ -151,7 +151,7 @@ def _contrast(view: CaseView, asked: CardField) -> str:
         for label in view.case.labels
         if label.field in fields and label.state is LabelState.PRESENT
     )
-    terms = [view.terms[concept] for concept in stated if concept in view.facts.present]
+    terms = [view.terms[name] for name in stated if name and name in view.facts.present]
     if any(term.kind != DEVICE and not denies(term) for term in terms):
         return ANOTHER
     return NORMAL if any(map(denies, terms)) else UNSTATED

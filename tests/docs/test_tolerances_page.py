@@ -112,7 +112,7 @@ def test_every_number_that_a_task_declares_is_on_the_page(task):
     places = {
         f"settings.{key}" for key, value in table.get("settings", {}).items() if numbers(value)
     }
-    places |= {"blind"} if "blind" in table else set()
+    places |= {"blind", "per_patient"} & {*table}
     assert {f"tasks/{folder.name}/task.toml: {place}" for place in places} <= set(STATED)
 
 
