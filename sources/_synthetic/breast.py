@@ -166,10 +166,9 @@ def _described(echo: Floats, lesion: Mask, told: Descriptors, rng: np.random.Gen
         skin = soft(np.abs(y - 0.055) / 0.055, 0.25)
         echo = echo + skin * (0.62 + 0.05 * cloud(rng, shape, 10) - echo)
     deep = soft(np.abs(x - column) / (0.8 * wide), 0.3) * (y > row)
-    gain = {"no": 0.0, "shadowing": -0.75, "enhancement": 0.75}.get(told.behind)
-    if gain is None:
-        gain = np.where(x < column, -0.75, 0.75)
-    echo = echo * (1 + deep * gain)
+    gains = {"no": (0.0, 0.0), "shadowing": (-0.75, -0.75), "enhancement": (0.75, 0.75)}
+    left, right = gains.get(told.behind, (-0.75, 0.75))
+    echo = echo * (1 + deep * np.where(x < column, left, right))
     if told.halo:
         echo = np.maximum(echo, 0.85 * soft(np.abs(edge - 1.14) / 0.14, 0.5))
     coarse, fine = cloud(rng, shape, 9), cloud(rng, shape, 16)

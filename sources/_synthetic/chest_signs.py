@@ -131,10 +131,10 @@ def _changed(person: Person, concepts: Iterable[str]) -> Person:
 
 def _sides(area: Mask, person: Person) -> list[tuple[int, Mask]]:
     """Parts of an area, with 1 for the patient's left: two where nothing lies between."""
-    left = np.arange(area.shape[1]) + 0.5 > person.middle * area.shape[1]
-    if area.any(axis=0)[int(person.middle * area.shape[1])] or not area.any():
-        columns = np.nonzero(area.any(axis=0))[0]
-        return [(int(left[columns].mean() > 0.5), area)] if area.any() else []
+    columns = np.asarray(area.any(axis=0))
+    left = np.asarray(np.arange(columns.size) + 0.5 > person.middle * columns.size)
+    if columns[int(person.middle * columns.size)]:
+        return [(int(left[columns].mean() > 0.5), area)]
     return [(which, area & (left == which)) for which in (0, 1) if (area & (left == which)).any()]
 
 

@@ -15,7 +15,7 @@ def dense(
 ) -> Floats:
     del at
     weight = _inner(area) * np.clip(1 - patchy + patchy * texture, 0, 1)
-    return grey + strength * weight * np.clip(0.95 - grey, 0, None)
+    return np.asarray(grey + strength * weight * np.clip(0.95 - grey, 0, None))
 
 
 def solid(grey: Floats, area: Mask, texture: Floats, at: Sketch, *, value: float) -> Floats:
@@ -23,7 +23,7 @@ def solid(grey: Floats, area: Mask, texture: Floats, at: Sketch, *, value: float
     del at
     inside = area.astype(np.float64)
     steps = [np.roll(inside, step, axis) for axis in (0, 1) for step in (-1, 1)]
-    weight = area * np.mean([inside, *steps], axis=0)
+    weight: Floats = area * np.mean([inside, *steps], axis=0)
     return grey + weight * (np.maximum(grey, value + 0.015 * texture) - grey)
 
 
@@ -84,5 +84,6 @@ def fluid_level(grey: Floats, area: Mask, texture: Floats, at: Sketch) -> Floats
 
 
 def _inner(area: Mask) -> Floats:
-    """1 in the middle of an area, 0 from its border on."""
-    return area * np.clip(2 * faded(area) - 1, 0, 1) if area.sum() > 30 else area.astype(np.float64)
+    """1 in the middle of an area, 0 from its border on; of a tiny one, all of it."""
+    whole = area.astype(np.float64)
+    return whole * np.clip(2 * faded(area) - 1, 0, 1) if area.sum() > 30 else whole
