@@ -29,9 +29,8 @@ __all__ = ["BOUND_SE", "LEAST", "fixed_places"]
 
 BOUND_SE = 3.0
 """Standard errors of the difference by which a place may pass more than the chance says. Of cells
-that leak nothing, one of 14 lies above two by luck and as the chance is an estimate too, and one of
-200 above three (``benchmarks/audit_bounds.py``)."""
-
+that leak nothing one in 24 lies above two, by luck and as the chance is an estimate too, and one in
+300 above three (``benchmarks/audit_bounds.py``)."""
 LEAST = 10
 """Patients of a cell below which nothing is judged."""
 _MOST = 120
