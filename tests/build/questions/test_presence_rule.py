@@ -9,6 +9,7 @@ from medrcube.build.open_items.question import CaseView
 from medrcube.build.open_items.rule_files import open_questions
 from medrcube.build.questions.case_facts import facts_of_case
 from medrcube.build.stages.samples import Sample
+from medrcube.errors import MedrcubeError
 from medrcube.facts import Case, Grade, ImageRef, Label, LabelState, Scope
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
@@ -144,6 +145,15 @@ def test_another_value_denies_what_the_card_calls_sole(asked):
     sole = TUMOR.replace("[[field]]", '[[field]]\nsole = ["meningioma"]')
     assert roles(asked(sole, ("tumor", "g", PRESENT))) == {"glioma": "yes", "meningioma": "no"}
     assert roles(asked(sole, ("tumor", "m", PRESENT)))["glioma"] == "other-class"
+
+
+@pytest.mark.parametrize("group", ['group = "brain tumor class"', ""])
+def test_only_a_concept_of_a_field_with_a_group_is_sole(asked, group):
+    names = '["meningioma"]' if not group else '["Edema"]'
+    parts = TUMOR.replace("[[field]]", f"[[field]]\nsole = {names}")
+    parts = parts.replace('group = "brain tumor class"', group)
+    with pytest.raises(MedrcubeError, match="concepts of a field with a group"):
+        asked(parts, ("tumor", "g", PRESENT))
 
 
 @pytest.mark.parametrize(
