@@ -286,6 +286,8 @@ class Case:
         anatomy: region of the body.
         modality: imaging modality.
         plane: plane to cut from a volume: ``axial``, ``coronal`` or ``sagittal``.
+        window: how stored values become grey, as ``[pixels] window`` of a card, where one scan
+            shows several parts of the body that need windows of their own.
         licence: licence of this very image, where the source states one.
         redistribute: whether this very image may be passed on.
         facts: other raw values worth keeping, verbatim, as (name, value), without identifiers.
@@ -312,6 +314,7 @@ class Case:
     anatomy: Anatomy | None = None
     modality: Modality | None = None
     plane: str | None = None
+    window: str | None = None
     licence: str | None = None
     redistribute: bool | None = None
     facts: tuple[tuple[str, str], ...] = ()

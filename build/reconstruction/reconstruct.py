@@ -44,7 +44,7 @@ from medrcube.build.reconstruction.safe_writes import (
     stored_hash,
 )
 from medrcube.build.release.private_edition import mark_private
-from medrcube.build.stages.plan import Artefact, RenderJob, plan_jobs
+from medrcube.build.stages.plan import Artefact, RenderJob, pixel_policy_of, plan_jobs
 from medrcube.build.stages.render import RenderedPicture, RenderResult
 from medrcube.build.stages.scan import Scan, inspect_trees, scan
 from medrcube.build.stages.source_result import origin_of
@@ -160,7 +160,7 @@ def _as_recorded(job: RenderJob, recipes: Sequence[Recipe]) -> RenderJob:
     """
     policies = {recorded_policy(recipe) for recipe in recipes}
     policy = policies.pop() if len(policies) == 1 else None
-    policy = policy or job.policy
+    policy = pixel_policy_of(policy or job.policy, job.case)
     plane = job.case.plane or policy.plane
     return replace(job, policy=policy, plane=plane, side=None, enclosed=None, larger=None)
 

@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from medrcube.build.questions.task_rules import fact_rules
@@ -25,6 +25,7 @@ __all__ = [
     "artefacts_of",
     "is_drawn",
     "picture_names",
+    "pixel_policy_of",
     "plan_jobs",
 ]
 
@@ -98,6 +99,11 @@ class RenderJob:
     vocabulary: Vocabulary = field(default_factory=active_vocabulary)
 
 
+def pixel_policy_of(policy: PixelPolicy, case: Case) -> PixelPolicy:
+    """The policy of a card, with the window that a case needs."""
+    return policy if case.window is None else replace(policy, window=case.window)
+
+
 def plan_jobs(source: Source, root: Path, cases: Sequence[Case]) -> list[RenderJob]:
     """Turn the cases of one source into jobs, in the order of the cases."""
     names = picture_names(case.key for case in cases)
@@ -111,7 +117,7 @@ def plan_jobs(source: Source, root: Path, cases: Sequence[Case]) -> list[RenderJ
             concepts=tuple(concept_of(source.card, region) for region in case.regions),
             panels=tuple(concept_of(source.card, label) for label in case.panels),
             larger=field_of(source.card, case.panels[0]).larger if case.panels else None,
-            policy=source.card.pixels,
+            policy=pixel_policy_of(source.card.pixels, case),
             plane=case.plane or source.card.pixels.plane,
             artefacts=artefacts_of(source.card, case),
             name=names[case.key],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from medrcube.errors import ReadError, RefusedError
 from medrcube.sources._formats.tables.contents import MOST_BYTES
 
-__all__ = ["VoxelMask", "load_labels", "slice_at"]
+__all__ = ["VoxelMask", "load_labels", "middle_of_most", "slice_at"]
 
 # Axis of the normal of each plane, and whether slices are shown against that axis: inferior to
 # superior, anterior to posterior, right to left.
@@ -191,6 +192,31 @@ def _check_size(path: Path, stored: Any) -> None:
             "header is damaged, or it is made to exhaust the memory",
             code="too-large",
         )
+
+
+def middle_of_most(masks: Mapping[str, VoxelMask], plane: str, *, least: int, share: float) -> int:
+    """The middle of the slices on which most of some structures are shown, in display order.
+
+    Args:
+        masks: name of a structure -> its voxels, all on one grid; at least one.
+        plane: of the slices.
+        least: voxels from which on a slice shows a structure.
+        share: of the structures that a slice has to show.
+
+    Raises:
+        RefusedError: code ``no-slice`` when no slice shows that share.
+    """
+    shown = np.sum([mask.areas(plane) >= least for mask in masks.values()], axis=0)
+    most = int(shown.max())
+    if most < share * len(masks):
+        raise RefusedError(
+            f"no {plane} slice shows more than {most} of {len(masks)} structures; expected "
+            f"{share:.0%} of {', '.join(masks)}: this part of the body lies outside the field of "
+            "view, or was not found",
+            code="no-slice",
+        )
+    best = np.flatnonzero(shown == most)
+    return int(best[len(best) // 2])
 
 
 def slice_at(volume: Any, place: NDArray[np.float64]) -> int:

@@ -48,12 +48,14 @@ from medrcube.sources._framework.upstream_names import PublishedNameRule, parse_
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 from medrcube.vocabulary.layers import Vocabulary, active_vocabulary
 
-__all__ = ["Card", "PixelPolicy", "Quirk", "load_card", "pixel_policy"]
+__all__ = ["WINDOWS", "Card", "PixelPolicy", "Quirk", "load_card", "pixel_policy"]
 
 ROI = (0.005, 0.5)
 """Below half a per cent a region is a few pixels at the size that models see; above a half it is
 found by naming the middle."""
 PLANES = ("axial", "coronal", "sagittal")
+WINDOWS = r"none|header|bits|ct:(lung|brain|mediastinum)|percentile:[\d.]+-[\d.]+"
+"""Names of windows, of ``[pixels] window`` and ``Case.window``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -358,7 +360,7 @@ def pixel_policy(table: TomlTable) -> PixelPolicy:
         window=table.text(
             "window",
             default="none",
-            pattern=r"none|header|bits|ct:(lung|brain|mediastinum)|percentile:[\d.]+-[\d.]+",
+            pattern=WINDOWS,
         ),
         slice=table.text(
             "slice",

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -47,7 +48,7 @@ from medrcube.sources._formats.tables.redaction import (
     redact_reason,
 )
 from medrcube.sources._formats.tables.rows import OLDER_EDITION, cases_or_skip, skip_unusable_table
-from medrcube.sources._framework.card import Card, Quirk, load_card
+from medrcube.sources._framework.card import WINDOWS, Card, Quirk, load_card
 from medrcube.sources._framework.card_parts.drawn_in import with_frame
 from medrcube.sources._framework.card_parts.fields import CardField
 from medrcube.sources._framework.card_parts.layout import Layout
@@ -327,6 +328,11 @@ def _older(tree: RawTree, layout: Layout, path: Path) -> Path | None:
 def _check_case(card: Card, case: Case) -> None:
     if not case.images or not all(image.paths for image in case.images):
         raise SourceError(f"{card.id}: case {case.key!r} names no image file")
+    if case.window is not None and not re.fullmatch(WINDOWS, case.window):
+        raise SourceError(
+            f"{card.id}: case {case.key!r} has the window {case.window!r}; expected a value of "
+            "[pixels] window"
+        )
     if case.redistribute and card.access.passed_on == "no":
         raise SourceError(
             f"{card.id}: case {case.key!r} may be passed on by its row, and not by the card; name "

@@ -7,7 +7,7 @@ import pytest
 from medrcube.build.pixels.geometry import reorient
 from medrcube.build.readers.nifti import read
 from medrcube.errors import ReadError, RefusedError
-from medrcube.sources._formats.nifti_masks import load_labels, slice_at
+from medrcube.sources._formats.nifti_masks import VoxelMask, load_labels, middle_of_most, slice_at
 
 PLANES = ["axial", "coronal", "sagittal"]
 
@@ -132,3 +132,24 @@ def test_values_of_another_dataset_are_refused_by_name(write):
     with pytest.raises(RefusedError, match=r"mask\.nii\.gz: holds 4; expected 0, 1 or 2") as caught:
         load_labels(path).check_values(path, 1, 2)
     assert caught.value.code == "label-order"
+
+
+def _tower(low, high):
+    voxels = np.zeros((4, 4, 12), np.bool_)
+    voxels[1:3, 1:3, low:high] = True
+    return VoxelMask(voxels=voxels, affine=np.eye(4))
+
+
+def test_slice_is_the_middle_of_those_that_show_most_structures():
+    masks = {"a": _tower(0, 9), "b": _tower(3, 12), "c": _tower(4, 7)}
+    assert middle_of_most(masks, "axial", least=4, share=1.0) == 5
+    del masks["c"]
+    assert middle_of_most(masks, "axial", least=4, share=0.7) == 6
+
+
+@pytest.mark.parametrize(("least", "share"), [(5, 0.1), (4, 1.0)])
+def test_structures_that_no_slice_shows_enough_of_are_refused(least, share):
+    masks = {"a": _tower(0, 4), "b": _tower(8, 12)}
+    with pytest.raises(RefusedError, match=r"of 2 structures; expected .* of a, b") as caught:
+        middle_of_most(masks, "axial", least=least, share=share)
+    assert caught.value.code == "no-slice"

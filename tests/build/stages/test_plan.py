@@ -41,6 +41,13 @@ def test_a_case_gets_a_clean_picture_and_one_mark_for_each_concept(toy, raw):
     assert jobs[0].hooks == ""
 
 
+def test_a_case_may_have_a_window_of_its_own(toy, raw):
+    first, *rest = toy.scan(raw, "flat")
+    jobs = plan_jobs(toy, raw, [replace(first, window="ct:lung"), *rest])
+    assert jobs[0].policy == replace(toy.card.pixels, window="ct:lung")
+    assert jobs[1].policy == toy.card.pixels
+
+
 def pair(*values):
     """A case of ACDC with images side by side, each of a phase."""
     labels = tuple(Label(field="phase", value=value, evidence="t") for value in values)

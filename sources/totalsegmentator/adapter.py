@@ -1,0 +1,114 @@
+"""TotalSegmentator: the lungs of a scan in three planes, a slice of the chest, one of the heart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from medrcube.errors import RefusedError, RowError
+from medrcube.facts import Case, ImageRef, Label, MaskFile, Region, Skip
+from medrcube.regions import files_of
+from medrcube.sources._formats.nifti_masks import load_labels, middle_of_most
+from medrcube.sources._formats.tables.rows import cases_or_skip, group_by_name
+from medrcube.sources._formats.tables.tables import TableRow, find_table, read_csv
+from medrcube.sources._framework.own_card import own_card
+from medrcube.sources._framework.raw_tree.raw_tree import RawTree
+
+CARD = own_card(__file__)
+LOBES, ORGANS, CHAMBERS = (CARD.names(name) for name in ("lobes", "organs", "chambers"))
+ASKED = {*LOBES, *ORGANS, *CHAMBERS}
+SIDES = CARD.names("lower_lobes")
+CLASSES = {name: CARD.integer(f"classes_{name}") for name in ("v1", "v2")}
+LEAST, MOST_HU = CARD.integer("least_voxels"), CARD.number("most_lung_hu")
+LEAST_SHARE = CARD.number("least_share")
+_SICK_LUNG = CARD.pattern("sick_lung")
+CHEST, LUNG = "ct:mediastinum", "ct:lung"
+
+
+def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
+    """Yield three planes of the lungs, one slice of the chest and one of the heart a scan."""
+    rows, unnamed = group_by_name(
+        read_csv(find_table(root, "table"), columns=("study_type", "split")), "image_id"
+    )
+    yield from unnamed
+    for image in sorted(root.part("images")):
+        name = image.parent.name
+        masks = {_part(path): path for path in root.below(image.parent / "segmentations")}
+        make = partial(_scan, image, masks, rows.get(name, []), layout)
+        yield from cases_or_skip(make, key=name, paths=(image, *masks.values()))
+
+
+def frames(case: Case, volume: Any) -> list[int]:
+    """The middle of the slices that show most of the structures.
+
+    Raises:
+        RefusedError: code ``no-slice`` when none shows any, ``wrong-side`` when the left lung lies
+            at the right, ``not-hu`` when the lungs are too bright.
+    """
+    paths = {_part(path): path for shape in case.guide for path in files_of(shape)}
+    found = {name: load_labels(path).marked() for name, path in paths.items()}
+    middle = middle_of_most(found, str(case.plane), least=LEAST, share=LEAST_SHARE)
+    lower = [found[name] for name in SIDES if name in found and found[name].voxels.any()]
+    if len(lower) > 1 and lower[0].centre()[0] >= lower[1].centre()[0]:
+        raise RefusedError(f"{case.key}: the left lung lies at the right", code="wrong-side")
+    if case.window == LUNG:
+        places = np.concatenate([mask.places_on(volume) for mask in found.values()])
+        own = places[places[:, 0] == middle]
+        mean = float(np.asarray(volume.slices[middle])[own[:, 1], own[:, 2]].mean())
+        if mean > MOST_HU:
+            raise RefusedError(
+                f"{case.key}: the lungs have {mean:.0f} on average; expected at most {MOST_HU:g}: "
+                "are these Hounsfield units?",
+                code="not-hu",
+            )
+    return [middle]
+
+
+def _scan(
+    image: Path, masks: dict[str, Path], rows: Sequence[TableRow], layout: str
+) -> Iterator[Case | Skip]:
+    name = image.parent.name
+    if not rows:
+        raise RowError(f"{name}: has no row in meta.csv; expected one for each scan")
+    if len(masks) != CLASSES[layout]:
+        raise RowError(
+            f"{name}: has {len(masks)} masks; expected {CLASSES[layout]} in {layout}; get the "
+            "scan again, from one edition"
+        )
+    rest = [path for part, path in masks.items() if part not in ASKED]
+    yield Skip(key=f"{name}-rest", reason="structures that are not asked", paths=tuple(rest))
+    sick = any(_SICK_LUNG.fullmatch(row.get("pathology_location", "lung")) for row in rows)
+    inner, wanted = ("chambers", CHAMBERS) if layout == "v1" else ("organ", ("heart",))
+    for part, plane, window, anatomy, field, marked in (
+        ("lungs", "axial", LUNG, "Lungs", "lobe", LOBES),
+        ("coronal", "coronal", LUNG, "Lungs", "lobe", LOBES),
+        ("sagittal", "sagittal", LUNG, "Lungs", "", LOBES[2:]),
+        ("chest", "axial", CHEST, "Chest", "organ", ORGANS),
+        ("heart", "axial", CHEST, "Heart", inner, wanted),
+    ):
+        shapes = {m: MaskFile(paths=(masks[m],)) for m in marked if m in masks}
+        yield Case(
+            key=f"{name}-{part}",
+            images=(ImageRef(paths=(image,)),),
+            patient=name,
+            labels=(Label(field="plane", value=plane, evidence=image.name),),
+            regions=tuple(
+                Region(field=field, value=m, shape=shape, evidence=masks[m].name, optional=True)
+                for m, shape in shapes.items()
+                if field and not (sick and field == "lobe")
+            ),
+            guide=tuple(shapes.values()),
+            split=rows[0]["split"],
+            plane=plane,
+            window=window,
+            anatomy=anatomy,
+            facts=rows[0].facts(age="age", sex="gender"),
+        )
+
+
+def _part(path: Path) -> str:
+    return path.name.partition(".")[0]

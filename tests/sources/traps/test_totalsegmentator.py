@@ -1,0 +1,184 @@
+"""Traps of the evidence card `totalsegmentator`."""
+
+import nibabel
+import numpy as np
+import pytest
+
+from medrcube.facts import FactKind
+from medrcube.sources._framework.layout import inspect_copy
+from medrcube.sources.registry import find_sources
+
+UNTESTED = {
+    "several-scans-of-a-patient": "not known; noted as a quirk",
+    "words-of-pathology": "unverified; read only to leave out lobes",
+    "version-3": "not seen; noted as a quirk, its editions are not used together",
+    "editions-share-subjects": "one folder is read, which has one edition; noted as a quirk",
+    "table-saved-with-commas": "read all the same: columns are found by name",
+    "soft-pictures-at-1.5-mm": "no vessel of the lung and no nodule is asked",
+    "ribs-vertebrae-bowel": "masks with known faults are not asked",
+}
+SOURCE, LAYOUT, CHAMBERS = "totalsegmentator", "v2", "v1"
+CARD = find_sources()[SOURCE].card
+CHEST, SICK, ABDOMEN = "s0000", "s0003", "s0011"
+TOP = "Totalsegmentator_dataset_v201"
+
+
+@pytest.fixture
+def cases(scan_fixture):
+    return scan_fixture(SOURCE, LAYOUT).cases
+
+
+@pytest.fixture
+def built(build_fixture):
+    return build_fixture(SOURCE, LAYOUT)
+
+
+def _rewrite(path, change):
+    image = nibabel.load(path)
+    voxels = np.asarray(image.dataobj)
+    nibabel.save(nibabel.Nifti1Image(change(voxels).astype(voxels.dtype), image.affine), path)
+
+
+def test_number_of_masks_tells_the_edition(changed, scan_tree):
+    def lose(root):
+        (root / TOP / CHEST / "segmentations/other_007.nii.gz").unlink()
+
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, lose))
+    assert f"{CHEST}: has 116 masks; expected 117" in found.skips[CHEST]
+    assert "s0001-chest" in found.cases
+
+
+def test_chambers_of_the_heart_are_those_of_v1_alone(scan_fixture, cases):
+    older = scan_fixture(SOURCE, CHAMBERS).cases[f"{CHEST}-heart"]
+    assert {CARD.fields["chambers"].concept(region.value) for region in older.regions} == {
+        *("LV", "RV (structure)", "MYO", "LA", "RA", "PA (structure)")
+    }
+    assert [region.value for region in cases[f"{CHEST}-heart"].regions] == ["heart"]
+
+
+def test_table_has_semicolons_and_a_mark_of_byte_order(fixture_tree, cases):
+    data = (fixture_tree(SOURCE, LAYOUT) / TOP / "meta.csv").read_bytes()
+    assert data.startswith("\ufeffimage_id;age".encode())
+    assert dict(cases[f"{CHEST}-chest"].facts) == {"age": "50", "sex": "m"}
+    assert {case.split for case in cases.values()} == {"train", "val", "test"}
+
+
+def test_scan_without_a_row_is_set_aside(changed, scan_tree, replacing):
+    root = changed(SOURCE, LAYOUT, replacing(f"{TOP}/meta.csv", "s0001;", "s9001;"))
+    assert "has no row in meta.csv" in scan_tree(SOURCE, LAYOUT, root).skips["s0001"]
+
+
+def test_empty_mask_is_no_absence():
+    structures = [field for field in CARD.fields.values() if field.name != "plane"]
+    assert {field.absence.value for field in structures} == {"silent"}
+
+
+def test_empty_mask_on_the_slice_is_no_fault(cases):
+    assert all(region.optional for case in cases.values() for region in case.regions)
+
+
+def test_scan_of_another_part_of_the_body_gives_no_image(built):
+    codes = built.codes()
+    for part in ("lungs", "coronal", "sagittal", "chest", "heart"):
+        assert codes[f"{ABDOMEN}-{part}"] == "no-slice"
+
+
+def test_lobes_are_not_asked_of_a_sick_chest_nor_where_the_table_does_not_tell(scan_fixture, cases):
+    assert {region.field for region in cases[f"{CHEST}-lungs"].regions} == {"lobe"}
+    assert cases[f"{SICK}-lungs"].regions == cases[f"{SICK}-coronal"].regions == ()
+    assert scan_fixture(SOURCE, CHAMBERS).cases[f"{CHEST}-lungs"].regions == ()
+
+
+def test_lobe_is_named_and_never_located(built):
+    lobes = set(CARD.fields["lobe"].concepts())
+    located = [item for item in built.items if item.task == "ROI Grounding"]
+    assert located
+    assert not {item.concept for item in located} & lobes
+
+
+def test_side_of_a_lobe_is_not_asked_on_a_sagittal_slice(cases):
+    assert cases[f"{CHEST}-sagittal"].regions == ()
+
+
+def test_planes_are_cut_by_the_affine_with_the_right_at_the_left(built):
+    clean = built.pixels(built.sample(f"{CHEST}-chest")).astype(int)
+    corners = [clean[12, 18], clean[12, -18], clean[-4, 18], clean[-4, -18]]
+    assert corners[0] > 200
+    assert max(corners[1:]) < 50
+    assert built.pixels(built.sample(f"{CHEST}-coronal")).shape == (60, 120)
+    assert built.right_of(f"{CHEST}-sagittal", "View Recognition") <= {"sagittal"}
+
+
+def test_lungs_and_chest_have_windows_of_their_own(built):
+    for part, centre, width in (("lungs", -600, 1500), ("chest", 40, 400), ("heart", 40, 400)):
+        (recipe,) = built.recipes(f"{CHEST}-{part}", "clean")
+        assert (recipe["grey"][0]["centre"], recipe["grey"][0]["width"]) == (centre, width)
+
+
+def test_chest_shows_most_of_its_structures_on_one_slice(built):
+    for concept in ("trachea", "superior vena cava", "sternum", "spinal cord", "esophagus"):
+        assert built.sample(f"{CHEST}-chest", "outline", concept).area > 0
+
+
+@pytest.fixture
+def codes(changed, build_tree):
+    """What becomes of swapped sides, of greys that are none of CT, and of masks of 1.0000001."""
+
+    def spoil(root):
+        left, right = (
+            root / TOP / CHEST / f"segmentations/lung_lower_lobe_{side}.nii.gz"
+            for side in ("left", "right")
+        )
+        data = left.read_bytes()
+        left.write_bytes(right.read_bytes())
+        right.write_bytes(data)
+        _rewrite(root / TOP / "s0001/ct.nii.gz", lambda voxels: voxels + 1024)
+        for path in (root / TOP / "s0004/segmentations").glob("[!o]*.nii.gz"):
+            image = nibabel.load(path)
+            voxels = np.asarray(image.dataobj) * np.float32(1.00000006)
+            nibabel.save(nibabel.Nifti1Image(voxels, image.affine), path)
+
+    return build_tree(SOURCE, changed(SOURCE, LAYOUT, spoil)).codes()
+
+
+def test_faults_of_sides_and_greys_are_found(codes):
+    assert codes[f"{CHEST}-lungs"] == codes[f"{CHEST}-coronal"] == "wrong-side"
+    assert codes["s0001-lungs"] == "not-hu"
+    assert codes.get("s0004-chest") in {None, "no-grounding"}
+
+
+def test_damaged_volume_is_quarantined(changed, build_tree):
+    def cut(root):
+        path = root / TOP / CHEST / "ct.nii.gz"
+        path.write_bytes(path.read_bytes()[:4000])
+
+    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, cut))
+    assert built.codes()[f"{CHEST}-chest"] in {"truncated", "unreadable"}
+
+
+def test_pathology_is_not_asked():
+    kinds = {field.kind for field in CARD.fields.values()}
+    assert not kinds & {FactKind("disease"), FactKind("finding"), FactKind("severity")}
+
+
+def test_structures_that_are_not_asked_are_accounted_for(scan_fixture):
+    assert scan_fixture(SOURCE, LAYOUT).skips[f"{CHEST}-rest"] == "structures that are not asked"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["s0000/mri.nii.gz", "imagesTr/s0000_0000.nii.gz", "train/s0000.npz"],
+    ids=["mri", "nnunet", "tiles"],
+)
+def test_other_editions_fit_no_layout(tmp_path, name):
+    (tmp_path / name).parent.mkdir(parents=True)
+    (tmp_path / name).touch()
+    assert not inspect_copy(CARD, tmp_path).fits
+
+
+def test_v2_without_the_whole_heart_fits_no_layout(changed):
+    def lose(root):
+        for path in root.rglob("heart.nii.gz"):
+            path.unlink()
+
+    assert not inspect_copy(CARD, changed(SOURCE, LAYOUT, lose)).fits
