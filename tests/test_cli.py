@@ -16,6 +16,7 @@ from typer.main import get_command
 from medrcube.cli import app
 from medrcube.cli.endings import Interrupted
 from medrcube.cli.examples import EXAMPLES
+from medrcube.sources._synthetic.any_format import write_example
 
 
 @pytest.fixture
@@ -374,3 +375,18 @@ def test_a_source_that_fits_no_layout_fails_alone(run, busi, tmp_path):
     assert set(pd.read_parquet(tmp_path / "w" / "items.parquet")["source"]) == {"busi"}
     assert "acdc" not in (tmp_path / "w" / "medrcube.toml").read_text().split("[sources]")[1]
     assert run("build", tmp_path / "w", "--workers", 1)[0] == 0
+
+
+def test_failures_of_a_check_that_differ_in_numbers_alone_are_told_once(run, tmp_path):
+    for number in range(2):
+        write_example(tmp_path / f"raw/film{number}.png", seed=number)
+    run("sources", "new", "films", "--from", tmp_path / "raw", "--into", tmp_path / "mine")
+    adapter = tmp_path / "mine/films/adapter.py"
+    text = adapter.read_text()
+    assert "for path in files:" in text
+    adapter.write_text(text.replace("for path in files:", "for path in files[:1]:"))
+    code, out, _ = run("sources", "check", "films", "--source-path", tmp_path / "mine")
+    assert code == 1
+    told = [line for line in out.splitlines() if "no case of layout 'files' uses this file" in line]
+    assert len(told) == 1
+    assert re.search(r"\(\d+ more differ from this in numbers alone\)$", told[0])

@@ -61,6 +61,7 @@ class CardDraft:
         cells: rows of the table that the fixture writes, the header first.
         mask: pattern of the mask of a picture with ``{parent}`` and ``{stem}``, or empty
             where masks cannot be told apart by their names.
+        labels: stored values of masks that hold several beside 0; else none.
         parts: name of a part of the layout -> its globs and their numbers of files. The table
             names those of ``files``.
     """
@@ -80,6 +81,7 @@ class CardDraft:
     examples: tuple[str, ...]
     cells: tuple[tuple[str, ...], ...]
     mask: str
+    labels: tuple[int, ...]
     parts: Mapping[str, Mapping[str, int]]
 
 
@@ -163,6 +165,7 @@ def _draft(source_id: str, contents: Survey) -> CardDraft:
         examples=examples,
         cells=tuple(_cells(table, key, named)),
         mask=mask,
+        labels=_labels(contents),
         parts=parts,
     )
 
@@ -260,6 +263,8 @@ def _modality(contents: Survey) -> str:
     suffixes = {suffix_of(name) for name in contents.pictures}
     if suffixes & set(VIDEOS):
         return "Ultrasound"
+    if all("ct" in re.split(r"[-_ .]", stem_of(name).lower()) for name in contents.pictures):
+        return "CT"
     return "MRI" if suffixes & set(VOLUMES) else "X-ray"
 
 
@@ -356,6 +361,12 @@ def _mask_pattern(contents: Survey) -> str:
         if stem in pictures and len(pictures) == len(contents.pictures):
             return f"{_literal(path.parent.as_posix())}/{{stem}}{_literal(tail)}"
     return ""
+
+
+def _labels(contents: Survey) -> tuple[int, ...]:
+    marked = [value for value in contents.mask_values if value]
+    whole = len(marked) > 1 and all(value.is_integer() for value in marked)
+    return tuple(int(value) for value in marked) if whole else ()
 
 
 def _literal(text: str) -> str:

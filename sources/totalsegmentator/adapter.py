@@ -22,10 +22,10 @@ CARD = own_card(__file__)
 LOBES, ORGANS, CHAMBERS = (CARD.names(name) for name in ("lobes", "organs", "chambers"))
 ASKED = {*LOBES, *ORGANS, *CHAMBERS}
 SIDES = CARD.names("lower_lobes")
-CLASSES = {name: CARD.integer(f"classes_{name}") for name in ("v1", "v2")}
+HEALTHY = CARD.names("without_pathology")
+ELSEWHERE = {"v1": "heart", "v2": CHAMBERS[0]}  # layout -> a mask of the other edition alone
 LEAST, MOST_HU = CARD.integer("least_voxels"), CARD.number("most_lung_hu")
 LEAST_SHARE = CARD.number("least_share")
-_SICK_LUNG = CARD.pattern("sick_lung")
 CHEST, LUNG = "ct:mediastinum", "ct:lung"
 
 
@@ -60,11 +60,10 @@ def frames(case: Case, volume: Any) -> list[int]:
         own = places[places[:, 0] == middle]
         mean = float(np.asarray(volume.slices[middle])[own[:, 1], own[:, 2]].mean())
         if mean > MOST_HU:
-            raise RefusedError(
+            told = (
                 f"{case.key}: the lungs have {mean:.0f} on average; expected at most {MOST_HU:g}: "
-                "are these Hounsfield units?",
-                code="not-hu",
             )
+            raise RefusedError(f"{told}are these Hounsfield units?", code="not-hu")
     return [middle]
 
 
@@ -74,14 +73,15 @@ def _scan(
     name = image.parent.name
     if not rows:
         raise RowError(f"{name}: has no row in meta.csv; expected one for each scan")
-    if len(masks) != CLASSES[layout]:
+    if ELSEWHERE[layout] in masks:
         raise RowError(
-            f"{name}: has {len(masks)} masks; expected {CLASSES[layout]} in {layout}; get the "
-            "scan again, from one edition"
+            f"{name}: has a mask {ELSEWHERE[layout]!r}, which {layout} has not; get the scan "
+            "again, from one edition"
         )
-    rest = [path for part, path in masks.items() if part not in ASKED]
-    yield Skip(key=f"{name}-rest", reason="structures that are not asked", paths=tuple(rest))
-    sick = any(_SICK_LUNG.fullmatch(row.get("pathology_location", "lung")) for row in rows)
+    rest = tuple(path for part, path in masks.items() if part not in ASKED)
+    if rest:
+        yield Skip(key=f"{name}-rest", reason="structures that are not asked", paths=rest)
+    healthy = all(row.get("pathology") in HEALTHY for row in rows)
     inner, wanted = ("chambers", CHAMBERS) if layout == "v1" else ("organ", ("heart",))
     for part, plane, window, anatomy, field, marked in (
         ("lungs", "axial", LUNG, "Lungs", "lobe", LOBES),
@@ -99,7 +99,7 @@ def _scan(
             regions=tuple(
                 Region(field=field, value=m, shape=shape, evidence=masks[m].name, optional=True)
                 for m, shape in shapes.items()
-                if field and not (sick and field == "lobe")
+                if field and (healthy or field != "lobe")
             ),
             guide=tuple(shapes.values()),
             split=rows[0]["split"],

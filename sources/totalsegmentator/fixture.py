@@ -14,6 +14,7 @@ from medrcube.sources._synthetic.whole_chest import abdomen, whole_chest
 SCANS = {
     "s0000": ("ct thorax", "no_pathology", ""),
     "s0001": ("ct polytrauma", "trauma", "spine"),
+    "s0002": ("ct thorax-neck", "no_pathology", ""),
     "s0003": ("ct thorax-abdomen-pelvis", "tumor", "lung"),
     "s0004": ("ct thorax", "", ""),
     "s0011": ("ct abdomen-pelvis", "", ""),
@@ -63,7 +64,7 @@ def build(root: Path, layout: str) -> None:
     for seed, (name, (study, pathology, place)) in enumerate(SCANS.items()):
         if layout == "v1" and name not in IN_V1:
             continue
-        split = ("train", "train", "val", "test", "train")[seed]
+        split = ("train", "train", "train", "val", "test", "train")[seed]
         more = f";siemens;{CANARY};120;{pathology};{place}" if layout == "v2" else ""
         rows.append(f"{name};{50 + seed};{'mf'[seed % 2]};A;{study};{split}{more}")
         _scan(top / name, layout, seed)

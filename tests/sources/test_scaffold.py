@@ -20,7 +20,7 @@ from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources._framework.raw_tree.survey import survey
 from medrcube.sources._framework.scaffold import new_source
 from medrcube.sources._synthetic.any_format import write_example, write_example_mask
-from medrcube.sources._synthetic.images import CANARY, write_dicom, write_lines
+from medrcube.sources._synthetic.images import CANARY, write_dicom, write_lines, write_nifti
 from medrcube.sources._synthetic.spreadsheets import write_spreadsheet
 from medrcube.workspace import Workspace
 
@@ -538,3 +538,27 @@ def test_volumes_in_nrrd_are_drafted_read_and_checked(tmp_path):
     source, cases, _ = _draft_cases(tmp_path)
     assert [len(case.regions) for case in cases] == [1, 1]
     assert not [check.failures for check in check_source(source) if check.failures]
+
+
+@pytest.mark.parametrize(("name", "modality"), [("ct", "CT"), ("head_CT", "CT"), ("act", "MRI")])
+def test_volumes_called_ct_are_taken_for_ct(tmp_path, name, modality):
+    for number in range(2):
+        write_example(tmp_path / f"raw/s{number:04}/{name}.nii.gz", seed=number)
+    folder = new_source("mine", tmp_path / "raw", tmp_path / "sources")
+    assert f'modality = "{modality}"' in (folder / "card.toml").read_text()
+
+
+@pytest.mark.parametrize("table", [False, True])
+def test_each_value_of_masks_with_several_becomes_a_region_and_a_value_of_the_card(tmp_path, table):
+    for number in range(4):
+        write_example(tmp_path / f"raw/v{number}.nii.gz", seed=number)
+        labels = np.arange(6 * 8 * 8).reshape(6, 8, 8) % 4
+        write_nifti(tmp_path / f"raw/v{number}_gt.nii.gz", labels.astype(np.uint8), spacing=(1, 1))
+    if table:
+        write_lines(
+            tmp_path / "raw/grades.csv", ["file,mm", *(f"v{n}.nii.gz,{n}" for n in range(4))]
+        )
+    source, cases, _ = _draft_cases(tmp_path)
+    assert list(dict(source.card.fields["mask"].values)) == ["1", "2", "3"]
+    for case in cases:
+        assert [region.value for region in case.regions] == ["1", "2", "3"]

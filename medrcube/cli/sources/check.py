@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
 from typing import Annotated
 
 import typer
@@ -41,7 +43,20 @@ def check(
         failures = [failure for entry in checks for failure in entry.failures]
         broken += bool(failures)
         reporter.result(f"{name}: {'FAILED' if failures else f'{len(checks)} checks hold'}")
-        for failure in failures:
+        for failure in _folded(failures):
             reporter.result(f"  {failure}")
     reporter.data({name: [asdict(entry) for entry in checks] for name, checks in results.items()})
     raise typer.Exit(1 if broken else 0)
+
+
+def _folded(failures: Iterable[str]) -> Iterator[str]:
+    """Failures in order; of those that differ in numbers alone the first, with how many there are.
+
+    One forgotten glob may leave hundreds of files without a case.
+    """
+    alike: dict[str, list[str]] = {}
+    for failure in failures:
+        alike.setdefault(re.sub(r"\d+", "0", failure), []).append(failure)
+    for first, *others in alike.values():
+        more = f" ({len(others):,} more differ from this in numbers alone)" if others else ""
+        yield f"{first}{more}"

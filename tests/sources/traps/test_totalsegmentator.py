@@ -39,13 +39,29 @@ def _rewrite(path, change):
     nibabel.save(nibabel.Nifti1Image(change(voxels).astype(voxels.dtype), image.affine), path)
 
 
-def test_number_of_masks_tells_the_edition(changed, scan_tree):
-    def lose(root):
-        (root / TOP / CHEST / "segmentations/other_007.nii.gz").unlink()
+@pytest.mark.parametrize(
+    ("layout", "top", "mask"),
+    [("v2", TOP, "heart_ventricle_left"), ("v1", "Totalsegmentator_dataset", "heart")],
+)
+def test_scan_with_masks_of_both_editions_is_set_aside(changed, scan_tree, layout, top, mask):
+    def mix(root):
+        folder = root / top / CHEST / "segmentations"
+        (folder / f"{mask}.nii.gz").write_bytes((folder / "aorta.nii.gz").read_bytes())
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, lose))
-    assert f"{CHEST}: has 116 masks; expected 117" in found.skips[CHEST]
+    found = scan_tree(SOURCE, layout, changed(SOURCE, layout, mix))
+    assert f"has a mask {mask!r}, which {layout} has not" in found.skips[CHEST]
     assert "s0001-chest" in found.cases
+
+
+def test_editions_have_as_many_masks_as_their_class_maps(fixture_tree):
+    for layout, count in (("v1", 104), ("v2", 117)):
+        (card,) = (own for own in CARD.layouts if own.name == layout)
+        assert (
+            card.expect["**/s????/segmentations/*.nii.gz"]
+            == count * card.expect["**/s????/ct.nii.gz"]
+        )
+        (folder,) = fixture_tree(SOURCE, layout).glob(f"*/{CHEST}/segmentations")
+        assert len(list(folder.iterdir())) == count
 
 
 def test_chambers_of_the_heart_are_those_of_v1_alone(scan_fixture, cases):
@@ -83,9 +99,10 @@ def test_scan_of_another_part_of_the_body_gives_no_image(built):
         assert codes[f"{ABDOMEN}-{part}"] == "no-slice"
 
 
-def test_lobes_are_not_asked_of_a_sick_chest_nor_where_the_table_does_not_tell(scan_fixture, cases):
+def test_lobes_are_asked_only_where_the_table_says_that_there_is_no_pathology(scan_fixture, cases):
     assert {region.field for region in cases[f"{CHEST}-lungs"].regions} == {"lobe"}
-    assert cases[f"{SICK}-lungs"].regions == cases[f"{SICK}-coronal"].regions == ()
+    for scan in (SICK, "s0001", "s0004"):
+        assert cases[f"{scan}-lungs"].regions == cases[f"{scan}-coronal"].regions == ()
     assert scan_fixture(SOURCE, CHAMBERS).cases[f"{CHEST}-lungs"].regions == ()
 
 
