@@ -65,6 +65,7 @@ def test_a_source_that_keeps_its_contract_has_no_failures(checked):
         ("adapter.py", '"CANARY-" + path.stem', "None", "cases of its fixture has a patient"),
         ("adapter.py", "letter = path.name[0]", "letter = path[0]", "raised TypeError: "),
         ("adapter.py", "letter = path.name[0]", "letter = 'q'", "'q' of field 'tumour'"),
+        ("adapter.py", "key=path.stem", 'window="ct:fat", key=path.stem', "the window 'ct:fat'"),
     ],
 )
 def test_a_broken_promise_is_told_in_one_sentence(checked, file, old, new, says):
