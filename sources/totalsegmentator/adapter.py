@@ -17,6 +17,7 @@ from medrcube.sources._formats.tables.rows import cases_or_skip, group_by_name
 from medrcube.sources._formats.tables.tables import TableRow, find_table, read_csv
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
+from medrcube.taxonomy import Anatomy
 
 CARD = own_card(__file__)
 LOBES, ORGANS, CHAMBERS = (CARD.names(name) for name in ("lobes", "organs", "chambers"))
@@ -105,7 +106,7 @@ def _scan(
             split=rows[0]["split"],
             plane=plane,
             window=window,
-            anatomy=anatomy,
+            anatomy=Anatomy(anatomy),
             facts=rows[0].facts(age="age", sex="gender"),
         )
 

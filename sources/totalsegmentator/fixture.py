@@ -72,8 +72,9 @@ def build(root: Path, layout: str) -> None:
 
 
 def _scan(folder: Path, layout: str, seed: int) -> None:
+    parts: dict[str, NDArray[np.bool_]] = {}
     if folder.name == NOT_CHEST:
-        volume, parts = abdomen(COUNT, SIDE, seed=seed), {}
+        volume = abdomen(COUNT, SIDE, seed=seed)
     else:
         volume, parts = whole_chest(COUNT, SIDE, seed=seed)
     _write(folder / "ct.nii.gz", volume)
