@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 
 from medrcube.errors import RowError
@@ -20,6 +21,11 @@ _SAME = {
     "Rotation": "TransformMatrix",
 }
 """Other names of a line."""
+_OFF_AXIS = 1e-3
+"""By how much an entry of the matrix may differ from 0, 1 or -1: writers store rounded cosines,
+and public loaders of LUNA16 round the matrix before they compare it. Over 500 mm a direction that
+is off by this much moves a point by half a millimetre.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,16 +100,21 @@ def read_metaimage_header(path: Path) -> MetaImageHeader:
             f"{path.name}: is no header of a volume; expected DimSize, ElementSpacing and Offset "
             "of three numbers, ElementType and ElementDataFile"
         ) from None
-    diagonal = turn[::4]
+    nearest = [float(round(part)) if isfinite(part) else part for part in turn]
+    diagonal = nearest[::4]
     if (
         len(turn) != 9
-        or any(turn[place] for place in (1, 2, 3, 5, 6, 7))
+        or not all(
+            abs(part - whole) <= _OFF_AXIS for part, whole in zip(turn, nearest, strict=True)
+        )
+        or any(nearest[place] for place in (1, 2, 3, 5, 6, 7))
         or {abs(part) for part in diagonal} != {1.0}
         or min(spacing) <= 0
     ):
         raise RowError(
             f"{path.name}: TransformMatrix is {' '.join(matrix)[:60]!r}; expected 1 or -1 on the "
-            "diagonal and 0 elsewhere, and a spacing above 0: is the volume resampled?"
+            f"diagonal and 0 elsewhere, to {_OFF_AXIS:g}, and a spacing above 0: is the volume "
+            "resampled?"
         )
     return MetaImageHeader(
         size=(columns, rows, slices),

@@ -131,6 +131,21 @@ def test_overlap_with_lidc_is_declared_on_both_sides():
     assert "luna16" in {overlap.source for overlap in lidc.overlaps}
 
 
+@pytest.mark.parametrize(("off", "fits"), [("0.0009", True), ("-1e-12", True), ("0.002", False)])
+def test_matrix_may_be_rounded_and_no_more(tmp_path, off, fits):
+    path = tmp_path / "a.mhd"
+    path.write_text(
+        "NDims = 3\nDimSize = 10 20 30\nElementSpacing = 0.5 0.5 2\nPosition = 10 20 -30\n"
+        f"TransformMatrix = {1 - float(off)} {off} 0 0 1 0 0 {off} -1\n"
+        "ElementType = MET_SHORT\nElementDataFile = a.raw\n"
+    )
+    if fits:
+        assert read_metaimage_header(path).signs == (1, 1, -1)
+    else:
+        with pytest.raises(RowError, match=r"to 0\.001"):
+            read_metaimage_header(path)
+
+
 def test_point_is_found_among_the_voxels_of_a_turned_volume(tmp_path):
     path = tmp_path / "a.mhd"
     path.write_text(
