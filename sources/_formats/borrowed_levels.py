@@ -8,13 +8,13 @@ with it, and the levels of both are spread alike.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 
 from medrcube.facts import Case, LabelState, Skip
 
-__all__ = ["at_borrowed_levels", "borrowed_levels", "level_of", "nearest_slice"]
+__all__ = ["at_borrowed_levels", "borrowed_levels", "drawn_slice", "level_of", "nearest_slice"]
 
 MIDDLE = 0.5
 """Level of a slice where a copy shows the finding nowhere: then nothing tells it."""
@@ -42,6 +42,20 @@ def borrowed_levels(shown: Collection[float], clear: Iterable[str]) -> Mapping[s
     return {
         name: levels[(2 * k + 1) * len(levels) // (2 * len(names))] for k, name in enumerate(names)
     }
+
+
+def drawn_slice(name: str, count: int, levels: Sequence[float]) -> int:
+    """Slice of a stack without a finding, at one of the levels that the card counted of others.
+
+    Where labels of all stacks were counted, use this: what one copy lacks moves no other slice.
+
+    Args:
+        name: of the stack; decides the level.
+        count: number of its slices.
+        levels: quantiles of the levels at which the finding is shown.
+    """
+    digest = int.from_bytes(sha256(name.encode()).digest()[:8], "big")
+    return nearest_slice(levels[digest % len(levels)], count)
 
 
 def at_borrowed_levels(

@@ -11,6 +11,7 @@ from typing import Any
 
 from medrcube.errors import RowError
 from medrcube.facts import BAD_ROW, Case, ImageRef, Label, LabelState, Skip
+from medrcube.sources._formats.borrowed_levels import drawn_slice
 from medrcube.sources._formats.label_maps import mask_regions
 from medrcube.sources._formats.runs import longest_run
 from medrcube.sources._formats.single_slices import only_frame
@@ -23,6 +24,7 @@ _SIDE = CARD.integer("side_px")
 _PICTURE, _MASK = CARD.pattern("picture", "number"), CARD.pattern("mask", "number")
 _TYPES = ("Intraventricular", "Intraparenchymal", "Subarachnoid", "Epidural", "Subdural")
 _SHOWN = ("organ", "contrast")
+_LEVELS = {window: CARD.numbers(f"{window}_levels", 10) for window in ("brain", "bone")}
 _STATES = {"1": True, "0": False}
 _LABELS = {"1": LabelState.PRESENT, "0": LabelState.ABSENT}
 
@@ -93,25 +95,22 @@ def _patient(slices: Sequence[_Slice], root: RawTree, files: _Files) -> Iterator
     """A slice of each type in the brain window and of a fracture in the bone window, or of none."""
     quiet = not any(entry.types for entry in slices)
     for types in [frozenset[str]()] if quiet else [frozenset((name,)) for name in _TYPES]:
-        run = longest_run(slices, partial(_shows, types))
-        for at in _middle(run, "brain", files):
+        run = longest_run(slices, lambda entry, types=types: entry.types == types)
+        for at in _middle(run, "brain", files, clear=quiet):
             yield _case(at, "brain", root, files, _brain(at.row, "none" if quiet else "any"))
     fractured = any(entry.fracture for entry in slices)
     run = longest_run(slices, lambda entry: entry.fracture == fractured)
-    for at in _middle(run, "bone", files):
+    for at in _middle(run, "bone", files, clear=not fractured):
         state = "1" if fractured else "none"
         label = at.row.label("Fracture_Yes_No", field="fracture", value=state)
         yield _case(at, "bone", root, files, (label,))
 
 
-def _shows(types: frozenset[str], entry: _Slice) -> bool:
-    return entry.types == types
-
-
-def _middle(run: Sequence[_Slice], window: str, files: _Files) -> list[_Slice]:
-    """The slice of this copy next to the middle of a run."""
+def _middle(run: Sequence[_Slice], window: str, files: _Files, *, clear: bool) -> list[_Slice]:
+    """The slice of this copy next to the middle of a run; of a clear stack, to a drawn level."""
     here = [entry for entry in run if (entry.patient, window, entry.number) in files] or run
-    return sorted(here, key=lambda entry: abs(entry.number - run[len(run) // 2].number))[:1]
+    at = drawn_slice(run[0].patient, len(run), _LEVELS[window]) if clear else len(run) // 2
+    return sorted(here, key=lambda entry: abs(entry.number - run[at].number))[:1]
 
 
 def _brain(row: TableRow, presence: str) -> tuple[Label, ...]:

@@ -9,6 +9,7 @@ from medrcube.facts import Case, ImageRef, Label, LabelState, Skip
 from medrcube.sources._formats.borrowed_levels import (
     at_borrowed_levels,
     borrowed_levels,
+    drawn_slice,
     level_of,
     nearest_slice,
 )
@@ -61,3 +62,13 @@ def test_only_cases_without_the_finding_move():
     )
     assert [moved[0], moved[1], moved[3]] == [shown, aside, unknown]
     assert moved[2].images[0].paths[0].name == "4.dcm"
+
+
+@given(LEVELS, st.integers(1, 300), st.text())
+def test_a_drawn_slice_lies_at_one_of_the_levels(levels, count, name):
+    assert drawn_slice(name, count, levels) in {nearest_slice(level, count) for level in levels}
+
+
+def test_drawn_slices_are_spread_over_the_levels():
+    levels = [0.1, 0.5, 0.9]
+    assert {drawn_slice(f"patient {k}", 101, levels) for k in range(30)} == {10, 50, 90}

@@ -24,7 +24,7 @@ SOURCE, LAYOUT = "ct-ich", "pictures"
 CARD = find_sources()[SOURCE].card
 TABLE = "hemorrhage_diagnosis.csv"
 BOXED = "130-brain-3"
-EPIDURAL, QUIET, FRACTURE, NO_FRACTURE = "049-brain-3", "050-brain-3", "049-bone-4", "050-bone-3"
+EPIDURAL, QUIET, FRACTURE, NO_FRACTURE = "049-brain-3", "050-brain-3", "049-bone-4", "050-bone-4"
 
 
 def _keys(found, patient, window):
@@ -58,7 +58,15 @@ def test_slice_with_several_types_is_not_used(scan_fixture):
 def test_quiet_slice_of_a_bleeding_patient_is_no_negative(scan_fixture):
     found = scan_fixture(SOURCE, LAYOUT)
     quiet = {key for key in found.cases if found.states(key, "hemorrhage").get("none")}
-    assert quiet == {QUIET, "067-brain-3"}
+    assert quiet == {QUIET, "067-brain-4"}
+
+
+def test_clear_slices_lie_where_findings_are_counted_and_not_all_in_the_middle(scan_fixture):
+    found = scan_fixture(SOURCE, LAYOUT)
+    clear = {key for key in found.cases if found.states(key, "fracture").get("none")}
+    slices = [int(key.rpartition("-")[2]) for key in clear]
+    assert {round(1 + 4 * level) for level in CARD.numbers["bone_levels"]} >= set(slices)
+    assert len(set(slices)) > 1
 
 
 def test_zeros_of_a_slice_are_read_absences(build_fixture, scan_fixture):
