@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -23,9 +22,8 @@ CARD = own_card(__file__)
 _SIDE = CARD.integer("side_px")
 _PICTURE, _MASK = CARD.pattern("picture", "number"), CARD.pattern("mask", "number")
 _TYPES = ("Intraventricular", "Intraparenchymal", "Subarachnoid", "Epidural", "Subdural")
-_SHOWN = ("organ", "contrast")
 _LEVELS = {window: CARD.numbers(f"{window}_levels", 10) for window in ("brain", "bone")}
-_STATES = {"1": True, "0": False}
+_STATES, _SHOWN = {"1": True, "0": False}, ("organ", "contrast")
 _LABELS = {"1": LabelState.PRESENT, "0": LabelState.ABSENT}
 
 
@@ -98,25 +96,26 @@ def _patient(slices: Sequence[_Slice], root: RawTree, files: _Files) -> Iterator
         run = longest_run(slices, lambda entry, types=types: entry.types == types)
         for at in _middle(run, "brain", files, clear=quiet):
             yield _case(at, "brain", root, files, _brain(at.row, "none" if quiet else "any"))
-    fractured = any(entry.fracture for entry in slices)
-    run = longest_run(slices, lambda entry: entry.fracture == fractured)
-    for at in _middle(run, "bone", files, clear=not fractured):
-        state = "1" if fractured else "none"
-        label = at.row.label("Fracture_Yes_No", field="fracture", value=state)
+    broken = any(entry.fracture for entry in slices)
+    run = longest_run(slices, lambda entry: entry.fracture == broken)
+    for at in _middle(run, "bone", files, clear=not broken):
+        label = at.row.label("Fracture_Yes_No", field="fracture", value="1" if broken else "none")
         yield _case(at, "bone", root, files, (label,))
 
 
 def _middle(run: Sequence[_Slice], window: str, files: _Files, *, clear: bool) -> list[_Slice]:
     """The slice of this copy next to the middle of a run; of a clear stack, to a drawn level."""
     here = [entry for entry in run if (entry.patient, window, entry.number) in files] or run
-    at = drawn_slice(run[0].patient, len(run), _LEVELS[window]) if clear else len(run) // 2
-    return sorted(here, key=lambda entry: abs(entry.number - run[at].number))[:1]
+    at = run[len(run) // 2].number if run else 0
+    if clear:  # of the pictures: a row that is lost moves no slice
+        count = sum(place[:2] == (run[0].patient, window) for place in files)
+        at = 1 + drawn_slice(run[0].patient, count or len(run), _LEVELS[window])
+    return sorted(here, key=lambda entry: abs(entry.number - at))[:1]
 
 
 def _brain(row: TableRow, presence: str) -> tuple[Label, ...]:
     shown = (Label(field=name, value="brain", evidence="folder brain") for name in _SHOWN)
-    state = partial(row.state, states=_LABELS)
-    types = (row.label(name, field="subtype", value=name, state=state(name)) for name in _TYPES)
+    types = (row.label(x, field="subtype", value=x, state=row.state(x, _LABELS)) for x in _TYPES)
     return (*shown, row.label("No_Hemorrhage", field="hemorrhage", value=presence), *types)
 
 
