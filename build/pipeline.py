@@ -169,7 +169,7 @@ def _build(
             items=items,
             open_items=beyond.items,
             problems=problems,
-            recipes="".join(part.recipes for part in results.parts),
+            recipes="".join(text for part in results.parts for text in part.recipes),
             raw_files="".join(part.raw_files for part in results.parts),
             absent="".join(part.absent_images for part in results.parts),
             verdict=verdict,

@@ -14,7 +14,7 @@ import hashlib
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
@@ -96,14 +96,17 @@ class BuildCache:
 
     def find(
         self, job: RenderJob, raw: TreeSnapshot, images: Path, pictures: TreeSnapshot
-    ) -> RenderResult | None:
-        """What became of a job in an earlier build, if nothing has changed since.
+    ) -> tuple[str, tuple[str, ...]] | None:
+        """Where the result of a job is kept, if an earlier build had it and nothing has changed.
 
         Args:
             job: the job.
             raw: the source's raw tree.
             images: folder of all pictures.
             pictures: a look at the source's folder in it.
+
+        Returns:
+            Key for ``result_of``, and the paths of its pictures below ``images``; else ``None``.
         """
         digests: dict[str, str] = {}
         for path in job.case.files():
@@ -111,32 +114,36 @@ class BuildCache:
             if digest is None:
                 return None
             digests[str(path)] = digest
-        row = self._execute(
-            "SELECT record FROM rendering WHERE key = ?", (content_key(job, digests),)
-        ).fetchone()
+        key = content_key(job, digests)
+        row = self._execute("SELECT record FROM rendering WHERE key = ?", (key,)).fetchone()
         if row is None:
             return None
         try:
-            files, rendered = _decode(row[0], job)
+            files, _ = _decode(row[0], job)
         except (AttributeError, KeyError, TypeError, ValueError):  # damaged, or measured otherwise
             return None
         for name, digest in files.items():
             path = images / name
             if self._digest(path, pictures.state(path), only_recorded=False) != digest:
                 return None
-        return rendered
+        return key, tuple(files)
+
+    def result_of(self, job: RenderJob, key: str) -> RenderResult:
+        """What became of a job, by the key that ``find`` or ``keep`` gave in this build."""
+        row = self._execute("SELECT record FROM rendering WHERE key = ?", (key,)).fetchone()
+        return _decode(row[0], job)[1]
 
     def keep(
         self, job: RenderJob, rendered: RenderResult, raw: TreeSnapshot, images: Path
-    ) -> Mapping[str, FileState] | None:
+    ) -> tuple[str, Mapping[str, FileState]] | None:
         """Remember what became of a job.
 
         A job whose files could not be read is tried again by the next build, and so is one whose
         files have changed since the raw tree was looked at: nobody knows what it was made of.
 
         Returns:
-            State of each picture, by its path below ``images``, or ``None`` where nothing is
-            remembered.
+            Key for ``result_of``, and the state of each picture by its path below ``images``; or
+            ``None`` where nothing is remembered.
         """
         digests = dict(rendered.digests)
         states: dict[Path, FileState] = {}
@@ -157,17 +164,18 @@ class BuildCache:
             )
         for name, (state, digest) in image_digests.items():
             self._keep_digest(images / name, state, digest)
+        key = content_key(job, digests)
         record = _encode(rendered) | {
             "files": {name: entry[1] for name, entry in image_digests.items()}
         }
         self._execute(
             "INSERT OR REPLACE INTO rendering VALUES (?, ?)",
-            (content_key(job, digests), json.dumps(record)),
+            (key, json.dumps(record)),
         )
         self._new += 1
         if self._new % 64 == 0:
             self._commit()
-        return {name: state for name, (state, _) in image_digests.items()}
+        return key, {name: state for name, (state, _) in image_digests.items()}
 
     def recall(self, name: str, key: str) -> bytes | None:
         """The record of that name, if it was kept under the same key."""
@@ -183,6 +191,16 @@ class BuildCache:
         """Keep a record in place of the last one of that name."""
         packed = zlib.compress(record, level=1)
         self._execute("INSERT OR REPLACE INTO memory VALUES (?, ?, ?)", (name, key, packed))
+        self._commit()
+
+    def forget(self, prefix: str, kept: Collection[str]) -> None:
+        """Drop records whose name begins with ``prefix``, but those named ``kept``."""
+        names = self._execute(
+            "SELECT name FROM memory WHERE substr(name, 1, ?) = ?", (len(prefix), prefix)
+        ).fetchall()
+        for (name,) in names:
+            if name not in kept:
+                self._execute("DELETE FROM memory WHERE name = ?", (name,))
         self._commit()
 
     def _digest(

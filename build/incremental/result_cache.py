@@ -38,6 +38,7 @@ __all__ = [
     "parse_record",
     "running_code",
     "scan_key",
+    "source_key",
 ]
 
 Record = TypeVar("Record")
@@ -80,13 +81,17 @@ def hash_values(*parts: object) -> str:
 
 def scan_key(source: Source, tree: TreeSnapshot, secret: bytes) -> str:
     """Hash of everything that the scan of a raw tree depends on."""
+    return hash_values(source_key(source, tree.root, secret), tree.digest)
+
+
+def source_key(source: Source, root: Path, secret: bytes) -> str:
+    """Hash of what every case of a source depends on, beside its files and what is said of it."""
     adapter = (source.folder / "adapter.py").read_bytes()
     return hash_values(
         source.card.fingerprint,
         hashlib.sha256(adapter).digest(),
         hashlib.sha256(secret).digest(),
-        tree.root,
-        tree.digest,
+        root,
         code_digest(),
         active_vocabulary().digest,
     )

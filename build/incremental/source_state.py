@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from medrcube.build.incremental.file_states import OnFiles, TreeSnapshot, no_progress, snapshot
-from medrcube.build.incremental.result_cache import hash_values, scan_key
+from medrcube.build.incremental.result_cache import hash_values, scan_key, source_key
 from medrcube.build.pixels.png_encoder import ENCODER
 from medrcube.build.stages.scan import inspect_tree
 from medrcube.sources._framework.contract import Source
@@ -24,6 +24,7 @@ class SourceState:
         raw: its raw tree.
         pictures: the folder of its pictures.
         scan: hash of all that its scan depends on.
+        common: hash of what all of its cases depend on.
         taken: which folder was taken as raw root in place of the one given; empty where that was.
     """
 
@@ -31,6 +32,7 @@ class SourceState:
     raw: TreeSnapshot
     pictures: TreeSnapshot
     scan: str
+    common: str
     taken: str
 
     @property
@@ -69,5 +71,6 @@ def inspect_source(
         raw=raw,
         pictures=snapshot(images / source.id),
         scan=scan_key(source, raw, secret),
+        common=hash_values(source_key(source, raw.root, secret), ENCODER, source.card.geometry),
         taken=describe_root(root, raw.root),
     )

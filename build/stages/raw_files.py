@@ -21,7 +21,16 @@ from medrcube.names import name_to_text, text_to_name
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.raw_tree.globs import compile_glob, expand_braces
 
-__all__ = ["FACTS", "LAYOUT", "PICTURE", "USES", "ListedFile", "RawFile", "raw_files"]
+__all__ = [
+    "FACTS",
+    "LAYOUT",
+    "PICTURE",
+    "USES",
+    "ListedFile",
+    "RawFile",
+    "digests_of",
+    "raw_files",
+]
 
 PICTURE, FACTS, LAYOUT = "picture", "facts", "layout"
 USES = (PICTURE, FACTS, LAYOUT)
@@ -75,8 +84,17 @@ class ListedFile:
         return json.dumps(asdict(self), sort_keys=True) + "\n"
 
 
+def digests_of(pictures: Iterable[RenderedPicture]) -> Mapping[str, str]:
+    """Raw files that pictures are made of, below the raw root, with their digests."""
+    digests: dict[str, str] = {}
+    for picture in pictures:
+        files = picture.recipe["files"]
+        digests.update({text_to_name(text): digest for text, digest in files.items()})
+    return digests
+
+
 def raw_files(
-    source_scan: Scan, tree: TreeSnapshot, pictures: Iterable[RenderedPicture]
+    source_scan: Scan, tree: TreeSnapshot, digests: Mapping[str, str]
 ) -> Iterator[ListedFile]:
     """Raw files of a source, in order of use and path; one that is gone by now is left out.
 
@@ -86,12 +104,8 @@ def raw_files(
     Args:
         source_scan: the scan.
         tree: the raw tree that was scanned.
-        pictures: what was made of it.
+        digests: of the files that its pictures are made of.
     """
-    digests: dict[str, str] = {}
-    for picture in pictures:
-        files = picture.recipe["files"]
-        digests.update({text_to_name(text): digest for text, digest in files.items()})
     sizes = {name: state.size for name, state in tree.states.items()}
     layout = source_scan.source.card.layout(source_scan.layout.layout)
     matched = {
