@@ -16,7 +16,7 @@ from medrcube.build.questions.item_table import Item, items_to_frame
 from medrcube.build.stages.geometry_table import Geometry, geometry_to_frame
 from medrcube.build.stages.samples import Sample, samples_to_frame
 from medrcube.facts import QuarantineRow
-from medrcube.files.atomic import PRIVATE, SHARED, replacing, write_text
+from medrcube.files.atomic import PRIVATE, SHARED, replacing, write_texts
 from medrcube.workspace import Workspace
 
 __all__ = ["BuildTables", "table_paths", "write_parquet", "write_tables"]
@@ -24,16 +24,16 @@ __all__ = ["BuildTables", "table_paths", "write_parquet", "write_tables"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildTables:
-    """Everything that is written at the end of a build."""
+    """Everything that is written at the end of a build; long texts in pieces, to be joined."""
 
     samples: Sequence[Sample]
     geometry: Sequence[Geometry]
     items: Sequence[Item]
     open_items: Sequence[OpenItem]
     problems: Sequence[QuarantineRow]
-    recipes: str
-    absent: str
-    raw_files: str
+    recipes: Sequence[str]
+    absent: Sequence[str]
+    raw_files: Sequence[str]
     verdict: Mapping[str, Any]
 
 
@@ -68,9 +68,9 @@ def write_tables(workspace: Workspace, outcome: BuildTables) -> tuple[FileState 
         workspace.items: _table(items_to_frame(outcome.items)),
         workspace.open_items: _table(open_items_to_frame(outcome.open_items)),
         workspace.quarantine: _table(quarantine),
-        workspace.absent: _text(f"source,case,file\n{outcome.absent}"),
-        workspace.recipes: _text(outcome.recipes),
-        workspace.raw_files: _text(outcome.raw_files),
+        workspace.absent: _text("source,case,file\n", *outcome.absent),
+        workspace.recipes: _text(*outcome.recipes),
+        workspace.raw_files: _text(*outcome.raw_files),
         workspace.audit: _text(verdict),
     }
     states: list[FileState | None] = []
@@ -84,8 +84,8 @@ def _table(frame: pd.DataFrame) -> Callable[[Path], None]:
     return lambda path: write_parquet(path, frame, mode=PRIVATE)
 
 
-def _text(text: str) -> Callable[[Path], None]:
-    return lambda path: write_text(path, text, mode=PRIVATE)
+def _text(*texts: str) -> Callable[[Path], None]:
+    return lambda path: write_texts(path, texts, mode=PRIVATE)
 
 
 def write_parquet(path: Path, frame: pd.DataFrame, *, mode: int = SHARED) -> None:

@@ -129,12 +129,17 @@ def _build(
         problems = [
             problem for part in results.parts for problem in (*part.set_aside, *part.problems)
         ]
-        queries = bar_repeats([query for part in results.parts for query in part.queries])
         composed, dropped, llm = compose_items(
-            workspace, profile, cards, queries, knowledge, wordings=wordings
+            workspace,
+            profile,
+            cards,
+            bar_repeats([query for part in results.parts for query in part.queries]),
+            knowledge,
+            wordings=wordings,
         )
         items = composed.items
         beyond = compose_beyond(workspace, profile, results.parts, wordings)
+        results = results.once_asked()
         absent = {part.source: part.absent for part in results.parts}
         verdict = audit_batch(samples, items, problems, absent)
         reports = source_reports(source_states, results.parts, items, beyond.items)
@@ -169,9 +174,9 @@ def _build(
             items=items,
             open_items=beyond.items,
             problems=problems,
-            recipes="".join(text for part in results.parts for text in part.recipes),
-            raw_files="".join(part.raw_files for part in results.parts),
-            absent="".join(part.absent_images for part in results.parts),
+            recipes=[text for part in results.parts for text in part.recipes],
+            raw_files=[part.raw_files for part in results.parts],
+            absent=[part.absent_images for part in results.parts],
             verdict=verdict,
         )
         tables = write_tables(workspace, outcome)

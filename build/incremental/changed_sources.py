@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from medrcube.build.execution.local import RenderEngine
@@ -54,6 +54,11 @@ class SourceResults:
     rendered: int
     reused: int
 
+    def once_asked(self) -> SourceResults:
+        """The same without what only questions are made of: much memory, and no table shows it."""
+        parts = tuple(replace(part, queries=(), open_questions=()) for part in self.parts)
+        return replace(self, parts=parts, fresh={})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildContext:
@@ -98,15 +103,17 @@ def build_sources(source_states: Sequence[SourceState], context: BuildContext) -
         source_state.id: list(_look_up_shards(source_state, source_scan, context))
         for source_state, source_scan in scans
     }
-    jobs = [
-        (source_state, job)
-        for source_state, _ in scans
-        for built in shards[source_state.id]
-        if built.record is None
-        for job in built.shard.jobs
-    ]
-    rendered = _render(jobs, rendering, context)
-    cases = sum(len(built.shard.jobs) for mine in shards.values() for built in mine)
+    rendered = _render(
+        [
+            (source_state, job)
+            for source_state, _ in scans
+            for built in shards[source_state.id]
+            for job in built.shard.jobs
+        ],
+        rendering,
+        context,
+    )
+    cases = sum(len(source_scan.cases) for _, source_scan in scans)
     reused = cases - rendered + sum(part.cases for part in parts.values())
     rendered_again = sum(len(part.unread) for part in parts.values())
     for source_state, source_scan in scans:
@@ -204,7 +211,7 @@ class _BuiltShard:
     def complete(
         self, builder: ShardBuilder, rendering: _RenderTally, context: BuildContext
     ) -> None:
-        """Make the result, where there is none yet, from what became of the jobs."""
+        """Make the result, where there is none yet, from what became of the jobs; lets them go."""
         if self.record is not None:
             return
         results: dict[str, RenderResult] = {}
@@ -223,6 +230,7 @@ class _BuiltShard:
                 path: tuple(rendering.intact[path]) for path in paths if path in rendering.intact
             },
         )
+        self.shard = replace(self.shard, jobs=())
 
 
 def _unchanged_source(source_state: SourceState, context: BuildContext) -> SourceBuild | None:
@@ -264,6 +272,8 @@ def _look_up_shards(
             )
         ):
             record = None
+        if record is not None:
+            shard = replace(shard, jobs=())
         yield _BuiltShard(shard=shard, record=record, known=record is not None)
 
 

@@ -37,7 +37,7 @@ class Shard:
         name: of its record.
         key: hash of all that its result depends on beside its images; ``None`` where a change of
             a raw file might not show in it.
-        jobs: one for each case, in the order of the scan.
+        jobs: one for each case, in the order of the scan; none once there is a result.
     """
 
     name: str

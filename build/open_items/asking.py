@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from medrcube.build.open_items.question import CaseView, OpenQuestion
-from medrcube.build.open_items.rule_files import RuleError, open_questions, open_tasks
+from medrcube.build.open_items.question import CaseView, OpenQuestion, OpenRule
+from medrcube.build.open_items.rule_files import RuleError, load_rule, open_questions, open_tasks
 from medrcube.build.stages.geometry_table import Geometry
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import Case, QuarantineRow
@@ -22,16 +22,22 @@ __all__ = ["OpenAsked"]
 STAGE, FAILED = "rule", "rule-failed"
 
 
+def _rules() -> Mapping[Task, OpenRule]:
+    return {task: load_rule(task) for task in open_tasks()}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenAsked:
-    """Questions of a source as they come in, case by case.
+    """Questions of some cases of a source as they come in, case by case.
 
     Attributes:
+        rules: of all open tasks.
         questions: those that may be asked.
         barred: ``task: reason`` -> number of the others.
         problems: cases of which a rule failed.
     """
 
+    rules: Mapping[Task, OpenRule] = field(default_factory=_rules)
     questions: list[OpenQuestion] = field(default_factory=list)
     barred: Counter[str] = field(default_factory=Counter)
     problems: list[QuarantineRow] = field(default_factory=list)
@@ -45,12 +51,11 @@ class OpenAsked:
         geometry: tuple[Geometry, ...],
     ) -> None:
         """Ask every rule about one case; a rule that fails on it is noted and asks nothing."""
-        tasks = open_tasks()
-        if not tasks or not samples:
+        if not self.rules or not samples:
             return
         shown = tuple(sorted(samples, key=lambda sample: sample.id))
         terms, relations = load_terms(), load_relations()
-        for task in tasks:
+        for task, rule in self.rules.items():
             view = CaseView(
                 task=task,
                 card=card,
@@ -62,7 +67,7 @@ class OpenAsked:
                 relations=relations,
             )
             try:
-                asked = list(open_questions(view))
+                asked = list(open_questions(view, rule))
             except RuleError as error:
                 self.problems.append(_problem(task, case, card, error))
                 continue

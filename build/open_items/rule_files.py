@@ -101,14 +101,18 @@ def rule_path(task: Task) -> Path:
     return declared.questions.with_name(declared.rule)
 
 
-def open_questions(view: CaseView) -> Iterator[OpenQuestion]:
+def open_questions(view: CaseView, rule: OpenRule | None = None) -> Iterator[OpenQuestion]:
     """What the rule of the task of a view asks, each held to the declaration.
+
+    Args:
+        view: one case.
+        rule: the rule, where it is loaded already.
 
     Raises:
         RuleError: the rule fails, or yields something else than a question of its task.
     """
     task, path = view.task, rule_path(view.task)
-    rule = load_rule(task)
+    rule = rule or load_rule(task)
     try:
         for question in rule.questions(view):
             _require_sound(question, view, path)

@@ -70,7 +70,7 @@ def update_copies(
     workspace: Workspace,
     items: Iterable[Item],
     samples: Iterable[Sample],
-    recipes: str,
+    recipes: Sequence[str],
     jobs: Mapping[str, Callable[[], Iterable[RenderJob]]],
     *,
     workers: int,
@@ -82,7 +82,7 @@ def update_copies(
         workspace: in which the pictures lie.
         items: all items.
         samples: all pictures.
-        recipes: of all pictures, one JSON object a line.
+        recipes: of all pictures, one JSON object a line; in texts of whole lines.
         jobs: source that may store more than 8 bits -> what gives the jobs of its cases; it is
             called where a copy is missing.
         workers: processes to read files in.
@@ -133,17 +133,22 @@ def _holds(folder: Path, row: Mapping[str, Any], sample: Sample) -> bool:
     )
 
 
+def _lines(texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
+        yield from text.splitlines()
+
+
 def _orders(
     workspace: Workspace,
     lacking: Mapping[str, Sample],
-    recipes: str,
+    recipes: Sequence[str],
     jobs: Mapping[str, Callable[[], Iterable[RenderJob]]],
 ) -> Iterator[CopyOrder]:
     wanted: dict[tuple[str, str], list[Sample]] = {}
     for sample in lacking.values():
         wanted.setdefault((sample.source, sample.case), []).append(sample)
     made_by: dict[str, Mapping[str, Any]] = {}
-    for line in recipes.splitlines() if lacking else ():
+    for line in _lines(recipes) if lacking else ():
         named = _SAMPLE.search(line)
         if named is not None and named[1] in lacking:
             made_by[named[1]] = json.loads(line)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,6 +24,7 @@ __all__ = [
     "write_again",
     "write_bytes",
     "write_text",
+    "write_texts",
 ]
 
 SHARED, PRIVATE = 0o644, 0o600
@@ -58,8 +59,14 @@ def write_again(path: Path, data: bytes) -> None:
 
 def write_text(path: Path, text: str, *, mode: int = SHARED) -> None:
     """Write UTF-8 text atomically; half of a surrogate pair, as models send, is escaped."""
-    with replacing(path, mode=mode) as temporary:
-        temporary.write_bytes(text.encode("utf-8", "backslashreplace"))
+    write_texts(path, (text,), mode=mode)
+
+
+def write_texts(path: Path, texts: Iterable[str], *, mode: int = SHARED) -> None:
+    """Write texts one after the other as ``write_text`` writes one."""
+    with replacing(path, mode=mode) as temporary, temporary.open("wb") as file:
+        for text in texts:
+            file.write(text.encode("utf-8", "backslashreplace"))
 
 
 def private_folder(path: Path) -> None:
