@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import asdict, fields, is_dataclass
+from itertools import count, takewhile
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -50,6 +51,12 @@ DROP TABLE IF EXISTS scan;
 
 
 _MAGIC = b"SQLite format 3\0"
+
+_PIECE = 1 << 28
+"""Most bytes of a record in one row; SQLite takes less than 1e9."""
+
+_NEXT = "\n"
+"""Stands between the name of a record and the number of a further row of it."""
 
 
 class BuildCache:
@@ -179,29 +186,40 @@ class BuildCache:
 
     def recall(self, name: str, key: str) -> bytes | None:
         """The record of that name, if it was kept under the same key."""
-        row = self._execute(
-            "SELECT record FROM memory WHERE name = ? AND key = ?", (name, key)
-        ).fetchone()
+        rows = (
+            self._execute(
+                "SELECT record FROM memory WHERE name = ? AND key = ?", (piece, key)
+            ).fetchone()
+            for piece in _names_of_pieces(name)
+        )
         try:
-            return None if row is None else zlib.decompress(row[0])
+            packed = b"".join(row[0] for row in takewhile(bool, rows))
+            return zlib.decompress(packed) if packed else None
         except (TypeError, zlib.error):  # damaged: as if it had never been kept
             return None
 
     def remember(self, name: str, key: str, record: bytes) -> None:
-        """Keep a record in place of the last one of that name."""
+        """Keep a record in place of the last one of that name; a large one in several rows."""
         packed = zlib.compress(record, level=1)
-        self._execute("INSERT OR REPLACE INTO memory VALUES (?, ?, ?)", (name, key, packed))
+        pieces = [packed[first : first + _PIECE] for first in range(0, len(packed), _PIECE)]
+        self._drop(f"{name}{_NEXT}", ())
+        for row, piece in zip(_names_of_pieces(name), pieces, strict=False):
+            self._execute("INSERT OR REPLACE INTO memory VALUES (?, ?, ?)", (row, key, piece))
         self._commit()
 
     def forget(self, prefix: str, kept: Collection[str]) -> None:
         """Drop records whose name begins with ``prefix``, but those named ``kept``."""
-        names = self._execute(
-            "SELECT name FROM memory WHERE substr(name, 1, ?) = ?", (len(prefix), prefix)
-        ).fetchall()
-        for (name,) in names:
-            if name not in kept:
-                self._execute("DELETE FROM memory WHERE name = ?", (name,))
+        self._drop(prefix, kept)
         self._commit()
+
+    def _drop(self, prefix: str, kept: Collection[str]) -> None:
+        end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+        rows = self._execute(
+            "SELECT name FROM memory WHERE name >= ? AND name < ?", (prefix, end)
+        ).fetchall()
+        for (row,) in rows:
+            if row.partition(_NEXT)[0] not in kept:
+                self._execute("DELETE FROM memory WHERE name = ?", (row,))
 
     def _digest(
         self, path: Path, state: FileState | None, *, only_recorded: bool = True
@@ -253,6 +271,11 @@ class BuildCache:
                 f"{self._path}: the build cache cannot be used ({error}); is the folder writable "
                 "and the disk not full?"
             ) from error
+
+
+def _names_of_pieces(name: str) -> Iterator[str]:
+    yield name
+    yield from (f"{name}{_NEXT}{number}" for number in count(1))
 
 
 def _set_aside_damaged(path: Path) -> Path | None:

@@ -13,7 +13,6 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
-from functools import cache
 from operator import attrgetter
 from pathlib import PurePath
 from typing import Any
@@ -113,8 +112,13 @@ def _plain(value: Any) -> Any:
 _PLAIN = frozenset({str, int, float, bool})
 
 
-@cache
 def _values_of(kind: type) -> attrgetter[tuple[Any, ...]]:
-    """All values of a record, as a tuple; its name stands among them twice to make it one."""
-    names = [field.name for field in fields(kind)]
-    return attrgetter(names[0], *names)
+    """All values of a record, as a tuple, also of a record of one: the first stands twice."""
+    getter = _GETTERS.get(kind)
+    if getter is None:
+        names = [field.name for field in fields(kind)]
+        getter = _GETTERS[kind] = attrgetter(names[0], *names)
+    return getter
+
+
+_GETTERS: dict[type, attrgetter[tuple[Any, ...]]] = {}

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.build.incremental import result_cache
+from medrcube.build.incremental import cache_database, result_cache
 from medrcube.build.incremental.cache_database import BuildCache
 from medrcube.build.stages.scan import scan
 from medrcube.facts import Grade, LabelState, Scope, Skip, Visibility
@@ -101,6 +101,21 @@ def test_only_the_latest_record_of_a_name_is_kept_and_only_under_its_key(cache):
     assert cache.recall("name", "new") == b"2" * 1000
     assert cache.recall("name", "old") is None
     assert cache.recall("other", "new") is None
+
+
+def test_a_record_larger_than_a_row_is_kept_in_several(cache, monkeypatch):
+    monkeypatch.setattr(cache_database, "_PIECE", 10)
+    long, short = bytes(range(256)), b"1"
+    cache.remember("name", "key", long)
+    assert cache.recall("name", "key") == long
+    cache.remember("name", "key", short)
+    assert cache.recall("name", "key") == short
+    cache.remember("name", "key", long)
+    cache.forget("na", {"name"})
+    assert cache.recall("name", "key") == long
+    assert cache.recall("name", "other") is None
+    cache.forget("na", {"nam"})
+    assert cache.recall("name", "key") is None
 
 
 def _global(module, name):
