@@ -9,10 +9,13 @@ linear, n log n shows as at most 1.1 at these sizes, 2 is quadratic. Prints a ta
 from __future__ import annotations
 
 import argparse
+import atexit
 import math
 import random
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -23,6 +26,9 @@ import timing
 from distractors import make_queries, make_sample
 
 from medrcube.build.audit.batch_audit import audit_batch
+from medrcube.build.incremental.cache_database import BuildCache
+from medrcube.build.incremental.file_states import FileState, TreeSnapshot
+from medrcube.build.incremental.shards import in_shards, key_of_shard, name_of_shard
 from medrcube.build.open_items.pairs import deal_pairs
 from medrcube.build.open_items.question import OpenQuestion
 from medrcube.build.open_items.repeats import bar_repeated
@@ -34,10 +40,12 @@ from medrcube.build.questions.key_balance import drop_unbalanced
 from medrcube.build.questions.two_option_quota import limit_two_option_items
 from medrcube.build.similarity.near_duplicates import near_candidates
 from medrcube.build.stages.deduplicate import bar_repeats
+from medrcube.build.stages.plan import plan_jobs
 from medrcube.build.stages.samples import Sample
-from medrcube.facts import Grade, Scope
+from medrcube.facts import Case, Grade, ImageRef, Label, Scope
 from medrcube.forms.option import OptionTarget
 from medrcube.ontologies.distractor_safety import Evidence, SafetyRules
+from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Task
 
 SIZES = (5_000, 20_000, 80_000)
@@ -239,6 +247,34 @@ def _near(size: int, hashes: int) -> Work:
     return lambda: near_candidates(images)
 
 
+def _shards(size: int) -> Work:
+    """Cases of one film each: shards parted, their keys taken, a small record of each kept."""
+    source = find_sources()["nih-chestxray14"]
+    root = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, root, ignore_errors=True)
+    cases = [
+        Case(
+            key=f"{number:08}_000",
+            images=(ImageRef(paths=(root / f"{number:08}_000.png",)),),
+            labels=(Label(field="view", value="PA", evidence=f"table.csv:{number} view=PA"),),
+        )
+        for number in range(size)
+    ]
+    states = {f"{case.key}.png": FileState(1, 2, 3, 4) for case in cases}
+    tree = TreeSnapshot(root=root, states=states, barred={}, linked=False, settled=True)
+    jobs = plan_jobs(source, root, cases)
+
+    def work() -> None:
+        with BuildCache(root / "cache" / "build.sqlite3") as memory:
+            for shard in in_shards(jobs):
+                name, key = name_of_shard(shard), key_of_shard("common", shard, tree)
+                memory.remember(name, str(key), b"record")
+                memory.recall(name, str(key))
+            memory.forget("shard/", ())
+
+    return work
+
+
 STAGES: Mapping[str, Callable[[int], Work]] = {
     "compose, findings": _findings,
     "compose, views": _views,
@@ -256,6 +292,7 @@ STAGES: Mapping[str, Callable[[int], Work]] = {
     "pairs, one image": lambda size: _pairs(size, 1),
     "pairs, one patient": _pairs_of_one_patient,
     "audit of a batch": _audit,
+    "shards of a source": _shards,
     "near duplicates": lambda size: _near(size, size),
     "near duplicates, one hash": lambda size: _near(size, 1),
 }

@@ -89,7 +89,7 @@ def _rebuild(
             partial = root.with_name(f".{name}.partial")
             shutil.rmtree(partial, ignore_errors=True)
             if name == _BIG:
-                _write_films(partial, cases)
+                write_films(partial, cases)
             else:
                 sources[name].build_fixture(partial, sources[name].card.layouts[0].name)
             partial.rename(root)
@@ -101,7 +101,7 @@ def _rebuild(
     return report, clock.seconds
 
 
-def _write_films(root: Path, cases: int) -> None:
+def write_films(root: Path, cases: int) -> None:
     rng = np.random.default_rng(1)
     (root / "images").mkdir(parents=True, exist_ok=True)
     rows = [_HEADER]

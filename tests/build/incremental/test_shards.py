@@ -18,6 +18,7 @@ from medrcube.build.incremental.file_states import snapshot
 from medrcube.build.pipeline import build
 from medrcube.build.stages import source_result
 from medrcube.build.stages.plan import plan_jobs
+from medrcube.files.atomic import sha256_of
 from medrcube.sources._framework.contract import load_source
 
 CASES = 24
@@ -128,7 +129,7 @@ def run(toy, quiet):
 
 @pytest.fixture
 def clean(run, tmp_path):
-    """Files of a build from nothing of the same inputs."""
+    """Digests of the files of a build from nothing of the same inputs."""
 
     def build_clean(workspace):
         root = tmp_path / "clean"
@@ -142,8 +143,9 @@ def clean(run, tmp_path):
 
 
 def _files(root):
+    """Digests of all files: unequal bytes would be told apart at length."""
     return {
-        path.relative_to(root).as_posix(): path.read_bytes()
+        path.relative_to(root).as_posix(): sha256_of(path)
         for path in root.rglob("*")
         if path.is_file() and "cache" not in path.relative_to(root).parts
     }
