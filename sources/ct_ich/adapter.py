@@ -93,7 +93,7 @@ def _patient(slices: Sequence[_Slice], root: RawTree, files: _Files) -> Iterator
     """A slice of each type in the brain window and of a fracture in the bone window, or of none."""
     quiet = not any(entry.types for entry in slices)
     for types in [frozenset[str]()] if quiet else [frozenset((name,)) for name in _TYPES]:
-        run = longest_run(slices, lambda entry, types=types: entry.types == types)
+        run = longest_run(slices, lambda at, own=types: at.types == own)  # type: ignore[misc]
         for at in _middle(run, "brain", files, clear=quiet):
             yield _case(at, "brain", root, files, _brain(at.row, "none" if quiet else "any"))
     broken = any(entry.fracture for entry in slices)
