@@ -83,7 +83,7 @@ def _measure(folder: Path, items: int, asked: int) -> dict[str, Any]:
     shutil.rmtree(out, ignore_errors=True)
     with endpoint(LATENCY, 0.0) as place:
         script = (sys.executable, _HERE / "evaluate_ours.py", release, out, place.url, CONNECTIONS)
-        _run(*script, "--fill")
+        filled = json.loads(_run(*script, "--fill")["told"])
         _keep_first(out / "attempts.jsonl", items - asked)
         place.counts()
         asking = json.loads(_run(*script)["told"])
@@ -98,7 +98,7 @@ def _measure(folder: Path, items: int, asked: int) -> dict[str, Any]:
         "steady": counts["steady"] / LATENCY,
         "cpu_each": asking["cpu"] / asking["answered"],
         "to_first": asking["cpu_to_first"],
-        "peak": asking["peak_asking"],
+        "peak": max(asking["peak_asking"], filled["peak_asking"]),
         "resume": again,
         "score": _run(_COMMAND, "score", out),
         "report": _run(_COMMAND, "report", out, "--out", folder / "large.html"),

@@ -14,12 +14,18 @@ from typing import Any
 
 from medrcube.console.counts import counted
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.dataset import BenchmarkItem, item_from_json
+from medrcube.evaluate.dataset import BenchmarkItem, held_once
 from medrcube.evaluate.questions.chains import steps_digest
 from medrcube.evaluate.questions.conditions import Condition, presentations
 from medrcube.evaluate.questions.reworded import read_reworded
 from medrcube.evaluate.runner.plan import draw_order
-from medrcube.evaluate.runner.run_folder import ASKED, ITEMS, read_json_lines, read_manifest
+from medrcube.evaluate.runner.run_folder import (
+    ASKED,
+    ITEMS,
+    each_json_line,
+    read_items,
+    read_manifest,
+)
 
 __all__ = ["count_outside_draw", "list_problems"]
 
@@ -34,10 +40,13 @@ def list_problems(run: Path) -> list[str]:
     """
     manifest = read_manifest(run)
     try:
-        items = [item_from_json(row) for row in read_json_lines(run / ITEMS)]
-        rows = read_json_lines(run / ASKED)
-        listed = [_form(row) for row in rows if not row.get("chain")]
-        steps = [row for row in rows if row.get("chain")]
+        items = read_items(run)
+        listed, steps = list[tuple[str, str, int, int]](), list[Mapping[str, Any]]()
+        for row in each_json_line(run / ASKED):
+            if row.get("chain"):
+                steps.append(row)
+            else:
+                listed.append(_form(row))
         return [
             *_items(manifest, items),
             *_forms(run, manifest, items, listed),
@@ -133,7 +142,7 @@ def _chains(
 
 
 def _form(row: Mapping[str, Any]) -> tuple[str, str, int, int]:
-    return row["item"], row["condition"], row["turn"], row["epoch"]
+    return row["item"], held_once(row["condition"]), row["turn"], row["epoch"]
 
 
 def _digest(names: set[str]) -> str:

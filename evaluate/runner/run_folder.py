@@ -37,6 +37,7 @@ __all__ = [
     "now",
     "question_set_digest",
     "read_asked",
+    "read_items",
     "read_json_lines",
     "read_manifest",
     "standing_questions",
@@ -166,6 +167,11 @@ def read_asked(run: Path) -> tuple[AskedQuestion, ...]:
         ) from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise WorkspaceError(f"{run}: no list of what was asked: {error!r}") from error
+
+
+def read_items(run: Path) -> list[BenchmarkItem]:
+    """Items of a run, withdrawn ones included."""
+    return [item for item, _ in map(_item_of_line, _lines_of(run / ITEMS))]
 
 
 def with_earlier_steps(asked: Iterable[AskedQuestion]) -> Iterator[AskedQuestion]:

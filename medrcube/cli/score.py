@@ -72,9 +72,9 @@ def score(
     from medrcube.evaluate.models.registry import ModelSettings, open_model
     from medrcube.evaluate.reporting.interval_text import accuracy_line
     from medrcube.evaluate.runner.completeness import list_problems
-    from medrcube.evaluate.runner.question_states import states_of
+    from medrcube.evaluate.runner.question_states import QuestionStates, count_outcomes
     from medrcube.evaluate.runner.run_folder import METRICS
-    from medrcube.evaluate.scoring import read_by_rules, read_results
+    from medrcube.evaluate.scoring import read_by_rules, read_outcomes
     from medrcube.evaluate.scoring import score as score_run
 
     if release is not None and (back := sorted(take_errata(run, release))):
@@ -91,7 +91,7 @@ def score(
         reporter.result(
             f"left out: {counted(len(metrics['withdrawn']), 'item')} withdrawn by errata"
         )
-    standing = states_of(read_results(run))
+    standing = QuestionStates(count_outcomes(read_outcomes(run)))
     reporter.result(f"{counted(sum(standing.ends.values()), 'question')}: {standing}")
     reporter.result(accuracy_line(metrics["global"]))
     reporter.result(f"wrote {run / METRICS}")
