@@ -56,4 +56,5 @@ def _is_apart(grey: NDArray[np.uint8], rows: int, columns: int) -> bool:
     """Whether something lies in an upper corner, and nothing crosses the sides of both windows."""
     corners = (grey[:rows, :columns], grey[:rows, : -columns - 1 : -1])
     sides = [np.concatenate((corner[-1], corner[:, -1])) for corner in corners]
-    return max(side.max() for side in sides) < _AIR <= max(corner.max() for corner in corners)
+    crossing = max(int(side.max()) for side in sides)
+    return crossing < _AIR <= max(int(corner.max()) for corner in corners)
