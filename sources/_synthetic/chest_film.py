@@ -118,19 +118,19 @@ def lateral_film(
     return _finished(grey, rng, maximum, opacity, None)
 
 
-def lungs(height: int, width: int, *, seed: int) -> tuple[Mask, Mask]:
-    """Right and left lung of the person of ``seed``, without what heart and diaphragm cover."""
+def lungs(height: int, width: int, *, seed: int, person: Person | None = None) -> tuple[Mask, Mask]:
+    """Right and left lung of a person, without what heart and diaphragm cover."""
     y, x = places(height, width)
-    person = person_of(seed)
+    person = person or person_of(seed)
     free = heart_edge(y, x, person) >= 1
     right, left = ((lung_edge(y, x, person, side) < 1) & free for side in (-1, 1))
     return right, left
 
 
-def heart(height: int, width: int, *, seed: int) -> Mask:
-    """Outline of the heart of the person of ``seed``."""
+def heart(height: int, width: int, *, seed: int, person: Person | None = None) -> Mask:
+    """Outline of the heart of a person."""
     y, x = places(height, width)
-    return heart_edge(y, x, person_of(seed)) < 1
+    return heart_edge(y, x, person or person_of(seed)) < 1
 
 
 def clavicles(height: int, width: int, *, seed: int) -> tuple[Mask, Mask]:

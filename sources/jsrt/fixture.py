@@ -1,7 +1,11 @@
-"""A few synthetic films without a header, both clinical tables, and masks of two folds."""
+"""A few synthetic films without a header, both clinical tables, and masks of two folds.
+
+Hearts take from 0.38 to 0.62 of the chest: of patients, not of one person.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +18,7 @@ from medrcube.sources._synthetic.chest_film import (
     heart,
     lungs,
 )
+from medrcube.sources._synthetic.chest_person import Person, person_of
 from medrcube.sources._synthetic.images import CANARY, write_lines, write_picture
 from medrcube.sources._synthetic.shapes import places, radius
 
@@ -27,7 +32,20 @@ _NODULES = (
 _NORMALS = (
     "JPCNN001.IMG 30  female   non-nodule",
     "JPCNN002.IMG 17  male     non-nodule",
+    "JPCNN003.IMG 61  female   non-nodule",
+    "JPCNN004.IMG 48  male     non-nodule",
+    "JPCNN005.IMG 72  female   non-nodule",
 )
+_HEARTS = {
+    "JPCNN002": 0.95,
+    "JPCLN001": 1.12,
+    "JPCNN001": 1.27,
+    "JPCLN106": 1.39,
+    "JPCNN004": 1.48,
+    "JPCNN005": 1.42,
+    "JPCNN003": 1.53,
+}
+"""Films with masks, and the width of the heart, by which their ratios rise from 0.38 to 0.62."""
 
 
 def build(root: Path, layout: str) -> None:
@@ -51,8 +69,9 @@ def build(root: Path, layout: str) -> None:
     tables = root / "Clinical_Information"
     write_lines(tables / "CLNDAT_EN.txt", _NODULES, newline="\r")
     write_lines(tables / "CNNDAT_EN.TXT", _NORMALS, newline="\r\n")
-    _write_masks(root / "SCR" / "fold1" / "masks", "JPCLN001")
-    _write_masks(root / "SCR" / "fold2" / "masks", "JPCNN002")
+    for stem in _HEARTS:
+        fold = 1 + (int(stem[5:]) % 2 == 0)
+        _write_masks(root / "SCR" / f"fold{fold}" / "masks", stem)
 
 
 def _film(row: list[str]) -> NDArray[np.uint16]:
@@ -62,7 +81,14 @@ def _film(row: list[str]) -> NDArray[np.uint16]:
         size = float(row[2]) / 2 / 0.175 / _SIDE
         x, y = (int(cell) / _SIDE for cell in row[5:7])
         nodule = radius(*places(_GRID, _GRID), (y, x, size, size)) < 1
-    return chest_film(_GRID, _GRID, seed=_seed(row[0]), maximum=4095, opacity=nodule)
+    return _chest(row[0], opacity=nodule)
+
+
+def _chest(name: str, *, opacity: NDArray[np.bool_] | None = None) -> NDArray[np.uint16]:
+    """The person of a film, of the grid's size."""
+    return chest_film(
+        _GRID, _GRID, seed=_seed(name), maximum=4095, opacity=opacity, person=_person(name)
+    )
 
 
 def _seed(name: str) -> int:
@@ -70,12 +96,21 @@ def _seed(name: str) -> int:
     return 1000 * name.startswith("JPCNN") + int(name[5:8])
 
 
+def _person(name: str) -> Person:
+    """The person of a film, with a heart of a width of its own where there are masks."""
+    person = person_of(_seed(name))
+    return replace(person, heart=_HEARTS.get(name[:8], person.heart))
+
+
 def _write_masks(folder: Path, stem: str) -> None:
-    size, seed = (_MASK, _MASK), _seed(stem)
+    size, seed, person = (_MASK, _MASK), _seed(stem), _person(stem)
+    collar_bones = clavicles(*size, seed=seed)
     masks = {
-        **dict(zip(("right lung", "left lung"), lungs(*size, seed=seed), strict=True)),
-        "heart": heart(*size, seed=seed),
-        **dict(zip(("right clavicle", "left clavicle"), clavicles(*size, seed=seed), strict=True)),
+        **dict(
+            zip(("right lung", "left lung"), lungs(*size, seed=seed, person=person), strict=True)
+        ),
+        "heart": heart(*size, seed=seed, person=person),
+        **dict(zip(("right clavicle", "left clavicle"), collar_bones, strict=True)),
     }
     for name, mask in masks.items():
         (folder / name).mkdir(parents=True, exist_ok=True)

@@ -50,8 +50,7 @@ def across_nodule(case):
     """Width in mm of what the film has and the same film without the nodule lacks."""
     rows = {row.split()[0]: row.split() for row in (*jsrt._NODULES, *jsrt._NORMALS)}
     row = rows[f"{case.key}.IMG"]
-    bare = jsrt.chest_film(jsrt._GRID, jsrt._GRID, seed=jsrt._seed(row[0]), maximum=4095)
-    marked = jsrt._film(row).astype(int) - bare.astype(int)
+    marked = jsrt._film(row).astype(int) - jsrt._chest(row[0]).astype(int)
     return float(np.ptp(np.nonzero(marked.max(axis=0) > 0.5 * marked.max())[0]) + 1) * 0.175 * 8
 
 
@@ -87,3 +86,18 @@ def test_a_stated_number_is_that_of_the_phantom(fixture_tree, source_id, name):
         ]
         assert told
         assert told == [(pytest.approx(value, abs=off), value) for _, value in told]
+
+
+def test_hearts_of_jsrt_take_as_much_of_the_chest_as_those_of_patients():
+    ratios = []
+    for stem in jsrt._HEARTS:
+        person = jsrt._person(stem)
+        fields = jsrt.lungs(256, 256, seed=0, person=person)
+        masks = jsrt.heart(256, 256, seed=0, person=person), np.logical_or(*fields)
+        heart, chest = (np.ptp(np.nonzero(mask)[1]) + 1 for mask in masks)
+        ratios.append(heart / chest)
+    assert (min(ratios), max(ratios)) == (
+        pytest.approx(0.38, abs=0.01),
+        pytest.approx(0.62, abs=0.01),
+    )
+    assert np.diff(ratios).min() > 0.02
