@@ -22,6 +22,7 @@ from medrcube.build.similarity.thresholds import map_in_processes
 from medrcube.build.stages.samples import Sample
 from medrcube.errors import ReleaseError
 from medrcube.forms import form_of
+from medrcube.forms.drawn_place import DrawnPlace, drawn_place
 from medrcube.forms.option import OptionTarget
 
 __all__ = [
@@ -51,11 +52,13 @@ class ContactSheetItem:
         uri: the picture as a ``data:`` address.
         title: answer of the item, or name of the case.
         note: source of the picture.
+        place: what is right of a point or a box, to be drawn over it.
     """
 
     uri: str
     title: str
     note: str
+    place: DrawnPlace | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,11 +120,11 @@ def make_gallery(
     files = sorted({root / sample.image for sample in wanted})
     small = dict(zip(files, map_in_processes(thumbnail, files, workers), strict=True))
     uris = {sample.id: small[root / sample.image] for sample in wanted}
-    fits = _that_fit(chosen.values(), uris, sum(len(uris[p.id]) for q in pairs for p in q.pictures))
+    shown = {cell: [_of_item(item, uris) for item in each] for cell, each in chosen.items()}
+    fits = _that_fit(shown.values(), sum(len(uris[p.id]) for q in pairs for p in q.pictures))
     return ThumbnailGallery(
         sheets=tuple(
-            _sheet(cell, members, chosen[cell][:fits], pictures, uris)
-            for cell, members in cells.items()
+            _sheet(cell, members, shown[cell][:fits], pictures) for cell, members in cells.items()
         ),
         pairs=tuple(
             (pair, _of_case(pair.pictures[0], uris), _of_case(pair.pictures[1], uris))
@@ -184,11 +187,12 @@ def _in_turn(queues: Sequence[Sequence[Item | OpenItem]]) -> list[Item | OpenIte
     return [queue[turn] for turn in range(longest) for queue in queues if turn < len(queue)]
 
 
-def _that_fit(chosen: Iterable[list[Item | OpenItem]], uris: Mapping[str, str], taken: int) -> int:
+def _that_fit(shown: Iterable[list[ContactSheetItem]], taken: int) -> int:
     """How many pictures each cell may show so that the page stays small enough."""
-    rows = list(chosen)
+    rows = list(shown)
     for rank in range(IN_CELL):
-        taken += sum(len(uris[row[rank].sample]) for row in rows if rank < len(row))
+        each = [row[rank] for row in rows if rank < len(row)]
+        taken += sum(len(one.uri) + (len(one.place.path) if one.place else 0) for one in each)
         if taken > LARGEST:
             return rank
     return IN_CELL
@@ -197,9 +201,8 @@ def _that_fit(chosen: Iterable[list[Item | OpenItem]], uris: Mapping[str, str], 
 def _sheet(
     cell: tuple[str, str, str],
     items: Sequence[Item | OpenItem],
-    chosen: Sequence[Item | OpenItem],
+    shown: Sequence[ContactSheetItem],
     pictures: Mapping[str, Sample],
-    uris: Mapping[str, str],
 ) -> ContactSheet:
     used = {item.sample: pictures[item.sample] for item in items}
     return ContactSheet(
@@ -207,10 +210,7 @@ def _sheet(
         items=len(items),
         pictures=len(used),
         restricted=sum(not sample.redistribute for sample in used.values()),
-        shown=tuple(
-            ContactSheetItem(uri=uris[item.sample], title=answer_of(item), note=item.source)
-            for item in chosen
-        ),
+        shown=tuple(shown),
         beyond=" ".join(
             task.words for task in open_tasks(item for item in items if isinstance(item, OpenItem))
         ),
@@ -225,6 +225,16 @@ def answer_of(item: Item | OpenItem) -> str:
     if isinstance(target, OptionTarget):
         return dict(target.options)[target.key]
     return form_of(target).right_reply(target)
+
+
+def _of_item(item: Item | OpenItem, uris: Mapping[str, str]) -> ContactSheetItem:
+    target = item.target if isinstance(item, OpenItem) else None
+    return ContactSheetItem(
+        uri=uris[item.sample],
+        title=answer_of(item),
+        note=item.source,
+        place=drawn_place(target, _SIDE),
+    )
 
 
 def _of_case(sample: Sample, uris: Mapping[str, str]) -> ContactSheetItem:

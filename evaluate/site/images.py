@@ -17,6 +17,7 @@ __all__ = [
     "ABSENT",
     "ANOTHER",
     "FOLDER",
+    "LONGEST_SIDE",
     "MOST_BYTES",
     "NONE_NAMED",
     "TOO_LARGE",
@@ -33,6 +34,8 @@ MOST_BYTES = 30_000_000
 
 _STEPS = ((448, 88), (384, 84), (320, 80), (256, 76), (192, 70), (160, 64), (128, 60), (96, 50))
 """(pixels of the longer side, quality); the last step fits 10,000 images."""
+LONGEST_SIDE = _STEPS[0][0]
+"""Most pixels of the longer side of an image."""
 _DIGEST = 20
 
 WITHHELD = "This image may not be passed on."

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -20,9 +20,10 @@ from medrcube.evaluate.reporting.failures import SHOWN_OUTCOMES
 from medrcube.evaluate.reporting.markup.escaping import capped, clip
 from medrcube.evaluate.reporting.scored_runs import ScoredRun
 from medrcube.evaluate.site.evidence import ItemEvidence
-from medrcube.evaluate.site.images import SiteImage
+from medrcube.evaluate.site.images import LONGEST_SIDE, SiteImage
 from medrcube.evaluate.site.page_names import CellName
 from medrcube.files.atomic import write_again
+from medrcube.forms.drawn_place import drawn_place
 from medrcube.taxonomy import Anatomy, Modality, Task
 from medrcube.vocabulary.word import with_shipped
 
@@ -118,7 +119,11 @@ def write_items(
         write_script(out / f"items-{number}.js", f"items-{number}", rows)
     for number, items in _files(data.items, ANSWERS_IN_A_FILE):
         answers = [
-            _answers(item, data.evidence.get(item.name), results, place, limit) for item in items
+            {
+                **_answers(item, data.evidence.get(item.name), results, place, limit),
+                "drawn": _drawn(item, data.pictures[item.name]),
+            }
+            for item in items
         ]
         write_script(out / f"answers-{number}.js", f"answers-{number}", answers)
         advance(len(items))
@@ -194,6 +199,12 @@ def _answers(
             if _was_asked(result := by_item.get(item.name))
         ],
     }
+
+
+def _drawn(item: BenchmarkItem, picture: SiteImage) -> Mapping[str, Any] | None:
+    """What is right of a point or a box, where its image is on the site."""
+    place = drawn_place(item.target, LONGEST_SIDE) if picture.file else None
+    return asdict(place) if place else None
 
 
 def _reply(

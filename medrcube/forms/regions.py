@@ -11,7 +11,14 @@ from typing import Protocol
 from medrcube.forms.protocol import Json, TargetError
 from medrcube.forms.strict_fields import read_box, read_fields, read_number
 
-__all__ = ["EllipseRegion", "MaskRegion", "PolygonRegion", "Region", "read_region"]
+__all__ = [
+    "EllipseRegion",
+    "MaskRegion",
+    "PolygonRegion",
+    "Region",
+    "distance_to_edge",
+    "read_region",
+]
 
 _MOST_RUNS = 1_000_000
 _HALVINGS = 60
@@ -111,7 +118,7 @@ class PolygonRegion:
             if (start[1] > y) != (end[1] > y):
                 crossing = start[0] + (y - start[1]) * (end[0] - start[0]) / (end[1] - start[1])
                 inside ^= x < crossing
-            best = min(best, _distance_to_edge((x, y), start, end))
+            best = min(best, distance_to_edge((x, y), start, end))
         return 0.0 if inside else best
 
     def centre(self) -> _Point:
@@ -254,7 +261,8 @@ def _area(corners: list[_Point]) -> float:
     return sum(a[0] * b[1] - b[0] * a[1] for a, b in edges) / 2
 
 
-def _distance_to_edge(point: _Point, start: _Point, end: _Point) -> float:
+def distance_to_edge(point: _Point, start: _Point, end: _Point) -> float:
+    """Distance from a point to a piece of a line."""
     along, across = end[0] - start[0], end[1] - start[1]
     length = along * along + across * across
     offset = (point[0] - start[0]) * along + (point[1] - start[1]) * across

@@ -9,14 +9,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from medrcube.forms.box import BoxTarget
 from medrcube.forms.coordinates import SCALE
+from medrcube.forms.drawn_place import drawn_place
 from medrcube.forms.number import NumberTarget
 from medrcube.forms.order import OrderTarget
 from medrcube.forms.pair import PairTarget
 from medrcube.forms.point import PointTarget
 from medrcube.forms.protocol import Json, Target
-from medrcube.forms.regions import EllipseRegion, MaskRegion, PolygonRegion
 from medrcube.review.models import BlindAnswer, ItemVersion
 from medrcube.review.reviewing.open_answers import (
     PLACES,
@@ -269,30 +268,9 @@ def _drawing(
 
 def _judged_drawing(target: Target, mine: Json) -> Drawing | None:
     answer: Any = mine
+    place = drawn_place(target)
+    if place is None:
+        return None
     if isinstance(target, PointTarget):
-        return _drawing(target.size, [answer] if answer else [], region=_path(target.region))
-    if isinstance(target, BoxTarget):
-        left, top, right, bottom = target.box
-        path = f"M{left} {top}H{right}V{bottom}H{left}Z"
-        return _drawing(target.size, [], box=answer or (), region=path)
-    return None
-
-
-def _path(region: object) -> str:
-    """A region as an SVG path, filled by the even-odd rule."""
-    if isinstance(region, MaskRegion):
-        return "".join(f"M{x} {top}h1V{bottom + 1}h-1Z" for x, top, bottom in region.pieces())
-    if isinstance(region, EllipseRegion):
-        return "".join(map(_ellipse, region.boxes))
-    assert isinstance(region, PolygonRegion)  # noqa: S101 - there are no others
-    return "".join(
-        f"M{'L'.join(f'{x:.6g} {y:.6g}' for x, y in polygon)}Z" for polygon in region.polygons
-    )
-
-
-def _ellipse(box: tuple[float, float, float, float]) -> str:
-    """The ellipse that touches the sides of a box, as two arcs from its left to its right end."""
-    left, top, right, bottom = box
-    across, down, middle = (right - left) / 2, (bottom - top) / 2, (top + bottom) / 2
-    arcs = "".join(f"A{across:.6g} {down:.6g} 0 0 1 {x:.6g} {middle:.6g}" for x in (right, left))
-    return f"M{left:.6g} {middle:.6g}{arcs}Z"
+        return _drawing(place.size, [answer] if answer else [], region=place.path)
+    return _drawing(place.size, [], box=answer or (), region=place.path)

@@ -15,6 +15,7 @@ from PIL import Image
 from medrcube.build.audit.batch_rules import BATCH_RULES
 from medrcube.build.audit.html_page import audit_page
 from medrcube.build.audit.release_audit import release_audit
+from medrcube.build.open_items.table import OpenItem
 from medrcube.build.questions.item_table import items_from_frame
 from medrcube.build.release.contact_sheets import IN_CELL, LARGEST, make_gallery, thumbnail
 from medrcube.build.similarity.near_duplicates import NearDuplicate
@@ -335,6 +336,27 @@ def test_sheets_show_every_source_and_answer_in_turn_and_no_picture_twice(tables
 
 
 @pytest.mark.thorough
+def test_the_truth_of_a_box_is_drawn_over_its_picture(tables, workspace, built):
+    items, samples = tables
+    sample = next(each for each in samples if each.redistribute)
+    truth = {"size": [64, 48], "box": [8, 6, 32, 24], "iou": 0.5}
+    first = next(item for item in items if item.sample == sample.id)
+    known = {"form": "box", "ask": "{}", "truth": json.dumps(truth), "chance": 0.1, "grade": "B"}
+    shared = {
+        name: getattr(first, name) for name in ("sample", "source", "anatomy", "modality", "seed")
+    }
+    box = OpenItem(
+        id="box", task="Box Grounding", question="Where?", field="lesion", concept="lesion",
+        visible="yes", variant="0", template="1", **known, **shared,
+    )  # fmt: skip
+    gallery = make_gallery([box], by_id(samples), (), workspace.root)
+    found, _ = release_audit(built, items, samples, workspace.root)
+    page = Page(audit_page(found, gallery))
+    assert ("path", "d", "M8 6H32V24H8Z") in page.attributes
+    words = "Drawn: the true box, 12 to 50 % from the left and 12 to 50 % from the top"
+    assert ("svg", "aria-label", words) in page.attributes
+
+
 def test_the_page_of_a_full_cube_stays_small(tables, tmp_path, built):
     """Every cell is full of noise, which no encoder makes smaller."""
     items, samples = tables

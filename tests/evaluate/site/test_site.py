@@ -220,6 +220,29 @@ def test_an_item_of_each_form_shows_what_is_right_and_one_withdrawn_is_gone(
     }
 
 
+def test_the_truth_of_a_point_or_box_is_drawn_where_its_image_is_shown(
+    write_release, row, tmp_path
+):
+    release = write_release(tmp_path / "release", [row(n) for n in range(8)])
+    barred = [{**open_row(form, 1), "restricted": True} for form in ("point", "box")]
+    write_open(release, [*(open_row(form) for form in FORMS), *barred])
+    run_evaluation(load_benchmark(release), open_model("baseline/first"), tmp_path / "run")
+    out = tmp_path / "site"
+    write_site([tmp_path / "run"], release, out)
+    items = read(out / "data/items-0.js")
+    answers = read(out / "data/answers-0.js")
+    drawn = {
+        item["name"]: answer["drawn"]
+        for item, answer in zip(items, answers, strict=True)
+        if answer["drawn"]
+    }
+    assert set(drawn) == {"ALPHA/point-0", "ALPHA/box-0"}
+    box = drawn["ALPHA/box-0"]
+    width, height = box["size"]
+    assert box["path"] == f"M{width // 4} {height // 4}H{width // 2}V{height // 2}H{width // 4}Z"
+    assert "25 to 50 % from the left and 25 to 50 % from the top" in box["words"]
+
+
 def test_an_open_item_shows_a_right_reply_and_answers_in_words(write_release, row, tmp_path):
     release = write_release(tmp_path / "release", [row(n) for n in range(8)])
     write_open(release, [open_row("number"), open_row("order", 1)])
