@@ -78,6 +78,12 @@ class MetaImageHeader:
         first, last = max(middle - reach, 0), min(middle + reach, self.size[2] - 1)
         return Rectangle(xyxy=corners, slices=(first, last + 1))
 
+    def whole_slice(self, level: int) -> Rectangle:
+        """All of the slice that lies ``level`` slices above the lowest."""
+        columns, rows, slices = self.size
+        at = level if self.signs[2] > 0 else slices - 1 - level
+        return Rectangle(xyxy=(0, 0, columns, rows), slices=(at, at + 1))
+
 
 def read_metaimage_header(path: Path) -> MetaImageHeader:
     """Read the text of an ``.mhd`` file; the voxels are not opened.

@@ -21,6 +21,7 @@ from medrcube.facts import (
     Scope,
     Skip,
 )
+from medrcube.sources._formats.borrowed_levels import drawn_slice
 from medrcube.sources._formats.dicom_headers import in_slice_order, read_header, series_in
 from medrcube.sources._formats.dicom_patients import files_by_patient, skip_unreadable_slices
 from medrcube.sources._formats.lidc_xml import (
@@ -41,6 +42,7 @@ from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 CARD = own_card(__file__)
 PATIENT = CARD.pattern("patient")
 READERS, NEEDED = CARD.integer("readers"), CARD.integer("least_readers_of_nodule")
+LEVELS = CARD.numbers("nodule_levels", 10)
 MOST_SHOWN = 4
 """Images that one case may put side by side (see ``contract``)."""
 RATINGS = ("texture", "margin", "malignancy")
@@ -172,7 +174,7 @@ def _rest(scan: _Scan, scan_cases: Sequence[Case | Skip]) -> Skip:
     """Account for the slices of a scan that no picture is made of."""
     used = {path for case in scan_cases if isinstance(case, Case) for path in case.files()}
     rest = tuple(path for path in scan.files if path not in used)
-    reason = "each nodule is shown on the slice where it is largest, a clear scan on its middle one"
+    reason = "each nodule is shown on the slice where it is largest, a clear scan at such a level"
     return Skip(key=f"{scan.name}-other-slices", reason=reason, paths=rest)
 
 
@@ -204,12 +206,13 @@ def _case(scan: _Scan, key: str, nodule: Nodule, others: Sequence[Nodule], image
 
 
 def _clear(scan: _Scan) -> Case:
-    """The middle slice of a scan in which nobody marked a nodule of 3 mm or more."""
+    """A slice, at the level of a nodule, of a scan in which nobody marked one of 3 mm or more."""
     ordered = in_slice_order(scan.files)
+    at = drawn_slice(scan.reading.series, len(ordered), LEVELS)
     evidence = f"no mark by {READERS} readers in the whole scan"
     return Case(
         key=f"{scan.name}-clear",
-        images=(ImageRef(paths=(ordered[len(ordered) // 2],)),),
+        images=(ImageRef(paths=(ordered[at],)),),
         patient=scan.patient,
         labels=(
             Label(field="nodule", value="none", evidence=evidence),

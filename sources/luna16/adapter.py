@@ -10,6 +10,7 @@ from pathlib import Path
 from medrcube.errors import RowError
 from medrcube.facts import Case, ImageRef, Label, LabelState, Region, Skip
 from medrcube.sources._formats.balls import PLACE, ball_of, lies_alone
+from medrcube.sources._formats.borrowed_levels import drawn_slice
 from medrcube.sources._formats.metaimage_header import MetaImageHeader, read_metaimage_header
 from medrcube.sources._formats.tables.rows import (
     cases_or_skip,
@@ -23,7 +24,7 @@ from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 CARD = own_card(__file__)
 _COLUMNS = ("seriesuid", *PLACE, "diameter_mm")
 _LEAST, _MOST = CARD.number("least_nodule_mm"), CARD.number("most_nodule_mm")
-_APART = CARD.number("apart_diameters")
+_APART, _LEVELS = CARD.number("apart_diameters"), CARD.numbers("nodule_levels", 10)
 _ball = partial(ball_of, place=PLACE, size="diameter_mm")
 
 
@@ -76,23 +77,22 @@ def _nodule(scan: _Scan, row: TableRow, key: str) -> Iterator[Case | Skip]:
         yield Skip(key=key, reason=reason, paths=image.paths + image.parts)
         return
     others = map(_ball, (*scan.nodules, *(scan.marks or ())))
-    alone = scan.marks is not None and lies_alone(ball, others, _APART)
     evidence, guide = row.cite("diameter_mm"), (box,) if box else ()
+    alone = guide if scan.marks is not None and lies_alone(ball, others, _APART) else ()
     yield Case(
         key=key,
         images=(image,),
         patient=scan.patient,
         labels=(Label(field="nodule", value="nodule", evidence=evidence),),
         regions=tuple(
-            Region(field="nodule", value="nodule", shape=shape, evidence=evidence)
-            for shape in (guide if alone else ())
+            Region(field="nodule", value="nodule", shape=at, evidence=evidence) for at in alone
         ),
         guide=guide,
     )
 
 
 def _clear(scan: _Scan, key: str) -> Iterator[Case | Skip]:
-    _, image = _image(scan)
+    header, image = _image(scan)
     if scan.marks is None or any(mark.size > 0 for mark in map(_ball, scan.marks)):
         reason = "fewer than three readers marked a nodule, or the table of such marks is missing"
         yield Skip(key=key, reason=reason, paths=image.paths + image.parts)
@@ -100,9 +100,8 @@ def _clear(scan: _Scan, key: str) -> Iterator[Case | Skip]:
     evidence = "no row of annotations.csv, no size in annotations_excluded.csv"
     none = Label(field="nodule", value="none", evidence=evidence)
     nodule = Label(field="nodule", value="nodule", state=LabelState.ABSENT, evidence=evidence)
-    yield Case(
-        key=key, images=(image,), patient=scan.patient, labels=(none, nodule), unguided="middle"
-    )
+    at = (header.whole_slice(drawn_slice(scan.uid, header.size[2], _LEVELS)),) if header else ()
+    yield Case(key=key, images=(image,), patient=scan.patient, labels=(none, nodule), guide=at)
 
 
 def _image(scan: _Scan) -> tuple[MetaImageHeader | None, ImageRef]:

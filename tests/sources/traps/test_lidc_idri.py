@@ -10,6 +10,7 @@ import pytest
 from medrcube.build import readers
 from medrcube.build.regions.rasterize import rasterise
 from medrcube.facts import LabelState
+from medrcube.sources._formats.borrowed_levels import drawn_slice
 from medrcube.sources._synthetic.chest_ct import tumour
 from medrcube.sources._synthetic.images import bounds
 from medrcube.sources._synthetic.spreadsheets import write_spreadsheet
@@ -210,10 +211,17 @@ def test_outline_belongs_to_the_slice_that_it_names(scan_fixture):
     assert named == {header.SOPInstanceUID}
 
 
-def test_film_order_of_a_clear_scan_is_by_position(scan_fixture):
+def test_clear_scan_is_shown_at_a_level_of_nodules_counted_by_position(scan_fixture):
     (case,) = _of(scan_fixture(SOURCE, "classic"), PATIENTS[5]).values()
-    header = pydicom.dcmread(case.images[0].paths[0], stop_before_pixels=True)
-    assert header.ImagePositionPatient[2] == -120.0 + 5 * 3.0
+    shown, *_ = headers = [
+        pydicom.dcmread(path, stop_before_pixels=True)
+        for path in (case.images[0].paths[0], *case.series)
+    ]
+    places = sorted(float(header.ImagePositionPatient[2]) for header in headers[1:])
+    uid = shown.SeriesInstanceUID
+    drawn = drawn_slice(uid, len(places), CARD.numbers["nodule_levels"])
+    assert shown.ImagePositionPatient[2] == places[drawn]
+    assert drawn != len(places) // 2
 
 
 def test_picture_is_not_turned(build_fixture):

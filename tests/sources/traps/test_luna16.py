@@ -3,7 +3,8 @@
 import pytest
 
 from medrcube.errors import RowError
-from medrcube.facts import LabelState
+from medrcube.facts import LabelState, Rectangle
+from medrcube.sources._formats.borrowed_levels import drawn_slice
 from medrcube.sources._formats.metaimage_header import read_metaimage_header
 from medrcube.sources.luna16.fixture import ALONE, CLEAR, SMALL, TURNED, UNCLEAR
 from medrcube.sources.registry import find_sources
@@ -75,6 +76,13 @@ def test_scan_without_annotation_is_clear_only_if_no_reader_marked_anything(foun
     assert "fewer than three readers" in found.skips[f"{UNCLEAR}-clear"]
 
 
+def test_clear_scan_is_shown_at_a_level_at_which_nodules_were_counted(found, build_fixture):
+    drawn = drawn_slice(CLEAR, 10, CARD.numbers["nodule_levels"])
+    assert [shape.slices for shape in found.cases[f"{CLEAR}-clear"].guide] == [(drawn, drawn + 1)]
+    (recipe,) = build_fixture(SOURCE, LAYOUT).recipes(f"{CLEAR}-clear", "clean")
+    assert recipe["images"][0]["frame"] == drawn
+
+
 def test_without_the_marks_of_fewer_readers_no_scan_is_clear(changed, scan_tree):
     root = changed(SOURCE, LAYOUT, lambda root: (root / MARKS).unlink())
     bare = scan_tree(SOURCE, LAYOUT, root)
@@ -140,7 +148,9 @@ def test_matrix_may_be_rounded_and_no_more(tmp_path, off, fits):
         "ElementType = MET_SHORT\nElementDataFile = a.raw\n"
     )
     if fits:
-        assert read_metaimage_header(path).signs == (1, 1, -1)
+        header = read_metaimage_header(path)
+        assert header.signs == (1, 1, -1)
+        assert header.whole_slice(0).slices == (29, 30)  # the lowest is stored last
     else:
         with pytest.raises(RowError, match=r"to 0\.001"):
             read_metaimage_header(path)
@@ -155,5 +165,6 @@ def test_point_is_found_among_the_voxels_of_a_turned_volume(tmp_path):
     header = read_metaimage_header(path)
     assert header.index((8.0, 15.0, 10.0)) == (4, 10, 20)
     assert header.index((12.0, 15.0, 10.0)) is None
+    assert header.whole_slice(3) == Rectangle(xyxy=(0, 0, 10, 20), slices=(3, 4))
     with pytest.raises(RowError, match="missing"):
         read_metaimage_header(tmp_path / "b.mhd")
