@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -12,6 +12,7 @@ import numpy as np
 
 from medrcube.errors import ReadError, RefusedError, RowError
 from medrcube.facts import BAD_ROW, Case, ImageRef, Label, LabelState, Skip
+from medrcube.sources._formats.borrowed_levels import borrowed_levels, level_of, nearest_slice
 from medrcube.sources._formats.dicom_headers import distance_along_normal, read_header
 from medrcube.sources._formats.tables.rows import skip_if_unnamed
 from medrcube.sources._formats.tables.tables import find_table, iter_csv
@@ -59,15 +60,17 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             reason = str(error)
         yield Skip(key=path.stem, reason=reason, paths=(path,), code=code)
     types_by_image = {name: types for name, types in labels.items() if isinstance(types, frozenset)}
-    for patient, group in groupby(sorted(slices), key=lambda entry: entry.patient):
-        own = list(group)
-        chosen = _choose(own, types_by_image)
+    by_patient = {
+        patient: tuple(group)
+        for patient, group in groupby(sorted(slices), key=lambda entry: entry.patient)
+    }
+    chosen_slices = _choose(by_patient, types_by_image)
+    for patient, own in by_patient.items():
+        chosen = chosen_slices.get(patient)
         rest = tuple(entry.path for entry in own if entry is not chosen)
         if chosen is not None:
-            series = (chosen.study, chosen.series)
-            stack = tuple(entry.path for entry in own if (entry.study, entry.series) == series)
             case = _case(chosen, patient, types_by_image[chosen.path.stem], table.name)
-            yield replace(case, series=stack)
+            yield replace(case, series=tuple(entry.path for entry in _stack(own, chosen)))
             reason = f"one slice a patient: {chosen.path.stem} stands for this one"
         else:
             reason = "every bleeding slice of this patient shows several types"
@@ -147,25 +150,54 @@ def _slice(path: Path) -> _Slice:
     return _Slice(patient, study, series, place, path)
 
 
-def _choose(slices: Sequence[_Slice], labels: dict[str, Types]) -> _Slice | None:
-    """The slice that stands for a patient.
+def _choose(
+    slices: Mapping[str, Sequence[_Slice]], labels: Mapping[str, Types]
+) -> dict[str, _Slice]:
+    """The slice that stands for each patient; none where all that bleed show several types.
 
-    The middle of the longest run of neighbours that show one and the same single type; else the
-    middle slice of a series of an exam without any bleeding slice.
+    The middle of the longest run of neighbours that show one and the same single type; else, of a
+    series of an exam without any bleeding slice, one at the level of a slice of another patient
+    that bleeds.
     """
+    chosen: dict[str, _Slice] = {}
+    quiet: dict[str, Sequence[_Slice]] = {}
+    levels: list[float] = []
+    for patient, own in slices.items():
+        if run := _bleeding(own, labels):
+            chosen[patient] = at = run[len(run) // 2]
+            stack = _stack(own, at)
+            levels.append(level_of(stack.index(at), len(stack)))
+        elif stack := _quiet(own, labels):
+            quiet[patient] = stack
+    for patient, level in borrowed_levels(levels, quiet).items():
+        chosen[patient] = quiet[patient][nearest_slice(level, len(quiet[patient]))]
+    return chosen
+
+
+def _bleeding(slices: Sequence[_Slice], labels: Mapping[str, Types]) -> list[_Slice]:
+    """The longest run of neighbours of one series that show one and the same single type."""
     best: list[_Slice] = []
-    quiet: list[_Slice] = []
-    for _, exam in groupby(slices, key=lambda entry: entry.study):
-        stacks = [list(group) for _, group in groupby(exam, key=lambda entry: entry.series)]
-        for stack in stacks:
-            for types, group in groupby(stack, key=lambda entry: labels[entry.path.stem]):
-                run = list(group)
-                if len(types) == 1 and len(run) > len(best):
-                    best = run
-        if not quiet and not any(labels[entry.path.stem] for stack in stacks for entry in stack):
-            quiet = stacks[0]
-    run = best or quiet
-    return run[len(run) // 2] if run else None
+    for _, stack in groupby(slices, key=lambda entry: (entry.study, entry.series)):
+        for types, group in groupby(stack, key=lambda entry: labels[entry.path.stem]):
+            run = list(group)
+            if len(types) == 1 and len(run) > len(best):
+                best = run
+    return best
+
+
+def _quiet(slices: Sequence[_Slice], labels: Mapping[str, Types]) -> list[_Slice]:
+    """The first series of the first exam without any bleeding slice."""
+    for _, group in groupby(slices, key=lambda entry: entry.study):
+        exam = list(group)
+        if not any(labels[entry.path.stem] for entry in exam):
+            return _stack(exam, exam[0])
+    return []
+
+
+def _stack(slices: Sequence[_Slice], at: _Slice) -> list[_Slice]:
+    """The slices of the series of one of them, in order of place."""
+    series = (at.study, at.series)
+    return [entry for entry in slices if (entry.study, entry.series) == series]
 
 
 def _case(chosen: _Slice, patient: str, types: Types, table: str) -> Case:

@@ -26,6 +26,7 @@ CARD = find_sources()[SOURCE].card
 TOP = "rsna-intracranial-hemorrhage-detection"
 FOLDER, TABLE = f"{TOP}/stage_2_train", f"{TOP}/stage_2_train.csv"
 FINDINGS = "Abnormality Diagnosis"
+KINDS = ("epidural", "intraparenchymal", "intraventricular", "subarachnoid", "subdural")
 
 
 def _name(patient, number):
@@ -202,6 +203,27 @@ def test_quiet_slice_of_an_exam_that_bleeds_is_not_chosen(scan_fixture):
     found = scan_fixture(SOURCE, LAYOUT)
     quiet = {key for key in found.cases if "none" in found.states(key, "hemorrhage")}
     assert quiet == {_name(5, 1), _name(6, 2)}
+
+
+def test_quiet_exam_is_shown_at_the_level_of_a_bleed(changed, scan_tree):
+    seven, quiet = (
+        [_name(patient, k) for k in range(count)] for patient, count in ((0, 7), (6, 4))
+    )
+
+    def leave_one_bleed(root):
+        """At the top of a stack of seven, beside a stack of four without any."""
+        for path in (root / FOLDER).glob("*.dcm"):
+            if path.stem not in {*seven, *quiet}:
+                path.unlink()
+        rows = [
+            f"{name}_{kind},{int(name == seven[-1] and kind in ('subdural', 'any'))}"
+            for name in (*seven, *quiet)
+            for kind in (*KINDS, "any")
+        ]
+        (root / TABLE).write_text("\n".join(["ID,Label", *rows, ""]))
+
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, leave_one_bleed))
+    assert set(found.cases) == {seven[-1], quiet[-1]}
 
 
 def test_slice_without_bleeding_is_never_called_normal(build_fixture):
