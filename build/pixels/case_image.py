@@ -221,7 +221,8 @@ def picture_size(volume: Volume, policy: PixelPolicy, shape: tuple[int, ...]) ->
     if volume.spacing is None or policy.spacing == "square":
         return (shape[0], shape[1])
     _, rows, columns = volume.spacing
-    ratio = max(rows, columns) / min(rows, columns) if min(rows, columns) > 0 else math.inf
+    lengths = 0 < rows < math.inf and 0 < columns < math.inf
+    ratio = max(rows, columns) / min(rows, columns) if lengths else math.inf
     if not (ratio * shape[0] * shape[1] <= MOST_PIXELS):
         raise ReadError(
             f"spacing {rows:g} x {columns:g} mm of {shape[0]} x {shape[1]} pixels makes no "

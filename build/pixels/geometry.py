@@ -193,7 +193,7 @@ def square_size(
     # Lengths of the axes of a turned affine carry noise, which must not decide a half.
     tall = round(row_spacing / column_spacing, _DIGITS)
     wide = round(column_spacing / row_spacing, _DIGITS)
-    if abs(tall - 1) < _SQUARE_ENOUGH:
+    if max(tall, wide) - 1 < _SQUARE_ENOUGH:
         return (height, width)
     if tall > 1:
         return (max(1, round(height * tall)), width)
