@@ -1,4 +1,4 @@
-"""Reports of Open-i in XML: their films, the codes that people gave, and their text."""
+"""Reports of Open-i in XML: their films and captions, the codes that people gave, their text."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ class CodedReport:
     Attributes:
         identity: such as ``CXR12``; empty where the file names none.
         images: identity of each film, in order.
+        captions: each caption once; it names the examination, not the film under it.
         codes: each code once, ``head/qualifier/qualifier`` in small letters with single spaces.
         words: findings and impression.
     """
 
     identity: str
     images: tuple[str, ...]
+    captions: tuple[str, ...]
     codes: tuple[str, ...]
     words: tuple[Words, ...]
 
@@ -44,6 +46,7 @@ def read_report(path: Path) -> CodedReport:
     return CodedReport(
         identity="" if identity is None else identity.get("id", ""),
         images=tuple(image.get("id", "") for image in root.iter("parentImage")),
+        captions=tuple(dict.fromkeys(it.text for it in root.iter("caption") if it.text)),
         codes=tuple(dict.fromkeys(codes)),
         words=tuple(
             Words(name=part.get("Label", "").lower(), text=part.text, evidence=path.name)

@@ -20,7 +20,7 @@ from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 CARD = own_card(__file__)
-_FILM = CARD.pattern("film", "patient", "film")
+_FILM, _SAYS_AP = CARD.pattern("film", "patient", "film"), CARD.pattern("says_ap")
 _FRONT, _SIDE = CARD.names("frontal"), CARD.names("lateral")
 _KEPT, _HINTS, _DISEASES = map(frozenset, map(CARD.names, ("kept", "hints", "diseases")))
 _GRADES, _UNFIT = CARD.names("grades"), frozenset(CARD.names("unfit"))
@@ -54,9 +54,8 @@ def _report(
         reason = "its readers call the films unfit" if names else "the report has no film"
         yield Skip(key=f"report {path.stem}", reason=reason, paths=tuple(places.values()))
         return
-    evidence = f"{path.name} MeSH/major"
-    labels = tuple(_labels(codes, evidence))
-    views = _views(places, by_hand)
+    labels = tuple(_labels(codes, f"{path.name} MeSH/major"))
+    views = _views(places, by_hand, report.captions)
     for name, film in places.items():
         view = views.get(name, "")
         shown = Label(field="view", value=view, evidence=f"{film.name} ViewPosition and its mate")
@@ -98,9 +97,12 @@ def _labels(codes: Sequence[str], evidence: str) -> Iterator[Label]:
 
 
 def _views(
-    places: Mapping[str, Path], by_hand: Mapping[str, Sequence[TableRow]]
+    places: Mapping[str, Path], by_hand: Mapping[str, Sequence[TableRow]], captions: Sequence[str]
 ) -> Mapping[str, str]:
-    """View of each film that is proved: by hand, or by a mate that is of the other kind."""
+    """View of each film that is proved: by hand, or by a mate that is of the other kind.
+
+    Which projection a frontal film is stays open where its header says PA and a caption says AP.
+    """
     stated = {name: header_value(film, "ViewPosition") for name, film in places.items()}
     sides = [name for name, view in stated.items() if view in _SIDE]
     fronts = [name for name, view in stated.items() if view in _FRONT]
@@ -113,5 +115,6 @@ def _views(
         if views.get(sides[0]) == "frontal" or views.get(fronts[0]) == "lateral":
             raise RowError(f"{sides[0]}: the table of projections contradicts ViewPosition")
         views[sides[0]] = "lateral"
-        views[fronts[0]] = "PA" if stated[fronts[0]] == "PA" else "frontal"
+        is_pa = stated[fronts[0]] == "PA" and not any(map(_SAYS_AP.fullmatch, captions))
+        views[fronts[0]] = "PA" if is_pa else "frontal"
     return views

@@ -204,9 +204,21 @@ REPORTS: tuple[tuple[int, _Films, Sequence[str], str], ...] = (
         "",
     ),
     (13, (("0156-1001", "AP", False), ("0156-2001", "LL", False)), CODES, ""),
+    (
+        *(14, (("0188-1001", "PA", False), ("0188-2001", "LL", False))),
+        tuple(f"Fractures, Bone/{place}chronic" for place in ("", "ribs/left/", "clavicle/")),
+        "",
+    ),
+    (
+        *(15, (("0201-1001", "PA", False), ("0201-2001", "LL", False))),
+        ("Fractures, Bone/ribs/right", "Fractures, Bone/clavicle/left"),
+        "Old lateral right rib fractures. Displaced fracture of the left clavicle.",
+    ),
 )
 
 
+PA = "Xray Chest PA and Lateral"
+CAPTIONS = {14: "Chest x-ray AP and lateral, 2 views. "}
 PROJECTIONS = ("1001.dcm.png,Frontal", "2001.dcm.png,Lateral")
 
 
@@ -261,5 +273,5 @@ def _report(
     for image in images:
         identity = image.replace("1_", "1_1_", 1) if number == 1 else image
         yield f'<parentImage id="CXR{identity}"><figureId>F1</figureId>'
-        yield "<caption>Xray Chest PA and Lateral</caption></parentImage>"
+        yield f"<caption>{CAPTIONS.get(number, PA)}</caption></parentImage>"
     yield "</eCitation>"

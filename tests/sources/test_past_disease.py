@@ -10,7 +10,8 @@ from medrcube.sources.registry import find_sources
 SOURCES = find_sources()
 PAST = re.compile(
     r"heal(ed|ing)|obsolete|inactive|sequela|callus|cicatri|scar|\bold\b|previous|\bprior\b"
-    r"|residual|resolved|treated|post[ -](radio|trauma|infect)|calcified adeno|calcified mediast",
+    r"|residual|resolved|treated|chronic$|post[ -](radio|trauma|infect)"
+    r"|calcified adeno|calcified mediast",
     re.IGNORECASE,
 )
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from medrcube.facts import LabelState, Scope
+from medrcube.sources._framework.contract import quirk_of
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {
@@ -17,6 +18,8 @@ SOURCE, LAYOUT = "openi-chestxray", "dicom"
 CARD = find_sources()[SOURCE].card
 HOME = "NLMCXR_reports/ecgen-radiology"
 VIEW, FINDINGS, GRADES = "View Recognition", "Abnormality Diagnosis", "Severity Grading"
+
+_CLAVICLE = "fractures, bone/clavicle"
 
 
 @pytest.fixture
@@ -63,6 +66,39 @@ def test_ap_film_beside_a_lateral_one_is_frontal_and_no_more(found):
     assert found.cases["4_IM-2050-1001"].shows is Scope.STUDY
 
 
+def test_film_that_a_caption_calls_ap_is_frontal_and_no_more_though_its_header_says_pa(found):
+    assert found.states("14_IM-0188-1001", "view") == {"frontal": LabelState.PRESENT}
+    assert found.cases["14_IM-0188-1001"].shows is Scope.STUDY
+
+
+@pytest.mark.parametrize(
+    ("caption", "view"),
+    [
+        ("Portable AP chest radiograph (1 view) ", "frontal"),
+        (" AP chest XXXX, XXXX at XXXX comparison XXXX ", "frontal"),
+        ("TWO-VIEW CHEST (AP/PA and lateral): XXXX.", "frontal"),
+        ("Supine chest", "frontal"),
+        ("PA and lateral chest, apical views", "PA"),
+        ("CHEST 2V FRONTAL/LATERAL", "PA"),
+    ],
+)
+def test_projection_is_open_where_the_caption_names_ap(edited, caption, view):
+    found = edited(7, "Xray Chest PA and Lateral", caption)
+    assert found.states("7_IM-2263-1001", "view") == {view: LabelState.PRESENT}
+
+
+def test_drawings_on_films_are_looked_for():
+    assert CARD.pixels.burnt_in == "film"
+
+
+def test_films_whose_header_names_a_limb_are_dropped():
+    assert quirk_of(CARD, "2427_IM-0969-5001", "drop")
+
+
+def test_film_whose_words_give_its_view_away_is_not_asked_for_it():
+    assert quirk_of(CARD, "2608_IM-1098-2001", "unseen").fields == ("view",)
+
+
 def test_table_that_contradicts_two_headers_sets_the_report_aside(changed, scan_tree):
     lines = "uid,filename,projection\n7,7_IM-2263-1001.dcm.png,Lateral\n"
     root = changed(
@@ -103,6 +139,7 @@ def test_spaces_and_case_of_codes_do_not_matter(found):
 @pytest.mark.parametrize(
     ("key", "field", "value"),
     [
+        ("14_IM-0188-1001", "finding", "fractures, bone/ribs/chronic"),
         ("8_IM-2333-1001", "finding", "cardiomegaly/borderline"),
         ("8_IM-2333-1001", "finding", "nodule"),
         ("9_IM-2407-1001", "finding", "fractures, bone/ribs/healed"),
@@ -112,6 +149,41 @@ def test_spaces_and_case_of_codes_do_not_matter(found):
 def test_doubtful_or_healed_finding_is_left_open(found, key, field, value):
     assert found.states(key, field)[value] is LabelState.UNKNOWN
     assert CARD.fields[field].concept(value)
+
+
+@pytest.fixture
+def judged(changed, replacing, survey):
+    """State of a finding of report 15, held against its text, after a part of that is replaced."""
+
+    def make(old, new, value):
+        root = changed(SOURCE, LAYOUT, replacing(f"{HOME}/15.xml", old, new))
+        case = next(it for it in survey(SOURCE, root).cases if it.key == "15_IM-0201-1001")
+        return next(it.state for it in case.labels if it.value == value)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("words", "state"),
+    [
+        ("Old rib fracture.", LabelState.UNKNOWN),
+        ("Healing right 8th rib fracture.", LabelState.UNKNOWN),
+        ("Several age-indeterminate left-sided rib fractures.", LabelState.UNKNOWN),
+        ("Fractures of the left 4th and 5th ribs, age-indeterminate.", LabelState.UNKNOWN),
+        ("A minimally displaced rib fracture.", LabelState.PRESENT),
+    ],
+)
+def test_fracture_that_the_report_calls_past_or_of_any_age_is_left_open(judged, words, state):
+    assert judged("Old lateral right rib fractures.", words, "fractures, bone/ribs") is state
+
+
+@pytest.mark.parametrize(
+    ("words", "state"),
+    [("Remote", LabelState.UNKNOWN), ("Displaced", LabelState.PRESENT)],
+)
+def test_remote_fracture_of_the_clavicle_is_left_open(judged, words, state):
+    text = f"{words} left clavicle fracture"
+    assert judged("Displaced fracture of the left clavicle", text, _CLAVICLE) is state
 
 
 def test_borderline_heart_has_no_degree(found):
