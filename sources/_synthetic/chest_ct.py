@@ -25,6 +25,7 @@ from medrcube.sources._synthetic.shapes import (
 )
 
 __all__ = [
+    "RADII",
     "SHAPE",
     "WIDEST",
     "chest",
@@ -38,6 +39,12 @@ __all__ = [
 SHAPE = (10, 96, 96)
 WIDEST = 3
 """Index of the slice with the largest lungs, which is not the middle one."""
+
+RADII = (3.5, 11.0)
+"""Pixels: the least and the largest radius of a tumour; at 2 mm each 14 to 44 mm across."""
+
+_STEPS = (0.618034, 0.754878, 0.569840)
+"""Multiples of these, less whole numbers, fill the range from 0 to 1 evenly: golden ratios."""
 
 _AIR, _LUNG, _FAT, _SOFT, _BONE, _MARKER = -1000, -860, -100, 40, 420, 1000
 _ELLIPSES: dict[str, Ellipse] = {
@@ -104,23 +111,31 @@ def organ(name: str) -> Mask:
     return lung & ~organ("heart")
 
 
-def tumour(*, seed: int, radius: float = 8.0, height: int = 2) -> Mask:
+def tumour(*, seed: int, radius: float | None = None, height: int = 2) -> Mask:
     """A ball in the right lung, in pixels; its largest slice is neither the middle nor WIDEST.
+
+    Sizes and places are spread evenly over the seeds, so that two patients in a row differ.
 
     Args:
         seed: moves it.
-        radius: of its largest slice.
+        radius: of its largest slice; without it one of ``RADII`` by the seed.
         height: slices above and below that one.
     """
-    rng = np.random.default_rng((seed, 3))
-    row = SHAPE[1] * (0.4 + 0.14 * rng.random())
-    column = SHAPE[2] * (0.26 + 0.06 * rng.random())
-    centre = 6 if seed % 2 else 5
+    least, most = RADII
+    across, down, aside = (seed * step % 1 for step in _STEPS)
+    size = radius or least * (most / least) ** across
+    middle, centre, tall, wide = _ELLIPSES["right lung"]
+    # The whole ball stays in the lung, which is smaller on these slices, and off the heart.
+    tall, wide = (max(0.8 * half - size / SHAPE[1], 0.0) for half in (tall, wide))
+    row = middle + 0.7 * tall * (2 * down - 1)
+    column = centre + _TILT["right lung"] * (row - middle) + 0.7 * wide * (1.3 * aside - 1)
+    largest = 6 if seed % 2 else 5
+    y, x = (SHAPE[axis] * share for axis, share in ((1, row), (2, column)))
     rows, columns = np.mgrid[0 : SHAPE[1], 0 : SHAPE[2]]
     mask = np.zeros(SHAPE, np.bool_)
-    for k in range(max(centre - height, 0), min(centre + height + 1, SHAPE[0])):
-        size = radius * (1 - 0.3 * abs(k - centre))
-        mask[k] = np.hypot(rows - row, columns - column) < size
+    for k in range(max(largest - height, 0), min(largest + height + 1, SHAPE[0])):
+        reach = size * (1 - 0.3 * abs(k - largest))
+        mask[k] = np.hypot(rows - y, columns - x) < reach
     return mask
 
 

@@ -36,7 +36,7 @@ def _luna(root):
     largest = int(ball.sum(axis=(1, 2)).argmax())  # the slice that the readings lead to
     at = [(columns[0] + columns[-1]) / 2, (rows[0] + rows[-1]) / 2, largest]
     place = [first + step * k for first, step, k in zip(origin, SPACING, at, strict=True)]
-    line = ",".join(map(str, (UID, *place, 20.0)))  # of its 32 mm: the sources ask about 30 at most
+    line = ",".join(map(str, (UID, *place, 20.0)))
     head = "seriesuid,coordX,coordY,coordZ,diameter_mm"
     write_lines(root / "CSVFILES/annotations.csv", [head, line])
     marks = root / "evaluationScript/annotations/annotations_excluded.csv"
