@@ -45,7 +45,7 @@ def build(root: Path, layout: str) -> None:
 
 def _scan(path: Path, seed: int, *, turned: bool) -> tuple[tuple[float, float, float], float]:
     """Write one scan; centre of its ball in mm and the diameter of that."""
-    ball = tumour(seed=seed)
+    ball = tumour(seed=seed, radius=6.0 + 2 * (seed % 3))
     volume = chest(seed=seed, tumour=ball if seed != UIDS.index(CLEAR) else None)
     write_metaimage(path, volume[:, ::-1, ::-1] if turned else volume, spacing=SPACING)
     k, y, x = (np.flatnonzero(ball.any(axis=axes)) for axes in ((1, 2), (0, 2), (0, 1)))

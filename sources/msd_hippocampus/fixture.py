@@ -21,6 +21,9 @@ UNPAIRED = {"118": "image alone", "010": "label alone"}
 _SHAPE = (34, 50, 36)
 """Slices from foot to head, rows from back to front, columns from left to right."""
 
+_AIR = 5
+"""Voxels without tissue at every side, in which the mark of the orientation stands."""
+
 
 def build(root: Path, layout: str) -> None:
     """Write volumes with their labels, a test volume, and what a course planted among them."""
@@ -67,7 +70,10 @@ def _volume(truth: NDArray[np.uint8], number: int) -> NDArray[np.float64]:
     rng = np.random.default_rng((number, 72))
     tissue = np.stack([0.72 + 0.08 * cloud(rng, _SHAPE[1:], 6) for _ in range(_SHAPE[0])])
     grey = np.where(truth > 0, 0.5, tissue) + rng.normal(0, 0.015, _SHAPE)
-    grey[2:5, 3:9, 3:20] = 0.97
+    air = np.ones(_SHAPE, np.bool_)
+    air[_AIR:-_AIR, _AIR:-_AIR, _AIR:-_AIR] = False
+    grey[air] = 0.01
+    grey[1:4, 1:4, 3:20] = 0.97
     return np.asarray(np.clip(grey, 0.01, 1))
 
 

@@ -4,6 +4,7 @@ import nibabel as nib
 import numpy as np
 import pytest
 
+from medrcube.build.pixels.mirror import mirror
 from medrcube.build.regions.rasterize import rasterise
 from medrcube.errors import SourceError
 from medrcube.sources.registry import find_sources
@@ -130,3 +131,13 @@ def test_no_person_side_plane_sequence_or_diagnosis_is_stated(scan_fixture, buil
     assert {case.labels for case in cases} == {()}
     tasks = {item.task for item in build_fixture(SOURCE, LAYOUT).items}
     assert tasks == {"Modality Recognition", "Organ Recognition"}
+
+
+def test_mark_of_the_phantom_does_not_tell_which_is_its_mirror_image(build_fixture):
+    built = build_fixture(SOURCE, LAYOUT)
+    picture = built.pixels(built.sample(FIRST))
+    kept = mirror(picture) == picture
+    corner = (slice(-5 * TIMES, None), slice(-5 * TIMES, None))
+    assert picture[corner].max() > 200
+    assert kept[corner].all()
+    assert not kept.all()
