@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medrcube.sources._synthetic.breast import Descriptors, breast_ultrasound
-from medrcube.sources._synthetic.images import lesion, write_picture
+from medrcube.sources._synthetic.images import write_picture
+from medrcube.sources._synthetic.shapes import places, radius
 from medrcube.sources._synthetic.spreadsheets import Sheets, Value, write_spreadsheet
 
 HEADER = (
@@ -87,7 +88,7 @@ def _scan(folder: Path, number: int, diagnosis: str) -> tuple[Value, ...]:
     """Write one picture and its masks, and return its row."""
     key, count = f"case{number:03}", {NORMAL: 0, MANY: 3}.get(number, 1)
     malignant = count == 1 and _is_malignant(diagnosis)
-    masks = [lesion(*SIZE, seed=number, which=which) for which in range(count)]
+    masks = [_lesion(number, which) for which in range(count)]
     told = _descriptors(number)
     grey = breast_ultrasound(*SIZE, seed=number, lesion=_any(masks), descriptors=told)
     write_picture(folder / f"{key}.png", _coloured(grey, cut=number % 8 == 5))
@@ -108,8 +109,25 @@ def _scan(folder: Path, number: int, diagnosis: str) -> tuple[Value, ...]:
     return (number, *files, *seen, "no", "no", *signs, "Cyst&Fibroadenoma", *result)
 
 
+def _lesion(number: int, which: int) -> NDArray[np.bool_]:
+    """An ellipse anywhere in the fat and gland, with room for a duct at its right.
+
+    Several of a scan lie side by side.
+    """
+    rng = np.random.default_rng((number, which, 81))
+    tall = 0.055 + 0.065 * rng.random()
+    wide = 1.15 * tall
+    row = 0.22 + tall + (0.46 - 2 * tall) * rng.random()
+    column = 0.02 + wide + (0.95 - 3.4 * wide) * rng.random()
+    if number == MANY:
+        column = 0.2 + 0.3 * which
+    return radius(*places(*SIZE), (row, column, tall, wide)) < 1
+
+
 def _descriptors(number: int) -> Descriptors:
-    """What the table says of the lesion of a scan, and the picture shows."""
+    """What the table says of the lesion of a scan, and the picture shows; of several, the echo."""
+    if number == MANY:
+        return Descriptors(echo=ECHOES[number % 6])
     return Descriptors(
         echo=ECHOES[number % 6],
         behind=BEHIND[number % 4],
