@@ -295,3 +295,105 @@ def test_a_mask_that_marks_nothing_tells_what_it_holds_and_what_would_mark(
     path = tmp_path / f"mask{suffix}"
     Image.fromarray(np.zeros((16, 16), np.uint8)).save(path)
     assert describe_values(MaskFile(paths=(path,), values=values)) == told
+
+
+def nifti(path, values, affine=None):
+    nib.save(nib.Nifti1Image(values, np.eye(4) if affine is None else affine), path)
+    return path
+
+
+def changed(made, **changes):
+    return replace(made, case=replace(made.case, **changes))
+
+
+def test_a_guide_chooses_the_slice_in_place_of_the_regions_and_turns_with_them(job, tmp_path):
+    values = np.zeros((6, 5, 8), np.uint8)
+    region, guide = values.copy(), values.copy()
+    region[1:4, 1:4, 2], guide[2, 3, 6] = 1, 1
+    affine = np.diag([1.0, 1.0, -1.0, 1.0])
+    image, drawn, leading = (
+        nifti(tmp_path / f"{name}.nii", array, affine)
+        for name, array in (("image", values + 7), ("region", region), ("guide", guide))
+    )
+    made = job([image], MaskFile(paths=(drawn,)))
+    (alone,) = choose_case_slices(made, open_case_images(made))
+    assert alone.index == 7 - 2
+    guided = changed(made, guide=(MaskFile(paths=(leading,)),))
+    (tile,) = images_of_case = open_case_images(guided)
+    assert choose_case_slices(guided, images_of_case)[0].index == 7 - 6
+    assert [mask.areas().tolist() for mask in tile.guide] == [[0, 1, 0, 0, 0, 0, 0, 0]]
+    assert tile.misled is None
+
+
+def test_a_case_that_may_do_without_its_guide_says_why_it_did(job, tmp_path):
+    image = nifti(tmp_path / "image.nii", np.zeros((6, 5, 8), np.uint8))
+    elsewhere = nifti(tmp_path / "guide.nii", np.ones((6, 6, 8), np.uint8))
+    guided = changed(job([image]), guide=(MaskFile(paths=(elsewhere,)),))
+    assert refused(guided).code == "mask-size"
+    spared = changed(guided, unguided="stride:4")
+    tiles = open_case_images(spared)
+    assert tiles[0].misled[0] == "mask-size"
+    chosen = choose_case_slices(spared, tiles)
+    assert [choice.index for choice in chosen] == [1, 5]
+    assert {choice.instead for choice in chosen} == {tiles[0].misled}
+
+
+def test_the_guide_of_a_case_lies_on_its_first_image_alone(job, tmp_path):
+    first, second = (
+        nifti(tmp_path / f"{name}.nii", np.zeros(shape, np.uint8))
+        for name, shape in (("one", (6, 5, 8)), ("two", (7, 4, 8)))
+    )
+    leading = nifti(tmp_path / "guide.nii", np.ones((6, 5, 8), np.uint8))
+    made = job([first])
+    made = changed(
+        made,
+        images=(*made.case.images, ImageRef(paths=(second,))),
+        guide=(MaskFile(paths=(leading,)),),
+    )
+    assert [len(tile.guide) for tile in open_case_images(made)] == [1, 0]
+
+
+@pytest.mark.parametrize(("orient", "code"), [("stored", "mask-place"), ("affine", "")])
+def test_images_side_by_side_that_are_shown_as_stored_have_to_be_stored_alike(
+    job, tmp_path, orient, code
+):
+    paths = [
+        nifti(tmp_path / f"{number}.nii", np.zeros((6, 5, 8), np.uint8), np.diag([sign, 1, 1, 1.0]))
+        for number, sign in enumerate((1.0, 1.0, -1.0))
+    ]
+    beside = [ImageRef(paths=(path,)) for path in paths]
+    made = job(paths[:1], orient=orient)
+    assert len(open_case_images(changed(made, images=tuple(beside[:2])))) == 2
+    odd = changed(made, images=tuple(beside))
+    if code:
+        error = refused(odd)
+        assert error.code == code
+        assert str(error).startswith("2.nii")
+    else:
+        assert len(open_case_images(odd)) == 3
+
+
+def test_images_side_by_side_hold_equal_numbers_of_slices(job, tmp_path):
+    paths = [nifti(tmp_path / f"{n}.nii", np.zeros((6, 5, n), np.uint8)) for n in (8, 9)]
+    made = job(paths[:1], slice="all")
+    uneven = changed(made, images=tuple(ImageRef(paths=(path,)) for path in paths))
+    with pytest.raises(ReadError, match="8, 9") as caught:
+        choose_case_slices(uneven, open_case_images(uneven))
+    assert caught.value.code == "uneven-montage"
+
+
+def test_a_frame_that_the_job_names_has_to_lie_in_the_volume(job, tmp_path):
+    path = nifti(tmp_path / "a.nii", np.zeros((6, 5, 8), np.uint8))
+    for frames, count in (((7,), 1), ((8,), 8)):
+        named = replace(job([path], slice="all"), frames=frames)
+        assert len(choose_case_slices(named, open_case_images(named))) == count
+
+
+def test_a_region_of_another_image_or_of_no_question_is_not_read(job, tmp_path):
+    path = nifti(tmp_path / "a.nii", np.zeros((6, 5, 8), np.uint8))
+    mask = nifti(tmp_path / "m.nii", np.ones((6, 5, 8), np.uint8))
+    made = job([path], *[MaskFile(paths=(mask,))] * 3)
+    made = replace(made, concepts=("glioma", None, "glioma"))
+    regions = (*made.case.regions[:2], replace(made.case.regions[2], image=1))
+    made = changed(made, regions=regions, images=made.case.images * 2)
+    assert [sorted(tile.masks) for tile in open_case_images(made)] == [[0], [2]]

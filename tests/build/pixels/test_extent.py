@@ -64,3 +64,29 @@ def test_values_near_the_end_of_all_numbers_have_an_extent():
     slices = np.full((6, 8, 8), -1.7e308)
     slices[2:4] = 1.7e308
     assert body_extent(Volume(slices=slices)) == (2, 3)
+
+
+@given(seed=st.integers(0, 99), first=st.integers(1, 5), size=st.integers(1, 5))
+def test_the_body_is_the_brighter_of_the_two_classes_that_differ_most(seed, first, size):
+    """Two clusters of grey values, wherever they lie: the threshold falls between them."""
+    rng = np.random.default_rng(seed)
+    dark, bright = sorted(rng.choice(np.arange(-40, 41) * 25, 2, replace=False))
+    slices = rng.integers(dark - 4, dark + 5, (12, 16, 9))
+    slices[first : first + size, 3:9, 2:7] = rng.integers(bright - 4, bright + 5, (size, 6, 5))
+    assert body_extent(Volume(slices=slices, solid=True)) == (first, first + size - 1)
+
+
+@pytest.mark.parametrize(("pixels", "shown"), [(5, True), (4, False)])
+def test_a_slice_shows_the_body_from_a_twentieth_of_the_largest_area_on(pixels, shown):
+    slices = np.zeros((5, 20, 20), np.int16)
+    slices[2, :10, :10] = 500
+    slices[4].flat[:pixels] = 500
+    assert body_extent(Volume(slices=slices)) == (2, 4 if shown else 2)
+
+
+@given(share=st.fractions(0, 1), first=st.integers(0, 9), size=st.integers(1, 9))
+def test_a_height_of_a_solid_block_counts_its_slices(share, first, size):
+    slices = np.zeros((20, 4, 4), np.int16)
+    slices[first : first + size] = 100
+    wanted = min(first + int(share * size), first + size - 1)
+    assert slice_at_height(Volume(slices=slices), share) == wanted

@@ -1,5 +1,10 @@
+from fractions import Fraction
+from itertools import pairwise
+
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from medrcube.build.pixels.slice_selection import choose_slices
 from medrcube.build.pixels.volume import Volume
@@ -78,3 +83,42 @@ def test_the_reason_of_a_choice_is_kept():
     assert choose_slices("largest-mask", _film(2), [_mask(0, 7)])[0].reason == (
         "largest marked area, 7 pixels"
     )
+
+
+@given(areas=st.lists(st.integers(0, 2), min_size=2, max_size=14).filter(any))
+@example(areas=[0, 0, 0, 1, 0, 0, 0, 1, 0])
+def test_of_the_slices_with_most_marks_the_one_nearest_the_middle_is_chosen(areas):
+    best = [k for k, area in enumerate(areas) if area == max(areas)]
+    (chosen,) = _indexes("largest-mask", len(areas), _mask(*areas))
+    middle = Fraction(len(areas) - 1, 2)
+    assert chosen == min(best, key=lambda k: (abs(k - middle), k))
+
+
+@given(
+    drawn=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=2, max_size=14),
+)
+def test_the_middle_of_the_slices_that_show_every_region_has_as_many_before_it_as_behind(drawn):
+    both = [k for k, areas in enumerate(drawn) if all(areas)]
+    if not both:
+        return
+    masks = [_mask(*areas) for areas in zip(*drawn, strict=True)]
+    (choice,) = choose_slices("middle-of-mask", _film(len(drawn)), masks)
+    before, behind = (sum(k * sign < choice.index * sign for k in both) for sign in (1, -1))
+    assert choice.index in both
+    assert before - behind in (0, 1)
+    assert choice.reason == f"middle of the {len(both)} slices that show every marked region"
+
+
+@given(count=st.integers(2, 60), step=st.integers(1, 20))
+def test_a_stride_leaves_as_much_at_one_end_as_at_the_other(count, step):
+    chosen = _indexes(f"stride:{step}", count)
+    assert {b - a for a, b in pairwise(chosen)} <= {step}
+    first, last = chosen[0], count - 1 - chosen[-1]
+    assert last - first in (0, 1)
+    assert first < step > last
+
+
+def test_the_middle_of_pictures_of_colour_counts_slices():
+    film = Volume(slices=np.zeros((6, 4, 4, 3), np.uint8), solid=True)
+    (choice,) = choose_slices("middle", film, [])
+    assert (choice.index, choice.reason) == (3, "middle of 6")
