@@ -176,8 +176,8 @@ def square_size(
 ) -> tuple[int, int]:
     """Size of a picture whose pixels are square; the finer spacing is kept.
 
-    Pixels within 1 % of square are left alone. From 50 pixels a side upwards the error of
-    aspect is below 1 %.
+    Pixels whose height is within 1 % of their width are left alone. From 50 pixels a side
+    upwards the error of aspect is below 1 %.
 
     Args:
         height: rows.
@@ -193,7 +193,7 @@ def square_size(
     # Lengths of the axes of a turned affine carry noise, which must not decide a half.
     tall = round(row_spacing / column_spacing, _DIGITS)
     wide = round(column_spacing / row_spacing, _DIGITS)
-    if max(tall, wide) - 1 < _SQUARE_ENOUGH:
+    if abs(tall - 1) < _SQUARE_ENOUGH:
         return (height, width)
     if tall > 1:
         return (max(1, round(height * tall)), width)
