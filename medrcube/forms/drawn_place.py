@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from medrcube.forms.box import BoxTarget
+from medrcube.forms.option import OptionTarget
 from medrcube.forms.point import PointTarget
 from medrcube.forms.protocol import Target
 from medrcube.forms.regions import (
@@ -41,7 +42,9 @@ class DrawnPlace:
     words: str
 
 
-def drawn_place(target: Target | None, steps: int | None = None) -> DrawnPlace | None:
+def drawn_place(
+    target: Target | OptionTarget | None, steps: int | None = None
+) -> DrawnPlace | None:
     """The true box, or the region in which a point passes; ``None`` where the answer is no place.
 
     The margin of a point is in the words, and not in the path.
