@@ -84,10 +84,10 @@ def test_no_reflow_is_a_part_of_wall_and_infarct(found):
     assert values["enhancement", "P"] == (3, 4)
 
 
-def test_normal_exam_has_no_infarct_and_is_not_called_a_healthy_heart(found, built):
+def test_normal_exam_is_called_a_normal_mri_and_not_a_healthy_heart(found, built):
     assert found.states(NORMAL, "diagnosis") == {"N": LabelState.PRESENT}
     assert {region.field for region in found.cases[NORMAL].regions} == {"structure"}
-    assert CARD.fields["diagnosis"].values["N"] == "no myocardial infarction"
+    assert CARD.fields["diagnosis"].values["N"] == "normal delayed-enhancement MRI"
 
 
 def test_right_ventricle_is_not_labelled_and_never_called_absent(found):
