@@ -160,13 +160,16 @@ def test_value_two_is_the_wall_alone(build_fixture):
     assert areas == pytest.approx({k: (truth == v).mean() for k, v in expected.items()})
 
 
-def test_ejection_is_asked_of_both_phases_and_never_of_one_frame(build_fixture, scan_fixture):
-    built = build_fixture(SOURCE, "nifti")
-    shown = {sample.id: sample.case for sample in built.samples}
-    asked = {shown[item.sample] for item in built.items if item.task == "Severity Grading"}
-    assert asked
-    assert all(key.endswith("4CH-ED-ES") for key in asked)
-    assert scan_fixture(SOURCE, "nifti").cases["patient0001-4CH-ED-ES"].shows is Scope.PATIENT
+def test_ejection_is_stated_of_both_phases_alone_and_asked_of_no_picture(
+    build_fixture, scan_fixture
+):
+    cases = scan_fixture(SOURCE, "nifti").cases
+    stated = {key for key, case in cases.items() if _values(case, "ejection_fraction")}
+    assert stated
+    assert all(key.endswith("4CH-ED-ES") for key in stated)
+    assert cases["patient0001-4CH-ED-ES"].shows is Scope.PATIENT
+    assert "ejection_fraction" not in {item.field for item in build_fixture(SOURCE, "nifti").items}
+    assert "Severity Grading" not in CARD.tasks
 
 
 @pytest.mark.parametrize(
@@ -200,17 +203,17 @@ def test_contours_of_a_poor_picture_are_not_used(scan_fixture, build_fixture):
 
 
 def _pair_asked(built, case):
-    return {item.field for item in built.items_of(case)} & {"phase", "ejection_fraction"}
+    return {item.field for item in built.items_of(case)} & {"phase"}
 
 
-def test_neither_phase_nor_ejection_is_asked_of_poor_pictures(build_fixture):
+def test_phase_is_not_asked_of_poor_pictures(build_fixture):
     built = build_fixture(SOURCE, "nifti")
-    assert _pair_asked(built, "patient0001-4CH-ED-ES") == {"phase", "ejection_fraction"}
+    assert _pair_asked(built, "patient0001-4CH-ED-ES") == {"phase"}
     assert _pair_asked(built, "patient0005-4CH-ED-ES") == set()
     assert built.codes()["patient0005-4CH-ED-ES"] == "panels-unsure"
 
 
-def test_neither_phase_nor_ejection_is_asked_where_the_masks_refute_the_phases(changed, build_tree):
+def test_phase_is_not_asked_where_the_masks_refute_the_phases(changed, build_tree):
     def swap(root):
         folder = root / NIFTI
         for end in ("", "_gt"):
@@ -301,3 +304,4 @@ def test_a_fraction_of_two_views_is_not_asked_of_one():
     asked = CARD.measures["left_ejection_fraction"].asked
     assert len(asked.panels) == 2  # both phases, of the four-chamber view alone
     assert asked.visible is Visibility.NO
+    assert CARD.fields["ejection_fraction"].visible is Visibility.NO
