@@ -1,7 +1,11 @@
 """What is told of pictures that are short."""
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from medrcube.build.reconstruction.outcomes import (
     PictureOutcome,
+    RawFileDifference,
     Reconstruction,
     SourceOutcome,
     Status,
@@ -54,3 +58,72 @@ def test_sources_of_which_no_copy_was_named_share_a_line():
     (line,) = done.reasons(5)
     assert "2 images of 2 sources" in line
     assert "--source ID=ROOT" in line
+
+
+@given(statuses=st.lists(st.sampled_from(Status), max_size=20))
+def test_counts_go_in_the_order_of_statuses_and_add_up(statuses):
+    made = source("toy", *(outcome(status, n) for n, status in enumerate(statuses)))
+    assert list(made.counts) == [status for status in Status if status in statuses]
+    assert sum(made.counts.values()) == len(statuses)
+    there = {"already-there", "rebuilt", "there-unproved", "placed-by-name"}
+    assert made.short == sum(status.value not in there for status in statuses)
+    assert Reconstruction(sources=(made, made)).short == 2 * made.short
+
+
+@given(kinds=st.lists(st.integers(0, 5), min_size=1, max_size=20), most=st.integers(1, 7))
+def test_the_lines_of_a_reason_speak_of_every_picture(kinds, most):
+    lost = [outcome(Status.CASE_MISSING, n, f"reason {kind}") for n, kind in enumerate(kinds)]
+    lines = list(Reconstruction(sources=(source("toy", *lost),)).reasons(most))
+    reasons = list(dict.fromkeys(kinds))
+    for kind, line in zip(reasons[:most], lines, strict=False):
+        more = kinds.count(kind) - 1
+        said = f" (and {more} more)" if more else ""
+        first = kinds.index(kind)
+        assert line == f"case-missing  A/pictures/{first}.png{said}: reason {kind}"
+    rest = sum(kinds.count(kind) for kind in reasons[most:])
+    assert len(lines) == min(most, len(reasons)) + bool(rest)
+    if rest:
+        assert lines[-1] == f"case-missing  {rest} more of toy; --report FILE names them all"
+
+
+def test_pictures_that_lie_in_the_tree_need_no_reason():
+    there = (Status.ALREADY_THERE, Status.REBUILT, Status.THERE_UNPROVED, Status.PLACED_BY_NAME)
+    made = source("toy", *(outcome(status, n) for n, status in enumerate(there)))
+    assert not list(Reconstruction(sources=(made,)).reasons(5))
+    assert Reconstruction(sources=(made,)).short == 0
+
+
+def test_the_report_for_programs_leaves_out_what_is_empty():
+    raw = RawFileDifference(name="a.png", recorded="0", found=None)
+    lost = PictureOutcome(
+        image="A/pictures/0.png", status=Status.RAW_FILE_MISSING, case="g", raw=(raw,)
+    )
+    made = SourceOutcome(source="toy", pictures=(lost,), notes=("note",))
+    assert Reconstruction(sources=(made,)).stated() == {
+        "short": 1,
+        "sources": {
+            "toy": {
+                "counts": {"raw-file-missing": 1},
+                "notes": ["note"],
+                "pictures": [
+                    {
+                        "image": "A/pictures/0.png",
+                        "status": "raw-file-missing",
+                        "case": "g",
+                        "raw": [{"name": "a.png", "recorded": "0"}],
+                    }
+                ],
+            }
+        },
+    }
+
+
+def test_one_source_of_which_no_copy_was_named_is_named_among_others():
+    lost = [outcome(Status.SOURCE_NOT_GIVEN, n) for n in range(1200)]
+    (line,) = Reconstruction(
+        sources=(source("toy", *lost), source("b", outcome(Status.REBUILT)))
+    ).reasons(1)
+    assert line == (
+        "source-not-given  1,200 images of toy: name your own copy:  --source toy=ROOT; "
+        "how to get one:  medrcube sources show toy"
+    )
