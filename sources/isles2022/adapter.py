@@ -12,6 +12,7 @@ import numpy as np
 from medrcube.errors import RefusedError, RowError, TableError
 from medrcube.facts import Case, ImageRef, Label, MaskFile, Region, Skip
 from medrcube.regions import files_of
+from medrcube.sources._formats.borrowed_levels import drawn_slice
 from medrcube.sources._formats.comparisons import compared_case
 from medrcube.sources._formats.nifti_masks import VoxelMask, load_labels, slice_at
 from medrcube.sources._formats.tables.contents import read_json
@@ -23,6 +24,8 @@ from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 CARD = own_card(__file__)
 LEAST = CARD.integer("least_lesion_voxels")
 APART = CARD.integer("least_slices_from_lesion")
+EVENLY = tuple(k / 10 for k in range(11))
+"""Levels among the slices without a lesion."""
 _FILES = {
     "zenodo": {"dwi": "dwi/{}_dwi", "adc": "dwi/{}_adc", "flair": "anat/{}_FLAIR"},
     "grand-challenge": {"dwi": "{}_dwi", "adc": "{}_adc", "flair": "{}_flair"},
@@ -69,12 +72,14 @@ def frames(case: Case, volume: Any) -> list[int]:
     """The largest slice of the lesion, at the same height in FLAIR, or one far from any lesion."""
     marked = load_labels(files_of(case.guide[0])[0]).marked()
     clear = case.key.endswith("-clear")
-    index = _clear(marked, volume) if clear else marked.largest("axial", least=LEAST)
+    index = (
+        _clear(marked, volume, str(case.patient)) if clear else marked.largest("axial", least=LEAST)
+    )
     return [slice_at(volume, marked.centre_of_slice("axial", index))]
 
 
-def _clear(marked: VoxelMask, volume: Any) -> int:
-    """The slice nearest the middle of the head, within its middle half, apart from any lesion."""
+def _clear(marked: VoxelMask, volume: Any, patient: str) -> int:
+    """A slice within the middle half of the head, apart from any lesion; the patient decides."""
     from medrcube.build.pixels.extent import body_extent  # noqa: PLC0415  # of an extra
 
     first, last = body_extent(volume)
@@ -88,7 +93,7 @@ def _clear(marked: VoxelMask, volume: Any) -> int:
             "nothing is marked",
             code="no-slice",
         )
-    return min(free, key=lambda k: (abs(2 * k - first - last), k))
+    return free[drawn_slice(patient, len(free), EVENLY)]
 
 
 def _cases(

@@ -101,6 +101,13 @@ def test_slice_called_free_holds_a_tiny_lesion_for_a_lesion(scan_fixture):
     assert not _areas(case)[index - 2 : index + 3].any()
 
 
+def test_free_slices_do_not_all_lie_next_to_the_middle(scan_fixture):
+    """Of twenty slices; the lesion of each patient leaves other slices of the middle half free."""
+    found = scan_fixture(SOURCE, "zenodo").cases
+    chosen = {_chosen(found[f"{_patient(number)}-dwi-clear"])[0] for number in (1, 4, 9)}
+    assert any(abs(2 * index - 19) > 5 for index in chosen)
+
+
 def test_lesion_that_fills_the_middle_leaves_no_slice_to_call_free(changed, build_tree):
     def fill(root):
         path = next(root.rglob(f"derivatives/{FIRST}/*/*_msk.nii.gz"))
