@@ -127,6 +127,16 @@ def test_oblique_slices_are_refused_unless_the_card_turns_them_in_their_plane(jo
     assert tile.volume.slices.shape[0] == len(PIXELS)
 
 
+@pytest.mark.parametrize(("count", "code"), [(1, ""), (2, "no-orientation")])
+def test_two_slices_of_a_body_have_to_say_how_they_lie(job, tmp_path, count, code):
+    path = tmp_path / "few.nii"
+    nib.save(nib.Nifti1Image(PIXELS[:count].T.astype(np.int16), None), path)
+    if code:
+        assert refused(job([path])).code == code
+    else:
+        assert open_case_images(job([path]))
+
+
 def test_a_slice_to_be_turned_in_its_plane_has_to_say_how_it_lies(job, tmp_path):
     path = tmp_path / "one.nii"
     nib.save(nib.Nifti1Image(PIXELS[:1].T.astype(np.int16), None), path)
@@ -233,6 +243,17 @@ def test_a_film_of_another_size_than_its_mask_is_kept_without_a_place(job, tmp_p
     assert tile.unplaced[0] == "mask-size"
     assert not tile.masks
     assert choose_case_slices(job([film], shapes[kind]), [tile])[0].index == 0
+
+
+def test_a_film_with_a_box_that_lies_outside_is_kept_without_a_place(job, tmp_path):
+    film = _png(tmp_path / "film.png", images.picture(24, 32, seed=1).astype(np.uint8))
+    inside, outside = Rectangle(xyxy=(0, 0, 9, 5)), Rectangle(xyxy=(0, 0, 99, 5))
+    (tile,) = open_case_images(job([film], inside, outside))
+    assert tile.unplaced[0] == "box-outside"
+    assert not tile.masks
+    (tile,) = open_case_images(job([film], inside))
+    assert tile.unplaced is None
+    assert sorted(tile.masks) == [0]
 
 
 def test_a_volume_of_another_size_than_its_mask_is_refused(job, tmp_path):

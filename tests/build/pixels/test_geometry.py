@@ -166,6 +166,7 @@ def test_stored_orientation_changes_nothing():
     [
         ({"uneven": True}, "uneven-spacing"),
         ({"uneven": True, "affine": None}, "uneven-spacing"),
+        ({"affine": None}, ""),
         ({"slant": 0.03}, "slanted-slices"),
         ({"slant": -0.03}, "slanted-slices"),
         ({"slant": 0.01}, ""),

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.build.reconstruction.needed_files import NeededFile, NeededFiles, _needed
+from medrcube.build.reconstruction.needed_files import (
+    NeededFile,
+    NeededFiles,
+    _needed,
+    needed_files,
+)
 from medrcube.build.reconstruction.recipes import Recipe, is_below
 from medrcube.build.stages.plan import Artefact
 from medrcube.build.stages.raw_files import RawFile
@@ -125,3 +131,26 @@ def test_of_a_layout_that_is_not_known_here_all_files_are_needed(toy, origin):
 )
 def test_a_name_of_a_raw_file_leads_below_the_root_and_can_be_shown(name, below):
     assert is_below(name) is below
+
+
+def test_only_files_of_pictures_that_are_not_in_the_release_are_needed(
+    toy, pressed, tmp_path, quiet
+):
+    card = toy.folder / "card.toml"
+    card.write_text(card.read_text().replace("redistribute = true", "redistribute = false"))
+    source = load_source(toy.folder)
+    tree = shutil.copytree(pressed(source) / "public", tmp_path / "tree")
+    private = pressed(source) / "private"
+    (all_of_them,) = needed_files(tree, {"toy": source}, quiet)
+    pictures = sorted((private / "TOY/pictures").glob("*.png"))
+    assert all_of_them.pictures == len(pictures)
+    mine = [path for path in pictures if path.name.startswith("g_0")]
+    for path in mine:
+        shutil.copyfile(path, tree / "TOY/pictures" / path.name)
+    (others,) = needed_files(tree, {"toy": source}, quiet)
+    assert others.pictures == len(pictures) - len(mine)
+    gone = {file.path for file in all_of_them.files} - {file.path for file in others.files}
+    assert gone == {"g (0).png", "g (0)_mask.png"}
+    for path in pictures:
+        shutil.copyfile(path, tree / "TOY/pictures" / path.name)
+    assert needed_files(tree, {"toy": source}, quiet) == ()

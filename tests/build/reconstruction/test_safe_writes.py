@@ -111,3 +111,26 @@ def test_a_lock_keeps_others_out_until_it_is_given_back(tmp_path):
         pass
     with lock_tree(tmp_path):
         pass
+
+
+def test_a_lock_sweeps_half_written_files_of_the_tree_and_nothing_by_way_of_a_link(tmp_path):
+    tree, outside = tmp_path / "tree", tmp_path / "outside"
+    (tree / "A/pictures").mkdir(parents=True)
+    (tree / "B").mkdir()
+    (outside / "pictures").mkdir(parents=True)
+    (tree / "C").symlink_to(outside, target_is_directory=True)
+    (tree / "B/pictures").symlink_to(outside / "pictures", target_is_directory=True)
+    (tree / "file").write_bytes(b"")
+    swept = [tree / ".a.partial", tree / "A/pictures/.a.partial"]
+    kept = [
+        outside / "pictures/.a.partial",
+        tree / "A/pictures/a.partial",
+        tree / "A/pictures/.a.png",
+        tree / "A/.a.partial",
+    ]
+    for path in (*swept, *kept):
+        path.write_bytes(b"half")
+    with lock_tree(tree):
+        pass
+    assert not any(path.exists() for path in swept)
+    assert all(path.exists() for path in kept)
