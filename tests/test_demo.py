@@ -1,7 +1,9 @@
 import json
 import subprocess
 import sys
+from collections import Counter
 
+import pandas as pd
 import pytest
 
 from medrcube.build.execution.local import LocalEngine
@@ -10,10 +12,13 @@ from medrcube.console.progress import Reporter
 from medrcube.demo import BASELINES, run_demo
 from medrcube.errors import MedrcubeError
 from medrcube.sources.registry import find_sources
+from medrcube.taxonomy import Task
 from medrcube.workspace import open_workspace
 
 QUIET = Reporter(quiet=True)
 ONLY = ("camus", "mmwhs", "vindr-mammo")
+LEAST = 5
+"""Items of each task and of each source that show what its questions look like."""
 
 
 def test_the_demo_builds_evaluates_and_reports(small_demo):
@@ -23,6 +28,17 @@ def test_the_demo_builds_evaluates_and_reports(small_demo):
     metrics = json.loads((demo / "runs/random/metrics.json").read_text())
     assert metrics["global"]["n"] > 20
     assert set(metrics["contrasts"]) == {"image_gain", "image_swap", "position"}
+
+
+@pytest.mark.thorough
+@pytest.mark.untraced
+@pytest.mark.parametrize(
+    ("column", "names"), [("task", list(map(str, Task))), ("source", sorted(find_sources()))]
+)
+def test_the_demo_has_some_items_of_every_task_and_every_source(whole_demo, column, names):
+    tables = [whole_demo / "demo" / f"{name}.parquet" for name in ("items", "open_items")]
+    counts = Counter(pd.concat([pd.read_parquet(table)[column] for table in tables]))
+    assert {name: counts[name] for name in names if counts[name] < LEAST} == {}
 
 
 @pytest.mark.thorough
