@@ -144,6 +144,8 @@ def test_only_files_of_pictures_that_are_not_in_the_release_are_needed(
     (all_of_them,) = needed_files(tree, {"toy": source}, quiet)
     pictures = sorted((private / "TOY/pictures").glob("*.png"))
     assert all_of_them.pictures == len(pictures)
+    assert all_of_them.whole
+    assert all_of_them.bytes is not None
     mine = [path for path in pictures if path.name.startswith("g_0")]
     for path in mine:
         shutil.copyfile(path, tree / "TOY/pictures" / path.name)

@@ -110,7 +110,7 @@ def test_without_the_raw_data_it_says_how_to_get_them(published, quiet):
     first, _ = adopt(published, {}, SOURCES, LocalEngine(1), quiet).sources
     told = {it.image: it.status for it in first.pictures}
     assert told["BUSI/pictures/benign_277.png"] is Status.SOURCE_NOT_GIVEN
-    assert any(SOURCES["busi"].card.access.steps[0] in note for note in first.notes)
+    assert f"  1. {SOURCES['busi'].card.access.steps[0]}" in first.notes
 
 
 def test_an_item_that_names_no_picture_is_told_by_its_id(run, published):

@@ -186,6 +186,21 @@ def test_boxes_come_back_from_the_recipe_though_the_mask_is_another(again, raw):
     assert {it.status for it in told.values()} == {Status.REBUILT}
 
 
+def test_boxes_come_back_from_the_recipe_where_the_clean_picture_is_there_already(
+    again, raw, released, tmp_path
+):
+    shutil.copyfile(raw / "g (1)_mask.png", raw / "g (0)_mask.png")
+    for path in (tmp_path / "private/TOY/pictures").glob("g_0*"):
+        if ".boxes-" not in path.name:
+            shutil.copyfile(path, released / "TOY/pictures" / path.name)
+    told = {it.image: it.status for it in again().values() if it.case == "g (0)"}
+    assert {image for image, status in told.items() if status is Status.REBUILT} == {
+        image for image in told if ".boxes-" in image
+    }
+    assert Status.REBUILT in told.values()
+    assert set(told.values()) == {Status.REBUILT, Status.ALREADY_THERE}
+
+
 def test_another_mask_is_told_where_it_shows_and_the_clean_picture_comes_back(again, raw, released):
     shutil.copyfile(raw / "g (1)_mask.png", raw / "g (0)_mask.png")
     _rewrite(released, lambda recipe: recipe["mark"].update(boxes=[]))
