@@ -418,3 +418,18 @@ def test_a_region_of_another_image_or_of_no_question_is_not_read(job, tmp_path):
     regions = (*made.case.regions[:2], replace(made.case.regions[2], image=1))
     made = changed(made, regions=regions, images=made.case.images * 2)
     assert [sorted(tile.masks) for tile in open_case_images(made)] == [[0], [2]]
+
+
+@pytest.mark.parametrize(
+    ("far", "code"), [(2e6, "singular-affine"), (-2e6, "singular-affine"), (900.0, "")]
+)
+def test_a_body_that_lies_a_kilometre_off_lies_nowhere(job, tmp_path, far, code):
+    affine = np.eye(4)
+    affine[1, 3] = far
+    path = nifti(tmp_path / "far.nii", np.zeros((6, 5, 8), np.uint8), affine)
+    if code:
+        error = refused(job([path]))
+        assert error.code == code
+        assert str(error).startswith("far.nii: ")
+    else:
+        assert open_case_images(job([path]))

@@ -111,3 +111,12 @@ def test_the_right_number_is_that_of_the_image_which_shows_the_fact(case, concep
     drawn = draw_numbers(job, artefact, pictures)
     assert drawn.pixels[-1, (drawn.truth - 1) * 48] == greys[concept]
     assert len(drawn.order) == 2
+
+
+@pytest.mark.parametrize("columns", [9, 10, 40, 41, 321])
+def test_a_number_stands_in_the_middle_of_the_strip_above_its_image(columns):
+    pictures = [np.full((40, columns), 90, np.uint8)] * 2
+    joined = number_panels(pictures, (0, 1))
+    strip = joined[: joined.shape[0] - 40, :columns]
+    lit = np.flatnonzero(strip.any(axis=0))
+    assert abs(lit[0] - (columns - 1 - lit[-1])) <= 1
