@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from medrcube.errors import ReadError
-from medrcube.facts import Label, Skip
+from medrcube.facts import ImageRef, Label, Skip
 from medrcube.sources._formats.dicom_headers import distance_along_normal, read_header
 
 __all__ = ["AxialStack", "axial_stacks", "skip_each_reason"]
@@ -47,6 +47,11 @@ class AxialStack:
     description: str
     paths: tuple[Path, ...]
     slices: tuple[str, ...]
+
+    def image(self, at: int) -> ImageRef:
+        """The slice with this number; which one it is rests on the places of all others."""
+        shown = self.paths[at]
+        return ImageRef(paths=(shown,), parts=tuple(p for p in self.paths if p != shown))
 
     def described(self, field: str, values: Mapping[str, re.Pattern[str]]) -> tuple[Label, ...]:
         """Labels of the raw values whose pattern fits the description, which is not quoted."""

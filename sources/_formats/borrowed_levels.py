@@ -9,12 +9,9 @@ with it, and the levels of both are spread alike.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from hashlib import sha256
 
-from medrcube.facts import Case, LabelState, Skip
-
-__all__ = ["at_borrowed_levels", "borrowed_levels", "drawn_slice", "level_of", "nearest_slice"]
+__all__ = ["borrowed_levels", "drawn_slice", "level_of", "nearest_slice"]
 
 MIDDLE = 0.5
 """Level of a slice where a copy shows the finding nowhere: then nothing tells it."""
@@ -56,43 +53,3 @@ def drawn_slice(name: str, count: int, levels: Sequence[float]) -> int:
     """
     digest = int.from_bytes(sha256(name.encode()).digest()[:8], "big")
     return nearest_slice(levels[digest % len(levels)], count)
-
-
-def at_borrowed_levels(
-    entries: Iterable[Case | Skip], *, field: str, shown: str, clear: str
-) -> list[Case | Skip]:
-    """The same entries; cases without a finding show a slice at the level of one with it.
-
-    Args:
-        entries: cases of one slice with their ``series`` in order of place.
-        field: of the labels that decide.
-        shown: raw value of a case that shows the finding.
-        clear: raw value of a case in none of whose slices it is.
-    """
-    given = list(entries)
-    cases = [entry for entry in given if isinstance(entry, Case)]
-    positive, negative = (
-        [case for case in cases if _states(case, field, value)] for value in (shown, clear)
-    )
-    own = [
-        level_of(case.series.index(case.images[0].paths[0]), len(case.series)) for case in positive
-    ]
-    levels = borrowed_levels(own, [case.key for case in negative])
-    return [
-        _moved(entry, levels[entry.key])
-        if isinstance(entry, Case) and entry.key in levels
-        else entry
-        for entry in given
-    ]
-
-
-def _states(case: Case, field: str, value: str) -> bool:
-    return any(
-        (label.field, label.value, label.state) == (field, value, LabelState.PRESENT)
-        for label in case.labels
-    )
-
-
-def _moved(case: Case, level: float) -> Case:
-    path = case.series[nearest_slice(level, len(case.series))]
-    return replace(case, images=(replace(case.images[0], paths=(path,)), *case.images[1:]))

@@ -19,7 +19,7 @@ from medrcube.sources._formats.axial_stacks import (
     axial_stacks,
     skip_each_reason,
 )
-from medrcube.sources._formats.borrowed_levels import at_borrowed_levels
+from medrcube.sources._formats.borrowed_levels import drawn_slice
 from medrcube.sources._formats.folders import group_by_folder
 from medrcube.sources._formats.runs import middle_of_longest_run
 from medrcube.sources._formats.several_readers import agreed_states
@@ -38,6 +38,7 @@ EXAM, FOLDER = CARD.pattern("exam", "number"), CARD.pattern("folder", "number")
 SHOWN, PLAIN, ENHANCED = (CARD.pattern(name) for name in ("shown", "plain", "enhanced"))
 CONTRAST = {"plain": PLAIN, "enhanced": ENHANCED}
 LEAST, UNEVEN = CARD.integer("least_slices"), CARD.number("uneven_share")
+LEVELS, SURE = CARD.numbers("bleed_levels", 10), CARD.integer("sure_exams")
 BOXED = dict(zip(CARD.names("boxed"), CARD.names("bleeds"), strict=True))
 BLEEDS, OTHERS = ("ICH", "ChronicBleed", *BOXED.values()), CARD.names("others")
 READS = {name: [f"R{reader}:{name}" for reader in (1, 2, 3)] for name in (*BLEEDS, *OTHERS)}
@@ -49,27 +50,24 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield a case for every exam of the reads, and one more for a series with contrast medium.
 
     Raises:
-        TableError: no box lies on any slice of the copy.
+        TableError: no box lies on any slice of several bleeding exams.
     """
     del layout
-    yield from at_borrowed_levels(_all(root), field="hemorrhage", shown="any", clear="none")
-
-
-def _all(root: RawTree) -> Iterator[Case | Skip]:
     columns = ("name", *chain(*READS.values()))
     rows, nameless = group_by_name(read_csv(find_table(root, "reads"), columns=columns), "name")
     columns = ("labelName", *CORNER)
     boxes, unnamed = group_optional_table(root, "boxes", "SOPInstanceUID", columns=columns)
-    exams, stated = group_by_folder(root, "slices", FOLDER), len(boxes or ())
+    exams, stated, bleeding = group_by_folder(root, "slices", FOLDER), len(boxes or ()), 0
     yield from (*nameless, *unnamed)
     for name, members in rows.items():
         number = exam["number"] if (exam := EXAM.fullmatch(name)) else ""
         files = exams.pop(number, [])
+        bleeding += bool(files) and all(members[0][read] == "1" for read in READS["ICH"])
         make = partial(_exam, root, number, members, files, boxes or {})
         yield from cases_or_skip(make, key=name, paths=tuple(files))
     for number, paths in exams.items():
         yield from skip_each_reason(number, dict.fromkeys(paths, "the reads have no such exam"))
-    if boxes and root.part("slices") and len(boxes) == stated:
+    if boxes and bleeding >= SURE and len(boxes) == stated:
         what = "none of its slices is in this copy; expected SOPInstanceUID to be that of the files"
         raise TableError(root.part("boxes")[0], f"{what}, as public code takes it")
 
@@ -86,16 +84,15 @@ def _exam(
     stacks, others = axial_stacks(files, least=LEAST, uneven=UNEVEN)
     found = {uid: boxes.pop(uid) for s in stacks for uid in s.slices if uid in boxes}
     for suffix, pattern in (("", SHOWN), ("-contrast", ENHANCED)):
-        fit = [stack for stack in stacks if pattern.fullmatch(stack.description)]
-        if not fit:
+        if not (fit := [s for s in stacks if pattern.fullmatch(s.description)]):
             continue
         stacks.remove(stack := max(fit, key=partial(_worth, found)))
         marks = [[] if suffix else found.get(uid, []) for uid in stack.slices]
-        at = _slice(marks, read)
+        at = _slice(key, marks, read)
         labels = () if suffix else _findings(rows[0], read, marks[at])
         yield Case(
             key=key + suffix,
-            images=(ImageRef(paths=(stack.paths[at],)),),
+            images=(stack.image(at),),
             series=stack.paths,
             patient=stack.study or None,
             labels=(*stack.described("contrast", CONTRAST), *labels),
@@ -111,11 +108,15 @@ def _worth(found: Boxes, stack: AxialStack) -> tuple[int, bool, int, str]:
     return boxed, bool(PLAIN.fullmatch(stack.description)), -len(stack.slices), stack.series
 
 
-def _slice(marks: list[list[TableRow]], read: dict[str, LabelState]) -> int:
-    """The middle of the longest run with the rarest bleed that readers and boxes agree on."""
+def _slice(key: str, marks: list[list[TableRow]], read: dict[str, LabelState]) -> int:
+    """The middle of the longest run with the rarest bleed that readers and boxes agree on.
+
+    Of an exam without any bleed, a slice where others bleed.
+    """
+    if all(read[name] is LabelState.ABSENT for name in BLEEDS):
+        return drawn_slice(key, len(marks), LEVELS)
     for kind in (kind for kind in BOXED if read[BOXED[kind]] is LabelState.PRESENT):
-        boxed = [any(mark["labelName"] == kind for mark in each) for each in marks]
-        if any(boxed):
+        if any(boxed := [any(mark["labelName"] == kind for mark in each) for each in marks]):
             return middle_of_longest_run(boxed)
     return len(marks) // 2
 

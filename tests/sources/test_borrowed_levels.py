@@ -1,13 +1,9 @@
 """Slices that show nothing are taken at the levels of those that show something."""
 
-from pathlib import Path
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.facts import Case, ImageRef, Label, LabelState, Skip
 from medrcube.sources._formats.borrowed_levels import (
-    at_borrowed_levels,
     borrowed_levels,
     drawn_slice,
     level_of,
@@ -45,23 +41,6 @@ def test_without_a_finding_anywhere_the_middle_is_shown():
 def test_a_slice_is_found_again_by_its_level(count, data):
     at = data.draw(st.integers(0, count - 1))
     assert nearest_slice(level_of(at, count), count) == at
-
-
-def _case(key, at, value, count=11, state=LabelState.PRESENT):
-    series = tuple(Path(f"{key}/{k}.dcm") for k in range(count))
-    label = Label(field="blood", value=value, state=state, evidence="t")
-    return Case(key=key, images=(ImageRef(paths=(series[at],)),), series=series, labels=(label,))
-
-
-def test_only_cases_without_the_finding_move():
-    aside = Skip(key="s", reason="r")
-    unknown = _case("u", 5, "any", state=LabelState.UNKNOWN)
-    shown, clear = _case("p", 2, "any"), _case("n", 10, "none", count=21)
-    moved = at_borrowed_levels(
-        [shown, aside, clear, unknown], field="blood", shown="any", clear="none"
-    )
-    assert [moved[0], moved[1], moved[3]] == [shown, aside, unknown]
-    assert moved[2].images[0].paths[0].name == "4.dcm"
 
 
 @given(LEVELS, st.integers(1, 300), st.text())

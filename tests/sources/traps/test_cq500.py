@@ -1,12 +1,13 @@
 """Traps of the evidence card `cq500`."""
 
 import re
-from statistics import mean
+import shutil
 
 import pytest
 
 from medrcube.errors import TableError
 from medrcube.facts import LabelState
+from medrcube.sources._formats.borrowed_levels import drawn_slice
 from medrcube.sources._formats.dicom_headers import header_value
 from medrcube.sources.registry import find_sources
 
@@ -88,13 +89,25 @@ def test_a_slice_without_a_box_in_a_bleeding_exam_is_no_negative(changed, scan_t
     assert found.states(EPIDURAL, "votes")["EDH"] is LabelState.PRESENT
 
 
-def test_clear_exams_are_shown_at_levels_of_bleeding_ones(scan_fixture):
+def test_clear_exams_are_shown_where_bleeds_lie(scan_fixture):
     cases = scan_fixture(SOURCE, LAYOUT).cases
-    bleeding = [_level(cases[f"CQ500CT{number}"]) for number in range(5)]
+    count, levels = len(cases[QUIET].series), CARD.numbers["bleed_levels"]
     clear = [_level(cases[key]) for key in (QUIET, OTHER_QUIET)]
-    assert set(clear) <= set(bleeding)
-    assert len(set(clear)) == 2
-    assert abs(mean(clear) - mean(bleeding)) <= 1
+    assert clear == [drawn_slice(key, count, levels) for key in (QUIET, OTHER_QUIET)]
+    assert clear != [count // 2] * 2
+
+
+def test_a_few_bleeding_exams_without_a_box_are_no_proof_of_another_join(changed, scan_tree):
+    def leave_two_exams_and_no_box_of_theirs(root):
+        for number in range(2, 10):
+            shutil.rmtree(root / f"CQ500CT{number} CQ500CT{number}", ignore_errors=True)
+        text = (root / BOXES).read_text()
+        (root / BOXES).write_text(text.replace("1.2.826.", "9.9.999."))
+
+    tree = changed(SOURCE, LAYOUT, leave_two_exams_and_no_box_of_theirs)
+    found = scan_tree(SOURCE, LAYOUT, tree)
+    assert EPIDURAL in found.cases
+    assert BOXES not in found.skips
 
 
 def test_series_are_chosen_by_their_headers_and_not_by_folder_names(changed, scan_tree):
