@@ -83,9 +83,9 @@ PARTS = {
     "statistics": Part(
         _modules(
             "evaluate/statistics",
-            "bootstrap clustered_inference compare_many_runs compare_runs condition_contrasts"
-            " correlations/across_models correlations/matrix credibility grouping intervals metrics"
-            " paired_tests power ranking units",
+            "bootstrap clustered_inference comparison/compare_many_runs comparison/compare_runs"
+            " condition_contrasts correlations/across_models correlations/matrix credibility"
+            " grouping intervals metrics paired_tests power ranking units",
         ),
         ("tests/evaluate/statistics",),
     ),

@@ -26,7 +26,7 @@ from medrcube.build.pixels.volume import Volume
 from medrcube.build.regions.measure import Measurement, measure
 from medrcube.build.regions.rasterize import rasterise
 from medrcube.facts import Outline, Polygons
-from medrcube.sources._formats.lidc_xml import (
+from medrcube.sources._formats.annotations.lidc_xml import (
     NoduleMark,
     SeriesReading,
     has_one_mark_per_reader,

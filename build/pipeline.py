@@ -40,7 +40,7 @@ from medrcube.build.llm_proposals.proposing import require_index
 from medrcube.build.open_items.rule_files import load_rules
 from medrcube.build.profile.distance_report import report_on
 from medrcube.build.profile.profile import Profile, ProfileError, load_profile, require_sources
-from medrcube.build.questions.own_templates import wordings_of
+from medrcube.build.questions.authoring.own_templates import wordings_of
 from medrcube.build.stages.composing import compose_beyond, compose_items, open_knowledge
 from medrcube.build.stages.deduplicate import bar_repeats
 from medrcube.build.stages.gate import gate_failures, gate_of

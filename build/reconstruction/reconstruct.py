@@ -43,7 +43,7 @@ from medrcube.build.reconstruction.safe_writes import (
     safe_path,
     stored_hash,
 )
-from medrcube.build.release.private_edition import mark_private
+from medrcube.build.release.editions.private_edition import mark_private
 from medrcube.build.stages.plan import Artefact, RenderJob, pixel_policy_of, plan_jobs
 from medrcube.build.stages.render import RenderedPicture, RenderResult
 from medrcube.build.stages.scan import Scan, inspect_trees, scan

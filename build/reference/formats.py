@@ -23,13 +23,13 @@ _FORMS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("file of `Key: value` lines for each case", "tables.tables", ("read_key_values",)),
     ("labels of slices: runs of slices with one finding", "runs", ("longest_run",)),
     ("labels of slices: arrays of NumPy", "tables.arrays", ()),
-    ("boxes in JSON (COCO)", "coco", ()),
+    ("boxes in JSON (COCO)", "annotations.coco", ()),
     ("JSON", "tables.contents", ("read_json",)),
-    ("XML of readings (LIDC)", "lidc_xml", ()),
+    ("XML of readings (LIDC)", "annotations.lidc_xml", ()),
     ("XML of reports (Open-i)", "openi_xml", ()),
-    ("property list of regions (OsiriX)", "osirix_plist", ()),
+    ("property list of regions (OsiriX)", "annotations.osirix_plist", ()),
     ("points with a diameter", "balls", ()),
-    ("masks as run lengths", "run_length", ()),
+    ("masks as run lengths", "annotations.run_length", ()),
     ("masks: one value a structure, or one file a structure", "label_maps", ()),
 )
 """What facts stand in, the module that reads it, and its functions; all where none is named."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from medrcube.build.questions.occasions import occasions
+from medrcube.build.questions.authoring.occasions import occasions
 from medrcube.build.questions.question_wording import wording_values
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from medrcube.build.release.citations import MEDRCUBE
 from medrcube.build.release.croissant_rai import rai_properties
-from medrcube.build.release.hugging_face import DATA, OPEN_DATA, OPEN_SCHEMA, SCHEMA
+from medrcube.build.release.editions.hugging_face import DATA, OPEN_DATA, OPEN_SCHEMA, SCHEMA
 from medrcube.build.release.metadata import ReleaseFacts, SourceFacts, semantic_version
 from medrcube.files.atomic import sha256_of, write_text
 from medrcube.release_format.tree import OPEN_TABLE

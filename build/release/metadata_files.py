@@ -6,7 +6,7 @@ from pathlib import Path
 
 from medrcube.build.release.citations import CITATIONS, bibliography
 from medrcube.build.release.croissant import write_croissant
-from medrcube.build.release.hugging_face import front_matter, write_parquet_edition
+from medrcube.build.release.editions.hugging_face import front_matter, write_parquet_edition
 from medrcube.build.release.limitations import faults_of, limits_of
 from medrcube.build.release.metadata import ReleaseFacts
 from medrcube.build.release.provenance import write_provenance

@@ -28,6 +28,7 @@ from medrcube.build.build_tables import write_parquet
 from medrcube.build.open_items.table import OpenItem, open_items_from_frame
 from medrcube.build.questions.item_table import Item, items_from_frame, items_to_frame
 from medrcube.build.release.changes import ReleaseChanges, find_changes, write_changes
+from medrcube.build.release.editions.private_edition import mark_private, write_sums
 from medrcube.build.release.licences import write_licences
 from medrcube.build.release.metadata import collect_facts, day_of
 from medrcube.build.release.metadata_files import write_metadata_files
@@ -37,7 +38,6 @@ from medrcube.build.release.open_tables import (
     write_open_items,
 )
 from medrcube.build.release.picture_places import PICTURES, picture_path, picture_place
-from medrcube.build.release.private_edition import mark_private, write_sums
 from medrcube.build.release.raw_files_table import SourceUse, write_raw_files
 from medrcube.build.release.released_sets import released_sets
 from medrcube.build.release.review_verdicts import (

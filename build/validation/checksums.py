@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from medrcube.build.execution.progress import Stages
-from medrcube.build.release.private_edition import PRIVATE, RESTRICTED_SUMS, SUMS
+from medrcube.build.release.editions.private_edition import PRIVATE, RESTRICTED_SUMS, SUMS
 from medrcube.build.validation.findings import FaultLog
 from medrcube.build.validation.png_check import FileCheck, check_files
 from medrcube.errors import ReleaseError

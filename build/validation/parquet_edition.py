@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from medrcube.build.release.hugging_face import (
+from medrcube.build.release.editions.hugging_face import (
     AS_JSON,
     DATA,
     EARLIER_SCHEMAS,

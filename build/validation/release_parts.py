@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from medrcube.build.release.hugging_face import DATA, EARLIER_SCHEMAS
+from medrcube.build.release.editions.hugging_face import DATA, EARLIER_SCHEMAS
 from medrcube.build.validation.checksums import ChecksumLists
 from medrcube.errors import ReleaseError
 from medrcube.release_format.item_facts import ITEMS

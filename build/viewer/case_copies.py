@@ -25,7 +25,7 @@ from medrcube.errors import MedrcubeError, ReadError
 from medrcube.facts import ImageRef
 from medrcube.files.atomic import PRIVATE, private_folder, replacing
 from medrcube.names import escape_bytes
-from medrcube.sources._formats.dicom_headers import in_slice_order
+from medrcube.sources._formats.dicom.headers import in_slice_order
 from medrcube.taxonomy import Modality
 from medrcube.vocabulary.layers import using
 

@@ -6,7 +6,7 @@ import json
 from typing import NamedTuple
 
 from medrcube.evaluate.answer_parsing import extract
-from medrcube.evaluate.answer_parsing.open_replies import (
+from medrcube.evaluate.answer_parsing.open_forms.open_replies import (
     OpenReading,
     read_open_reply,
     read_truncated_open_reply,

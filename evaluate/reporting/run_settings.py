@@ -11,11 +11,11 @@ from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.reporting.question_setup import changed_settings
 from medrcube.evaluate.reporting.scored_runs import ScoredRun
 from medrcube.evaluate.runner.run_state import FAILURE_GATE
-from medrcube.evaluate.statistics.answer_matrix import answer_table
-from medrcube.evaluate.statistics.compare_many_runs import compare_table
+from medrcube.evaluate.statistics.comparison.answer_matrix import answer_table
+from medrcube.evaluate.statistics.comparison.compare_many_runs import compare_table
+from medrcube.evaluate.statistics.comparison.verdict_text import short_name
+from medrcube.evaluate.statistics.comparison.verdict_text_many import detectable
 from medrcube.evaluate.statistics.grouping import Axis
-from medrcube.evaluate.statistics.verdict_text import short_name
-from medrcube.evaluate.statistics.verdict_text_many import detectable
 
 __all__ = ["INCOMPLETE", "ComparableRuns", "SettingsTable", "comparable_runs", "runs_by_questions"]
 

@@ -13,13 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from medrcube.evaluate.outcomes import Result
-from medrcube.evaluate.statistics.answer_matrix import (
+from medrcube.evaluate.statistics.clustered_inference import UnitTally
+from medrcube.evaluate.statistics.comparison.answer_matrix import (
     ALPHA,
     AnswerTable,
     answer_table,
     p_of_difference,
 )
-from medrcube.evaluate.statistics.clustered_inference import UnitTally
 from medrcube.evaluate.statistics.paired_tests import holm
 
 __all__ = ["Ranked", "compact_letters", "group_letters", "ranking"]

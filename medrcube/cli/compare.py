@@ -39,8 +39,8 @@ def compare(
     letter. All tests of a table are adjusted together (Holm).
     """
     from medrcube.console.progress import Reporter
-    from medrcube.evaluate.statistics.compare_many_runs import compare_many
-    from medrcube.evaluate.statistics.compare_runs import compare_two
+    from medrcube.evaluate.statistics.comparison.compare_many_runs import compare_many
+    from medrcube.evaluate.statistics.comparison.compare_runs import compare_two
 
     if len(runs) < 2:
         raise typer.BadParameter("one run; expected two or more to compare")
@@ -65,7 +65,12 @@ def compare(
 
 
 def _show_two(reporter: Reporter, comparison: Mapping[str, Any], by: By) -> None:
-    from medrcube.evaluate.statistics.verdict_text import p_text, points, points_span, short_name
+    from medrcube.evaluate.statistics.comparison.verdict_text import (
+        p_text,
+        points,
+        points_span,
+        short_name,
+    )
 
     labels = [run["label"] for run in comparison["runs"]]
     reporter.result(f"A  {labels[0]}\nB  {labels[1]}")
@@ -96,7 +101,7 @@ def _show_two(reporter: Reporter, comparison: Mapping[str, Any], by: By) -> None
 
 
 def _show_many(reporter: Reporter, comparison: Mapping[str, Any]) -> None:
-    from medrcube.evaluate.statistics.verdict_text import points, short_name
+    from medrcube.evaluate.statistics.comparison.verdict_text import points, short_name
 
     _head(reporter, comparison)
     _left_out(reporter, comparison["items"], "only_some", "not in all runs")
@@ -167,12 +172,12 @@ def _left_out(reporter: Reporter, items: Mapping[str, int], key: str, where: str
 
 
 def _reach(interval: list[float] | None) -> str:
-    from medrcube.evaluate.statistics.verdict_text import points
+    from medrcube.evaluate.statistics.comparison.verdict_text import points
 
     return "\u2013" if interval is None else f"{points(interval[0])} to {points(interval[1])}"
 
 
 def _bounds(bounds: list[float]) -> str:
-    from medrcube.evaluate.statistics.verdict_text import points
+    from medrcube.evaluate.statistics.comparison.verdict_text import points
 
     return f"{points(bounds[0])} to {points(bounds[1])}"

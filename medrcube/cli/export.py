@@ -150,8 +150,8 @@ def _export_release(
 
 
 def _export_hub(release: Path, out: Path, reporter: Reporter, *, private: bool) -> None:
-    from medrcube.build.release.hugging_face_private import write_private_hub
-    from medrcube.build.release.private_edition import PRIVATE, RESTRICTED_SUMS
+    from medrcube.build.release.editions.hugging_face_private import write_private_hub
+    from medrcube.build.release.editions.private_edition import PRIVATE, RESTRICTED_SUMS
 
     if not private and (release / PRIVATE).exists():
         raise WorkspaceError(

@@ -14,7 +14,7 @@ from django.utils import timezone
 from medrcube.build.open_items.table import open_items_from_frame
 from medrcube.build.questions.item_table import Item as Built
 from medrcube.build.questions.item_table import items_from_frame
-from medrcube.build.release.private_edition import PRIVATE, RESTRICTED_SUMS, SUMS
+from medrcube.build.release.editions.private_edition import PRIVATE, RESTRICTED_SUMS, SUMS
 from medrcube.build.release.review_verdicts import LET_THROUGH
 from medrcube.errors import ReleaseError
 from medrcube.files.atomic import sha256_of

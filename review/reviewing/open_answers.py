@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from medrcube.evaluate.answer_parsing.number_reply import read_number_part
+from medrcube.evaluate.answer_parsing.open_forms.number_reply import read_number_part
 from medrcube.forms import OPEN_FORMS, form_of
 from medrcube.forms.box import BoxTarget
 from medrcube.forms.coordinates import SCALE

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from medrcube.errors import ReadError
 from medrcube.facts import ImageRef, Label, Skip
-from medrcube.sources._formats.dicom_headers import distance_along_normal, read_header
+from medrcube.sources._formats.dicom.headers import distance_along_normal, read_header
 
 __all__ = ["AxialStack", "axial_stacks", "skip_each_reason"]
 

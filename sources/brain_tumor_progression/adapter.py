@@ -9,8 +9,8 @@ from pathlib import Path
 
 from medrcube.errors import ReadError
 from medrcube.facts import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip
-from medrcube.sources._formats.dicom_headers import read_header, series_in
-from medrcube.sources._formats.dicom_patients import files_by_patient, skip_unreadable_slices
+from medrcube.sources._formats.dicom.headers import read_header, series_in
+from medrcube.sources._formats.dicom.patients import files_by_patient, skip_unreadable_slices
 from medrcube.sources._formats.tables.redaction import redact_cell
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree

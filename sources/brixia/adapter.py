@@ -9,7 +9,7 @@ from pathlib import Path
 
 from medrcube.errors import ReadError, RowError
 from medrcube.facts import Case, ImageRef, Label, LabelState, Skip
-from medrcube.sources._formats.dicom_headers import read_header
+from medrcube.sources._formats.dicom.headers import read_header
 from medrcube.sources._formats.tables.redaction import redact_cell
 from medrcube.sources._formats.tables.rows import cases_or_skip, group_by_name, skip_if_unnamed
 from medrcube.sources._formats.tables.tables import (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from medrcube.errors import ReadError, RowError, SourceError
 from medrcube.facts import BAD_ROW, Case, ImageRef, Label, LabelState, MaskFile, Region, Skip
-from medrcube.sources._formats.dicom_headers import read_header
+from medrcube.sources._formats.dicom.headers import read_header
 from medrcube.sources._formats.tables.rows import cases_or_skip
 from medrcube.sources._formats.tables.tables import TableRow, find_table, natural_key, read_csv
 from medrcube.sources._framework.own_card import own_card

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from medrcube.errors import RowError, SourceError, TableError
 from medrcube.facts import BAD_ROW, Case, ImageRef, Label, LabelState, Region, Runs, Scope, Skip
+from medrcube.sources._formats.annotations.run_length import coco_runs, connected_pieces
 from medrcube.sources._formats.chexpert_labels import (
     COLUMNS,
     NO_FINDING,
@@ -16,7 +17,6 @@ from medrcube.sources._formats.chexpert_labels import (
     case_labels,
     read_states,
 )
-from medrcube.sources._formats.run_length import coco_runs, connected_pieces
 from medrcube.sources._formats.tables.contents import read_json
 from medrcube.sources._formats.tables.redaction import redact_exception
 from medrcube.sources._formats.tables.rows import cases_or_skip, check_no_finding, skip_if_unnamed

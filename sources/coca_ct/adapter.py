@@ -13,9 +13,9 @@ import numpy as np
 
 from medrcube.errors import ReadError, RowError
 from medrcube.facts import Case, ImageRef, Label, Outline, Polygons, Region, Skip
-from medrcube.sources._formats.dicom_headers import in_slice_order
-from medrcube.sources._formats.osirix_plist import OsirixRoi, read_rois_if_any
-from medrcube.sources._formats.osirix_slices import MarkedStack, place_marks
+from medrcube.sources._formats.annotations.osirix_plist import OsirixRoi, read_rois_if_any
+from medrcube.sources._formats.annotations.osirix_slices import MarkedStack, place_marks
+from medrcube.sources._formats.dicom.headers import in_slice_order
 from medrcube.sources._formats.tables.rows import cases_or_skip
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree

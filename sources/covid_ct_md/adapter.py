@@ -7,7 +7,7 @@ from pathlib import Path
 
 from medrcube.errors import ReadError, RowError
 from medrcube.facts import BAD_ROW, Case, ImageRef, Label, Skip
-from medrcube.sources._formats.dicom_numbering import number_from_head
+from medrcube.sources._formats.dicom.slice_numbers import number_from_head
 from medrcube.sources._formats.runs import longest_run
 from medrcube.sources._formats.tables.arrays import read_flags
 from medrcube.sources._formats.tables.tables import find_optional_table, find_table, read_csv

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from medrcube.errors import RowError, SourceError
 from medrcube.facts import Case, ImageRef, Label, LabelState, Outline, Polygons, Region, Skip
-from medrcube.sources._formats.osirix_plist import OsirixRoi, Points, read_rois
+from medrcube.sources._formats.annotations.osirix_plist import OsirixRoi, Points, read_rois
 from medrcube.sources._formats.tables.rows import cases_or_skip, skip_if_unnamed
 from medrcube.sources._formats.tables.spreadsheets import read_sheet
 from medrcube.sources._formats.tables.tables import TableRow, find_table, read_csv

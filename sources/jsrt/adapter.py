@@ -22,7 +22,7 @@ from medrcube.facts import (
     Region,
     Skip,
 )
-from medrcube.sources._formats.dicom_patients import ADULT_YEARS
+from medrcube.sources._formats.dicom.patients import ADULT_YEARS
 from medrcube.sources._formats.tables.contents import read_text
 from medrcube.sources._formats.tables.redaction import cell_shape
 from medrcube.sources._formats.tables.rows import skip_if_unnamed

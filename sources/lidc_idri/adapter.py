@@ -21,10 +21,7 @@ from medrcube.facts import (
     Scope,
     Skip,
 )
-from medrcube.sources._formats.borrowed_levels import drawn_slice
-from medrcube.sources._formats.dicom_headers import in_slice_order, read_header, series_in
-from medrcube.sources._formats.dicom_patients import files_by_patient, skip_unreadable_slices
-from medrcube.sources._formats.lidc_xml import (
+from medrcube.sources._formats.annotations.lidc_xml import (
     NoduleMark,
     SeriesReading,
     Unreadable,
@@ -34,6 +31,9 @@ from medrcube.sources._formats.lidc_xml import (
     median_rating,
     read_reading,
 )
+from medrcube.sources._formats.borrowed_levels import drawn_slice
+from medrcube.sources._formats.dicom.headers import in_slice_order, read_header, series_in
+from medrcube.sources._formats.dicom.patients import files_by_patient, skip_unreadable_slices
 from medrcube.sources._formats.tables.redaction import redact_cell
 from medrcube.sources._formats.tables.spreadsheets import read_cells
 from medrcube.sources._framework.own_card import own_card

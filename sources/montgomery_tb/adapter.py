@@ -9,7 +9,7 @@ from typing import Any
 
 from medrcube.errors import ReadError, RowError
 from medrcube.facts import BAD_ROW, Case, ImageRef, Label, LabelState, MaskFile, Region, Skip, Words
-from medrcube.sources._formats.dicom_patients import ADULT_YEARS
+from medrcube.sources._formats.dicom.patients import ADULT_YEARS
 from medrcube.sources._formats.tables.contents import read_text_of_case
 from medrcube.sources._formats.tables.redaction import cell_shape
 from medrcube.sources._formats.tables.rows import group_by_name

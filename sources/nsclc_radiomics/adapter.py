@@ -8,14 +8,14 @@ from pathlib import Path
 
 from medrcube.errors import ReadError, RowError
 from medrcube.facts import BAD_ROW, Case, ImageRef, Label, MaskFile, Region, Skip
-from medrcube.sources._formats.dicom_headers import (
+from medrcube.sources._formats.dicom.headers import (
     read_header,
     referenced_series,
     rois_of,
     segments_of,
     series_in,
 )
-from medrcube.sources._formats.dicom_patients import files_by_patient, skip_unreadable_slices
+from medrcube.sources._formats.dicom.patients import files_by_patient, skip_unreadable_slices
 from medrcube.sources._formats.tables.rows import group_by_name
 from medrcube.sources._formats.tables.tables import TableRow, read_csv
 from medrcube.sources._framework.own_card import own_card

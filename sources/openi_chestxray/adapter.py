@@ -8,7 +8,7 @@ from pathlib import Path
 
 from medrcube.errors import RowError
 from medrcube.facts import Case, ImageRef, Label, LabelState, Scope, Skip
-from medrcube.sources._formats.dicom_headers import header_value
+from medrcube.sources._formats.dicom.headers import header_value
 from medrcube.sources._formats.openi_xml import read_report
 from medrcube.sources._formats.tables.rows import (
     cases_or_skip,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from medrcube.errors import RowError
 from medrcube.facts import Case, ImageRef, Label, LabelState, Scope, Skip
-from medrcube.sources._formats.dicom_patients import ADULT_YEARS
+from medrcube.sources._formats.dicom.patients import ADULT_YEARS
 from medrcube.sources._formats.tables.rows import cases_or_skip, skip_if_unnamed
 from medrcube.sources._formats.tables.tables import TableRow, find_table, iter_csv
 from medrcube.sources._framework.own_card import own_card

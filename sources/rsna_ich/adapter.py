@@ -13,7 +13,7 @@ import numpy as np
 from medrcube.errors import ReadError, RefusedError, RowError
 from medrcube.facts import BAD_ROW, Case, ImageRef, Label, LabelState, Skip
 from medrcube.sources._formats.borrowed_levels import borrowed_levels, level_of, nearest_slice
-from medrcube.sources._formats.dicom_headers import distance_along_normal, read_header
+from medrcube.sources._formats.dicom.headers import distance_along_normal, read_header
 from medrcube.sources._formats.tables.rows import skip_if_unnamed
 from medrcube.sources._formats.tables.tables import find_table, iter_csv
 from medrcube.sources._framework.own_card import own_card

@@ -9,7 +9,7 @@ from typing import Any
 
 from medrcube.errors import ReadError, RowError, TableError
 from medrcube.facts import BAD_ROW, Case, ImageRef, Label, LabelState, Rectangle, Region, Skip
-from medrcube.sources._formats.dicom_headers import read_header
+from medrcube.sources._formats.dicom.headers import read_header
 from medrcube.sources._formats.tables.contents import read_json
 from medrcube.sources._formats.tables.redaction import redact_cell, redact_exception
 from medrcube.sources._formats.tables.rows import group_by_name

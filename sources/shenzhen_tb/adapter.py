@@ -9,7 +9,7 @@ from pathlib import Path
 
 from medrcube.errors import RowError
 from medrcube.facts import BAD_ROW, Case, ImageRef, Label, LabelState, MaskFile, Region, Skip, Words
-from medrcube.sources._formats.dicom_patients import ADULT_YEARS
+from medrcube.sources._formats.dicom.patients import ADULT_YEARS
 from medrcube.sources._formats.tables.contents import read_text_of_case
 from medrcube.sources._formats.tables.rows import skip_if_unnamed
 from medrcube.sources._formats.tables.tables import TableRow, find_table, read_csv

@@ -8,8 +8,12 @@ from pathlib import Path
 
 from medrcube.errors import ReadError, RowError, SourceError
 from medrcube.facts import Case, ImageRef, Label, MaskFile, Region, Runs, Skip
-from medrcube.sources._formats.dicom_headers import read_header
-from medrcube.sources._formats.run_length import connected_pieces, merge_runs, relative_runs
+from medrcube.sources._formats.annotations.run_length import (
+    connected_pieces,
+    merge_runs,
+    relative_runs,
+)
+from medrcube.sources._formats.dicom.headers import read_header
 from medrcube.sources._formats.tables.rows import cases_or_skip, group_by_name
 from medrcube.sources._formats.tables.tables import TableRow, find_table, natural_key, read_csv
 from medrcube.sources._framework.own_card import own_card

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from medrcube.errors import RowError
 from medrcube.facts import Case, ImageRef, Label, LabelState, Rectangle, Region, Skip
-from medrcube.sources._formats.coco import CocoBox, CocoImage, read_coco
+from medrcube.sources._formats.annotations.coco import CocoBox, CocoImage, read_coco
 from medrcube.sources._formats.tables.rows import cases_or_skip
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree

@@ -11,7 +11,7 @@ from typing import Any
 from medrcube.errors import RefusedError, RowError
 from medrcube.facts import Case, ImageRef, Label, LabelState, Rectangle, Region, Skip
 from medrcube.regions import is_resized
-from medrcube.sources._formats.dicom_headers import read_header
+from medrcube.sources._formats.dicom.headers import read_header
 from medrcube.sources._formats.tables.rows import cases_or_skip, group_by_name
 from medrcube.sources._formats.tables.tables import TableRow, find_table, read_csv
 from medrcube.sources._framework.card_parts.fields import strip_float_suffix

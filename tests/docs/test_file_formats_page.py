@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from medrcube.build.release.hugging_face import OPEN_SCHEMA
+from medrcube.build.release.editions.hugging_face import OPEN_SCHEMA
 from medrcube.build.validation.contract_rules import CONTRACT_RULES
 from medrcube.console.progress import Reporter
 from medrcube.demo import run_demo

@@ -19,8 +19,8 @@ from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.evaluate.scoring import read_metrics, read_results
 from medrcube.evaluate.site.run_validation import check_run
 from medrcube.evaluate.site.write import write_site
-from medrcube.evaluate.statistics.compare_many_runs import compare_many
-from medrcube.evaluate.statistics.compare_runs import compare_two
+from medrcube.evaluate.statistics.comparison.compare_many_runs import compare_many
+from medrcube.evaluate.statistics.comparison.compare_runs import compare_two
 from medrcube.release_format.errata import FILE, Erratum, errata_text
 
 GONE = "ALPHA/q001"

@@ -24,7 +24,7 @@ from medrcube.build.regions.rasterize import rasterise
 from medrcube.build_settings import BuildSettings
 from medrcube.console.progress import Reporter
 from medrcube.facts import MaskFile, Outline, Polygons
-from medrcube.sources._formats.lidc_xml import SeriesReading, read_reading
+from medrcube.sources._formats.annotations.lidc_xml import SeriesReading, read_reading
 from medrcube.sources._framework.contract import load_source
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import Workspace

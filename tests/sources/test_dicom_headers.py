@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from medrcube.errors import ReadError, SourceError
-from medrcube.sources._formats.dicom_headers import (
+from medrcube.sources._formats.dicom.headers import (
     FACTS,
     IDENTIFIERS,
     in_slice_order,
@@ -127,5 +127,5 @@ def test_what_was_drawn_says_its_names_and_its_series(tmp_path):
 
 
 def test_module_loads_without_pydicom():
-    code = "import sys, medrcube.sources._formats.dicom_headers; sys.exit('pydicom' in sys.modules)"
+    code = "import sys, medrcube.sources._formats.dicom.headers; sys.exit('pydicom' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

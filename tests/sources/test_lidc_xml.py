@@ -3,7 +3,7 @@ from itertools import permutations
 
 import pytest
 
-from medrcube.sources._formats.lidc_xml import (
+from medrcube.sources._formats.annotations.lidc_xml import (
     Contour,
     NoduleMark,
     Unreadable,

@@ -9,7 +9,7 @@ import pytest
 from medrcube.build.pixels.volume import Volume
 from medrcube.errors import ReadError, SourceError
 from medrcube.facts import Case, Consensus, LabelState, Scope, Skip
-from medrcube.sources._formats.lidc_xml import largest_slice, match_marks, read_reading
+from medrcube.sources._formats.annotations.lidc_xml import largest_slice, match_marks, read_reading
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 from medrcube.sources._synthetic.spreadsheets import write_spreadsheet
 from medrcube.sources.registry import find_sources

@@ -5,7 +5,7 @@ import plistlib
 import pytest
 
 from medrcube.errors import SourceError
-from medrcube.sources._formats.osirix_plist import read_rois, read_rois_if_any
+from medrcube.sources._formats.annotations.osirix_plist import read_rois, read_rois_if_any
 
 ROI = {"Name": " Mass ", "NumberOfPoints": 2, "Point_px": ["(10.5, 20)", "(30, 40.25)"]}
 

@@ -1,7 +1,7 @@
 import pytest
 
 from medrcube.errors import SourceError
-from medrcube.sources._formats.run_length import (
+from medrcube.sources._formats.annotations.run_length import (
     coco_runs,
     connected_pieces,
     merge_runs,

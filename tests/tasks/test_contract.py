@@ -6,9 +6,9 @@ from medrcube.build.open_items.rule_files import open_questions, open_tasks
 from medrcube.build.open_items.trial_views import trial_views
 from medrcube.build.open_items.wording import question_values
 from medrcube.build.profile.answerable import answerable_facts
-from medrcube.build.questions.occasions import occasions
+from medrcube.build.questions.authoring.occasions import occasions
+from medrcube.build.questions.authoring.task_check import check_task
 from medrcube.build.questions.question_wording import wording_values
-from medrcube.build.questions.task_check import check_task
 from medrcube.evaluate.answer_parsing import extract
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from medrcube.build.profile.answerable import prepare_cases
-from medrcube.build.questions.task_check import check_task
-from medrcube.build.questions.task_scaffold import new_task
+from medrcube.build.questions.authoring.task_check import check_task
+from medrcube.build.questions.authoring.task_scaffold import new_task
 from medrcube.errors import MedrcubeError
 from medrcube.facts import Case, ImageRef, Label
 from medrcube.ontologies.terms import COLUMNS, TermError, load_terms

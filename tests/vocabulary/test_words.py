@@ -8,7 +8,7 @@ from multiprocessing import get_context
 
 import pytest
 
-from medrcube.build.questions.task_scaffold import new_task
+from medrcube.build.questions.authoring.task_scaffold import new_task
 from medrcube.errors import ReleaseError, UnknownNameError, VocabularyError
 from medrcube.facts import FactKind
 from medrcube.release_format.vocabulary_file import (

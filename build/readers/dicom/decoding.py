@@ -19,7 +19,7 @@ from medrcube.build.readers.dicom.header import TAGS
 from medrcube.build.readers.dicom.opening import damaged_elements
 from medrcube.build.readers.read_errors import check_finite, truncated, unreadable, unsupported
 from medrcube.errors import ReadError
-from medrcube.sources._formats.quiet_pydicom import silent_pydicom
+from medrcube.sources._formats.dicom.quiet_pydicom import silent_pydicom
 
 __all__ = ["PALETTE", "decode_frame", "decode_stored"]
 

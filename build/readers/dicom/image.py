@@ -31,7 +31,7 @@ from medrcube.build.readers.read_errors import (
     unsupported,
 )
 from medrcube.errors import ReadError
-from medrcube.sources._formats.quiet_pydicom import silent_pydicom
+from medrcube.sources._formats.dicom.quiet_pydicom import silent_pydicom
 
 __all__ = ["AS_SHOWN", "COLOUR", "GREY", "read"]
 

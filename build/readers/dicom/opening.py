@@ -27,7 +27,7 @@ from medrcube.build.readers.read_errors import (
     unreadable,
 )
 from medrcube.errors import ReadError
-from medrcube.sources._formats.quiet_pydicom import silent_pydicom
+from medrcube.sources._formats.dicom.quiet_pydicom import silent_pydicom
 
 __all__ = [
     "DAMAGE",

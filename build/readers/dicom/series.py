@@ -25,7 +25,7 @@ from medrcube.build.readers.dicom.image import AS_SHOWN, COLOUR, GREY
 from medrcube.build.readers.dicom.opening import DAMAGE, damaged_elements, open_header
 from medrcube.build.readers.read_errors import check_frame, unreadable, unsupported
 from medrcube.errors import ReadError
-from medrcube.sources._formats.quiet_pydicom import silent_pydicom
+from medrcube.sources._formats.dicom.quiet_pydicom import silent_pydicom
 
 __all__ = ["read"]
 

@@ -20,7 +20,7 @@ from medrcube.build.readers.read_errors import check_frame_of_reference, unsuppo
 from medrcube.build.regions import polygon_fill
 from medrcube.build.regions.region_mask import Mask
 from medrcube.errors import ReadError
-from medrcube.sources._formats.quiet_pydicom import silent_pydicom
+from medrcube.sources._formats.dicom.quiet_pydicom import silent_pydicom
 
 __all__ = ["read"]
 

@@ -26,7 +26,7 @@ def check(
     """
     from dataclasses import asdict
 
-    from medrcube.build.questions.task_check import check_task
+    from medrcube.build.questions.authoring.task_check import check_task
     from medrcube.console.progress import Reporter
     from medrcube.sources.registry import find_sources
     from medrcube.taxonomy import Task

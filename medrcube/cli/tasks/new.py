@@ -28,7 +28,7 @@ def new(
 
     TODO lines mark what needs a human decision.
     """
-    from medrcube.build.questions.task_scaffold import new_task
+    from medrcube.build.questions.authoring.task_scaffold import new_task
     from medrcube.console.progress import Reporter
 
     folder = new_task(name, into, rule=rule)

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from medrcube.errors import MedrcubeError, SourceError
-from medrcube.sources._formats.dicom_headers import read_header
+from medrcube.sources._formats.dicom.headers import read_header
 from medrcube.sources._framework.raw_tree.globs import compile_glob
 from medrcube.sources._framework.raw_tree.pixel_files import (
     DICOMS,

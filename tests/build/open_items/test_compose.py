@@ -10,7 +10,7 @@ from medrcube.build.open_items.compose import ALWAYS, compose_open_items
 from medrcube.build.open_items.patient_caps import few_of_each_patient
 from medrcube.build.open_items.rule_files import open_questions
 from medrcube.build.open_items.trial_views import trial_views
-from medrcube.build.questions.task_scaffold import new_task
+from medrcube.build.questions.authoring.task_scaffold import new_task
 from medrcube.facts import Grade, Visibility
 from medrcube.forms.box import BoxAsk, BoxTarget
 from medrcube.forms.option import OptionTarget

@@ -2,7 +2,7 @@
 
 import pytest
 
-from medrcube.build.questions.own_templates import wordings_of
+from medrcube.build.questions.authoring.own_templates import wordings_of
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Task
 from medrcube.templates import TemplateError, package_wordings

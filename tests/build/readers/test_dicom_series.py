@@ -13,7 +13,7 @@ from medrcube.build.readers.dicom.header import common_window
 from medrcube.build.regions.rasterize import rasterise
 from medrcube.errors import ReadError
 from medrcube.facts import ImageRef, MaskFile
-from medrcube.sources._formats.dicom_headers import in_slice_order, read_header
+from medrcube.sources._formats.dicom.headers import in_slice_order, read_header
 from medrcube.sources._synthetic import images
 from medrcube.sources._synthetic.dicom import uid_of
 from medrcube.sources._synthetic.dicom_stacks import TURNS, Stack, stored_as, write_seg, write_stack

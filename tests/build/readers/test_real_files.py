@@ -15,7 +15,7 @@ from medrcube.build.readers import read, read_mask
 from medrcube.build.readers.detect_format import content_of
 from medrcube.errors import ReadError
 from medrcube.facts import ImageRef, MaskFile
-from medrcube.sources._formats.dicom_headers import read_header
+from medrcube.sources._formats.dicom.headers import read_header
 
 SHARED = Path(os.environ.get("MEDRCUBE_SHARED", Path(__file__).parents[3] / "../shared"))
 RAW = SHARED / "real_raw"

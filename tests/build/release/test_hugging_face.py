@@ -14,7 +14,7 @@ from huggingface_hub import DatasetCard
 from PIL import Image
 
 from medrcube.build.reconstruction.safe_writes import stored_hash
-from medrcube.build.release import hugging_face
+from medrcube.build.release.editions import hugging_face
 from medrcube.build.release.write import release
 from medrcube.release_format.item_facts import read_item_facts
 from medrcube.release_format.item_sets import read_item_sets

@@ -9,7 +9,7 @@ import pytest
 from huggingface_hub import DatasetCard
 from typer.testing import CliRunner
 
-from medrcube.build.release.hugging_face_private import write_private_hub
+from medrcube.build.release.editions.hugging_face_private import write_private_hub
 from medrcube.cli.app import app
 from medrcube.errors import ReleaseError, WorkspaceError
 from medrcube.release_format.errata import Erratum, add_errata

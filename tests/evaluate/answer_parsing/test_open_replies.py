@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from open_reply_examples import ASKS, REPLIES
 
-from medrcube.evaluate.answer_parsing.open_replies import (
+from medrcube.evaluate.answer_parsing.open_forms.open_replies import (
     READERS,
     read_open_reply,
     read_truncated_open_reply,

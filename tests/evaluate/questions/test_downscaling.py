@@ -22,7 +22,7 @@ from medrcube.evaluate.models.registry import ModelSettings, open_model
 from medrcube.evaluate.questions.downscaling import shrink, size_within
 from medrcube.evaluate.questions.question_setup import QuestionSetup
 from medrcube.evaluate.runner.run import run_evaluation
-from medrcube.evaluate.statistics.compare_runs import compare_two
+from medrcube.evaluate.statistics.comparison.compare_runs import compare_two
 
 
 def picture_of(image: Image.Image, kind: str = "PNG", **options) -> ImageFile:

@@ -21,7 +21,7 @@ from medrcube.evaluate.questions.data_agreements import sends_outside
 from medrcube.evaluate.questions.selection import ItemFilter, select_items
 from medrcube.evaluate.reporting.scored_runs import load_runs
 from medrcube.evaluate.runner.run import run_evaluation
-from medrcube.evaluate.statistics.compare_runs import compare_two
+from medrcube.evaluate.statistics.comparison.compare_runs import compare_two
 
 ELSEWHERE = "models.example.org"
 

@@ -13,7 +13,7 @@ from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.reporting.data_tables import tables
 from medrcube.evaluate.reporting.scored_runs import load_runs
 from medrcube.evaluate.runner.run import run_evaluation
-from medrcube.evaluate.statistics.compare_runs import compare_two
+from medrcube.evaluate.statistics.comparison.compare_runs import compare_two
 
 IMAGES = [f"p{n}" for n in range(12)]
 

@@ -12,9 +12,9 @@ import pytest
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.outcomes import AnswerOutcome
-from medrcube.evaluate.statistics.answer_matrix import answer_table
-from medrcube.evaluate.statistics.compare_many_runs import compare_many, compare_table
-from medrcube.evaluate.statistics.compare_runs import compare_two
+from medrcube.evaluate.statistics.comparison.answer_matrix import answer_table
+from medrcube.evaluate.statistics.comparison.compare_many_runs import compare_many, compare_table
+from medrcube.evaluate.statistics.comparison.compare_runs import compare_two
 from medrcube.evaluate.statistics.paired_tests import holm
 from medrcube.taxonomy import cube_tasks
 

@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import binomtest
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.statistics.compare_many_runs import compare_many
-from medrcube.evaluate.statistics.compare_runs import compare_two
+from medrcube.evaluate.statistics.comparison.compare_many_runs import compare_many
+from medrcube.evaluate.statistics.comparison.compare_runs import compare_two
 
 
 def test_a_better_run_is_found(scored_run):

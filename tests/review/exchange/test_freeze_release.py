@@ -7,7 +7,7 @@ import sys
 import pandas as pd
 import pytest
 
-from medrcube.build.release.private_edition import RESTRICTED_SUMS, mark_private
+from medrcube.build.release.editions.private_edition import RESTRICTED_SUMS, mark_private
 from medrcube.errors import ReleaseError, WorkspaceError
 from medrcube.files.atomic import sha256_of
 from medrcube.review.audit_trail.event_chain import chain_head, verify_chain

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from stage.drawings import deep, numbered
 
-from medrcube.build.release.hugging_face_private import write_private_hub
+from medrcube.build.release.editions.hugging_face_private import write_private_hub
 from medrcube.build.release.write import release
 from medrcube.build.viewer.case_copies import plane_path
 from medrcube.build.viewer.table import TABLE

@@ -6,7 +6,7 @@ import re
 import pytest
 from stage.open_targets import FORMS, TARGETS, target_of
 
-from medrcube.evaluate.answer_parsing.number_reply import read_number_part
+from medrcube.evaluate.answer_parsing.open_forms.number_reply import read_number_part
 from medrcube.forms import OPEN_FORMS
 from medrcube.review.audit_trail.event_chain import verify_chain
 from medrcube.review.errors import InvalidAnswerError

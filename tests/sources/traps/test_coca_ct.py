@@ -7,7 +7,7 @@ import pytest
 from pydicom import dcmread
 
 from medrcube.facts import LabelState
-from medrcube.sources._formats.dicom_headers import read_header
+from medrcube.sources._formats.dicom.headers import read_header
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

@@ -8,7 +8,7 @@ import pytest
 from medrcube.errors import TableError
 from medrcube.facts import LabelState
 from medrcube.sources._formats.borrowed_levels import drawn_slice
-from medrcube.sources._formats.dicom_headers import header_value
+from medrcube.sources._formats.dicom.headers import header_value
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

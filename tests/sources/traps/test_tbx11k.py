@@ -6,7 +6,7 @@ import pytest
 
 from medrcube.errors import TableError
 from medrcube.facts import LabelState
-from medrcube.sources._formats.coco import read_coco
+from medrcube.sources._formats.annotations.coco import read_coco
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

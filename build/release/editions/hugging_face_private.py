@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from medrcube.build.reconstruction.safe_writes import stored_hash
-from medrcube.build.release.hugging_face import (
+from medrcube.build.release.editions.hugging_face import (
     DATA,
     EARLIER_SCHEMAS,
     OPEN_DATA,
@@ -26,7 +26,7 @@ from medrcube.build.release.hugging_face import (
     ROWS,
     SCHEMA,
 )
-from medrcube.build.release.private_edition import (
+from medrcube.build.release.editions.private_edition import (
     PRIVATE,
     RESTRICTED_SUMS,
     SUMS,

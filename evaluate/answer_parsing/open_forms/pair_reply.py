@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from medrcube.evaluate.answer_parsing.markup_removal import strip_markup
-from medrcube.evaluate.answer_parsing.part_reading import PartReading
+from medrcube.evaluate.answer_parsing.open_forms.part_reading import PartReading
 from medrcube.forms.pair import PairAsk
 
 __all__ = ["read_pair_part"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from medrcube.errors import ReadError
-from medrcube.sources._formats.dicom_headers import read_header
+from medrcube.sources._formats.dicom.headers import read_header
 
 __all__ = ["number_from_head"]
 

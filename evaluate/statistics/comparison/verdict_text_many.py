@@ -6,10 +6,10 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from medrcube.evaluate.statistics.comparison.verdict_text import NAMED, points, short_name
 from medrcube.evaluate.statistics.grouping import Axis
 from medrcube.evaluate.statistics.power import FEWEST_FOR_POWER
 from medrcube.evaluate.statistics.units import units_text
-from medrcube.evaluate.statistics.verdict_text import NAMED, points, short_name
 
 __all__ = ["detectable", "many_conclusions"]
 

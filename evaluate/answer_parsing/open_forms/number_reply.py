@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from medrcube.evaluate.answer_parsing.markup_removal import strip_markup
-from medrcube.evaluate.answer_parsing.part_reading import PartReading
+from medrcube.evaluate.answer_parsing.open_forms.part_reading import PartReading
 from medrcube.forms.number import NumberAsk
 from medrcube.forms.units import Unit, convert, find_unit, unit_names
 

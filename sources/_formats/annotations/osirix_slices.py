@@ -9,8 +9,8 @@ from pathlib import Path
 from statistics import fmean, median
 
 from medrcube.errors import ReadError, RowError
-from medrcube.sources._formats.dicom_headers import in_slice_order, read_header
-from medrcube.sources._formats.osirix_plist import OsirixRoi
+from medrcube.sources._formats.annotations.osirix_plist import OsirixRoi
+from medrcube.sources._formats.dicom.headers import in_slice_order, read_header
 
 __all__ = ["MarkedStack", "place_marks"]
 

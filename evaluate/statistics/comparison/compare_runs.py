@@ -11,7 +11,7 @@ from medrcube.evaluate.outcomes import LOST, AnswerOutcome, Result
 from medrcube.evaluate.questions.settings import side_by_side
 from medrcube.evaluate.runner.run_state import FAILURE_GATE
 from medrcube.evaluate.statistics.chain_metrics import AskedChain, asked_chains
-from medrcube.evaluate.statistics.compared_runs import (
+from medrcube.evaluate.statistics.comparison.compared_runs import (
     ComparedRun,
     degradation_notes,
     differences_of_runs,
@@ -23,11 +23,11 @@ from medrcube.evaluate.statistics.compared_runs import (
     shown_alike,
     uncompared_conditions,
 )
+from medrcube.evaluate.statistics.comparison.verdict_text import conclusions
 from medrcube.evaluate.statistics.grouping import COLUMNS, Axis, grouped
 from medrcube.evaluate.statistics.item_sets import group_sets, paired_set_metrics
 from medrcube.evaluate.statistics.paired_tests import AnswerPair, adjust, paired_metrics
 from medrcube.evaluate.statistics.units import unit_kinds, unit_of
-from medrcube.evaluate.statistics.verdict_text import conclusions
 
 __all__ = ["ALPHA", "compare_two"]
 

@@ -11,13 +11,16 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from medrcube.evaluate.answer_parsing.coordinate_reply import read_box_part, read_point_part
 from medrcube.evaluate.answer_parsing.marked_answers import OUTRIGHT, marked_answers
 from medrcube.evaluate.answer_parsing.markup_removal import strip_markup
-from medrcube.evaluate.answer_parsing.number_reply import read_number_part
-from medrcube.evaluate.answer_parsing.order_reply import read_order_part
-from medrcube.evaluate.answer_parsing.pair_reply import read_pair_part
-from medrcube.evaluate.answer_parsing.part_reading import PartReading
+from medrcube.evaluate.answer_parsing.open_forms.coordinate_reply import (
+    read_box_part,
+    read_point_part,
+)
+from medrcube.evaluate.answer_parsing.open_forms.number_reply import read_number_part
+from medrcube.evaluate.answer_parsing.open_forms.order_reply import read_order_part
+from medrcube.evaluate.answer_parsing.open_forms.pair_reply import read_pair_part
+from medrcube.evaluate.answer_parsing.open_forms.part_reading import PartReading
 from medrcube.evaluate.answer_parsing.refusals import is_refusal
 from medrcube.evaluate.answer_parsing.thinking_blocks import strip_reasoning
 from medrcube.forms.order import OrderAsk

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from medrcube.errors import ReadError
 from medrcube.facts import Skip
-from medrcube.sources._formats.dicom_headers import is_dicom, read_header
+from medrcube.sources._formats.dicom.headers import is_dicom, read_header
 from medrcube.sources._framework.raw_tree.globs import extension
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 

@@ -15,12 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.questions.settings import side_by_side
-from medrcube.evaluate.statistics.answer_matrix import (
-    ALPHA,
-    AnswerTable,
-    answer_table,
-    p_of_difference,
-)
 from medrcube.evaluate.statistics.clustered_inference import (
     UnitTally,
     design_effect,
@@ -29,7 +23,13 @@ from medrcube.evaluate.statistics.clustered_inference import (
     share_interval,
     why_no_interval,
 )
-from medrcube.evaluate.statistics.compared_runs import (
+from medrcube.evaluate.statistics.comparison.answer_matrix import (
+    ALPHA,
+    AnswerTable,
+    answer_table,
+    p_of_difference,
+)
+from medrcube.evaluate.statistics.comparison.compared_runs import (
     degradation_notes,
     differences_of_runs,
     incomplete_sentences,
@@ -40,16 +40,16 @@ from medrcube.evaluate.statistics.compared_runs import (
     shown_alike,
     uncompared_conditions,
 )
+from medrcube.evaluate.statistics.comparison.verdict_text_many import many_conclusions
 from medrcube.evaluate.statistics.grouping import COLUMNS, Axis, grouped
 from medrcube.evaluate.statistics.intervals import SMALL, ratio
 from medrcube.evaluate.statistics.paired_tests import holm
 from medrcube.evaluate.statistics.power import FEWEST_FOR_POWER, minimum_detectable_effect
 from medrcube.evaluate.statistics.ranking import compact_letters
 from medrcube.evaluate.statistics.units import unit_kinds
-from medrcube.evaluate.statistics.verdict_text_many import many_conclusions
 
 if TYPE_CHECKING:
-    from medrcube.evaluate.statistics.answer_matrix import Flags
+    from medrcube.evaluate.statistics.comparison.answer_matrix import Flags
 
 __all__ = ["compare_many", "compare_table"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jinja2 import TemplateError as JinjaError
 
-from medrcube.build.questions.occasions import occasions
+from medrcube.build.questions.authoring.occasions import occasions
 from medrcube.build.questions.question_wording import wording_context, wording_values
 from medrcube.ontologies.item_rules import ERROR, ItemText
 from medrcube.ontologies.item_rules.stem import STEM_RULES

@@ -21,7 +21,7 @@ from medrcube.evaluate.questions.degradation import Degradation
 from medrcube.evaluate.questions.settings import side_by_side
 from medrcube.evaluate.runner.run_folder import question_set_digest, read_manifest
 from medrcube.evaluate.scoring import main_results, read_results, withdrawn_items
-from medrcube.evaluate.statistics.verdict_text import points
+from medrcube.evaluate.statistics.comparison.verdict_text import points
 
 __all__ = [
     "ComparedRun",

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import MissingExtraError, ReadError, SourceError
-from medrcube.sources._formats.quiet_pydicom import silent_pydicom
+from medrcube.sources._formats.dicom.quiet_pydicom import silent_pydicom
 
 __all__ = [
     "FACTS",
@@ -123,7 +123,7 @@ def read_header(path: Path, keywords: Iterable[str]) -> Mapping[str, str]:
         if keyword not in FACTS | IDENTIFIERS:
             raise SourceError(
                 f"{path.name}: DICOM element {keyword!r} may not be read by an adapter: it is in "
-                "neither FACTS nor IDENTIFIERS of sources/_formats/dicom_headers.py; expected an "
+                "neither FACTS nor IDENTIFIERS of sources/_formats/dicom/headers.py; expected an "
                 "element that holds no name, date or address"
             )
     data = _load(path, wanted)

@@ -9,7 +9,7 @@ import re
 from itertools import pairwise
 
 from medrcube.evaluate.answer_parsing.markup_removal import strip_markup
-from medrcube.evaluate.answer_parsing.part_reading import PartReading
+from medrcube.evaluate.answer_parsing.open_forms.part_reading import PartReading
 from medrcube.forms.box import BoxAsk
 from medrcube.forms.point import PointAsk
 

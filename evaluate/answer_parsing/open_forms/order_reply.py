@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from medrcube.evaluate.answer_parsing.markup_removal import strip_markup
-from medrcube.evaluate.answer_parsing.part_reading import PartReading
+from medrcube.evaluate.answer_parsing.open_forms.part_reading import PartReading
 from medrcube.forms.order import OrderAsk
 
 __all__ = ["read_order_part"]

@@ -1,0 +1,1 @@
+"""For who writes tasks and templates: scaffold, contract checks, wording occasions."""

@@ -1,0 +1,1 @@
+"""Replies to questions without options: numbers, places, orders and pairs."""

@@ -1,0 +1,1 @@
+"""Comparison of runs: two of them item by item, or many at once."""

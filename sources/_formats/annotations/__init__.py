@@ -1,0 +1,1 @@
+"""Marks of readers in the formats of annotation tools and datasets."""

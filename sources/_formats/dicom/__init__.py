@@ -1,0 +1,1 @@
+"""DICOM for adapters: headers, patients and slice numbers, never pixels."""
