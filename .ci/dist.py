@@ -20,7 +20,7 @@ RELATIVE = re.compile(r"(!?\[[^\]]*\]\()(?!https?:|mailto:|#)([^)\s]+)(\))")
 
 
 def absolute_links(text: str, repository: str, tag: str) -> str:
-    """Markdown in which no link or picture is relative."""
+    """Markdown in which no link or image is relative."""
 
     def absolute(match: re.Match[str]) -> str:
         opening, target, closing = match.groups()

@@ -1,4 +1,4 @@
-"""How often does a constant box, point or length pass, without a picture?
+"""How often does a constant box, point or length pass, without an image?
 
 Usage: ``python benchmarks/blind_prior.py DATA [--iou 0.5] [--tolerance 0.2] [--csv FILE]``, on any
 workspace that was built, or on ``BBox_List_2017.csv`` of ChestX-ray14. Prints one row per source,

@@ -1,6 +1,6 @@
 """Wrong options for many findings: judged and chosen one by one, and as a whole batch.
 
-Usage: ``python distractors.py SETS [INDEX]``. The pictures are those of a synthetic source with
+Usage: ``python distractors.py SETS [INDEX]``. The images are those of a synthetic source with
 the label table of CheXpert: of every label it says present, absent, unknown or nothing, by a fixed
 seed, so that hardly two are alike and nothing can be remembered from one to the next.
 """

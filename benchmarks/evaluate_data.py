@@ -1,6 +1,6 @@
-"""Made-up releases: one with pictures as large as the published ones, one with many items.
+"""Made-up releases: one with images as large as the published ones, one with many items.
 
-Pictures of the first have the sizes of the published release, and at least its 335 kB each. Those
+Images of the first have the sizes of the published release, and at least its 335 kB each. Those
 of the second are tiny; its tables beside ``test.json`` are written by the release's own writers.
 """
 
@@ -18,7 +18,7 @@ from medrcube.release_format.rows import LETTERS
 
 _SIDES = (512,) * 6 + (1024,) * 3 + (2048,)
 _LEVELS = 4
-"""Grey values of the noise; decides how far a picture can be compressed."""
+"""Grey values of the noise; decides how far an image can be compressed."""
 
 _SOURCES = (
     ("CHEST", "X-ray", "Chest", ("Atelectasis", "Cardiomegaly", "Edema", "Consolidation")),
@@ -28,16 +28,16 @@ _SOURCES = (
 )
 _TASKS = ("Disease Diagnosis", "Abnormality Diagnosis", "Organ Recognition")
 _OF_PICTURE, _OF_PATIENT = 5, 10
-"""Items about one picture, and about one patient."""
+"""Items about one image, and about one patient."""
 
 
 def make_release(root: Path, items: int, pictures: int) -> None:
-    """Write ``items`` questions on so many pictures, those of one picture one after another."""
+    """Write ``items`` questions on so many images, those of one image one after another."""
     rng = np.random.default_rng(1)
     folder = root / "BENCH"
     (folder / "images").mkdir(parents=True)
     for number in range(pictures):
-        # 2048 x 2048 only where few pictures are asked often; thousands of them fill a disk.
+        # 2048 x 2048 only where few images are asked often; thousands of them fill a disk.
         side = _SIDES[number % len(_SIDES)] if pictures <= 100 else 256
         noise = rng.integers(0, _LEVELS, (side, side), dtype=np.uint8)
         Image.fromarray(noise + 100).save(folder / "images" / f"{number}.png", compress_level=1)

@@ -461,11 +461,11 @@ FAMILIES: dict[str, tuple[str, Callable[[Path], None]]] = {
 
 
 ALWAYS_SHOWN = ("paligemma2",)
-"""Families whose processor takes no question without a picture."""
+"""Families whose processor takes no question without an image."""
 
 
 def questions(*, blind: bool) -> list[ModelRequest]:
-    """Prompts of unlike length on pictures of unlike size; every fifth is blind, where it may."""
+    """Prompts of unlike length on images of unlike size; every fifth is blind, where it may."""
     return [
         ModelRequest(
             item=f"family/{n}",

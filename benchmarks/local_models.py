@@ -2,7 +2,7 @@
 
 Usage: ``python local_models.py [--size tiny|2b|7b] [--device auto] [--items 64] [--batch 16]
 [--tokens 1 64 256] [--out FILE]``. Needs ``medrcube[local]`` and no download: the model has the
-architecture of Qwen2-VL and random weights, the pictures are noise of a few common shapes. Both
+architecture of Qwen2-VL and random weights, the images are noise of a few common shapes. Both
 ways use the same weights in the same memory. Prints one line of JSON for each length of reply;
 ``--tokens`` is that length: 1 is a bare letter, 256 a short argument. The default is tiny and takes
 a minute on a processor; the figure that counts is ``--size 7b`` on a GPU. From a checkout that is

@@ -1,7 +1,7 @@
 """What one case takes in a worker of a build, in bytes.
 
 Usage: ``python memory.py DATA OUT [MARKS]``. Prints one line of JSON: the memory of the worker
-when it has loaded the reader of pictures alone, when it has loaded all that the case needs, and
+when it has loaded the reader of images alone, when it has loaded all that the case needs, and
 the most that it took. A worker imports this file again, so what only the client needs is imported
 where it is used.
 """

@@ -1,8 +1,8 @@
 """What one changed file costs: processor time and memory of a build, and of one with nothing to do.
 
 Usage: ``python one_file.py FOLDER CASES first|nothing|change``. The first call writes a raw tree
-like that of NIH ChestX-ray14 with pictures of 8 x 8. Each call builds once, ``change`` after
-writing another picture in the place of one, and prints one line of JSON: seconds of processor time
+like that of NIH ChestX-ray14 with images of 8 x 8. Each call builds once, ``change`` after
+writing another image in the place of one, and prints one line of JSON: seconds of processor time
 of the client, its peak of memory above what it takes before the build, and cases rendered. Jobs
 run in the client itself.
 """

@@ -1,6 +1,6 @@
 """The render stage as a build runs it: digests of raw files, every slice, the rows of the cache.
 
-DATA is a ``.nii.gz``, a picture, a ``.dcm`` or a folder of the files of one series.
+DATA is a ``.nii.gz``, an image, a ``.dcm`` or a folder of the files of one series.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def job_of(
 ) -> RenderJob:
     """A job of one image: every slice, or what another slice policy says.
 
-    With a file of marks there is a region, outlined and boxed beside the clean picture.
+    With a file of marks there is a region, outlined and boxed beside the clean image.
     """
     paths = tuple(sorted(data.iterdir())) if data.is_dir() else (data,)
     windows = {".gz": "ct:mediastinum", ".nii": "ct:mediastinum", ".jpg": "none"}
@@ -68,7 +68,7 @@ def readers_of(data: Path, marks: Path | None = None) -> tuple[str, ...]:
 
 
 def render(jobs: Sequence[RenderJob], out: Path, workers: int) -> int:
-    """Render jobs as the build does and keep their rows; returns the number of pictures."""
+    """Render jobs as the build does and keep their rows; returns the number of images."""
     pictures = 0
     trees = {job.root: snapshot(job.root) for job in jobs}
     with BuildCache(out / "cache" / "build.sqlite3") as cache:

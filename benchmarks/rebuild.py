@@ -1,9 +1,9 @@
-"""A build with nothing to do: 37 sources, one of them a tree of 100,000 pictures of 8 x 8.
+"""A build with nothing to do: 37 sources, one of them a tree of 100,000 images of 8 x 8.
 
 Usage: ``python rebuild.py FOLDER CASES TIMES``. The first call in a folder writes the raw trees
-(the fixtures of all sources, and rows and pictures like those of NIH ChestX-ray14). Each call
+(the fixtures of all sources, and rows and images like those of NIH ChestX-ray14). Each call
 builds once, then takes the time of builds with nothing to do, and at last of one for which the
-card of a small source has changed. The pictures are tiny because such a build opens none.
+card of a small source has changed. The images are tiny because such a build opens none.
 """
 
 from __future__ import annotations

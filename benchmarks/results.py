@@ -52,7 +52,7 @@ class Peer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contest:
-    """One kind of data and the programs that make pictures of it.
+    """One kind of data and the programs that make images of it.
 
     Attributes:
         name: for people.

@@ -7,8 +7,8 @@ other names until there are ITEMS, and imported. DATABASE is a PostgreSQL databa
 without it a SQLite file lies in FOLDER. The server is ``medrcube review serve`` in a process of its
 own, as it is shipped.
 
-A reader does what a browser does: takes an item, loads the page and its pictures, saves the draft,
-sends the blind answer, loads the page with the key and its pictures, saves the draft, sends the
+A reader does what a browser does: takes an item, loads the page and its images, saves the draft,
+sends the blind answer, loads the page with the key and its images, saves the draft, sends the
 decision, which takes the next item. Two loads in turn: "at rest" 30 reviews a second are offered,
 each reader with pauses in which they would look; "full" nobody pauses. Prints one JSON object.
 """

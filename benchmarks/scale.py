@@ -1,7 +1,7 @@
 """What a build of many films takes beside their pixels: time of the client, its memory, its tables.
 
 Usage: ``python scale.py FOLDER FILMS local|dask``. Writes a raw tree like MIMIC-CXR-JPG 2.1.0 with
-pictures of 8 x 8 pixels, builds it, builds again with nothing to do, and prints one line of JSON.
+images of 8 x 8 pixels, builds it, builds again with nothing to do, and prints one line of JSON.
 With ``dask`` the scheduler of the local cluster runs in this very process.
 """
 

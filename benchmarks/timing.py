@@ -34,9 +34,9 @@ def measure_each(work: Callable[[Path, Path], int]) -> None:
 
 
 def measure(given: argparse.Namespace, work: Callable[[], int]) -> None:
-    """Print one line of JSON: seconds of each run, pictures made, and the memory it took.
+    """Print one line of JSON: seconds of each run, images made, and the memory it took.
 
-    ``work`` returns the number of pictures of one run.
+    ``work`` returns the number of images of one run.
     """
     seconds = []
     pictures = 0

@@ -1,7 +1,7 @@
 """How long a full-size release takes to be written and validated, and in how much memory.
 
-Usage: ``python validate.py FOLDER [ITEMS PICTURES SIDE]``. Makes a workspace of synthetic pictures
-(7,626 items on 5,000 pictures of 768 x 768 pixels by default), releases it, validates the release,
+Usage: ``python validate.py FOLDER [ITEMS PICTURES SIDE]``. Makes a workspace of synthetic images
+(7,626 items on 5,000 images of 768 x 768 pixels by default), releases it, validates the release,
 and prints one line of JSON. The peak is that of this process and of its largest worker.
 """
 

@@ -1,8 +1,8 @@
 """Expected items against items made: ``python yields.py [ID=RAW_TREE ...] [--build ID ...]``.
 
-A raw tree may hold label tables alone: queries of its pictures are composed without rendering one,
+A raw tree may hold label tables alone: queries of its images are composed without rendering one,
 so the figures show what sets of options cost and not what pixels take away. With ``--build`` the
-fixture of a source is built, pictures and all, without a quota. Both are counted by the adapter
+fixture of a source is built, images and all, without a quota. Both are counted by the adapter
 first, and what ``build.profile.yields`` expects of these counts stands beside what came out.
 """
 
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def _composed(source: Source, root: Path) -> Counter[str]:
-    """Items by task, of pictures that nobody rendered."""
+    """Items by task, of images that nobody rendered."""
     terms, relations = load_terms(), load_relations()
     grounds = CaseFactsCache(card=source.card, terms=terms)
     queries = [

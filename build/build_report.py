@@ -36,7 +36,7 @@ class SourceReport:
         absent_first: the first files that are not there, for people.
         set_aside: cases and files left out on purpose: by the scan, or since no slice may be shown.
         failed: cases that could not be rendered.
-        pictures: pictures made.
+        pictures: images made.
         items: items made.
         open_items: items made beyond the cube.
     """
@@ -70,7 +70,7 @@ class BuildReport:
         warnings: what a reader of the items has to know.
         llm: what a language model cost and gave, where the workspace names one.
         profile: how far the items are from a profile, where the workspace names one.
-        viewer: what reviewers may look at beyond the pictures, unless the workspace keeps none.
+        viewer: what reviewers may look at beyond the images, unless the workspace keeps none.
         damaged: where a build cache that could not be read has gone, or empty.
     """
 

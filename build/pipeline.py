@@ -1,10 +1,10 @@
 """The whole build, stage by stage: scan, verify, plan, render, derive, compose, audit.
 
-Each stage is a function of its inputs. Pictures are written as they are made, tables at the end and
-atomically, so that a killed build leaves pictures and a cache for the next one, and never half a
+Each stage is a function of its inputs. Images are written as they are made, tables at the end and
+atomically, so that a killed build leaves images and a cache for the next one, and never half a
 table.
 
-A build first takes snapshots of all raw files, pictures and tables. If nothing has changed since
+A build first takes snapshots of all raw files, images and tables. If nothing has changed since
 the last build it ends there; otherwise it processes the sources that changed and reuses the results
 of the others. An edited, replaced, restored or lost file has another state (see ``file_states``),
 so that the result always equals that of a build from scratch.
@@ -269,7 +269,7 @@ def _update_viewer_copies(
     source_states: Sequence[SourceState],
     context: BuildContext,
 ) -> ViewerReport | None:
-    """Viewer copies of the pictures of the items; without the setting what is there is removed."""
+    """Viewer copies of the images of the items; without the setting what is there is removed."""
     if not workspace.settings.viewer:
         shutil.rmtree(workspace.viewer, ignore_errors=True)
         return None

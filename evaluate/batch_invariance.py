@@ -111,13 +111,13 @@ def selfcheck(
         model: whom to ask; usable again afterwards.
         together: questions under way at one time; the model's batch by default.
         questions: number of questions; 16, or one batch if that is more.
-        blind: ask some of them without their picture as well.
+        blind: ask some of them without their image as well.
         asking: how a question is put; examples before it are left out.
         tolerance: allowed difference of log-probabilities; chosen by the model's number format.
 
     Raises:
         ModelError: the answers do not agree, or the model does not answer at all.
-        ReleaseError: no item of the release has a usable picture.
+        ReleaseError: no item of the release has a usable image.
     """
     together = together or getattr(model, "batch_size", None) or 8
     sample = draw_requests(benchmark, questions or max(16, min(together, 64)), asking)

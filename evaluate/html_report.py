@@ -101,7 +101,7 @@ def page_values(runs: Sequence[ScoredRun], benchmark: Benchmark | None) -> dict[
 
     Args:
         runs: one run or several.
-        benchmark: the release, for the pictures of what went wrong.
+        benchmark: the release, for the images of what went wrong.
     """
     if benchmark is not None:
         require_errata_of(runs, benchmark)

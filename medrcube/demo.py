@@ -1,6 +1,6 @@
 """Demo on generated raw data: build, release, evaluation of the baselines, report.
 
-The pictures are synthetic, so nothing is withheld and no clinician has to accept an item; the
+The images are synthetic, so nothing is withheld and no clinician has to accept an item; the
 numbers say only that the machinery works.
 """
 
@@ -43,7 +43,7 @@ def run_demo(
 ) -> Path:
     """Make the demo in ``directory`` and return the path of its report.
 
-    Run again, it goes on with the raw data and pictures that are there and makes the release
+    Run again, it goes on with the raw data and images that are there and makes the release
     and the runs anew.
 
     Raises:

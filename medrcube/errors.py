@@ -88,7 +88,7 @@ class ReadError(MedrcubeError):
 
 
 class RefusedError(ReadError):
-    """A readable picture is set aside on purpose, by a rule of its source.
+    """A readable image is set aside on purpose, by a rule of its source.
 
     It has a row in the quarantine like any other, but does not count as a build failure.
     """

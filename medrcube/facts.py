@@ -90,7 +90,7 @@ class FactKind(Word):
 
 
 class Scope(IntEnum):
-    """What a fact is about, from narrow to wide; a picture shows facts up to its own scope."""
+    """What a fact is about, from narrow to wide; an image shows facts up to its own scope."""
 
     SLICE = 1
     IMAGE = 2
@@ -128,7 +128,7 @@ class Basis(StrEnum):
 
 
 class Visibility(IntEnum):
-    """Whether a competent reader of the one picture shown could know a fact; more is better."""
+    """Whether a competent reader of the one image shown could know a fact; more is better."""
 
     NO = 0
     PARTLY = 1
@@ -262,12 +262,12 @@ class Region:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One picture to be built, with everything that the source states about it.
+    """One image to be built, with everything that the source states about it.
 
     ``None`` in an optional attribute means that the card decides.
 
     Attributes:
-        key: unique within the source, stable and readable; names the picture.
+        key: unique within the source, stable and readable; names the image.
         images: one image, or several that are shown side by side, left to right.
         patient: the source's patient identifier, or ``None`` when the source does not say.
         labels: every statement about the case, with its state.
@@ -282,7 +282,7 @@ class Case:
         unguided: slice policy where the guide cannot be used; without one the case needs it, since
             what it states holds on that slice alone.
         split: the source's own split, or ``None``.
-        shows: the widest scope that the picture can show.
+        shows: the widest scope that the image can show.
         anatomy: region of the body.
         modality: imaging modality.
         plane: plane to cut from a volume: ``axial``, ``coronal`` or ``sagittal``.
@@ -295,7 +295,7 @@ class Case:
         sidecars: files that only facts of this case come from, such as a header in text beside
             its image; a table that speaks of many cases is none.
         series: all files of the series that the one image is a slice of, in any order, where the
-            adapter knows them. Reviewers are shown the neighbours; no picture rests on them. The
+            adapter knows them. Reviewers are shown the neighbours; no image rests on them. The
             case accounts for them.
     """
 
@@ -399,7 +399,7 @@ class Skip:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuarantineRow:
-    """One row of the quarantine: what did not become a picture or an item, and why.
+    """One row of the quarantine: what did not become an image or an item, and why.
 
     Attributes:
         source: id of the source.

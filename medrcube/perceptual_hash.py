@@ -15,7 +15,7 @@ from PIL import Image
 __all__ = ["MAX_DISTANCE", "SIDE", "Thumbnail", "dct_hashes", "perceptual_hash", "thumbnail"]
 
 MAX_DISTANCE = 8
-"""Largest Hamming distance between hashes of one picture encoded twice; measured in
+"""Largest Hamming distance between hashes of one image encoded twice; measured in
 ``build.similarity.thresholds``."""
 
 SIDE = 32
@@ -29,12 +29,12 @@ Thumbnail = NDArray[np.uint8]
 
 
 def perceptual_hash(pixels: NDArray[np.uint8]) -> str:
-    """Hash of a grey (rows, columns) or colour (rows, columns, 3) picture as 16 hex digits."""
+    """Hash of a grey (rows, columns) or colour (rows, columns, 3) image as 16 hex digits."""
     return f"{int(dct_hashes(thumbnail(Image.fromarray(pixels))[None])[0]):016x}"
 
 
 def thumbnail(picture: Image.Image) -> Thumbnail:
-    """A picture as (32, 32) grey values by box averaging; the aspect ratio is not kept."""
+    """An image as (32, 32) grey values by box averaging; the aspect ratio is not kept."""
     return np.asarray(picture.convert("L").resize((SIDE, SIDE), Image.Resampling.BOX))
 
 

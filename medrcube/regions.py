@@ -96,7 +96,7 @@ class Polygons:
         outlines: closed lines.
         frame: ``(width, height)`` of the image that they were drawn on, where the source or the
             card says it; used as that of a ``Rectangle``. Lines that name their slice need none:
-            a picture that was stored again has another identity.
+            an image that was stored again has another identity.
     """
 
     outlines: tuple[Outline, ...]
@@ -140,10 +140,10 @@ Shape = SingleShape | Consensus
 def is_resized(frame: tuple[int, int], size: tuple[int, int]) -> bool:
     """Whether one size can be a resized version of another: equal aspect ratio within a pixel.
 
-    Where exactly one side is unchanged, the picture was cropped.
+    Where exactly one side is unchanged, the image was cropped.
 
     Args:
-        frame: ``(width, height)`` of the original picture.
+        frame: ``(width, height)`` of the original image.
         size: ``(width, height)`` of the copy.
     """
     unchanged = [side == before for side, before in zip(size, frame, strict=True)]

@@ -73,7 +73,7 @@ class Level(Word):
 
     Attributes:
         meaning: what a reader does.
-        rests_on: levels whose answers about the same picture make an answer of this one credible.
+        rests_on: levels whose answers about the same image make an answer of this one credible.
     """
 
     axis = "level"

@@ -115,27 +115,27 @@ class Workspace:
 
     @property
     def cache(self) -> Path:
-        """Digests of raw files and records of rendered pictures."""
+        """Digests of raw files and records of rendered images."""
         return self.root / "cache" / "build.sqlite3"
 
     @property
     def images(self) -> Path:
-        """Rendered pictures, one folder for each source."""
+        """Rendered images, one folder for each source."""
         return self.root / "images"
 
     @property
     def viewer(self) -> Path:
-        """Original pixels of the pictures of items, for reviewers of this workspace alone."""
+        """Original pixels of the images of items, for reviewers of this workspace alone."""
         return self.root / "viewer"
 
     @property
     def samples(self) -> Path:
-        """Table of rendered pictures."""
+        """Table of rendered images."""
         return self.root / "samples.parquet"
 
     @property
     def geometry(self) -> Path:
-        """Table of the regions on the pictures."""
+        """Table of the regions on the images."""
         return self.root / "geometry.parquet"
 
     @property
@@ -165,12 +165,12 @@ class Workspace:
 
     @property
     def recipes(self) -> Path:
-        """How each picture was made, one JSON object a line."""
+        """How each image was made, one JSON object a line."""
         return self.root / "recipes.jsonl"
 
     @property
     def raw_files(self) -> Path:
-        """The raw files that the pictures and the layouts of the copies rest on, likewise."""
+        """The raw files that the images and the layouts of the copies rest on, likewise."""
         return self.root / "raw_files.jsonl"
 
     @property

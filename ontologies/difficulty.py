@@ -10,7 +10,7 @@ Rules (Alsubait, Parsia, Sattler 2014: difficulty rises with the similarity of k
 
 The rank in the pool is by two measures alike, as far as they are known: similarity, and
 P(label absent | key present) in the source. What a source often shows beside the key is expected
-there, so that it takes the picture to rule it out; what it hardly ever shows beside it is not.
+there, so that it takes the image to rule it out; what it hardly ever shows beside it is not.
 
 Similarity is Lin's by the user's ontologies. Where no ontology holds both it comes from our own
 tables: on a scale 1 - distance / (steps - 1); otherwise the share that two labels have in common

@@ -1,6 +1,6 @@
 """Distractor safety: the conditions under which a wrong option is certainly wrong.
 
-The facts of one picture are a ``CaseFacts``: concepts that are present, absent with a grade of
+The facts of one image are a ``CaseFacts``: concepts that are present, absent with a grade of
 evidence, or unknown. "Not asserted" is not "false" (Vinu and Kumar on open-world questions), so
 a candidate is allowed only when its falsity can be derived; see ``SafetyCondition``.
 
@@ -78,7 +78,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseFacts:
-    """Facts of one picture, or of one marked region in it.
+    """Facts of one image, or of one marked region in it.
 
     Attributes:
         present: concepts that are true.
@@ -86,7 +86,7 @@ class CaseFacts:
         unknown: concepts that are uncertain or disputed: neither key nor option.
         anatomy: region of the body.
         modality: imaging modality.
-        region: whether this is about a marked region and not about the whole picture.
+        region: whether this is about a marked region and not about the whole image.
     """
 
     present: Mapping[str, Evidence]
@@ -103,13 +103,13 @@ class DistractorRequest:
 
     Attributes:
         key: concept of the right answer; empty where a candidate is judged beside none.
-        ground: facts of the picture.
+        ground: facts of the image.
         scope: what the question is about.
         group: exclusive group whose members are the options, or ``None``.
         pool: concepts of the source's label table for this task.
         task: what is asked, where a candidate source serves only some tasks.
-        apart: label -> P(label absent | key present) over the source's pictures that state the
-            label; labels that too few pictures state are left out. It ranks safe candidates and
+        apart: label -> P(label absent | key present) over the source's images that state the
+            label; labels that too few images state are left out. It ranks safe candidates and
             makes none safe.
     """
 
@@ -190,15 +190,15 @@ def judge_distractor(
 def judge_absence(
     candidate: str, ground: CaseFacts, scope: Scope, rules: SafetyRules, *, group: str | None = None
 ) -> SafetyVerdict:
-    """Check that a picture does not show a concept, by the conditions of a single distractor.
+    """Check that an image does not show a concept, by the conditions of a single distractor.
 
-    What is present parts it from the picture where both are of ``group``; otherwise it stands
+    What is present parts it from the image where both are of ``group``; otherwise it stands
     beside no key, so that a "no finding" alone, which denies everything by definition, proves
     nothing of it.
 
     Args:
         candidate: the concept.
-        ground: facts of the picture.
+        ground: facts of the image.
         scope: what the question is about.
         rules: tables, ontologies and the weakest accepted evidence.
         group: exclusive group of the field that states it, or ``None``.
@@ -272,7 +272,7 @@ def _checks(
     surely_absent = exclusive or (mark is not None and mark.grade is Grade.A)
     above = entailment.closure(candidate)
     # Also when read as absent, or parted by a group where an ontology differs, it cannot stand
-    # beside a key that it implies (condition 10): who sees both knows without the picture that it
+    # beside a key that it implies (condition 10): who sees both knows without the image that it
     # is not the one right answer.
     barred = request.key in above or (not surely_absent and not above.isdisjoint(true))
     yield SafetyCondition.IMPLIES_NOTHING_TRUE, "implies-true" if barred else ""

@@ -94,7 +94,7 @@ _UNCOUNTED_ENDINGS = (
     "algia",
     "cephaly",
 )
-"""Heads that take no article as findings of a picture, where others take "a"."""
+"""Heads that take no article as findings of an image, where others take "a"."""
 
 _VOWELS = ("a", "e", "i", "o", "u", "hour", "heir")
 _SPOKEN_AS_YOU = ("uni", "ure", "ute", "eu", "one", "use")

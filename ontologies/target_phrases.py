@@ -14,7 +14,7 @@ __all__ = ["is_paired", "target_phrase"]
 COLUMNS = ("label", "text")
 PAIRED_COLUMNS = ("label", "reason")
 _SINGLE = frozenset({"anatomy", "structure", "tumor region"})
-"""Kinds of which a picture shows one: a sentence speaks of "the left atrium", but "a nodule"."""
+"""Kinds of which an image shows one: a sentence speaks of "the left atrium", but "a nodule"."""
 
 _UNCOUNTED = frozenset({"cardiac phase"})
 """Kinds that take no article."""

@@ -1,7 +1,7 @@
-"""Visibility table (``visible.csv``): what pictures of a region and modality also show.
+"""Visibility table (``visible.csv``): what images of a region and modality also show.
 
-``shown = yes``: pictures of that region and modality also show the concept, so it is never a wrong
-answer to "what does this picture show". ``shown = no``: they cannot show it, so nothing about it
+``shown = yes``: images of that region and modality also show the concept, so it is never a wrong
+answer to "what does this image show". ``shown = no``: they cannot show it, so nothing about it
 can be asked of them.
 """
 
@@ -45,7 +45,7 @@ class VisibilityTable:
                     )
 
     def shows(self, concept: str, anatomy: Anatomy, modality: Modality) -> bool | None:
-        """Whether such pictures also show the concept; ``None`` where the table is silent."""
+        """Whether such images also show the concept; ``None`` where the table is silent."""
         return self._rows.get((concept, anatomy, modality))
 
 

@@ -16,7 +16,7 @@ from medrcube.review_settings import ReviewSettings
 from medrcube.workspace import CONFIG, open_workspace
 
 FOLDER = Path(os.environ.get("MEDRCUBE_REVIEW_FOLDER", "review"))
-"""Folder with the stored pictures and the secret key."""
+"""Folder with the stored images and the secret key."""
 ORIGIN = os.environ.get("MEDRCUBE_REVIEW_ORIGIN", "")
 _KEY_FILE = FOLDER / "secret.key"
 SITE = (
@@ -128,7 +128,7 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": ["'none'"],
     }
 }
-# A review with all its text; a picture is never uploaded.
+# A review with all its text; an image is never uploaded.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 
 if ORIGIN:

@@ -1,7 +1,7 @@
 """Declaration of a task: ``task.toml``, read strictly.
 
 All that the rest of the package knows of a task stands here: its names and level, the facts it asks
-about and the pictures it asks them of, what its wordings may say, and what reviewers are told.
+about and the images it asks them of, what its wordings may say, and what reviewers are told.
 Code looks at these properties and never at the name of a task.
 """
 
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 ARTEFACTS = ("clean", "outline", "boxes", "numbered", "scale-bar", "mirrored", "compared")
-"""Kinds of picture: nothing drawn on it; one region outlined; numbered boxes; numbered images; one
+"""Kinds of image: nothing drawn on it; one region outlined; numbered boxes; numbered images; one
 region outlined above a scale bar; nothing drawn, left and right exchanged; numbered
 images of a case that no task without a rule asks."""
 
@@ -43,7 +43,7 @@ VALUES = (
 """Values that a wording may use; ``medrcube.templates`` says what each holds."""
 
 WHOLES = ("volume", "breast", "study", "patient")
-"""Scopes wider than a picture."""
+"""Scopes wider than an image."""
 
 AUDITS = (
     *("place-prior", "scale-prior", "text-prior", "constant"),
@@ -103,17 +103,17 @@ class TaskDeclaration:
         measures: what it asks, as a clause.
         example: questions with their key in bold, as Markdown.
         kinds: kinds of facts that it asks about.
-        axis: axis of the cube whose word for the picture it asks; empty where it asks facts.
-        artefacts: kinds of picture that it asks of.
-        told_by: what in a picture gives the answer away: words, any mark of a reader, or nothing.
+        axis: axis of the cube whose word for the image it asks; empty where it asks facts.
+        artefacts: kinds of image that it asks of.
+        told_by: what in an image gives the answer away: words, any mark of a reader, or nothing.
         constant: whether a source has one answer by its nature: never, if it has a single one, or
             always; answers are then compared over all sources.
         ordered: whether the options are steps of a scale.
         model_proposals: whether a language model may propose options.
         values: what its wordings may use, of ``VALUES``.
         scale: what the options are, in the singular, where their group does not say.
-        names_region: whether the words for the picture name the part of the body.
-        wholes: scopes wider than the picture that its wordings name.
+        names_region: whether the words for the image name the part of the body.
+        wholes: scopes wider than the image that its wordings name.
         guideline: what reviewers are told.
         original_pixels: whether the stored pixels, which reviewers may look at, tell the answer.
         published_margins: whether the published counts of modality and region include it.

@@ -3,10 +3,10 @@
 A file of wordings has one block per wording. Values that a wording may use, if the declaration of
 its task names them:
 
-``shown``: the picture in words, such as ``this chest CT image`` or ``these side-by-side
+``shown``: the image in words, such as ``this chest CT image`` or ``these side-by-side
 cardiac MR images``.
 ``subject`` and ``about``: what the fact is about, such as ``this patient`` and ``the patient in
-this chest radiograph``; empty and equal to ``shown`` for the picture itself.
+this chest radiograph``; empty and equal to ``shown`` for the image itself.
 ``normal``: whether an option denies any finding.
 ``scale``: what the options are, such as ``imaging planes``.
 ``one_of``: which the options are, such as ``of the following organs``, or ``lung`` where there are

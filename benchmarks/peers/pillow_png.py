@@ -1,4 +1,4 @@
-"""Pillow's PNG at its default level, of a picture that is ready: no reading, no window."""
+"""Pillow's PNG at its default level, of an image that is ready: no reading, no window."""
 
 from __future__ import annotations
 

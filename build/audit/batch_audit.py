@@ -1,6 +1,6 @@
 """Batch audit: counts, rule results, and failures that stop a release.
 
-A faulty item is a failure: a missing picture, a key that is none of the options, a distractor
+A faulty item is a failure: a missing image, a key that is none of the options, a distractor
 without evidence. So is a broken batch rule of level error. Other batch rules and item-writing
 warnings are reported with their figures for people to judge, since a batch may be small or its
 sources unbalanced by nature.
@@ -41,7 +41,7 @@ def audit_batch(
     """Audit a build; the result is ready for JSON and the same for any order of the input.
 
     Args:
-        samples: all pictures.
+        samples: all images.
         items: all items.
         problems: the quarantine.
         absent: source -> number of cases whose images are not in this copy.
@@ -132,7 +132,7 @@ def _listed(counts: Mapping[str, int]) -> str:
 def most_frequent_answer(items: Iterable[Item]) -> dict[str, dict[str, Any]]:
     """Score of always naming a task's most frequent answer, by source and task.
 
-    What a model gains that has learnt the answers but sees no picture; boxes have no label.
+    What a model gains that has learnt the answers but sees no image; boxes have no label.
     """
     cells: dict[str, list[Item]] = {}
     for item in items:
@@ -149,7 +149,7 @@ def most_frequent_answer(items: Iterable[Item]) -> dict[str, dict[str, Any]]:
 
 
 def duplicate_pictures(samples: Iterable[Sample]) -> list[dict[str, Any]]:
-    """Clean pictures that are equal pixel for pixel although they come from different cases."""
+    """Clean images that are equal pixel for pixel although they come from different cases."""
     clean = sorted(
         (sample for sample in samples if sample.artefact == "clean"),
         key=lambda sample: (sample.pixel_sha256, sample.source, sample.case, sample.id),

@@ -1,4 +1,4 @@
-"""Blind priors: how often the best constant box, point or length passes without a picture.
+"""Blind priors: how often the best constant box, point or length passes without an image.
 
 A question of which a constant answer passes half tells nothing about seeing. For each source,
 concept and view the constant is chosen on all other patients and tried on one, patient by patient.
@@ -31,8 +31,8 @@ class BlindPrior:
     Attributes:
         source: id of the source.
         concept: what is marked.
-        view: of the pictures.
-        regions: regions that are the only one of their concept on their picture.
+        view: of the images.
+        regions: regions that are the only one of their concept on their image.
         patients: how many have one; cases where the source names no patient.
         box: share of boxes that a constant box, as shares of width and height, reaches with the
             IoU of the bar; missing for fewer than two patients.

@@ -28,7 +28,7 @@ MODEL_BOUND_SE = 1.2 * BOUND_SE
 items with exchangeable boxes, its scores spread 1.2 times as far as their standard error says."""
 _NEAR = 1e-9
 _BORDER = 1 / 16
-"""Share of a side of the picture within which a box counts as at the border."""
+"""Share of a side of the image within which a box counts as at the border."""
 _LATTICES = (8, 10, 12, 16)
 """Steps of lattices to which boxes may be bound."""
 FEWEST = 20
@@ -39,7 +39,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Boxes:
-    """Boxes of one picture in shares of its width and height."""
+    """Boxes of one image in shares of its width and height."""
 
     width: int
     height: int
@@ -192,7 +192,7 @@ _MEASURES: dict[str, Measure] = {
 
 
 def _features(boxes: _Boxes) -> list[dict[Hashable, float]]:
-    """What the model sees of each box: all measures, their extremes, places and the picture."""
+    """What the model sees of each box: all measures, their extremes, places and the image."""
     count = len(boxes.corners)
     size = round(math.log2(boxes.width * boxes.height))
     features_of_boxes: list[dict[Hashable, float]] = []

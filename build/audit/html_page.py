@@ -37,7 +37,7 @@ def audit_page(audit: Mapping[str, Any], gallery: ThumbnailGallery) -> str:
 
     Args:
         audit: content of ``audit.json`` of a release.
-        gallery: its small pictures.
+        gallery: its small images.
     """
     profile = audit.get("profile") or None
     rules = {**audit["batch_rules"], **audit.get("open_rules", {})}

@@ -1,4 +1,4 @@
-"""Image size as a cue: a reader who knows how large the pictures of a source are for each answer.
+"""Image size as a cue: a reader who knows how large the images of a source are for each answer.
 
 Slices of one volume have the sides of its grid, which differ from plane to plane: 176 x 208 voxels
 axially and 176 x 176 coronally in OASIS-1, for example. The plane is then told without looking.
@@ -26,7 +26,7 @@ Cue = Callable[[Item], Hashable]
 
 
 def image_size(items: Iterable[Item], samples: Iterable[Sample]) -> list[Row]:
-    """Score of naming the key that pictures of the same size have most often, by task and source.
+    """Score of naming the key that images of the same size have most often, by task and source.
 
     Keys are counted in the other folds, which split no patient. ``chance`` is what the same reader
     scores who does not see the size, or 1 / options where that is more: a source with one answer

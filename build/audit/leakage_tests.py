@@ -33,7 +33,7 @@ def options_only(items: Iterable[Item], samples: Iterable[Sample]) -> list[dict[
 
     The reader is a conditional logit (``conditional_logit``) over what ``leakage_features`` lists.
     It is fitted in five folds that keep items of one set of options together (``Item.block``),
-    without the patients, cases and equal pictures of the fold it answers.
+    without the patients, cases and equal images of the fold it answers.
 
     Returns:
         Rows with ``task``, ``n`` items, ``groups`` (patients), ``accuracy``, ``chance``, ``se``,
@@ -54,7 +54,7 @@ def text_only(items: Iterable[Item], samples: Iterable[Sample]) -> list[dict[str
 
 
 def groups_of(items: Iterable[Item | OpenItem], samples: Iterable[Sample]) -> dict[str, str]:
-    """Item id -> group: items of one patient, one case or equal pictures share theirs."""
+    """Item id -> group: items of one patient, one case or equal images share theirs."""
     parents: dict[str, str] = {}
 
     def root(name: str) -> str:

@@ -1,6 +1,6 @@
 """Release audit: ``audit.json`` and ``audit.html`` over the released items alone.
 
-Figures of items and pictures are recomputed for what is released; what only the build knows
+Figures of items and images are recomputed for what is released; what only the build knows
 (quarantine, dropped facts, ontologies, overlapping sources) is kept. Nothing depends on whether the
 release is private, so both editions have the same audit.
 """
@@ -45,13 +45,13 @@ def write_audit(
         tree: the release.
         built: audit of the build, with ``release``, its name, and ``review``.
         items: all items of the release.
-        samples: all pictures of the workspace.
+        samples: all images of the workspace.
         root: folder of the workspace.
         open_items: all items of the release beyond the cube.
-        workers: processes that read pictures; all processors by default.
+        workers: processes that read images; all processors by default.
 
     Raises:
-        ReleaseError: a picture is missing or damaged.
+        ReleaseError: an image is missing or damaged.
         WorkspaceError: the tree cannot be written.
     """
     workers = workers or usable_cores()
@@ -80,7 +80,7 @@ def release_audit(
     """What ``audit.json`` of a release says, and all pairs of look-alikes.
 
     Raises:
-        ReleaseError: a picture is missing or damaged.
+        ReleaseError: an image is missing or damaged.
     """
     wanted = {item.sample for item in items}
     pictures = {sample.id: sample for sample in samples if sample.id in wanted}
@@ -111,7 +111,7 @@ def patient_overlap(items: Iterable[Item], pictures: Mapping[str, Sample]) -> di
     """How items share patients; no identifier of a patient, hashed or not, is in it.
 
     Returns:
-        ``items`` on pictures of a known patient, ``unknown`` on others; ``patients``; ``spread``:
+        ``items`` on images of a known patient, ``unknown`` on others; ``patients``; ``spread``:
         number of items -> number of patients who have so many; ``sources``: for each source its
         patients, the items of the patient who has most, and their share of the source.
     """
@@ -145,7 +145,7 @@ def patient_overlap(items: Iterable[Item], pictures: Mapping[str, Sample]) -> di
 
 
 def _sources(items: Iterable[Item], pictures: Mapping[str, Sample]) -> dict[str, dict[str, int]]:
-    """Source -> items, pictures, and how many of these may not be passed on."""
+    """Source -> items, images, and how many of these may not be passed on."""
     items_of = Counter(item.source for item in items)
     pictures_of = Counter(sample.source for sample in pictures.values())
     restricted = Counter(
@@ -162,7 +162,7 @@ def _sources(items: Iterable[Item], pictures: Mapping[str, Sample]) -> dict[str,
 
 
 def _licences(items: Iterable[Item], pictures: Mapping[str, Sample]) -> list[dict[str, Any]]:
-    """A row for each licence and whether it lets pictures be passed on."""
+    """A row for each licence and whether it lets images be passed on."""
     rows: dict[tuple[str, bool], tuple[set[str], set[str], list[str]]] = {}
     for item in items:
         sample = pictures[item.sample]

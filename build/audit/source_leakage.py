@@ -1,6 +1,6 @@
 """Source leakage: accuracy from image properties that identify the dataset.
 
-Datasets differ in picture size, file size, brightness and colour, and each holds only some of the
+Datasets differ in image size, file size, brightness and colour, and each holds only some of the
 answers, so a model that identifies the dataset scores above chance (Zech et al.,
 doi:10.1371/journal.pmed.1002683; DeGrave et al., doi:10.1038/s42256-021-00338-7). Where only one
 source has an answer that cannot be balanced away; it is measured and reported with the items.
@@ -22,14 +22,14 @@ from medrcube.build.stages.samples import Sample
 __all__ = ["ALL_CUES", "CUES", "source_leakage"]
 
 BINS = 10
-"""Steps of equal numbers of pictures for file size and mean grey."""
+"""Steps of equal numbers of images for file size and mean grey."""
 ALL_CUES = "all of these"
 
 Cue = Callable[[Sample], Hashable]
 
 
 def source_leakage(items: Sequence[Item], samples: Sequence[Sample]) -> dict[str, Any]:
-    """What a reader scores who knows a cue of the picture and how often it goes with each answer.
+    """What a reader scores who knows a cue of the image and how often it goes with each answer.
 
     The model is a conditional logit (``conditional_logit``) over pairs of a cue's value and an
     option, fitted in five folds that split no patient. Numbered boxes have no answer that a source
@@ -75,7 +75,7 @@ CUES = ("source", "picture size", "file size", "mean grey", "colour")
 
 
 def _cues(pictures: Sequence[Sample]) -> Mapping[str, Cue]:
-    """Cues by name; continuous ones in steps that are cut over these pictures."""
+    """Cues by name; continuous ones in steps that are cut over these images."""
     bytes_of = _steps([sample.file_bytes for sample in pictures])
     grey_of = _steps([sample.grey for sample in pictures])
     cues: tuple[Cue, ...] = (

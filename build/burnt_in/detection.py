@@ -26,10 +26,10 @@ __all__ = [
 ]
 
 _NEAR = 0.03
-"""Share of the longer side of a picture within which a mark is near a region: in BUSI, the words
+"""Share of the longer side of an image within which a mark is near a region: in BUSI, the words
 and figures that a reader sets beside what they name."""
 _RIM = 0.15
-"""Share of each side of a picture whose words name side, time or maker, not a lesion."""
+"""Share of each side of an image whose words name side, time or maker, not a lesion."""
 _SPAN = (0.045, 0.5)
 _EDGE = 0.065
 """Extent of a coloured drawing on film, and its distance from the edge, as shares of a side."""
@@ -45,7 +45,7 @@ class BurntInMark(NamedTuple):
 
 
 def detect_marks(picture: NDArray[np.uint8], detector: str) -> list[BurntInMark]:
-    """Burnt-in marks of a picture.
+    """Burnt-in marks of an image.
 
     Args:
         picture: (rows, columns) or (rows, columns, 3), 8 bit.
@@ -63,10 +63,10 @@ def detect_marks(picture: NDArray[np.uint8], detector: str) -> list[BurntInMark]
 
 
 def graphics_of(picture: NDArray[np.uint8], detector: str, regions: Sequence[Box]) -> str:
-    """Which marks a picture carries and where, such as ``caliper:on text:apart``.
+    """Which marks an image carries and where, such as ``caliper:on text:apart``.
 
     A mark is ``on`` a marked region when their boxes meet, ``near`` within 3 % of the longer side
-    of the picture, else ``apart``. Without regions it is ``inside`` the picture or on its ``rim``,
+    of the image, else ``apart``. Without regions it is ``inside`` the image or on its ``rim``,
     the outer 15 % of each side.
 
     Returns:
@@ -79,7 +79,7 @@ def graphics_of(picture: NDArray[np.uint8], detector: str, regions: Sequence[Box
 def points_at_lesion(graphics: str) -> bool:
     """Whether marks, as ``graphics_of`` names them, tell where the lesion is or what it is.
 
-    Calipers and arrows do wherever they are: in a picture of a lesion they are set on it, or on
+    Calipers and arrows do wherever they are: in an image of a lesion they are set on it, or on
     another that the source does not mark. Words do on a lesion or beside it.
     """
     marks = (mark.partition(":") for mark in graphics.split())

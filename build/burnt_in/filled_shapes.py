@@ -16,10 +16,10 @@ from medrcube.build.burnt_in.strokes import Extent, ndimage
 __all__ = ["arrows", "coloured_drawings"]
 
 _COLOURFUL = 60
-"""Distance between channels above which a pixel of a grey picture is drawn: tinted pictures of
+"""Distance between channels above which a pixel of a grey image is drawn: tinted images of
 pocus-lung stay below, yellow calipers and colour flow lie above."""
 _TINTED = 0.1
-"""Share of such pixels from which the picture itself is coloured."""
+"""Share of such pixels from which the image itself is coloured."""
 _LEAST = 12
 """Coloured pixels of a drawing; fewer are traces of JPEG."""
 
@@ -42,7 +42,7 @@ _HOLES = 0.05
 
 
 def coloured_drawings(picture: NDArray[np.uint8]) -> list[Extent]:
-    """Coloured drawings on a picture, (rows, columns, 3), that is otherwise grey."""
+    """Coloured drawings on an image, (rows, columns, 3), that is otherwise grey."""
     if picture.ndim == 2:
         return []
     colourful = np.ptp(picture, axis=2) > _COLOURFUL

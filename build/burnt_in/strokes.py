@@ -22,7 +22,7 @@ _WIDEST = 7
 """Side of the square that no stroke fills, in pixels."""
 _LEVELS = ((60, 0), (40, 205))
 """Rise above the surroundings, and least grey: bright strokes may stand on bright tissue. Chosen
-on the pictures of BUSI (`docs/reference/burnt-in-graphics.md`)."""
+on the images of BUSI (`docs/reference/burnt-in-graphics.md`)."""
 _ARM = (3, 13)
 """Shortest and longest arm of a cross, in pixels."""
 _UNEVEN = 3
@@ -47,7 +47,7 @@ class Extent(NamedTuple):
 
 
 def ndimage() -> Any:
-    """``scipy.ndimage``, loaded when the first picture is looked at: most sources need none."""
+    """``scipy.ndimage``, loaded when the first image is looked at: most sources need none."""
     return import_module("scipy.ndimage")
 
 

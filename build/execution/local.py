@@ -28,7 +28,7 @@ class RenderEngine(Protocol):
     def run(
         self, jobs: Sequence[RenderJob], images: Path
     ) -> Iterator[tuple[RenderJob, RenderResult]]:
-        """Render every job into the folder of pictures."""
+        """Render every job into the folder of images."""
         ...
 
 

@@ -4,8 +4,8 @@ A digest is stored for a path and the state of the file. A file with another sta
 is hashed again, so that one that was merely touched or restored costs a read and no rendering. A
 rendering is stored under its content key: the job without machine-dependent paths, and the digests
 of its raw files. A changed raw file, card policy or engine epoch gives another key. A case
-whose regions were measured in another epoch is rendered again, to the same pictures. A file that
-merely exists proves nothing: a picture counts only when its bytes are those that were written.
+whose regions were measured in another epoch is rendered again, to the same images. A file that
+merely exists proves nothing: an image counts only when its bytes are those that were written.
 """
 
 from __future__ import annotations
@@ -109,11 +109,11 @@ class BuildCache:
         Args:
             job: the job.
             raw: the source's raw tree.
-            images: folder of all pictures.
+            images: folder of all images.
             pictures: a look at the source's folder in it.
 
         Returns:
-            Key for ``result_of``, and the paths of its pictures below ``images``; else ``None``.
+            Key for ``result_of``, and the paths of its images below ``images``; else ``None``.
         """
         digests: dict[str, str] = {}
         for path in job.case.files():
@@ -149,7 +149,7 @@ class BuildCache:
         files have changed since the raw tree was looked at: nobody knows what it was made of.
 
         Returns:
-            Key for ``result_of``, and the state of each picture by its path below ``images``; or
+            Key for ``result_of``, and the state of each image by its path below ``images``; or
             ``None`` where nothing is remembered.
         """
         digests = dict(rendered.digests)
@@ -306,7 +306,7 @@ def _connect_exclusively(path: Path) -> sqlite3.Connection:
 
 
 def content_key(job: RenderJob, digests: Mapping[str, str]) -> str:
-    """Hash of everything that decides a job's pictures, their names and what is kept of them."""
+    """Hash of everything that decides a job's images, their names and what is kept of them."""
 
     def portable(value: Any) -> Any:
         """A value without anything that differs between machines; files by name and digest."""
@@ -367,7 +367,7 @@ def _encode(rendered: RenderResult) -> dict[str, Any]:
 
 
 def _decode(text: str, job: RenderJob) -> tuple[Mapping[str, str], RenderResult]:
-    """Digests of the pictures by name, and what was rendered.
+    """Digests of the images by name, and what was rendered.
 
     Raises:
         ValueError: its regions were measured otherwise, or not at all.

@@ -75,7 +75,7 @@ def build_sources(source_states: Sequence[SourceState], context: BuildContext) -
     """Build every source.
 
     Raises:
-        MedrcubeError: a picture cannot be written.
+        MedrcubeError: an image cannot be written.
     """
     parts: dict[str, SourceBuild] = {}
     refused: dict[str, str] = {}
@@ -151,11 +151,11 @@ def refusal(source: str, error: SourceError) -> str:
 def store_results(
     source_states: Sequence[SourceState], results: SourceResults, context: BuildContext
 ) -> tuple[str, ...] | None:
-    """Keep what the sources gave for the next build, and remove pictures that none of them has.
+    """Keep what the sources gave for the next build, and remove images that none of them has.
 
     Returns:
         Keys of all sources, or ``None`` where one cannot be kept: somebody writes into its raw
-        tree, or a picture was changed while the build was at work.
+        tree, or an image was changed while the build was at work.
     """
     keys: list[str | None] = []
     for source_state, part in zip(source_states, results.parts, strict=True):
@@ -175,7 +175,7 @@ class _RenderTally:
     Attributes:
         kept: job -> key under which the cache holds its result.
         unread: jobs whose files could not be read, with their results.
-        intact: path of a picture below ``images`` -> state in which its bytes were right.
+        intact: path of an image below ``images`` -> state in which its bytes were right.
     """
 
     kept: dict[_Case, str] = field(default_factory=dict)
@@ -193,7 +193,7 @@ class _BuiltShard:
 
     Attributes:
         shard: its cases.
-        record: its result and the states of its pictures; ``None`` while it has to be made.
+        record: its result and the states of its images; ``None`` while it has to be made.
         known: whether the cache holds the record already.
     """
 
@@ -355,7 +355,7 @@ def _store_result(
 def _store_shard(
     built: _BuiltShard, after: TreeSnapshot, context: BuildContext
 ) -> tuple[str, str] | None:
-    """Keep what a shard gave; its name and key, or ``None`` where a picture is not as it was."""
+    """Keep what a shard gave; its name and key, or ``None`` where an image is not as it was."""
     shard, record = built.shard, built.record
     if shard.key is None or record is None or not after.settled:
         return None

@@ -117,7 +117,7 @@ def snapshot(root: Path, tell: OnFiles = no_progress) -> TreeSnapshot:
 
     Linked folders are followed, each real folder once; links to nothing are not there. A file
     that a link leads to outside the root is barred, and so is what is no file: an archive from
-    the network can hold a link to any file of this machine, which would end up in a picture,
+    the network can hold a link to any file of this machine, which would end up in an image,
     and a pipe, which never ends.
     """
     return _take_snapshot(Path(os.path.realpath(root)), partial(_walk, tell=tell))

@@ -17,12 +17,12 @@ __all__ = ["SourceState", "inspect_source"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceState:
-    """A source, its raw tree and its pictures.
+    """A source, its raw tree and its images.
 
     Attributes:
         source: the source.
         raw: its raw tree.
-        pictures: the folder of its pictures.
+        pictures: the folder of its images.
         scan: hash of all that its scan depends on.
         common: hash of what all of its cases depend on.
         taken: which folder was taken as raw root in place of the one given; empty where that was.
@@ -41,9 +41,9 @@ class SourceState:
         return self.source.id
 
     def key(self, pictures: TreeSnapshot) -> str | None:
-        """Hash of all that the source gives with these pictures.
+        """Hash of all that the source gives with these images.
 
-        ``None`` where a change of the raw tree or of the pictures might not show in it.
+        ``None`` where a change of the raw tree or of the images might not show in it.
         """
         if not (self.raw.settled and pictures.settled):
             return None
@@ -53,12 +53,12 @@ class SourceState:
 def inspect_source(
     source: Source, root: Path, images: Path, secret: bytes, tell: OnFiles = no_progress
 ) -> SourceState:
-    """Look at the raw tree and the pictures of a source.
+    """Look at the raw tree and the images of a source.
 
     Args:
         source: the source.
         root: its raw tree.
-        images: folder of all pictures.
+        images: folder of all images.
         secret: key of the workspace for patients' hashes.
         tell: told the number of files of each folder of the raw tree.
 

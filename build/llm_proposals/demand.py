@@ -1,7 +1,7 @@
 """Safety of proposed distractors: whether any underfilled question can use a concept.
 
 A concept that nobody mentioned counts as absent by silence (grade C), and only where silence is
-evidence: never what the source could have stated of this picture but left open, and no concept that
+evidence: never what the source could have stated of this image but left open, and no concept that
 no ontology can relate to what is true.
 """
 
@@ -114,7 +114,7 @@ class UnderfilledQuestions:
         return ""
 
     def _open(self, query: QuestionCandidate) -> frozenset[str]:
-        """What the source could have stated of the picture, and did not."""
+        """What the source could have stated of the image, and did not."""
         ground = query.ground
         mentioned = {*ground.present, *ground.absent, *ground.unknown}
         return self.stated.get(query.sample.source, frozenset()) - mentioned

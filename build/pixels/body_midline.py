@@ -1,4 +1,4 @@
-"""Midline of a body on a picture: the middle between its outermost columns."""
+"""Midline of a body on an image: the middle between its outermost columns."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ __all__ = ["body_midline"]
 _SHARE = 0.1
 """Of the most pixels of the body in any column: fewer are a couch, a tube or noise."""
 _LEAST_WIDTH = 0.3
-"""Of the width of the picture: what is narrower is a part of the body, with a middle of its own."""
+"""Of the width of the image: what is narrower is a part of the body, with a middle of its own."""
 
 
 def body_midline(picture: NDArray[np.uint8]) -> float | None:
-    """Column in the middle of the body, or ``None`` where the picture does not show both its sides.
+    """Column in the middle of the body, or ``None`` where the image does not show both its sides.
 
     The body is what is brighter than the threshold of Otsu (see ``extent``).
 

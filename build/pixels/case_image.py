@@ -43,24 +43,24 @@ __all__ = [
 
 _LEAST_COSINE = 0.8
 """Of the angle between a slice and the plane of the body that it is called by: 36.9 degrees. It is
-the bound of D. Clunie's DICOM tools, beyond which a picture is oblique and no main axis applies:
+the bound of D. Clunie's DICOM tools, beyond which an image is oblique and no main axis applies:
 https://public.kitware.com/pipermail/insight-users/2005-March/012246.html. A gantry tilts by 30."""
 _ELSEWHERE = ("mask-size", "outline-frame")
-"""Codes of marks that were drawn on a picture of another size or form than this copy has."""
+"""Codes of marks that were drawn on an image of another size or form than this copy has."""
 _FAR = 1e6
 """Millimetres; nothing that is scanned is a kilometre long, nor its pixels a nanometre."""
 GAP = 8
-"""Black columns between pictures that are shown side by side."""
+"""Black columns between images that are shown side by side."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseImage:
-    """One image of a case, ready to give pictures.
+    """One image of a case, ready to be rendered.
 
     Attributes:
         volume: in display order.
         greys: grey scale of the whole volume; ``None`` for colour.
-        policy: how stored values become a picture.
+        policy: how stored values become an image.
         masks: number of a region -> where it lies, in display order.
         guide: masks that choose the slice in place of those of the regions.
         needs: number of a region -> masks of which each must mark a slice for its name to be true.
@@ -83,7 +83,7 @@ class CaseImage:
     misled: tuple[str, str] | None = None
 
     def picture(self, index: int) -> NDArray[np.uint8]:
-        """One slice as an 8-bit picture with square pixels."""
+        """One slice as an 8-bit image with square pixels."""
         pixels = self.volume.slices[index]
         if self.greys is None:
             picture = apply_colour_policy(pixels, self.policy.colour)
@@ -92,10 +92,10 @@ class CaseImage:
         return geometry.resample_picture(picture, self._size(picture.shape))
 
     def masks_on(self, index: int) -> Mapping[int, NDArray[np.bool_]]:
-        """Masks of the regions that one slice shows, on the grid of its picture.
+        """Masks of the regions that one slice shows, on the grid of its image.
 
         Each is made when it is asked for: a film can have dozens, and one takes as much memory
-        as its picture.
+        as its image.
         """
         return _VisibleMasks(
             {number: mask for number, mask in self.masks.items() if mask.marks(index)},
@@ -112,7 +112,7 @@ class CaseImage:
         )
 
     def readings_on(self, number: int, index: int) -> Iterator[NDArray[np.bool_]]:
-        """What each reader of a region marked on one slice, on the grid of its picture.
+        """What each reader of a region marked on one slice, on the grid of its image.
 
         Readers who marked nothing there are left out, and all where the region has one reading.
         """
@@ -122,7 +122,7 @@ class CaseImage:
                 yield geometry.resample_mask(mask[index], size)
 
     def without_pixels(self) -> CaseImage:
-        """The same image once its last picture is made; only its marks can be drawn still."""
+        """The same image once its last rendering is done; only its marks can be drawn still."""
         shape = (0, *self.volume.slices.shape[1:])
         return replace(self, volume=replace(self.volume, slices=np.empty(shape, np.uint8)))
 
@@ -194,7 +194,7 @@ def choose_case_slices(job: RenderJob, case_images: Sequence[CaseImage]) -> tupl
 
 
 def hstack_images(pictures: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint8]:
-    """Join pictures left to right, tops level, with a black gap; one picture stays as it is."""
+    """Join images left to right, tops level, with a black gap; one image stays as it is."""
     if len(pictures) == 1:
         return pictures[0]
     if len({picture.ndim for picture in pictures}) > 1:
@@ -208,15 +208,15 @@ def hstack_images(pictures: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint8]:
 
 
 def picture_size(volume: Volume, policy: PixelPolicy, shape: tuple[int, ...]) -> tuple[int, int]:
-    """Height and width of the picture of a slice, once its pixels are square.
+    """Height and width of the image of a slice, once its pixels are square.
 
     Args:
         volume: in display order.
-        policy: how stored values become a picture.
+        policy: how stored values become an image.
         shape: of the slice, as stored.
 
     Raises:
-        ReadError: code ``unreadable`` where the spacing makes no picture.
+        ReadError: code ``unreadable`` where the spacing makes no image.
     """
     if volume.spacing is None or policy.spacing == "square":
         return (shape[0], shape[1])
@@ -303,7 +303,7 @@ def _region_masks(
 ) -> tuple[dict[int, Mask], dict[int, tuple[Mask, ...]], tuple[str, str] | None]:
     """Where the regions of one image lie, as stored, and what their names need.
 
-    A single picture is worth showing where a box or mask of it has no place, as in a copy of
+    A single image is worth showing where a box or mask of it has no place, as in a copy of
     another size: then none has one, and the code and reason are given. In a volume regions also
     choose the slice.
 
@@ -432,7 +432,7 @@ def _needed(shape: Shape) -> Iterator[MaskFile]:
 
 
 def _check_placed(stored: Volume, image: ImageRef, policy: PixelPolicy) -> None:
-    """Refuse to guess how a body lies in its file; films and single pictures are upright."""
+    """Refuse to guess how a body lies in its file; films and single images are upright."""
     if stored.affine is not None and not _is_sane(stored.affine):
         raise ReadError(
             f"{image.paths[0].name}: says that it lies nowhere in space; expected millimetres "
@@ -450,7 +450,7 @@ def _check_placed(stored: Volume, image: ImageRef, policy: PixelPolicy) -> None:
 
 
 def _check_tilt(volume: Volume, image: ImageRef, policy: PixelPolicy) -> None:
-    """Set aside a body that is cut at a slant: no plane names such a picture."""
+    """Set aside a body that is cut at a slant: no plane names such an image."""
     if volume.affine is None or not volume.solid or policy.orient != "affine":
         return
     tilt, most = geometry.tilt_of(volume), math.degrees(math.acos(_LEAST_COSINE))

@@ -17,15 +17,15 @@ _MOST = 0.02
 
 
 _ROWS = 64
-"""Rows that become grey at a time: the sums take four times the memory of the picture."""
+"""Rows that become grey at a time: the sums take four times the memory of the image."""
 
 
 def apply_colour_policy(picture: NDArray[np.uint8], policy: str) -> NDArray[np.uint8]:
-    """Keep a colour picture, make it grey, or refuse it.
+    """Keep a colour image, make it grey, or refuse it.
 
     Args:
         picture: ``(rows, columns, 3)``, 8 bit.
-        policy: ``keep``, ``grey`` or ``refuse``; the last makes pictures grey whose colour is
+        policy: ``keep``, ``grey`` or ``refuse``; the last makes images grey whose colour is
             only a stored form or a small annotation.
 
     Returns:

@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 _RIGHT_LEFT, _POSTERIOR_ANTERIOR, _INFERIOR_SUPERIOR = 0, 1, 2
-# Axes of a picture (slice, row, column) as (RAS axis, sign of the walk along it).
+# Axes of an image (slice, row, column) as (RAS axis, sign of the walk along it).
 _TARGETS = {
     "axial": ((_INFERIOR_SUPERIOR, 1), (_POSTERIOR_ANTERIOR, -1), (_RIGHT_LEFT, -1)),
     "coronal": ((_POSTERIOR_ANTERIOR, -1), (_INFERIOR_SUPERIOR, -1), (_RIGHT_LEFT, -1)),
@@ -62,7 +62,7 @@ _SLANTED = 0.0175
 
 @dataclass(frozen=True, slots=True)
 class Orientation:
-    """How stored axes (slice, row, column) become those of a picture stack.
+    """How stored axes (slice, row, column) become those of an image stack.
 
     Attributes:
         axes: stored axis of each new axis.
@@ -74,7 +74,7 @@ class Orientation:
 
     @property
     def keeps_slices(self) -> bool:
-        """Whether each new picture is one stored picture, turned or mirrored."""
+        """Whether each new image is one stored image, turned or mirrored."""
         return self.axes[0] == 0
 
     def apply(self, array: Array) -> Array:
@@ -84,7 +84,7 @@ class Orientation:
 
 
 def orientation_of(volume: Volume, plane: str, orient: str = "affine") -> Orientation:
-    """How to turn a volume so that its slices are pictures of a plane.
+    """How to turn a volume so that its slices are images of a plane.
 
     A volume that is one voxel thick is always shown in its own plane: any other cut would be
     a line. A volume without an affine stays as it is stored.
@@ -99,7 +99,7 @@ def orientation_of(volume: Volume, plane: str, orient: str = "affine") -> Orient
         return Orientation()
     if orient not in {"affine", "in-plane"}:
         raise ValueError(f"orient is {orient!r}; expected 'affine', 'in-plane' or 'stored'")
-    # On first use: most sources are pictures without an affine and do without nibabel.
+    # On first use: most sources are images without an affine and do without nibabel.
     orientations = lean_import("nibabel.orientations", "nibabel")
     walk = orientations.io_orientation(volume.affine).astype(int)
     anatomy = [int(axis) for axis in walk[:, 0]]
@@ -174,7 +174,7 @@ def tilt_of(volume: Volume) -> float:
 def square_size(
     height: int, width: int, row_spacing: float, column_spacing: float
 ) -> tuple[int, int]:
-    """Size of a picture whose pixels are square; the finer spacing is kept.
+    """Size of an image whose pixels are square; the finer spacing is kept.
 
     Pixels whose height is within 1 % of their width are left alone. From 50 pixels a side
     upwards the error of aspect is below 1 %.
@@ -201,9 +201,9 @@ def square_size(
 
 
 def resample_picture(picture: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
-    """Resize a uint8 picture to ``(height, width)``, bilinear.
+    """Resize a uint8 image to ``(height, width)``, bilinear.
 
-    Pillow resamples 8-bit pictures in integers, so that every platform gives the same pixels.
+    Pillow resamples 8-bit images in integers, so that every platform gives the same pixels.
     """
     if picture.shape[:2] == size:
         return picture

@@ -1,6 +1,6 @@
-"""Mirror image: a picture with left and right exchanged, but for marks in the air of its corners.
+"""Mirror image: left and right exchanged, but for marks in the air of its corners.
 
-Beside the picture itself it asks the same question with the opposite answer, so that what is known
+Beside the image itself it asks the same question with the opposite answer, so that what is known
 of bodies without a look answers one of the two wrongly. A dot or letter of the scanner that stands
 in a corner, apart from the body, would tell which of the two is the mirror image: it stays where
 it is.
@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 __all__ = ["EPOCH", "mirror"]
 
 EPOCH = 2
-"""Grows whenever the same picture gives another mirror image; it stands in the recipe."""
+"""Grows whenever the same clean image gives another mirror image; it stands in the recipe."""
 
 _AIR = 48
 """Grey below which nothing shows: about a fifth of the range, above the noise beside a body."""
 _WINDOW = 0.25
-"""Largest side of a corner that is kept, as a share of the picture; the least is a fifth of it."""
+"""Largest side of a corner that is kept, as a share of the image; the least is a fifth of it."""
 _STEPS = 24
 
 

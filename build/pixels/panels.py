@@ -1,7 +1,7 @@
 """Numbered panels: images of a case side by side or in two rows, in a seeded random order.
 
 What one frame alone does not show (end-diastole or end-systole) shows beside the other. The order
-depends on source and case alone, so that a picture is reproducible.
+depends on source and case alone, so that an image is reproducible.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from medrcube.build.regions.draw_shapes import digit, to_rgb
 __all__ = ["COMPARED_EPOCH", "LEAST_SIDE", "enlarge_panels", "number_panels", "panel_order"]
 
 COMPARED_EPOCH = 1
-"""Grows whenever the same images give another picture in which they are compared; it stands in the
+"""Grows whenever the same images give another comparison; it stands in the
 recipe."""
 LEAST_SIDE = 224
 """Least length in pixels of the shorter side of an image that is compared with others: what one
@@ -37,13 +37,13 @@ def panel_order(source: str, case: str, count: int) -> tuple[int, ...]:
 
 
 def enlarge_panels(pictures: Sequence[NDArray[np.uint8]]) -> list[NDArray[np.uint8]]:
-    """Repeat pixels until the shorter side of each picture has ``LEAST_SIDE`` of them.
+    """Repeat pixels until the shorter side of each image has ``LEAST_SIDE`` of them.
 
     Args:
         pictures: ``(rows, columns)`` or ``(rows, columns, 3)``, 8 bit, as for ``number_panels``.
 
     Returns:
-        The pictures, all by one whole factor, so that they stay comparable and no value changes.
+        The images, all by one whole factor, so that they stay comparable and no value changes.
     """
     factor = max(1, math.ceil(LEAST_SIDE / min(min(picture.shape[:2]) for picture in pictures)))
     return [picture.repeat(factor, axis=0).repeat(factor, axis=1) for picture in pictures]
@@ -52,17 +52,17 @@ def enlarge_panels(pictures: Sequence[NDArray[np.uint8]]) -> list[NDArray[np.uin
 def number_panels(
     pictures: Sequence[NDArray[np.uint8]], order: Sequence[int], *, columns: int = 4
 ) -> NDArray[np.uint8]:
-    """Join pictures in this order, each below a black strip with its number, from 1.
+    """Join images in this order, each below a black strip with its number, from 1.
 
     Args:
         pictures: ``(rows, columns)`` or ``(rows, columns, 3)``, 8 bit, two to four of them.
-        order: index of the picture in each place, row by row.
-        columns: most pictures in a row. A model that takes 448 pixels sees a quarter of them of
+        order: index of the image in each place, row by row.
+        columns: most images in a row. A model that takes 448 pixels sees a quarter of them of
             each of four in a row, and nearly half of two; never half, since the numbers stand
             beside the images and cover none of their pixels.
 
     Returns:
-        One picture; no pixel of an image is covered.
+        One image of all panels; no pixel of a panel is covered.
     """
     scale = max(1, round(max(max(picture.shape[:2]) for picture in pictures) / 160))
     panels = [_below(pictures[index], str(place), scale) for place, index in enumerate(order, 1)]

@@ -1,6 +1,6 @@
 """PNG encoder (up filter, libdeflate).
 
-Equal pixels give other bytes under another deflate library, so a picture is identified by its
+Equal pixels give other bytes under another deflate library, so an image is identified by its
 pixels (``pixel_hash``). The bytes are promised only for this encoder, named ``ENCODER``.
 """
 
@@ -25,20 +25,20 @@ _ROWS = 64
 
 
 def blank_canvas(height: int, width: int) -> NDArray[np.uint8]:
-    """A colour picture to draw in, with room in its memory for what ``encode_png`` adds."""
+    """A colour image to draw in, with room in its memory for what ``encode_png`` adds."""
     size = 3 * height * width
     return np.empty(size + height, np.uint8)[:size].reshape(height, width, 3)
 
 
 def encode_png(pixels: NDArray[np.uint8] | NDArray[np.uint16], *, spend: bool = False) -> bytes:
-    """Encode a grey ``(rows, columns)`` or colour ``(rows, columns, 3)`` picture; 16 bit if grey.
+    """Encode a grey ``(rows, columns)`` or colour ``(rows, columns, 3)`` image; 16 bit if grey.
 
-    Only IHDR, IDAT and IEND are written: a picture carries pixels and nothing else.
+    Only IHDR, IDAT and IEND are written: an image carries pixels and nothing else.
 
     Args:
-        pixels: the picture.
-        spend: the caller no longer needs the picture, so that one made by ``blank_canvas`` is
-            filtered in place: a second copy of a large colour picture takes 40 MB.
+        pixels: the image.
+        spend: the caller no longer needs the image, so that one made by ``blank_canvas`` is
+            filtered in place: a second copy of a large colour image takes 40 MB.
     """
     height, width = pixels.shape[:2]
     colour = 2 if pixels.ndim == 3 else 0

@@ -1,7 +1,7 @@
-"""Scale bar: a strip below a picture with a bar of a round length.
+"""Scale bar: a strip below an image with a bar of a round length.
 
-A bar survives any resizing of the picture, which a stated size of a pixel does not. Its length
-follows from the width of the picture alone, so that it tells nothing of what is to be measured.
+A bar survives any resizing of the image, which a stated size of a pixel does not. Its length
+follows from the width of the image alone, so that it tells nothing of what is to be measured.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LENGTHS_MM = (50, 20, 10)
 """Lengths of bars, longest first."""
 
 _MOST = 0.4
-"""Of the width of the picture."""
+"""Of the width of the image."""
 _LEAST_PIXELS = 20
 """A shorter bar, whose ends lie on whole pixels, is off by more than a fortieth of its length."""
 _WHITE = 255
@@ -25,7 +25,7 @@ _WHITE = 255
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaleBar:
-    """A bar that fits below a picture.
+    """A bar that fits below an image.
 
     Attributes:
         length_mm: what it stands for.
@@ -40,7 +40,7 @@ def scale_bar_of(width: int, mm_per_pixel: float) -> ScaleBar | None:
     """The longest bar of at most 40 % of the width; ``None`` where none can be drawn truly.
 
     Args:
-        width: of the picture, in pixels.
+        width: of the image, in pixels.
         mm_per_pixel: side of its pixels.
     """
     for length in LENGTHS_MM:
@@ -51,14 +51,14 @@ def scale_bar_of(width: int, mm_per_pixel: float) -> ScaleBar | None:
 
 
 def add_scale_bar(picture: NDArray[np.uint8], bar: ScaleBar) -> NDArray[np.uint8]:
-    """A picture above a black strip with the bar in its middle, white, with a tick at each end.
+    """An image above a black strip with the bar in its middle, white, with a tick at each end.
 
     Args:
         picture: ``(rows, columns)`` or ``(rows, columns, 3)``, 8 bit.
         bar: as ``scale_bar_of`` chose it.
 
     Returns:
-        A new picture, taller and as wide; no pixel of the given one is covered.
+        A new image, taller and as wide; no pixel of the given one is covered.
     """
     line = max(1, round(max(picture.shape[:2]) / 256))
     strip = np.zeros((9 * line, *picture.shape[1:]), np.uint8)

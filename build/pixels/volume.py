@@ -37,7 +37,7 @@ _BYTE: np.dtype[Any] = np.dtype(np.uint8)
 
 
 class SliceStack(Protocol):
-    """A stack of pictures; numpy arrays are one, and so are readers that decode on demand.
+    """A stack of images; numpy arrays are one, and so are readers that decode on demand.
 
     Slices are ``(rows, columns)`` stored values, or ``(rows, columns, 3)`` of RGB in uint8.
     An index outside ``0 .. n - 1`` raises ``IndexError``; a lazy reader may raise ``ReadError``.
@@ -54,7 +54,7 @@ class SliceStack(Protocol):
         ...
 
     def __getitem__(self, k: int, /) -> Array:
-        """The ``k``-th picture of the stack."""
+        """The ``k``-th image of the stack."""
         ...
 
 
@@ -111,12 +111,12 @@ class PixelSemantics:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Volume:
-    """A stack of pictures on one grid.
+    """A stack of images on one grid.
 
     Attributes:
         slices: the stored values.
         spacing: mm between slices, rows and columns, or ``None`` when the file says nothing.
-            The first number is 1 where pictures have no distance in space; where a file
+            The first number is 1 where images have no distance in space; where a file
             states only the shape of its pixels, rows and columns are right in their ratio.
         measured: whether rows and columns of ``spacing`` are in mm, and not in their ratio alone.
         affine: 4 x 4, index (slice, row, column, 1) to RAS+ mm, or ``None``.
@@ -142,7 +142,7 @@ class Volume:
 
     @property
     def colour(self) -> bool:
-        """Whether the pictures are RGB; then no grey scale applies to them."""
+        """Whether the images are RGB; then no grey scale applies to them."""
         return len(self.slices.shape) == 4
 
 
@@ -159,7 +159,7 @@ class LazySlices(ABC):
         self.dtype = dtype
 
     def __getitem__(self, k: int, /) -> Array:
-        """The ``k``-th picture of the stack."""
+        """The ``k``-th image of the stack."""
         if not 0 <= k < self.shape[0]:
             raise IndexError(k)
         return self._picture(k)
@@ -218,13 +218,13 @@ class PackedSlices(LazySlices):
 
 
 def is_grey(picture: Array) -> bool:
-    """Whether an RGB picture has no colour: its three channels are equal everywhere."""
+    """Whether an RGB image has no colour: its three channels are equal everywhere."""
     first = picture[..., :1]
     return bool((picture[..., 1:] == first).all())
 
 
 def without_equal_channels(picture: Array) -> Array:
-    """``(rows, columns)`` of a picture without colour; truly coloured pictures stay RGB."""
+    """``(rows, columns)`` of an image without colour; truly coloured images stay RGB."""
     if picture.ndim == 3 and is_grey(picture):
         return np.ascontiguousarray(picture[..., 0])
     return picture

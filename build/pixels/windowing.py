@@ -46,10 +46,10 @@ Curve = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DisplayTransform:
-    """One way from stored values to 8-bit pictures, the same for every slice of a volume.
+    """One way from stored values to 8-bit images, the same for every slice of a volume.
 
     Attributes:
-        numbers: what was done, in numbers, for the recipe of a picture.
+        numbers: what was done, in numbers, for the recipe of an image.
         table: grey of each stored bit pattern; ``None`` for data that have no table.
         curve: modality value to 0-255 before rounding; ``None`` leaves 8-bit data as they are.
         greys: meaning of the stored values, as far as this scale minds it.
@@ -61,7 +61,7 @@ class DisplayTransform:
     curve: Curve | None = None
 
     def apply(self, stored: Array) -> NDArray[np.uint8]:
-        """Grey picture of the same shape; RGB pictures pass unchanged.
+        """Grey image of the same shape; RGB images pass unchanged.
 
         Args:
             stored: values of the type of the volume that this scale was made for.

@@ -1,6 +1,6 @@
 """Answers of a source that may be asked, and their possible distractors, from placeholder cases.
 
-A placeholder is a case with one known fact and a picture that was never rendered. It goes through
+A placeholder is a case with one known fact and an image that was never rendered. It goes through
 the rules of a real one (``fact_rules``, ``prepare_questions``), so that what a card says of
 visibility, evidence, groups and scope holds here as it does in a build.
 """
@@ -38,9 +38,9 @@ class AnswerableFact:
     """What one fact of a source leads to.
 
     Attributes:
-        field: field of the fact; empty for what holds of every picture.
-        shown: kind of picture.
-        concept: the fact; empty for what holds of every picture.
+        field: field of the fact; empty for what holds of every image.
+        shown: kind of image.
+        concept: the fact; empty for what holds of every image.
         prepared: questions that may be asked of it, and why the others may not.
         assumed: whether that holds only when the other values of the field are denied.
     """
@@ -53,9 +53,9 @@ class AnswerableFact:
 
 
 def answerable_facts(card: Card, rules: SafetyRules | None = None) -> Iterator[AnswerableFact]:
-    """Every fact that the tasks of a card ask about, alone on its kind of picture.
+    """Every fact that the tasks of a card ask about, alone on its kind of image.
 
-    A picture is taken to show what its field speaks of. Where nothing may be asked of a value
+    An image is taken to show what its field speaks of. Where nothing may be asked of a value
     alone, the other values of its field are denied as far as the card lets a denial count.
     """
     rules = rules or _rules()
@@ -82,7 +82,7 @@ def answerable_facts(card: Card, rules: SafetyRules | None = None) -> Iterator[A
 
 
 def placeholder_samples(card: Card, case: Case) -> list[Sample]:
-    """The pictures of a case as far as they are known before any is rendered."""
+    """The images of a case as far as they are known before any is rendered."""
     return [
         _sample(card, case, artefact.kind, artefact.field, artefact.concept)
         for artefact in artefacts_of(card, case)
@@ -92,7 +92,7 @@ def placeholder_samples(card: Card, case: Case) -> list[Sample]:
 def prepare_cases(
     card: Card, cases: Iterable[Case], rules: SafetyRules | None = None
 ) -> PreparedQuestions:
-    """What may be asked of cases, as far as no picture decides it."""
+    """What may be asked of cases, as far as no image decides it."""
     rules = rules or _rules()
     grounds = CaseFactsCache(card=card, terms=rules.terms)
     queries = (
@@ -170,7 +170,7 @@ def raw_value(field: CardField, concept: str) -> str:
 
 
 def _sample(card: Card, case: Case, shown: str, field: str, concept: str) -> Sample:
-    """A picture of which only what the card and the case tell is known.
+    """An image of which only what the card and the case tell is known.
 
     A region is taken to have a size that may be asked about where only its pixels tell it.
     """

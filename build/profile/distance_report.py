@@ -103,8 +103,8 @@ class ProfileReport:
         per_patient: most items of one patient in one cell.
         most_of_one_patient: items of the patient who has most.
         patients: patients, or cases where a source names no patient.
-        pictures: pictures that the items show.
-        chains: of these, pictures with items of several task levels.
+        pictures: images that the items show.
+        chains: of these, images with items of several task levels.
     """
 
     name: str

@@ -35,13 +35,13 @@ class AnswerTally:
 
 
 AnswerTallies = Mapping[tuple[str, str], AnswerTally]
-"""(field, kind of picture) -> what was counted."""
+"""(field, kind of image) -> what was counted."""
 
 
 def count_answers(source: Source, root: Path) -> AnswerTallies:
     """Pictures of each answer that may be asked about at default settings.
 
-    What only pixels tell is not known here: how large a mask is, which pictures are broken, have
+    What only pixels tell is not known here: how large a mask is, which images are broken, have
     marks burnt in or are the same.
 
     Raises:

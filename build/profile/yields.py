@@ -1,6 +1,6 @@
 """Expected items of a source at full size, from the counts of its card.
 
-A card counts the pictures of each answer (``[[count]]``; a constant is asked of all where it has
+A card counts the images of each answer (``[[count]]``; a constant is asked of all where it has
 none). Placeholders decide which of them may be asked and against what (``answerable``), and
 ``set_capacity`` how many items that makes. What the card does not count stays unknown.
 ``docs/reference/sources.md`` says what a build may still lose.
@@ -61,8 +61,8 @@ class ExpectedItems:
         two: items with two options.
         shared: questions with the one answer that the source has; they become items beside
             sources with other answers.
-        limits: what more pictures would add most to, as ``answer (pictures)``.
-        unknown: fields whose pictures the card does not count.
+        limits: what more images would add most to, as ``answer (pictures)``.
+        unknown: fields whose images the card does not count.
         nothing: why what the task asks about gives nothing, as (field or answer, reason).
         keys: answers that may be asked about, those of unknown number included.
         block_groups: the questions themselves.
@@ -100,7 +100,7 @@ def expected_items(card: Card) -> Mapping[Task, ExpectedItems]:
             asked.add((task, name))
             if not fact.concept:
                 counted = pictures.get((name, fact.shown))
-                # What holds of every picture is asked of all, or of those that the card counts.
+                # What holds of every image is asked of all, or of those that the card counts.
                 count = (
                     card.images if counted is None else counted.pictures.get(question.query.key, 0)
                 )

@@ -1,19 +1,19 @@
 """Exchangeable box layouts: the true box cannot be told from the others by its position.
 
-A true box lies where the disease puts it, mostly near the middle of the picture. Whatever the
+A true box lies where the disease puts it, mostly near the middle of the image. Whatever the
 distribution of the wrong boxes, a box at the middle would give itself away, since no second one
-fits there. So the picture is cropped, and the crop decides where the true box lies, by one law for
+fits there. So the image is cropped, and the crop decides where the true box lies, by one law for
 all boxes:
 
 - Along each axis the window is as long as possible while the true box may still lie anywhere in a
-  stretch of it: the picture less the shorter margin of the true box, at least half of it. Positions
+  stretch of it: the image less the shorter margin of the true box, at least half of it. Positions
   in this stretch are random, and so is which of them is the true one; the window follows. So the
   position of the true box in the window carries no information, wherever disease or anatomy put it.
 - Where the stretch has no room for two boxes, since the region is large or at the border, all boxes
   share their position along that axis. Where neither axis has room there is no layout: the side of
-  the picture with room for a wrong box would reveal the true one.
+  the image with room for a wrong box would reveal the true one.
 - Boxes stand at the corners of a rectangle, in a row or in pairs. If one were left out of a
-  rectangle because of what the picture shows there, it would mostly be the one opposite the true
+  rectangle because of what the image shows there, it would mostly be the one opposite the true
   one, which is farthest away.
 - Wrong boxes are copies of the true one, whose margins are random.
 """
@@ -55,10 +55,10 @@ class SeededDraws:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoxLayout:
-    """A cut of a picture and boxes in it, all in pixels of the whole picture.
+    """A cut of an image and boxes in it, all in pixels of the whole image.
 
     Attributes:
-        window: the part of the picture that is shown.
+        window: the part of the image that is shown.
         boxes: the true one, and the others in an order by lot.
     """
 
@@ -69,15 +69,15 @@ class BoxLayout:
 def exchangeable_boxes(
     lot: SeededDraws, true: Box, shape: tuple[int, ...], turn: tuple[int, int]
 ) -> BoxLayout | None:
-    """Cut a picture by lot and find places beside the true box; ``None`` where there is no room.
+    """Cut an image by lot and find places beside the true box; ``None`` where there is no room.
 
-    Frames lie in the window, unless the border of the picture cuts off that of the true box, with
+    Frames lie in the window, unless the border of the image cuts off that of the true box, with
     two lines between them.
 
     Args:
         lot: decides distances and the order of wrong boxes.
         true: the true box.
-        shape: ``(rows, columns, ...)`` of the whole picture.
+        shape: ``(rows, columns, ...)`` of the whole image.
         turn: percent, below 100, of the places across and down that come before the true one.
     """
     gap = 2 * line_width(shape)

@@ -90,7 +90,7 @@ def compose(
         relations: relation table.
         options: most options of an item, the key included; at least two.
         evidence: weakest evidence of absence that is accepted; C must be asked for.
-        least_visible: how far a reader of the picture must be able to know the answer.
+        least_visible: how far a reader of the image must be able to know the answer.
         seed: decides all drawing of lots.
         sources: where wrong options come from, in order of trust.
         knowledge: what the user's ontologies say; nothing without an index.

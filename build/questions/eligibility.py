@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 NOT_VISIBLE = "not-visible"
-"""Reason of a question that the picture shown cannot answer well enough."""
+"""Reason of a question that the image shown cannot answer well enough."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +111,7 @@ def prepare_questions(
 ) -> PreparedQuestions:
     """Judge every query once; the result does not depend on their order.
 
-    What a reader of the picture could not know by ``least_visible`` is counted, not asked.
+    What a reader of the image could not know by ``least_visible`` is counted, not asked.
 
     Raises:
         TermError: a query names a concept or group that is in no table.
@@ -145,7 +145,7 @@ def prepare_questions(
 def is_constant_answer(task: str, answers: Collection[str]) -> bool:
     """Whether a source has one answer to a task by its nature, so that sources are compared.
 
-    A data set is of one modality, or of a few that its pictures are parted by, and mostly of one
+    A data set is of one modality, or of a few that its images are parted by, and mostly of one
     organ or one marked structure. For any other task a single answer is a gap of the source.
 
     Args:

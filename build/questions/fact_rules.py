@@ -1,6 +1,6 @@
 """Question candidates from facts: which kind of fact may be asked in which task.
 
-A fact is asked only of a picture that can show it. What bars a question is kept on the candidate as
+A fact is asked only of an image that can show it. What bars a question is kept on the candidate as
 a reason, so that every fact without an item is counted.
 """
 
@@ -40,28 +40,28 @@ __all__ = [
 ]
 
 UNDIAGNOSED, OUT_OF_SCOPE, UNSURE = "undiagnosed", "scope", "panels-unsure"
-"""Why a question is barred: by a quirk of that action; the fact is wider than the picture; the
+"""Why a question is barred: by a quirk of that action; the fact is wider than the image; the
 masks do not confirm what its images show."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionCandidate:
-    """One thing to ask of one picture.
+    """One thing to ask of one image.
 
     Attributes:
         task: the task.
-        sample: the picture.
+        sample: the image.
         field: card field of the fact; empty for the modality.
         key: concept of the right answer, or of the region to find.
         scope: what the fact is about.
-        ground: what is known of the picture or of the marked region.
+        ground: what is known of the image or of the marked region.
         group: exclusive group whose members are the options, or ``None``.
         pool: concepts of the source's label table that may be options.
         panels: concept that each of several clean images alone shows, in order; empty where
             nothing is said.
         grade: evidence that the answer is the only right one beyond the options' own: for
             boxes, that no other place shows the concept.
-        visible: whether a reader of the picture could know it; ``eligibility`` holds that against
+        visible: whether a reader of the image could know it; ``eligibility`` holds that against
         what
             the workspace asks for.
         barred: reason why this must not be asked; empty when it may.
@@ -124,12 +124,12 @@ def derive_questions(
     *,
     grounds: CaseFactsCache | None = None,
 ) -> list[QuestionCandidate]:
-    """Everything that may be asked of the pictures of one case, in a fixed order.
+    """Everything that may be asked of the images of one case, in a fixed order.
 
     Args:
         card: card of the source.
         case: the case.
-        samples: pictures made of the case, in any order.
+        samples: images made of the case, in any order.
         terms: term table; the package's own by default.
         relations: relation table; the package's own by default.
         grounds: what is known of the source's cases so far; with one, cases share it.
@@ -160,7 +160,7 @@ def derive_questions(
 def _axis_questions(
     facts: _CaseContext, sample: Sample, rule: FactRule
 ) -> Iterator[QuestionCandidate]:
-    """The question for the modality, which needs no field: every picture has one."""
+    """The question for the modality, which needs no field: every image has one."""
     # That there are two panels tells of hearts, which are mostly seen by MRI and ultrasound.
     if len(facts.case.images) > 1:
         return
@@ -194,7 +194,7 @@ def _modality_ground(
 def _label_questions(
     facts: _CaseContext, sample: Sample, rule: FactRule
 ) -> Iterator[QuestionCandidate]:
-    """Questions about what the labels say of a clean picture."""
+    """Questions about what the labels say of a clean image."""
     fields = [field for field in facts.card.fields.values() if field.kind == rule.kind]
     pool = tuple(dict.fromkeys(name for field in fields for name in field.concepts()))
     panels = tuple(name for panel in facts.case.panels if (name := concept_of(facts.card, panel)))
@@ -225,7 +225,7 @@ def _label_questions(
 def _region_questions(
     facts: _CaseContext, sample: Sample, rule: FactRule
 ) -> Iterator[QuestionCandidate]:
-    """Questions about the region that is marked on a picture."""
+    """Questions about the region that is marked on an image."""
     field = facts.card.fields[sample.field]
     if field.kind != rule.kind:
         return
@@ -315,7 +315,7 @@ def is_vague(terms: Terms, name: str) -> bool:
 
 
 def visible_of(card: Card, case: Case, field: CardField) -> Visibility:
-    """Whether a reader of the case's pictures could know what a field states of it."""
+    """Whether a reader of the case's images could know what a field states of it."""
     unseen = (quirk for quirk in card.quirks if quirk.action == "unseen")
     hidden = any(field.name in quirk.fields and quirk.names(case.key) for quirk in unseen)
     return Visibility.NO if hidden else field.visible
@@ -335,14 +335,14 @@ def bar_of(
     told_by: str,
     confirmed: Collection[str],
 ) -> str:
-    """Reason why a picture must not be asked about a field; empty where it may.
+    """Reason why an image must not be asked about a field; empty where it may.
 
     Args:
         card: card of the source.
         case: the case.
-        sample: the picture.
+        sample: the image.
         field: field of the fact.
-        told_by: what burnt into the picture tells the answer: nothing, words, or marks.
+        told_by: what burnt into the image tells the answer: nothing, words, or marks.
         confirmed: fields of the panels that could be numbered.
     """
     if field.kind.abnormal and quirk_of(card, case.key, UNDIAGNOSED):
@@ -377,7 +377,7 @@ def _bar_region(card: Card, case: Case, sample: Sample, *, boxes: bool) -> str:
 
 
 def only_one(field: CardField) -> Grade:
-    """Evidence that no other place of the picture shows what the region shows.
+    """Evidence that no other place of the image shows what the region shows.
 
     A structure exists once; where its mask is all of it, its absence elsewhere is implied. For
     findings it depends on how completely the source marks them.

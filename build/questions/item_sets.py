@@ -2,7 +2,7 @@
 
 The items of a block share their options, and their keys are drawn by lot (``key_draws``). Those
 that also read the same are dealt into sets, of at most as many items as there are options. Who
-answers the question without the picture gives one answer to all items of a set, and is right on
+answers the question without the image gives one answer to all items of a set, and is right on
 one of them.
 
 Items of one patient come together first, then those of one source, then the rest, each by lot.
@@ -46,7 +46,7 @@ def deal_sets(
 
     Args:
         items: the whole batch, before anything is held back.
-        samples: pictures by id.
+        samples: images by id.
         seed: breaks ties.
     """
     cells: dict[tuple[str, ...], list[Item]] = {}

@@ -55,11 +55,11 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One question on one picture.
+    """One question on one image.
 
     Attributes:
-        id: hash of what it asks: picture, task, question and options in any order.
-        sample: id of the picture.
+        id: hash of what it asks: image, task, question and options in any order.
+        sample: id of the image.
         source: id of the source.
         task: value of a ``Task``.
         anatomy: value of an ``Anatomy``.
@@ -81,7 +81,7 @@ class Item:
         seed: seed of the draw.
         difficulty: that of its hardest wrong option, since all must be ruled out; empty for
             boxes.
-        visible: whether a reader of the picture could know the answer: ``yes``, ``partly`` or
+        visible: whether a reader of the image could know the answer: ``yes``, ``partly`` or
             ``no``.
         block: id of the block of items it was drawn in; empty for none.
     """

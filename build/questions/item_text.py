@@ -37,7 +37,7 @@ def item_text(
         group: exclusive group of the options, or empty.
         ordered: whether the options keep a natural order.
         target: name of the concept that the stem itself names.
-        file: name of the picture's file.
+        file: name of the image's file.
 
     Raises:
         TermError: a concept is not in the term table.

@@ -1,6 +1,6 @@
 """Key balance: finds and drops options that are always or never the key.
 
-Who knows a source can learn from it, without a picture, that one option is always right or that
+Who knows a source can learn from it, without an image, that one option is always right or that
 another never is. So within a source and task no set of options, and no option, that is shown often
 enough to learn from may have such an option, and no source asks a task with a single answer. A
 source is of one modality, and mostly of one organ, by its nature: there the sources are taken

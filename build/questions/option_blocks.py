@@ -224,7 +224,7 @@ def block_builders(
 ) -> Iterator[tuple[str, BlockBuilder]]:
     """By name one builder for each exclusive group, and for the label tables of each task.
 
-    Questions whose words tell of their pictures apart ("mammogram", "CT image") share no builder:
+    Questions whose words tell their images apart ("mammogram", "CT image") share no builder:
     some of their options would never be right beside these words.
     """
     groups: dict[str, list[EligibleQuestion]] = {}

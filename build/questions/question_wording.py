@@ -35,7 +35,7 @@ _WHOLE = {
     Scope.STUDY: "the study from which {shown} {was} taken",
     Scope.PATIENT: "the patient imaged in {shown}",
 }
-"""What a fact of more than the picture is about."""
+"""What a fact of more than the image is about."""
 
 _DENIES = re.compile(r"(?:no|not|normal|healthy)\b", re.IGNORECASE)
 _RESIDUAL = re.compile(r"unspecified|not elsewhere|other specified|\bNOS\b", re.IGNORECASE)
@@ -172,9 +172,9 @@ def wording_values(
 
 
 def wording_context(query: QuestionCandidate) -> str:
-    """What the words of a question tell of its picture, in any wording of its template.
+    """What the words of a question tell of its image, in any wording of its template.
 
-    A reader who has no picture learns this much: "mammogram", "these CT images", "the red
+    A reader who has no image learns this much: "mammogram", "these CT images", "the red
     outline", "this patient". Nothing for a task whose wordings use no value.
     """
     values = query.task.declaration.values
@@ -185,7 +185,7 @@ def wording_context(query: QuestionCandidate) -> str:
 
 
 def _subject_phrase(query: QuestionCandidate) -> str:
-    """What the fact is about: the picture, or what it is a part of.
+    """What the fact is about: the image, or what it is a part of.
 
     A radiograph stands for its study, whose other films a reader does not see; and some tasks name
     no scan or study.
@@ -199,7 +199,7 @@ def _subject_phrase(query: QuestionCandidate) -> str:
 
 
 def _picture_phrase(query: QuestionCandidate) -> str:
-    """The picture in words; of an organ that is asked for, they name no part of the body."""
+    """The image in words; of an organ that is asked for, they name no part of the body."""
     sample = query.sample
     modality = Modality(sample.modality)
     picture = modality.image

@@ -1,7 +1,7 @@
 """Quotas: seeded selection of questions per source and task, or per cell.
 
 At most N per source and task, or as many per cell of the cube as a profile plans; spread over
-answers and patients, preferably on pictures that carry several tasks, because those form the chains
+answers and patients, preferably on images that carry several tasks, because those form the chains
 for credibility. Drawn before options are, so that options are balanced over what is asked.
 """
 
@@ -60,9 +60,9 @@ class _QuotaEntry:
 
     Attributes:
         ready: the question.
-        picture: the slice that it shows; marked and clean pictures of one slice are one.
+        picture: the slice that it shows; marked and clean images of one slice are one.
         patient: the patient of that source; where it names none, each case counts as its own.
-        tasks: how many tasks the batch has on the picture.
+        tasks: how many tasks the batch has on the image.
     """
 
     ready: EligibleQuestion
@@ -72,7 +72,7 @@ class _QuotaEntry:
 
 
 class _EntryKind(NamedTuple):
-    """Candidates among which only patient and picture decide."""
+    """Candidates among which only patient and image decide."""
 
     key: tuple[str, str]
     source: str
@@ -163,7 +163,7 @@ def patient_of(question: EligibleQuestion) -> str:
 
 
 def picture_of(question: EligibleQuestion) -> str:
-    """The slice that is shown; marked and clean pictures of one slice are one."""
+    """The slice that is shown; marked and clean images of one slice are one."""
     sample = question.query.sample
     return f"{sample.source}|{sample.case}|{sample.frames}"
 
@@ -178,7 +178,7 @@ def _by_lot(ready: Iterable[EligibleQuestion]) -> tuple[EligibleQuestion, ...]:
 
 
 def _least_choice(entry: tuple[C, Sequence[_QuotaEntry]]) -> tuple[int, C]:
-    """The cell with least choice goes first, so that the others can join its pictures."""
+    """The cell with least choice goes first, so that the others can join its images."""
     return (len(entry[1]), entry[0])
 
 
@@ -202,7 +202,7 @@ class _QuotaDraw:
         per_patient: most questions of one patient in a cell; ``None`` for any number.
         due: most questions of each lot before the others of its cell; ``None`` for any number.
         sources_per_key: sources that each key is drawn from before any is drawn from again.
-        in_use: pictures of what was taken.
+        in_use: images of what was taken.
         answers: how often each answer was taken, by block_group where lots are due.
         drawn_from: sources that each key was taken from.
     """

@@ -36,10 +36,10 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberedBoxes:
-    """Numbered boxes in a part of a picture.
+    """Numbered boxes in a part of an image.
 
     Attributes:
-        window: the part that is shown, in pixels of the whole picture.
+        window: the part that is shown, in pixels of the whole image.
         boxes: in the order of their numbers, in pixels of that part.
         truth: number, from 1, of the box that encloses the region.
     """

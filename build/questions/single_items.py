@@ -1,6 +1,6 @@
 """Items with options of their own, for inspecting what a source can be asked.
 
-No answer has to be the key of another question, so that a single picture is asked all that it can
+No answer has to be the key of another question, so that a single image is asked all that it can
 be. Such a batch gives its keys away (see ``key_balance``); the audit says so and a release is
 refused.
 """

@@ -1,4 +1,4 @@
-"""Rules of the tasks: which kind of fact on which kind of picture each asks about."""
+"""Rules of the tasks: which kind of fact on which kind of image each asks about."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["FactRule", "fact_rules"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactRule:
-    """A kind of fact on a kind of picture makes a task.
+    """A kind of fact on a kind of image makes a task.
 
     Attributes:
         task: the task.
         kind: kind of fact; ``None`` where an axis of the cube is asked, which needs no field.
-        artefact: kind of picture.
+        artefact: kind of image.
     """
 
     task: Task

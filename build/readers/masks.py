@@ -49,7 +49,7 @@ def read_mask(mask: MaskFile, volume: Volume) -> Mask:
     Several DICOM files on a volume are the slices of one series; any other file covers the grid.
     Without ``mask.values`` every value above zero counts (above 127 in a JPEG, whose zeros are not
     exact). With them, labels equal to one of them count: labels stored as fractions are rounded,
-    and pictures with a palette count by palette index. In a DICOM segmentation the values are
+    and images with a palette count by palette index. In a DICOM segmentation the values are
     segment numbers; in an RT structure set ``mask.member`` is the name of the ROI.
 
     A mask lies on the grid of its image: voxel for voxel, by size and, where both say it, by

@@ -1,7 +1,7 @@
 """Non-finite voxels: NaN and infinity filled with the darkest value, and counted.
 
 Resampling and skull stripping leave them behind, beside the body, so they are shown as background:
-the darkest value of the volume. They are counted, and the recipe of a picture records their number.
+the darkest value of the volume. They are counted, and the recipe of an image records their number.
 Their location is kept, since within a marked region they are no background.
 """
 

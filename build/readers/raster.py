@@ -27,7 +27,7 @@ _BAND = 128
 
 
 def read(path: Path, frame: int | None = None, member: str | None = None) -> Volume:  # noqa: ARG001
-    """Read a picture, or the frames of an animated one.
+    """Read an image, or the frames of an animated one.
 
     Grey stays grey with its depth (1 bit becomes 0 and 255, 16 bits stay), colour is RGB, a
     palette becomes its colours, and RGB with three equal channels becomes grey. Transparency
@@ -52,10 +52,10 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
 
 
 def read_labels(path: Path) -> Array:
-    """Stored labels of a mask picture, ``(n, rows, columns)``: a palette gives its indices.
+    """Stored labels of a mask image, ``(n, rows, columns)``: a palette gives its indices.
 
     Raises:
-        ReadError: as ``read``; code ``unsupported-format`` when the picture is coloured.
+        ReadError: as ``read``; code ``unsupported-format`` when the image is coloured.
     """
     with _Faults(path), Image.open(path) as image:
         if image.mode == "P" and getattr(image, "n_frames", 1) == 1:
@@ -69,7 +69,7 @@ def read_labels(path: Path) -> Array:
 
 
 def is_lossy(path: Path) -> bool:
-    """Whether the picture is a JPEG, whose pixels are not exactly what was drawn."""
+    """Whether the image is a JPEG, whose pixels are not exactly what was drawn."""
     with path.open("rb") as file:
         return file.read(3) == b"\xff\xd8\xff"
 
@@ -135,7 +135,7 @@ def _array(image: Image.Image) -> Array:
 
 
 def _upright(image: Image.Image) -> Image.Image:
-    # Pillow copies the picture where nothing is to be turned, too.
+    # Pillow copies the image where nothing is to be turned, too.
     turned = image.getexif().get(ExifTags.Base.Orientation, 1) != 1
     return ImageOps.exif_transpose(image) if turned else image
 

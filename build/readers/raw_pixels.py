@@ -15,7 +15,7 @@ __all__ = ["read"]
 
 
 def read(path: Path, layout: PixelLayout, frame: int | None = None) -> Volume:
-    """Read one picture of integers.
+    """Read one image of integers.
 
     Raises:
         ReadError: code ``file-size`` when the file is not exactly as long as its layout says,

@@ -30,7 +30,7 @@ MOST_BYTES = 2 << 30
 """What one array may take: four times the longest CT in the sources, and far from a bomb."""
 
 MOST_PIXELS = 178_956_970
-"""Of one picture: where Pillow, too, takes a small file for a decompression bomb."""
+"""Of one image: where Pillow, too, takes a small file for a decompression bomb."""
 
 
 def truncated(path: Path, what: str) -> ReadError:
@@ -64,11 +64,11 @@ def check_size(path: Path, size: int) -> None:
 
 
 def check_pixels(path: Path, shape: Sequence[int]) -> None:
-    """Refuse a picture of more pixels than any has, before it is made (code ``too-large``).
+    """Refuse an image of more pixels than any has, before it is made (code ``too-large``).
 
     Args:
         path: names the file in errors.
-        shape: axes in space; a picture may lie across any two.
+        shape: axes in space; an image may lie across any two.
     """
     rows, columns = sorted((1, 1, *shape))[-2:]
     if rows * columns > MOST_PIXELS:

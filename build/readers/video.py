@@ -41,7 +41,7 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
     """Read the first video stream; frames are counted by decoding them, never from the header.
 
     With ``frame``, decoding stops there. Otherwise one pass counts the frames and finds out
-    whether any has colour, and pictures are decoded again when asked for. Rotation metadata
+    whether any has colour, and images are decoded again when asked for. Rotation metadata
     is applied; pixels that are not square show in ``spacing``.
 
     Raises:
@@ -126,7 +126,7 @@ def _frames(path: Path) -> Iterator[Array]:
 
 
 def _quarters(path: Path, frame: av.VideoFrame) -> int:
-    """Quarter turns, counter-clockwise, from the stored picture to the one that is shown."""
+    """Quarter turns, counter-clockwise, from the stored image to the one that is shown."""
     matrix: Any = frame.side_data.get("DISPLAYMATRIX")
     if matrix is None:
         return 0
@@ -140,7 +140,7 @@ def _quarters(path: Path, frame: av.VideoFrame) -> int:
 
 
 def _spacing(path: Path) -> tuple[float, float, float] | None:
-    """Shape of the pixels: a sample aspect ratio says width over height of the stored picture."""
+    """Shape of the pixels: a sample aspect ratio says width over height of the stored image."""
     with ascii_path(path) as link, av.open(link, metadata_errors="replace") as container:
         stream = container.streams.video[0]
         ratio = stream.sample_aspect_ratio

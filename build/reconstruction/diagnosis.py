@@ -1,6 +1,6 @@
 """Diagnosis of a reconstruction mismatch: the first stage that differs from the recipe.
 
-Stages are compared in the order in which a picture is made, by the numbers in the recipe of the
+Stages are compared in the order in which an image is made, by the numbers in the recipe of the
 release and those of the recipe made now.
 """
 
@@ -35,13 +35,13 @@ def diagnose(
     picture: RenderedPicture | None,
     changed: Sequence[str],
 ) -> PictureOutcome:
-    """Say why a case did not give the published picture.
+    """Say why a case did not give the published image.
 
     Args:
-        recipe: how the picture was made for the release.
+        recipe: how the image was made for the release.
         job: what was rendered now.
         rendered: what became of it.
-        picture: the picture made in place of the published one, if any.
+        picture: the image made in place of the published one, if any.
         changed: what of the source has changed since, from ``changes_of``.
     """
     raw = _other_files(recipe, job, rendered)
@@ -71,7 +71,7 @@ def changes_of(recipe: Recipe, now: Mapping[str, Any]) -> tuple[str, ...]:
     """What of a source is not as it was when the release was made, in words.
 
     Args:
-        recipe: how a picture was made for the release.
+        recipe: how an image was made for the release.
         now: what ``origin_of`` says of the source and this copy.
     """
     origin = _origin(recipe)
@@ -154,7 +154,7 @@ def _first_difference(recipe: Recipe, picture: RenderedPicture) -> tuple[str, st
 
 
 def _not_made(recipe: Recipe, job: RenderJob, rendered: RenderResult) -> tuple[str, str]:
-    """The stage that gave no picture where the release has one."""
+    """The stage that gave no image where the release has one."""
     mark = recipe.artefact
     if mark not in job.artefacts:
         wanted = f"no image of kind {mark.kind!r} with {mark.concept!r} ({mark.field}) is planned"

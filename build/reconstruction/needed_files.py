@@ -1,6 +1,6 @@
 """Raw files needed for the images that a release lacks: a download list.
 
-Recipes name the files of each picture. ``raw_files.jsonl`` adds what every copy of a source must
+Recipes name the files of each image. ``raw_files.jsonl`` adds what every copy of a source must
 have: the tables of its facts, and a file for each glob of its layout.
 """
 
@@ -44,11 +44,11 @@ class NeededFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeededFiles:
-    """What the pictures of one source need that are not in the release.
+    """What the images of one source need that are not in the release.
 
     Attributes:
         source: id of the source.
-        pictures: number of these pictures.
+        pictures: number of these images.
         files: in order of path.
         whole: whether tables and layout are among them; an older release does not list those.
     """
@@ -84,7 +84,7 @@ class NeededFiles:
 def needed_files(
     release: Path, sources: Mapping[str, Source], stages: Stages
 ) -> tuple[NeededFiles, ...]:
-    """List the raw files of every picture that a release lacks, by source.
+    """List the raw files of every image that a release lacks, by source.
 
     Args:
         release: a release made by medrcube.

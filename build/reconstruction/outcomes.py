@@ -12,7 +12,7 @@ __all__ = ["PictureOutcome", "RawFileDifference", "Reconstruction", "SourceOutco
 
 
 class Status(StrEnum):
-    """What became of a picture."""
+    """What became of an image."""
 
     ALREADY_THERE = "already-there"
     REBUILT = "rebuilt"
@@ -37,7 +37,7 @@ class Status(StrEnum):
 THERE = frozenset(
     {Status.ALREADY_THERE, Status.REBUILT, Status.THERE_UNPROVED, Status.PLACED_BY_NAME}
 )
-"""The picture lies in the tree."""
+"""The image lies in the tree."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class RawFileDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PictureOutcome:
-    """What became of one picture.
+    """What became of one image.
 
     Attributes:
         image: its path in the release; for an item without one, the id of the item.
@@ -80,11 +80,11 @@ class PictureOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceOutcome:
-    """What became of the pictures of one source.
+    """What became of the images of one source.
 
     Attributes:
         source: its id; where no source is known, the name of the folder in the release.
-        pictures: one outcome for each picture, in order of path.
+        pictures: one outcome for each image, in order of path.
         notes: what holds for all of them.
     """
 
@@ -94,25 +94,25 @@ class SourceOutcome:
 
     @property
     def counts(self) -> Mapping[Status, int]:
-        """How many pictures have each status, in the order of ``Status``."""
+        """How many images have each status, in the order of ``Status``."""
         counts = Counter(outcome.status for outcome in self.pictures)
         return {status: counts[status] for status in Status if counts[status]}
 
     @property
     def short(self) -> int:
-        """How many pictures are not in the tree."""
+        """How many images are not in the tree."""
         return sum(outcome.status not in THERE for outcome in self.pictures)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reconstruction:
-    """What became of the pictures of a release, source by source."""
+    """What became of the images of a release, source by source."""
 
     sources: tuple[SourceOutcome, ...]
 
     @property
     def short(self) -> int:
-        """How many pictures are not in the tree."""
+        """How many images are not in the tree."""
         return sum(source.short for source in self.sources)
 
     def stated(self) -> dict[str, Any]:
@@ -131,11 +131,11 @@ class Reconstruction:
 
     @property
     def not_given(self) -> tuple[SourceOutcome, ...]:
-        """Sources of which no copy was named and a picture is short."""
+        """Sources of which no copy was named and an image is short."""
         return tuple(source for source in self.sources if Status.SOURCE_NOT_GIVEN in source.counts)
 
     def reasons(self, most: int) -> Iterator[str]:
-        """Why pictures are short, a line for each reason, at most so many of a status.
+        """Why images are short, a line for each reason, at most so many of a status.
 
         Sources of which no copy was named share one line: whoever has one source of many looks
         for that one.

@@ -1,7 +1,7 @@
 """Reconstruction of the release of MedRCube's authors, which has no hashes to verify against.
 
 It names neither raw files nor hashes. Where the card of a source states how published names follow
-from raw names, a case can be matched by name, and no more: such a picture is placed only on demand
+from raw names, a case can be matched by name, and no more: such an image is placed only on demand
 and marked as unproved. Without a rule nothing is guessed.
 """
 
@@ -48,15 +48,15 @@ def adopt(
     *,
     place: bool = False,
 ) -> Reconstruction:
-    """Match the pictures that the published release lacks with raw files, by the rules of cards.
+    """Match the images that the published release lacks with raw files, by the rules of cards.
 
     Args:
         release: the published release.
         roots: id of a source -> the user's own copy of its raw data.
         sources: registry.
-        engine: where pictures are rendered.
+        engine: where images are rendered.
         stages: shows progress.
-        place: put the clean picture of each matched case into the tree, unproved as it is.
+        place: put the clean image of each matched case into the tree, unproved as it is.
 
     Raises:
         ReleaseError: the tree breaks its rules, leads out of itself, or has recipes.
@@ -113,7 +113,7 @@ class _Match:
     def by_name(
         self, items: Mapping[str, BenchmarkItem]
     ) -> tuple[dict[str, PictureOutcome], Mapping[str, Sequence[BenchmarkItem]]]:
-        """What the names say; and the items of each case whose picture could be placed."""
+        """What the names say; and the items of each case whose image could be placed."""
         cases = {case.key for case in self.found.cases} if self.found else set()
         outcomes: dict[str, PictureOutcome] = {}
         lacking: dict[str, list[BenchmarkItem]] = {}
@@ -126,7 +126,7 @@ class _Match:
     def place(
         self, lacking: Mapping[str, Sequence[BenchmarkItem]], engine: RenderEngine, stages: Stages
     ) -> dict[str, PictureOutcome]:
-        """Render the clean picture of each case and put it where its items expect it."""
+        """Render the clean image of each case and put it where its items expect it."""
         if self.found is None:
             return {}
         cases = [case for case in self.found.cases if case.key in lacking]
@@ -186,7 +186,7 @@ class _Match:
 
 
 def _folders(items: Sequence[BenchmarkItem]) -> Mapping[str, Mapping[str, BenchmarkItem]]:
-    """Items by folder of the release and picture; one that names no picture, by its own name."""
+    """Items by folder of the release and image; one that names no image, by its own name."""
     folders: dict[str, dict[str, BenchmarkItem]] = {}
     for item in items:
         folder = item.image.partition("/")[0] if item.image else item.dataset

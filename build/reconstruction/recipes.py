@@ -1,6 +1,6 @@
 """Strict reader of ``recipes.jsonl`` from an untrusted release.
 
-Only the location of a picture is used as a path, in one form: ``DATASET/pictures/NAME.png``.
+Only the location of an image is used as a path, in one form: ``DATASET/pictures/NAME.png``.
 Names of raw files are only compared with existing names.
 """
 
@@ -33,16 +33,16 @@ _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """How one picture of a release was made.
+    """How one image of a release was made.
 
     Attributes:
-        sample: id of the picture.
+        sample: id of the image.
         source: id of its source.
         case: key of its case.
         image: its path in the release.
-        pixel_sha256: identity of the picture.
+        pixel_sha256: identity of the image.
         restricted: whether it may not be passed on.
-        artefact: what it is a picture of.
+        artefact: what it is an image of.
         frames: slice of each image.
         files: raw file relative to the raw root -> SHA-256.
         first: the raw file that holds the first image.
@@ -67,7 +67,7 @@ def read_recipes(tree: Path) -> tuple[Recipe, ...]:
 
     Raises:
         ReleaseError: there are none, one is not what medrcube writes, or two are about one
-            picture; names the recipe.
+            image; names the recipe.
     """
     samples: dict[str, int] = {}
     images: dict[str, int] = {}
@@ -75,7 +75,7 @@ def read_recipes(tree: Path) -> tuple[Recipe, ...]:
     for number, row in _rows(tree):
         try:
             recipe = _recipe(row)
-            # Some file systems ignore case: one picture would take the place of the other.
+            # Some file systems ignore case: one image would take the place of the other.
             _claim(samples, recipe.sample, number)
             _claim(images, recipe.image.lower(), number)
         except _RecipeError as error:

@@ -1,8 +1,8 @@
 """Reconstruction of withheld images from the user's own copy of the raw data.
 
-The build's own stages scan, plan and render into a temporary folder. A picture is written into the
+The build's own stages scan, plan and render into a temporary folder. An image is written into the
 tree only if its pixel hash is the published one. Nothing else of the tree changes but the private
-mark, once a restricted picture lies in it.
+mark, once a restricted image lies in it.
 """
 
 from __future__ import annotations
@@ -70,16 +70,16 @@ def reconstruct(
     engine: RenderEngine,
     stages: Stages,
 ) -> Reconstruction:
-    """Put every picture into a release that the raw data give as it was published.
+    """Put every image into a release that the raw data give as it was published.
 
-    A picture that is there with the right pixels stays as it is, so the same call again goes on
+    An image that is there with the right pixels stays as it is, so the same call again goes on
     where an earlier one was stopped.
 
     Args:
         release: a release made by medrcube.
         roots: id of a source -> the user's own copy of its raw data, in any layout of its card.
         sources: registry.
-        engine: where pictures are rendered.
+        engine: where images are rendered.
         stages: shows progress.
 
     Raises:
@@ -126,7 +126,7 @@ class _SourceOrder:
         found: its scan, or ``None`` where the copy was refused.
         refused: why it was.
         origin: what ``origin_of`` says of it.
-        wanted: case -> recipes of its pictures.
+        wanted: case -> recipes of its images.
     """
 
     source: Source
@@ -137,7 +137,7 @@ class _SourceOrder:
     wanted: Mapping[str, Sequence[Recipe]]
 
     def jobs(self) -> Iterator[RenderJob]:
-        """One for every wanted case that is there, with the wanted pictures alone."""
+        """One for every wanted case that is there, with the wanted images alone."""
         if self.found is None:
             return
         cases = [case for case in self.found.cases if case.key in self.wanted]
@@ -242,14 +242,14 @@ def _render(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RenderedJob:
-    """What became of a job, and the folder of its pictures."""
+    """What became of a job, and the folder of its images."""
 
     job: RenderJob
     rendered: RenderResult
     folder: Path
 
     def picture(self, recipe: Recipe) -> RenderedPicture | None:
-        """The picture of the recipe's mark and slice; else that of another slice, to compare."""
+        """The image of the recipe's mark and slice; else that of another slice, to compare."""
         alike = [
             picture for picture in self.rendered.pictures if picture.artefact == recipe.artefact
         ]
@@ -258,7 +258,7 @@ class _RenderedJob:
         return alike[0] if exact is None and len(alike) == 1 else exact
 
     def clean(self, recipe: Recipe) -> NDArray[np.uint8] | None:
-        """Pixels of the clean picture of the recipe's slice."""
+        """Pixels of the clean image of the recipe's slice."""
         frames = "+".join(map(str, recipe.frames))
         for picture in self.rendered.pictures:
             if picture.artefact == _CLEAN and picture.frames == frames:
@@ -267,7 +267,7 @@ class _RenderedJob:
         return None
 
     def clear(self) -> None:
-        """Remove the pictures: what may not be passed on lies about no longer than needed."""
+        """Remove the images: what may not be passed on lies about no longer than needed."""
         for picture in self.rendered.pictures:
             (self.folder / picture.path).unlink()
 

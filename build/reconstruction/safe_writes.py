@@ -24,15 +24,15 @@ _HEADER = struct.Struct(">8s4x4sIIBB")
 """Signature, length and name of the first chunk, width, height, bits, colour type."""
 
 _MOST_PIXELS = 89_478_485
-"""Pillow takes a larger picture for a bomb; it counts as not there, and is made again."""
+"""Pillow takes a larger image for a bomb; it counts as not there, and is made again."""
 
 
 def safe_path(tree: Path, image: str) -> Path:
-    """File of a picture, after its folders were found to lie in the tree.
+    """File of an image, after its folders were found to lie in the tree.
 
     Args:
         tree: the release, with all links resolved.
-        image: path of the picture in it.
+        image: path of the image in it.
 
     Raises:
         ReleaseError: the path leads out of the tree, itself or by a link.
@@ -56,7 +56,7 @@ def safe_path(tree: Path, image: str) -> Path:
 
 
 def place_picture(tree: Path, image: str, data: bytes) -> None:
-    """Give the file of a picture its place; it is there whole or not at all.
+    """Give the file of an image its place; it is there whole or not at all.
 
     Raises:
         ReleaseError: the path leads out of the tree.
@@ -66,7 +66,7 @@ def place_picture(tree: Path, image: str, data: bytes) -> None:
 
 
 def stored_hash(path: Path) -> str | None:
-    """Identity of a picture in a tree; ``None`` where there is none, or none as we write them."""
+    """Identity of an image in a tree; ``None`` where there is none, or none as we write them."""
     try:
         if not path.is_file():
             return None

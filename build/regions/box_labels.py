@@ -1,10 +1,10 @@
 """Placement of box numbers so that each has one reading.
 
 The frame of a box is the ring of one line around it; a tag is the small plate with its number. A
-layout has one reading when, in pixels of the picture,
+layout has one reading when, in pixels of the image,
 
 1. no frame shares a pixel with another box or another frame;
-2. each tag lies in the picture, touches its own frame along an edge, and covers no box, no frame
+2. each tag lies in the image, touches its own frame along an edge, and covers no box, no frame
    and no other tag;
 3. each tag keeps its own width free from every other frame: the nearest frame is its own, which
    it touches, by a margin of one tag;
@@ -27,23 +27,23 @@ _DOTS = (7, 9)
 
 
 def line_width(shape: tuple[int, ...]) -> int:
-    """Thickness of lines for a picture of ``(rows, columns, ...)``, in pixels."""
+    """Thickness of lines for an image of ``(rows, columns, ...)``, in pixels."""
     return max(1, round(max(shape[:2]) / 256))
 
 
 def dot_size(shape: tuple[int, ...]) -> int:
-    """Side of one dot of a digit, large enough to read at the size of the picture."""
+    """Side of one dot of a digit, large enough to read at the size of the image."""
     return max(1, round(max(shape[:2]) / 240))
 
 
 def tag_size(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Width and height of a tag in a picture of ``(rows, columns, ...)``."""
+    """Width and height of a tag in an image of ``(rows, columns, ...)``."""
     dot = dot_size(shape)
     return (_DOTS[0] * dot, _DOTS[1] * dot)
 
 
 def frame_of(box: Box, shape: tuple[int, ...]) -> Box:
-    """Outer edge of the frame around a box, cut off at the border of the picture."""
+    """Outer edge of the frame around a box, cut off at the border of the image."""
     line = line_width(shape)
     x0, y0, x1, y1 = box
     return (
@@ -64,7 +64,7 @@ def place_tags(boxes: Sequence[Box], shape: tuple[int, ...]) -> tuple[Box, ...] 
 
     Args:
         boxes: in pixels, in the order of their numbers.
-        shape: ``(rows, columns, ...)`` of the picture.
+        shape: ``(rows, columns, ...)`` of the image.
     """
     frames = [frame_of(box, shape) for box in boxes]
     if any(overlap(a, b) for n, a in enumerate(frames) for b in frames[:n]):

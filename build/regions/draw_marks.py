@@ -26,14 +26,14 @@ class MarkedImage:
     """One artefact before it is written.
 
     Attributes:
-        artefact: what it is a picture of.
+        artefact: what it is an image of.
         pixels: ``(rows, columns)`` or ``(rows, columns, 3)``, 8 bit.
-        area: share of the picture that the marked region covers.
+        area: share of the image that the marked region covers.
         regions: how many separate regions of the concept are marked.
         truth: number of the box that encloses the region, or of the panel that shows the fact;
             0 where nothing is numbered.
         boxes: boxes drawn, in the order of their numbers, in pixels of the artefact.
-        window: part of the clean picture that is shown; empty for all of it.
+        window: part of the clean image that is shown; empty for all of it.
         order: image of the case under each number, where images are numbered.
     """
 
@@ -70,13 +70,13 @@ def draw_artefact(
     masks: Mapping[int, NDArray[np.bool_]],
     untrue: AbstractSet[int] = frozenset(),
 ) -> MarkedImage | str | None:
-    """Draw one artefact into a copy of the clean picture.
+    """Draw one artefact into a copy of the clean image.
 
     Args:
         job: the case.
         artefact: what to draw.
         clean: ``(rows, columns)`` or ``(rows, columns, 3)``, 8 bit.
-        masks: number of a region -> where it lies on the picture.
+        masks: number of a region -> where it lies on the image.
         untrue: numbers of regions whose names say more than the slice shows.
 
     Returns:
@@ -117,7 +117,7 @@ def draw_artefact(
         return f"{artefact.concept!r} leaves no room for a second box that is no easier to tell"
     left, top, right, bottom = layout.window
     area = float(region[top:bottom, left:right].mean())
-    del region  # as large as the picture, and a copy of that in colour follows
+    del region  # as large as the image, and a copy of that in colour follows
     return MarkedImage(
         artefact=artefact,
         pixels=draw_boxes(clean[top:bottom, left:right], layout.boxes),

@@ -1,6 +1,6 @@
 """Drawing of outlines and numbered boxes, in integer arithmetic.
 
-The clean picture is always kept beside the marked one. Integer arithmetic gives the same pixels on
+The clean image is always kept beside the marked one. Integer arithmetic gives the same pixels on
 every platform.
 """
 
@@ -38,14 +38,14 @@ def draw_outline(picture: NDArray[np.uint8], mask: NDArray[np.bool_]) -> NDArray
     """Draw the outer edge of a mask in red.
 
     The line lies just outside the region, so that no marked pixel is covered; its thickness is
-    1/256 of the longer side of the picture, at least one pixel.
+    1/256 of the longer side of the image, at least one pixel.
 
     Args:
         picture: ``(rows, columns)`` or ``(rows, columns, 3)``, 8 bit.
         mask: ``(rows, columns)``.
 
     Returns:
-        A new ``(rows, columns, 3)`` picture.
+        A new ``(rows, columns, 3)`` image.
     """
     canvas = to_rgb(picture)
     if not mask.any():
@@ -88,7 +88,7 @@ def draw_boxes(picture: NDArray[np.uint8], boxes: Sequence[Box]) -> NDArray[np.u
 
 
 def to_rgb(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """A colour copy of a grey or colour picture."""
+    """A colour copy of a grey or colour image."""
     canvas = blank_canvas(*picture.shape[:2])
     canvas[...] = picture if picture.ndim == 3 else picture[:, :, None]
     return canvas

@@ -1,6 +1,6 @@
 """Measurements of a mask: box, centroid, pieces, longest diameter, extent across, ellipse.
 
-Coordinates are ``(x, y)`` in pixels from the top left corner of the picture: the centre of the
+Coordinates are ``(x, y)`` in pixels from the top left corner of the image: the centre of the
 first pixel is (0.5, 0.5). A region reaches to the middle of each edge of its pixels, as contours at
 the level one half do, so that a row of ``n`` pixels is ``n`` long. All is exact integer arithmetic
 up to the last square root, so that every platform measures the same. Nothing of scipy is used: it
@@ -22,7 +22,7 @@ from medrcube.build.regions.draw_shapes import bounding_box
 __all__ = ["Ellipse", "Measurement", "Point", "count_pieces", "longest_diameter", "measure"]
 
 Point = tuple[float, float]
-"""``(x, y)`` in pixels of the picture."""
+"""``(x, y)`` in pixels of the image."""
 
 _DIGITS = 4
 """Of a pixel, to which lengths and means are kept."""
@@ -54,14 +54,14 @@ class Ellipse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """What was measured of one region on the grid of a picture.
+    """What was measured of one region on the grid of an image.
 
     Attributes:
         box: smallest box around it.
         pixels: how many pixels it has.
         pieces: how many parts it has that do not touch, not even at a corner.
         largest: pixels of its largest part.
-        cut: whether it reaches the border of the picture, behind which it may go on.
+        cut: whether it reaches the border of the image, behind which it may go on.
         centroid: mean of its pixels.
         inside: column and row of one of its pixels: that of the centroid, or else, where the
             centroid lies outside, the one farthest from any other pixel.

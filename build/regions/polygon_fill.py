@@ -19,8 +19,8 @@ def fill_polygon(points: Points, shape: tuple[int, int]) -> NDArray[np.bool_]:
 
     Args:
         points: corners as ``(x, y)``; the centre of the first pixel is (0, 0). Parts outside
-            the picture are cut off.
-        shape: ``(rows, columns)`` of the picture.
+            the image are cut off.
+        shape: ``(rows, columns)`` of the image.
     """
     rows, columns = shape
     flips = np.zeros((rows, columns + 1), np.int64)

@@ -19,7 +19,7 @@ Shape3 = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Mask:
-    """Marked pixels of a stack of pictures; a ``volume.SliceStack`` of bool.
+    """Marked pixels of a stack of images; a ``volume.SliceStack`` of bool.
 
     Attributes:
         shape: ``(n, rows, columns)`` of the stack.
@@ -34,7 +34,7 @@ class Mask:
 
     @classmethod
     def of(cls, shape: tuple[int, ...], pictures: Iterable[tuple[int, NDArray[np.bool_]]]) -> Self:
-        """The mask of numbered pictures, ``(rows, columns)`` each; those of one slice are joined.
+        """The mask of numbered images, ``(rows, columns)`` each; those of one slice are joined.
 
         Args:
             shape: of the stack; axes beyond the third are left out.
@@ -62,7 +62,7 @@ class Mask:
         return np.dtype(np.bool_)
 
     def __getitem__(self, k: int, /) -> NDArray[np.bool_]:
-        """Marks of the ``k``-th picture, ``(rows, columns)``."""
+        """Marks of the ``k``-th image, ``(rows, columns)``."""
         if not 0 <= k < self.shape[0]:
             raise IndexError(k)
         picture = np.zeros(self.shape[1:], np.bool_)
@@ -77,11 +77,11 @@ class Mask:
         return self.bits.size > 0
 
     def marks(self, k: int) -> bool:
-        """Whether a pixel of the ``k``-th picture is marked."""
+        """Whether a pixel of the ``k``-th image is marked."""
         return k in self._span(0) and bool(self.bits[k - self.first[0]].any())
 
     def areas(self) -> NDArray[np.int64]:
-        """Number of marked pixels of each picture."""
+        """Number of marked pixels of each image."""
         areas = np.zeros(self.shape[0], np.int64)
         span = self._span(0)
         areas[span.start : span.stop] = np.bitwise_count(self.bits).sum(axis=(1, 2), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Which of two regions lies to the left of the other on a picture, where that is beyond doubt."""
+"""Which of two regions lies to the left of the other on an image, where that is beyond doubt."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from medrcube.build.regions.box_labels import Box
 __all__ = ["LEAST_APART", "MOST_SHARED", "Columns", "is_left_of"]
 
 LEAST_APART = 0.08
-"""Between the centroids of two regions, as a share of the width of the picture."""
+"""Between the centroids of two regions, as a share of the width of the image."""
 MOST_SHARED = 0.25
 """Of the columns of the narrower region: those that the other one reaches as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
-    """Where a region lies across a picture, in pixels.
+    """Where a region lies across an image, in pixels.
 
     Attributes:
         centroid: mean column of its pixels.
@@ -39,8 +39,8 @@ def is_left_of(region: Columns, other: Columns, width: int) -> bool | None:
 
     Args:
         region: the one.
-        other: the other, on the same picture.
-        width: of the picture, in pixels.
+        other: the other, on the same image.
+        width: of the image, in pixels.
     """
     apart = other.centroid - region.centroid
     shared = min(region.end, other.end) - max(region.first, other.first)

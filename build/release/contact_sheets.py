@@ -1,6 +1,6 @@
 """Contact sheets of all cells of region, modality and task, and thumbnails of near-duplicates.
 
-A restricted picture never becomes a thumbnail, not even in a private release: the page lies in both
+A restricted image never becomes a thumbnail, not even in a private release: the page lies in both
 editions, and pages get forwarded.
 """
 
@@ -37,21 +37,21 @@ __all__ = [
 ]
 
 LARGEST = 4_000_000
-"""Bytes that all small pictures of a page may take together, as text."""
+"""Bytes that all small images of a page may take together, as text."""
 IN_ALL, IN_CELL, PAIRS = 720, 8, 6
-"""Pictures wanted on all sheets, most pictures of one cell, and most pairs of look-alikes."""
+"""Pictures wanted on all sheets, most images of one cell, and most pairs of look-alikes."""
 _SIDE = 128
 _QUALITY = 72
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContactSheetItem:
-    """A small picture with what stands under it.
+    """A small image with what stands under it.
 
     Attributes:
-        uri: the picture as a ``data:`` address.
+        uri: the image as a ``data:`` address.
         title: answer of the item, or name of the case.
-        note: source of the picture.
+        note: source of the image.
         place: what is right of a point or a box, to be drawn over it.
     """
 
@@ -68,7 +68,7 @@ class ContactSheet:
     Attributes:
         cell: anatomy, modality and task.
         items: how many items the cell has.
-        pictures: how many pictures these show.
+        pictures: how many images these show.
         restricted: how many of them may not be passed on.
         shown: some of the others.
         beyond: of a task beyond the cube: which answers pass, its chance and review; else empty.
@@ -84,7 +84,7 @@ class ContactSheet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThumbnailGallery:
-    """All small pictures of a page: a sheet for each cell, and pairs of look-alikes."""
+    """All small images of a page: a sheet for each cell, and pairs of look-alikes."""
 
     sheets: tuple[ContactSheet, ...]
     pairs: tuple[tuple[NearDuplicate, ContactSheetItem, ContactSheetItem], ...]
@@ -97,17 +97,17 @@ def make_gallery(
     root: Path,
     workers: int = 1,
 ) -> ThumbnailGallery:
-    """Choose and shrink pictures, the same ones for the same input.
+    """Choose and shrink images, the same ones for the same input.
 
     Args:
         items: of the release, also those beyond the cube.
-        pictures: id -> picture of each item.
+        pictures: id -> image of each item.
         near: look-alikes, what weighs most first.
         root: folder that ``Sample.image`` is relative to.
-        workers: processes that read pictures.
+        workers: processes that read images.
 
     Raises:
-        ReleaseError: a picture is missing or damaged.
+        ReleaseError: an image is missing or damaged.
     """
     cells: dict[tuple[str, str, str], list[Item | OpenItem]] = {}
     for item in sorted(items, key=lambda item: item.id):
@@ -134,10 +134,10 @@ def make_gallery(
 
 
 def thumbnail(path: Path) -> str:
-    """A picture of at most 128 pixels as a ``data:`` address.
+    """An image of at most 128 pixels as a ``data:`` address.
 
     Raises:
-        ReleaseError: the file is missing or no picture.
+        ReleaseError: the file is missing or no image.
     """
     data = io.BytesIO()
     try:
@@ -156,7 +156,7 @@ def thumbnail(path: Path) -> str:
 def _choose(
     items: Sequence[Item | OpenItem], pictures: Mapping[str, Sample], number: int
 ) -> list[Item | OpenItem]:
-    """Items of a cell to show: sources take turns, within each its answers do; no picture twice."""
+    """Items of a cell to show: sources take turns, within each its answers do; no image twice."""
     queues: dict[str, dict[str, list[Item | OpenItem]]] = {}
     hashes: set[str] = set()
     for item in items:
@@ -169,7 +169,7 @@ def _choose(
 
 
 def _examples(near: Iterable[NearDuplicate]) -> list[NearDuplicate]:
-    """The first pairs that may be shown, no picture twice."""
+    """The first pairs that may be shown, no image twice."""
     hashes: set[str] = set()
     chosen: list[NearDuplicate] = []
     for pair in near:
@@ -188,7 +188,7 @@ def _in_turn(queues: Sequence[Sequence[Item | OpenItem]]) -> list[Item | OpenIte
 
 
 def _that_fit(shown: Iterable[list[ContactSheetItem]], taken: int) -> int:
-    """How many pictures each cell may show so that the page stays small enough."""
+    """How many images each cell may show so that the page stays small enough."""
     rows = list(shown)
     for rank in range(IN_CELL):
         each = [row[rank] for row in rows if rank < len(row)]

@@ -1,7 +1,7 @@
 """``croissant.json``: the release in the Croissant 1.1 format (http://mlcommons.org/croissant/1.1).
 
-It describes both editions: each file by its digest, pictures as sets. Its record sets are the items
-(with their pictures, from the Parquet edition), the redistributable pictures, and the sources.
+It describes both editions: each file by its digest, images as sets. Its record sets are the items
+(with their images, from the Parquet edition), the redistributable images, and the sources.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def _licence(name: str) -> str | dict[str, str]:
 
 
 def _files(tree: Path) -> list[dict[str, Any]]:
-    """Files of the tree but the pictures, which a public tree may lack."""
+    """Files of the tree but the images, which a public tree may lack."""
     paths = (path for path in tree.rglob("*") if path.is_file() and path.suffix in _MEDIA)
     return [
         {

@@ -27,14 +27,14 @@ _WORDS = {"yes": True, "no": False}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemLicence:
-    """What may be done with the picture of one item.
+    """What may be done with the image of one item.
 
     Attributes:
         id: id of the item.
         source: id of the source.
-        picture: id of the picture.
+        picture: id of the image.
         licence: SPDX id, or a reference to the source's own licence.
-        redistribute: whether the picture may be passed on.
+        redistribute: whether the image may be passed on.
         attribution: title of the source.
         citation: key of its BibTeX entry.
     """

@@ -38,9 +38,9 @@ class SourceFacts:
     Attributes:
         card: its card.
         items: number of its items.
-        pictures: number of its pictures.
-        withheld: number of its pictures that may not be passed on.
-        licences: licences of its pictures, sorted.
+        pictures: number of its images.
+        withheld: number of its images that may not be passed on.
+        licences: licences of its images, sorted.
     """
 
     card: Card
@@ -51,7 +51,7 @@ class SourceFacts:
 
     @property
     def passed_on(self) -> str:
-        """Whether its pictures may be passed on: ``yes``, ``no`` or ``some``."""
+        """Whether its images may be passed on: ``yes``, ``no`` or ``some``."""
         if not self.withheld:
             return "yes"
         return "no" if self.withheld == self.pictures else "some"
@@ -59,13 +59,13 @@ class SourceFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseFacts:
-    """A release, whether its restricted pictures are in the tree or not.
+    """A release, whether its restricted images are in the tree or not.
 
     Attributes:
         name: its name.
         day: when it was made.
         sources: by id, sorted.
-        places: path in the release -> picture.
+        places: path in the release -> image.
         tasks: number of items of each task, by its name in the release.
         grades: number of items of each grade of evidence.
         editions: ontologies that the items rest on, as in ``audit.json``.
@@ -92,7 +92,7 @@ class ReleaseFacts:
 
     @property
     def withheld(self) -> int:
-        """Number of pictures that may not be passed on."""
+        """Number of images that may not be passed on."""
         return sum(source.withheld for source in self.sources)
 
     @property
@@ -103,7 +103,7 @@ class ReleaseFacts:
 
     @property
     def licences(self) -> tuple[str, ...]:
-        """Licences of all pictures, sorted."""
+        """Licences of all images, sorted."""
         return tuple(sorted({name for source in self.sources for name in source.licences}))
 
 
@@ -121,7 +121,7 @@ def collect_facts(
     Args:
         sources: registry.
         items: all items of the release.
-        places: path in the release -> picture, also of pictures that are left out.
+        places: path in the release -> image, also of images that are left out.
         audit: what ``audit.json`` says.
         name: version of the release.
         day: when it was made.

@@ -50,7 +50,7 @@ def select_open_items(
 
     As for items with options: one that was built anew since it was judged counts as not reviewed,
     one that somebody has spoken against is left out, and so is every item on a case of which a
-    picture may show who the patient is.
+    image may show who the patient is.
     """
     by_id = {sample.id: sample for sample in samples}
     held = reviewed.held_samples if reviewed else frozenset()

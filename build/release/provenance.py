@@ -1,6 +1,6 @@
 """``prov.jsonl``: W3C PROV record of each image.
 
-Each line is a PROV-JSON document (https://www.w3.org/submissions/prov-json/) about one picture: the
+Each line is a PROV-JSON document (https://www.w3.org/submissions/prov-json/) about one image: the
 entity, the activity that generated it, the raw files used with their digests, and the software and
 recipe.
 """
@@ -32,7 +32,7 @@ PREFIXES: Mapping[str, str] = {
 
 
 def write_provenance(tree: Path, facts: ReleaseFacts) -> None:
-    """Write the provenance of each picture that has a recipe, in the order of the recipes."""
+    """Write the provenance of each image that has a recipe, in the order of the recipes."""
     editions = {source.card.id: source.card.release for source in facts.sources}
     with (
         (tree / RECIPES).open(encoding="utf-8") as recipes,
@@ -45,7 +45,7 @@ def write_provenance(tree: Path, facts: ReleaseFacts) -> None:
 
 
 def provenance(recipe: Mapping[str, Any], edition: str, software: str) -> dict[str, Any]:
-    """The PROV-JSON document of one picture.
+    """The PROV-JSON document of one image.
 
     Args:
         recipe: its row of ``recipes.jsonl``.

@@ -1,7 +1,7 @@
 """``raw_files.jsonl`` of a release: raw files that its images need.
 
-Folders of a raw copy may bear names of persons. What no picture of the release uses is not named,
-and a folder above a table only where the card or the file of a picture names it too.
+Folders of a raw copy may bear names of persons. What no image of the release uses is not named,
+and a folder above a table only where the card or the file of an image names it too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SHA256 = re.compile("[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceUse:
-    """What the pictures of a release take from one source.
+    """What the images of a release take from one source.
 
     Attributes:
         files: raw files that their recipes name.

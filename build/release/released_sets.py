@@ -47,7 +47,7 @@ def released_sets(
 
     Args:
         items: the whole batch.
-        samples: its pictures.
+        samples: its images.
         released: items of the release, as reviewers left them.
         seed: that of the build.
     """

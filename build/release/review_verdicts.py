@@ -62,7 +62,7 @@ class ReviewVerdict:
         key: index of the right option.
         reviewers: how many people have judged that wording.
         fingerprint: of the item as it was imported.
-        content_sha256: digest of that wording and its picture, as the queue names it.
+        content_sha256: digest of that wording and its image, as the queue names it.
     """
 
     id: str
@@ -82,7 +82,7 @@ class ReviewResults:
 
     Attributes:
         verdicts: by the id of the item.
-        held_samples: pictures that may show who the patient is.
+        held_samples: images that may show who the patient is.
         summary: content of ``review.json``: head of the trail, coverage, agreement.
     """
 
@@ -99,7 +99,7 @@ class ReleaseSelection:
         items: in the wording that was judged, with the state they have in the queue.
         versions: id -> number of the wording; 0 where the queue does not know the item.
         reviewers: id -> how many people have judged it.
-        held: number of items left out because somebody has spoken against them or their picture.
+        held: number of items left out because somebody has spoken against them or their image.
         changed: number of items that were built anew after they were judged.
     """
 
@@ -143,7 +143,7 @@ def failing_strata(
 
 
 def fingerprint(item: Item, sample: Sample) -> str:
-    """Identity of what an item asks, its picture included; a judgement holds for nothing else."""
+    """Identity of what an item asks, its image included; a judgement holds for nothing else."""
     texts = [option.text for option in item.options]
     content = [item.id, item.question, texts, item.key, sample.pixel_sha256]
     return sha256(json.dumps(content).encode()).hexdigest()
@@ -203,7 +203,7 @@ def select_items(
     """The items that may go into a release, each in the wording that was judged.
 
     An item that was built anew since it was judged counts as not reviewed. One that somebody has
-    spoken against is left out in any case, and so is every item on a case whose picture may show
+    spoken against is left out in any case, and so is every item on a case whose image may show
     who the patient is.
     """
     if reviewed is None:

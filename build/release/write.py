@@ -2,8 +2,8 @@
 
 ``<SOURCE>/test.json`` holds exactly the published fields (arXiv 2604.13756), with option keys only
 for existing options, because the published prompt prints every key. ``recipes.jsonl`` holds what
-makes each picture again: digests of all inputs, and the pixel hash. Restricted pictures are left
-out unless the release is private; the editions differ only in these pictures and in the private
+makes each image again: digests of all inputs, and the pixel hash. Restricted images are left
+out unless the release is private; the editions differ only in these images and in the private
 mark (``private_edition``).
 
 Review results come from the two files that the review queue writes (``review_verdicts``).
@@ -73,8 +73,8 @@ class ReleaseReport:
     Attributes:
         out: its folder.
         items: number of items.
-        pictures: number of pictures in it.
-        withheld: number of pictures left out because they may not be passed on.
+        pictures: number of images in it.
+        withheld: number of images left out because they may not be passed on.
         unreviewed: number of items that no clinician has accepted.
         held: number of items left out because a clinician has spoken against them.
         changed: number of items that were built anew after they were judged, so that the
@@ -121,14 +121,14 @@ def release(
         name: version of the release.
         allow_unreviewed: take items that no clinician has accepted, and say so in the card;
             those that one has spoken against are left out all the same.
-        private: keep pictures that may not be passed on, and mark the tree.
+        private: keep images that may not be passed on, and mark the tree.
         require_agreement: refuse a release in which a stratum does not pass the agreement gate of
             the review project, or cannot be judged by it.
         since: an earlier release; ``CHANGES.md`` and ``changes.json`` say what changed.
 
     Raises:
         ReleaseError: the audit failed, a table breaks its contract, ``out`` exists, the build has
-            no items, none may be released, a picture is missing, or reviewers do not agree where
+            no items, none may be released, an image is missing, or reviewers do not agree where
             that is required.
         WorkspaceError: the workspace is not built, what the review queue wrote is damaged, or
             ``out`` cannot be written.
@@ -222,7 +222,7 @@ def _write_items(
 
 
 def keyed_unit_id(sample: Sample, secret: bytes) -> str:
-    """The patient of a picture, or its case where the source names none, under a keyed id.
+    """The patient of an image, or its case where the source names none, under a keyed id.
 
     Equal units stay equal in every edition of a workspace. Without the key, which never leaves
     the workspace, no id can be computed from a name, so none can be turned back by trying names.
@@ -233,7 +233,7 @@ def keyed_unit_id(sample: Sample, secret: bytes) -> str:
 
 
 def fact_id(item: Item | OpenItem) -> str:
-    """What an item asks of which picture, whatever its wording and its options."""
+    """What an item asks of which image, whatever its wording and its options."""
     text = f"{item.sample}\0{item.task}\0{item.field}\0{item.concept}"
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

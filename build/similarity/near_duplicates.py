@@ -1,7 +1,7 @@
 """Exact and near-duplicate images across patients and sources.
 
-Candidates come from the stored hashes; only pictures with near hashes are read. Only clean pictures
-are compared, since a mark makes no other picture. Pictures of one case are not compared with each
+Candidates come from the stored hashes; only images with near hashes are read. Only clean images
+are compared, since a mark makes no other image. Images of one case are not compared with each
 other: neighbouring slices are alike by nature.
 """
 
@@ -55,7 +55,7 @@ _WORST: tuple[Relation, ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NearDuplicate:
-    """Two pictures of different cases that look the same and are not equal.
+    """Two images of different cases that look the same and are not equal.
 
     Attributes:
         distance: bits in which their hashes differ.
@@ -85,9 +85,9 @@ class Duplicates:
     """All that was found.
 
     Attributes:
-        exact: groups of equal pictures, as ``batch_audit.duplicate_pictures`` gives them.
+        exact: groups of equal images, as ``batch_audit.duplicate_pictures`` gives them.
         near: pairs of nearly equal ones, what weighs most first.
-        compared: different pictures that were compared.
+        compared: different images that were compared.
         candidates: pairs whose hashes lie near, before they were laid over each other.
         all_compared: false where there were more candidates than ``MOST_COMPARED``.
     """
@@ -125,22 +125,22 @@ class Duplicates:
 
 
 def clean_pictures(samples: Iterable[Sample], used: Iterable[Sample]) -> list[Sample]:
-    """The clean picture behind every picture of ``used``, each once, in a fixed order."""
+    """The clean image behind every image of ``used``, each once, in a fixed order."""
     wanted = {_view(sample) for sample in used}
     clean = [sample for sample in samples if sample.artefact == "clean" and _view(sample) in wanted]
     return sorted(clean, key=lambda sample: (sample.source, sample.case, sample.id))
 
 
 def find_duplicates(clean: Sequence[Sample], root: Path, workers: int = 1) -> Duplicates:
-    """Compare clean pictures.
+    """Compare clean images.
 
     Args:
-        clean: the pictures, in a fixed order.
+        clean: the images, in a fixed order.
         root: folder that ``Sample.image`` is relative to.
-        workers: processes that read pictures.
+        workers: processes that read images.
 
     Raises:
-        ReleaseError: a picture that has to be read is missing or damaged.
+        ReleaseError: an image that has to be read is missing or damaged.
     """
     first: dict[str, Sample] = {}
     for sample in clean:
@@ -170,7 +170,7 @@ def find_duplicates(clean: Sequence[Sample], root: Path, workers: int = 1) -> Du
 
 
 def near_candidates(pictures: Sequence[Sample]) -> tuple[Pairs, bool]:
-    """Pairs of pictures of different cases with near hashes, and whether these are all.
+    """Pairs of images of different cases with near hashes, and whether these are all.
 
     Equal hashes are put together first, so that many alike cost the index nothing. No more than
     ``MOST_COMPARED`` pairs are ever held.
@@ -199,7 +199,7 @@ def near_candidates(pictures: Sequence[Sample]) -> tuple[Pairs, bool]:
 
 
 def relation(first: Sample, second: Sample) -> Relation:
-    """What two pictures of different cases have to do with each other."""
+    """What two images of different cases have to do with each other."""
     if first.source != second.source:
         return "other source"
     if not (first.patient and second.patient):
@@ -231,7 +231,7 @@ def _pairs_apart(
 def _near_hashes(
     hashes: NDArray[np.uint64], groups: Sequence[NDArray[np.int64]]
 ) -> Iterable[tuple[int, int, int]]:
-    """Pairs of places in ``hashes``, also a place with itself where several pictures have it."""
+    """Pairs of places in ``hashes``, also a place with itself where several images have it."""
     yield from ((at, at, 0) for at, members in enumerate(groups) if len(members) > 1)
     for piece in pairs_within(hashes, MAX_DISTANCE):
         yield from ((first, second, bits) for first, second, bits in piece.tolist())

@@ -1,13 +1,13 @@
 """Near-duplicate thresholds, and grey-value correlation after registration.
 
-``perceptual_hash.MAX_DISTANCE`` and ``LIKENESS`` were chosen on 231 real pictures of twelve
+``perceptual_hash.MAX_DISTANCE`` and ``LIKENESS`` were chosen on 231 real images of twelve
 published data sets (CT, MRI, ultrasound, X-ray) that are not part of this project:
 
 - JPEG at quality 20, half the size, noise, brightness or gamma changed: at most 6 bits. All edges
   cropped by 1 %: at most 10 bits and 99.6 % within 8; by 2 %: 92 % within 8; by 3 %: 53 %.
-- Pictures of different patients: none of 23,000 pairs within 8 bits. The nearest, at 12, are a
-  second picture of one fetus under another number, and two films of one publication.
-- Slices of one volume lie within 8 bits in 244 of 3,361 pairs: pictures of one case are not
+- Images of different patients: none of 23,000 pairs within 8 bits. The nearest, at 12, are a
+  second image of one fetus under another number, and two films of one publication.
+- Slices of one volume lie within 8 bits in 244 of 3,361 pairs: images of one case are not
   compared. Generated phantoms of different patients, who are variants of one drawing, lie within
   8 in 1.1 % of pairs, and in 8 % of the pairs of one source.
 
@@ -35,12 +35,12 @@ from medrcube.perceptual_hash import SIDE, Thumbnail, thumbnail
 __all__ = ["LIKENESS", "likeness", "map_in_processes", "read_small"]
 
 LIKENESS = 0.98
-"""Least likeness of one picture encoded twice."""
+"""Least likeness of one image encoded twice."""
 
 _FEW = 64
 """Up to so many files a second process is not worth its start."""
 _AT_ONCE = 1000
-"""Pairs of pictures that are in memory as numbers."""
+"""Pairs of images that are in memory as numbers."""
 _TINY = 1e-9
 
 Floats = NDArray[np.float64]
@@ -49,10 +49,10 @@ R = TypeVar("R")
 
 
 def read_small(path: Path) -> Thumbnail:
-    """A picture of a file as (32, 32) grey values.
+    """An image of a file as (32, 32) grey values.
 
     Raises:
-        ReleaseError: the file is missing or no picture.
+        ReleaseError: the file is missing or no image.
     """
     try:
         with Image.open(path) as picture:
@@ -64,9 +64,9 @@ def read_small(path: Path) -> Thumbnail:
 
 
 def likeness(small: Thumbnail, pairs: NDArray[np.int64]) -> Floats:
-    """Correlation of pairs of pictures once the one is laid over the other, 0 to 1.
+    """Correlation of pairs of images once the one is laid over the other, 0 to 1.
 
-    Cropping shifts and stretches a picture by a part of a pixel. To first order this adds
+    Cropping shifts and stretches an image by a part of a pixel. To first order this adds
     multiples of its gradients, so the one is fitted by the other, its gradients and its gradients
     times their place; brightness and contrast go by themselves. The better of both ways counts,
     and a negative counts as 0.
@@ -128,7 +128,7 @@ def _spans(small: Thumbnail) -> tuple[Floats, Floats]:
     """Pictures as vectors of mean 0 and length 1, and bases of what a small crop makes of them.
 
     Returns:
-        (n, p) and (n, p, 5): an orthonormal basis of the picture, its gradients and those times
+        (n, p) and (n, p, 5): an orthonormal basis of the image, its gradients and those times
         their place. The edge, where gradients are not whole, is left out.
     """
     smooth = _smoothed(small)

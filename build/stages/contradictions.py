@@ -175,7 +175,7 @@ def _of_rivals(
 def _of_normal(
     card: Card, text: FreeText, terms: Terms, saying: _TextEvidence
 ) -> Iterator[tuple[_About, _TextEvidence]]:
-    """What follows when a picture is called normal; "not normal" says nothing of any finding."""
+    """What follows when an image is called normal; "not normal" says nothing of any finding."""
     for field in card.fields.values():
         for concept in field.concepts() if field.kind.abnormal else ():
             if terms[concept].kind == NORMALITY:

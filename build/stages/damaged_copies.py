@@ -131,7 +131,7 @@ def _put(line: int, place: int, value: str) -> Callable[[_Rows], _Rows]:
 
 
 def _without_pictures(copy: Path) -> None:
-    """Every second picture is taken away, so that the layout still fits."""
+    """Every second image is taken away, so that the layout still fits."""
     files = sorted(path for path in copy.rglob("*") if path.is_file() and holds_pixels(path.name))
     for path in files[1::2]:
         path.unlink()

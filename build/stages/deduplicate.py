@@ -21,9 +21,9 @@ _Question = tuple[str, str, str]
 
 
 def bar_repeats(queries: Sequence[QuestionCandidate]) -> list[QuestionCandidate]:
-    """Bar what is asked of a picture that another case or source shows pixel for pixel.
+    """Bar what is asked of an image that another case or source shows pixel for pixel.
 
-    A marked picture counts as the clean one that it was drawn on. Of equal pictures with equal
+    A marked image counts as the clean one that it was drawn on. Of equal images with equal
     answers the first in order of source and case is asked. Where the answers differ nobody knows
     which is right, so none is asked; where they differ about a lesion, neither is any other
     question that rests on it, such as where it lies.
@@ -37,12 +37,12 @@ def bar_repeats(queries: Sequence[QuestionCandidate]) -> list[QuestionCandidate]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _AnswerIndex:
-    """What is answered of which picture.
+    """What is answered of which image.
 
     Attributes:
-        pictures: place of a picture -> identity of the clean picture that is shown there.
+        pictures: place of an image -> identity of the clean image that is shown there.
         answers: question -> case -> its answers.
-        disputed: pictures of which cases tell different lesions.
+        disputed: images of which cases tell different lesions.
     """
 
     pictures: Mapping[tuple[str, str, str], str]
@@ -63,7 +63,7 @@ def _index_answers(queries: Iterable[QuestionCandidate]) -> _AnswerIndex:
         question, case = _question(query, pictures), _case(query)
         if not query.barred:
             asked[question].setdefault(case, set()).add(query.key)
-        # What is not asked of a picture still shows that labels disagree, if it is said of it.
+        # What is not asked of an image still shows that labels disagree, if it is said of it.
         if query.barred != OUT_OF_SCOPE and _rests_on_lesion(query):
             labelled[question].setdefault(case, set()).add(query.key)
     disputed = frozenset(question[0] for question, cases in labelled.items() if _differ(cases))
@@ -91,7 +91,7 @@ def _differ(cases: Mapping[_Case, set[str]]) -> bool:
 
 
 def _rests_on_lesion(query: QuestionCandidate) -> bool:
-    """Whether the answer depends on what is wrong in the picture, or on where it was marked."""
+    """Whether the answer depends on what is wrong in the image, or on where it was marked."""
     marked = query.sample.artefact != "clean"
     return marked or any(FactKind(kind).abnormal for kind in query.task.declaration.kinds)
 

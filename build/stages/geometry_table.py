@@ -1,4 +1,4 @@
-"""Geometry of marked regions on displayed pictures, and its table ``geometry.parquet``.
+"""Geometry of marked regions on displayed images, and its table ``geometry.parquet``.
 
 A length in millimetres or a side of the patient stands here only where the card says that the files
 of its source tell it.
@@ -35,21 +35,21 @@ BOX, AREA = "box", "area"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Geometry:
-    """One marked region on one clean picture; coordinates as in ``regions.measure``.
+    """One marked region on one clean image; coordinates as in ``regions.measure``.
 
     Attributes:
-        sample: id of the clean picture.
+        sample: id of the clean image.
         source: id of the source.
         case: key of the case.
         patient: keyed hash of the patient identifier; empty when the source gives none.
-        view: plane or view of the picture, as the source states it; empty where it states none.
+        view: plane or view of the image, as the source states it; empty where it states none.
         region: number among the regions of the case.
         field: card field of the region.
         concept: what it is.
         shape: ``box`` where a box was drawn, whose lengths are not those of what is in it, and in
             whose corners nothing of it need lie; else ``area``.
-        width: of the picture, in pixels.
-        height: of the picture.
+        width: of the image, in pixels.
+        height: of the image.
         x0: left edge of the smallest box around it.
         y0: top edge.
         x1: right edge, excluded.
@@ -57,7 +57,7 @@ class Geometry:
         pixels: how many pixels it has.
         pieces: how many parts it has that do not touch.
         largest: pixels of its largest part.
-        cut: whether it reaches the border of the picture.
+        cut: whether it reaches the border of the image.
         partial: whether its name says more parts than the slice shows.
         centroid_x: mean of its pixels.
         centroid_y: see ``centroid_x``.
@@ -79,7 +79,7 @@ class Geometry:
             the body is magnified), or empty where there is none.
         orientation: how the patient's sides are known: ``proved`` by the affine, ``stated`` by the
             card, or empty.
-        right_at: side of the picture on which the patient's right lies; empty where not known.
+        right_at: side of the image on which the patient's right lies; empty where not known.
         midline: column between the patient's sides.
         midline_from: ``body`` or ``picture``; empty where ``right_at`` is.
         side: the patient's side on which the centroid lies: ``left``, ``right`` or empty.
@@ -147,7 +147,7 @@ COLUMNS = column_types(Geometry)
 def geometry_of_case(
     card: Card, case: Case, samples: Sequence[Sample], measured: Iterable[RegionGeometry]
 ) -> Iterator[Geometry]:
-    """Rows of the regions of a case, beside its clean pictures.
+    """Rows of the regions of a case, beside its clean images.
 
     Args:
         card: of the source.
@@ -162,7 +162,7 @@ def geometry_of_case(
 
 
 def geometry_to_frame(rows: Iterable[Geometry]) -> pd.DataFrame:
-    """One row per region and picture, columns in fixed order and type, also when there are none."""
+    """One row per region and image, columns in fixed order and type, also when there are none."""
     return records_to_frame(rows, COLUMNS)
 
 

@@ -1,4 +1,4 @@
-"""Measurements of the regions of one slice, on the grid of its picture.
+"""Measurements of the regions of one slice, on the grid of its image.
 
 A worker makes them from the masks that it draws with, so that no pixel is read again. They say what
 files state of spacing and of the patient's sides; whether that is to be trusted is for the card
@@ -36,13 +36,13 @@ __all__ = [
 ]
 
 EPOCH = 3
-"""Grows whenever the same masks give other measurements; pictures and recipes do not rest on it."""
+"""Grows whenever the same masks give other measurements; images and recipes do not rest on it."""
 
 _SQUARE_ENOUGH = 0.02
-"""Of the ratio of the sides of a pixel: half of it is the error of a length. A picture with square
+"""Of the ratio of the sides of a pixel: half of it is the error of a length. An image with square
 pixels is off by less than that from 50 pixels a side upwards (``geometry.square_size``)."""
 _LEAST_COSINE = 0.8
-"""Between the rows of a picture and the axis from right to left, as of a slice and its plane
+"""Between the rows of an image and the axis from right to left, as of a slice and its plane
 (``case_image``)."""
 
 
@@ -51,7 +51,7 @@ class Reading:
     """What one of several readers marked on the slice.
 
     Attributes:
-        box: smallest box around it, in pixels of the picture.
+        box: smallest box around it, in pixels of the image.
         longest: its longest diameter, in pixels.
     """
 
@@ -65,17 +65,17 @@ class RegionGeometry:
 
     Attributes:
         region: its number among the regions of the case.
-        frames: the slice, as a picture names it.
-        width: of the picture, in pixels.
-        height: of the picture.
+        frames: the slice, as an image names it.
+        width: of the image, in pixels.
+        height: of the image.
         measured: what was measured.
         mask: its pixels as run lengths (``regions.run_lengths``), joined by spaces.
         partial: whether its name says more parts than the slice shows.
         readings: one for each of several readers who mark the slice, in their order.
         mm_per_pixel: as files state, or ``None`` where they state none, or pixels are not square.
-        right_at: side of the picture on which the patient's right lies, ``left`` or ``right``, by
-            the affine; empty where there is none or the picture shows no right and left.
-        midline: column between the patient's sides; the middle of the picture where it shows none.
+        right_at: side of the image on which the patient's right lies, ``left`` or ``right``, by
+            the affine; empty where there is none or the image shows no right and left.
+        midline: column between the patient's sides; the middle of the image where it shows none.
         midline_from: ``body``, or ``picture`` where the body reaches its border or is not looked
             for.
     """
@@ -95,7 +95,7 @@ class RegionGeometry:
 
 
 def has_regions(job: RenderJob) -> bool:
-    """Whether the pictures of a case may show a region; images side by side have no masks."""
+    """Whether the images of a case may show a region; images side by side have no masks."""
     return len(job.case.images) == 1 and any(concept is not None for concept in job.concepts)
 
 
@@ -111,9 +111,9 @@ def measure_regions(
     Args:
         case_image: the one image of a case.
         index: of the slice.
-        frames: how a picture of it names the slice.
-        clean: its picture, ``(rows, columns)`` or ``(rows, columns, 3)``.
-        masks: number of a region -> where it lies on the picture.
+        frames: how an image of it names the slice.
+        clean: its image, ``(rows, columns)`` or ``(rows, columns, 3)``.
+        masks: number of a region -> where it lies on the image.
     """
     if not masks:
         return ()
@@ -144,12 +144,12 @@ def measure_regions(
 
 
 def mm_per_pixel(volume: Volume, policy: PixelPolicy, size: tuple[int, int]) -> float | None:
-    """Side of a pixel of a picture of ``(height, width)``, or ``None`` where nothing proves it.
+    """Side of a pixel of an image of ``(height, width)``, or ``None`` where nothing proves it.
 
     Args:
         volume: in display order.
-        policy: how stored values become a picture.
-        size: of the picture, in which pixels may lie closer than those of the volume.
+        policy: how stored values become an image.
+        size: of the image, in which pixels may lie closer than those of the volume.
     """
     if volume.spacing is None or not volume.measured or policy.spacing == "square":
         return None
@@ -165,11 +165,11 @@ def mm_per_pixel(volume: Volume, policy: PixelPolicy, size: tuple[int, int]) -> 
 
 
 def right_side_of(volume: Volume, policy: PixelPolicy) -> str:
-    """Side of the picture on which the patient's right lies: ``left``, ``right`` or empty.
+    """Side of the image on which the patient's right lies: ``left``, ``right`` or empty.
 
     Args:
         volume: in display order.
-        policy: how stored values become a picture; an affine that it does not follow proves none.
+        policy: how stored values become an image; an affine that it does not follow proves none.
     """
     if volume.affine is None or policy.orient == "stored":
         return ""

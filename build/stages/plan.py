@@ -30,12 +30,12 @@ __all__ = [
 ]
 
 REGION_MARKS = ("outline", "boxes", "scale-bar")
-"""Kinds of picture on which a region is marked."""
+"""Kinds of image on which a region is marked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Artefact:
-    """One picture to make of a case: the clean one, or one with a region marked.
+    """One image to make of a case: the clean one, or one with a region marked.
 
     Attributes:
         kind: ``clean``, ``outline``, ``boxes``, ``numbered``, ``scale-bar``, ``mirrored`` or
@@ -50,7 +50,7 @@ class Artefact:
 
     @property
     def suffix(self) -> str:
-        """What distinguishes the file name of the picture from that of the clean one."""
+        """What distinguishes the file name of the image from that of the clean one."""
         if not self.concept:
             return "" if self.kind == "clean" else f".{self.kind}"
         return f".{self.kind}-{_slug(self.concept).lower()}"
@@ -69,10 +69,10 @@ class RenderJob:
         panels: concept of what each image alone shows, in order; empty where nothing is said.
         larger: what the masks must show before the panels are asked, or ``None``.
         structures: numbers of the regions that are structures of the body.
-        policy: how stored values become a picture.
+        policy: how stored values become an image.
         plane: plane to cut.
-        artefacts: pictures to make.
-        name: unique name of the case's pictures within the source.
+        artefacts: images to make.
+        name: unique name of the case's images within the source.
         hooks: digest of the adapter where it reads pixels itself, else empty.
         enclosed: what the masks of every image must show, or ``None``.
         side: which fact says on what side the marks lie, or ``None``.
@@ -135,7 +135,7 @@ def plan_jobs(source: Source, root: Path, cases: Sequence[Case]) -> list[RenderJ
 
 
 def artefacts_of(card: Card, case: Case) -> tuple[Artefact, ...]:
-    """The clean picture, and a marked one for every concept that a task may ask about.
+    """The clean image, and a marked one for every concept that a task may ask about.
 
     Of a case made for comparison, its numbered images alone, if any task asks for them.
     """
@@ -186,7 +186,7 @@ def _is_mirrored(card: Card, case: Case) -> bool:
 
 
 def is_drawn(card: Card, artefact: str) -> bool:
-    """Whether a kind of picture is made of a source: a scale bar needs a scale that it trusts."""
+    """Whether a kind of image is made of a source: a scale bar needs a scale that it trusts."""
     return artefact != "scale-bar" or card.geometry.scale == "object"
 
 
@@ -208,7 +208,7 @@ def _is_measured(card: Card, field: CardField, artefact: str) -> bool:
 def picture_names(keys: Iterable[str]) -> Mapping[str, str]:
     """A file name without suffix for every key; ``benign (277)`` becomes ``benign_277``.
 
-    Keys that would share a name (``image (42)`` and ``image(42)`` are different pictures), also
+    Keys that would share a name (``image (42)`` and ``image(42)`` are different keys), also
     on file systems that ignore case, get a short hash of the key.
     """
     slugs = {key: _slug(key) for key in keys}

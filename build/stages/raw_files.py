@@ -1,7 +1,7 @@
 """Raw files of a source: those its images, facts and layout rest on.
 
-Recipes name the files of one picture each. Files that all pictures of a source need, and all file
-sizes, are in ``raw_files.jsonl`` of the workspace, from which a release takes what its own pictures
+Recipes name the files of one image each. Files that all images of a source need, and all file
+sizes, are in ``raw_files.jsonl`` of the workspace, from which a release takes what its own images
 need; see ``release.raw_files_table``.
 """
 
@@ -67,7 +67,7 @@ class ListedFile:
 
     Attributes:
         file: the file.
-        glob: the glob of the layout that it fits; empty for a file of a picture.
+        glob: the glob of the layout that it fits; empty for a file of an image.
         cases: keys of the cases that alone it speaks of, which may be none; ``None`` for a table
             or a file that it takes to recognise the copy.
         unnamed: folders of its path that the card does not name; the owner of the copy may have
@@ -85,7 +85,7 @@ class ListedFile:
 
 
 def digests_of(pictures: Iterable[RenderedPicture]) -> Mapping[str, str]:
-    """Raw files that pictures are made of, below the raw root, with their digests."""
+    """Raw files that images are made of, below the raw root, with their digests."""
     digests: dict[str, str] = {}
     for picture in pictures:
         files = picture.recipe["files"]
@@ -98,13 +98,13 @@ def raw_files(
 ) -> Iterator[ListedFile]:
     """Raw files of a source, in order of use and path; one that is gone by now is left out.
 
-    A file of ``layout`` may be one of ``picture`` too: a release that lacks that picture still
+    A file of ``layout`` may be one of ``picture`` too: a release that lacks that image still
     needs the layout. Where a glob fits sidecars, files of it that belong to no case are left out.
 
     Args:
         source_scan: the scan.
         tree: the raw tree that was scanned.
-        digests: of the files that its pictures are made of.
+        digests: of the files that its images are made of.
     """
     sizes = {name: state.size for name, state in tree.states.items()}
     layout = source_scan.source.card.layout(source_scan.layout.layout)

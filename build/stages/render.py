@@ -1,6 +1,6 @@
 """Rendering of one case: read, select slices, window, draw marks, write PNG.
 
-``render_job`` runs in a worker. It writes each picture atomically and returns what was made as
+``render_job`` runs in a worker. It writes each image atomically and returns what was made as
 plain data; a case that cannot be rendered becomes a ``QuarantineRow``, never an exception.
 """
 
@@ -51,34 +51,34 @@ from medrcube.vocabulary.layers import using
 __all__ = ["EPOCH", "RenderResult", "RenderedPicture", "recipe_id", "render_job"]
 
 _MARK_EPOCHS = {"mirrored": MIRROR_EPOCH, "compared": COMPARED_EPOCH}
-"""Epochs of pictures that change apart from all others."""
+"""Epochs of images that change apart from all others."""
 EPOCH = 4
-"""Grows whenever the same inputs give other pixels; every cached picture is then made again."""
+"""Grows whenever the same inputs give other pixels; every cached image is then made again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderedPicture:
-    """One picture that was made.
+    """One image that was made.
 
     Attributes:
-        artefact: what it is a picture of.
-        path: relative to the folder of pictures.
+        artefact: what it is an image of.
+        path: relative to the folder of images.
         bytes: size of the file.
-        pixel_sha256: identity of the picture.
-        perceptual_hash: hash of a clean picture (``medrcube.perceptual_hash``); empty if marked.
+        pixel_sha256: identity of the image.
+        perceptual_hash: hash of a clean image (``medrcube.perceptual_hash``); empty if marked.
         graphics: marks burnt into it (``burnt_in``); empty where none was looked for.
-        grey: mean grey of the clean picture, 0 to 255, to a tenth.
-        colour: whether any pixel of the clean picture has a colour.
+        grey: mean grey of the clean image, 0 to 255, to a tenth.
+        colour: whether any pixel of the clean image has a colour.
         width: in pixels.
         height: in pixels.
         frames: slice of each image, joined by ``+``.
         reason: why that slice.
-        area: share of the picture that the marked region covers; 0 for a clean picture.
+        area: share of the image that the marked region covers; 0 for a clean image.
         regions: how many separate regions of the concept were marked.
-        boxes: boxes drawn, in the order of their numbers, in pixels of this picture.
+        boxes: boxes drawn, in the order of their numbers, in pixels of this image.
         truth: number of the right box or panel; 0 where there is none.
         choices: how many boxes or panels have a number.
-        recipe: how the picture was made, ready for JSON.
+        recipe: how the image was made, ready for JSON.
     """
 
     artefact: Artefact
@@ -103,7 +103,7 @@ class RenderedPicture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderResult:
-    """What became of a job: its pictures, its regions, the digests of its raw files, problems."""
+    """What became of a job: its images, its regions, the digests of its raw files, problems."""
 
     case: str
     pictures: tuple[RenderedPicture, ...] = ()
@@ -116,7 +116,7 @@ def render_job(job: RenderJob, images: Path) -> RenderResult:
     """Render every artefact of a case into ``images / job.source``.
 
     Raises:
-        WorkspaceError: the pictures cannot be written; all else becomes a problem.
+        WorkspaceError: the images cannot be written; all else becomes a problem.
     """
     with using(job.vocabulary):
         return _render_job(job, images)
@@ -162,7 +162,7 @@ def _states(job: RenderJob) -> dict[Path, FileState | None]:
 def _check_unchanged(
     before: Mapping[Path, FileState | None], now: Mapping[Path, FileState | None]
 ) -> None:
-    """Refuse pictures of files that are not those whose digests were taken."""
+    """Refuse images of files that are not those whose digests were taken."""
     changed = sorted(path.name for path, state in before.items() if now[path] != state)
     if changed:
         raise ReadError(
@@ -176,7 +176,7 @@ def _check_unchanged(
 class _RenderContext:
     """One slice of a case, with all that went into it.
 
-    ``origin`` is what the recipes of all pictures of the case say alike: a series of hundreds of
+    ``origin`` is what the recipes of all images of the case say alike: a series of hundreds of
     files names them in each recipe.
     """
 
@@ -249,7 +249,7 @@ def _graphics(
     clean: NDArray[np.uint8],
     masks: Mapping[int, NDArray[np.bool_]],
 ) -> str:
-    """Marks burnt into a picture, looked for before a coloured one becomes grey."""
+    """Marks burnt into an image, looked for before a coloured one becomes grey."""
     detector = job.policy.burnt_in
     if detector == "none" or (
         job.case.modality is not None and job.case.modality.burnt_in != detector
@@ -333,7 +333,7 @@ def _write(scene: _RenderContext, marked: MarkedImage, images: Path) -> Rendered
     digest = pixel_hash(marked.pixels)
     clean = marked.artefact.kind == "clean"
     image_hash = perceptual_hash(marked.pixels) if clean else ""
-    # A marked picture is a copy of its own; marks are drawn into the clean one again and again.
+    # A marked image is a copy of its own; marks are drawn into the clean one again and again.
     data = encode_png(marked.pixels, spend=not clean)
     write_again(images / path, data)
     return RenderedPicture(
@@ -367,7 +367,7 @@ def _frame(image: ImageRef, choice: SliceChoice) -> int:
 
 
 def _origin(job: RenderJob, digests: Mapping[str, str]) -> dict[str, Any]:
-    """Where the pictures of a case come from: inputs by name and digest."""
+    """Where the images of a case come from: inputs by name and digest."""
     names = {path: name_to_text(path.relative_to(job.root).as_posix()) for path in job.case.files()}
     return {
         "source": job.source,
@@ -386,7 +386,7 @@ def _origin(job: RenderJob, digests: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _recipe(scene: _RenderContext, marked: MarkedImage) -> dict[str, Any]:
-    """How to make the picture again: inputs by digest, every choice resolved to numbers."""
+    """How to make the image again: inputs by digest, every choice resolved to numbers."""
     case_images = scene.case_images
     return {
         **scene.origin,
@@ -409,7 +409,7 @@ def _recipe(scene: _RenderContext, marked: MarkedImage) -> dict[str, Any]:
 
 
 def _marks(marked: MarkedImage) -> dict[str, Any]:
-    """Boxes in pixels of the marked picture, the part of the clean one it shows, and numbers."""
+    """Boxes in pixels of the marked image, the part of the clean one it shows, and numbers."""
     optional = {"window": list(marked.window), "order": list(marked.order)}
     return {
         "boxes": [list(box) for box in marked.boxes],

@@ -19,7 +19,7 @@ NUMBERED = ("boxes", "numbered", "compared")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """One picture in the workspace, with what is drawn on it and where it comes from.
+    """One image in the workspace, with what is drawn on it and where it comes from.
 
     Attributes:
         id: hash of source, case and artefact.
@@ -28,18 +28,18 @@ class Sample:
         artefact: ``clean``, ``outline`` (one region outlined in red), ``boxes`` (numbered red
             boxes, one of which holds the region), ``numbered`` (the images of the case side by
             side in an order drawn by lot, one of which shows the fact), ``scale-bar`` (one region
-            outlined, above a scale bar), ``mirrored`` (the clean picture, left and right
+            outlined, above a scale bar), ``mirrored`` (the clean image, left and right
             exchanged) or ``compared`` (as ``numbered``, of a case made for comparison alone).
-        field: card field of what is marked; empty for a clean picture.
-        marked: concept of what is marked; empty for a clean picture.
+        field: card field of what is marked; empty for a clean image.
+        marked: concept of what is marked; empty for a clean image.
         truth: where there are numbers, the right one, from 1; else empty.
         choices: how many boxes or images have a number.
-        area: share of the picture that the region covers, 0 to 1.
+        area: share of the image that the region covers, 0 to 1.
         regions: how many separate regions of that concept were marked.
         image: path relative to the workspace.
-        pixel_sha256: identity of the picture.
-        perceptual_hash: hash of a clean picture (``medrcube.perceptual_hash``); empty if marked.
-        graphics: marks burnt into the picture and where they lie (``burnt_in``), such as
+        pixel_sha256: identity of the image.
+        perceptual_hash: hash of a clean image (``medrcube.perceptual_hash``); empty if marked.
+        graphics: marks burnt into the image and where they lie (``burnt_in``), such as
             ``caliper:on text:apart``; empty where none was found or the card asks for no search.
         width: in pixels.
         height: in pixels.
@@ -47,16 +47,16 @@ class Sample:
         modality: imaging modality, a value of ``Modality``.
         patient: keyed hash of the patient identifier; empty when the source gives none.
         split: the source's own split, or empty.
-        scope: widest scope that the picture shows, the name of a ``Scope`` in lower case.
-        licence: licence of the picture.
-        redistribute: whether the picture may be passed on.
+        scope: widest scope that the image shows, the name of a ``Scope`` in lower case.
+        licence: licence of the image.
+        redistribute: whether the image may be passed on.
         frames: slice of each image shown, joined by ``+``.
         reason: why that slice.
-        recipe: hash of the recipe that makes the picture again.
+        recipe: hash of the recipe that makes the image again.
         file_bytes: size of the file.
-        grey: mean grey of the clean picture, 0 to 255.
-        colour: whether any pixel of the clean picture has a colour.
-        boxes: corners ``x0 y0 x1 y1`` of each box in pixels of this picture, in the order of the
+        grey: mean grey of the clean image, 0 to 255.
+        colour: whether any pixel of the clean image has a colour.
+        boxes: corners ``x0 y0 x1 y1`` of each box in pixels of this image, in the order of the
             numbers, joined by ``, ``; empty where none is drawn.
     """
 

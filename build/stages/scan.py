@@ -69,8 +69,8 @@ class Scan:
         cases: cases whose files are all there, in the adapter's order.
         absent: keys of cases whose image is not in this copy.
         absent_files: the first file that each of them lacks, below the root.
-        problems: everything else that does not become a picture.
-        remarks: what is wrong with cases that become pictures all the same: labels that the
+        problems: everything else that does not become an image.
+        remarks: what is wrong with cases that become images all the same: labels that the
             source's own words contradict, regions that are not marked in this copy.
         outcomes: field of a label and what the words did to it; see
             ``contradictions.CheckedLabels``.

@@ -18,7 +18,7 @@ class SharedImages:
     Attributes:
         sources: their ids, in order.
         note: what the cards say, empty when no card declares it.
-        equal_pictures: clean pictures of the one that are pixel for pixel in the other.
+        equal_pictures: clean images of the one that are pixel for pixel in the other.
     """
 
     sources: tuple[str, str]

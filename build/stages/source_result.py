@@ -59,7 +59,7 @@ class ShardBuild:
     """What consecutive cases of a source give.
 
     Attributes:
-        samples: their pictures.
+        samples: their images.
         geometry: what was measured of the regions on them.
         recipes: how they are made, one JSON object a line.
         files: raw files that they are made of, by name, with their digests.
@@ -96,7 +96,7 @@ class SourceBuild:
         set_aside: problems of the scan.
         problems: problems of rendering, and remarks of the scan.
         words: field -> outcome -> number of labels, of what the words did to them.
-        samples: its pictures.
+        samples: its images.
         geometry: what was measured of the regions on them.
         recipes: how they are made, one JSON object a line; a text for each shard.
         raw_files: the raw files that they and the copy's layout rest on, likewise.
@@ -128,7 +128,7 @@ class SourceBuild:
         return replace(self, samples=(), geometry=(), recipes=(), queries=(), open_questions=())
 
     def with_shards(self, shards: Sequence[ShardBuild]) -> SourceBuild:
-        """The same with the pictures of its shards and what may be asked of them, in order."""
+        """The same with the images of its shards and what may be asked of them, in order."""
         return replace(
             self,
             samples=tuple(sample for shard in shards for sample in shard.samples),
@@ -240,7 +240,7 @@ def _absent_images(source_scan: Scan) -> str:
 
 
 def origin_of(source: Source, layout: str) -> dict[str, Any]:
-    """What of a source decides its pictures, beside its raw files; stands in every recipe."""
+    """What of a source decides its images, beside its raw files; stands in every recipe."""
     adapter = (source.folder / "adapter.py").read_bytes()
     return {
         "layout": layout,

@@ -43,7 +43,7 @@ def read_batches(
     """
     try:
         with open_file(root, root / name) as file:
-            # Read ahead, the pictures of a whole file would lie in memory.
+            # Read ahead, the images of a whole file would lie in memory.
             table = pq.ParquetFile(file, pre_buffer=False)
             if schemas and not any(map(table.schema_arrow.equals, schemas)):
                 raise ReleaseError(f"{name}: has other columns than an edition of medrcube")

@@ -72,7 +72,7 @@ def files_of(root: Path, findings: FaultLog) -> frozenset[str]:
 def check_tree_files(
     root: Path, files: frozenset[str], pictures: frozenset[str], workers: int, stages: Stages
 ) -> Iterator[FileCheck]:
-    """Read every file once, in processes: digests, and the pixels of pictures."""
+    """Read every file once, in processes: digests, and the pixels of images."""
     wanted = [(name, name in pictures) for name in sorted(files)]
     batches = [wanted[at : at + _BATCH] for at in range(0, len(wanted), _BATCH)]
     with stages.stage("files", len(wanted)) as advance:

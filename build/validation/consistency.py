@@ -66,14 +66,14 @@ class TableRow:
 
     @property
     def image(self) -> str | None:
-        """Path of its picture in the release."""
+        """Path of its image in the release."""
         return None if self.row.image is None else f"{self.folder}/{self.row.image}"
 
 
 def check_recipes(
     rows: Sequence[TableRow], recipes: Mapping[str, Recipe], findings: FaultLog
 ) -> None:
-    """Every picture has a recipe, every recipe a picture, and both agree on who may have it."""
+    """Every image has a recipe, every recipe an image, and both agree on who may have it."""
     used: set[str] = set()
     for entry in rows:
         recipe = None if entry.image is None else recipes.get(entry.image)
@@ -125,7 +125,7 @@ def check_items(
 
 
 def check_licences(tree: Path, rows: Sequence[TableRow], findings: FaultLog) -> None:
-    """The table of licences names every item once, and agrees on who may have its picture."""
+    """The table of licences names every item once, and agrees on who may have its image."""
     restricted = {entry.row.id: entry.row.restricted for entry in rows}
     try:
         for licence in read_licences(tree):

@@ -175,7 +175,7 @@ FAULT_KINDS: dict[str, FaultKind] = {
         title="errata.csv does not withdraw items of this release in the form that is read",
         advice="mend the row, or write it with  medrcube errata add",
     ),
-    # Pictures
+    # Images
     "picture-missing": FaultKind(
         title="the image of an unrestricted item is missing", advice=_AGAIN
     ),

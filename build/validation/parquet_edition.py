@@ -43,9 +43,9 @@ def check_edition(
     most: int,
     private: bool,
 ) -> None:
-    """Hold every row of the Parquet files against its item, and its picture against the file.
+    """Hold every row of the Parquet files against its item, and its image against the file.
 
-    A row of a restricted item may hold a picture in a ``private`` tree only, and such a tree alone,
+    A row of a restricted item may hold an image in a ``private`` tree only, and such a tree alone,
     which is made after the release, may lack the rows of ``withdrawn`` items. No file is read that
     has more than ``most`` rows. An edition of an earlier version lacks columns of parts that its
     release lacks too.

@@ -1,6 +1,6 @@
 """File and PNG check: checksum, pixel hash, and chunks that hold no pixels.
 
-A picture is untrusted input. Its declared size is bounded, it is inflated in blocks and never
+An image is untrusted input. Its declared size is bounded, it is inflated in blocks and never
 beyond its pixels, and every chunk without pixels is reported: text, EXIF and colour profiles can
 identify a patient or a photographer.
 """
@@ -25,7 +25,7 @@ from medrcube.release_format.tree import LARGEST_PICTURE, open_file
 __all__ = ["FileCheck", "check_file", "check_files"]
 
 MOST_PIXELS = 89_478_485
-"""Pillow takes a larger picture for a bomb."""
+"""Pillow takes a larger image for a bomb."""
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _HEADER = struct.Struct(">8s4x4sIIBBBBB4x")
@@ -45,8 +45,8 @@ class FileCheck:
     Attributes:
         name: its path in the tree.
         sha256: digest of its bytes; ``None`` where it cannot be read.
-        pixel_sha256: identity of the picture; ``None`` where it is none as we write them.
-        size: width and height of the picture in pixels; ``None`` where it states none.
+        pixel_sha256: identity of the image; ``None`` where it is none as we write them.
+        size: width and height of the image in pixels; ``None`` where it states none.
         faults: (name of the check, what was found).
     """
 
@@ -58,7 +58,7 @@ class FileCheck:
 
 
 def check_file(root: Path, name: str, *, picture: bool) -> FileCheck:
-    """Read one file of a tree, and decode it where it should be a picture."""
+    """Read one file of a tree, and decode it where it should be an image."""
     try:
         with open_file(root, root / name) as file:
             if not picture:
@@ -74,7 +74,7 @@ def check_files(root: Path, names: list[tuple[str, bool]]) -> list[FileCheck]:
 
 
 class _PictureError(Exception):
-    """A file is no sound picture; carries the name of the check."""
+    """A file is no sound image; carries the name of the check."""
 
     def __init__(self, check: str, message: str) -> None:
         super().__init__(message)
@@ -186,7 +186,7 @@ def _chunks(data: bytes) -> tuple[list[memoryview], list[tuple[str, str]]]:
 
 
 def _decoded(header: _Header, body: list[memoryview], data: bytes) -> str | None:
-    """Identity of the picture, after all its pixels were inflated; ``None`` for other forms."""
+    """Identity of the image, after all its pixels were inflated; ``None`` for other forms."""
     if header.interlaced:
         return None
     shape = (
@@ -242,8 +242,8 @@ def _rows(header: _Header, body: list[memoryview]) -> Iterator[NDArray[np.uint8]
 
 
 def _by_pillow(data: bytes) -> str:
-    """Identity of a picture whose rows are filtered in other ways than ours."""
-    from PIL import Image  # noqa: PLC0415 - needed for foreign pictures alone
+    """Identity of an image whose rows are filtered in other ways than ours."""
+    from PIL import Image  # noqa: PLC0415 - needed for foreign images alone
 
     try:
         with Image.open(io.BytesIO(data), formats=("PNG",)) as picture:

@@ -1,6 +1,6 @@
 """Release validation: checks any release tree, trusted or not.
 
-Files, tables, pictures and proofs are checked individually and against each other. Nothing is
+Files, tables, images and proofs are checked individually and against each other. Nothing is
 written, nothing outside the tree is read, and faults are counted by kind. A tree without proofs,
 such as the published one, is checked as far as possible, and the report says what could not be.
 """
@@ -96,9 +96,9 @@ class Validation:
         private: whether the tree is marked as not to be shared.
         foreign: whether it has no proofs, as the published release.
         items: number of sound items.
-        pictures: number of pictures in the tree.
-        restricted: number of items whose picture may not be passed on.
-        without_picture: number of items whose picture is not in the tree.
+        pictures: number of images in the tree.
+        restricted: number of items whose image may not be passed on.
+        without_picture: number of items whose image is not in the tree.
         withdrawn: number of items that the errata withdraw.
         findings: what is wrong, errors first.
         unchecked: what could not be checked, and why.
@@ -148,7 +148,7 @@ def validate(root: Path, stages: Stages, *, workers: int, with_gx: bool = False)
     Args:
         root: its folder.
         stages: shows progress.
-        workers: processes that read files and decode pictures.
+        workers: processes that read files and decode images.
         with_gx: run the contracts with Great Expectations too.
 
     Raises:
@@ -365,7 +365,7 @@ def _check_pictures(
     if private:
         return
     barred |= {image for image, recipe in recipe_of.items() if recipe.restricted}
-    # A copy under another name is the same picture, unless a picture that is free looks like it.
+    # A copy under another name is the same image, unless an image that is free looks like it.
     hashes = {recipe_of[image].pixel_sha256 for image in recipe_of if recipe_of[image].restricted}
     hashes -= {recipe.pixel_sha256 for recipe in recipe_of.values() if not recipe.restricted}
     for name in sorted(checks):

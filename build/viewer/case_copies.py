@@ -32,24 +32,24 @@ from medrcube.vocabulary.layers import using
 __all__ = ["DIGEST", "FORMAT", "CopyOrder", "CopyResult", "copy_case", "fault_of", "plane_path"]
 
 FORMAT = 3
-"""Grows when the same picture would get another copy; all are then made again."""
+"""Grows when the same image would get another copy; all are then made again."""
 DIGEST = re.compile(r"[0-9a-f]{64}")
 _CURVES = frozenset({"sigmoid", "table", "constant"})
 """Windows that are no ramp, which the numbers of a copy only come near to."""
 _WHITE = 255
-"""Grey of the digits on a picture with numbered boxes."""
+"""Grey of the digits on an image with numbered boxes."""
 _CLOSE = 1
-"""Grey levels by which a copy under the window of its picture may differ from it: where the recipe
+"""Grey levels by which a copy under the window of its image may differ from it: where the recipe
 keeps fewer digits than the build had, a tie may fall to the other side."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyOrder:
-    """The pictures of one case of which copies are wanted.
+    """The images of one case of which copies are wanted.
 
     Attributes:
         job: the case.
-        samples: its pictures.
+        samples: its images.
         recipes: how each was made.
         root: the workspace, in which they lie.
         folder: of the copies.
@@ -74,7 +74,7 @@ CopyResult = tuple[list[Mapping[str, Any]], list[str]]
 
 
 def copy_case(order: CopyOrder) -> CopyResult:
-    """Copies of all wanted pictures of one case; a file that cannot be read costs these alone."""
+    """Copies of all wanted images of one case; a file that cannot be read costs these alone."""
     with using(order.job.vocabulary):
         return _copy_case(order)
 
@@ -92,7 +92,7 @@ def _copy_case(order: CopyOrder) -> CopyResult:
                 "format": FORMAT,
             }
             if volume.colour or volume.slices.dtype.itemsize == 1:
-                rows.append({**row, "slices": []})  # the picture itself shows all there is
+                rows.append({**row, "slices": []})  # the image itself shows all there is
                 continue
             try:
                 place = int(sample.frames) if index is None else index
@@ -184,9 +184,9 @@ def _copy(
 
 
 def _check_same(copy: ViewerCopy, path: Path) -> None:
-    """Refuse a copy that does not lead to its picture; a wrong slice would mislead its readers.
+    """Refuse a copy that does not lead to its image; a wrong slice would mislead its readers.
 
-    A part of a picture that was resampled is not compared: its border pixels have other neighbours.
+    A part of an image that was resampled is not compared: its border pixels have other neighbours.
     """
     with Image.open(path, formats=("PNG",)) as image:
         picture = np.asarray(image)
@@ -231,5 +231,5 @@ def _write(folder: Path, plane: NDArray[np.uint16]) -> str:
 
 
 def fault_of(sample: Sample, reason: str) -> str:
-    """Why a picture has no copy, in words."""
+    """Why an image has no copy, in words."""
     return f"{sample.source}: {escape_bytes(sample.case)}: no viewer copy: {escape_bytes(reason)}"

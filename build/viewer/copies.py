@@ -1,6 +1,6 @@
 """Viewer copies: original pixels of the images that items show, for reviewers only.
 
-Made after the items, of the pictures that items show only, into the folder ``viewer`` of the
+Made after the items, of the images that items show only, into the folder ``viewer`` of the
 workspace: one 16-bit PNG per slice, named by its digest, and ``copies.jsonl`` with their meaning.
 Existing copies are reused. Nothing of it enters a release: the folder is readable by its owner
 alone, and no table of the workspace names it.
@@ -45,10 +45,10 @@ class ViewerReport:
     """What the folder of viewer copies holds after a build.
 
     Attributes:
-        pictures: pictures that have a copy.
+        pictures: images that have a copy.
         made: copies that were made now.
         bytes: size of all slices.
-        failed: pictures of which none could be made, and why.
+        failed: images of which none could be made, and why.
     """
 
     pictures: int
@@ -79,10 +79,10 @@ def update_copies(
     """Make the copies that are missing and remove those that no item needs any more.
 
     Args:
-        workspace: in which the pictures lie.
+        workspace: in which the images lie.
         items: all items.
-        samples: all pictures.
-        recipes: of all pictures, one JSON object a line; in texts of whole lines.
+        samples: all images.
+        recipes: of all images, one JSON object a line; in texts of whole lines.
         jobs: source that may store more than 8 bits -> what gives the jobs of its cases; it is
             called where a copy is missing.
         workers: processes to read files in.
@@ -123,7 +123,7 @@ def update_copies(
 
 
 def _single(sample: Sample) -> bool:
-    """Whether a picture shows one image; of several side by side each has a window of its own."""
+    """Whether an image has one panel; each of several side by side has a window of its own."""
     return "+" not in sample.frames and sample.artefact != "numbered" and not sample.colour
 
 

@@ -1,7 +1,7 @@
 """Pixels of a viewer copy: a slice with its neighbours, and display parameters.
 
-A benchmark picture has 8 bits under one window. A viewer copy holds stored values: the slice and
-its neighbours on their own grid, and the numbers that map them to the picture. For reviewers only,
+A benchmark image has 8 bits under one window. A viewer copy holds stored values: the slice and
+its neighbours on their own grid, and the numbers that map them to the image. For reviewers only,
 never part of a release.
 """
 
@@ -46,11 +46,11 @@ class ViewerCopy:
 
     Attributes:
         planes: ``(rows, columns)`` each, of one size: steps above the lowest value.
-        facts: ready for JSON: ``own`` (place of the picture's own slice among them), ``slope``
+        facts: ready for JSON: ``own`` (place of the image's own slice among them), ``slope``
             and ``intercept`` (value = step * slope + intercept), ``exact`` (whether these are the
             stored values, or the nearest of 65,536 steps), ``unit`` (``HU`` or empty), ``window``
-            (least and greatest value that are not cut off in the picture), ``inverted``,
-            ``place`` (left, top, width and height of a slice in pixels of the picture),
+            (least and greatest value that are not cut off in the image), ``inverted``,
+            ``place`` (left, top, width and height of a slice in pixels of the image),
             ``columns`` (of a slice), ``spacing`` (mm between the pixels of a slice: down and
             across; ``None`` where no file says it), and ``presets`` (name, least and greatest
             value).
@@ -73,10 +73,10 @@ def viewer_copy(
 
     Args:
         volume: in display order, grey, of more than 8 bits.
-        index: slice that the picture shows.
+        index: slice that the image shows.
         numbers: how its greys were made, as its recipe says.
-        size: height and width of the whole picture of the slice, with square pixels.
-        part: the part of it that the picture shows, in its pixels; ``None`` for all.
+        size: height and width of the whole image of the slice, with square pixels.
+        part: the part of it that the image shows, in its pixels; ``None`` for all.
         hounsfield: whether the values are in HU.
 
     Raises:
@@ -143,7 +143,7 @@ def _steps(stored: Array, greys: PixelSemantics) -> tuple[NDArray[np.uint16], fl
 
 
 def _window(numbers: Mapping[str, Any], greys: PixelSemantics) -> tuple[float, float]:
-    """Black and white of the picture; of a curve, the ends of the ramp nearest to it."""
+    """Black and white of the image; of a curve, the ends of the ramp nearest to it."""
     if numbers["window"] == "bits":  # of stored values, whatever they mean
         return (
             float(numbers["low"]) * greys.slope + greys.intercept,

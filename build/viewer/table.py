@@ -22,7 +22,7 @@ class CopyTable:
     """The table of copies.
 
     Attributes:
-        rows: by the id of their picture.
+        rows: by the id of their image.
         damaged: lines that are no such row and were left out.
     """
 

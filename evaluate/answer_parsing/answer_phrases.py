@@ -165,7 +165,7 @@ LABELLING = re.compile(
     r"\b(?:mark\w*|label\w*|arrow\w*|annotat\w*|denot\w*|point\w*|letter|indicat\w*|compar\w*|calipers?|fig(?:ure)?|panel|see)\b",
     re.IGNORECASE,
 )
-"""In the clause of a letter: it may name something in the picture."""
+"""In the clause of a letter: it may name something in the image."""
 
 VERDICT = re.compile(
     rf"""(?:^|[.;:,!?\n("]|(?<=[^\x00-\u024f])|\b(?:options?|choice|answer|letter|that|so|thus|therefore|hence|then|think|believe|say

@@ -73,7 +73,7 @@ def upstream_scores(results: Sequence[Result]) -> dict[str, Any]:
     """Accuracy by the published rule, and its differences from ours.
 
     Args:
-        results: one result an item. An item whose picture is missing is left out, as upstream's
+        results: one result an item. An item whose image is missing is left out, as upstream's
             loader leaves it out, and so is one that was not asked.
 
     Returns:

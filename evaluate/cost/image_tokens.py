@@ -1,12 +1,12 @@
 """Tokens that an image counts as, by the documentation of the providers.
 
-- OpenAI, "Images and vision" (guide of the API): models of tiles scale a picture into 2,048 x
+- OpenAI, "Images and vision" (guide of the API): models of tiles scale an image into 2,048 x
   2,048, then to a shorter side of 768, and count 85 tokens and 170 for each tile of 512 x 512;
   with low detail 85. Models of patches (``-mini``, ``-nano``) count squares of 32 x 32, at most
   1,536, times a factor. gpt-4o-mini counts 2,833 and 5,667 in place of 85 and 170. The sources, and
   where users were billed differently, are in ``docs/how-to/choose-how-it-is-asked.md``.
 - Anthropic, "Vision": width x height / 750, after scaling to a longer side of 1,568 and about
-  1,600 tokens. Later models take larger pictures.
+  1,600 tokens. Later models take larger images.
 - Google, Gemini API, "Understand and count tokens": 258 up to 384 x 384, else 258 for each tile
   of 768 x 768.
 - Everything else is counted as Qwen2.5-VL counts: a token for 28 x 28 pixels, at least 4.

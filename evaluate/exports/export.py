@@ -26,7 +26,7 @@ def write_export(selection: ExportSelection, out: Path, harness: str) -> Path:
         The main file: TSV, YAML or task.
 
     Raises:
-        ReleaseError: a picture cannot be read.
+        ReleaseError: an image cannot be read.
         WorkspaceError: a file cannot be written, or a public export would lie in a private one.
     """
     if (out / PRIVATE).exists() and not selection.private:

@@ -31,7 +31,7 @@ def export_inspect_task(selection: ExportSelection, out: Path) -> Path:
         The task.
 
     Raises:
-        ReleaseError: a picture cannot be read.
+        ReleaseError: an image cannot be read.
         WorkspaceError: a file cannot be written.
     """
     (out / PICTURES).mkdir(parents=True, exist_ok=True)

@@ -48,7 +48,7 @@ def export_task_folder(selection: ExportSelection, out: Path, harness: str) -> P
         The YAML.
 
     Raises:
-        ReleaseError: a picture cannot be read.
+        ReleaseError: an image cannot be read.
         WorkspaceError: a file cannot be written.
     """
     out.mkdir(parents=True, exist_ok=True)

@@ -47,7 +47,7 @@ def export_vlmevalkit(selection: ExportSelection, out: Path) -> Path:
         The TSV.
 
     Raises:
-        ReleaseError: a picture cannot be read.
+        ReleaseError: an image cannot be read.
         WorkspaceError: a file cannot be written.
     """
     out.mkdir(parents=True, exist_ok=True)

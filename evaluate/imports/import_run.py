@@ -103,7 +103,7 @@ def score_replies(
 
     Unknown, repeated and missing items are counted in ``ImportedRun.matched``; an item without a
     reply is ``failed``, not wrong. Replies are scored whether or not this copy of the release has
-    the pictures, since they were given elsewhere.
+    the images, since they were given elsewhere.
 
     Raises:
         WorkspaceError: the file cannot be read, has no reply to any item of the release, shows

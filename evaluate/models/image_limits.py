@@ -1,10 +1,10 @@
 """Size limits of images and requests by provider; larger questions are refused.
 
-- Anthropic: 5 MiB of base64 for a picture, by its own error ("image exceeds 5 MB maximum: ... bytes
+- Anthropic: 5 MiB of base64 for an image, by its own error ("image exceeds 5 MB maximum: ... bytes
   > 5242880 bytes") in github.com/anthropics/claude-code/issues/14887 of December 2025; 32 MB for a
   request, from memory of the page "Errors", not verified.
 - OpenAI and Azure: 50 MB for a request, from memory of "Images and vision", not verified.
-- Gemini: 20 MB for a request with pictures in it, by discuss.ai.google.dev/t/43061 of 2024.
+- Gemini: 20 MB for a request with images in it, by discuss.ai.google.dev/t/43061 of 2024.
 
 Limits of self-hosted servers are unknown and not checked.
 """
@@ -73,7 +73,7 @@ class HeavyRequests:
     Attributes:
         limits: of the provider.
         items: names of the items that are asked so, sorted.
-        largest: bytes of the pictures of the largest request in base64.
+        largest: bytes of the images of the largest request in base64.
     """
 
     limits: PictureLimits

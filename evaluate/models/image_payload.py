@@ -35,7 +35,7 @@ def sendable_bytes(picture: ImageFile) -> tuple[str, bytes]:
     """Media type and bytes to send. May decode the image, so call it in a thread.
 
     Raises:
-        RejectedError: the picture cannot be decoded.
+        RejectedError: the image cannot be decoded.
         MissingExtraError: that needs Pillow, which is not installed.
     """
     if picture.media_type in _TAKEN and not _is_deep(picture):

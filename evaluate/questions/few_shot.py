@@ -234,7 +234,7 @@ def example_pool(
         benchmark: the release.
         shots: few-shot settings.
         asked: items of the run.
-        withheld: sources whose pictures must not be sent: an example is sent as well.
+        withheld: sources whose images must not be sent: an example is sent as well.
         stored: what the run knows already.
     """
     stored, left_out = stored or StoredExamples(), set(withheld)
@@ -247,7 +247,7 @@ def example_pool(
     units: dict[str, set[str]] = {}
     for item in (*benchmark.items, *asked):
         if item.image is not None:
-            # Two files of the same bytes are one picture.
+            # Two files of the same bytes are one image.
             mine = {f"picture {benchmark.image_digests.get(item.image)}"}
             units.setdefault(item.image, mine).update({item.unit} - {""})
     return ExamplePool(

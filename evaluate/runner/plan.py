@@ -226,7 +226,7 @@ def _require_same_images(
     Nothing is compared where the lists of the run are those that it states.
 
     Raises:
-        WorkspaceError: a picture that the run was asked with is gone, or is another one now.
+        WorkspaceError: an image that the run was asked with is gone, or is another one now.
     """
     as_stated = manifest.get("listed") == {**changing, **lists_state(questions)}
     if as_stated or not (out / ITEMS).exists():

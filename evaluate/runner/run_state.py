@@ -77,9 +77,9 @@ class RunSummary:
         reused: answered in an earlier session.
         answered: answered in this session.
         failed: without a reply after all tries.
-        missing: without a usable picture, never asked.
+        missing: without a usable image, never asked.
         unreached: later steps of chains whose conversation broke off before them.
-        shared: the same as another, in text and picture, so that one reply is for both.
+        shared: the same as another, in text and image, so that one reply is for both.
         left_out: items that were wanted and are no part of the run, by reason.
         ends: how the questions of all sessions stand: ``answered`` (a letter was given),
             ``unparsed``, ``refused``, ``cut``, ``failed``, ``missing-image``, ``not-asked``,

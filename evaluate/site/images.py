@@ -65,7 +65,7 @@ def write_pictures(
     items: Sequence[BenchmarkItem],
     advance: Advance = ignored,
 ) -> dict[str, SiteImage]:
-    """Write a reduced copy of every picture that may be passed on.
+    """Write a reduced copy of every image that may be passed on.
 
     Args:
         out: folder for the files.
@@ -90,7 +90,7 @@ def write_pictures(
 
 
 def count_pictures(items: Sequence[BenchmarkItem]) -> int:
-    """How many distinct pictures may be passed on."""
+    """How many distinct images may be passed on."""
     return len(_publishable(items))
 
 

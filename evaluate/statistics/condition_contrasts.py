@@ -34,9 +34,9 @@ def condition_contrasts(results: Sequence[Result]) -> dict[str, Any]:
         results: every presentation, as ``read_results`` gives them.
 
     Returns:
-        Some of ``image_gain`` (full against blind), ``image_swap`` (full against the picture of
+        Some of ``image_gain`` (full against blind), ``image_swap`` (full against the image of
         another item), ``reworded`` (full against the same fact in another edition), ``degraded``
-        (full against the same picture degraded) and ``position`` (circular). Each has ``global``;
+        (full against the same image degraded) and ``position`` (circular). Each has ``global``;
         ``task``, by name; ``voxels``, a list; and ``left_out``. Rows of the first four are those of
         ``paired_tests.paired_metrics``, where ``first`` is full, with ``answered`` for the pairs in
         which both replies give a letter, and ``mcnemar_p_holm`` within tasks and within voxels;

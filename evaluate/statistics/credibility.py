@@ -1,7 +1,7 @@
 """Credibility: whether correct diagnoses rest on perception; upstream's measure and its gaps.
 
 Every question of a high tier (diagnosis, abnormality, severity) is paired with every other
-question on the same picture:
+question on the same image:
 
     A both right      B only the low question right
     C both wrong      D only the high question right
@@ -150,7 +150,7 @@ def cross_pairs(results: Sequence[Result]) -> tuple[list[CrossPair], dict[str, i
     """All pairs in which both replies give a letter.
 
     Returns:
-        The pairs; and how many items that share a picture with one of the other kind were left
+        The pairs; and how many items that share an image with one of the other kind were left
         out, by outcome.
     """
     pairs: list[CrossPair] = []
@@ -174,12 +174,12 @@ def pair_metrics(pairs: Sequence[CrossPair], weighting: Weighting = "pair") -> d
 
     Args:
         pairs: the pairs.
-        weighting: ``pair`` counts every pair alike, as upstream does, so that a picture with five
-            low questions counts five times; ``image`` counts every picture alike.
+        weighting: ``pair`` counts every pair alike, as upstream does, so that an image with five
+            low questions counts five times; ``image`` counts every image once.
 
     Returns:
         ``pairs``, ``images``, ``units`` and the ``groups`` A to D, unweighted; ``small`` for few
-        pictures;
+        images;
         and for each of ``luck_rate``, ``shortcut_probability``, ``rationality``, ``grounding``
         an object with ``value``, ``interval`` (bootstrap of units), and for the first three
         ``chance`` and ``chance_corrected``: 0 at a guesser's and 1 at the largest value, but for

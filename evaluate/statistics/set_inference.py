@@ -2,7 +2,7 @@
 
 A set may hold items of several patients, and a patient may have items in several sets, so sets
 fall into no clusters. Two sets are taken to be dependent when they share a unit (patient, case or
-picture), and the variance of a mean sums the products over all such pairs (Aronow, Samii and
+image), and the variance of a mean sums the products over all such pairs (Aronow, Samii and
 Assenova, Polit Anal 2015;23:564-577). Where every set is of one unit, all of this comes to what
 ``clustered_inference`` does with these units.
 """
@@ -33,7 +33,7 @@ class SetScore(NamedTuple):
     """One set.
 
     Attributes:
-        units: patients, cases or pictures of its items.
+        units: patients, cases or images of its items.
         value: 1 if it is right and 0 if not; of a difference -1, 0 or 1.
     """
 

@@ -1,4 +1,4 @@
-"""Sampling unit of an answer (patient, case or picture), and its picture.
+"""Sampling unit of an answer (patient, case or image), and its image.
 
 The unit is the patient where the release states one, else the case, else the image. Answers on one
 unit are dependent; units are independent.

@@ -55,12 +55,12 @@ class ItemFacts:
     Attributes:
         dataset: folder of the source in the release.
         id: id of the item.
-        visible: whether a reader of the picture could know the answer: ``yes``, ``partly``, ``no``.
+        visible: whether a reader of the image could know the answer: ``yes``, ``partly``, ``no``.
         block: block of items that share their options; empty for none.
         unit: patient, or case where the source names no patient, under a keyed id such as
             ``patient-0123456789abcdef``; items of one unit are no independent witnesses. Empty
             where it is not told.
-        fact: id of what is asked of which picture, the same in every edition of a workspace
+        fact: id of what is asked of which image, the same in every edition of a workspace
             whatever the wording and the options. Empty where it is not told.
     """
 
@@ -152,7 +152,7 @@ def read_pixel_hashes(root: Path) -> Mapping[str, str]:
 def read_scenes(root: Path) -> Mapping[str, str]:
     """Picture by its path in the release -> what it shows, whatever is drawn on it.
 
-    Pictures of the same frames or slices of the same files of one case have one scene, an opaque
+    Images of the same frames or slices of the same files of one case have one scene, an opaque
     digest. None where the release has no recipes.
 
     Raises:

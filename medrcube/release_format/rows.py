@@ -57,12 +57,12 @@ class ReleaseRow:
         task: task axis.
         modality: modality axis.
         parts: anatomy axis.
-        image: picture relative to the folder of the table; ``None`` when none is named.
+        image: image relative to the folder of the table; ``None`` when none is named.
         original_task: task of the source dataset, or ``None``.
-        restricted: whether the picture cannot be passed on.
+        restricted: whether the image cannot be passed on.
         target: what an open answer has to be; ``None`` for options.
         stated_chance: for an item of ``open.json``, the probability that the best answer without
-            a look at the picture passes; ``None`` for one of ``test.json``.
+            a look at the image passes; ``None`` for one of ``test.json``.
     """
 
     id: str
@@ -91,7 +91,7 @@ class ReleaseRow:
 
     @property
     def chance(self) -> float:
-        """Probability that an answer without a look at the picture is right."""
+        """Probability that an answer without a look at the image is right."""
         return 1 / len(self.options) if self.stated_chance is None else self.stated_chance
 
 
@@ -291,7 +291,7 @@ class RowParser:
         return keys[0]
 
     def image(self) -> str | None:
-        """Path of the picture, relative to the folder of the table."""
+        """Path of the image, relative to the folder of the table."""
         value = self.optional_text("image_path")
         if not value:
             return None
@@ -302,7 +302,7 @@ class RowParser:
         return path
 
     def restricted(self) -> bool:
-        """Whether the picture cannot be passed on."""
+        """Whether the image cannot be passed on."""
         value = self._row.get("restricted")
         if value is not None and value is not True and value is not False:
             self.fault("field", f"restricted is {safe_repr(value)}; expected true or false")

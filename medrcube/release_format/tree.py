@@ -38,7 +38,7 @@ OPEN_TABLE = "open.json"
 """Table of the items of one source that have no options, beside ``TABLE`` or alone."""
 
 LARGEST_PICTURE = 256 * 2**20
-"""Bytes of the largest picture file that is opened."""
+"""Bytes of the largest image file that is opened."""
 
 _SHOWN = 100
 

@@ -32,7 +32,7 @@ class ItemText:
         ranks: place of each option on its scale; only for scales and numbered boxes.
         above: what each option is a kind of by the relation table, without itself.
         target: name of the concept that the stem itself names, such as what a box holds.
-        file: name of the picture's file.
+        file: name of the image's file.
     """
 
     question: str

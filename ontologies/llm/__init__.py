@@ -53,7 +53,7 @@ WANTED = 12
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
 class PromptTarget:
-    """Subject of one prompt: a key, and the kind of picture that shows it."""
+    """Subject of one prompt: a key, and the kind of image that shows it."""
 
     key: str
     anatomy: Anatomy
@@ -89,7 +89,7 @@ class LlmProposals:
     strategy: str = LLM
 
     def candidates(self, request: DistractorRequest, rules: SafetyRules) -> Sequence[str]:
-        """Proposals for the key on such a picture, for tasks whose options a model may propose."""
+        """Proposals for the key on such an image, for tasks whose options a model may propose."""
         if request.task is None or not request.task.declaration.model_proposals:
             return ()
         return tuple(

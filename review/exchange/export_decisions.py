@@ -322,7 +322,7 @@ def _reviewers_and_adjudicators() -> dict[int, set[int]]:
 def _held_samples() -> list[str]:
     """Pictures of items that left the queue because they may show who the patient is.
 
-    Gold items count: their picture is that of another item. What a manager has cleared is free.
+    Gold items count: their image is that of another item. What a manager has cleared is free.
     """
     events = Event.objects.filter(kind="item.danger_seen")
     names = {

@@ -1,6 +1,6 @@
 """Content-addressed image store: every image is decoded, and encoded again as PNG.
 
-A picture keeps nothing but its pixels: no tag of a camera or scanner, no second file hidden in
+An image keeps nothing but its pixels: no tag of a camera or scanner, no second file hidden in
 the first, nothing that a browser would run. No name of a file ever comes from outside.
 """
 
@@ -44,21 +44,21 @@ _UNREADABLE = (
     Image.DecompressionBombError,
     Image.DecompressionBombWarning,
 )
-"""What Pillow raises on bytes that are no picture, or too large a one."""
+"""What Pillow raises on bytes that are no image, or too large a one."""
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _COLOURS = {"L": "L", "RGB": "RGB", "1": "L", "P": "RGB"}
-"""Mode of a picture as it was read -> as it is stored."""
+"""Mode of an image as it was read -> as it is stored."""
 
 
 def store_image(picture: Path | bytes) -> Asset:
-    """Take in a PNG, JPEG or WebP picture; the same pixels twice give the same row.
+    """Take in a PNG, JPEG or WebP image; the same pixels twice give the same row.
 
     Args:
         picture: a file or its bytes. Turned upright as its EXIF tag says, since every viewer
             would do so and the tag is dropped.
 
     Raises:
-        ReviewError: it is no such picture, larger than ``MOST_BYTES`` or ``MOST_PIXELS``, in
+        ReviewError: it is no such image, larger than ``MOST_BYTES`` or ``MOST_PIXELS``, in
             colours that cannot be kept (16 bits, CMYK, see-through), or moving.
     """
     data = _read_bytes(picture)
@@ -75,7 +75,7 @@ def store_image(picture: Path | bytes) -> Asset:
 
 
 def image_path(digest: str) -> Path:
-    """Where a picture lies; follows from its digest and from nothing else.
+    """Where an image lies; follows from its digest and from nothing else.
 
     Raises:
         ReviewError: that is no digest.

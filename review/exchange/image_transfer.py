@@ -23,7 +23,7 @@ __all__ = ["ImageTransfer", "ItemWithImages", "StoredImage", "same_pixels"]
 
 @dataclass(frozen=True, slots=True)
 class StoredImage:
-    """A picture in the store.
+    """An image in the store.
 
     Attributes:
         key: of its row.
@@ -36,7 +36,7 @@ class StoredImage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemWithImages:
-    """An item with its pictures in the store."""
+    """An item with its images in the store."""
 
     row: IncomingItem
     picture: StoredImage
@@ -44,7 +44,7 @@ class ItemWithImages:
 
 
 class ImageTransfer:
-    """Takes pictures in, each once."""
+    """Takes images in, each once."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -56,10 +56,10 @@ class ImageTransfer:
         return len(self._stored)
 
     def pictured(self, row: IncomingItem) -> ItemWithImages:
-        """The item with its pictures.
+        """The item with its images.
 
         Raises:
-            ReviewError: a picture is missing, lies elsewhere by way of a link, is too large, or is
+            ReviewError: an image is missing, lies elsewhere by way of a link, is too large, or is
                 not the one that was built.
         """
         overlay = None if row.overlay is None else self._store(row.overlay)
@@ -79,7 +79,7 @@ class ImageTransfer:
 
 
 def _read_workspace_image(root: Path, sample: Sample) -> bytes:
-    """The file of a picture, which lies in the workspace itself."""
+    """The file of an image, which lies in the workspace itself."""
     name = sample.image
     wanted = os.path.join(os.path.realpath(root), *Path(name).parts)  # noqa: PTH118 (as text)
     if Path(name).is_absolute() or ".." in Path(name).parts or "\x00" in name:
@@ -98,7 +98,7 @@ def _read_workspace_image(root: Path, sample: Sample) -> bytes:
 
 
 def same_pixels(data: Image.Image, wanted: str) -> bool:
-    """Whether a picture is the one that the table of samples names (``pixel_sha256``)."""
+    """Whether an image is the one that the table of samples names (``pixel_sha256``)."""
     pixels = np.asarray(data)
     digest = sha256(f"{pixels.shape}{pixels.dtype.str}".encode())
     digest.update(np.ascontiguousarray(pixels).data)

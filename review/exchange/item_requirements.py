@@ -31,7 +31,7 @@ def item_fault(item: Item, samples: Container[str]) -> str:
 
     Args:
         item: as its table tells it.
-        samples: ids of the pictures that there are.
+        samples: ids of the images that there are.
     """
     return next(filter(None, (rule(item, samples) for rule in _RULES)), "")
 

@@ -59,7 +59,7 @@ _MOST_BYTES = 2**30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskExport:
-    """How many tasks were written, and with how many pictures.
+    """How many tasks were written, and with how many images.
 
     Attributes:
         disclosing: items left out because the question of another task reveals their key, or theirs
@@ -93,7 +93,7 @@ class AnnotationImport:
 def export_labelstudio_tasks(
     out: Path, *, prefix: str = "medrcube", limit: int | None = None
 ) -> TaskExport:
-    """Write ``tasks.json``, ``config.xml`` and the pictures of all items that wait for reviews.
+    """Write ``tasks.json``, ``config.xml`` and the images of all items that wait for reviews.
 
     Gold items stay here: in Label Studio everybody sees all tasks, so that a copy beside its
     original would show; and so do items whose key the question of another task tells, or the other
@@ -101,7 +101,7 @@ def export_labelstudio_tasks(
 
     Args:
         out: folder to write; a new one is its owner's alone.
-        prefix: where the pictures will lie under the folder that Label Studio serves.
+        prefix: where the images will lie under the folder that Label Studio serves.
         limit: at most so many items, in the order of the queue.
 
     Raises:

@@ -13,17 +13,17 @@ from medrcube.build.stages.samples import COLUMNS, Sample, samples_from_frame
 __all__ = ["ItemSamples", "SampleTable"]
 
 _VIEW = ["source", "case", "frames", "width", "height"]
-"""Equal for pictures that differ only in what is drawn on them."""
+"""Equal for images that differ only in what is drawn on them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemSamples:
-    """The pictures of an item.
+    """The images of an item.
 
     Attributes:
         asked: what the item was made for.
         picture: without a mark, or the marked one where no other was made.
-        overlay: the same picture with its mark, or ``None``.
+        overlay: the same image with its mark, or ``None``.
     """
 
     asked: Sample
@@ -32,7 +32,7 @@ class ItemSamples:
 
 
 class SampleTable:
-    """Finds the pictures of items, with and without a mark.
+    """Finds the images of items, with and without a mark.
 
     Args:
         frame: as ``samples_to_frame`` makes it.
@@ -60,7 +60,7 @@ class SampleTable:
         return name in self._rows
 
     def shown(self, items: Sequence[Item]) -> list[ItemSamples]:
-        """The pictures of each item; every one names a sample of the table."""
+        """The images of each item; every one names a sample of the table."""
         rows = [self._rows_of(item) for item in items]
         wanted = sorted({row for row_numbers in rows for row in row_numbers if row is not None})
         records = samples_from_frame(self._frame.iloc[wanted])

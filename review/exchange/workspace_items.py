@@ -49,7 +49,7 @@ class IncomingItem:
     Attributes:
         item: as it was built.
         picture: without a mark, or the marked one where no other was made.
-        overlay: the same picture with its mark, or ``None``.
+        overlay: the same image with its mark, or ``None``.
         asks_mark: whether the question is about the mark.
         fingerprint: of what it asks.
         case_key: its case under a keyed name, which says nothing outside the queue.
@@ -157,7 +157,7 @@ def _case_key(sample: Sample) -> str:
 
 
 def _raw_files(workspace: Workspace) -> dict[str, tuple[str, ...]]:
-    """Digests of the raw files of each picture; masks and tables are no source of what it shows.
+    """Digests of the raw files of each image; masks and tables are no source of what it shows.
 
     Raises:
         WorkspaceError: the recipes cannot be read.

@@ -50,7 +50,7 @@ class Exposure(models.Model):
 
 
 class RawFile(models.Model):
-    """A raw file that a picture of an item was made from, by its digest."""
+    """A raw file that an image of an item was made from, by its digest."""
 
     item = models.ForeignKey("review.Item", on_delete=models.PROTECT, related_name="raw_files")
     sha256 = models.CharField(max_length=64, db_index=True)
@@ -62,7 +62,7 @@ class RawFile(models.Model):
 
 
 class Incident(models.Model):
-    """Somebody saw on a picture who the patient is; holds the items that went out with it.
+    """Somebody saw on an image who the patient is; holds the items that went out with it.
 
     Attributes:
         item: on whose page it was reported.

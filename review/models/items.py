@@ -20,13 +20,13 @@ class Project(models.Model):
 
 
 class Asset(models.Model):
-    """A picture, encoded again at import; its place on disk follows from its digest alone.
+    """An image, encoded again at import; its place on disk follows from its digest alone.
 
     Attributes:
         id: opaque name that pages use.
         sha256: digest of the stored PNG.
         original: its original pixels, as the build kept them (``review.originals``): digests of
-            the slices, and what leads from them to the picture; empty where there are none.
+            the slices, and what leads from them to the image; empty where there are none.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -37,7 +37,7 @@ class Asset(models.Model):
 
 
 class Item(models.Model):
-    """A question on a picture, whatever its version.
+    """A question on an image, whatever its version.
 
     Attributes:
         id: id of the item in the workspace.
@@ -122,11 +122,11 @@ class ItemVersion(models.Model):
         target: form, ``ask`` and ``truth`` of an item of ``open.json``; ``None`` for one of
             ``test.json``. Its options are those of ``reviewing.open_answers``.
         picture: without a mark.
-        overlay: the picture with its mark, or ``None``.
+        overlay: the image with its mark, or ``None``.
         asks_mark: whether the question is about the mark, so that it must be shown at once.
         provenance: source, case, slice, evidence of the label, licence, as the build recorded.
         warnings: rules of item writing that the lint found bent.
-        content_sha256: digest of question, options, key and pictures.
+        content_sha256: digest of question, options, key and images.
         author: who edited it; ``None`` where it came from the workspace.
     """
 

@@ -62,7 +62,7 @@ class CachedFigures(Generic[T]):
 class FigureCache(Generic[T]):
     """Keeps what one function counts; of threads that want figures at once, one counts.
 
-    The last figures of a large queue lie in a file beside the pictures, so that they outlive the
+    The last figures of a large queue lie in a file beside the images, so that they outlive the
     process and all processes of a server show the same.
 
     Args:

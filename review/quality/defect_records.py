@@ -2,7 +2,7 @@
 
 A reviewer sees how near each option is to the key, where it comes from and what the label rests on.
 All of that is taken from a real item with the same options and key, but for what is known of the
-picture itself, which stays.
+image itself, which stays.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _OF_KEY = ("strategy", "grade", "passed", "similarity", "difficulty")
 _OF_NAME = ("text", "concept", "ids", "versions", "named_by", "word")
 """What of an option follows from what it names."""
 _OF_LABEL = ("evidence", "concept", "group", "strategy", "difficulty", "marked")
-"""What of the provenance follows from options and key; the rest is about the picture."""
+"""What of the provenance follows from options and key; the rest is about the image."""
 _HIDDEN = frozenset({"fingerprint", "licence", "sample", "wording"})
-"""What of the provenance tells a reviewer nothing about the picture."""
+"""What of the provenance tells a reviewer nothing about the image."""
 _WORD = re.compile(r"[^\W_]{2,}")
 DefectRecord = tuple[list[dict[str, Any]], int, dict[str, Any]]
 """Options, key and provenance of a version with a defect."""
@@ -34,7 +34,7 @@ DefectRecord = tuple[list[dict[str, Any]], int, dict[str, Any]]
 def move_key(version: ItemVersion, key: int, seed: int, real: RealItems) -> DefectRecord | None:
     """The key is another option, and what is shown is what a real item with that key shows.
 
-    ``None`` where there is no such item, or where what is known of the picture names the old key.
+    ``None`` where there is no such item, or where what is known of the image names the old key.
     Boxes and frames have no concept; there the two options change places.
 
     Args:
@@ -121,7 +121,7 @@ def _of_key(option: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _names_old_key(version: ItemVersion, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether what stays beside the picture names the old key: "axial" in the name of the case."""
+    """Whether what stays beside the image names the old key: "axial" in the name of the case."""
     texts = (
         str(value)
         for name, value in version.provenance.items()

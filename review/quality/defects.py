@@ -93,7 +93,7 @@ def defective_copies(
         version: sound, as far as is known.
         kind: of the defect.
         seed: of the draw.
-        present: concepts that other items of the same picture say are there.
+        present: concepts that other items of the same image say are there.
         real: items of the same source and task.
     """
     boxes = any(option.get("strategy") == "box" for option in version.options)

@@ -155,7 +155,7 @@ def _load(keys: Sequence[int]) -> Iterator[ItemVersion]:
 
 
 def _present_concepts(version: ItemVersion) -> list[str]:
-    """Concepts that are the key of other items of the same picture."""
+    """Concepts that are the key of other items of the same image."""
     others = ItemVersion.objects.filter(
         number=F("item__version"),
         item__gold_defect="",

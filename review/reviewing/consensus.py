@@ -74,7 +74,7 @@ def is_dangerous(item: Item, reasons: AbstractSet[str]) -> bool:
     """Whether one vote takes an item out.
 
     Reviewers who find the defect of a gold item may well call it unsafe; it stays in. An
-    identifying mark is on the picture, which others share, so that vote always counts.
+    identifying mark is on the image, which others share, so that vote always counts.
     """
     votes = reasons & DANGERS
     if item.gold_defect:

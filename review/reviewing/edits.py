@@ -32,7 +32,7 @@ __all__ = ["Edit", "check_edit", "edit", "new_options"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """What a new version says; pictures and provenance stay.
+    """What a new version says; images and provenance stay.
 
     Attributes:
         options: texts, as many as before and in the same order.

@@ -29,7 +29,7 @@ __all__ = [
 
 CONFLICT, BLIND, WARNED, RARE = 8, 4, 2, 1
 """Each outweighs all that follow: models contradict the key; the key is found without looking at
-the picture; two or more rules of item writing are bent; few items of its kind."""
+the image; two or more rules of item writing are bent; few items of its kind."""
 FROM_RUNS = CONFLICT | BLIND
 _ANSWERED = frozenset({"correct", "wrong"})
 _BASELINE = "baseline/"
@@ -66,12 +66,12 @@ def doubts_from_runs(runs: Sequence[Path], blind_runs: Sequence[Path] = ()) -> M
     """Read runs of ``medrcube evaluate``.
 
     An item is in conflict when more than half of the models that answered it chose another option
-    than the key, and solved blind when every model that saw no picture found the key. Baselines
+    than the key, and solved blind when every model that saw no image found the key. Baselines
     look at nothing: they count as blind.
 
     Args:
-        runs: folders of runs with pictures, or of baselines.
-        blind_runs: folders of runs in which the models were shown no picture.
+        runs: folders of runs with images, or of baselines.
+        blind_runs: folders of runs in which the models were shown no image.
 
     Raises:
         WorkspaceError: a folder is no run, or was not scored.

@@ -34,7 +34,7 @@ class Decision(StrEnum):
 
 
 class NeedsImage(StrEnum):
-    """Whether the question can be answered without the picture."""
+    """Whether the question can be answered without the image."""
 
     YES = "yes"
     NO = "no"

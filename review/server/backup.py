@@ -1,6 +1,6 @@
 """Online backup and restore of a queue in SQLite.
 
-A back-up is one tar file: the database as it was at one moment, the stored pictures, and a list of
+A back-up is one tar file: the database as it was at one moment, the stored images, and a list of
 both with digests. The secret key stays out: whoever finds a back-up shall not be able to forge
 sessions, so after a restore everybody signs in again.
 """
@@ -36,7 +36,7 @@ class Backup:
     """What a back-up holds.
 
     Attributes:
-        files: pictures and other stored files beside the database.
+        files: images and other stored files beside the database.
         events: length of the chain of events.
         head_sha256: its head; ``review verify-audit`` can be given both.
     """
@@ -86,7 +86,7 @@ def create_backup(place: ReviewPaths, target: Path, now: datetime | None = None)
     made_at = (now or datetime.now(UTC)).isoformat(timespec="seconds")
     with tempfile.TemporaryDirectory(dir=target.parent) as name:
         copy = Path(name) / _DATABASE
-        # The database first: a picture is stored before the row that names it, never removed.
+        # The database first: an image is stored before the row that names it, never removed.
         copy_database(database, copy)
         files = {
             f"{_FOLDER}/{path.relative_to(place.folder)}": path for path in _stored_files(place)

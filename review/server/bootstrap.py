@@ -38,7 +38,7 @@ class ReviewPaths:
     """Where a queue keeps its things.
 
     Attributes:
-        folder: stored pictures and the secret key.
+        folder: stored images and the secret key.
         database: path of a SQLite file, or ``postgresql://...``.
         origin: ``https://...`` behind which people reach it; empty for this machine only.
     """

@@ -136,7 +136,7 @@ class SwitchForm(PageForm):
 
 
 class PersonalDataForm(PageForm):
-    """Takes pictures out of the queue; has no field in which what was seen could be repeated."""
+    """Takes images out of the queue; has no field in which what was seen could be repeated."""
 
 
 class ItemForm(PageForm):

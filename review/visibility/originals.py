@@ -1,8 +1,8 @@
 """Original pixels of an image, as the build stored them, for the viewer.
 
 The slices stay where the build put them, in ``viewer/`` of the workspace, and are found by their
-digest alone; the queue keeps what they mean beside its picture. They are shown to whoever may see
-the picture, and leave the queue by no other way.
+digest alone; the queue keeps what they mean beside its image. They are shown to whoever may see
+the image, and leave the queue by no other way.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _DIGIT = 5 / 240
 
 
 def import_originals(workspace: Workspace, prints: Mapping[str, str]) -> int:
-    """Keep beside each picture of the queue what its viewer copy means, as the last build says.
+    """Keep beside each image of the queue what its viewer copy means, as the last build says.
 
-    Two cases may have the same picture and other slices beside it; then the slice alone is kept.
-    Gold items and wordings that the workspace has no more keep theirs as long as their picture is
+    Two cases may have the same image and other slices beside it; then the slice alone is kept.
+    Gold items and wordings that the workspace has no more keep theirs as long as their image is
     the one that was built: that some have none would tell them apart.
 
     Args:
@@ -48,7 +48,7 @@ def import_originals(workspace: Workspace, prints: Mapping[str, str]) -> int:
         prints: fingerprint of each item that it has.
 
     Returns:
-        Rows of the table of copies that are damaged, so that their pictures have none.
+        Rows of the table of copies that are damaged, so that their images have none.
     """
     table = read_copies(workspace.viewer)
     copies = {name: display_facts(row) for name, row in table.rows.items() if row["slices"]}
@@ -87,7 +87,7 @@ def discloses(task: str, original: Mapping[str, Any]) -> bool:
 
     The grey values of a CT are in HU. The slices of a stack tell the plane: what moves from one to
     the next shows the axis along which they lie, and that pixels are not square on their own grid
-    says which plane was scanned. A film has one slice, from which no more than its picture is seen.
+    says which plane was scanned. A film has one slice, from which no more than its image is seen.
 
     Args:
         task: value of the task; of one that is not known here, everything tells.
@@ -101,10 +101,10 @@ def discloses(task: str, original: Mapping[str, Any]) -> bool:
 
 
 def read_slice(asset: Asset, number: int) -> bytes:
-    """A slice of a picture's viewer copy, as a grey PNG of 16 bits.
+    """A slice of an image's viewer copy, as a grey PNG of 16 bits.
 
     Args:
-        asset: the picture.
+        asset: the image.
         number: place of the slice, from 0.
 
     Raises:
@@ -128,7 +128,7 @@ def read_slice(asset: Asset, number: int) -> bytes:
 
 
 def mark_layer(asset: Asset) -> bytes:
-    """What is drawn on a grey picture, outlines and numbered boxes, as a PNG that is else clear.
+    """What is drawn on a grey image, outlines and numbered boxes, as a PNG that is else clear.
 
     Raises:
         ReviewError: as ``assets.load``.
@@ -157,7 +157,7 @@ def _enclosed(colour: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
 
 
 def _has_built_pixels(asset: Any, row: Mapping[str, Any]) -> bool:
-    """Whether a stored picture has the pixels of the one that a copy was made for."""
+    """Whether a stored image has the pixels of the one that a copy was made for."""
     try:
         data = image_store.load_image(Asset.objects.get(pk=asset))
     except ReviewError:

@@ -1,6 +1,6 @@
 """Privacy incidents: everything that may show the same patient leaves the queue at once.
 
-What goes out with an item is every item that has the same picture, was made from the same raw
+What goes out with an item is every item that has the same image, was made from the same raw
 file, or is about the same case, which is also what a release leaves out.
 """
 
@@ -94,9 +94,9 @@ def quarantine_linked(
 
 
 def is_closed(picture: Asset) -> bool:
-    """Whether a picture may show who a patient is: it was reported and not cleared.
+    """Whether an image may show who a patient is: it was reported and not cleared.
 
-    That holds for every picture of an item that went out, and for those that share its raw file or
+    That holds for every image of an item that went out, and for those that share its raw file or
     its case, whatever became of their own items.
     """
     if fetch_one(_ANY_REPORTED) is None:
@@ -117,7 +117,7 @@ _ANY_REPORTED = """
     SELECT 1 FROM review_item
     WHERE incident_id IS NOT NULL AND state IN ('quarantined', 'rejected') LIMIT 1
 """
-"""Every picture is asked about, and hardly ever one was reported."""
+"""Every image is asked about, and hardly ever one was reported."""
 
 
 def open_incidents() -> QuerySet[Incident]:

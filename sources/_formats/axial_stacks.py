@@ -27,7 +27,7 @@ _ELEMENTS = (
     "StudyInstanceUID",
 )
 _LEAST_UPRIGHT = 0.8
-"""Cosine of the largest tilt of an axial slice, 37 degrees, as where pictures are made."""
+"""Cosine of the largest tilt of an axial slice, 37 degrees, as where images are made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

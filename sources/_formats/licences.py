@@ -8,10 +8,10 @@ __all__ = ["may_redistribute"]
 
 
 def may_redistribute(licence: str) -> bool:
-    """Whether the licence of one image allows passing on a picture made from it.
+    """Whether the licence of one image allows passing on a rendering of it.
 
     True for Creative Commons BY with or without NC and SA, for CC0 and for Apache. False for
-    ND, since a rendered picture is a derived work, and for everything unclear.
+    ND, since a rendered image is a derived work, and for everything unclear.
     """
     words = re.findall(r"[A-Z0-9]+", licence.upper())
     free = words[:2] == ["CC", "BY"] or words[:1] in (["CC0"], ["APACHE"])

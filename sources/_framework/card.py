@@ -60,7 +60,7 @@ WINDOWS = r"none|header|bits|ct:(lung|brain|mediastinum)|percentile:[\d.]+-[\d.]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PixelPolicy:
-    """How stored values become a picture.
+    """How stored values become an image.
 
     Attributes:
         window: ``none`` (already 8 bit), ``header`` (DICOM VOI), ``ct:lung``, ``ct:brain``,
@@ -73,11 +73,11 @@ class PixelPolicy:
             columns along the fastest stored axis, rows along the next, no flip.
         spacing: ``header``, or ``square`` where the header's spacing is known to mean nothing.
         colour: ``keep``, ``grey`` (colour is only writing or a stored form), or ``refuse`` where
-            a picture with real colour cannot be what the source says it is.
+            an image with real colour cannot be what the source says it is.
         repair: ``none``, or ``wrap-12-bit`` for CT whose 12-bit values lost their offset and
             wrapped around.
         burnt_in: ``none``, or ``ultrasound`` or ``film``: which detector looks for marks that are
-            burnt into the pictures.
+            burnt into the images.
     """
 
     window: str
@@ -96,11 +96,11 @@ class Quirk:
 
     Attributes:
         keys: globs of case keys; empty when the note concerns the whole source.
-        action: ``drop`` sends the cases to quarantine; ``undiagnosed`` keeps the pictures but
+        action: ``drop`` sends the cases to quarantine; ``undiagnosed`` keeps the images but
             asks nothing that rests on what is wrong: no high-level question, and not where a
             finding or disease lies; ``marked`` asks neither where a region lies nor for
-            findings and diseases, since calipers, arrows or words in the picture tell;
-            ``unseen`` says that the pictures do not show what
+            findings and diseases, since calipers, arrows or words in the image tell;
+            ``unseen`` says that the images do not show what
             ``fields`` state; ``regions`` says how many regions a whole copy marks, so that one
             with fewer is not asked where they lie; ``note`` only informs.
         fields: fields of the card that ``unseen`` or ``note`` is about.
@@ -131,7 +131,7 @@ class Overlap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtraCells:
-    """A second region or modality that some pictures of a source have, and its tasks."""
+    """A second region or modality that some images of a source have, and its tasks."""
 
     anatomy: Anatomy
     modality: Modality
@@ -143,9 +143,9 @@ class Card:
     """All facts about one source; ``fingerprint`` changes with all but home, geometry.
 
     ``unfit`` maps globs of unusable copies to the reason and what to get instead.
-    ``roi`` is the least and largest share of a picture that a region may cover to be asked about.
+    ``roi`` is the least and largest share of an image that a region may cover to be asked about.
     ``anatomy``, ``modality`` and ``tasks`` hold for most cases; ``also`` lists those of cases whose
-    adapter states others. ``counts`` gives the pictures of the complete dataset per answer, where
+    adapter states others. ``counts`` gives the images of the complete dataset per answer, where
     known. ``measures`` are the fields of kind ``measure``, whose values are numbers with a unit.
     ``texts`` lists phrases of free text that affirm or deny labels. ``adopt`` maps names of
     the published release to cases. ``carried`` says why masks that were drawn on one image hold for
@@ -153,8 +153,8 @@ class Card:
     ``numbers`` (a single number is a tuple of one), ``names`` and ``patterns`` are constants of the
     adapter (see ``own_card``).
     ``enclosed`` and ``side`` are anatomical checks of the masks. ``drawn_in`` is the size of the
-    pictures that boxes refer to, if it is one for all; ``gate`` the share of cases that may be lost
-    before the source fails, if it is not the usual one. ``geometry`` says what pictures prove of
+    images that boxes refer to, if it is one for all; ``gate`` the share of cases that may be lost
+    before the source fails, if it is not the usual one. ``geometry`` says what images prove of
     the patient's sides and of millimetres.
     """
 
@@ -355,7 +355,7 @@ def _cell(table: TomlTable) -> ExtraCells:
 
 
 def pixel_policy(table: TomlTable) -> PixelPolicy:
-    """Read how stored values become a picture, from a card or a recipe."""
+    """Read how stored values become an image, from a card or a recipe."""
     return PixelPolicy(
         window=table.text(
             "window",
@@ -405,7 +405,7 @@ def _overlap(table: TomlTable) -> Overlap:
 
 
 def _what_is_asked(data: Mapping[str, object]) -> Mapping[str, object]:
-    """A card without what changes no picture that is there: its home and its geometry."""
+    """A card without what changes no image that is there: its home and its geometry."""
     return {key: value for key, value in data.items() if key not in ("home", "geometry")}
 
 

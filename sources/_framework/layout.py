@@ -258,7 +258,7 @@ def _files_of(folder: os.DirEntry[str]) -> list[str]:
 
 
 def _kinds(tree: RawTree, report: LayoutReport) -> Iterator[str]:
-    """What a tree holds where it has none of the pictures that a layout names."""
+    """What a tree holds where it has none of the images that a layout names."""
     if all(report.found[glob] for glob, count in report.expected.items() if count > 1):
         return
     kinds: Sequence[tuple[str, int]] = Counter(

@@ -51,7 +51,7 @@ def sources_page(cards: Sequence[Card], items: Mapping[str, str], section: str) 
 
 
 def cube_picture(cards: Sequence[Card]) -> str:
-    """SVG picture: how many sources reach each cell, one panel for each modality."""
+    """SVG image: how many sources reach each cell, one panel for each modality."""
     regions, modalities = _axes(cards)
     panel_width = _LABELS + _CELL * len(regions)
     panel_height = _TOP + _ROW * len(cube_tasks())

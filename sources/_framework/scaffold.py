@@ -47,9 +47,9 @@ class CardDraft:
     Attributes:
         id: identity of the source.
         found: what the tree holds.
-        table: the table that names pictures or folders of series, or ``None``.
+        table: the table that names images or folders of series, or ``None``.
         shape: ``table``, ``classes``, ``series`` or ``files``: where cases come from.
-        suffixes: of the pictures, in lower case.
+        suffixes: of the images, in lower case.
         anatomy: that of BodyPartExamined, or a guess.
         modality: best guess.
         window: best guess.
@@ -57,9 +57,9 @@ class CardDraft:
         fields: name of a field -> column whose values it maps.
         patient: column that tells patients apart, or ``None``.
         split: column that names the split, or ``None``.
-        examples: picture files that the fixture writes, relative.
+        examples: image files that the fixture writes, relative.
         cells: rows of the table that the fixture writes, the header first.
-        mask: pattern of the mask of a picture with ``{parent}`` and ``{stem}``, or empty
+        mask: pattern of the mask of an image with ``{parent}`` and ``{stem}``, or empty
             where masks cannot be told apart by their names.
         labels: stored values of masks that hold several beside 0; else none.
         parts: name of a part of the layout -> its globs and their numbers of files. The table
@@ -98,7 +98,7 @@ def new_source(source_id: str, root: Path, destination: Path) -> Path:
 
     Raises:
         MedrcubeError: the id is malformed or the folder exists.
-        SourceError: the tree holds no picture that medrcube reads.
+        SourceError: the tree holds no image that medrcube reads.
     """
     if not re.fullmatch(r"[a-z][a-z0-9-]*", source_id):
         raise MedrcubeError(
@@ -350,7 +350,7 @@ def _row(cells: Iterable[str], delimiter: str) -> str:
 
 
 def _mask_pattern(contents: Survey) -> str:
-    """Where the mask of a picture lies; empty when no example shows it, or names are not unique."""
+    """Where the mask of an image lies; empty when no example shows it, or names are not unique."""
     pictures = {stem_of(name): PurePosixPath(name) for name in contents.pictures}
     for name in contents.masks:
         path = PurePosixPath(name)

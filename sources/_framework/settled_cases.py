@@ -43,7 +43,7 @@ def collect_doubts(entries: Iterable[Case | Skip]) -> Doubts:
 
 
 def with_doubts(card: Card, case: Case, doubts: Doubts) -> Case:
-    """The case with doubtful absences made unknown, because of rows that name no picture.
+    """The case with doubtful absences made unknown, because of rows that name no image.
 
     What was absent, stated or implied, becomes unknown. What is marked stays present but loses its
     regions: the lost row may mark another one.

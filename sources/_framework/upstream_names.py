@@ -1,7 +1,7 @@
 """``[[adopt]]`` of a card: names in the published MedRCube release to cases.
 
 That release has no recipes and no hashes. A card states a rule only where a published name and the
-raw name of the same picture are both known.
+raw name of the same image are both known.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ class PublishedNameRule:
 
     Attributes:
         folder: folder of the published release.
-        picture: regular expression of the name of a picture there.
+        picture: regular expression of the name of an image there.
         case: key of its case, with named groups of ``picture`` in braces.
-        unproved: how the picture that is rendered here may differ from the published one.
+        unproved: how the image that is rendered here may differ from the published one.
         evidence: where the rule stands.
     """
 
@@ -34,7 +34,7 @@ class PublishedNameRule:
     evidence: str
 
     def key(self, name: str) -> str | None:
-        """Key of the case of a picture; ``None`` for a name that the rule does not know."""
+        """Key of the case of an image; ``None`` for a name that the rule does not know."""
         match = re.fullmatch(self.picture, name)
         return None if match is None else self.case.format(**match.groupdict(default=""))
 

@@ -22,14 +22,14 @@ HEIGHT, WIDTH, SLICES = 120, 140, 6
 
 
 def write_example(path: Path, *, seed: int) -> None:
-    """Write one picture, volume or clip with a lesion in the format of its suffix.
+    """Write one image, volume or clip with a lesion in the format of its suffix.
 
     DICOM files of one folder make a series, a slice each, in the order of their seeds.
 
     Args:
-        path: target; ``.png``, ``.jpg`` and other pictures, ``.dcm``, ``.nii``, ``.nii.gz``,
+        path: target; ``.png``, ``.jpg`` and other images, ``.dcm``, ``.nii``, ``.nii.gz``,
             ``.mhd``, ``.nrrd``, a video, or no suffix for DICOM; parents are made.
-        seed: decides the picture.
+        seed: decides the image.
     """
     name = path.name.lower()
     grey = picture(HEIGHT, WIDTH, seed=seed)
@@ -56,7 +56,7 @@ def write_example(path: Path, *, seed: int) -> None:
 
 
 def write_example_mask(path: Path, *, seed: int) -> None:
-    """Write the mask of the lesion in the picture or volume of the same seed."""
+    """Write the mask of the lesion in the image or volume of the same seed."""
     mask = lesion(HEIGHT, WIDTH, seed=seed)
     if path.name.lower().endswith((".nii", ".nii.gz")):
         write_nifti(path, _stack(mask).astype(np.uint8), spacing=(1, 1, 3), signs=(-1, -1, 1))

@@ -43,7 +43,7 @@ def mammogram(
         width: columns.
         seed: decides the breast and the noise.
         maximum: largest value.
-        side: ``L`` with the chest wall at the left of the picture, ``R`` at its right.
+        side: ``L`` with the chest wall at the left of the image, ``R`` at its right.
         oblique: with the pectoral muscle, as from the side.
         lesion: where there is a mass, or calcifications.
         specks: calcifications instead of a mass.
@@ -67,7 +67,7 @@ def mammogram(
     if oblique:
         across, down = MUSCLE
         muscle = soft((away / across + y / down) ** 2, 0.1)
-        # The armpit reaches the upper edge of the picture.
+        # The armpit reaches the upper edge of the image.
         breast = np.maximum(breast, soft(away / (across + 0.06) + y / (down + 0.5), 0.08))
         grey += muscle * (0.62 + 0.05 * cloud(rng, shape, 12) - grey)
     grey = grey * breast + 0.01

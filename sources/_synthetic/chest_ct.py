@@ -1,7 +1,7 @@
 """A synthetic chest CT in Hounsfield units for fixtures.
 
 Volumes are ``(slices, rows, columns)`` in display order: foot to head, front to back, and the
-patient's right at the left of the picture. A marker lies in the air at the upper left.
+patient's right at the left of the image. A marker lies in the air at the upper left.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def ventricle(*, seed: int, scale: float = 1.0) -> Ellipse:
 
 
 def apical_labels(height: int, width: int, *, seed: int, cavity: Ellipse) -> NDArray[np.uint8]:
-    """Label picture: 1 the left ventricle, 2 its wall, 3 the left atrium below it.
+    """Label image: 1 the left ventricle, 2 its wall, 3 the left atrium below it.
 
     Args:
         height: rows.

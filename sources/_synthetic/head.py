@@ -45,7 +45,7 @@ _BLOOD, _AIR_HU, _MARKER_HU = 68.0, -1000.0, 300.0
 _BRAIN = 0.83
 """Edge of the brain in half axes of the head."""
 _STRIPPED = 0.79
-"""Share of the sides of a picture that is shown without the skull."""
+"""Share of the sides of an image that is shown without the skull."""
 _LEVELS = 5
 
 
@@ -196,7 +196,7 @@ def _bias(height: int, width: int, rng: np.random.Generator) -> Floats:
 def _tissues(shape: tuple[int, int, int], seed: int, view: float) -> NDArray[np.float32]:
     """Tissue of every second slice, ``(tissue, half the slices, rows, columns)``.
 
-    ``view`` is the share of the picture's sides that fills the volume, as without a skull.
+    ``view`` is the share of the image's sides that fills the volume, as without a skull.
     """
     count = -(-shape[0] // 2)
     levels = [-0.55 + 1.5 * k / max(count - 1, 1) for k in range(count)]

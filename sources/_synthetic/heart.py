@@ -37,7 +37,7 @@ _EVERY = 4
 def short_axis_labels(
     height: int, width: int, *, seed: int, scale: float = 1.0
 ) -> NDArray[np.uint8]:
-    """Label picture: 1 the left cavity, 2 the wall around it, 3 the right cavity at its left.
+    """Label image: 1 the left cavity, 2 the wall around it, 3 the right cavity at its left.
 
     Args:
         height: rows.
@@ -62,9 +62,9 @@ def short_axis_labels(
 def four_chamber_labels(
     height: int, width: int, *, seed: int, scale: float = 1.0
 ) -> NDArray[np.uint8]:
-    """Label picture of the heart along its axis: 1 to 3 as across it, 4 both atria.
+    """Label image of the heart along its axis: 1 to 3 as across it, 4 both atria.
 
-    The apex points up and to the right of the picture; the wall is open towards the atria.
+    The apex points up and to the right of the image; the wall is open towards the atria.
 
     Args:
         height: rows.

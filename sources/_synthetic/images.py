@@ -1,4 +1,4 @@
-"""Synthetic pictures for fixtures: no real data, but every property that a test looks for.
+"""Synthetic images for fixtures: no real data, but every property that a test looks for.
 
 A phantom is asymmetric in every direction (a bright corner mark, a gradient, a lesion off
 centre), so that a flip, a turn or a swap of axes changes it.
@@ -20,7 +20,7 @@ CANARY = "CANARY^IDENTITY"
 
 
 _GREYS = {1: 0.85, 2: 0.12, 3: 0.72}
-"""Grey of each part of a label picture."""
+"""Grey of each part of a label image."""
 
 
 def picture(
@@ -31,9 +31,9 @@ def picture(
     maximum: int = 255,
     parts: NDArray[Any] | None = None,
 ) -> NDArray[np.uint16]:
-    """A grey picture ``(height, width)`` with values 0 to ``maximum``.
+    """A grey image ``(height, width)`` with values 0 to ``maximum``.
 
-    ``parts`` is a label picture of what lies in the body, such as ``chambers``; without it the
+    ``parts`` is a label image of what lies in the body, such as ``chambers``; without it the
     body holds the first ``lesion`` of the seed.
     """
     rng = np.random.default_rng(seed)
@@ -69,7 +69,7 @@ def bounds(mask: NDArray[np.bool_]) -> tuple[int, int, int, int]:
 
 
 def chambers(height: int, width: int, *, seed: int, scale: float = 1.0) -> NDArray[np.uint8]:
-    """Label picture of a heart: 1 a cavity, 2 the wall around it, 3 a second cavity beside it.
+    """Label image of a heart: 1 a cavity, 2 the wall around it, 3 a second cavity beside it.
 
     The cavity stays off the centre and the second one lies to its left, so that every flip
     and turn moves both. ``scale`` shrinks all of it, as a heart contracts.

@@ -1,7 +1,7 @@
 """Implicit shapes, textures and the marker of which phantoms are made.
 
-Places are shares of the sides of a picture: ``y`` runs down from 0 to 1 as ``(rows, 1)``, ``x`` to
-the right as ``(1, columns)``. The patient's right lies at the left of the picture.
+Places are shares of the sides of an image: ``y`` runs down from 0 to 1 as ``(rows, 1)``, ``x`` to
+the right as ``(1, columns)``. The patient's right lies at the left of the image.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def cloud(rng: np.random.Generator, shape: tuple[int, int], cells: int) -> Float
 
 
 def enlarged(coarse: NDArray[Any], shape: tuple[int, int]) -> Floats:
-    """A picture of another size, interpolated by cubics."""
+    """An image of another size, interpolated by cubics."""
     from PIL import Image  # noqa: PLC0415
 
     image = Image.fromarray(coarse.astype(np.float32))
@@ -101,7 +101,7 @@ def faded(mask: Mask) -> Floats:
 
 
 def marker(height: int, width: int) -> Mask:
-    """A capsule in the air at the upper left, which tells every flip and turn of a picture."""
+    """A capsule in the air at the upper left, which tells every flip and turn of an image."""
     y, x = places(height, width)
     return radius(y, x, _MARKER) < 1
 

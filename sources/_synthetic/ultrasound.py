@@ -1,4 +1,4 @@
-"""Synthetic pictures of a convex probe: planes of a fetus, and lungs with their signs."""
+"""Synthetic images of a convex probe: planes of a fetus, and lungs with their signs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Sign = Literal["a-lines", "b-lines", "consolidation", "effusion", "irregular"]
 
 _HEAD_ROW = 0.52
 _HEAD = (0.26, 0.32)
-"""Half axes of a head, down and across, in heights and widths of the picture."""
+"""Half axes of a head, down and across, in heights and widths of the image."""
 
 
 def fetal_plane(height: int, width: int, *, seed: int, plane: Plane) -> NDArray[np.uint8]:

@@ -1,7 +1,7 @@
 """A synthetic chest CT of cubic voxels with the masks of its lobes, organs and heart chambers.
 
 Volumes are ``(slices, rows, columns)`` in display order: foot to head, front to back, and the
-patient's right at the left of the picture.
+patient's right at the left of the image.
 """
 
 from __future__ import annotations

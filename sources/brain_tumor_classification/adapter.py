@@ -24,8 +24,8 @@ _OFFICIAL = {
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the three tumour classes of an official copy; set a renamed copy aside.
 
-    One renamed file makes the whole copy suspect: wrongly filed pictures are known by official
-    name only, and in a renumbered copy such a name may stand for any picture.
+    One renamed file makes the whole copy suspect: wrongly filed images are known by official
+    name only, and in a renumbered copy such a name may stand for any image.
     """
     del layout
     pairs = ((root.plain(path).rpartition("/")[0], path) for path in root.part("pictures"))

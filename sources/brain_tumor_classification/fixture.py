@@ -1,4 +1,4 @@
-"""A few synthetic pictures under official names, the two spellings of ``no_tumor`` among them."""
+"""A few synthetic images under official names, the two spellings of ``no_tumor`` among them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _FILES = (
 
 
 def build(root: Path, layout: str) -> None:
-    """Write grey pictures as RGB JPEG of different sizes."""
+    """Write grey images as RGB JPEG of different sizes."""
     del layout
     for seed, name in enumerate(_FILES):
         size = (120 + seed, 130)

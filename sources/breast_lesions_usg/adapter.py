@@ -1,4 +1,4 @@
-"""BrEaST-Lesions-USG: one table row, one picture and the mask of each lesion for every scan."""
+"""BrEaST-Lesions-USG: one table row, one image and the mask of each lesion for every scan."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _case(row: TableRow, path: Path, masks: Mapping[str, Path]) -> Iterator[Case
 
 
 def _described(row: TableRow, *, alone: bool, disputed: bool) -> Iterator[Label]:
-    """What is told of the one lesion of a picture; open where the picture shows several."""
+    """What is told of the one lesion of an image; open where the image shows several."""
     known = YES if alone else OPEN
     yield row.label("BIRADS", field="birads", state=known)
     yield row.label("Classification", field="pathology", state=OPEN if disputed else known)

@@ -68,7 +68,7 @@ FOLDER = "BrEaST-Lesions_USG-images_and_masks"
 
 
 def build(root: Path, layout: str) -> None:
-    """Write RGBA pictures and masks, and the spreadsheet with its dictionary."""
+    """Write RGBA images and masks, and the spreadsheet with its dictionary."""
     del layout
     numbers = [number for number in range(1, 80) if number not in {NORMAL, MANY, FOLLOWED}]
     told = dict(zip(numbers, DIAGNOSES, strict=False))
@@ -85,7 +85,7 @@ def build(root: Path, layout: str) -> None:
 
 
 def _scan(folder: Path, number: int, diagnosis: str) -> tuple[Value, ...]:
-    """Write one picture and its masks, and return its row."""
+    """Write one image and its masks, and return its row."""
     key, count = f"case{number:03}", {NORMAL: 0, MANY: 3}.get(number, 1)
     malignant = count == 1 and _is_malignant(diagnosis)
     masks = [_lesion(number, which) for which in range(count)]
@@ -125,7 +125,7 @@ def _lesion(number: int, which: int) -> NDArray[np.bool_]:
 
 
 def _descriptors(number: int) -> Descriptors:
-    """What the table says of the lesion of a scan, and the picture shows; of several, the echo."""
+    """What the table says of the lesion of a scan, and the image shows; of several, the echo."""
     if number == MANY:
         return Descriptors(echo=ECHOES[number % 6])
     return Descriptors(

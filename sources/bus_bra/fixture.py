@@ -25,7 +25,7 @@ TWO_PARTS = 101
 
 
 def build(root: Path, layout: str) -> None:
-    """Write pictures, 1-bit masks, the table and the five folds."""
+    """Write images, 1-bit masks, the table and the five folds."""
     del layout
     rows, folds = [HEADER], ["ID,Pathology,kFold,valid_1,valid_2,valid_3,valid_4,valid_5"]
     women = [*enumerate((*MALIGNANT, *BENIGN), start=1), (TWO_PARTS, MALIGNANT[0])]

@@ -29,7 +29,7 @@ _MOST_OF_BORDER = 0.5
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield one case for every picture, with one region for each of its masks."""
+    """Yield one case for every image, with one region for each of its masks."""
     del layout
     images: dict[str, Path] = {}
     masks: dict[str, dict[int, Path]] = {}
@@ -60,7 +60,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 
 def _picture(key: str, path: Path, masks: Mapping[int, Path]) -> Iterator[Case | Skip]:
-    """A picture with its masks; where one of them is missing, without the place of any."""
+    """An image with its masks; where one of them is missing, without the place of any."""
     case = _case(key, path, list(masks.values()))
     lost = [number for number in range(max(masks, default=0) + 1) if number not in masks]
     if key.startswith("normal") or not lost:
@@ -95,9 +95,9 @@ def frames(case: Case, volume: Any) -> list[int]:
     """The only one.
 
     Raises:
-        ReadError: code ``resized`` for a picture of an edition that squeezed all to squares,
+        ReadError: code ``resized`` for an image of an edition that squeezed all to squares,
             ``inverted-mask`` for a mask that marks most of the border.
-        RefusedError: code ``marked-normal`` for a normal picture whose mask marks something.
+        RefusedError: code ``marked-normal`` for a normal image whose mask marks something.
     """
     rows, columns = volume.slices.shape[1:3]
     if rows == columns and rows in _RESAVED:

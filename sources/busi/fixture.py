@@ -1,4 +1,4 @@
-"""A few synthetic pictures named and coded as in BUSI."""
+"""A few synthetic images named and coded as in BUSI."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COLOURED = ("benign (277)",)
 
 
 def build(root: Path, layout: str) -> None:
-    """Write the tree: coloured and grey RGB pictures, 1-bit masks, RGBA masks, black masks."""
+    """Write the tree: coloured and grey RGB images, 1-bit masks, RGBA masks, black masks."""
     del layout
     height, width = 150, 180
     for seed, (key, count) in enumerate(_MASKS.items()):

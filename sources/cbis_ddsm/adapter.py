@@ -18,7 +18,7 @@ from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 Size = tuple[int, int, int]
 """Bits of a pixel, rows and columns."""
 Files = Mapping[str, Mapping[Path, TableRow | None]]
-"""Files of each folder of a picture; what their table says of them, or ``None`` to ask them."""
+"""Files of each folder of an image; what their table says of them, or ``None`` to ask them."""
 
 TABLES = tuple(
     (f"{kind}_case_description_{part}_set.csv", split)

@@ -1,4 +1,4 @@
-"""CheXpert: labels of a study on each of its pictures; masks of CheXlocalize where they are."""
+"""CheXpert: labels of a study on each of its images; masks of CheXlocalize where they are."""
 
 from __future__ import annotations
 

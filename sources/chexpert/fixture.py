@@ -21,7 +21,7 @@ _NAMES = (
 )
 _MASKED = (*_NAMES[1:7], *_NAMES[8:11], _NAMES[13])
 _WHO = "Path,Sex,Age,Frontal/Lateral,AP/PA"
-# Picture, what stands before the labels, and one sign a label: present, absent, uncertain, silent.
+# Image, what stands before the labels, and one sign a label: present, absent, uncertain, silent.
 _TRAIN = (
     ("patient00001/study1/view1_frontal", "Female,68,Frontal,AP", "+........-...+"),
     ("patient00002/study1/view1_frontal", "Female,87,Frontal,AP", "..-+.-..-...+."),
@@ -45,7 +45,7 @@ _SIDE = (150, 170)
 
 
 def build(root: Path, layout: str) -> None:
-    """Write pictures and tables of one shape."""
+    """Write images and tables of one shape."""
     if layout == "localize":
         _build_localize(root)
         return
@@ -83,7 +83,7 @@ def _build_localize(root: Path) -> None:
 
 
 def _masks(path: str, states: dict[str, str]) -> dict[str, object]:
-    """Ten masks of one picture; an absent finding is all zero, an effusion lies on both sides."""
+    """Ten masks of one image; an absent finding is all zero, an effusion lies on both sides."""
     masks: dict[str, object] = {}
     for name in _MASKED:
         mask = np.zeros(_SIDE, np.bool_)

@@ -28,7 +28,7 @@ SPLITS = ("train", "val", "test")
 
 
 def build(root: Path, layout: str) -> None:
-    """Write pictures of many sizes and modes; one is too wide to be a single panel."""
+    """Write images of many sizes and modes; one is too wide to be a single panel."""
     folder = root / "Images-processed" if layout == "repository" else root
     other = "CT_NonCOVID" if layout == "repository" else "CT_nonCOVID"
     for seed, (name, *_) in enumerate(COVID):

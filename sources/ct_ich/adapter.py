@@ -107,7 +107,7 @@ def _middle(run: Sequence[_Slice], window: str, files: _Files, *, clear: bool) -
     """The slice of this copy next to the middle of a run; of a clear stack, to a drawn level."""
     here = [entry for entry in run if (entry.patient, window, entry.number) in files] or run
     at = run[len(run) // 2].number if run else 0
-    if clear:  # of the pictures: a row that is lost moves no slice
+    if clear:  # of the images: a row that is lost moves no slice
         count = sum(place[:2] == (run[0].patient, window) for place in files)
         at = 1 + drawn_slice(run[0].patient, count or len(run), _LEVELS[window])
     return sorted(here, key=lambda entry: abs(entry.number - at))[:1]

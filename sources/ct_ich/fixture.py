@@ -25,7 +25,7 @@ PATIENTS = {
 _LETTERS = {"iv": "Intraventricular", "ip": "Intraparenchymal", "sa": "Subarachnoid"}
 _LETTERS |= {"e": "Epidural", "sd": "Subdural"}
 _LACKS = (84, 5)
-"""The slice without a picture in the bone window, as in the release."""
+"""The slice without an image in the bone window, as in the release."""
 SIDE = 650
 _DRAWN = 130
 

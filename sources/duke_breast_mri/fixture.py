@@ -111,7 +111,7 @@ def _pixels(woman: int, series: str, *, shines: bool) -> NDArray[np.uint16]:
 
 
 def _side(woman: int) -> str:
-    """The patient's right is at the left of a picture that is not turned."""
+    """The patient's right is at the left of an image that is not turned."""
     x0, _, x1, _ = _box(woman, turned=False)
     return "R" if x0 + x1 < SIDE else "L"
 

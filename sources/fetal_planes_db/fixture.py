@@ -37,7 +37,7 @@ _PLANES: Mapping[tuple[str, str], Plane] = {
 
 
 def build(root: Path, layout: str) -> None:
-    """Write grey, RGB and RGBA pictures and the table with its trailing blanks."""
+    """Write grey, RGB and RGBA images and the table with its trailing blanks."""
     del layout
     for seed, row in enumerate(ROWS):
         pixels = fetal_plane(112, 150, seed=seed, plane=_PLANES[row[2], row[3]])

@@ -1,4 +1,4 @@
-"""HC18: pictures of a fetal head with the ellipse around it and its circumference in mm."""
+"""HC18: images of a fetal head with the ellipse around it and its circumference in mm."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PIXEL = "pixel size in mm"
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield the rows of the training table, then the test pictures, of which nothing is stated."""
+    """Yield the rows of the training table, then the test images, of which nothing is stated."""
     del layout
     pictures, outlines = root.index("pictures"), root.index("outlines")
     for row in read_csv(find_table(root, "table"), columns=("filename", _SIZE, _LENGTH)):
@@ -72,7 +72,7 @@ def _case(row: TableRow, key: str, paths: tuple[Path, ...]) -> Iterator[Case]:
 
 
 def read(image: ImageRef) -> Any:
-    """Read a picture with the size of its pixels, which a PNG of the release carries.
+    """Read an image with the size of its pixels, which a PNG of the release carries.
 
     The ``pHYs`` chunk holds 1000 / (pixel size in mm), of no unit, so a reader of dpi goes wrong.
     """
@@ -84,7 +84,7 @@ def read(image: ImageRef) -> Any:
     with Image.open(image.paths[0]) as picture:
         density = picture.info.get("aspect", (0, 0))
     if density[0] != density[1] or not density[0]:
-        return volume  # stored again: millimetres are lost, the picture is not
+        return volume  # stored again: millimetres are lost, the image is not
     mm = 1000 / density[0]
     return replace(volume, spacing=(1.0, mm, mm))
 
@@ -93,7 +93,7 @@ def frames(case: Case, volume: Any) -> list[int]:
     """The only one.
 
     Raises:
-        ReadError: code ``pixel-size`` where picture and table state different ones,
+        ReadError: code ``pixel-size`` where image and table state different ones,
             ``circumference`` where outline and table do.
     """
     if not case.quantities:

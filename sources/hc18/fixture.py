@@ -22,12 +22,12 @@ ROWS = (
     ("426_4HC", 0.75, False),
 )
 TESTS = ("000_HC", "001_HC")
-"""Numbering starts again: the name of a training picture is that of another woman here."""
+"""Numbering starts again: the name of a training image is that of another woman here."""
 SIZE, SMALL = (160, 236), (96, 118)
 
 
 def build(root: Path, layout: str) -> None:
-    """Write pictures, outlines of one pixel and both tables, with the line ends of the release."""
+    """Write images, outlines of one pixel and both tables, with the line ends of the release."""
     del layout
     rows = ["filename,pixel size(mm),head circumference (mm)"]
     for seed, (name, mm, beside) in enumerate(ROWS):

@@ -1,4 +1,4 @@
-"""INbreast: a sheet row for every picture, outlines in OsiriX property lists."""
+"""INbreast: a sheet row for every image, outlines in OsiriX property lists."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _XML = CARD.pattern("outlines", "kind", "id")
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield the rows of the sheet; a picture whose file name contradicts it is set aside."""
+    """Yield the rows of the sheet; an image whose file name contradicts it is set aside."""
     dicoms, outlines = _named(root)
     files = root.index("films")
     rows: list[TableRow] = []
@@ -105,7 +105,7 @@ def closed(line: Points, side: str) -> Points:
     """Close the line of a pectoral muscle with the upper corner at the chest wall.
 
     Left breasts touch the left edge. Right ones touch the right edge, where the line ends, so
-    its last column stands for the width of the picture.
+    its last column stands for the width of the image.
     """
     down = line if line[0][1] <= line[-1][1] else line[::-1]
     edge = 0.0 if side == "L" else max(x for x, _ in line)
@@ -141,7 +141,7 @@ def _cell(row: TableRow, column: str) -> str:
 
 
 def _breast(row: TableRow, dicoms: Mapping[str, re.Match[str]]) -> tuple[str, ...]:
-    """One breast of one exam; a picture without a file stands alone."""
+    """One breast of one exam; an image without a file stands alone."""
     named = dicoms.get(row["File Name"])
     woman = named["patient"] if named else row["File Name"]
     side = named["side"].upper() if named else _cell(row, "Laterality")
@@ -180,7 +180,7 @@ def _present_if_unanimous(values: Collection[str]) -> LabelState:
 
 
 def _unmarked(row: TableRow, *, outlined: bool) -> Iterator[Label]:
-    """All but normal pictures have a file of marks: a copy without it denies no mass."""
+    """All but normal images have a file of marks: a copy without it denies no mass."""
     if not outlined and row["Bi-Rads"] != "1" and not row.get("Mass"):
         yield row.label("Bi-Rads", field="mass", value="mass", state=LabelState.UNKNOWN)
 

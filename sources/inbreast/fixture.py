@@ -33,7 +33,7 @@ FIRST = ["Patient ID", "Patient age", "Laterality", "View", "Acquisition date", 
 
 
 def build(root: Path, layout: str) -> None:
-    """Write pictures with the chest wall at an edge, outlines, and the sheet or the CSV."""
+    """Write images with the chest wall at an edge, outlines, and the sheet or the CSV."""
     rows: list[list[str | int | float | None]] = []
     for seed, (side, view, acr, birads, flags, names) in enumerate(ROWS):
         number = 20586908 + 52 * seed

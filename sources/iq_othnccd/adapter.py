@@ -20,10 +20,10 @@ _NAME = CARD.pattern("slice", "label", "number")
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield the pictures by class, then by number.
+    """Yield the images by class, then by number.
 
     Raises:
-        SourceError: a class holds more pictures than the release, or one number twice.
+        SourceError: a class holds more images than the release, or one number twice.
     """
     del layout  # both spellings are read
     named: list[tuple[str, int, Path]] = []

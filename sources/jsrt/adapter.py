@@ -120,7 +120,7 @@ def _size(person: _Person) -> tuple[Quantity, ...]:
 
 
 def read(image: ImageRef) -> Volume:
-    """Read a film and shrink it to 1024 x 1024; a picture must be 8 bit and dark at its corners.
+    """Read a film and shrink it to 1024 x 1024; an image must be 8 bit and dark at its corners.
 
     Raises:
         RefusedError: code ``film-size``.
@@ -145,7 +145,7 @@ def read(image: ImageRef) -> Volume:
 
 
 def _check_tone(name: str, film: NDArray[Any]) -> None:
-    """Refuse a picture whose corners, which lie beside the body, are not dark."""
+    """Refuse an image whose corners, which lie beside the body, are not dark."""
     if film.dtype.itemsize != 1:
         problem = f"is {film.dtype}; expected 8 bit"
         raise ReadError(f"{name}: {problem}: is it another copy of the films?", code="not-8-bit")
@@ -229,7 +229,7 @@ def _row(row: TableRow) -> _Person:
 
 
 def _labels(stem: str, person: _Person) -> Iterator[Label]:
-    """Of a nodule close to invisible a picture says nothing, nor is a child's film normal."""
+    """Of a nodule close to invisible an image says nothing, nor is a child's film normal."""
     if stem.startswith("JPCLN"):
         evidence = f"{person.place} subtlety={person.subtlety}"
         if person.subtlety >= _PLAIN:

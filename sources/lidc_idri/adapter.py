@@ -171,7 +171,7 @@ def _unrated(key: str, nodule: Nodule) -> Iterator[Skip]:
 
 
 def _rest(scan: _Scan, scan_cases: Sequence[Case | Skip]) -> Skip:
-    """Account for the slices of a scan that no picture is made of."""
+    """Account for the slices of a scan that no image is made of."""
     used = {path for case in scan_cases if isinstance(case, Case) for path in case.files()}
     rest = tuple(path for path in scan.files if path not in used)
     reason = "each nodule is shown on the slice where it is largest, a clear scan at such a level"

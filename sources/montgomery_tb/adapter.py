@@ -87,7 +87,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 
 def frames(case: Case, volume: Any) -> list[int]:
-    """Check that each lung mask lies on the side of the picture that its folder names.
+    """Check that each lung mask lies on the side of the image that its folder names.
 
     Raises:
         ReadError: code ``lung-side`` when it does not.

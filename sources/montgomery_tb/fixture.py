@@ -22,7 +22,7 @@ _FILMS = {
 }
 _HEIGHT, _WIDTH = 150, 180
 _MASKS = ("leftMask", "rightMask")
-"""Folder of the masks of each lung, from the left of the picture."""
+"""Folder of the masks of each lung, from the left of the image."""
 
 
 def build(root: Path, layout: str) -> None:

@@ -1,4 +1,4 @@
-"""NIH ChestX-ray14: one table row per picture, findings mined from reports, boxes for 880."""
+"""NIH ChestX-ray14: one table row per image, findings mined from reports, boxes for 880."""
 
 from __future__ import annotations
 

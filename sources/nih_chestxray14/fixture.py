@@ -44,7 +44,7 @@ _SIDE = 1024
 
 
 def build(root: Path, layout: str) -> None:
-    """Write pictures (one RGBA) and the label table; for full copies the boxes and lists too."""
+    """Write images (one RGBA) and the label table; for full copies the boxes and lists too."""
     header, end = _FIRST + _HEADERS[layout], "" if layout == "sample" else ","
     if layout == "sample":
         rows = [f"{name},{row.format(name[:8])}" for name, row in _ROWS.items()]

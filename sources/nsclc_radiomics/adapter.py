@@ -26,7 +26,7 @@ PICTURES = {
     "lungs": ("Lung-Left", "Lung-Right", "Lungs-Total"),
     "heart": ("Heart", "Esophagus", "Spinal-Cord"),
 }
-"""Structures that share a picture; its slice is the one where they are largest."""
+"""Structures that share an image; its slice is the one where they are largest."""
 
 ONE_SIDE = ({"Lung-Left"}, {"Lung-Right"})
 CARD = own_card(__file__)
@@ -36,7 +36,7 @@ Series = Mapping[str, tuple[Path, ...]]
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield up to three pictures a patient; series are told apart by their headers."""
+    """Yield up to three images a patient; series are told apart by their headers."""
     del layout
     clinical, skips = _clinical(root)
     yield from skips

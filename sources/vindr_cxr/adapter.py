@@ -1,4 +1,4 @@
-"""VinDr-CXR: three independent readings per training picture, one consensus per test picture."""
+"""VinDr-CXR: three independent readings per training image, one consensus per test image."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _OPACITIES = (
 
 @dataclass(slots=True)
 class _Reading:
-    """What the readers of one picture wrote down."""
+    """What the readers of one image wrote down."""
 
     readers: set[str] = field(default_factory=set)
     marked: dict[str, set[str]] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class _Reading:
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield one case for every picture that a label table names."""
+    """Yield one case for every image that a label table names."""
     files, films = root.index("tables"), root.stems("films")
     if layout == "kaggle":
         columns = ("image_id", "rad_id", "class_name", *_CORNERS)

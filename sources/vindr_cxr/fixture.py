@@ -28,7 +28,7 @@ _KAGGLE = (
 _CONCEPTS = {"Pleural effusion": "Pleural Effusion"}
 """Concepts that the card calls otherwise than the table."""
 _OTHER_DISEASES = {"train": "Other diseases", "test": "Other disease"}
-# What each reader marks in each picture; the test part has one reading.
+# What each reader marks in each image; the test part has one reading.
 _TRAIN = (
     (("Cardiomegaly",), ("Cardiomegaly", "Aortic enlargement"), ("Cardiomegaly",)),
     (("Pneumothorax",), ("Pneumothorax",), ("Pneumothorax", "Other lesion")),
@@ -107,7 +107,7 @@ def _write_film(folder: Path, seed: int) -> str:
 
 
 def _box(seed: int, name: str, reader: int) -> list[str]:
-    """Corners around a finding, a pixel apart between readers; nothing for a normal picture."""
+    """Corners around a finding, a pixel apart between readers; nothing for a normal image."""
     if name == "No finding":
         return ["", "", "", ""]
     return [f"{corner + reader}.0" for corner in bounds(_area(seed, name))]

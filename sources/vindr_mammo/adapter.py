@@ -1,4 +1,4 @@
-"""VinDr-Mammo: one table row for every boxed finding, and one for a picture without any."""
+"""VinDr-Mammo: one table row for every boxed finding, and one for an image without any."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NEGATIVE, BENIGN = "BI-RADS 1", "BI-RADS 2"
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield one case for every picture, in the order of its first row."""
+    """Yield one case for every image, in the order of its first row."""
     del layout
     films = root.stems("films")
     rows_of_all = read_csv(find_table(root, "table"), columns=COLUMNS)

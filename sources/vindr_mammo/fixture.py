@@ -28,7 +28,7 @@ UNGRADED = ("Skin Thickening", "Nipple Retraction", "Suspicious Lymph Node")
 
 
 def build(root: Path, layout: str) -> None:
-    """Write 12-bit pictures with a window and the table of findings."""
+    """Write 12-bit images with a window and the table of findings."""
     del layout
     rows = [HEADER]
     for study, (density, sides) in enumerate(STUDIES):
@@ -79,7 +79,7 @@ def _write(path: Path, seed: int, boxed: Names, *, side: str, view: str) -> None
 
 
 def _box(seed: int, which: int) -> tuple[float, ...]:
-    """Around the lesion; the second one sticks out of the picture at the left."""
+    """Around the lesion; the second one sticks out of the image at the left."""
     if which:
         return (-6.5, 140.25, 24.0, 165.0)
     return tuple(corner + 0.25 for corner in bounds(lesion(HEIGHT, WIDTH, seed=seed)))

@@ -32,7 +32,7 @@ def wordings_of(folder: str, cards: Iterable[Card]) -> Wordings:
 
     Raises:
         TemplateError: a template asks for a value that its task has not, breaks a rule of item
-            writing, or tells one picture of a block from another; the message names file and line.
+            writing, or tells one image of a block from another; the message names file and line.
     """
     if not folder:
         return package_wordings()

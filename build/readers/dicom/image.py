@@ -47,14 +47,14 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
 
     Grey frames are stored values, whose meaning ``PixelSemantics`` gives. Where the slices of one
     body are scaled differently, as in PET, they are modality values (float32) instead. Colour is
-    RGB; a single picture without colour becomes grey, while a stack that is decoded on demand
+    RGB; a single image without colour becomes grey, while a stack that is decoded on demand
     stays RGB.
 
     Raises:
         ReadError: code ``no-pixels``, ``unsupported-syntax`` (retired codings),
             ``unsupported-format``, ``unreadable``, ``truncated``, ``missing-frame``,
             ``singular-affine``, ``not-finite``, ``mosaic``, ``several-scales`` (frames that are
-            scaled differently and are no slices of one body: several kinds of picture).
+            scaled differently and are no slices of one body: several kinds of image).
     """
     header = open_header(path)
     count = frames_of(path, header)

@@ -24,12 +24,12 @@ KEYWORDS = ("Modality", "ImageType", "NumberOfFrames", "AcquisitionMatrix", "Pix
 _NAME = b"NumberOfImagesInMosaic\0"
 _NAME_BYTES = 64
 _FIELD_OF_VIEW = 700.0
-"""Millimetres: the width of the widest bore that is built, so that no picture of one scan in both
+"""Millimetres: the width of the widest bore that is built, so that no image of one scan in both
 directions is larger."""
 
 
 def is_mosaic(header: Dataset) -> bool:
-    """Whether a picture is a sheet of tiles, by the elements ``KEYWORDS`` and ``PRIVATE``."""
+    """Whether an image is a sheet of tiles, by the elements ``KEYWORDS`` and ``PRIVATE``."""
     if "MOSAIC" in (header.get("ImageType") or ()):
         return True
     if int(header.get("NumberOfFrames") or 1) > 1 or header.get("Modality") != "MR":

@@ -1,4 +1,4 @@
-"""Header of a DICOM file: named elements, after checks that a picture of sound size is there.
+"""Header of a DICOM file: named elements, after checks that an image of sound size is there.
 
 Messages carry file names and technical values only, never the content of a text element.
 """
@@ -77,12 +77,12 @@ def modality_of(path: Path) -> str:
 
 @silent_pydicom()
 def open_header(path: Path, tags: tuple[str, ...] = TAGS) -> Dataset:
-    """Named elements of a file with a picture, after a check that the pixel data are whole.
+    """Named elements of a file with an image, after a check that the pixel data are whole.
 
     Raises:
         ReadError: code ``no-pixels``, ``truncated``, ``unreadable``, ``localiser`` for a scout
             image, which shows where the slices lie and is none of them, or ``mosaic`` for all
-            slices of a volume as one picture.
+            slices of a volume as one image.
     """
     try:
         with path.open("rb") as file:
@@ -141,7 +141,7 @@ def _is_deflated(header: Dataset) -> bool:
 
 
 def _check_numbers(path: Path, header: Dataset) -> None:
-    """Refuse a picture that no memory holds, and numbers that are none."""
+    """Refuse an image that no memory holds, and numbers that are none."""
     rows, columns, samples, bits, frames = (
         int(header.get(keyword) or 1)
         for keyword in ("Rows", "Columns", "SamplesPerPixel", "BitsAllocated", "NumberOfFrames")

@@ -32,7 +32,7 @@ __all__ = ["read"]
 # Slices closer than this, in mm, are copies of one slice.
 _SAME_PLACE = 0.01
 _PARALLEL = 1e-3
-# Pictures of one place that differ in one of these belong to several volumes.
+# Images of one place that differ in one of these belong to several volumes.
 _MOMENTS = (
     "TemporalPositionIdentifier",
     "TriggerTime",

@@ -1,11 +1,11 @@
 """Hugging Face edition: Parquet files with images, and the front matter of the card.
 
 ``data/<source>/test-00000.parquet`` holds the rows of ``test.json``, the licence, the columns of
-``items.csv``, set and role of items of complete sets, and the bytes of the picture, or nothing
+``items.csv``, set and role of items of complete sets, and the bytes of the image, or nothing
 where it is restricted - also in a private tree, so that both editions have the same file.
 ``open/<source>/test-00000.parquet`` holds the rows of ``open.json`` likewise, with form, ``ask``
 and ``truth`` as JSON and the chance in place of options and key: a configuration of its own.
-``hugging_face_private`` makes the edition with all pictures.
+``hugging_face_private`` makes the edition with all images.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ OPEN_DATA = "open"
 """Folders of the two configurations: items of the published form, and items of other forms."""
 
 SHARD = 500_000_000
-"""Bytes of pictures after which a further file begins, as the hub advises."""
+"""Bytes of images after which a further file begins, as the hub advises."""
 
 ROWS = 100
 """Rows of a row group: what a reader takes into memory at once."""
@@ -131,8 +131,8 @@ def write_parquet_edition(tree: Path, places: Mapping[str, Sample]) -> None:
     """Write the Parquet files of all ``test.json`` and ``open.json`` of a new tree.
 
     Args:
-        tree: the release; the pictures that may be passed on lie in it.
-        places: path in the release -> picture.
+        tree: the release; the images that may be passed on lie in it.
+        places: path in the release -> image.
     """
     item_facts = read_item_facts(tree)
     set_of = {
@@ -222,7 +222,7 @@ def _rows(
 
 
 def _write(path: Path, rows: Iterator[dict[str, Any]], schema: pa.Schema) -> None:
-    # Pictures do not repeat often enough for a dictionary, which would be built in memory.
+    # Images do not repeat often enough for a dictionary, which would be built in memory.
     words = [name for name in schema.names if name != "image"]
     with pq.ParquetWriter(path, schema, use_dictionary=words) as writer:
         while group := list(islice(rows, ROWS)):

@@ -1,8 +1,8 @@
 """Private Hugging Face edition: Parquet files that include restricted images.
 
-For licence holders, in a private repository of theirs. It is made from a tree that has the pictures
+For licence holders, in a private repository of theirs. It is made from a tree that has the images
 (``medrcube release --private``, or reconstructed) and is a tree of its own: the Parquet files of a
-release never hold a restricted picture, so that no upload can leak one by mistake.
+release never hold a restricted image, so that no upload can leak one by mistake.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class HubEdition:
 
     Attributes:
         out: its folder.
-        restricted: items with a restricted picture.
-        absent: items whose restricted picture the tree did not have.
+        restricted: items with a restricted image.
+        absent: items whose restricted image the tree did not have.
         withdrawn: items that the errata withdraw, and that its Parquet files leave out.
     """
 
@@ -69,12 +69,12 @@ def write_private_hub(release: Path, out: Path) -> HubEdition:
     """Write the private edition of a release; it appears whole or not at all.
 
     Args:
-        release: a release of medrcube with its restricted pictures.
+        release: a release of medrcube with its restricted images.
         out: folder to make; must not exist.
 
     Raises:
-        ReleaseError: the release breaks its rules, has no restricted picture or no Parquet files,
-            or a picture has other pixels than it is told to have.
+        ReleaseError: the release breaks its rules, has no restricted image or no Parquet files,
+            or an image has other pixels than it is told to have.
         WorkspaceError: ``out`` exists, or cannot be written.
     """
     if out.exists():
@@ -115,10 +115,10 @@ def write_private_hub(release: Path, out: Path) -> HubEdition:
 
 
 def _fill(release: Path, table: Path, withdrawn: Collection[str]) -> tuple[int, int, int]:
-    """Put the pictures of restricted items into a file, and leave withdrawn items out.
+    """Put the images of restricted items into a file, and leave withdrawn items out.
 
     Returns:
-        Numbers of pictures that were put in, that are absent, and of items that were left out.
+        Numbers of images that were put in, that are absent, and of items that were left out.
     """
     filled = absent = left_out = 0
     temporary = table.with_suffix(".made")

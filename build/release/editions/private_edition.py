@@ -1,8 +1,8 @@
 """Public and private edition of a release: checksum lists and the private mark.
 
-Both editions of a release hold the same files, but for restricted pictures and the file that marks
+Both editions of a release hold the same files, but for restricted images and the file that marks
 them. ``SHA256SUMS`` lists what both hold, so that ``sha256sum -c SHA256SUMS`` passes on either;
-``SHA256SUMS.restricted`` lists the rest. A public tree with reconstructed pictures is therefore
+``SHA256SUMS.restricted`` lists the rest. A public tree with reconstructed images is therefore
 the private one, byte for byte.
 """
 
@@ -49,7 +49,7 @@ def write_sums(tree: Path, restricted: Mapping[str, Path]) -> None:
 
     Args:
         tree: a release with all its other files.
-        restricted: path in the tree -> file of each picture that may not be passed on, whether
+        restricted: path in the tree -> file of each image that may not be passed on, whether
             the tree holds it or not.
     """
     if restricted:

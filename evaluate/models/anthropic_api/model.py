@@ -97,7 +97,7 @@ class AnthropicModel:
 
     @property
     def identity(self) -> Mapping[str, Json]:
-        """Adapter, endpoint, model, parameters, and what is done to pictures."""
+        """Adapter, endpoint, model, parameters, and what is done to images."""
         system = self._settings.system
         return {
             **({} if system is None else {"system": system}),

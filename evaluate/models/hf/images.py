@@ -27,7 +27,7 @@ def picture_size(picture: ImageFile) -> tuple[int, int]:
     """Height and width in the file, from its header alone.
 
     Raises:
-        OSError: the bytes are no picture that Pillow knows.
+        OSError: the bytes are no image that Pillow knows.
     """
     with Image.open(io.BytesIO(picture.data)) as image:
         return image.height, image.width
@@ -37,8 +37,8 @@ def decode_picture(picture: ImageFile) -> Image.Image:
     """The upright image as 8-bit RGB; transparency is composited on white.
 
     Raises:
-        RejectedError: the picture cannot be decoded.
-        OSError: the bytes are no picture that Pillow knows, or are cut short.
+        RejectedError: the image cannot be decoded.
+        OSError: the bytes are no image that Pillow knows, or are cut short.
     """
     _, data = sendable_bytes(picture)
     with Image.open(io.BytesIO(data)) as file:

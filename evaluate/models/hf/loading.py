@@ -62,7 +62,7 @@ _ATTENTION: Mapping[str, Mapping[str, str]] = {"phi4_multimodal": {"vision_confi
 """Attention implementation of models whose default is wrong.
 
 ``Phi4MultimodalVisionAttention`` is marked as causal (transformers 5.23), which SDPA obeys for a
-picture that fills its tiles: it is seen otherwise than beside one that does not.
+image that fills its tiles: it is seen otherwise than beside one that does not.
 """
 
 _ADAPTERS: Mapping[str, str] = {"phi4_multimodal": "vision-lora"}

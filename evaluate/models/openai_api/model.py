@@ -173,7 +173,7 @@ class OpenAIModel:
 
     @property
     def identity(self) -> Mapping[str, Json]:
-        """Adapter, endpoint, model, parameters, and what is done to pictures."""
+        """Adapter, endpoint, model, parameters, and what is done to images."""
         optional = {"system": self._settings.system, "image_detail": self._settings.image_detail}
         return {
             **{name: value for name, value in optional.items() if value is not None},

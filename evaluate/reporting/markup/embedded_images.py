@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 MOST_BYTES = 9_000_000
-"""Bytes of all pictures of a page together, before base64 adds a third."""
+"""Bytes of all images of a page together, before base64 adds a third."""
 
 SMALL_ENOUGH = 60_000
 """A file of at most so many bytes goes into the page as it is."""
@@ -44,11 +44,11 @@ _SAFE = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 @dataclass(slots=True, kw_only=True)
 class ImageEmbedder:
-    """The distinct pictures of a page, within a budget.
+    """The distinct images of a page, within a budget.
 
     Attributes:
-        release: where the pictures lie.
-        uris: data URI of each picture that is on the page, in the order of taking them.
+        release: where the images lie.
+        uris: data URI of each image that is on the page, in the order of taking them.
     """
 
     release: Benchmark
@@ -57,9 +57,9 @@ class ImageEmbedder:
     _bytes: int = 0
 
     def take(self, result: Result) -> tuple[int | None, str]:
-        """Number of the item's picture on the page, or ``None`` and why it is not shown.
+        """Number of the item's image on the page, or ``None`` and why it is not shown.
 
-        It is the picture that was asked about, checked by its digest; a restricted one is never
+        It is the image that was asked about, checked by its digest; a restricted one is never
         opened.
         """
         if result.item.restricted:
@@ -108,7 +108,7 @@ def _reduced(picture: ImageFile) -> ImageFile | None:
 def reduced_jpeg(data: bytes) -> bytes | None:
     """A small copy: all colours kept apart, so that a thin red outline stays red.
 
-    ``None`` where the picture cannot be read. Pillow must be installed.
+    ``None`` where the image cannot be read. Pillow must be installed.
     """
     return jpeg_within(data, ((LONGEST_SIDE, 88),))
 
@@ -121,12 +121,12 @@ def jpeg_within(
     A step that would be a third too large by the size of an earlier one is not tried.
 
     Args:
-        data: bytes of a picture.
+        data: bytes of an image.
         steps: (pixels of the longer side, quality), the largest first.
         most: bytes that the copy may have.
 
     Returns:
-        ``None`` where the picture cannot be read, and where no step fits.
+        ``None`` where the image cannot be read, and where no step fits.
     """
     from PIL import Image  # noqa: PLC0415 - only where it is installed
 
@@ -155,13 +155,13 @@ def jpeg_within(
 
 
 def _pixels(picture: Raster, side: int) -> float:
-    """Pixels of the picture once its longer side is at most so long."""
+    """Pixels of the image once its longer side is at most so long."""
     scale = min(1.0, side / max(picture.size))
     return picture.width * picture.height * scale * scale
 
 
 def _eight_bits(picture: Raster) -> Raster:
-    """Grey or colour of eight bits; a deeper picture from its darkest to its brightest value."""
+    """Grey or colour of eight bits; a deeper image from its darkest to its brightest value."""
     if picture.mode in {"L", "RGB"}:
         return picture.copy()
     if not picture.mode.startswith(("I", "F")):

@@ -55,7 +55,7 @@ async def write_batch(
 
     Raises:
         WorkspaceError: the disk takes no more.
-        ReleaseError: a picture changed.
+        ReleaseError: an image changed.
     """
     file = BatchFile(path=out / _NAME.format(token))
     frame, limits = interface.frame, interface.limits

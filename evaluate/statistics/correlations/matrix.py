@@ -108,7 +108,7 @@ def model_draws(accuracy: Floats, method: Method) -> Floats:
 
 
 def item_draws(right: Floats, sizes: Floats) -> Floats:
-    """Accuracies of shape (draws, groups, models), pictures drawn with replacement.
+    """Accuracies of shape (draws, groups, models), images drawn with replacement.
 
     Args:
         right: right answers of shape (pictures, groups, models).

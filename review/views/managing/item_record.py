@@ -113,9 +113,9 @@ def took_part(item: Item, user: User) -> bool:
 
 
 def version_context(version: ItemVersion, user: User) -> dict[str, object]:
-    """A version with its key, evidence and picture, as the templates of the review want it.
+    """A version with its key, evidence and image, as the templates of the review want it.
 
-    A picture that was reported is for managers alone, who decide over the report.
+    An image that was reported is for managers alone, who decide over the report.
     """
     closed = user.role != Role.MANAGER and is_closed(version.picture)
     return {

@@ -69,7 +69,7 @@ class EvidenceLine:
 
 
 def provenance_lines(version: ItemVersion) -> list[EvidenceLine]:
-    """Where the picture and its label come from, as the build recorded it."""
+    """Where the image and its label come from, as the build recorded it."""
     columns = version.provenance if isinstance(version.provenance, Mapping) else {}
     return [
         EvidenceLine(_NAMES.get(name) or name.replace("_", " ").capitalize(), text)

@@ -26,21 +26,21 @@ _log = logging.getLogger(__name__)
 @allow(Role.REVIEWER, Role.ADJUDICATOR, Role.MANAGER)
 @require_safe
 def stored_image(request: HttpRequest, asset: uuid.UUID) -> HttpResponse:
-    """A stored picture."""
+    """A stored image."""
     return _png_response(image_store.load_image, _visible_asset(request, asset))
 
 
 @allow(Role.REVIEWER, Role.ADJUDICATOR, Role.MANAGER)
 @require_safe
 def mark_layer(request: HttpRequest, asset: uuid.UUID) -> HttpResponse:
-    """What is drawn on a stored picture, for a viewer to lay over its original pixels."""
+    """What is drawn on a stored image, for a viewer to lay over its original pixels."""
     return _png_response(originals.mark_layer, _visible_asset(request, asset))
 
 
 @allow(Role.REVIEWER, Role.ADJUDICATOR, Role.MANAGER)
 @require_safe
 def slice_image(request: HttpRequest, asset: uuid.UUID, number: int) -> HttpResponse:
-    """The original pixels of a slice that a build kept with a picture, as a 16-bit PNG."""
+    """The original pixels of a slice that a build kept with an image, as a 16-bit PNG."""
     visible = _visible_asset(request, asset)
     user = signed_in_user(request)
     if user.role == Role.REVIEWER and not _may_see_original(user, visible):
@@ -51,7 +51,7 @@ def slice_image(request: HttpRequest, asset: uuid.UUID, number: int) -> HttpResp
 
 
 def _visible_asset(request: HttpRequest, asset_id: uuid.UUID) -> Asset:
-    """The picture, for somebody who may see it.
+    """The image, for somebody who may see it.
 
     Raises:
         Http404: there is none, or not for them.
@@ -82,9 +82,9 @@ def _png_response(load: Callable[[Asset], bytes], asset: Asset) -> HttpResponse:
 
 
 def _has_claim_on(user: User, asset: Asset) -> bool:
-    """Whether a reviewer has, or had and judged, a version that shows this picture.
+    """Whether a reviewer has, or had and judged, a version that shows this image.
 
-    The marked picture gives the answer away, so it is shown after the blind answer only, unless
+    The marked image gives the answer away, so it is shown after the blind answer only, unless
     the question is about the mark.
     """
     values = (user.pk, to_db_uuid(asset.pk), to_db_uuid(asset.pk))

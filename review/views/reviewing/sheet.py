@@ -1,6 +1,6 @@
 """Template contexts of the review page, step by step.
 
-Step one is made from the question, the texts of the options and the opaque id of the picture; the
+Step one is made from the question, the texts of the options and the opaque id of the image; the
 rest of the version is not even read from the database.
 """
 

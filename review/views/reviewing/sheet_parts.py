@@ -52,14 +52,14 @@ class ChoiceGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pane:
-    """The picture: its own layer, and the layer with the mark if it may be seen.
+    """The image: its own layer, and the layer with the mark if it may be seen.
 
     Attributes:
-        picture: the picture.
+        picture: the image.
         overlay: the same with its mark, or ``None``.
         marked: whether the mark is shown at first.
         deep: whether the original pixels may be looked at.
-        closed: whether the picture is kept from this reviewer, since it may show who a patient is.
+        closed: whether the image is kept from this reviewer, since it may show who a patient is.
     """
 
     picture: Asset
@@ -70,7 +70,7 @@ class Pane:
 
     @property
     def shown(self) -> Asset:
-        """The picture as it is shown at first."""
+        """The image as it is shown at first."""
         return self.overlay if self.marked and self.overlay else self.picture
 
     @property

@@ -85,7 +85,7 @@ FACTS = frozenset(
         "WindowWidth",
     }
 )
-"""Elements that state facts about a picture."""
+"""Elements that state facts about an image."""
 
 IDENTIFIERS = frozenset(
     {

@@ -24,12 +24,12 @@ class FreeText:
     """One ``[[text]]`` of a card.
 
     Attributes:
-        field: field that the phrases speak of; empty where they speak of the whole picture.
+        field: field that the phrases speak of; empty where they speak of the whole image.
         sources: names of ``Case.words`` that are read; ``file name`` always exists.
         terms: concept -> phrases that say that it is there.
         against: concept -> phrases that say that it is not.
-        normal: phrases that call the picture normal, so that it shows no finding and no disease.
-        spares: concepts that a picture called normal may show.
+        normal: phrases that call the image normal, so that it shows no finding and no disease.
+        spares: concepts that an image called normal may show.
         evidence: where the phrases were found.
     """
 

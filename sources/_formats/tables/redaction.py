@@ -70,7 +70,7 @@ def redact_evidence(evidence: str, allowed: Iterable[str] = ()) -> str:
 
 
 def redact_name(name: str, familiar: Collection[str]) -> str:
-    """Name of a picture that is missing from the copy, as a list may show it.
+    """Name of an image that is missing from the copy, as a list may show it.
 
     Each part of the path that may be a person's name is replaced by its shape: two adjacent words
     that are not ``familiar``, or a DICOM name with ``^``.

@@ -37,7 +37,7 @@ def cases_or_skip(
 
 
 def skip_if_unnamed(row: TableRow, column: str, what: str = "picture") -> Skip | None:
-    """A ``Skip`` for a row that names no picture, else ``None``.
+    """A ``Skip`` for a row that names no image, else ``None``.
 
     The name is blank, not text, or lost in a truncated row.
     """
@@ -70,7 +70,7 @@ def skip_unusable_table(error: TableError, older: Path | None = None) -> Skip:
 
 
 def check_no_finding(place: str, named: Collection[str]) -> None:
-    """Refuse "no finding" beside findings of the same picture: one of the two is wrong.
+    """Refuse "no finding" beside findings of the same image: one of the two is wrong.
 
     Args:
         place: where "no finding" stands.
@@ -89,12 +89,12 @@ def check_no_finding(place: str, named: Collection[str]) -> None:
 def group_by_name(
     rows: Iterable[TableRow], column: str, *, opens: tuple[str, ...] = (), about: str = ""
 ) -> tuple[dict[str, list[TableRow]], list[Skip]]:
-    """Rows of a table grouped by the name of their picture.
+    """Rows of a table grouped by the name of their image.
 
     Args:
         rows: in table order.
         column: the one with the name.
-        opens: fields in which a picture is called absent because no row says otherwise; where a
+        opens: fields in which an image is called absent because no row says otherwise; where a
             row has no name, it may be that very row.
         about: column with the value of those fields that a row is about, where it is one alone.
 
@@ -107,7 +107,7 @@ def group_by_name(
         skip = skip_if_unnamed(row, column)
         if skip is None:
             named.setdefault(row[column], []).append(row)
-            if row.fault and opens:  # rows of other pictures may be lost behind it
+            if row.fault and opens:  # rows of other images may be lost behind it
                 skip = Skip(key=f"{row.place} rest", reason=f"{row.place}: {row.fault}")
         if skip is not None:
             whole = " and ".join(opens)

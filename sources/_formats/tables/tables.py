@@ -124,7 +124,7 @@ class TableRow(Mapping[str, str]):
         return f"{self.table}:{line} {column}={cell}"
 
     def name(self, column: str) -> str:
-        """What a column names: a picture, a patient, a series.
+        """What a column names: an image, a patient, a series.
 
         Raises:
             RowError: the cell is blank.

@@ -23,7 +23,7 @@ _UNSEEN = re.compile(
     r"|\bonly in part\b|\bno longer shows?\b",
     re.IGNORECASE,
 )
-"""Words by which the notes of a card admit that its pictures do not show something."""
+"""Words by which the notes of a card admit that its images do not show something."""
 
 _QUOTED = re.compile(r"'''.*?'''|\"(?:\\.|[^\"\\])*\"|'[^']*'")
 
@@ -53,8 +53,8 @@ def visibility_contradictions(card: Card, text: str) -> Iterator[str]:
 def overclaimed_slices(card: Card) -> Iterator[str]:
     """Fields about more than a slice that the slice is said to show all the same.
 
-    ``shows`` says that a statement about a study may be asked of its picture; it does not say
-    that the picture shows it. One slice of CT or MRI never shows all that a volume does.
+    ``shows`` says that a statement about a study may be asked of its image; it does not say
+    that the image shows it. One slice of CT or MRI never shows all that a volume does.
     """
     if not card.modality.volume:
         return

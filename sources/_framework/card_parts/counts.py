@@ -1,4 +1,4 @@
-"""``[[count]]`` of a card: pictures per answer in the complete dataset."""
+"""``[[count]]`` of a card: images per answer in the complete dataset."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from medrcube.files.toml_reader import TomlTable
 __all__ = ["AnswerCount", "parse_count"]
 
 IMAGE_KINDS = ("clean", "outline", "boxes", "numbered", "scale-bar", "mirrored", "compared")
-"""Kinds of picture that answers are counted on, as in ``build.samples``."""
+"""Kinds of image that answers are counted on, as in ``build.samples``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,10 +19,10 @@ class AnswerCount:
 
     Attributes:
         field: name of the field.
-        shown: kind of picture; what a clean picture states, and what is marked on others.
-        pictures: concept -> pictures of which it is stated to be true, and that may be asked
+        shown: kind of image; what a clean image states, and what is marked on others.
+        pictures: concept -> images of which it is stated to be true, and that may be asked
             about as far as the source tells; a concept that is left out has none.
-        beside: concept -> concepts that may stand against it on some of these pictures, for a
+        beside: concept -> concepts that may stand against it on some of these images, for a
             field whose values may be true together: there no single value tells.
         reason: what was counted.
         evidence: where it stands, or what it was counted from.

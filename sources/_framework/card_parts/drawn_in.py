@@ -1,4 +1,4 @@
-"""``[drawn_in]`` of a card: size of the pictures that boxes and outlines refer to."""
+"""``[drawn_in]`` of a card: size of the images that boxes and outlines refer to."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Kind = TypeVar("Kind", bound=Shape)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnIn:
-    """The pictures that boxes and outlines were drawn in.
+    """The images that boxes and outlines were drawn in.
 
     Attributes:
         width: in pixels.

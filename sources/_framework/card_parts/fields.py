@@ -80,12 +80,12 @@ class CardField:
         absence: what silence about a value means.
         stated: grade of an explicit "absent"; only with A does "no finding" deny what is unsaid.
         basis: what the truth of the field rests on.
-        visible: whether a competent reader of the one picture shown could know it.
+        visible: whether a competent reader of the one image shown could know it.
         reasons: why ``basis``, ``visible``, ``absence``, ``stated`` and ``sole`` are as they are.
-        whole: whether, where a value is marked on a picture, all of it is marked. True of a field
+        whole: whether, where a value is marked on an image, all of it is marked. True of a field
             whose silence means absence; a silent field says so itself.
         group: exclusive group of the relation table, whose members are the options.
-        sole: concepts of the group of which a picture shows nothing where another one is stated, so
+        sole: concepts of the group of which an image shows nothing where another one is stated, so
             that the other one denies them. A group alone says only which value is the main one.
         values: raw value -> concept; an empty concept marks a known value that is not used. In
             the file, ``same`` lists raw values that are concepts themselves.

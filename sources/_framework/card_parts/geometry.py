@@ -1,6 +1,6 @@
-"""``[geometry]`` of a card: what pictures prove of the patient's sides and of millimetres.
+"""``[geometry]`` of a card: what images prove of the patient's sides and of millimetres.
 
-Neither changes a picture that is there: the table is no part of the card's fingerprint, as its home
+Neither changes an image that is there: the table is no part of the card's fingerprint, as its home
 is none. It decides whether images with a scale bar are made beside the others.
 """
 
@@ -25,7 +25,7 @@ class GeometryTrust:
 
     Attributes:
         orientation: ``proved`` where the affine of each file tells the patient's sides; ``stated``
-            where files tell nothing and the source shows all pictures as a radiologist reads them,
+            where files tell nothing and the source shows all images as a radiologist reads them,
             the patient's right on the left; ``unknown`` leaves every side open.
         scale: ``object`` where the stated spacing is that of the body, as in CT, MR and calibrated
             ultrasound; ``projection`` where it is that of a detector or film, on which the body is

@@ -86,7 +86,7 @@ class Measure:
         name: by which quantities refer to it.
         unit: of its values.
         of: field of the regions that it is about; empty where it is about the case.
-        scope: what it is about; a picture shows numbers up to its own scope.
+        scope: what it is about; an image shows numbers up to its own scope.
         low: least plausible value.
         high: greatest plausible value.
         basis: what it rests on.

@@ -1,7 +1,7 @@
 """``[enclosed]`` and ``[side]`` of a card: anatomical checks of masks.
 
 Such checks cost nothing and find what no header tells: labels of another edition, whose numbers
-mean other structures, and pictures that lie the other way round.
+mean other structures, and images that lie the other way round.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Side:
         fact: name of the fact; with any other value nothing is known.
         left: its value for the left side of the patient.
         right: its value for the right side.
-        reason: why the middle of the picture parts the sides, for people.
+        reason: why the middle of the image parts the sides, for people.
         evidence: URL, DOI or title that shows it.
     """
 

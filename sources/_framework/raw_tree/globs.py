@@ -34,7 +34,7 @@ EQUAL_EXTENSIONS = {
 
 _RESAVED = {".png": ".jpg", ".jpg": ".png", ".xlsx": ".csv"}
 """Extension -> the one under which whole copies are stored again; it counts only where no file has
-the first, since ``0.jpg`` beside ``0.png`` may be another picture."""
+the first, since ``0.jpg`` beside ``0.png`` may be another image."""
 
 
 @cache

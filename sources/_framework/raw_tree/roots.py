@@ -1,7 +1,7 @@
 """Raw root detection: in the given folder, or a few levels below or above it.
 
 Archives and downloads of repositories unpack into a folder of their own, and people name the
-folder of the pictures where the root was meant. A folder above is taken only where a layout names
+folder of the images where the root was meant. A folder above is taken only where a layout names
 the folder given, or where all that is missing lies directly in the one above, as the tables of a
 dataset do, so that no other dataset that lies beside it is ever read.
 """

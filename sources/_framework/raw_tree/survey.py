@@ -72,7 +72,7 @@ class Survey:
         mask_pattern: regular expression for the end of the stem of a mask.
         mask_folder: regular expression for the name of a folder of masks.
         mask_values: values stored in the first masks, where they are few.
-        classes: names of the folders that hold the pictures, where there are a few, or the same
+        classes: names of the folders that hold the images, where there are a few, or the same
             in several places, and none looks as if it stood for a patient, a visit, a series or a
             split.
         series: whether DICOM files of one folder share their series.
@@ -96,12 +96,12 @@ class Survey:
 
 
 def survey(root: Path) -> Survey:
-    """Survey a raw tree: names of all files, tables, and the headers of a few pictures.
+    """Survey a raw tree: names of all files, tables, and the headers of a few images.
 
     Targets of links outside the tree are neither named, counted nor opened.
 
     Raises:
-        SourceError: the root is no folder, or holds no picture that medrcube reads.
+        SourceError: the root is no folder, or holds no image that medrcube reads.
     """
     if not root.is_dir():
         raise SourceError(f"{root}: is no folder; expected the unpacked raw data")
