@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from medrcube.evaluate.dataset import BenchmarkItem
+from medrcube.evaluate.questions.conditions import Condition, Presentation
 from medrcube.evaluate.runner.run_folder import AskedQuestion
 from medrcube.evaluate.runner.run_state import FAILURE_GATE
 from medrcube.forms import form_of
@@ -23,6 +24,7 @@ __all__ = [
     "accuracy_bounds",
     "is_incomplete",
     "lost",
+    "main_results",
     "score_answer",
     "too_many_lost",
 ]
@@ -139,3 +141,20 @@ def accuracy_bounds(correct: int, results: Sequence[Result]) -> list[float] | No
     """Bounds of the accuracy: all lost replies wrong, or all correct."""
     n, missing = len(results), sum(result.outcome in LOST for result in results)
     return [correct / n, (correct + missing) / n] if n else None
+
+
+def main_results(results: Sequence[Result]) -> list[Result]:
+    """One result an item: the first condition of the run, its first epoch."""
+    first = min((r.asked.presentation for r in results), key=_order, default=None)
+    if first is None:
+        return []
+    return [
+        result
+        for result in results
+        if (presentation := result.asked.presentation).condition is first.condition
+        and presentation.turn == presentation.epoch == 0
+    ]
+
+
+def _order(presentation: Presentation) -> int:
+    return list(Condition).index(presentation.condition)

@@ -17,13 +17,13 @@ from typing import Any
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.dataset import target_text
 from medrcube.evaluate.exports.inspect_log import ARCHIVE, JSON, Json, sample_id, write_log
-from medrcube.evaluate.outcomes import LOST, AnswerOutcome, Result
+from medrcube.evaluate.outcomes import LOST, AnswerOutcome, Result, main_results
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.questions.prompts import Prompt, prompt_of
 from medrcube.evaluate.runner.attempt_log import read_attempts
 from medrcube.evaluate.runner.run_folder import attempts_path, read_manifest
-from medrcube.evaluate.scoring import main_results, read_results
 from medrcube.evaluate.statistics.metrics import run_metrics
+from medrcube.evaluate.stored_scores import read_results
 
 __all__ = ["SCORER", "SUFFIXES", "export_inspect"]
 

@@ -30,7 +30,8 @@ from medrcube.evaluate.runner.run_folder import (
     write_json_lines,
     write_manifest,
 )
-from medrcube.evaluate.scoring import read_results, score
+from medrcube.evaluate.scoring import score
+from medrcube.evaluate.stored_scores import read_results
 
 __all__ = ["ImportedRun", "import_run", "score_replies", "write_run"]
 

@@ -13,12 +13,12 @@ from medrcube.console.progress import Advance, ignored
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.dataset import Benchmark
 from medrcube.evaluate.errata import require_current
-from medrcube.evaluate.outcomes import AnswerOutcome, Result, is_incomplete, lost
+from medrcube.evaluate.outcomes import AnswerOutcome, Result, is_incomplete, lost, main_results
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.questions.degradation import Degradation
 from medrcube.evaluate.questions.settings import settings_text
 from medrcube.evaluate.runner.run_folder import attempts_path, question_set_digest, read_manifest
-from medrcube.evaluate.scoring import main_results, read_metrics, read_results
+from medrcube.evaluate.stored_scores import read_metrics, read_results
 
 __all__ = ["ScoredRun", "distinct_folders", "load_runs", "require_errata_of", "same_runs"]
 

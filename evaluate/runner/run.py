@@ -20,6 +20,7 @@ from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.questions.data_agreements import withhold_agreement_sources
 from medrcube.evaluate.questions.question_setup import QuestionSetup
 from medrcube.evaluate.questions.selection import WITHDRAWN, ItemFilter
+from medrcube.evaluate.reply_outcomes import score_attempts
 from medrcube.evaluate.runner.attempt_log import open_log, read_attempts
 from medrcube.evaluate.runner.batches.ledger import require_no_open_batches
 from medrcube.evaluate.runner.batches.polling import Polling
@@ -42,15 +43,9 @@ from medrcube.evaluate.runner.run_state import FAILURE_GATE, OnProgress, RunProg
 from medrcube.evaluate.runner.scheduling.adaptive_concurrency import ConcurrencyLimiter
 from medrcube.evaluate.runner.scheduling.retry_policy import RetryPolicy
 from medrcube.evaluate.runner.scheduling.stall_watchdog import STALLED_AFTER, Watchdog
-from medrcube.evaluate.scoring import (
-    UPSTREAM_METRICS,
-    UPSTREAM_RESULTS,
-    read_metrics,
-    read_outcomes,
-    score,
-    score_attempts,
-    withdrawn_items,
-)
+from medrcube.evaluate.score_files import UPSTREAM_METRICS, UPSTREAM_RESULTS
+from medrcube.evaluate.scoring import score
+from medrcube.evaluate.stored_scores import read_metrics, read_outcomes, withdrawn_items
 from medrcube.release_format.errata import errata_digest
 
 __all__ = [

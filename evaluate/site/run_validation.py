@@ -32,14 +32,9 @@ from medrcube.evaluate.runner.run_folder import (
     read_manifest,
 )
 from medrcube.evaluate.runner.run_state import FAILURE_GATE
-from medrcube.evaluate.scoring import (
-    read_by_rules,
-    read_metrics,
-    read_results,
-    recompute_scores,
-    withdrawn_items,
-)
+from medrcube.evaluate.scoring import read_by_rules, recompute_scores
 from medrcube.evaluate.site.run_digests import DIGESTS, EXPECTED, digest_mismatches, irregular_files
+from medrcube.evaluate.stored_scores import read_metrics, read_results, withdrawn_items
 from medrcube.vocabulary.layers import using
 
 __all__ = ["RunCheck", "check_run"]

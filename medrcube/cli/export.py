@@ -84,7 +84,7 @@ def _export_runs(
 ) -> None:
     if to == "inspect":
         from medrcube.evaluate.exports.inspect_run import export_inspect
-        from medrcube.evaluate.scoring import withdrawn_items
+        from medrcube.evaluate.stored_scores import withdrawn_items
 
         if len(runs) > 1:
             raise WorkspaceError(f"{runs[1]}: is a second run; a log of Inspect is of one")

@@ -74,8 +74,9 @@ def score(
     from medrcube.evaluate.runner.completeness import list_problems
     from medrcube.evaluate.runner.question_states import QuestionStates, count_outcomes
     from medrcube.evaluate.runner.run_folder import METRICS
-    from medrcube.evaluate.scoring import read_by_rules, read_outcomes
+    from medrcube.evaluate.scoring import read_by_rules
     from medrcube.evaluate.scoring import score as score_run
+    from medrcube.evaluate.stored_scores import read_outcomes
 
     if release is not None and (back := sorted(take_errata(run, release))):
         reporter.result(

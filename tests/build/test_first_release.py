@@ -19,7 +19,7 @@ from medrcube.build.reconstruction.recorded_marks import draw_first_boxes, draw_
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.runner.run import run_evaluation
-from medrcube.evaluate.scoring import read_metrics
+from medrcube.evaluate.stored_scores import read_metrics
 from medrcube.sources.registry import find_sources
 
 HOLDS = Path(__file__).with_name("first_release") / "public_and_raw.tar.xz"

@@ -16,11 +16,11 @@ from medrcube.evaluate.html_report import write_report
 from medrcube.evaluate.models.registry import ModelSettings, open_model
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.runner.run import run_evaluation
-from medrcube.evaluate.scoring import read_metrics, read_results
 from medrcube.evaluate.site.run_validation import check_run
 from medrcube.evaluate.site.write import write_site
 from medrcube.evaluate.statistics.comparison.compare_many_runs import compare_many
 from medrcube.evaluate.statistics.comparison.compare_runs import compare_two
+from medrcube.evaluate.stored_scores import read_metrics, read_results
 from medrcube.release_format.errata import FILE, Erratum, errata_text
 
 GONE = "ALPHA/q001"

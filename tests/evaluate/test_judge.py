@@ -16,7 +16,8 @@ from medrcube.evaluate.outcomes import AnswerOutcome, Result
 from medrcube.evaluate.questions.conditions import Condition, Presentation
 from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.evaluate.runner.run_folder import AskedQuestion
-from medrcube.evaluate.scoring import read_by_rules, read_metrics, score
+from medrcube.evaluate.scoring import read_by_rules, score
+from medrcube.evaluate.stored_scores import read_metrics
 
 OPTIONS = (("A", "Normal"), ("B", "Mass"))
 

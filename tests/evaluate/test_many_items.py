@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.evaluate import scoring
+from medrcube.evaluate import score_files
 from medrcube.evaluate.answer_parsing import _extract, _reader_of
 from medrcube.evaluate.dataset import item_from_json, load_benchmark
 from medrcube.evaluate.questions import prompts
@@ -118,7 +118,7 @@ CELLS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) |
 
 @given(st.lists(st.dictionaries(TEXTS, CELLS, min_size=1), max_size=4))
 def test_a_list_of_flat_rows_is_indented_as_json_is(rows):
-    quick = b"".join(scoring._indented_list(rows)).decode()
+    quick = b"".join(score_files._indented_list(rows)).decode()
     assert quick == json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -25,16 +25,12 @@ from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.questions.few_shot import FewShotSettings
 from medrcube.evaluate.questions.prompts import read_prompt, render_prompt
 from medrcube.evaluate.questions.question_setup import QuestionSetup
+from medrcube.evaluate.reply_outcomes import score_attempts
 from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.evaluate.runner.run_folder import read_asked
-from medrcube.evaluate.scoring import (
-    read_metrics,
-    read_results,
-    recompute_scores,
-    score,
-    score_attempts,
-)
+from medrcube.evaluate.scoring import recompute_scores, score
 from medrcube.evaluate.statistics.form_metrics import open_metrics
+from medrcube.evaluate.stored_scores import read_metrics, read_results
 
 COUNT = 4
 

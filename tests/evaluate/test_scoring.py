@@ -14,10 +14,12 @@ from medrcube.errors import WorkspaceError
 from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.outcomes import AnswerOutcome
 from medrcube.evaluate.questions.conditions import Condition, Presentation
+from medrcube.evaluate.reply_outcomes import score_reply
 from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.evaluate.runner.run_folder import AskedQuestion
-from medrcube.evaluate.scoring import read_metrics, score, score_reply
+from medrcube.evaluate.scoring import score
 from medrcube.evaluate.statistics.metrics import group_metrics, metrics
+from medrcube.evaluate.stored_scores import read_metrics
 
 
 @pytest.fixture

@@ -14,14 +14,15 @@ from medrcube.evaluate.outcomes import (
     AnswerOutcome,
     Result,
     accuracy_bounds,
+    main_results,
     too_many_lost,
 )
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.questions.degradation import Degradation
 from medrcube.evaluate.questions.settings import side_by_side
 from medrcube.evaluate.runner.run_folder import question_set_digest, read_manifest
-from medrcube.evaluate.scoring import main_results, read_results, withdrawn_items
 from medrcube.evaluate.statistics.comparison.verdict_text import points
+from medrcube.evaluate.stored_scores import read_results, withdrawn_items
 
 __all__ = [
     "ComparedRun",

@@ -22,9 +22,9 @@ from medrcube.evaluate.answer_parsing.published_rule import (
 )
 from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.questions.conditions import Condition, Presentation
+from medrcube.evaluate.reply_outcomes import score_reply
 from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.evaluate.runner.run_folder import AskedQuestion
-from medrcube.evaluate.scoring import score_reply
 
 
 @pytest.mark.parametrize(

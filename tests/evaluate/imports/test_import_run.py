@@ -22,7 +22,7 @@ from medrcube.evaluate.imports.import_run import import_run
 from medrcube.evaluate.models.protocol import Reply
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.runner.run import run_evaluation
-from medrcube.evaluate.scoring import read_metrics, read_results
+from medrcube.evaluate.stored_scores import read_metrics, read_results
 
 SAID = ("A", "The answer is **B**.", "I cannot tell.", "D", "A\tor\n\u2028B?", "B")
 """Replies to six items whose keys are A, B, C, D, A, B."""

@@ -19,9 +19,9 @@ from medrcube.evaluate.imports.import_run import score_replies
 from medrcube.evaluate.imports.item_matching import match_replies
 from medrcube.evaluate.imports.replies import ForeignReply, ForeignRun
 from medrcube.evaluate.reporting.interval_text import accuracy_line
-from medrcube.evaluate.scoring import read_metrics, read_results
 from medrcube.evaluate.statistics.comparison.compare_runs import compare_two
 from medrcube.evaluate.statistics.units import units_text
+from medrcube.evaluate.stored_scores import read_metrics, read_results
 
 RIGHT = ("A", "B", "C", "D", "A", "B")
 

@@ -18,8 +18,8 @@ from medrcube.evaluate.questions.degradation import OPERATIONS, Degradation
 from medrcube.evaluate.questions.degraded_images import degrade
 from medrcube.evaluate.questions.question_setup import QuestionSetup
 from medrcube.evaluate.runner.run import run_evaluation
-from medrcube.evaluate.scoring import read_metrics
 from medrcube.evaluate.statistics.comparison.compare_runs import compare_two
+from medrcube.evaluate.stored_scores import read_metrics
 
 EACH = ("noise=0.1", "jpeg=10", "blur=2", "downscale=4")
 NOISE = QuestionSetup(degradation=Degradation("noise", 0.1))

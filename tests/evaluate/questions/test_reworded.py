@@ -16,7 +16,7 @@ from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.questions.reworded import reworded_items
 from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.evaluate.runner.run_folder import read_asked
-from medrcube.evaluate.scoring import read_results
+from medrcube.evaluate.stored_scores import read_results
 from medrcube.release_format.item_facts import ItemFacts, write_item_facts
 
 BOTH = (Condition.FULL, Condition.REWORDED)

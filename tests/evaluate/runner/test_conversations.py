@@ -20,7 +20,7 @@ from medrcube.evaluate.questions.question_setup import QuestionSetup
 from medrcube.evaluate.runner.batches.polling import Polling
 from medrcube.evaluate.runner.completeness import list_problems
 from medrcube.evaluate.runner.run import run_evaluation
-from medrcube.evaluate.scoring import read_metrics, read_results
+from medrcube.evaluate.stored_scores import read_metrics, read_results
 
 CHAIN = (Condition.CHAIN,)
 BOTH = (Condition.FULL, Condition.CHAIN)

@@ -12,7 +12,7 @@ from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.html_report import write_report
 from medrcube.evaluate.reporting.usage_table import run_usage
 from medrcube.evaluate.runner.run import run_evaluation
-from medrcube.evaluate.scoring import read_results
+from medrcube.evaluate.stored_scores import read_results
 
 WITHHELD = "pictures/p3.png"
 

@@ -20,7 +20,7 @@ from medrcube.evaluate.runner.run import Prices, run_evaluation
 from medrcube.evaluate.runner.run_state import Rate
 from medrcube.evaluate.runner.scheduling.retry_policy import RetryPolicy
 from medrcube.evaluate.runner.scheduling.stall_watchdog import Watchdog
-from medrcube.evaluate.scoring import read_metrics
+from medrcube.evaluate.stored_scores import read_metrics
 
 USAGE = {"prompt_tokens": 1_000_000, "completion_tokens": 0}
 """Costs one dollar at a price of one dollar for a million tokens."""

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medrcube.evaluate.outcomes import AnswerOutcome
-from medrcube.evaluate.scoring import _upstream_row
+from medrcube.evaluate.score_files import upstream_row
 from medrcube.evaluate.statistics.credibility import (
     credibility,
     cross_pairs,
@@ -228,7 +228,7 @@ def records(results):
         for r in results
         if r.outcome not in (AnswerOutcome.MISSING_IMAGE, AnswerOutcome.NOT_ASKED)
     ]
-    return json.loads(json.dumps([_upstream_row(r) for r in shown]))
+    return json.loads(json.dumps([upstream_row(r) for r in shown]))
 
 
 def assert_equal(ours, theirs):

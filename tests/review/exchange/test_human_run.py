@@ -9,7 +9,7 @@ from django.utils import timezone
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.html_report import write_report
-from medrcube.evaluate.scoring import read_results
+from medrcube.evaluate.stored_scores import read_results
 from medrcube.review.errors import ReviewError
 from medrcube.review.exchange.export_decisions import write_verdicts
 from medrcube.review.exchange.human_run import write_human_run

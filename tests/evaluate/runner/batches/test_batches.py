@@ -17,7 +17,7 @@ from medrcube.evaluate.runner import run as runner
 from medrcube.evaluate.runner.attempt_log import read_attempts
 from medrcube.evaluate.runner.batches.ledger import FILE, open_batches
 from medrcube.evaluate.runner.run import Polling, Prices, run_evaluation
-from medrcube.evaluate.scoring import read_results
+from medrcube.evaluate.stored_scores import read_results
 
 KEY = "sk-canary-0123456789abcdef"
 PRICES = Prices(tokens_in=1e5, tokens_out=0.0)  # a dollar a reply

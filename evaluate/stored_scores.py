@@ -1,0 +1,104 @@
+"""Scores of a run, read back from its folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.dataset import held_once
+from medrcube.evaluate.errata import withdrawn_of
+from medrcube.evaluate.outcomes import AnswerOutcome, Result
+from medrcube.evaluate.runner.run_folder import (
+    ITEMS,
+    METRICS,
+    OUTCOMES,
+    AskedQuestion,
+    each_json_line,
+    read_asked,
+)
+from medrcube.evaluate.statistics.metrics import METRICS_VERSION
+from medrcube.files.atomic import sha256_of
+
+__all__ = ["read_metrics", "read_outcomes", "read_results", "withdrawn_items"]
+
+
+def read_results(run: Path) -> list[Result]:
+    """Results that ``score`` wrote: one for each presentation, in the order of asking.
+
+    Raises:
+        WorkspaceError: the run was never scored, or its questions changed since.
+    """
+    path = run / OUTCOMES
+    try:
+        path.stat()
+        return [
+            Result(
+                asked=asked,
+                outcome=AnswerOutcome(row["outcome"]),
+                answer=held_once(row["answer"]),
+                rule=held_once(row["rule"]),
+                reply=row["reply"],
+                cut=row.get("cut", False),
+            )
+            for asked, row in zip(read_asked(run), each_json_line(path), strict=True)
+            if _same_name(asked, row)
+        ]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise WorkspaceError(f"{run}: has no scores; run  medrcube score {run}") from error
+
+
+def read_outcomes(run: Path) -> Iterator[AnswerOutcome]:
+    """Outcomes alone that ``score`` wrote: one for each presentation, in the order of asking.
+
+    Raises:
+        WorkspaceError: the run was never scored.
+    """
+    try:
+        for row in each_json_line(run / OUTCOMES):
+            yield AnswerOutcome(row["outcome"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise WorkspaceError(f"{run}: has no scores; run  medrcube score {run}") from error
+
+
+def read_metrics(run: Path) -> dict[str, Any]:
+    """Content of ``metrics.json``.
+
+    Raises:
+        WorkspaceError: the run was never scored, or its files are of different scorings.
+    """
+    try:
+        metrics: dict[str, Any] = json.loads((run / METRICS).read_text(encoding="utf-8"))
+        outcomes = sha256_of(run / OUTCOMES)
+    except (OSError, ValueError) as error:
+        raise WorkspaceError(f"{run}: has no scores; run  medrcube score {run}") from error
+    if (metrics.get("version"), metrics.get("outcomes_sha256")) != (METRICS_VERSION, outcomes):
+        raise WorkspaceError(
+            f"{run}: {METRICS} and {OUTCOMES} are not of one scoring, or of another version; "
+            f"run  medrcube score {run}"
+        )
+    return metrics
+
+
+def withdrawn_items(run: Path) -> list[str]:
+    """Names of the withdrawn items of a run.
+
+    Raises:
+        WorkspaceError: the lists of the run cannot be read.
+    """
+    withdrawn = withdrawn_of(run)
+    if not withdrawn:
+        return []
+    try:
+        rows = each_json_line(run / ITEMS)
+        return [name for row in rows if (name := f"{row['dataset']}/{row['id']}") in withdrawn]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise WorkspaceError(f"{run / ITEMS}: cannot be read: {error!r}") from error
+
+
+def _same_name(asked: AskedQuestion, row: Mapping[str, Any]) -> bool:
+    if asked.item.name != row["item"]:
+        raise ValueError(f"outcome of {row['item']} where {asked.item.name} was asked")
+    return True
