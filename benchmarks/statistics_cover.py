@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from medrcube.evaluate.dataset import BenchmarkItem, load_benchmark
+from medrcube.evaluate.benchmark_item import BenchmarkItem
+from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.statistics.clustered_inference import (
     FEWEST_UNITS,
     UnitTally,

@@ -14,7 +14,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from medrcube.errors import ModelError
-from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
+from medrcube.evaluate.benchmark_item import BenchmarkItem
+from medrcube.evaluate.dataset import Benchmark
 from medrcube.evaluate.image_files import ImageFile, UnusablePictureError, read_picture
 from medrcube.evaluate.models.protocol import (
     AnswerError,

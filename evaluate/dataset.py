@@ -11,25 +11,23 @@ import hashlib
 import json
 import os
 import stat
-import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from medrcube.errors import ReleaseError
+from medrcube.evaluate.benchmark_item import NOT_ASKED, BenchmarkItem, held_once, item_to_json
 from medrcube.evaluate.runner.image_digests import ImageDigest, digest_image, is_unchanged
-from medrcube.forms import OPEN_FORMS, OPTION, form_of
-from medrcube.forms.protocol import Json
 from medrcube.release_format.errata import FILE as ERRATA
 from medrcube.release_format.errata import Erratum, read_errata
 from medrcube.release_format.item_facts import read_case_units, read_item_facts, read_pixel_hashes
 from medrcube.release_format.item_sets import SETS, fault_of_set, read_item_sets
 from medrcube.release_format.open_rows import UnknownFormError, read_open_row
-from medrcube.release_format.rows import LETTERS, BadRowError, ReleaseRow, read_row
+from medrcube.release_format.rows import BadRowError, ReleaseRow, read_row
 from medrcube.release_format.strict_json import BadJsonError, read_list
 from medrcube.release_format.tree import (
     LARGEST_PICTURE,
@@ -39,80 +37,17 @@ from medrcube.release_format.tree import (
     stat_file,
 )
 from medrcube.release_format.vocabulary_file import release_vocabulary
-from medrcube.taxonomy import Anatomy, Modality, Task
 from medrcube.vocabulary.layers import Vocabulary, using
 
-__all__ = [
-    "LETTERS",
-    "Benchmark",
-    "BenchmarkItem",
-    "held_once",
-    "item_from_json",
-    "item_to_json",
-    "load_benchmark",
-    "target_text",
-]
+__all__ = ["Benchmark", "load_benchmark"]
 
 _SORTED = json.JSONEncoder(sort_keys=True)
-_TOLD = ("visible", "block", "unit", "fact")
-_OF_SET = ("set", "role", "set_size")
-_OPTIONAL = (*_TOLD, *_OF_SET)
-_NOT_ASKED = ("unit", "fact", *_OF_SET)
 
 SHOWN_PROBLEMS = 10
 """Problems that the error of a refused release lists."""
 
 MOST_PROBLEMS = 1000
 """Number of problems after which no further row is read."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BenchmarkItem(ReleaseRow):
-    """Item of a release, unique within it; ``image`` is a relative path with ``/``.
-
-    Attributes:
-        visible: whether a reader of the image could know the answer: ``yes``, ``partly`` or
-            ``no``; empty if not stated.
-        block: block of items that share their options; empty for none.
-        unit: patient or case of the image under a keyed id, such as ``case-0123456789abcdef``;
-            empty if not stated.
-        fact: id of the fact asked about the image; empty if not stated.
-        set: set of items that are scored together, such as ``block-0123456789abcdef``; empty for
-            none.
-        role: what tells the item from the others of its set.
-        set_size: number of items that the set was made of; the release may hold fewer.
-
-    ``unit``, ``fact`` and what is told of the set are ignored by equality.
-    """
-
-    visible: str = ""
-    block: str = ""
-    unit: str = field(default="", compare=False)
-    fact: str = field(default="", compare=False)
-    set: str = field(default="", compare=False)
-    role: str = field(default="", compare=False)
-    set_size: int = field(default=0, compare=False)
-
-    @property
-    def name(self) -> str:
-        """Dataset and id: unique within a benchmark."""
-        return f"{self.dataset}/{self.id}"
-
-    @property
-    def right_reply(self) -> str:
-        """A reply that is right: the letter of the key, or the true answer."""
-        return self.key if self.target is None else form_of(self.target).right_reply(self.target)
-
-    @property
-    def right_answer(self) -> str:
-        """The right answer in words, independent of letters."""
-        return dict(self.options)[self.key] if self.target is None else self.right_reply
-
-    def shown_answer(self, answer: str) -> str:
-        """An answer, as scoring stores it, in words: an option's text, or the form's."""
-        if self.target is None:
-            return dict(self.options)[answer]
-        return form_of(self.target).show(json.loads(answer), self.target.ask)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,7 +125,7 @@ class Benchmark:
         total = hashlib.sha256()
         for item in self.items:
             row = item_to_json(item)
-            for name in _NOT_ASKED:
+            for name in NOT_ASKED:
                 row.pop(name, None)
             row.update(self._picture(item))
             total.update(_SORTED.encode(row).encode())
@@ -252,79 +187,6 @@ def _restricted_together(items: Sequence[BenchmarkItem]) -> tuple[BenchmarkItem,
         replace(item, restricted=True) if item.image in closed and not item.restricted else item
         for item in items
     )
-
-
-def item_to_json(item: BenchmarkItem) -> dict[str, Any]:
-    """The item as a JSON object that ``item_from_json`` reads back."""
-    return {
-        "id": item.id,
-        "dataset": item.dataset,
-        "question": item.question,
-        "options": list(map(list, item.options)),
-        "key": item.key,
-        "task": item.task.value,
-        "modality": item.modality.value,
-        "parts": item.parts.value,
-        "image": item.image,
-        "original_task": item.original_task,
-        "restricted": item.restricted,
-        # A release without them, such as the published one, keeps its digest.
-        **{name: value for name in _OPTIONAL if (value := getattr(item, name))},
-        **_open_part(item),
-    }
-
-
-def _open_part(item: BenchmarkItem) -> dict[str, Json]:
-    """Fields of an item of ``open.json``, as it has them; none of one of ``test.json``."""
-    if item.target is None:
-        return {"form": item.form, "chance": item.stated_chance} if item.is_open else {}
-    ask, truth = form_of(item.target).write_target(item.target)
-    return {"form": item.form, "ask": ask, "truth": truth, "chance": item.stated_chance}
-
-
-def target_text(item: BenchmarkItem) -> str:
-    """What an item without options asks for and accepts, as JSON; empty for one with options."""
-    return "" if item.target is None else json.dumps(_open_part(item), ensure_ascii=False)
-
-
-def item_from_json(row: Mapping[str, Any]) -> BenchmarkItem:
-    """The item that ``item_to_json`` wrote."""
-    form = row.get("form", OPTION)
-    target = None if form == OPTION else OPEN_FORMS[form].read_target(row["ask"], row["truth"])
-    return BenchmarkItem(
-        id=row["id"],
-        dataset=held_once(row["dataset"]),
-        question=held_once(row["question"]),
-        options=_options_once(tuple((letter, text) for letter, text in row["options"])),
-        key=row["key"],
-        task=Task(row["task"]),
-        modality=Modality.recorded(row["modality"]),
-        parts=Anatomy.recorded(row["parts"]),
-        image=held_once(row["image"]),
-        original_task=held_once(row["original_task"]),
-        restricted=row["restricted"],
-        target=target,
-        stated_chance=row.get("chance"),
-        **{name: _as_held(row[name]) for name in _OPTIONAL if name in row},
-    )
-
-
-_T = TypeVar("_T", str, str | None)
-
-
-def held_once(text: _T) -> _T:
-    """The text; equal ones of many items and questions are one object."""
-    return sys.intern(text) if type(text) is str else text
-
-
-def _as_held(value: Any) -> Any:
-    return held_once(value) if isinstance(value, str) else value
-
-
-@lru_cache(maxsize=4096)
-def _options_once(options: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """The options; items of one list of options share them."""
-    return options
 
 
 class _Loader:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from medrcube.evaluate.dataset import BenchmarkItem
+from medrcube.evaluate.benchmark_item import BenchmarkItem
 from medrcube.evaluate.questions.conditions import Condition, Presentation
 from medrcube.evaluate.runner.run_folder import AskedQuestion
 from medrcube.evaluate.runner.run_state import FAILURE_GATE

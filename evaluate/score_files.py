@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from medrcube.evaluate.dataset import LETTERS
 from medrcube.evaluate.outcomes import LOST, AnswerOutcome, Result
 from medrcube.evaluate.runner.run_folder import RESULTS
+from medrcube.release_format.rows import LETTERS
 
 __all__ = [
     "FORMS",

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.evaluate.answer_parsing.published_rule import upstream_scores
-from medrcube.evaluate.dataset import held_once
+from medrcube.evaluate.benchmark_item import held_once
 from medrcube.evaluate.judge.prompt import Judge, read_judgements
 from medrcube.evaluate.outcomes import NOT_SHOWN, Result, main_results
 from medrcube.evaluate.reply_outcomes import score_replies

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.dataset import held_once
+from medrcube.evaluate.benchmark_item import held_once
 from medrcube.evaluate.errata import withdrawn_of
 from medrcube.evaluate.outcomes import AnswerOutcome, Result
 from medrcube.evaluate.runner.run_folder import (

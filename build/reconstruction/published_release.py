@@ -27,7 +27,8 @@ from medrcube.build.stages.plan import Artefact, RenderJob, plan_jobs
 from medrcube.build.stages.render import RenderResult
 from medrcube.build.stages.scan import Scan, inspect_trees, scan
 from medrcube.errors import ReleaseError
-from medrcube.evaluate.dataset import BenchmarkItem, load_benchmark
+from medrcube.evaluate.benchmark_item import BenchmarkItem
+from medrcube.evaluate.dataset import load_benchmark
 from medrcube.release_format.tree import stat_file
 from medrcube.sources._framework.contract import Source
 from medrcube.sources._framework.upstream_names import PublishedNameRule

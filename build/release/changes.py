@@ -16,7 +16,8 @@ from typing import Any
 from medrcube.build.validation.consistency import AUDIT
 from medrcube.console.counts import counted
 from medrcube.errors import ReleaseError
-from medrcube.evaluate.dataset import Benchmark, BenchmarkItem, load_benchmark
+from medrcube.evaluate.benchmark_item import BenchmarkItem
+from medrcube.evaluate.dataset import Benchmark, load_benchmark
 from medrcube.forms import form_of
 from medrcube.forms.protocol import Json
 from medrcube.release_format.tree import open_file, stat_file

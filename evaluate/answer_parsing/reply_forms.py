@@ -12,7 +12,7 @@ from medrcube.evaluate.answer_parsing.open_forms.open_replies import (
     read_truncated_open_reply,
 )
 from medrcube.evaluate.answer_parsing.truncated_replies import extract_truncated
-from medrcube.evaluate.dataset import BenchmarkItem
+from medrcube.evaluate.benchmark_item import BenchmarkItem
 
 __all__ = ["ReadReply", "read_reply", "read_truncated_reply"]
 

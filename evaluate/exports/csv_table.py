@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from medrcube.evaluate.dataset import LETTERS, Benchmark, target_text
+from medrcube.evaluate.benchmark_item import target_text
+from medrcube.evaluate.dataset import Benchmark
 from medrcube.evaluate.reporting.data_tables import as_csv
 from medrcube.files.atomic import write_text
+from medrcube.release_format.rows import LETTERS
 
 __all__ = ["CSV", "export_items"]
 

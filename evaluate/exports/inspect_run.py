@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.dataset import target_text
+from medrcube.evaluate.benchmark_item import target_text
 from medrcube.evaluate.exports.inspect_log import ARCHIVE, JSON, Json, sample_id, write_log
 from medrcube.evaluate.outcomes import LOST, AnswerOutcome, Result, main_results
 from medrcube.evaluate.questions.conditions import Condition

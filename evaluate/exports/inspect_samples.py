@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from medrcube.evaluate.dataset import BenchmarkItem
+from medrcube.evaluate.benchmark_item import BenchmarkItem
 from medrcube.evaluate.exports.embedded_code import write_code
 from medrcube.evaluate.exports.inspect_log import sample_id
 from medrcube.evaluate.exports.selection import ExportSelection

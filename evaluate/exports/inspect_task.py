@@ -29,7 +29,8 @@ from inspect_ai.scorer import (
 from inspect_ai.solver import TaskState, generate
 
 from medrcube.evaluate.answer_parsing import extract
-from medrcube.evaluate.dataset import Benchmark, BenchmarkItem, load_benchmark
+from medrcube.evaluate.benchmark_item import BenchmarkItem
+from medrcube.evaluate.dataset import Benchmark, load_benchmark
 from medrcube.evaluate.exports.inspect_samples import inspect_sample
 from medrcube.evaluate.exports.selection import items_text, select_exportable
 from medrcube.evaluate.questions.data_agreements import (

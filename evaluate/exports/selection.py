@@ -9,7 +9,8 @@ from pathlib import Path
 
 from medrcube.console.counts import counted
 from medrcube.errors import ReleaseError
-from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
+from medrcube.evaluate.benchmark_item import BenchmarkItem
+from medrcube.evaluate.dataset import Benchmark
 from medrcube.evaluate.image_files import ImageFile, UnusablePictureError, read_picture
 
 __all__ = ["PRIVATE", "ExportSelection", "items_text", "mark_private", "select_exportable"]

@@ -11,11 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from medrcube.evaluate.dataset import LETTERS
 from medrcube.evaluate.exports.embedded_code import write_code
 from medrcube.evaluate.exports.selection import ExportSelection
 from medrcube.evaluate.questions.prompts import render_prompt
 from medrcube.files.atomic import replacing
+from medrcube.release_format.rows import LETTERS
 
 __all__ = ["DATA", "LMMS_EVAL", "LM_EVAL", "export_task_folder"]
 

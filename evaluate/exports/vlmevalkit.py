@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from medrcube.evaluate.dataset import LETTERS
 from medrcube.evaluate.exports.embedded_code import write_code
 from medrcube.evaluate.exports.selection import ExportSelection
 from medrcube.files.atomic import replacing
+from medrcube.release_format.rows import LETTERS
 
 __all__ = ["COLUMNS", "DATA_SET", "export_vlmevalkit"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from medrcube.evaluate.dataset import BenchmarkItem
+from medrcube.evaluate.benchmark_item import BenchmarkItem
 from medrcube.evaluate.imports.replies import ForeignReply, ForeignRun
 
 __all__ = ["MatchedReplies", "Question", "match_replies"]

@@ -14,12 +14,13 @@ from typing import Any
 
 from medrcube.console.counts import counted
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.dataset import LETTERS, BenchmarkItem
+from medrcube.evaluate.benchmark_item import BenchmarkItem
 from medrcube.evaluate.imports.item_matching import MatchedReplies
 from medrcube.evaluate.imports.replies import ForeignReply, ForeignRun
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.questions.option_letters import misplaced_option
 from medrcube.evaluate.runner.run_state import FAILURE_GATE
+from medrcube.release_format.rows import LETTERS
 
 __all__ = ["SHOWN", "drop_differing", "question_and_options", "shown_difference"]
 

@@ -31,7 +31,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
+from medrcube.evaluate.benchmark_item import BenchmarkItem
+from medrcube.evaluate.dataset import Benchmark
 from medrcube.evaluate.models.protocol import Json
 from medrcube.forms.box import BoxTarget
 from medrcube.forms.number import NumberTarget

@@ -17,7 +17,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.dataset import BenchmarkItem
+from medrcube.evaluate.benchmark_item import BenchmarkItem
 from medrcube.evaluate.questions.chains import Chain
 from medrcube.evaluate.questions.degradation import Degradation
 

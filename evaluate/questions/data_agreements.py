@@ -12,7 +12,7 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.dataset import BenchmarkItem
+from medrcube.evaluate.benchmark_item import BenchmarkItem
 from medrcube.evaluate.models.protocol import Model
 from medrcube.evaluate.questions.selection import ItemFilter
 from medrcube.sources._framework.card import Card

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.dataset import BenchmarkItem
+from medrcube.evaluate.benchmark_item import BenchmarkItem
 
 __all__ = ["COLUMNS", "Value", "parse", "require_known"]
 

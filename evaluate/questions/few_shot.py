@@ -23,7 +23,8 @@ from itertools import islice
 
 from medrcube.console.counts import counted
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
+from medrcube.evaluate.benchmark_item import BenchmarkItem
+from medrcube.evaluate.dataset import Benchmark
 from medrcube.evaluate.models.protocol import Json
 from medrcube.evaluate.questions.conditions import Presentation
 from medrcube.evaluate.questions.perceptual_hashes import perceptual_hashes

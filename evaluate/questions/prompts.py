@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template, Templa
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.dataset import BenchmarkItem
+from medrcube.evaluate.benchmark_item import BenchmarkItem
 from medrcube.evaluate.models.protocol import Json
 from medrcube.evaluate.questions.option_letters import fold, misplaced_option
 from medrcube.forms import form_of

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
+from medrcube.evaluate.benchmark_item import BenchmarkItem
+from medrcube.evaluate.dataset import Benchmark
 from medrcube.evaluate.image_files import ImageFile
 from medrcube.evaluate.models.protocol import Json
 from medrcube.evaluate.questions.degradation import Degradation

@@ -13,7 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.dataset import Benchmark, BenchmarkItem, item_from_json, item_to_json
+from medrcube.evaluate.benchmark_item import BenchmarkItem, item_from_json, item_to_json
+from medrcube.evaluate.dataset import Benchmark
 from medrcube.files.atomic import write_text
 
 __all__ = ["FILE", "read_reworded", "reworded_items", "write_reworded"]

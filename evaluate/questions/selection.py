@@ -10,7 +10,8 @@ from pathlib import Path
 
 from medrcube.console.counts import counted
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
+from medrcube.evaluate.benchmark_item import BenchmarkItem
+from medrcube.evaluate.dataset import Benchmark
 from medrcube.evaluate.models.protocol import Json
 from medrcube.evaluate.questions import expressions
 from medrcube.taxonomy import Anatomy, Modality, Task

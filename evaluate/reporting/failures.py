@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 
-from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
+from medrcube.evaluate.benchmark_item import BenchmarkItem
+from medrcube.evaluate.dataset import Benchmark
 from medrcube.evaluate.outcomes import AnswerOutcome, Result
 from medrcube.evaluate.reporting.markup.embedded_images import ImageEmbedder
 from medrcube.evaluate.reporting.scored_runs import ScoredRun

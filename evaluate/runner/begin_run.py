@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import medrcube
-from medrcube.evaluate.dataset import item_to_json
+from medrcube.evaluate.benchmark_item import item_to_json
 from medrcube.evaluate.errata import withdraw_from_run
 from medrcube.evaluate.questions.reworded import write_reworded
 from medrcube.evaluate.runner.example_store import write_examples

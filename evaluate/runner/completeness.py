@@ -14,7 +14,7 @@ from typing import Any
 
 from medrcube.console.counts import counted
 from medrcube.errors import WorkspaceError
-from medrcube.evaluate.dataset import BenchmarkItem, held_once
+from medrcube.evaluate.benchmark_item import BenchmarkItem, held_once
 from medrcube.evaluate.questions.chains import steps_digest
 from medrcube.evaluate.questions.conditions import Condition, presentations
 from medrcube.evaluate.questions.reworded import read_reworded

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import medrcube
 from medrcube.console.counts import counted
 from medrcube.errors import ModelError, WorkspaceError
-from medrcube.evaluate.dataset import Benchmark, BenchmarkItem, held_once
+from medrcube.evaluate.benchmark_item import BenchmarkItem, held_once
+from medrcube.evaluate.dataset import Benchmark
 from medrcube.evaluate.models.protocol import Json, Model
 from medrcube.evaluate.questions.chains import ChainSet, make_chains, scenes_of
 from medrcube.evaluate.questions.conditions import Condition, Presentation, presentations

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from medrcube.errors import ReleaseError
-from medrcube.evaluate.dataset import BenchmarkItem
+from medrcube.evaluate.benchmark_item import BenchmarkItem
 from medrcube.evaluate.image_files import ImageFile, UnusablePictureError, read_picture
 from medrcube.evaluate.models.protocol import Exchange, ModelRequest, RejectedError, Shot
 from medrcube.evaluate.questions.conditions import Condition

@@ -15,7 +15,7 @@ from typing import Any
 
 import medrcube
 from medrcube.errors import UnknownNameError, WorkspaceError
-from medrcube.evaluate.dataset import BenchmarkItem, held_once, item_from_json
+from medrcube.evaluate.benchmark_item import BenchmarkItem, held_once, item_from_json
 from medrcube.evaluate.errata import withdrawn_of
 from medrcube.evaluate.models.protocol import Json
 from medrcube.evaluate.questions.conditions import Condition, Presentation, rotate

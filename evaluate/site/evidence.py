@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from medrcube.evaluate.dataset import BenchmarkItem
+from medrcube.evaluate.benchmark_item import BenchmarkItem
 from medrcube.release_format.tree import open_file, stat_file
 
 __all__ = ["TABLE", "ItemEvidence", "read_evidence"]

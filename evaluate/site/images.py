@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from medrcube.console.progress import Advance, ignored
-from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
+from medrcube.evaluate.benchmark_item import BenchmarkItem
+from medrcube.evaluate.dataset import Benchmark
 from medrcube.evaluate.image_files import UnusablePictureError, read_picture
 from medrcube.evaluate.reporting.markup.embedded_images import jpeg_within
 from medrcube.files.atomic import write_again

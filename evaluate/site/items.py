@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from medrcube.console.progress import Advance, ignored
-from medrcube.evaluate.dataset import BenchmarkItem
+from medrcube.evaluate.benchmark_item import BenchmarkItem
 from medrcube.evaluate.outcomes import AnswerOutcome, Result
 from medrcube.evaluate.reporting.failures import SHOWN_OUTCOMES
 from medrcube.evaluate.reporting.markup.escaping import capped, clip

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from medrcube.evaluate.dataset import LETTERS, BenchmarkItem
+from medrcube.evaluate.benchmark_item import BenchmarkItem
 from medrcube.evaluate.outcomes import LOST, AnswerOutcome, Result
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.statistics.clustered_inference import share_interval, tallies
@@ -21,6 +21,7 @@ from medrcube.evaluate.statistics.intervals import SMALL, mean, ratio
 from medrcube.evaluate.statistics.metrics import task_metrics
 from medrcube.evaluate.statistics.paired_tests import AnswerPair, adjust, paired_metrics
 from medrcube.evaluate.statistics.units import unit_kinds, unit_of
+from medrcube.release_format.rows import LETTERS
 
 __all__ = ["RotationSet", "condition_contrasts", "epochs", "other_conditions", "position_metrics"]
 

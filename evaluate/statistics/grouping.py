@@ -7,7 +7,7 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Literal, TypeVar
 
-from medrcube.evaluate.dataset import BenchmarkItem
+from medrcube.evaluate.benchmark_item import BenchmarkItem
 from medrcube.taxonomy import Anatomy, Level, Modality, Task
 
 __all__ = ["COLUMNS", "Axis", "Member", "grouped"]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from medrcube.evaluate.dataset import BenchmarkItem
+from medrcube.evaluate.benchmark_item import BenchmarkItem
 from medrcube.evaluate.outcomes import (
     LOST,
     NOT_SHOWN,
@@ -24,12 +24,7 @@ from medrcube.evaluate.statistics.clustered_inference import (
     why_no_interval,
 )
 from medrcube.evaluate.statistics.grouping import COLUMNS, Axis, grouped
-from medrcube.evaluate.statistics.intervals import (
-    SMALL,
-    chance_corrected,
-    mean,
-    ratio,
-)
+from medrcube.evaluate.statistics.intervals import SMALL, chance_corrected, mean, ratio
 from medrcube.evaluate.statistics.item_sets import set_metrics
 from medrcube.evaluate.statistics.units import unit_kinds, unit_of
 from medrcube.taxonomy import Task

@@ -19,7 +19,8 @@ from medrcube.api.notebook import MOST_THUMBNAILS, Thumbnail, summary_html, thum
 from medrcube.api.run import Run, load_run
 from medrcube.console.progress import Reporter
 from medrcube.errors import ReleaseError
-from medrcube.evaluate.dataset import Benchmark, BenchmarkItem, load_benchmark
+from medrcube.evaluate.benchmark_item import BenchmarkItem
+from medrcube.evaluate.dataset import Benchmark, load_benchmark
 from medrcube.evaluate.image_files import UnusablePictureError, read_picture
 from medrcube.evaluate.models.protocol import Model
 from medrcube.evaluate.models.registry import ModelSettings, open_model

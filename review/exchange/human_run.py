@@ -20,7 +20,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from medrcube.evaluate.dataset import Benchmark, BenchmarkItem
+from medrcube.evaluate.benchmark_item import BenchmarkItem
+from medrcube.evaluate.dataset import Benchmark
 from medrcube.evaluate.imports.import_run import ImportedRun, write_run
 from medrcube.evaluate.imports.item_matching import match_replies
 from medrcube.evaluate.imports.replies import ForeignReply, ForeignRun

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from medrcube.evaluate.dataset import BenchmarkItem as Released
+from medrcube.evaluate.benchmark_item import BenchmarkItem as Released
 from medrcube.review.models import ItemVersion
 from medrcube.review.reviewing.open_answers import read_target
 from medrcube.review.reviewing.sql.batches import batches

@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from medrcube.evaluate.dataset import Benchmark, BenchmarkItem, load_benchmark
+from medrcube.evaluate.benchmark_item import BenchmarkItem
+from medrcube.evaluate.dataset import Benchmark, load_benchmark
 from medrcube.evaluate.models.protocol import Reply
 from medrcube.evaluate.outcomes import AnswerOutcome, Result
 from medrcube.evaluate.questions.conditions import Condition, Presentation, rotate

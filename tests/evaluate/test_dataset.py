@@ -9,7 +9,8 @@ from dataclasses import replace
 import pytest
 
 from medrcube.errors import ReleaseError, UnknownNameError
-from medrcube.evaluate.dataset import item_from_json, item_to_json, load_benchmark
+from medrcube.evaluate.benchmark_item import item_from_json, item_to_json
+from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.html_report import write_report
 from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.runner.run import run_evaluation

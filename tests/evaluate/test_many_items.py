@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from medrcube.evaluate import score_files
 from medrcube.evaluate.answer_parsing import _extract, _reader_of
-from medrcube.evaluate.dataset import item_from_json, load_benchmark
+from medrcube.evaluate.benchmark_item import item_from_json
+from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.questions import prompts
 from medrcube.evaluate.questions.prompts import render_prompt
 from medrcube.evaluate.runner.begin_run import write_plan

@@ -15,7 +15,8 @@ from medrcube.build.validation.validate import validate
 from medrcube.cli.app import app
 from medrcube.console.progress import Reporter
 from medrcube.errors import ReleaseError, WorkspaceError
-from medrcube.evaluate.dataset import item_from_json, item_to_json, load_benchmark
+from medrcube.evaluate.benchmark_item import item_from_json, item_to_json
+from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.exports.csv_table import export_items
 from medrcube.evaluate.exports.selection import select_exportable
 from medrcube.evaluate.html_report import write_report
