@@ -9,6 +9,7 @@ from PIL import Image
 
 from medrcube.build.incremental import cache_database
 from medrcube.build.incremental.cache_database import content_key
+from medrcube.build.pixels.mirror import EPOCH
 from medrcube.build.stages.plan import Artefact, RenderJob, artefacts_of
 from medrcube.build.stages.render import render_job
 from medrcube.facts import Case, ImageRef, MaskFile, Region
@@ -79,7 +80,7 @@ def test_the_mirror_image_is_the_clean_one_with_its_columns_in_reverse(job, tmp_
     assert (pictures["mirrored"] == pictures["clean"][:, ::-1]).all()
     assert (pictures["mirrored"] != pictures["clean"]).any()
     [recipe] = [p.recipe for p in result.pictures if p.artefact == MIRRORED]
-    assert recipe["mark"] == {**vars_of(MIRRORED), "boxes": [], "epoch": 1}
+    assert recipe["mark"] == {**vars_of(MIRRORED), "boxes": [], "epoch": EPOCH}
     assert [p.path for p in result.pictures] == ["toy/a.png", "toy/a.mirrored.png"]
 
 
@@ -99,7 +100,7 @@ def test_a_change_of_what_a_mirror_image_is_makes_it_anew(job, monkeypatch):
     digests = {str(path): "0" for path in planned.case.files()}
     plain = replace(planned, artefacts=planned.artefacts[:1])
     before = [content_key(each, digests) for each in (planned, plain)]
-    monkeypatch.setattr(cache_database, "MIRROR_EPOCH", 2)
+    monkeypatch.setattr(cache_database, "MIRROR_EPOCH", EPOCH + 1)
     after = [content_key(each, digests) for each in (planned, plain)]
     assert before[0] != after[0]
     assert before[1] == after[1]
