@@ -64,7 +64,9 @@ PARTS = {
         ),
     ),
     "geometry": Part(
-        _modules("build/pixels", "geometry volume case_image slice_selection extent panels"),
+        _modules(
+            "build/pixels", "geometry volume case_image placement slice_selection extent panels"
+        ),
         ("tests/build/pixels",),
     ),
     "windowing": Part(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -15,42 +15,27 @@ from medrcube.build import readers
 from medrcube.build.pixels import geometry
 from medrcube.build.pixels.colour_policy import apply_colour_policy
 from medrcube.build.pixels.known_faults import repair_known_fault
+from medrcube.build.pixels.placement import check_placed, check_tilt
 from medrcube.build.pixels.slice_selection import SliceChoice, choose_slices
 from medrcube.build.pixels.volume import Volume
 from medrcube.build.pixels.windowing import DisplayTransform, display_transform
-from medrcube.build.readers.masks import describe_values, labels_in
 from medrcube.build.readers.read_errors import MOST_PIXELS
-from medrcube.build.regions.agreement import check_agreement
-from medrcube.build.regions.consistency import check_enclosed, check_side
-from medrcube.build.regions.draw_shapes import to_rgb
+from medrcube.build.regions.case_regions import (
+    check_marks,
+    check_stored_axes,
+    drawn_frame,
+    readings_of,
+    region_masks,
+)
 from medrcube.build.regions.rasterize import rasterise
 from medrcube.build.regions.region_mask import Mask
 from medrcube.build.stages.plan import RenderJob
-from medrcube.errors import ReadError, RefusedError
-from medrcube.facts import Consensus, ImageRef, MaskFile, Rectangle, Region, Shape
-from medrcube.regions import files_of, frame_of
+from medrcube.errors import ReadError
+from medrcube.facts import ImageRef, MaskFile, Shape
 from medrcube.sources._framework.card import PixelPolicy
 from medrcube.sources._framework.contract import Source, load_source
 
-__all__ = [
-    "CaseImage",
-    "choose_case_slices",
-    "hstack_images",
-    "open_case_images",
-    "open_volume",
-    "picture_size",
-]
-
-_LEAST_COSINE = 0.8
-"""Of the angle between a slice and the plane of the body that it is called by: 36.9 degrees. It is
-the bound of D. Clunie's DICOM tools, beyond which an image is oblique and no main axis applies:
-https://public.kitware.com/pipermail/insight-users/2005-March/012246.html. A gantry tilts by 30."""
-_ELSEWHERE = ("mask-size", "outline-frame")
-"""Codes of marks that were drawn on an image of another size or form than this copy has."""
-_FAR = 1e6
-"""Millimetres; nothing that is scanned is a kilometre long, nor its pixels a nanometre."""
-GAP = 8
-"""Black columns between images that are shown side by side."""
+__all__ = ["CaseImage", "choose_case_slices", "open_case_images", "open_volume", "picture_size"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,20 +178,6 @@ def choose_case_slices(job: RenderJob, case_images: Sequence[CaseImage]) -> tupl
     return choose_slices(job.policy.slice, volume, masks)
 
 
-def hstack_images(pictures: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint8]:
-    """Join images left to right, tops level, with a black gap; one image stays as it is."""
-    if len(pictures) == 1:
-        return pictures[0]
-    if len({picture.ndim for picture in pictures}) > 1:
-        pictures = [to_rgb(picture) for picture in pictures]
-    height = max(picture.shape[0] for picture in pictures)
-    columns = [
-        np.pad(picture, ((0, height - picture.shape[0]), (0, GAP), (0, 0))[: picture.ndim])
-        for picture in pictures
-    ]
-    return np.concatenate(columns, axis=1)[:, :-GAP]
-
-
 def picture_size(volume: Volume, policy: PixelPolicy, shape: tuple[int, ...]) -> tuple[int, int]:
     """Height and width of the image of a slice, once its pixels are square.
 
@@ -253,16 +224,16 @@ def _source(folder: Path) -> Source:
 
 def _case_image(job: RenderJob, number: int, image: ImageRef) -> CaseImage:
     stored = _stored(job, image)
-    _check_placed(stored, image, job.policy)
+    check_placed(stored, image, job.policy)
     place = {"plane": job.plane, "orient": job.policy.orient}
     orientation = geometry.orientation_of(stored, **place)
     volume = geometry.reorient(stored, **place)
-    _check_tilt(volume, image, job.policy)
+    check_tilt(volume, image, job.policy)
     if job.policy.orient == "stored":
-        _check_axes(job, number, stored)
-    masks, needs, unplaced = _region_masks(job, number, stored)
+        check_stored_axes(job, number, stored)
+    masks, needs, unplaced = region_masks(job, number, stored)
     masks = {n: mask.turned(orientation.axes, orientation.flips) for n, mask in masks.items()}
-    _check_marks(job, masks, volume)
+    check_marks(job, masks, volume)
     greys = None if volume.colour else display_transform(volume, job.policy.window)
     guide: tuple[Mask, ...] = ()
     misled: tuple[str, str] | None = None
@@ -288,121 +259,14 @@ def _case_image(job: RenderJob, number: int, image: ImageRef) -> CaseImage:
         readings={
             n: tuple(
                 rasterise(reading, stored).turned(orientation.axes, orientation.flips)
-                for reading in _readings(job.case.regions[n].shape)
+                for reading in readings_of(job.case.regions[n].shape)
             )
             for n in masks
         },
-        frame=_frame(job, masks, stored),
+        frame=drawn_frame(job, masks, stored),
         unplaced=unplaced,
         misled=misled,
     )
-
-
-def _region_masks(
-    job: RenderJob, number: int, stored: Volume
-) -> tuple[dict[int, Mask], dict[int, tuple[Mask, ...]], tuple[str, str] | None]:
-    """Where the regions of one image lie, as stored, and what their names need.
-
-    A single image is worth showing where a box or mask of it has no place, as in a copy of
-    another size: then none has one, and the code and reason are given. In a volume regions also
-    choose the slice.
-
-    Raises:
-        ReadError: a region cannot be read, or marks no pixel.
-    """
-    masks: dict[int, Mask] = {}
-    needs: dict[int, tuple[Mask, ...]] = {}
-    empty: list[Region] = []
-    for index, region in enumerate(job.case.regions):
-        if region.image != number or job.concepts[index] is None:
-            continue
-        try:
-            mask = _mask(region, stored)
-        except ReadError as error:
-            lost = isinstance(region.shape, Rectangle) or error.code in _ELSEWHERE
-            if stored.slices.shape[0] > 1 or not lost:
-                raise
-            return {}, {}, (error.code, str(error))
-        for rival in region.rivals:
-            drawings = ((region.shape, mask), (rival, rasterise(rival, stored)))
-            check_agreement(region.value, drawings, stored.affine)
-        if not mask.any():
-            empty.append(region)
-            continue
-        _check_whole(region, mask, stored)
-        masks[index] = mask
-        needs[index] = tuple(rasterise(shape, stored) for shape in _needed(region.shape))
-    filled = {path for index in masks for path in files_of(job.case.regions[index].shape)}
-    for region in empty:
-        _check_empty(region, filled)
-    return masks, needs, None
-
-
-def _check_whole(region: Region, mask: Mask, stored: Volume) -> None:
-    """Refuse a marked region in which voxels have no value: there they are no background."""
-    gaps = stored.greys.gaps
-    if gaps is None:
-        return
-    lost = sum(int((mask[k] & gaps[k]).sum()) for k in range(mask.shape[0]) if gaps.marks(k))
-    if lost:
-        raise ReadError(
-            f"{lost} of {int(mask.areas().sum())} voxels of the region {region.value!r} "
-            f"({region.evidence}) are NaN or infinite in the image; expected values wherever "
-            "something is marked: get the file again",
-            code="not-finite",
-        )
-
-
-def _check_empty(region: Region, filled: set[Path]) -> None:
-    """Refuse a region that marks nothing, unless its source says that it may be missing.
-
-    A file of which no region finds its values holds others than are expected: nothing follows of
-    what it marks.
-
-    Args:
-        region: without a marked pixel.
-        filled: mask files in which another region of the image is marked.
-    """
-    held = () if filled & {*files_of(region.shape)} else _values_in(region.shape)
-    if region.optional and not any(held):
-        return
-    instead = describe_values(region.shape) if isinstance(region.shape, MaskFile) else ""
-    raise ReadError(
-        f"the region {region.value!r} ({region.evidence}) marks no pixel"
-        f"{f': {instead}' if instead else ''}",
-        code="empty-mask",
-    )
-
-
-def _frame(job: RenderJob, numbers: Iterable[int], stored: Volume) -> tuple[int, int] | None:
-    """Size of the image that boxes and outlines were drawn in, where it is another one."""
-    rows, columns = stored.slices.shape[1:3]
-    for shape in (job.case.regions[number].shape for number in numbers):
-        frame = frame_of(shape)
-        if frame not in (None, (columns, rows)):
-            return frame
-    return None
-
-
-def _check_marks(job: RenderJob, masks: Mapping[int, Mask], volume: Volume) -> None:
-    """Hold the marks on one image against what the card says of the body."""
-    if job.enclosed is not None:
-        named: dict[str, list[Mask]] = {}
-        for number, mask in masks.items():
-            named.setdefault(job.concepts[number] or "", []).append(mask)
-        check_enclosed(job.enclosed, named)
-    if job.side is not None:
-        check_side(job.side, dict(job.case.facts), tuple(masks.values()), volume)
-
-
-def _check_axes(job: RenderJob, number: int, stored: Volume) -> None:
-    regions = (
-        region for index, region in enumerate(job.case.regions) if job.concepts[index] is not None
-    )
-    shapes = [region.shape for region in regions if region.image == number]
-    for shape in (*shapes, *(job.case.guide if number == 0 else ())):
-        if isinstance(shape, MaskFile):
-            readers.check_axes(shape, stored)
 
 
 def _guides(job: RenderJob, number: int, stored: Volume) -> tuple[Shape, ...]:
@@ -415,65 +279,3 @@ def _guides(job: RenderJob, number: int, stored: Volume) -> tuple[Shape, ...]:
         if isinstance(shape, MaskFile):
             readers.check_grids(shape, stored)
     return ()
-
-
-def _readings(shape: Shape) -> tuple[Shape, ...]:
-    return shape.readings if isinstance(shape, Consensus) else ()
-
-
-def _values_in(shape: Shape) -> tuple[float, ...]:
-    """What a mask of labels holds; none where it names no values."""
-    return labels_in(shape) if isinstance(shape, MaskFile) and shape.values else ()
-
-
-def _needed(shape: Shape) -> Iterator[MaskFile]:
-    if isinstance(shape, MaskFile):
-        yield from (replace(shape, values=values, needs=()) for values in shape.needs)
-
-
-def _check_placed(stored: Volume, image: ImageRef, policy: PixelPolicy) -> None:
-    """Refuse to guess how a body lies in its file; films and single images are upright."""
-    if stored.affine is not None and not _is_sane(stored.affine):
-        raise ReadError(
-            f"{image.paths[0].name}: says that it lies nowhere in space; expected millimetres "
-            "around a body",
-            code="singular-affine",
-        )
-    least = {"affine": 2, "in-plane": 1}.get(policy.orient, math.inf)
-    if stored.solid and stored.affine is None and stored.slices.shape[0] >= least:
-        raise ReadError(
-            f"{image.paths[0].name}: does not say how its {stored.slices.shape[0]} slice(s) lie in "
-            "the patient (no sform, no qform); showing them as stored would assume that the file "
-            'is turned as a radiologist expects: the card may state that with orient = "stored"',
-            code="no-orientation",
-        )
-
-
-def _check_tilt(volume: Volume, image: ImageRef, policy: PixelPolicy) -> None:
-    """Set aside a body that is cut at a slant: no plane names such an image."""
-    if volume.affine is None or not volume.solid or policy.orient != "affine":
-        return
-    tilt, most = geometry.tilt_of(volume), math.degrees(math.acos(_LEAST_COSINE))
-    if tilt > most:
-        raise RefusedError(
-            f"{image.paths[0].name}: its slices are tilted by {tilt:.0f} degrees against the "
-            f"nearest plane of the body; expected at most {most:.0f}: further off an image is "
-            "oblique and has no plane's name; where slices are oblique by intent, as in the short "
-            'axis of the heart, the card may turn each in its own plane with orient = "in-plane", '
-            'or show them as they are stored with orient = "stored"',
-            code="oblique",
-        )
-
-
-def _is_sane(affine: NDArray[np.float64]) -> bool:
-    steps = np.abs(affine[:3, :3]).max(axis=0)
-    return bool(np.abs(affine).max() < _FAR and steps.min() > 1 / _FAR)
-
-
-def _mask(region: Region, stored: Volume) -> Mask:
-    try:
-        return rasterise(region.shape, stored)
-    except ReadError as error:
-        if isinstance(region.shape, MaskFile):
-            raise
-        raise ReadError(f"{region.evidence}: {error}", code=error.code) from error

@@ -1,4 +1,4 @@
-"""Numbered panels: images of a case side by side or in two rows, in a seeded random order.
+"""Images of a case side by side; as numbered panels in a row or two, in a seeded random order.
 
 What one frame alone does not show (end-diastole or end-systole) shows beside the other. The order
 depends on source and case alone, so that an image is reproducible.
@@ -13,18 +13,40 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.pixels.case_image import GAP, hstack_images
 from medrcube.build.regions.draw_shapes import digit, to_rgb
 
-__all__ = ["COMPARED_EPOCH", "LEAST_SIDE", "enlarge_panels", "number_panels", "panel_order"]
+__all__ = [
+    "COMPARED_EPOCH",
+    "GAP",
+    "LEAST_SIDE",
+    "enlarge_panels",
+    "hstack_images",
+    "number_panels",
+    "panel_order",
+]
 
+GAP = 8
+"""Black columns between images that are shown side by side."""
 COMPARED_EPOCH = 1
-"""Grows whenever the same images give another comparison; it stands in the
-recipe."""
+"""Grows whenever the same images give another comparison; it stands in the recipe."""
 LEAST_SIDE = 224
 """Least length in pixels of the shorter side of an image that is compared with others: what one
 that is shown alone has at least where a model takes 224 pixels. A choice of this project."""
 _WHITE = 255
+
+
+def hstack_images(pictures: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint8]:
+    """Join images left to right, tops level, with a black gap; one image stays as it is."""
+    if len(pictures) == 1:
+        return pictures[0]
+    if len({picture.ndim for picture in pictures}) > 1:
+        pictures = [to_rgb(picture) for picture in pictures]
+    height = max(picture.shape[0] for picture in pictures)
+    columns = [
+        np.pad(picture, ((0, height - picture.shape[0]), (0, GAP), (0, 0))[: picture.ndim])
+        for picture in pictures
+    ]
+    return np.concatenate(columns, axis=1)[:, :-GAP]
 
 
 def panel_order(source: str, case: str, count: int) -> tuple[int, ...]:

@@ -21,15 +21,10 @@ from numpy.typing import NDArray
 
 from medrcube.build.burnt_in.detection import graphics_of
 from medrcube.build.incremental.file_states import FileState, file_state
-from medrcube.build.pixels.case_image import (
-    CaseImage,
-    choose_case_slices,
-    hstack_images,
-    open_case_images,
-)
+from medrcube.build.pixels.case_image import CaseImage, choose_case_slices, open_case_images
 from medrcube.build.pixels.mirror import EPOCH as MIRROR_EPOCH
 from medrcube.build.pixels.mirror import mirror
-from medrcube.build.pixels.panels import COMPARED_EPOCH
+from medrcube.build.pixels.panels import COMPARED_EPOCH, hstack_images
 from medrcube.build.pixels.pixel_hash import pixel_hash
 from medrcube.build.pixels.png_encoder import ENCODER, encode_png
 from medrcube.build.pixels.scale_bar import add_scale_bar, scale_bar_of

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from medrcube.build.pixels.case_image import CaseImage, hstack_images, picture_size
+from medrcube.build.pixels.case_image import CaseImage, picture_size
 from medrcube.build.pixels.geometry import resample_mask, square_size
+from medrcube.build.pixels.panels import hstack_images
 from medrcube.build.pixels.volume import Volume
 from medrcube.build.readers.read_errors import MOST_PIXELS
 from medrcube.build.regions.region_mask import Mask
