@@ -11,21 +11,21 @@ import pandas as pd
 from medrcube.build.open_items.table import OpenItem, open_items_to_frame
 from medrcube.build.questions.item_table import Item, items_to_frame
 from medrcube.build.stages.samples import Sample, samples_to_frame
-from medrcube.build.validation.contract_kinds import Table
-from medrcube.build.validation.contracts import (
+from medrcube.build.validation.contracts.kinds import Table
+from medrcube.build.validation.contracts.open_views import (
+    geometry_view,
+    open_item_view,
+    set_view,
+    vocabulary_view,
+)
+from medrcube.build.validation.contracts.run import (
     CONTRACTS,
     ContractResult,
     contracts_record,
     require_contracts,
     run_contracts,
 )
-from medrcube.build.validation.open_table_views import (
-    geometry_view,
-    open_item_view,
-    set_view,
-    vocabulary_view,
-)
-from medrcube.build.validation.table_views import item_view, sample_view
+from medrcube.build.validation.contracts.views import item_view, sample_view
 from medrcube.release_format.item_sets import read_item_sets
 from medrcube.release_format.vocabulary_file import read_words
 

@@ -20,12 +20,7 @@ from medrcube.build.execution.progress import Stages
 from medrcube.build.reconstruction.recipes import RECIPES, Recipe, read_recipes
 from medrcube.build.release.editions.private_edition import PRIVATE, SUMS
 from medrcube.build.release.licences import LICENCES
-from medrcube.build.validation.checksums import (
-    check_tree_files,
-    compare_sums,
-    files_of,
-    read_sums,
-)
+from medrcube.build.validation.checksums import check_tree_files, compare_sums, files_of, read_sums
 from medrcube.build.validation.consistency import (
     AUDIT,
     ITEMS,
@@ -38,32 +33,29 @@ from medrcube.build.validation.consistency import (
     read_audit_name,
     read_items,
 )
-from medrcube.build.validation.contract_kinds import Table
-from medrcube.build.validation.contracts import ContractResult, contracts_record, run_contracts
-from medrcube.build.validation.findings import Fault, FaultLog
-from medrcube.build.validation.great_expectations import run_expectations
-from medrcube.build.validation.open_proof import check_open_proof
-from medrcube.build.validation.open_table_views import (
+from medrcube.build.validation.contracts.great_expectations import run_expectations
+from medrcube.build.validation.contracts.kinds import Table
+from medrcube.build.validation.contracts.open_views import (
     open_item_view,
     open_record_view,
     set_view,
     vocabulary_view,
 )
+from medrcube.build.validation.contracts.run import ContractResult, contracts_record, run_contracts
+from medrcube.build.validation.contracts.views import item_view, record_view
+from medrcube.build.validation.findings import Fault, FaultLog
+from medrcube.build.validation.image_checks import check_images, images_of
+from medrcube.build.validation.open_proof import check_open_proof
 from medrcube.build.validation.parquet_edition import check_edition
-from medrcube.build.validation.png_check import FileCheck
 from medrcube.build.validation.release_parts import parts_of_later_formats
 from medrcube.build.validation.sets import check_sets
+from medrcube.build.validation.sound_rows import MOST_FAULTS, sound_rows, withdrawn_items
 from medrcube.build.validation.statistical_units import check_units
-from medrcube.build.validation.table_views import item_view, record_view
 from medrcube.console.counts import counted
 from medrcube.errors import ReleaseError
-from medrcube.release_format.errata import read_errata
 from medrcube.release_format.item_facts import ITEMS as ITEM_FACTS
 from medrcube.release_format.item_sets import SETS, read_item_sets
-from medrcube.release_format.open_rows import UnknownFormError, read_open_row
-from medrcube.release_format.rows import BadRowError, departures, read_row
-from medrcube.release_format.strict_json import BadJsonError, read_list
-from medrcube.release_format.tree import OPEN_TABLE, TABLE, find_tables, open_file, safe_repr
+from medrcube.release_format.tree import OPEN_TABLE, TABLE, find_tables, safe_repr
 from medrcube.release_format.vocabulary_file import read_words, release_vocabulary
 from medrcube.vocabulary.layers import active_vocabulary, using
 
@@ -72,8 +64,6 @@ __all__ = ["Validation", "validate"]
 PROOFS = (SUMS, RECIPES, ITEMS, AUDIT, LICENCES)
 """What a release of medrcube holds beside its sources."""
 
-MOST_FAULTS = 1000
-"""After so many faulty rows of one table its other rows are not read."""
 
 _UNCHECKED = {
     SUMS: "whether files were changed, added or lost",
@@ -181,12 +171,12 @@ def _validate(
         if name.rpartition("/")[2] in {TABLE, OPEN_TABLE} and name.count("/") != 1:
             findings.add("table-place", name)
     unknown_forms: Counter[str] = Counter()
-    every_row = _rows(root, tables, findings, unknown_forms)
+    every_row = sound_rows(root, tables, findings, unknown_forms)
     # The proofs below are of items with options.
     rows = [entry for entry in every_row if not entry.row.is_open]
     most = len(rows) + MOST_FAULTS * len(tables)
     recipes = _recipes(root, files, findings)
-    pictures = _pictures(files, every_row)
+    pictures = images_of(files, every_row)
     checks = {file.name: file for file in check_tree_files(root, files, pictures, workers, stages)}
     for name in sorted(checks):
         for kind, example in checks[name].faults:
@@ -194,8 +184,8 @@ def _validate(
     private = PRIVATE in files
     sums = read_sums(root, files, findings)
     compare_sums(sums, checks, findings, private=private)
-    _check_pictures(every_row, recipes, checks, findings, private=private)
-    withdrawn = _withdrawn(root, every_row, findings)
+    check_images(every_row, recipes, checks, findings, private=private)
+    withdrawn = withdrawn_items(root, every_row, findings)
     later = frozenset() if foreign else parts_of_later_formats(root, files, sums)
     if not foreign:
         told = ITEM_FACTS not in later
@@ -249,58 +239,6 @@ def _validate(
     )
 
 
-def _rows(
-    root: Path, tables: Iterable[Path], findings: FaultLog, unknown_forms: Counter[str]
-) -> list[TableRow]:
-    """The sound rows of all tables; every fault of the others is noted.
-
-    Rows of unknown answer forms are counted, and left out.
-    """
-    rows: list[TableRow] = []
-    for table in tables:
-        name = table.relative_to(root).as_posix()
-        try:
-            with open_file(root, table) as file:
-                rows.extend(_sound(read_list(file), table, name, findings, unknown_forms))
-        except BadJsonError as error:
-            findings.add("table", f"{name}: {error}")
-        except ReleaseError as error:
-            findings.add("table", str(error))
-    for entry in rows:
-        if not entry.row.is_open:
-            for fault in departures(entry.written):
-                findings.add(fault.rule, f"{entry.where}: {fault.message}")
-        if entry.row.dataset != entry.folder:
-            findings.add("folder", f"{entry.where}: dataset is {safe_repr(entry.row.dataset)}")
-    return rows
-
-
-def _sound(
-    rows: Iterable[Any],
-    table: Path,
-    name: str,
-    findings: FaultLog,
-    unknown_forms: Counter[str],
-) -> Iterator[TableRow]:
-    parse = read_open_row if table.name == OPEN_TABLE else read_row
-    faulty = 0
-    for index, written in enumerate(rows):
-        where = f"{name} item {index}"
-        try:
-            row = parse(written)
-        except UnknownFormError as error:
-            unknown_forms[error.form] += 1
-        except BadRowError as error:
-            faulty += 1
-            for fault in error.faults:
-                findings.add(fault.rule, f"{where}: {fault.message}")
-        else:
-            yield TableRow(row=row, written=written, folder=table.parent.name, where=where)
-        if faulty >= MOST_FAULTS:
-            findings.add("table", f"{name}: {faulty:,} faulty rows; those after them were not read")
-            return
-
-
 def _recipes(root: Path, files: frozenset[str], findings: FaultLog) -> Mapping[str, Recipe] | None:
     if RECIPES not in files:
         return None
@@ -309,68 +247,6 @@ def _recipes(root: Path, files: frozenset[str], findings: FaultLog) -> Mapping[s
     except ReleaseError as error:
         findings.add("recipes", str(error))
         return None
-
-
-def _withdrawn(
-    root: Path, rows: Iterable[TableRow], findings: FaultLog
-) -> frozenset[tuple[str, str]]:
-    """Items of the release that its errata withdraw: dataset and id."""
-    released = frozenset((entry.row.dataset, entry.row.id) for entry in rows)
-    try:
-        errata = read_errata(root)
-    except ReleaseError as error:
-        findings.add("errata", str(error))
-        return frozenset()
-    for erratum in errata:
-        if (erratum.dataset, erratum.id) not in released:
-            findings.add("errata", f"{erratum.name} is no sound item of this release")
-    return released.intersection((erratum.dataset, erratum.id) for erratum in errata)
-
-
-def _pictures(files: frozenset[str], rows: Iterable[TableRow]) -> frozenset[str]:
-    named = {entry.image for entry in rows}
-    return frozenset(
-        name
-        for name in files
-        if name in named or name.lower().endswith(".png") or "/pictures/" in name
-    )
-
-
-def _check_pictures(
-    rows: Sequence[TableRow],
-    recipes: Mapping[str, Recipe] | None,
-    checks: Mapping[str, FileCheck],
-    findings: FaultLog,
-    *,
-    private: bool,
-) -> None:
-    """Pictures are there, are those of their recipes, and may be where they are."""
-    barred = {entry.image for entry in rows if entry.row.restricted}
-    for entry in rows:
-        if entry.image not in checks and not entry.row.restricted:
-            findings.add("picture-missing", f"{entry.where}: {entry.image}")
-        check = checks.get(entry.image or "")
-        size = check.size if check else None
-        stated = getattr(entry.row.target, "size", size)
-        if size is not None and stated != size:
-            findings.add(
-                "target",
-                f"{entry.where}: truth size is {stated}; expected {size}, that of {entry.image}",
-            )
-    recipe_of = recipes or {}
-    for image in sorted(recipe_of):
-        digest = checks[image].pixel_sha256 if image in checks else None
-        if digest is not None and digest != recipe_of[image].pixel_sha256:
-            findings.add("pixel-hash", image)
-    if private:
-        return
-    barred |= {image for image, recipe in recipe_of.items() if recipe.restricted}
-    # A copy under another name is the same image, unless an image that is free looks like it.
-    hashes = {recipe_of[image].pixel_sha256 for image in recipe_of if recipe_of[image].restricted}
-    hashes -= {recipe.pixel_sha256 for recipe in recipe_of.values() if not recipe.restricted}
-    for name in sorted(checks):
-        if name in barred or checks[name].pixel_sha256 in hashes:
-            findings.add("restricted-picture", name)
 
 
 def _check_proofs(

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from medrcube.build.release.editions.hugging_face import OPEN_SCHEMA
-from medrcube.build.validation.contract_rules import CONTRACT_RULES
+from medrcube.build.validation.contracts.rules import CONTRACT_RULES
 from medrcube.console.progress import Reporter
 from medrcube.demo import run_demo
 from medrcube.forms import OPEN_FORMS, OPTION

@@ -8,18 +8,23 @@ import sys
 import pandas as pd
 import pytest
 
-from medrcube.build.validation.contract_kinds import RuleKind
-from medrcube.build.validation.contract_rules import CONTRACT_RULES
-from medrcube.build.validation.contracts import contracts_record, require_contracts, run_contracts
-from medrcube.build.validation.great_expectations import TooOldError, run_expectations
-from medrcube.build.validation.open_table_views import (
+from medrcube.build.validation.contracts import great_expectations
+from medrcube.build.validation.contracts.great_expectations import TooOldError, run_expectations
+from medrcube.build.validation.contracts.kinds import RuleKind
+from medrcube.build.validation.contracts.open_views import (
     geometry_view,
     open_item_view,
     open_record_view,
     set_view,
     vocabulary_view,
 )
-from medrcube.build.validation.table_views import item_view, record_view, sample_view
+from medrcube.build.validation.contracts.rules import CONTRACT_RULES
+from medrcube.build.validation.contracts.run import (
+    contracts_record,
+    require_contracts,
+    run_contracts,
+)
+from medrcube.build.validation.contracts.views import item_view, record_view, sample_view
 from medrcube.errors import MissingExtraError, ReleaseError
 from medrcube.release_format.item_sets import ItemSet, SetMember
 from medrcube.release_format.open_rows import read_open_row
@@ -401,7 +406,7 @@ def test_a_broken_contract_stops_the_release(released, workspace):
 
 @pytest.mark.parametrize("found", ["1.6.4", "0.18.22"])
 def test_versions_that_report_home_are_refused(found, monkeypatch):
-    monkeypatch.setattr("medrcube.build.validation.great_expectations.version", lambda _name: found)
+    monkeypatch.setattr(f"{great_expectations.__name__}.version", lambda _name: found)
     with pytest.raises(TooOldError, match=r"expected 1\.7 or newer"):
         run_expectations("items", MAKE["items"](GOOD["items"]))
 
@@ -410,7 +415,7 @@ def test_an_absent_package_says_what_to_install(monkeypatch):
     def absent(name):
         raise importlib.metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr("medrcube.build.validation.great_expectations.version", absent)
+    monkeypatch.setattr(f"{great_expectations.__name__}.version", absent)
     with pytest.raises(MissingExtraError, match=r"medrcube\[validate\]"):
         run_expectations("items", MAKE["items"](GOOD["items"]))
 
@@ -433,7 +438,7 @@ def refuse(*_args, **_options):
 
 socket.socket.connect = socket.socket.connect_ex = socket.socket.sendto = refuse
 socket.getaddrinfo = socket.gethostbyname = socket.create_connection = refuse
-from medrcube.build.validation.great_expectations import run_expectations
+from medrcube.build.validation.contracts.great_expectations import run_expectations
 frame = pd.DataFrame({"id": ["a"], "question": ["Jane Doe"]}).astype(object)
 assert not all(run_expectations("records", frame).values())
 assert os.environ["GX_ANALYTICS_ENABLED"] == "false"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from medrcube.build.validation.contract_kinds import (
+from medrcube.build.validation.contracts.kinds import (
     ID,
     REBUILD,
     ContractRule,
@@ -15,7 +15,7 @@ from medrcube.build.validation.contract_kinds import (
     present,
     unique_id,
 )
-from medrcube.build.validation.open_contract_rules import OPEN_CONTRACT_RULES
+from medrcube.build.validation.contracts.open_rules import OPEN_CONTRACT_RULES
 from medrcube.facts import Grade, Scope
 from medrcube.release_format.rows import LONGEST_TEXT
 

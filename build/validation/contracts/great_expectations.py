@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from medrcube.build.validation.contract_kinds import ContractRule, RuleKind, Table
-from medrcube.build.validation.contract_rules import CONTRACT_RULES
-from medrcube.build.validation.contracts import anchored
+from medrcube.build.validation.contracts.kinds import ContractRule, RuleKind, Table
+from medrcube.build.validation.contracts.rules import CONTRACT_RULES
+from medrcube.build.validation.contracts.run import anchored
 from medrcube.errors import MedrcubeError, MissingExtraError
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Table contracts: runs the rules of ``contract_rules`` with pandas alone.
+"""Table contracts: runs the rules of ``rules`` with pandas alone.
 
 ``great_expectations`` compiles the same rules to Great Expectations, for a second opinion. A
 record holds the rule, the result, and the number and ids of the rows that break it; never a value,
@@ -14,8 +14,8 @@ from typing import Any
 
 import pandas as pd
 
-from medrcube.build.validation.contract_kinds import ContractRule, RuleKind, Table
-from medrcube.build.validation.contract_rules import CONTRACT_RULES
+from medrcube.build.validation.contracts.kinds import ContractRule, RuleKind, Table
+from medrcube.build.validation.contracts.rules import CONTRACT_RULES
 from medrcube.errors import ReleaseError
 
 __all__ = [

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from medrcube.build.validation.contract_kinds import (
+from medrcube.build.validation.contracts.kinds import (
     ID,
     REBUILD,
     ContractRule,

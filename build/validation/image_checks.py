@@ -1,0 +1,67 @@
+"""Images of a release: present, with the pixels of their recipes, and free to be there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from medrcube.build.reconstruction.recipes import Recipe
+from medrcube.build.validation.consistency import TableRow
+from medrcube.build.validation.findings import FaultLog
+from medrcube.build.validation.png_check import FileCheck
+
+__all__ = ["check_images", "images_of"]
+
+
+def images_of(files: frozenset[str], rows: Iterable[TableRow]) -> frozenset[str]:
+    """Files that are images by their name, their folder or a row that names them."""
+    named = {entry.image for entry in rows}
+    return frozenset(
+        name
+        for name in files
+        if name in named or name.lower().endswith(".png") or "/pictures/" in name
+    )
+
+
+def check_images(
+    rows: Sequence[TableRow],
+    recipes: Mapping[str, Recipe] | None,
+    checks: Mapping[str, FileCheck],
+    findings: FaultLog,
+    *,
+    private: bool,
+) -> None:
+    """Note images that are absent, are not those of their recipes, or may not be here.
+
+    Args:
+        rows: sound rows of all tables.
+        recipes: recipe of each image by its name, where the release has recipes.
+        checks: what was found in each file by its name.
+        findings: takes the faults.
+        private: whether the tree may hold restricted images.
+    """
+    barred = {entry.image for entry in rows if entry.row.restricted}
+    for entry in rows:
+        if entry.image not in checks and not entry.row.restricted:
+            findings.add("picture-missing", f"{entry.where}: {entry.image}")
+        check = checks.get(entry.image or "")
+        size = check.size if check else None
+        stated = getattr(entry.row.target, "size", size)
+        if size is not None and stated != size:
+            findings.add(
+                "target",
+                f"{entry.where}: truth size is {stated}; expected {size}, that of {entry.image}",
+            )
+    recipe_of = recipes or {}
+    for image in sorted(recipe_of):
+        digest = checks[image].pixel_sha256 if image in checks else None
+        if digest is not None and digest != recipe_of[image].pixel_sha256:
+            findings.add("pixel-hash", image)
+    if private:
+        return
+    barred |= {image for image, recipe in recipe_of.items() if recipe.restricted}
+    # A copy under another name is the same image, unless an image that is free looks like it.
+    hashes = {recipe_of[image].pixel_sha256 for image in recipe_of if recipe_of[image].restricted}
+    hashes -= {recipe.pixel_sha256 for recipe in recipe_of.values() if not recipe.restricted}
+    for name in sorted(checks):
+        if name in barred or checks[name].pixel_sha256 in hashes:
+            findings.add("restricted-picture", name)
