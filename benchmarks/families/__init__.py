@@ -1,0 +1,1 @@
+"""Tiny checkpoints of published families of models, made without a download."""
