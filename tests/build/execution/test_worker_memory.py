@@ -1,4 +1,8 @@
-"""What a worker of a build takes: at most one volume, as stored, and 64 MB, Python included."""
+"""What a worker of a build takes: one volume, as stored, and little beside an idle worker.
+
+An idle worker has done a small job of the same format, so its libraries are loaded: some 60 MB with
+Python 3.11 and 67 MB with 3.13, of which numpy takes a quarter.
+"""
 
 from __future__ import annotations
 
@@ -146,6 +150,13 @@ def film(path, shape):
 
 
 @pytest.mark.thorough
+def test_an_idle_worker_takes_80_mb(work, job_of, tmp_path):
+    film(tmp_path / "film.dcm", (90, 80))
+    (idle,) = work(job_of([tmp_path / "film.dcm"], window="header"))
+    assert idle.peak < 80 * MEGABYTE
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("stored", "labels", "values", "window"),
     [
@@ -155,47 +166,56 @@ def film(path, shape):
         ("f4", "u1", [(2,)], "percentile:1-99"),
     ],
 )
-def test_a_volume_with_masks_takes_one_volume_and_64_mb(
+def test_a_volume_with_masks_takes_itself_and_16_mb(
     work, job_of, tmp_path, stored, labels, values, window
 ):
-    image = write_volume(tmp_path / "image.nii.gz", noise(stored))
-    mask = write_volume(tmp_path / "mask.nii.gz", lungs(labels))
-    shapes = [MaskFile(paths=(mask,), values=value) for value in values]
-    (turn,) = work(job_of([image], shapes, window=window))
-    assert turn.pictures >= 2
+    def with_masks(name, part):
+        image = write_volume(tmp_path / f"{name}.nii.gz", noise(stored)[part])
+        mask = write_volume(tmp_path / f"{name}-mask.nii.gz", lungs(labels)[part])
+        shapes = [MaskFile(paths=(mask,), values=value) for value in values]
+        return job_of([image], shapes, window=window)
+
+    small = (slice(90, 92), slice(0, 400, 5), slice(0, 440, 5))
+    idle, turn = work(with_masks("small", small), with_masks("large", slice(None)))
+    assert min(idle.pictures, turn.pictures) >= 2
     volume = SLICES * ROWS * COLUMNS * np.dtype(stored).itemsize
-    assert volume < turn.peak < volume + 64 * MEGABYTE  # or nothing was measured
+    assert volume / 2 < turn.peak - idle.peak < volume + 16 * MEGABYTE  # or nothing was measured
 
 
 @pytest.mark.thorough
-def test_a_series_of_files_takes_66_mb_beside_one_slice(work, job_of, tmp_path):
-    paths = [tmp_path / f"{k}.dcm" for k in range(60)]
-    for k, path in enumerate(paths):
-        images.write_dicom(
-            path,
-            np.full((ROWS, COLUMNS), k, np.uint16) + np.arange(COLUMNS, dtype=np.uint16),
-            SeriesInstanceUID="1.2.3",
-            ImagePositionPatient=[0, 0, 2.5 * k],
-            ImageOrientationPatient=[1, 0, 0, 0, 1, 0],
-            PixelSpacing=[0.7, 0.7],
-        )
-    (turn,) = work(job_of(paths, window="percentile:1-99"))
-    assert turn.peak < 2 * ROWS * COLUMNS + 66 * MEGABYTE
+def test_a_series_of_files_takes_one_slice_and_16_mb(work, job_of, tmp_path):
+    def series(name, size):
+        (tmp_path / name).mkdir()
+        paths = [tmp_path / name / f"{k}.dcm" for k in range(60)]
+        for k, path in enumerate(paths):
+            images.write_dicom(
+                path,
+                np.full((size, size), k, np.uint16) + np.arange(size, dtype=np.uint16),
+                SeriesInstanceUID="1.2.3",
+                ImagePositionPatient=[0, 0, 2.5 * k],
+                ImageOrientationPatient=[1, 0, 0, 0, 1, 0],
+                PixelSpacing=[0.7, 0.7],
+            )
+        return job_of(paths, window="percentile:1-99")
+
+    idle, turn = work(series("small", 64), series("large", ROWS))
+    assert turn.peak - idle.peak < 2 * ROWS * COLUMNS + 16 * MEGABYTE
 
 
 @pytest.mark.thorough
-def test_a_film_takes_itself_and_64_mb(work, job_of, tmp_path):
+def test_a_film_takes_itself_and_24_mb(work, job_of, tmp_path):
+    film(tmp_path / "small.dcm", (90, 80))
     film(tmp_path / "film.dcm", (3328, 2560))
     stored = 2 * 3328 * 2560
-    (turn,) = work(job_of([tmp_path / "film.dcm"], window="header"))
-    assert stored < turn.peak < stored + 64 * MEGABYTE
+    idle, turn = work(
+        *(job_of([tmp_path / f"{name}.dcm"], window="header") for name in ("small", "film"))
+    )
+    assert stored < turn.peak - idle.peak < stored + 24 * MEGABYTE
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("window", ["header", "percentile:1-99"])
-def test_marks_on_a_large_film_take_64_mb_beside_it_and_an_idle_worker(
-    work, job_of, tmp_path, window
-):
+def test_marks_on_a_large_film_take_72_mb_beside_it(work, job_of, tmp_path, window):
     """A picture in colour has three bytes a pixel, and a film of this size has 14 million."""
 
     def with_marks(name, shape):
@@ -209,7 +229,7 @@ def test_marks_on_a_large_film_take_64_mb_beside_it_and_an_idle_worker(
     idle, turn = work(with_marks("small", (90, 80)), with_marks("large", (4096, 3328)))
     stored = 2 * 4096 * 3328
     assert idle.pictures == turn.pictures == 3
-    assert stored < turn.peak - idle.peak < stored + 64 * MEGABYTE
+    assert stored < turn.peak - idle.peak < stored + 72 * MEGABYTE
 
 
 @pytest.mark.thorough

@@ -88,6 +88,7 @@ class Bench:
                 "ask": '{"unit": "mm"}',
                 "truth": '{"value": 23.0, "low": 19.0, "high": 27.0}',
                 "chance": 0.25,
+                "prior": "MRI, tumour",
                 "field": "tumour",
                 "concept": "glioma",
                 "grade": "A",

@@ -20,6 +20,7 @@ from medrcube.review.quality import gold_items
 from medrcube.review.reviewing import decisions, edits
 from medrcube.review.reviewing.claims import claim_next
 from medrcube.review.reviewing.edits import Edit
+from medrcube.review.reviewing.item_versions import content_sha256
 from medrcube.review.reviewing.policy import Policy
 from medrcube.review.reviewing.questionnaire import CHECKLIST, QUESTIONNAIRE_VERSION
 from medrcube.review.reviewing.steps import answer_blind, submit_review
@@ -169,7 +170,7 @@ def add_item(name, *, picture=None, **fields):
     }
     version |= {name: value for name, value in fields.items() if name not in row}
     asked = (version[name] for name in ("question", "options", "key"))
-    version["content_sha256"] = decisions.content_sha256(
+    version["content_sha256"] = content_sha256(
         *asked, version["picture"].sha256, version.get("target")
     )
     item = Item.objects.create(**{**row, **{n: v for n, v in fields.items() if n in row}})
