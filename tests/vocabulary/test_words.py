@@ -289,9 +289,9 @@ def test_a_kind_of_fact_may_come_from_a_layer(layer):
 @pytest.mark.parametrize(
     ("modality", "anatomy", "name"),
     [
-        ("Ultrasound", "Lungs", "lung ultrasound image"),
-        ("MRI", "Breast", "breast MR image"),
-        ("Ultrasound", "Breast", "ultrasound image"),  # beside options that hold the word
+        ("Ultrasound", "Lungs", "thoracic ultrasound image"),
+        ("MRI", "Breast", "MR image"),  # "breast" would point at a key that holds it
+        ("Ultrasound", "Breast", "ultrasound image"),
         ("X-ray", "Breast", "mammogram"),
     ],
 )
