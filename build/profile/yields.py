@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from medrcube.build.profile.answerable import answerable_facts
+from medrcube.build.profile.answerable import AnswerableFact, answerable_facts
 from medrcube.build.profile.set_capacity import scarcest_answer, set_capacity
 from medrcube.build.questions.eligibility import EligibleQuestion, is_constant_answer
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.card import Card
+from medrcube.sources._framework.card_parts.counts import AnswerCount
 from medrcube.taxonomy import Task, cube_tasks
 
 __all__ = [
@@ -81,49 +82,14 @@ class ExpectedItems:
 def expected_items(card: Card) -> Mapping[Task, ExpectedItems]:
     """Expected items of every task of a card, at the default settings of a workspace."""
     pictures = {(count.field, count.shown): count for count in card.counts}
-    named = {name for name, _ in pictures}
-    boxed = {name for name, shown in pictures if shown == "boxes"}
-    block_groups: dict[Task, dict[str, AnswerCounts]] = {task: {} for task in card.tasks}
-    unknown: dict[Task, dict[str, None]] = {task: {} for task in card.tasks}
-    reasons: dict[tuple[Task, str], Counter[str]] = {}
-    asked: set[tuple[Task, str]] = set()
-    keys: dict[Task, set[str]] = {task: set() for task in card.tasks}
+    tallies = {task: _Tally() for task in card.tasks}
     for fact in answerable_facts(card):
-        count: int | None = None
-        count_row = None
-        if fact.concept:
-            count_row = pictures.get((fact.field, fact.shown))
-            if count_row is not None and (count_row.beside or not fact.assumed):
-                count = count_row.pictures.get(fact.concept, 0)
         for question in fact.prepared.ready:
-            task, name = question.query.task, question.query.field
-            asked.add((task, name))
-            if not fact.concept:
-                counted = pictures.get((name, fact.shown))
-                # What holds of every image is asked of all, or of those that the card counts.
-                count = (
-                    card.images if counted is None else counted.pictures.get(question.query.key, 0)
-                )
-            keys[task].update(() if count == 0 else (question.answer,))
-            if count is not None:
-                names = _names(question)
-                if count_row is not None and count_row.beside:
-                    names = (_name(other) for other in count_row.beside.get(fact.concept, ()))
-                _answers(block_groups[task], question).add(_name(question.query.key), count, names)
-            elif fact.assumed or name not in named or (fact.shown == "boxes" and not boxed):
-                unknown[task][name] = None
+            _tally(tallies[question.query.task], card, pictures, fact, question)
         for reason in fact.prepared.dropped:
             task_name, _, why = reason.partition(": ")
-            reasons.setdefault((Task(task_name), fact.field), Counter())[why] += 1
-    return {
-        task: replace(
-            _expected(
-                task, block_groups[task], tuple(unknown[task]), _nothing(task, reasons, asked)
-            ),
-            keys=frozenset(keys[task]),
-        )
-        for task in card.tasks
-    }
+            tallies[Task(task_name)].reasons.setdefault(fact.field, Counter())[why] += 1
+    return {task: _expected(task, tallies[task]) for task in card.tasks}
 
 
 def two_option_room(more: int, two: int) -> int:
@@ -142,31 +108,45 @@ def expected_together(
     given: dict[tuple[str, Task], float] = {}
     for task in cube_tasks():
         own = {name: tasks[task] for name, tasks in expectations.items() if task in tasks}
-        shared: dict[str, AnswerCounts] = {}
-        for expectation in own.values():
-            for block_group, answers in expectation.block_groups.items():
-                if has_constant_answer(task, answers):
-                    for answer, count in answers.counts.items():
-                        beside = answers.beside[answer]
-                        shared.setdefault(block_group, AnswerCounts()).add(answer, count, beside)
-        filled = {
-            name: set_capacity(answers.counts, answers.beside, OPTIONS)
-            for name, answers in shared.items()
-        }
-        more = sum(expectation.items for expectation in own.values())
-        more += sum(capacity.more for capacity in filled.values())
-        two = sum(expectation.two for expectation in own.values())
-        two += sum(capacity.two for capacity in filled.values())
-        pair_share = two_option_room(more, two) / two if two else 0.0
-        for name, expectation in own.items():
-            given[name, task] = expectation.items + expectation.two * pair_share
-            for block_group, answers in expectation.block_groups.items():
-                if has_constant_answer(task, answers):
-                    for answer, count in answers.counts.items():
-                        there = filled[block_group]
-                        items = there.keys[answer] + there.pairs[answer] * pair_share
-                        given[name, task] += items * count / shared[block_group].counts[answer]
+        for name, items in _together(task, own).items():
+            given[name, task] = items
     return given
+
+
+def _together(task: Task, own: Mapping[str, ExpectedItems]) -> dict[str, float]:
+    """What each source adds to one task when all stand side by side."""
+    shared: dict[str, AnswerCounts] = {}
+    for expectation in own.values():
+        for block_group, answers, answer in _constant_answers(task, expectation):
+            group = shared.setdefault(block_group, AnswerCounts())
+            group.add(answer, answers.counts[answer], answers.beside[answer])
+    filled = {
+        name: set_capacity(answers.counts, answers.beside, OPTIONS)
+        for name, answers in shared.items()
+    }
+    more = sum(expectation.items for expectation in own.values())
+    more += sum(capacity.more for capacity in filled.values())
+    two = sum(expectation.two for expectation in own.values())
+    two += sum(capacity.two for capacity in filled.values())
+    pair_share = two_option_room(more, two) / two if two else 0.0
+    given: dict[str, float] = {}
+    for name, expectation in own.items():
+        given[name] = expectation.items + expectation.two * pair_share
+        for block_group, answers, answer in _constant_answers(task, expectation):
+            there = filled[block_group]
+            items = there.keys[answer] + there.pairs[answer] * pair_share
+            given[name] += items * answers.counts[answer] / shared[block_group].counts[answer]
+    return given
+
+
+def _constant_answers(
+    task: Task, expectation: ExpectedItems
+) -> Iterator[tuple[str, AnswerCounts, str]]:
+    """Answers of a source that has one by its nature, each with its block group and counts."""
+    for block_group, answers in expectation.block_groups.items():
+        if has_constant_answer(task, answers):
+            for answer in answers.counts:
+                yield block_group, answers, answer
 
 
 def has_constant_answer(task: Task, answers: AnswerCounts) -> bool:
@@ -174,12 +154,58 @@ def has_constant_answer(task: Task, answers: AnswerCounts) -> bool:
     return len(+answers.counts) == 1 and is_constant_answer(task, answers.counts)
 
 
-def _expected(
-    task: Task,
-    block_groups: Mapping[str, AnswerCounts],
-    unknown: tuple[str, ...],
-    nothing: tuple[tuple[str, str], ...],
-) -> ExpectedItems:
+@dataclass(slots=True, kw_only=True)
+class _Tally:
+    """What the facts of a card give to one task.
+
+    Attributes:
+        block_groups: counted questions.
+        unknown: fields whose images the card does not count, in their order.
+        reasons: how often something is not asked of a field, by reason.
+        asked: fields of which something is asked.
+        keys: answers that may be asked about.
+    """
+
+    block_groups: dict[str, AnswerCounts] = field(default_factory=dict)
+    unknown: dict[str, None] = field(default_factory=dict)
+    reasons: dict[str, Counter[str]] = field(default_factory=dict)
+    asked: set[str] = field(default_factory=set)
+    keys: set[str] = field(default_factory=set)
+
+
+def _tally(
+    tally: _Tally,
+    card: Card,
+    pictures: Mapping[tuple[str, str], AnswerCount],
+    fact: AnswerableFact,
+    question: EligibleQuestion,
+) -> None:
+    """Count the images of one question, or note that the card does not count them."""
+    name, key = question.query.field, question.query.key
+    tally.asked.add(name)
+    row = pictures.get((fact.field or name, fact.shown))
+    count: int | None = None
+    if not fact.concept:
+        # What holds of every image is asked of all, or of those that the card counts.
+        count = card.images if row is None else row.pictures.get(key, 0)
+    elif row is not None and (row.beside or not fact.assumed):
+        count = row.pictures.get(fact.concept, 0)
+    if count != 0:
+        tally.keys.add(question.answer)
+    if count is not None:
+        names = _names(question)
+        if fact.concept and row is not None and row.beside:
+            names = (_name(other) for other in row.beside.get(fact.concept, ()))
+        _answers(tally.block_groups, question).add(_name(key), count, names)
+        return
+    named = {counted for counted, _ in pictures}
+    boxed = any(shown == "boxes" for _, shown in pictures)
+    if fact.assumed or name not in named or (fact.shown == "boxes" and not boxed):
+        tally.unknown[name] = None
+
+
+def _expected(task: Task, tally: _Tally) -> ExpectedItems:
+    block_groups = tally.block_groups
     more = two = shared = 0
     limits: list[str] = []
     alone: list[tuple[str, str]] = []
@@ -204,8 +230,9 @@ def _expected(
         two=two,
         shared=shared,
         limits=tuple(limits),
-        unknown=unknown,
-        nothing=(*nothing, *alone),
+        unknown=tuple(tally.unknown),
+        nothing=(*_nothing(tally), *alone),
+        keys=frozenset(tally.keys),
         block_groups=block_groups,
     )
 
@@ -237,11 +264,8 @@ def _names(question: EligibleQuestion) -> Iterator[str]:
             yield _name(label)
 
 
-def _nothing(
-    task: Task, reasons: Mapping[tuple[Task, str], Counter[str]], asked: set[tuple[Task, str]]
-) -> tuple[tuple[str, str], ...]:
-    rows = []
-    for (of, name), why in reasons.items():
-        if of is task and (of, name) not in asked:
-            rows.append((name, min(why, key=lambda cause: (-why[cause], cause))))
-    return tuple(rows)
+def _nothing(tally: _Tally) -> Iterator[tuple[str, str]]:
+    """Fields of which nothing is asked, and the commonest reason."""
+    for name, why in tally.reasons.items():
+        if name not in tally.asked:
+            yield name, min(why, key=lambda cause: (-why[cause], cause))

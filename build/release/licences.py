@@ -82,15 +82,18 @@ def read_licences(tree: Path) -> Iterator[ItemLicence]:
     with open_file(tree, tree / LICENCES, largest=_LARGEST) as file:
         try:
             reader = csv.reader(io.StringIO(file.read().decode(), newline=""), strict=True)
-            for number, row in enumerate(reader, 1):
-                if number == 1:
-                    if tuple(row) != _COLUMNS:
-                        raise ReleaseError(f"{LICENCES}: has columns {safe_repr(row)}")
-                    continue
-                if len(row) != len(_COLUMNS) or row[4] not in _WORDS:
-                    raise ReleaseError(f"{LICENCES} line {number}: {safe_repr(row)}")
-                text = dict(zip(_COLUMNS, row, strict=True))
-                passed_on = _WORDS[text.pop("redistribute")]
-                yield ItemLicence(**text, redistribute=passed_on)
+            header = next(reader, list(_COLUMNS))
+            if tuple(header) != _COLUMNS:
+                raise ReleaseError(f"{LICENCES}: has columns {safe_repr(header)}")
+            for number, row in enumerate(reader, 2):
+                yield _licence_of(row, number)
         except (csv.Error, UnicodeDecodeError) as error:
             raise ReleaseError(f"{LICENCES}: cannot be read: {error}") from None
+
+
+def _licence_of(row: list[str], number: int) -> ItemLicence:
+    if len(row) != len(_COLUMNS) or row[4] not in _WORDS:
+        raise ReleaseError(f"{LICENCES} line {number}: {safe_repr(row)}")
+    text = dict(zip(_COLUMNS, row, strict=True))
+    passed_on = _WORDS[text.pop("redistribute")]
+    return ItemLicence(**text, redistribute=passed_on)

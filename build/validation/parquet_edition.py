@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from medrcube.build.release.editions.hugging_face import (
     AS_JSON,
@@ -59,21 +61,28 @@ def check_edition(
             file for file in files if file.startswith(f"{part}/") and file.endswith(".parquet")
         )
         for name in names:
-            try:
-                for batch in read_batches(root, name, most=most, schemas=_SCHEMAS[table]):
-                    for row in batch.to_pylist():
-                        entry = remaining.pop(str(row["id"]), None)
-                        _check(name, row, entry, checks, findings, private=private)
-                        if entry is not None:
-                            place = (entry.folder, entry.row.id)
-                            _check_told(name, row, facts.get(place), findings)
-                            _check_set(name, row, set_of.get(place, ("", "")), findings)
-            except ReleaseError as error:
-                findings.add("edition", str(error))
+            for row in _rows(root, name, findings, most=most, schemas=_SCHEMAS[table]):
+                entry = remaining.pop(str(row["id"]), None)
+                _check(name, row, entry, checks, findings, private=private)
+                if entry is not None:
+                    place = (entry.folder, entry.row.id)
+                    _check_told(name, row, facts.get(place), findings)
+                    _check_set(name, row, set_of.get(place, ("", "")), findings)
         for item, lost in sorted(remaining.items()) if names else ():
             if private and (lost.folder, item) in withdrawn:
                 continue
             findings.add("edition-differs", f"{safe_repr(item)} is in no file of {part}/")
+
+
+def _rows(
+    root: Path, name: str, findings: FaultLog, *, most: int, schemas: Sequence[pa.Schema]
+) -> Iterator[dict[str, Any]]:
+    """Rows of one Parquet file, up to where it cannot be read."""
+    try:
+        for batch in read_batches(root, name, most=most, schemas=schemas):
+            yield from batch.to_pylist()
+    except ReleaseError as error:
+        findings.add("edition", str(error))
 
 
 _PARTS = {TABLE: DATA, OPEN_TABLE: OPEN_DATA}

@@ -19,20 +19,18 @@ from medrcube.evaluate.outcomes import AnswerOutcome
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.questions.data_agreements import withhold_agreement_sources
 from medrcube.evaluate.questions.question_setup import QuestionSetup
-from medrcube.evaluate.questions.selection import WITHDRAWN, ItemFilter
-from medrcube.evaluate.reply_outcomes import score_attempts
+from medrcube.evaluate.questions.selection import ItemFilter
+from medrcube.evaluate.runner.agenda import Agenda
 from medrcube.evaluate.runner.attempt_log import open_log, read_attempts
 from medrcube.evaluate.runner.batches.ledger import require_no_open_batches
 from medrcube.evaluate.runner.batches.polling import Polling
 from medrcube.evaluate.runner.batches.session import BatchSession, in_batches
 from medrcube.evaluate.runner.begin_run import write_plan
-from medrcube.evaluate.runner.conversations import Conversations, standing_replies
-from medrcube.evaluate.runner.plan import RunPlan, draw_order, plan_run
+from medrcube.evaluate.runner.plan import RunPlan, plan_run
 from medrcube.evaluate.runner.question_states import count_outcomes
 from medrcube.evaluate.runner.request_builder import RequestBuilder
 from medrcube.evaluate.runner.run_folder import (
     RESULTS,
-    AskedQuestion,
     attempts_path,
     now,
     read_manifest,
@@ -146,40 +144,28 @@ def run_evaluation(
     )
     _require_no_chains(plan, batches)
     write_plan(out, plan)
-    asked = plan.asked
     if selfcheck is not None:
         write_manifest(out, {**read_manifest(out), "selfcheck": dict(selfcheck)})
     pace = ConcurrencyLimiter(highest=max_connections, fixed=fixed_connections)
     with open_log(attempts_path(out)) as log, ExitStack() as stack:
         before = _Before.read(attempts_path(out), budget)
-        answerable = [a for a in asked if a.key is not None]
-        # Two items or conditions may ask the same question on the same image; it is asked once.
-        distinct = {a.key: a for a in answerable}
-        conversations, replied = _conversations(asked, attempts_path(out), before.replied)
-        chosen = _ended(asked, attempts_path(out), repeated_outcomes) if repeated_outcomes else None
-        wanted = [
-            question
-            for key, question in distinct.items()
-            if (key not in replied if chosen is None else _is_among(question, chosen))
-        ]
-        todo, postponed = _of_first(wanted, plan, first)
-        conversations.forget(todo)
+        agenda = Agenda.of(
+            plan, attempts_path(out), before.replied, again=repeated_outcomes, first=first
+        )
+        todo = agenda.todo
         session = RunSession(
             model=model,
             requests=RequestBuilder(
                 root=benchmark.root,
                 asking=plan.asking,
                 examples=plan.examples,
-                conversations=conversations,
+                conversations=agenda.conversations,
             ),
             log=log,
             retry=retry or RetryPolicy(),
             pace=pace,
             budget=budget,
-            progress=RunProgress(
-                total=len(distinct) - len(postponed),
-                reused=len(distinct) - len(postponed) - len(todo),
-            ),
+            progress=agenda.progress(),
             on_progress=on_progress or _unwatched,
             cut_after=timeout,
             watchdog=Watchdog(patience=stalled_after),
@@ -190,32 +176,15 @@ def run_evaluation(
         manifest = read_manifest(out)
         if todo:
             # Recorded now, so that a killed session is on record too.
-            before_this = manifest.get("sessions", [])[-_KEPT_SESSIONS + 1 :]
-            begun = {"started": started, "ended": None}
-            manifest["sessions"] = [*before_this, begun]
-            if repeated_outcomes:
-                once = {"at": started, "ended": sorted(repeated_outcomes), "questions": len(todo)}
-                settings = dict(model.identity).get("parameters")
-                manifest["again"] = [*manifest.get("again", []), {**once, "parameters": settings}]
+            manifest |= _with_session(manifest, started, model, repeated_outcomes, len(todo))
             write_manifest(out, {**manifest, "ended": None})
         asyncio.run(way.ask_all(todo))
-    progress, missing = way.progress, _missing(asked)
-    broke_off = sum(map(conversations.broke_off, todo))
-    unasked = len(todo) - progress.done - broke_off
-    summary = RunSummary(
-        out=out,
-        asked=len(asked),
-        reused=progress.reused,
-        answered=progress.done - progress.failed,
-        failed=progress.failed,
-        missing=missing,
-        unreached=broke_off + len(asked) - len(answerable) - missing,
-        shared=len(answerable) - len(distinct),
-        left=unasked + len(postponed),
-        left_out=_left_out(out),
+    summary = agenda.summary(
+        out,
+        way.progress,
         seconds=time.monotonic() - began,
         cost=budget.spent if prices else None,
-        stopped=_why_stopped(unasked, max_cost, first) if unasked or postponed else None,
+        max_cost=max_cost,
     )
     if todo:
         manifest["sessions"][-1] = _session_row(started, summary, pace)
@@ -226,17 +195,21 @@ def run_evaluation(
     return replace(summary, ends=count_outcomes(read_outcomes(out)))
 
 
-def _left_out(out: Path) -> Mapping[str, int]:
-    """Selected items that are not asked, by reason."""
-    chosen = dict((read_manifest(out).get("selection") or {}).get("left_out", {}))
-    withdrawn = len(withdrawn_items(out))
-    return {**chosen, WITHDRAWN: withdrawn} if withdrawn else chosen
-
-
-def _why_stopped(unasked: int, max_cost: float | None, first: int | None) -> str:
-    if unasked:
-        return f"the largest cost of {max_cost:g} US dollars is reached"
-    return f"only the first {first:,} items of a fair draw were to be asked"
+def _with_session(
+    manifest: Mapping[str, Any],
+    started: str,
+    model: Model,
+    repeated: Collection[AnswerOutcome],
+    questions: int,
+) -> dict[str, Any]:
+    """What a session that begins adds to the manifest."""
+    before_this = manifest.get("sessions", [])[-_KEPT_SESSIONS + 1 :]
+    added: dict[str, Any] = {"sessions": [*before_this, {"started": started, "ended": None}]}
+    if repeated:
+        once = {"at": started, "ended": sorted(repeated), "questions": questions}
+        settings = dict(model.identity).get("parameters")
+        added["again"] = [*manifest.get("again", []), {**once, "parameters": settings}]
+    return added
 
 
 def _session_row(started: str, summary: RunSummary, pace: ConcurrencyLimiter) -> Mapping[str, Any]:
@@ -277,34 +250,6 @@ class _Before:
         return cls(replied=frozenset(replied), models=frozenset(models))
 
 
-def _conversations(
-    asked: Iterable[AskedQuestion], attempts: Path, replied: Collection[str]
-) -> tuple[Conversations, Collection[str]]:
-    """The conversations so far, and the keys of the questions whose reply still counts."""
-    questions = list(asked)
-    conversations = Conversations.of(questions)
-    if not conversations.earlier:
-        return conversations, replied
-    replies, _ = standing_replies(questions, read_attempts(attempts))
-    for key, record in replies.items():
-        conversations.hear(key, record)
-    return conversations, replies.keys()
-
-
-def _of_first(
-    todo: list[AskedQuestion], plan: RunPlan, first: int | None
-) -> tuple[list[AskedQuestion], list[AskedQuestion]]:
-    """The questions of the first items of the draw, with all their earlier steps; and the rest."""
-    if first is None:
-        return todo, []
-    names = {item.name for item in draw_order(plan.items)[:first]}
-    now, later = list[AskedQuestion](), list[AskedQuestion]()
-    for question in todo:
-        is_among = all(step.item.name in names for step in (*question.before, question))
-        (now if is_among else later).append(question)
-    return now, later
-
-
 def _require_no_chains(plan: RunPlan, batches: Polling | None) -> None:
     """Refuse to ask a run with chains in batches.
 
@@ -316,25 +261,6 @@ def _require_no_chains(plan: RunPlan, batches: Polling | None) -> None:
             "condition chain: a step needs the reply to the step before, which a batch gives only "
             "at its end; leave out --batch, or ask chains in another --out folder"
         )
-
-
-def _missing(asked: Iterable[AskedQuestion]) -> int:
-    """Questions without a usable image; the steps of chains after them are not reached."""
-    keyless = (question for question in asked if question.key is None)
-    return sum(all(step.key is not None for step in question.before) for question in keyless)
-
-
-def _is_among(question: AskedQuestion, keys: Collection[str]) -> bool:
-    """Whether a question or an earlier step of its chain is among some keys."""
-    return any(str(step.key) in keys for step in (*question.before, question))
-
-
-def _ended(
-    questions: Iterable[AskedQuestion], attempts: Path, outcomes: Collection[AnswerOutcome]
-) -> set[str]:
-    """Keys of the questions with one of these outcomes."""
-    results = score_attempts(questions, read_attempts(attempts))
-    return {str(result.asked.key) for result in results if result.outcome in outcomes}
 
 
 def _score(out: Path, manifest: Mapping[str, Any]) -> None:

@@ -96,15 +96,19 @@ def read_item_sets(root: Path) -> tuple[ItemSet, ...]:
                 if item_set.id in sets:
                     raise ReleaseError(f"{where}: {item_set.id} stands there twice")
                 sets[item_set.id] = item_set
-                for member in item_set.members:
-                    if (member.dataset, member.id) in places:
-                        raise ReleaseError(
-                            f"{where}: {safe_repr(member.id)} is in two sets; expected one"
-                        )
-                    places.add((member.dataset, member.id))
+                _take_places(item_set, places, where)
         except BadJsonError as error:
             raise ReleaseError(f"{path}: cannot be read: {error}") from None
     return tuple(sets.values())
+
+
+def _take_places(item_set: ItemSet, places: set[tuple[str, str]], where: str) -> None:
+    """Add the items of a set to those of the sets before it, which hold none of them."""
+    for member in item_set.members:
+        place = (member.dataset, member.id)
+        if place in places:
+            raise ReleaseError(f"{where}: {safe_repr(member.id)} is in two sets; expected one")
+        places.add(place)
 
 
 def fault_of_set(rows: Collection[ReleaseRow]) -> str:

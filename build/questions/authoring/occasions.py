@@ -16,7 +16,7 @@ from typing import Any
 
 from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.questions.question_wording import denies
-from medrcube.build.questions.task_rules import fact_rules
+from medrcube.build.questions.task_rules import FactRule, fact_rules
 from medrcube.build.stages.samples import NUMBERED, Sample
 from medrcube.facts import Scope
 from medrcube.ontologies.distractor_safety import CaseFacts
@@ -44,27 +44,31 @@ class Occasion:
 def occasions(cards: Iterable[Card], terms: Terms, relations: Relations) -> Iterator[Occasion]:
     """Every occasion of the cards, in their order; one may come again from another card."""
     for card in cards:
-        phases = _phases(card)
-        patient = any(field.scope is Scope.PATIENT for field in card.fields.values())
+        rules = fact_rules(card.tasks)
         for place in sorted({(voxel.anatomy, voxel.modality) for voxel in card.voxels}):
-            rules = fact_rules(card.tasks)
             for rule in rules:
                 if rule.kind is None:
                     key = place[1].concept
                     yield Occasion(query=_query(rule.task, _sample(place), key, group="modality"))
             for rule, field in product(rules, card.fields.values()):
-                if field.kind != rule.kind:
-                    continue
-                several = field.scope is Scope.PATIENT or (patient and field.kind.view)
-                for frames in _panels(rule.artefact, several=several):
-                    sample = replace(_sample(place), artefact=rule.artefact, frames=frames)
-                    panels = phases if frames != "0" and rule.artefact == "clean" else ()
-                    if rule.artefact in NUMBERED:
-                        yield from _numbered(rule.task, field, sample, terms)
-                    else:
-                        yield from _with_options(
-                            rule.task, field, sample, terms, relations, panels=panels
-                        )
+                if field.kind == rule.kind:
+                    yield from _of_field(card, rule, field, _sample(place), (terms, relations))
+
+
+def _of_field(
+    card: Card, rule: FactRule, field: CardField, plain: Sample, knowledge: tuple[Terms, Relations]
+) -> Iterator[Occasion]:
+    """Occasions of one rule and field, on one image and, where the card has such, on two."""
+    terms, relations = knowledge
+    patient = any(other.scope is Scope.PATIENT for other in card.fields.values())
+    several = field.scope is Scope.PATIENT or (patient and field.kind.view)
+    for frames in _panels(rule.artefact, several=several):
+        sample = replace(plain, artefact=rule.artefact, frames=frames)
+        if rule.artefact in NUMBERED:
+            yield from _numbered(rule.task, field, sample, terms)
+        else:
+            panels = _phases(card) if frames != "0" and rule.artefact == "clean" else ()
+            yield from _with_options(rule.task, field, sample, terms, relations, panels=panels)
 
 
 def _phases(card: Card) -> tuple[str, ...]:

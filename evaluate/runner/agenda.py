@@ -1,0 +1,168 @@
+"""What a session asks of a run, and what is left of it afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from medrcube.evaluate.outcomes import AnswerOutcome
+from medrcube.evaluate.questions.selection import WITHDRAWN
+from medrcube.evaluate.reply_outcomes import score_attempts
+from medrcube.evaluate.runner.attempt_log import read_attempts
+from medrcube.evaluate.runner.conversations import Conversations, standing_replies
+from medrcube.evaluate.runner.plan import RunPlan, draw_order
+from medrcube.evaluate.runner.run_folder import AskedQuestion, read_manifest
+from medrcube.evaluate.runner.run_state import RunProgress, RunSummary
+from medrcube.evaluate.stored_scores import withdrawn_items
+
+__all__ = ["Agenda"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agenda:
+    """What a session asks of a run.
+
+    Attributes:
+        asked: every question of the run.
+        distinct: those with a usable image; two items or conditions may ask the same question on
+            the same image, which is asked once.
+        todo: those that the session asks.
+        postponed: those that are left for a later session, as ``first`` wishes.
+        first: only the first items of the draw are asked.
+        conversations: replies that later steps of a chain go on from.
+    """
+
+    asked: tuple[AskedQuestion, ...]
+    distinct: Mapping[str, AskedQuestion]
+    todo: list[AskedQuestion]
+    postponed: list[AskedQuestion]
+    first: int | None
+    conversations: Conversations
+
+    @classmethod
+    def of(
+        cls,
+        plan: RunPlan,
+        attempts: Path,
+        replied: Collection[str],
+        *,
+        again: Collection[AnswerOutcome],
+        first: int | None,
+    ) -> Agenda:
+        """Questions without a reply, or with ``again`` those with such outcomes."""
+        distinct = {a.key: a for a in plan.asked if a.key is not None}
+        conversations, answered = _conversations(plan.asked, attempts, replied)
+        if again:
+            ended = _ended(plan.asked, attempts, again)
+            wanted = [a for a in distinct.values() if _is_among(a, ended)]
+        else:
+            wanted = [a for key, a in distinct.items() if key not in answered]
+        todo, postponed = _of_first(wanted, plan, first)
+        conversations.forget(todo)
+        return cls(
+            asked=plan.asked,
+            distinct=distinct,
+            todo=todo,
+            postponed=postponed,
+            first=first,
+            conversations=conversations,
+        )
+
+    def progress(self) -> RunProgress:
+        """The progress before the first question."""
+        total = len(self.distinct) - len(self.postponed)
+        return RunProgress(total=total, reused=total - len(self.todo))
+
+    def summary(
+        self,
+        out: Path,
+        progress: RunProgress,
+        *,
+        seconds: float,
+        cost: float | None,
+        max_cost: float | None,
+    ) -> RunSummary:
+        """The run after the session."""
+        answerable = sum(question.key is not None for question in self.asked)
+        missing = _missing(self.asked)
+        broke_off = sum(map(self.conversations.broke_off, self.todo))
+        unasked = len(self.todo) - progress.done - broke_off
+        left = unasked + len(self.postponed)
+        return RunSummary(
+            out=out,
+            asked=len(self.asked),
+            reused=progress.reused,
+            answered=progress.done - progress.failed,
+            failed=progress.failed,
+            missing=missing,
+            unreached=broke_off + len(self.asked) - answerable - missing,
+            shared=answerable - len(self.distinct),
+            left=left,
+            left_out=_left_out(out),
+            seconds=seconds,
+            cost=cost,
+            stopped=_why_stopped(unasked, max_cost, self.first)
+            if unasked or self.postponed
+            else None,
+        )
+
+
+def _left_out(out: Path) -> Mapping[str, int]:
+    """Selected items that are not asked, by reason."""
+    chosen = dict((read_manifest(out).get("selection") or {}).get("left_out", {}))
+    withdrawn = len(withdrawn_items(out))
+    return {**chosen, WITHDRAWN: withdrawn} if withdrawn else chosen
+
+
+def _why_stopped(unasked: int, max_cost: float | None, first: int | None) -> str:
+    if unasked:
+        return f"the largest cost of {max_cost:g} US dollars is reached"
+    return f"only the first {first:,} items of a fair draw were to be asked"
+
+
+def _conversations(
+    asked: Iterable[AskedQuestion], attempts: Path, replied: Collection[str]
+) -> tuple[Conversations, Collection[str]]:
+    """The conversations so far, and the keys of the questions whose reply still counts."""
+    questions = list(asked)
+    conversations = Conversations.of(questions)
+    if not conversations.earlier:
+        return conversations, replied
+    replies, _ = standing_replies(questions, read_attempts(attempts))
+    for key, record in replies.items():
+        conversations.hear(key, record)
+    return conversations, replies.keys()
+
+
+def _of_first(
+    todo: list[AskedQuestion], plan: RunPlan, first: int | None
+) -> tuple[list[AskedQuestion], list[AskedQuestion]]:
+    """The questions of the first items of the draw, with all their earlier steps; and the rest."""
+    if first is None:
+        return todo, []
+    names = {item.name for item in draw_order(plan.items)[:first]}
+    now, later = list[AskedQuestion](), list[AskedQuestion]()
+    for question in todo:
+        is_among = all(step.item.name in names for step in (*question.before, question))
+        (now if is_among else later).append(question)
+    return now, later
+
+
+def _missing(asked: Iterable[AskedQuestion]) -> int:
+    """Questions without a usable image; the steps of chains after them are not reached."""
+    keyless = (question for question in asked if question.key is None)
+    return sum(all(step.key is not None for step in question.before) for question in keyless)
+
+
+def _is_among(question: AskedQuestion, keys: Collection[str]) -> bool:
+    """Whether a question or an earlier step of its chain is among some keys."""
+    return any(str(step.key) in keys for step in (*question.before, question))
+
+
+def _ended(
+    questions: Iterable[AskedQuestion], attempts: Path, outcomes: Collection[AnswerOutcome]
+) -> set[str]:
+    """Keys of the questions with one of these outcomes."""
+    results = score_attempts(questions, read_attempts(attempts))
+    return {str(result.asked.key) for result in results if result.outcome in outcomes}
