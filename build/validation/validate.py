@@ -167,9 +167,7 @@ def _validate(
 ) -> Validation:
     foreign = findings.foreign
     files = files_of(root, findings)
-    for name in sorted(files):
-        if name.rpartition("/")[2] in {TABLE, OPEN_TABLE} and name.count("/") != 1:
-            findings.add("table-place", name)
+    _check_places(files, findings)
     unknown_forms: Counter[str] = Counter()
     every_row = sound_rows(root, tables, findings, unknown_forms)
     # The proofs below are of items with options.
@@ -212,10 +210,8 @@ def _validate(
         root, files, every_row, recipes, findings, foreign=foreign, most=most
     )
     views |= _views_beyond(root, beyond, proof)
-    verdicts = tuple(verdict for table in views for verdict in run_contracts(table, views[table]))
-    if with_gx:
-        _second_opinion(verdicts, views, findings)
-    _note_contracts(verdicts, findings)
+    # Before the findings are sorted, which they add to.
+    contracts = _check_contracts(views, findings, with_gx=with_gx)
     return Validation(
         root=root,
         name=read_audit_name(audit),
@@ -229,13 +225,9 @@ def _validate(
         findings=findings.sorted(),
         unchecked=(
             *_unchecked(files, later, foreign=foreign),
-            *(
-                f"{counted(count, 'item')} of the answer form {safe_repr(form)}, which this "
-                "version does not have"
-                for form, count in sorted(unknown_forms.items())
-            ),
+            *_of_unknown_forms(unknown_forms),
         ),
-        contracts=contracts_record(verdicts),
+        contracts=contracts,
     )
 
 
@@ -247,6 +239,13 @@ def _recipes(root: Path, files: frozenset[str], findings: FaultLog) -> Mapping[s
     except ReleaseError as error:
         findings.add("recipes", str(error))
         return None
+
+
+def _check_places(files: Iterable[str], findings: FaultLog) -> None:
+    """Note tables that lie elsewhere than directly in the folder of a source."""
+    for name in sorted(files):
+        if name.rpartition("/")[2] in {TABLE, OPEN_TABLE} and name.count("/") != 1:
+            findings.add("table-place", name)
 
 
 def _check_proofs(
@@ -305,6 +304,17 @@ def _views_beyond(
     return {table: view for table, view in views.items() if len(view)}
 
 
+def _check_contracts(
+    views: Mapping[Table, pd.DataFrame], findings: FaultLog, *, with_gx: bool
+) -> dict[str, Any]:
+    """Run the contracts of all views, note those that fail, and return the record of them."""
+    verdicts = tuple(verdict for table in views for verdict in run_contracts(table, views[table]))
+    if with_gx:
+        _second_opinion(verdicts, views, findings)
+    _note_contracts(verdicts, findings)
+    return contracts_record(verdicts)
+
+
 def _second_opinion(
     verdicts: Sequence[ContractResult], views: Mapping[Table, pd.DataFrame], findings: FaultLog
 ) -> None:
@@ -335,3 +345,11 @@ def _unchecked(files: frozenset[str], later: frozenset[str], *, foreign: bool) -
             yield f"{what} (no {name})"
     if foreign:
         yield "the duplicates and leaks that an audit looks for"
+
+
+def _of_unknown_forms(unknown_forms: Mapping[str, int]) -> Iterator[str]:
+    for form, count in sorted(unknown_forms.items()):
+        yield (
+            f"{counted(count, 'item')} of the answer form {safe_repr(form)}, which this version "
+            "does not have"
+        )
