@@ -19,8 +19,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 
-from medrcube.build.audit.batch_audit import audit_batch
-from medrcube.build.audit.open_rules import open_rules
+from medrcube.build.batch_outcome import compose_batch, tables_of
 from medrcube.build.build_report import BuildReport, source_reports
 from medrcube.build.build_tables import BuildTables, table_paths, write_tables
 from medrcube.build.execution.local import LocalEngine, RenderEngine
@@ -41,8 +40,7 @@ from medrcube.build.open_items.rule_files import load_rules
 from medrcube.build.profile.distance_report import report_on
 from medrcube.build.profile.profile import Profile, ProfileError, load_profile, require_sources
 from medrcube.build.questions.authoring.own_templates import wordings_of
-from medrcube.build.stages.composing import compose_beyond, compose_items, open_knowledge
-from medrcube.build.stages.deduplicate import bar_repeats
+from medrcube.build.stages.composing import open_knowledge
 from medrcube.build.stages.gate import gate_failures, gate_of
 from medrcube.build.stages.ontology_editions import editions_used
 from medrcube.build.stages.shared_images import shared_images
@@ -50,10 +48,7 @@ from medrcube.build.stages.source_result import UnreadableCase, retry_unreadable
 from medrcube.build.stages.vocabulary_check import check_layers
 from medrcube.build.viewer.copies import ViewerReport, update_copies
 from medrcube.errors import MedrcubeError, SourceError
-from medrcube.files.atomic import (
-    private_folder,
-    remove_partial_files,
-)
+from medrcube.files.atomic import private_folder, remove_partial_files
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.contract import Source
 from medrcube.sources.registry import get_source, layer_folders
@@ -125,80 +120,51 @@ def _build(
         source_keys = store_results(source_states, results, context)
         keys = None if refused else source_keys
         cards = [source_state.source.card for source_state in source_states]
-        samples = [sample for part in results.parts for sample in part.samples]
-        problems = [
-            problem for part in results.parts for problem in (*part.set_aside, *part.problems)
-        ]
-        composed, dropped, llm = compose_items(
-            workspace,
-            profile,
-            cards,
-            bar_repeats([query for part in results.parts for query in part.queries]),
-            knowledge,
-            wordings=wordings,
+        made = compose_batch(
+            workspace, profile, cards, results.parts, knowledge=knowledge, wordings=wordings
         )
-        items = composed.items
-        beyond = compose_beyond(workspace, profile, results.parts, wordings)
         results = results.once_asked()
-        absent = {part.source: part.absent for part in results.parts}
-        verdict = audit_batch(samples, items, problems, absent)
-        reports = source_reports(source_states, results.parts, items, beyond.items)
-        failures = [
-            *refused.values(),
-            *verdict["failures"],
-            *gate_failures(
-                reports, results.parts, {card.id: gate_of(workspace, card) for card in cards}
-            ),
-        ]
+        samples = [sample for part in results.parts for sample in part.samples]
+        reports = source_reports(
+            source_states, results.parts, made.composed.items, made.beyond.items
+        )
         shared = shared_images(cards, samples)
         aimed = None
-        if profile is not None and composed.plan is not None:
+        if profile is not None and made.composed.plan is not None:
             aimed = report_on(
-                profile, composed.plan, items, cards_available, named=workspace.sources
+                profile,
+                made.composed.plan,
+                made.composed.items,
+                cards_available,
+                named=workspace.sources,
             )
-        verdict = {
-            **verdict,
-            "dropped": {**dropped, **beyond.dropped},
-            "open_items": beyond.stated(),
-            "open_rules": open_rules(beyond.items, samples),
-            "words": {part.source: part.words for part in results.parts if part.words},
-            "failures": failures,
+        failures = gate_failures(
+            reports, results.parts, {card.id: gate_of(workspace, card) for card in cards}
+        )
+        stated = {
             "shared_images": [asdict(pair) for pair in shared],
             "ontologies": editions_used(workspace.ontology_index),
-            **({"llm": llm.stated()} if llm is not None else {}),
+            **({"llm": made.llm.stated()} if made.llm is not None else {}),
             **({"profile": aimed.stated()} if aimed is not None else {}),
         }
-        outcome = BuildTables(
-            samples=samples,
-            geometry=[row for part in results.parts for row in part.geometry],
-            items=items,
-            open_items=beyond.items,
-            problems=problems,
-            recipes=[text for part in results.parts for text in part.recipes],
-            raw_files=[part.raw_files for part in results.parts],
-            absent=[part.absent_images for part in results.parts],
-            verdict=verdict,
-        )
+        outcome = tables_of(results.parts, samples, made, (refused.values(), failures), stated)
         tables = write_tables(workspace, outcome)
         viewer = _update_viewer_copies(workspace, outcome, source_states, context)
         report = BuildReport(
             sources=reports,
             rendered=results.rendered,
             reused=results.reused,
-            dropped=verdict["dropped"],
+            dropped=outcome.verdict["dropped"],
             shared=tuple(pair.describe() for pair in shared),
-            failures=tuple(failures),
-            warnings=beyond.warnings,
+            failures=tuple(outcome.verdict["failures"]),
+            warnings=made.beyond.warnings,
             seconds=time.monotonic() - started,
-            llm=llm,
+            llm=made.llm,
             profile=aimed,
             viewer=viewer,
         )
-        if (
-            keys is not None
-            and not (viewer and viewer.failed)
-            and not (llm and (llm.sent or llm.left))
-        ):
+        llm_pending = made.llm is not None and (made.llm.sent or made.llm.left)
+        if keys is not None and not (viewer and viewer.failed) and not llm_pending:
             unread = tuple(case for part in results.parts for case in part.unread)
             key = hash_values(outside, keys, tables, snapshot(workspace.viewer).digest)
             cache.remember(_NAME, key, dump_record(_LastBuild(report=report, unread=unread)))
