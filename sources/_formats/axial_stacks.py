@@ -1,26 +1,33 @@
 """Stacks of axial slices among DICOM files, by their headers alone.
 
 For exams of several series of which one is to be shown: a localiser, a reformation in another
-plane and a series with a gap are none.
+plane, a series with a gap and one of another part of the body are none.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import inf
 from pathlib import Path
 
 from medrcube.errors import ReadError
 from medrcube.facts import ImageRef, Label, Skip
 from medrcube.sources._formats.dicom.headers import distance_along_normal, read_header
 
-__all__ = ["AxialStack", "axial_stacks", "skip_each_reason"]
+__all__ = ["ANY_SIZE", "AxialStack", "axial_stacks", "skip_each_reason", "skip_rest"]
+
+ANY_SIZE = (0.0, inf)
+"""Bounds in mm that no stack breaks."""
 
 _ELEMENTS = (
+    "Columns",
+    "ConvolutionKernel",
     "ImageOrientationPatient",
     "ImagePositionPatient",
+    "PixelSpacing",
     "SOPInstanceUID",
     "SeriesDescription",
     "SeriesInstanceUID",
@@ -61,7 +68,13 @@ class AxialStack:
 
 
 def axial_stacks(
-    paths: Iterable[Path], *, least: int, uneven: float
+    paths: Iterable[Path],
+    *,
+    least: int,
+    uneven: float,
+    wide: Sequence[float] = ANY_SIZE,
+    tall: Sequence[float] = ANY_SIZE,
+    without: re.Pattern[str] | None = None,
 ) -> tuple[list[AxialStack], dict[Path, str]]:
     """Series of even axial slices, by SeriesInstanceUID, and every other file with its reason.
 
@@ -69,6 +82,11 @@ def axial_stacks(
         paths: files of one exam, which may be damaged or no DICOM.
         least: slices of the shortest series.
         uneven: share of the middle distance between neighbours by which one may differ from it.
+        wide: least and most mm from the left of an image to its right, which tell a chest or an
+            ear from a head.
+        tall: least and most mm from the lowest slice to the highest, which tell a part of a head,
+            or a head with neck and chest, from a head.
+        without: kernels (ConvolutionKernel) of series that are left out.
     """
     series: dict[str, list[tuple[Path, dict[str, str]]]] = {}
     others: dict[Path, str] = {}
@@ -81,12 +99,16 @@ def axial_stacks(
         series.setdefault(header.get("SeriesInstanceUID", ""), []).append((path, header))
     stacks = []
     for uid, files in sorted(series.items()):
-        reason, places = _places([header for _, header in files], uid, least, uneven)
+        headers = [header for _, header in files]
+        reason, places = _places(headers, uid, least, uneven)
+        reason = reason or _strange_size(headers[0], max(places) - min(places), wide, tall)
+        if without and without.fullmatch(headers[0].get("ConvolutionKernel", "")):
+            reason = reason or "its kernel is not one for what is shown"
         if reason:
             others.update((path, reason) for path, _ in files)
             continue
         order = sorted(range(len(files)), key=places.__getitem__)
-        first = files[0][1]
+        first = headers[0]
         stacks.append(
             AxialStack(
                 series=uid,
@@ -111,6 +133,12 @@ def skip_each_reason(key: str, reasons: Mapping[Path, str]) -> Iterator[Skip]:
         yield Skip(key=f"{key} without {paths[0].name}", reason=reason, paths=paths)
 
 
+def skip_rest(key: str, others: Mapping[Path, str], stacks: Iterable[AxialStack]) -> Iterator[Skip]:
+    """One ``Skip`` for each reason why files of an exam are left out, the stacks not shown too."""
+    unshown = "its series is not the one that is shown"
+    yield from skip_each_reason(key, {**others, **{p: unshown for s in stacks for p in s.paths}})
+
+
 def _places(
     headers: list[dict[str, str]], uid: str, least: int, uneven: float
 ) -> tuple[str, list[float]]:
@@ -133,6 +161,22 @@ def _places(
     if middle <= 0 or any(abs(gap - middle) > uneven * middle for gap in (gaps[0], gaps[-1])):
         return f"its slices lie {gaps[0]:.2f} to {gaps[-1]:.2f} mm apart; expected one distance", []
     return "", heights
+
+
+def _strange_size(
+    header: dict[str, str], height: float, wide: Sequence[float], tall: Sequence[float]
+) -> str:
+    """Why a stack shows another part of the body, or nothing."""
+    spacing, columns = (_numbers(header.get(name, "")) for name in ("PixelSpacing", "Columns"))
+    width = spacing[-1] * columns[0] if spacing and columns else 0.0
+    for size, (lowest, highest), what in (
+        (width, wide, "its images are {} mm wide"),
+        (height, tall, "its slices cover {} mm from foot to head"),
+    ):
+        if not lowest <= size <= highest:
+            told = what.format(f"{size:.0f}")
+            return f"{told}; expected {lowest:g} to {highest:g}: is it another part of the body?"
+    return ""
 
 
 def _numbers(text: str) -> list[float]:

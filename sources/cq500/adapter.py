@@ -18,6 +18,7 @@ from medrcube.sources._formats.axial_stacks import (
     AxialStack,
     axial_stacks,
     skip_each_reason,
+    skip_rest,
 )
 from medrcube.sources._formats.borrowed_levels import drawn_slice
 from medrcube.sources._formats.folders import group_by_folder
@@ -35,9 +36,10 @@ from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 CARD = own_card(__file__)
 EXAM, FOLDER = CARD.pattern("exam", "number"), CARD.pattern("folder", "number")
-SHOWN, PLAIN, ENHANCED = (CARD.pattern(name) for name in ("shown", "plain", "enhanced"))
+SHOWN, PLAIN, ENHANCED, SHARP = map(CARD.pattern, ("shown", "plain", "enhanced", "sharp"))
 CONTRAST = {"plain": PLAIN, "enhanced": ENHANCED}
 LEAST, UNEVEN = CARD.integer("least_slices"), CARD.number("uneven_share")
+HEAD = {name: CARD.numbers(f"head_{name}_mm", 2) for name in ("wide", "tall")}
 LEVELS, SURE = CARD.numbers("bleed_levels", 10), CARD.integer("sure_exams")
 BOXED = dict(zip(CARD.names("boxed"), CARD.names("bleeds"), strict=True))
 BLEEDS, OTHERS = ("ICH", "ChronicBleed", *BOXED.values()), CARD.names("others")
@@ -81,7 +83,7 @@ def _exam(
     if not files:
         yield Case(key=key, images=(ImageRef(paths=(root / f"{key} {key}",)),))
         return
-    stacks, others = axial_stacks(files, least=LEAST, uneven=UNEVEN)
+    stacks, others = axial_stacks(files, least=LEAST, uneven=UNEVEN, without=SHARP, **HEAD)
     found = {uid: boxes.pop(uid) for s in stacks for uid in s.slices if uid in boxes}
     for suffix, pattern in (("", SHOWN), ("-contrast", ENHANCED)):
         if not (fit := [s for s in stacks if pattern.fullmatch(s.description)]):
@@ -98,8 +100,7 @@ def _exam(
             labels=(*stack.described("contrast", CONTRAST), *labels),
             regions=box_regions(marks[at], "labelName", BOXED, field="bleed"),
         )
-    rest = {path: "its series is not the one that is shown" for s in stacks for path in s.paths}
-    yield from skip_each_reason(key, others | rest)
+    yield from skip_rest(key, others, stacks)
 
 
 def _worth(found: Boxes, stack: AxialStack) -> tuple[int, bool, int, str]:

@@ -11,8 +11,8 @@ CORONAL = (1.0, 0.0, 0.0, 0.0, 0.0, -1.0)
 UPSIDE_DOWN = (1.0, 0.0, 0.0, 0.0, -1.0, 0.0)
 
 
-def _found(folder, least=5):
-    return axial_stacks(sorted(folder.rglob("*")), least=least, uneven=0.1)
+def _found(folder, least=5, **bounds):
+    return axial_stacks(sorted(folder.rglob("*")), least=least, uneven=0.1, **bounds)
 
 
 def test_slices_run_from_the_feet_to_the_head_whatever_the_normal(tmp_path):
@@ -41,6 +41,23 @@ def test_a_series_with_a_gap_is_none(tmp_path):
     stacks, others = _found(tmp_path)
     assert stacks == []
     assert "3.00 to 6.00 mm apart" in next(iter(others.values()))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "says"),
+    [
+        ({"wide": (5, 9), "tall": (16, 30)}, "cover 15 mm"),
+        ({"wide": (5, 9), "tall": (1, 14)}, "cover 15 mm"),
+        ({"wide": (9, 20), "tall": (14, 16)}, "are 8 mm wide"),
+        ({"wide": (5, 7), "tall": (14, 16)}, "are 8 mm wide"),
+        ({"wide": (8, 8), "tall": (15, 15)}, ""),
+    ],
+)
+def test_a_stack_of_another_size_shows_another_part_of_the_body(tmp_path, bounds, says):
+    write_stack(tmp_path, PIXELS, Stack(name="a", count=6, spacing=(3.0, 2.0, 2.0)))
+    stacks, others = _found(tmp_path, **bounds)
+    assert bool(stacks) == (not says)
+    assert all(says in reason and "another part" in reason for reason in others.values())
 
 
 def test_a_damaged_file_leaves_the_other_series_alone(tmp_path):

@@ -3,12 +3,14 @@
 import re
 import shutil
 
+import numpy as np
 import pytest
 
 from medrcube.errors import TableError
 from medrcube.facts import LabelState
 from medrcube.sources._formats.borrowed_levels import drawn_slice
 from medrcube.sources._formats.dicom.headers import header_value
+from medrcube.sources._synthetic.dicom import Series, write_series
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {
@@ -151,6 +153,43 @@ def test_names_of_series_tell_what_is_shown(description, shown, contrast):
     }
     assert ("shown" in fits) == shown
     assert fits - {"shown"} == ({contrast} if contrast else set())
+
+
+def _replace_head(root, spacing, **tags):
+    """Put another series, named as that of the head, in its place."""
+    folder = root / "CQ500CT5 CQ500CT5/Unknown Study"
+    shutil.rmtree(folder)
+    slices = np.zeros((20, 128, 128), np.int16)
+    other = Series(name="another", patient="5", volume=slices, spacing=spacing)
+    write_series(folder / "CT 55mm Plain", other, SeriesDescription="5/5mm Plain", **tags)
+
+
+@pytest.mark.parametrize(
+    ("spacing", "says"),
+    [
+        pytest.param((5.0, 3.0), "384 mm wide", id="chest"),
+        pytest.param((5.0, 0.8), "102 mm wide", id="ear"),
+        pytest.param((3.0, 1.7), "cover 57 mm", id="part of a head"),
+        pytest.param((15.0, 1.7), "cover 285 mm", id="head, neck and chest"),
+    ],
+)
+def test_series_of_another_part_of_the_body_is_not_shown_under_the_name_of_a_head(
+    changed, scan_tree, spacing, says
+):
+    tree = changed(SOURCE, LAYOUT, lambda root: _replace_head(root, spacing))
+    found = scan_tree(SOURCE, LAYOUT, tree)
+    assert QUIET not in found.cases
+    assert any(says in reason and "another part" in reason for reason in found.skips.values())
+
+
+@pytest.mark.parametrize(("kernel", "shown"), [("STANDARD", True), ("BONEPLUS", False)])
+def test_kernel_of_bone_is_not_shown_whatever_the_name_of_the_series(
+    changed, scan_tree, kernel, shown
+):
+    tree = changed(
+        SOURCE, LAYOUT, lambda root: _replace_head(root, (5.0, 1.7), ConvolutionKernel=kernel)
+    )
+    assert (QUIET in scan_tree(SOURCE, LAYOUT, tree).cases) == shown
 
 
 def test_localiser_is_set_aside(scan_fixture):
