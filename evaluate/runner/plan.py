@@ -130,22 +130,17 @@ def plan_run(
     benchmark = benchmark.knowing({} if recheck else locked)
     selection = select_items(benchmark, choice)
     examples = asking.examples(benchmark, selection.items, choice.withheld, out)
-    parts: dict[str, Any] = {
-        "dataset": {"digest": benchmark.digest, "items": len(benchmark.items)},
-        "model": {"name": model.name, **described},
-        **asking.identity(examples),
-        **({} if selection.identity is None else {"selection": selection.identity}),
-    }
-    identity = json.loads(json.dumps(parts))
-    all_conditions = set(conditions)
-    manifest: dict[str, Any] = {"started": now(), "ended": None, **identity}
-    if (out / MANIFEST).exists():
-        manifest = read_manifest(out)
-        require_same_identity(out, manifest, identity)
-        all_conditions |= {Condition(name) for name in manifest["conditions"]}
-        epochs = max(epochs, manifest["epochs"])
-    elif _holds_something_else(out):
-        raise WorkspaceError(f"{out}: holds something that is no run; choose another folder")
+    manifest = _manifest(
+        out,
+        {
+            "dataset": {"digest": benchmark.digest, "items": len(benchmark.items)},
+            "model": {"name": model.name, **described},
+            **asking.identity(examples),
+            **({} if selection.identity is None else {"selection": selection.identity}),
+        },
+    )
+    all_conditions = {*conditions, *map(Condition, manifest.get("conditions", ()))}
+    epochs = max(epochs, manifest.get("epochs", epochs))
     items = _select(selection.items, limit)
     if leave := sorted({*manifest.get("may_send", ()), *may_send}):
         manifest["may_send"] = leave
@@ -161,19 +156,16 @@ def plan_run(
         chains=chains.chains if chains else (),
     )
     listed = tuple(_questions(keys, planned))
+    degradation = asking.degradation
     changing: dict[str, Any] = {
         "limit": limit,
         "conditions": [c for c in Condition if c in all_conditions],
         "epochs": epochs,
+        **({"edition": edition.digest if edition else manifest["edition"]} if second else {}),
+        **({} if chains is None else {"chains": chains.identity}),
+        **({} if degradation is None else {"degradation": degradation.identity}),
+        **({} if examples is None else {"examples_from": examples.tiers(planned)}),
     }
-    if second:
-        changing["edition"] = edition.digest if edition else manifest["edition"]
-    if chains is not None:
-        changing["chains"] = chains.identity
-    if asking.degradation is not None:
-        changing["degradation"] = asking.degradation.identity
-    if examples is not None:
-        changing["examples_from"] = examples.tiers(planned)
     _require_same_images(out, listed, manifest, changing)
     return RunPlan(
         asked=tuple(standing_questions(listed, benchmark.errata)),
@@ -189,6 +181,18 @@ def plan_run(
         asking=asking,
         seen=locked,
     )
+
+
+def _manifest(out: Path, parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Manifest of the run in a folder, which has this identity; that of a new run without one."""
+    identity = json.loads(json.dumps(parts))
+    if (out / MANIFEST).exists():
+        manifest = read_manifest(out)
+        require_same_identity(out, manifest, identity)
+        return manifest
+    if _holds_something_else(out):
+        raise WorkspaceError(f"{out}: holds something that is no run; choose another folder")
+    return {"started": now(), "ended": None, **identity}
 
 
 def draw_order(items: Iterable[BenchmarkItem]) -> list[BenchmarkItem]:

@@ -189,26 +189,33 @@ def _words(axis: type[Word], layers: tuple[Layer, ...]) -> Mapping[str, Word]:
             word = _word(axis, name, facts, shipped)
             if name in words and vars(words[name]) == vars(word):
                 continue
-            for spelling in (name, *word.spellings()):
-                if not (spelling.strip() and spelling.isprintable()):
-                    raise VocabularyError(
-                        f"{layer.name}: {axis.axis} {name!r}: spelling {spelling!r} is empty, or "
-                        "has a line break or another character that cannot be printed"
-                    )
-            for spelling in word.spellings():
-                earlier = declared_by.setdefault(spelling, (name, layer.name))
-                if earlier != (name, layer.name):
-                    raise VocabularyError(
-                        f"{layer.name}: {axis.axis} {name!r}: {spelling!r} is declared by "
-                        f"{earlier[1]} for {earlier[0]!r} with other facts; a layer may add words, "
-                        "not change them: choose another name, or declare the same"
-                    )
+            _take_spellings(word, name, layer, declared_by)
             if name in words:
                 raise VocabularyError(
                     f"{layer.name}: {axis.axis} {name!r} is declared twice, with unequal facts"
                 )
             words[name] = word
     return MappingProxyType(words)
+
+
+def _take_spellings(
+    word: Word, name: str, layer: Layer, declared_by: dict[str, tuple[str, str]]
+) -> None:
+    """Add the spellings of a word to those of the words before it, with its name and layer."""
+    for spelling in (name, *word.spellings()):
+        if not (spelling.strip() and spelling.isprintable()):
+            raise VocabularyError(
+                f"{layer.name}: {word.axis} {name!r}: spelling {spelling!r} is empty, or "
+                "has a line break or another character that cannot be printed"
+            )
+    for spelling in word.spellings():
+        earlier = declared_by.setdefault(spelling, (name, layer.name))
+        if earlier != (name, layer.name):
+            raise VocabularyError(
+                f"{layer.name}: {word.axis} {name!r}: {spelling!r} is declared by "
+                f"{earlier[1]} for {earlier[0]!r} with other facts; a layer may add words, "
+                "not change them: choose another name, or declare the same"
+            )
 
 
 def _word(
