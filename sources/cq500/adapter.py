@@ -64,9 +64,11 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     for name, members in rows.items():
         number = exam["number"] if (exam := EXAM.fullmatch(name)) else ""
         files = exams.pop(number, [])
-        bleeding += bool(files) and all(members[0][read] == "1" for read in READS["ICH"])
         make = partial(_exam, root, number, members, files, boxes or {})
-        yield from cases_or_skip(make, key=name, paths=tuple(files))
+        made = [*cases_or_skip(make, key=name, paths=tuple(files))]
+        read = any(isinstance(it, Case) for it in made) and bool(files)
+        bleeding += read and all(members[0][reader] == "1" for reader in READS["ICH"])
+        yield from made
     for number, paths in exams.items():
         yield from skip_each_reason(number, dict.fromkeys(paths, "the reads have no such exam"))
     if boxes and bleeding >= SURE and len(boxes) == stated:
