@@ -8,6 +8,7 @@ shows a bleed.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -37,7 +38,6 @@ from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 CARD = own_card(__file__)
 EXAM, FOLDER = CARD.pattern("exam", "number"), CARD.pattern("folder", "number")
 SHOWN, PLAIN, ENHANCED, SHARP = map(CARD.pattern, ("shown", "plain", "enhanced", "sharp"))
-CONTRAST = {"plain": PLAIN, "enhanced": ENHANCED}
 LEAST, UNEVEN = CARD.integer("least_slices"), CARD.number("uneven_share")
 HEAD = {name: CARD.numbers(f"head_{name}_mm", 2) for name in ("wide", "tall")}
 LEVELS, SURE = CARD.numbers("bleed_levels", 10), CARD.integer("sure_exams")
@@ -65,10 +65,9 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         number = exam["number"] if (exam := EXAM.fullmatch(name)) else ""
         files = exams.pop(number, [])
         make = partial(_exam, root, number, members, files, boxes or {})
-        made = [*cases_or_skip(make, key=name, paths=tuple(files))]
-        read = any(isinstance(it, Case) for it in made) and bool(files)
-        bleeding += read and all(members[0][reader] == "1" for reader in READS["ICH"])
-        yield from made
+        with suppress(RowError):  # its exam is set aside below
+            bleeding += bool(files) and all(members[0][read] == "1" for read in READS["ICH"])
+        yield from cases_or_skip(make, key=name, paths=tuple(files))
     for number, paths in exams.items():
         yield from skip_each_reason(number, dict.fromkeys(paths, "the reads have no such exam"))
     if boxes and bleeding >= SURE and len(boxes) == stated:
@@ -99,7 +98,7 @@ def _exam(
             images=(stack.image(at),),
             series=stack.paths,
             patient=stack.study or None,
-            labels=(*stack.described("contrast", CONTRAST), *labels),
+            labels=(*stack.described("contrast", {"plain": PLAIN, "enhanced": ENHANCED}), *labels),
             regions=box_regions(marks[at], "labelName", BOXED, field="bleed"),
         )
     yield from skip_rest(key, others, stacks)
