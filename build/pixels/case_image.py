@@ -171,8 +171,10 @@ def choose_case_slices(job: RenderJob, case_images: Sequence[CaseImage]) -> tupl
         return tuple(replace(choice, instead=case_images[0].misled) for choice in choices)
     hook = _source(job.folder).find_hook("frames")
     if hook is not None:
+        # Patients bear pseudonyms here, unlike in another workspace; a slice must not follow them.
+        nameless = replace(job.case, patient=None)
         return tuple(
-            SliceChoice(index, "the adapter's own rule") for index in hook(job.case, volume)
+            SliceChoice(index, "the adapter's own rule") for index in hook(nameless, volume)
         )
     masks = case_images[0].guide or tuple(case_images[0].masks.values())
     return choose_slices(job.policy.slice, volume, masks)

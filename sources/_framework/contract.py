@@ -14,6 +14,8 @@ with a reason. Optional hooks, for what the core cannot know::
     def read(image: ImageRef) -> Volume: ...              # a format of this source alone
     def frames(case: Case, volume: Volume) -> list[int]: ...  # where no slice policy fits
 
+``frames`` gets its case without the patient, whose name differs from one workspace to the next.
+
 What it has to know of the dataset, it asks its card for (see ``own_card``).
 
 ``fixture.py`` has one function that writes a tiny synthetic raw tree in the source's true

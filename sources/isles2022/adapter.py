@@ -70,15 +70,14 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 def frames(case: Case, volume: Any) -> list[int]:
     """The largest slice of the lesion, at the same height in FLAIR, or one far from any lesion."""
-    marked = load_labels(files_of(case.guide[0])[0]).marked()
+    mask = files_of(case.guide[0])[0]
+    marked = load_labels(mask).marked()
     clear = case.key.endswith("-clear")
-    index = (
-        _clear(marked, volume, str(case.patient)) if clear else marked.largest("axial", least=LEAST)
-    )
+    index = _clear(marked, volume, mask) if clear else marked.largest("axial", least=LEAST)
     return [slice_at(volume, marked.centre_of_slice("axial", index))]
 
 
-def _clear(marked: VoxelMask, volume: Any, patient: str) -> int:
+def _clear(marked: VoxelMask, volume: Any, mask: Path) -> int:
     """A slice within the middle half of the head, apart from any lesion; the patient decides."""
     from medrcube.build.pixels.extent import body_extent  # noqa: PLC0415  # of an extra
 
@@ -93,6 +92,7 @@ def _clear(marked: VoxelMask, volume: Any, patient: str) -> int:
             "nothing is marked",
             code="no-slice",
         )
+    patient = mask.name.split("_")[0]  # as its files name it, in every workspace alike
     return free[drawn_slice(patient, len(free), EVENLY)]
 
 

@@ -194,6 +194,18 @@ def test_turning_within_the_slice_is_no_tilt(job, tmp_path):
     assert open_case_images(job([path]))
 
 
+def test_rule_of_an_adapter_cannot_follow_the_pseudonym_of_a_patient(job, tmp_path):
+    """A workspace draws its own pseudonyms; a slice that followed them would differ elsewhere."""
+    paths = write_stack(tmp_path, PIXELS, STACK)
+    named = job(paths)
+    adapter = named.folder / "adapter.py"
+    rule = "\n\ndef frames(case, volume):\n    return [0 if case.patient is None else 3]\n"
+    adapter.write_text(adapter.read_text() + rule)
+    known = replace(named, case=replace(named.case, patient="4e2f"))
+    (choice,) = choose_case_slices(known, open_case_images(known))
+    assert choice.index == 0
+
+
 def test_slices_that_the_job_names_are_shown_where_the_volume_has_them(job, tmp_path):
     paths = write_stack(tmp_path, PIXELS, STACK)
     named = replace(job(paths, slice="middle"), frames=(1, 3))
