@@ -149,7 +149,7 @@ pins: $(BIN)/python
 			pyproject.toml -o $$env/pins.txt \
 		&& $$uv pip install -q --compile-bytecode --python $$env/bin/python -r $$env/pins.txt \
 		&& $$uv pip install -q --compile-bytecode --python $$env/bin/python --constraint $$env/pins.txt \
-			pytest pytest-cov hypothesis prov mlcroissant datasets playwright axe-playwright-python \
+			pytest pytest-cov hypothesis prov mlcroissant dask-jobqueue datasets playwright axe-playwright-python \
 		&& $$uv pip install -q --compile-bytecode --python $$env/bin/python --no-deps --editable . \
 		&& $$env/bin/python -m pytest -q $(PINTESTS) || exit 1; \
 	done
