@@ -44,6 +44,7 @@ PARTS = {
             "tests/ontologies/test_distractor_selection.py",
             "tests/ontologies/test_entailment.py",
             "tests/ontologies/test_label_words.py",
+            "tests/ontologies/test_visibility.py",
         ),
     ),
     "derivation": Part(

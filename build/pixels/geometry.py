@@ -196,8 +196,8 @@ def square_size(
     if abs(tall - 1) < _SQUARE_ENOUGH:
         return (height, width)
     if tall > 1:
-        return (max(1, round(height * tall)), width)
-    return (height, max(1, round(width * wide)))
+        return (round(height * tall), width)
+    return (height, round(width * wide))
 
 
 def resample_picture(picture: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:

@@ -18,7 +18,6 @@ from medrcube.ontologies.distractor_safety import (
 from medrcube.ontologies.distractor_selection import LabelUsage, choose_distractors
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import COLUMNS, TermError, load_terms
-from medrcube.ontologies.visibility import VisibilityTable
 from medrcube.taxonomy import Anatomy, Modality
 from medrcube.vocabulary.layers import using_vocabulary
 
@@ -187,6 +186,21 @@ def test_a_look_alike_is_allowed_when_the_same_reader_read_it_as_absent():
     assert ask("Infiltration", "Consolidation", other).reason == "look-alike"
 
 
+def test_a_look_alike_of_a_disputed_label_is_refused_though_read_as_absent():
+    facts = ground(["Pneumothorax"], ["Infiltration"], ["Consolidation"])
+    assert ask("Infiltration", "Pneumothorax", facts).reason == "look-alike"
+
+
+def test_a_look_alike_that_nobody_read_is_refused():
+    assert ask("Infiltration", "Consolidation", ground(["Consolidation"])).reason == "look-alike"
+
+
+def test_what_implies_a_disputed_label_is_refused_unless_read_as_absent():
+    for grade, reason in ((Grade.A, ""), (Grade.B, "implies-true")):
+        facts = ground(["Fracture"], ["Consolidation"], ["Lung Opacity"], grade=grade)
+        assert ask("Consolidation", "Fracture", facts).reason == reason
+
+
 def test_a_slice_level_absence_does_not_answer_a_question_about_the_scan():
     facts = CaseFacts(
         present={"subdural": mark(scope=Scope.SLICE)},
@@ -282,6 +296,36 @@ def test_what_a_picture_cannot_show_is_neither_option_nor_key():
     assert ask("Parkinson disease", "glioma", facts).reason == "not-visible"
 
 
+def test_facts_of_the_whole_image_show_what_its_field_of_view_holds():
+    facts = CaseFacts(
+        present={"heart": mark()},
+        absent={},
+        unknown=frozenset(),
+        anatomy=Anatomy("Chest"),
+        modality=Modality("X-ray"),
+    )
+    assert ask("lung", "heart", facts, group="organ").reason == "also-shown"
+
+
+def test_no_finding_is_false_by_definition_beside_a_finding_with_grade_b():
+    facts = ground(["Pneumothorax"])
+    assert ask("No Finding", "Pneumothorax", facts).grade is Grade.B
+    denied = ground(["Pneumothorax"], ["No Finding"])
+    assert ask("No Finding", "Pneumothorax", denied).grade is Grade.A
+
+
+def test_no_finding_that_was_read_as_absent_needs_no_key_that_was_read_with_care():
+    for grade, reason in ((Grade.A, ""), (Grade.B, "no-finding")):
+        facts = CaseFacts(
+            present={"Pneumothorax": mark(Grade.B)},
+            absent={"No Finding": mark(grade)},
+            unknown=frozenset(),
+            anatomy=Anatomy("Chest"),
+            modality=Modality("X-ray"),
+        )
+        assert ask("No Finding", "Pneumothorax", facts).reason == reason
+
+
 def test_no_finding_stands_beside_a_positive_that_was_read():
     read = ground(["Pneumothorax"])
     mined = CaseFacts(
@@ -315,6 +359,36 @@ def test_no_finding_is_key_only_when_the_whole_list_is_absent():
     )
     assert ask_key(whole).allowed
     assert (ask_key(part).allowed, ask_key(part).reason) == (False, "no-finding-not-exhaustive")
+
+
+@pytest.mark.parametrize("grade", [Grade.A, Grade.B, Grade.C])
+def test_no_finding_needs_a_list_whose_absence_has_evidence_that_is_accepted(grade):
+    facts = ground(["No Finding"], ["Edema"], grade=grade)
+    request = DistractorRequest(key="No Finding", ground=facts, scope=Scope.IMAGE, pool=("Edema",))
+    for accepted in Grade:
+        verdict = judge_key(request, SafetyRules(evidence=accepted))
+        assert verdict.allowed is (grade <= accepted)
+        assert verdict.passed == ((11, 12) if verdict.allowed else ())
+
+
+def test_a_finding_is_key_whatever_else_the_list_holds():
+    facts = ground(["Edema"])
+    request = DistractorRequest(key="Edema", ground=facts, scope=Scope.IMAGE, pool=("Nodule",))
+    verdict = judge_key(request, RULES)
+    assert (verdict.allowed, verdict.passed) == (True, (12,))
+
+
+def test_a_key_that_is_disputed_is_refused():
+    facts = ground(["Edema"], unknown=["Edema"])
+    request = DistractorRequest(key="Edema", ground=facts, scope=Scope.IMAGE)
+    assert judge_key(request, RULES).reason == "key-not-true"
+
+
+@pytest.mark.parametrize("pool", [(), ("Fracture",)])
+def test_a_key_that_the_images_also_show_may_be_asked(pool):
+    facts = ground(["lung"], anatomy=Anatomy("Heart"), modality=Modality("MRI"))
+    request = DistractorRequest(key="lung", ground=facts, scope=Scope.IMAGE, pool=pool)
+    assert judge_key(request, RULES).allowed
 
 
 def test_a_key_that_is_not_true_is_refused():
@@ -351,13 +425,6 @@ def test_a_normal_class_of_a_group_is_key_whatever_else_a_source_labels():
     request = DistractorRequest(key="NOR", ground=facts, scope=Scope.PATIENT, pool=("Edema",))
     assert judge_key(replace(request, group="ACDC group"), RULES).allowed
     assert judge_key(request, RULES).reason == "no-finding-not-exhaustive"
-
-
-def test_a_table_of_visibility_says_yes_or_no():
-    row = {"concept": "heart", "anatomy": "Chest", "modality": "X-ray", "reviewed": ""}
-    assert VisibilityTable([row | {"shown": "no"}], load_terms())
-    with pytest.raises(TermError, match="not yes or no"):
-        VisibilityTable([row | {"shown": "perhaps"}], load_terms())
 
 
 def test_an_unknown_candidate_is_an_error():

@@ -113,6 +113,31 @@ def test_synonyms_of_the_table_are_one_concept_under_names_that_differ():
     assert not rules.entailment.same("calcification cluster", "calcification distribution LINEAR")
 
 
+def test_entailment_runs_from_the_special_to_the_general_alone():
+    entailment = SafetyRules(knowledge=KINDS_OF).entailment
+    assert entailment.closure("Fracture") == {"Fracture", "Hernia"}
+    assert entailment.closure("Hernia") == {"Hernia"}
+    assert entailment.implied("Fracture", "Hernia")
+    assert entailment.implied("Hernia", "Fracture")
+    assert not entailment.implied("Hernia", "Pneumothorax")
+
+
+def test_an_ontology_makes_one_concept_of_no_other_pair():
+    one = Ontology(one=frozenset({frozenset({"Hernia", "Fracture"})}))
+    entailment = SafetyRules(knowledge=one).entailment
+    assert entailment.same("Fracture", "Hernia")
+    assert not entailment.same("Fracture", "Pneumothorax")
+
+
+def test_names_are_compared_in_both_directions_and_with_their_own_kind_of_name():
+    names = (("Hernia", "Gap"), ("Fracture", "Gap of bone"))
+    entailment = SafetyRules(knowledge=Ontology(names=names)).entailment
+    assert entailment.nested("Hernia", "Fracture")
+    assert entailment.nested("Fracture", "Hernia")
+    crossed = SafetyRules(knowledge=Ontology(names=(("Hernia", "Fracture"),))).entailment
+    assert not crossed.nested("Hernia", "Fracture")
+
+
 @pytest.mark.parametrize(
     ("knowledge", "reason"),
     [

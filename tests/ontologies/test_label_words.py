@@ -27,6 +27,27 @@ def test_singular_words_that_end_in_s_stay():
     assert normalise("lung mass") == "lung mass"
 
 
+@pytest.mark.parametrize(
+    ("plural", "singular"),
+    [
+        ("ribs", "rib"),
+        ("cysts", "cyst"),
+        ("gas", "gas"),
+        ("ties", "tie"),
+        ("flies", "fly"),
+        ("bodies", "body"),
+        ("thrombus", "thrombus"),
+    ],
+)
+def test_plurals_become_one_spelling_with_their_singular(plural, singular):
+    assert normalise(plural) == singular
+
+
+def test_names_are_compared_as_words_in_their_order():
+    assert normalise("Lung_nodules, right") == "lung nodule right"
+    assert normalise("nodule lung") != normalise("lung nodule")
+
+
 def test_fillers_carry_no_content():
     assert content_words("fracture of the clavicle") == {"fracture", "clavicle"}
 

@@ -371,6 +371,42 @@ def test_a_case_that_may_do_without_its_guide_says_why_it_did(job, tmp_path):
     assert {choice.instead for choice in chosen} == {tiles[0].misled}
 
 
+def test_a_case_that_may_do_without_its_guide_follows_it_where_it_fits(job, tmp_path):
+    image = nifti(tmp_path / "image.nii", np.zeros((6, 5, 8), np.uint8))
+    marked = np.zeros((6, 5, 8), np.uint8)
+    marked[2, 3, 6] = 1
+    bare = changed(job([image], slice="middle"), unguided="all")
+    assert len(choose_case_slices(bare, open_case_images(bare))) == 8
+    guided = changed(
+        job([image]), unguided="all", guide=(MaskFile(paths=(nifti(tmp_path / "g.nii", marked),)),)
+    )
+    (choice,) = choose_case_slices(guided, open_case_images(guided))
+    assert (choice.index, choice.instead) == (6, None)
+
+
+@pytest.mark.parametrize(("shape", "code"), [((6, 5, 8), ""), ((6, 6, 8), "mask-size")])
+def test_a_guide_for_the_rule_of_an_adapter_lies_on_the_grid_of_the_image(
+    job, tmp_path, shape, code
+):
+    image = nifti(tmp_path / "image.nii", np.zeros((6, 5, 8), np.uint8))
+    leading = nifti(tmp_path / "guide.nii", np.ones(shape, np.uint8))
+    made = job([image])
+    adapter = made.folder / "adapter.py"
+    rule = "\n\ndef frames(case, volume):\n    return [5, len(case.guide)]\n"
+    adapter.write_text(adapter.read_text() + rule)
+    guided = changed(made, guide=(MaskFile(paths=(leading,)),))
+    if code:
+        assert refused(guided).code == code
+        return
+    (tile,) = tiles = open_case_images(guided)
+    assert tile.guide == ()
+    chosen = choose_case_slices(guided, tiles)
+    assert [(choice.index, choice.reason) for choice in chosen] == [
+        (5, "the adapter's own rule"),
+        (1, "the adapter's own rule"),
+    ]
+
+
 def test_the_guide_of_a_case_lies_on_its_first_image_alone(job, tmp_path):
     first, second = (
         nifti(tmp_path / f"{name}.nii", np.zeros(shape, np.uint8))
@@ -397,13 +433,13 @@ def test_images_side_by_side_that_are_shown_as_stored_have_to_be_stored_alike(
     beside = [ImageRef(paths=(path,)) for path in paths]
     made = job(paths[:1], orient=orient)
     assert len(open_case_images(changed(made, images=tuple(beside[:2])))) == 2
-    odd = changed(made, images=tuple(beside))
-    if code:
-        error = refused(odd)
-        assert error.code == code
-        assert str(error).startswith("2.nii")
-    else:
-        assert len(open_case_images(odd)) == 3
+    for odd in (beside, beside[1:]):
+        if code:
+            error = refused(changed(made, images=tuple(odd)))
+            assert error.code == code
+            assert str(error).startswith("2.nii")
+        else:
+            assert len(open_case_images(changed(made, images=tuple(odd)))) == len(odd)
 
 
 def test_images_side_by_side_hold_equal_numbers_of_slices(job, tmp_path):

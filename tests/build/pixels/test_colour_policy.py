@@ -9,10 +9,20 @@ from medrcube.build.pixels.colour_policy import apply_colour_policy
 from medrcube.errors import ReadError
 
 PICTURES = arrays.arrays(np.uint8, st.tuples(st.integers(1, 6), st.integers(1, 6), st.just(3)))
+BELOW_HALF = (0, 62, 229)
+"""Its luma lies 2**-16 below a half, and no colour's lies closer."""
 
 
 @given(picture=PICTURES)
 def test_grey_is_the_luma_that_pillow_makes(picture):
+    assert np.array_equal(
+        apply_colour_policy(picture, "grey"), np.asarray(Image.fromarray(picture).convert("L"))
+    )
+
+
+def test_grey_of_a_large_picture_is_the_luma_that_pillow_makes_in_every_row():
+    picture = np.random.default_rng(2).integers(0, 256, (700, 400, 3), np.uint8)
+    picture[650, 100] = BELOW_HALF
     assert np.array_equal(
         apply_colour_policy(picture, "grey"), np.asarray(Image.fromarray(picture).convert("L"))
     )
@@ -36,3 +46,22 @@ def test_a_small_coloured_mark_and_the_noise_of_jpeg_are_not_colour():
     picture[0, 0] = (255, 0, 0)
     picture[..., 2] += 40
     assert apply_colour_policy(picture, "refuse").shape == (20, 20)
+
+
+@pytest.mark.parametrize(
+    ("apart", "pixels", "kept"), [(41, 8, True), (41, 9, False), (40, 9, True)]
+)
+def test_up_to_a_fiftieth_of_the_pixels_may_have_a_colour(apart, pixels, kept):
+    picture = np.full((20, 20, 3), 100, np.uint8)
+    picture.reshape(-1, 3)[:pixels, 1] += apart
+    if kept:
+        assert apply_colour_policy(picture, "refuse").shape == (20, 20)
+    else:
+        with pytest.raises(ReadError, match="coloured"):
+            apply_colour_policy(picture, "refuse")
+
+
+def test_colour_that_is_made_grey_is_not_refused():
+    picture = np.zeros((20, 20, 3), np.uint8)
+    picture[..., 0] = 200
+    assert (apply_colour_policy(picture, "grey") == 60).all()

@@ -90,3 +90,40 @@ def test_a_height_of_a_solid_block_counts_its_slices(share, first, size):
     slices[first : first + size] = 100
     wanted = min(first + int(share * size), first + size - 1)
     assert slice_at_height(Volume(slices=slices), share) == wanted
+
+
+def levels(*greys):
+    """A body of one slice for each grey value."""
+    slices = np.array(greys, np.int16)[:, None, None].repeat(4, axis=1).repeat(4, axis=2)
+    return Volume(slices=slices, solid=True)
+
+
+def test_the_threshold_parts_two_neighbouring_grey_values():
+    """As many values as the histogram has bins, each on a slice of its own."""
+    greys = [*range(1024), 1024, 1024, 1024]
+    binned = np.minimum(greys, 1023)
+
+    def between(threshold):
+        dark, bright = binned[binned < threshold], binned[binned >= threshold]
+        return len(dark) * len(bright) * (dark.mean() - bright.mean()) ** 2
+
+    threshold = max(range(1, 1024), key=between)
+    assert body_extent(levels(*greys)) == (threshold, len(greys) - 1)
+
+
+def test_a_stack_of_two_grey_values_has_the_extent_of_the_brighter():
+    assert body_extent(levels(5, 6, 6, 5)) == (1, 2)
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.uint16, np.int8, np.uint8, np.int32])
+def test_values_at_both_ends_of_their_type_have_an_extent(dtype):
+    limits = np.iinfo(dtype)
+    slices = np.full((6, 8, 8), limits.min, dtype)
+    slices[2:4] = limits.max
+    assert body_extent(Volume(slices=slices)) == (2, 3)
+
+
+def test_rows_below_the_first_block_count():
+    slices = np.zeros((3, 40, 4), np.int16)
+    slices[1, 35:] = 100
+    assert body_extent(Volume(slices=slices)) == (1, 1)

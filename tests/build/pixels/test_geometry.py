@@ -207,6 +207,15 @@ def test_one_slice_is_shown_in_its_own_plane():
     assert np.array_equal(shown.slices[0], sagittal[0, ::-1, ::-1].T)
 
 
+@pytest.mark.parametrize("plane", PLANES)
+def test_a_volume_that_is_one_voxel_thick_along_two_axes_is_cut_as_asked(plane):
+    rod = np.arange(5).reshape(5, 1, 1)  # from front to back
+    shown = reorient(volume_of(rod.transpose(1, 0, 2), np.eye(4)), plane)
+    wanted = {"axial": (1, 5, 1), "coronal": (5, 1, 1), "sagittal": (1, 1, 5)}
+    assert shown.slices.shape == wanted[plane]
+    assert shown.slices.ravel().tolist() == [4, 3, 2, 1, 0]
+
+
 def test_unknown_orient_is_refused():
     with pytest.raises(ValueError, match="stored"):
         orientation_of(volume_of(phantom()[0], np.eye(4)), "axial", "random")
@@ -251,6 +260,16 @@ def test_lazy_slices_end_where_the_stack_ends():
     assert np.array_equal(stack_slices(shown.slices), reorient(eager, "axial").slices)
     with pytest.raises(IndexError):
         shown.slices[SHAPE[2]]
+
+
+def test_lazy_slices_of_colour_are_turned_in_their_plane():
+    ras, _ = phantom()
+    grey = volume_of(ras, np.eye(4))
+    colour = np.stack([grey.slices, grey.slices + 1, grey.slices + 2], axis=-1)
+    shown = reorient(Volume(slices=Lazy(colour), affine=grey.affine), "axial").slices
+    assert shown.shape == (SHAPE[2], SHAPE[1], SHAPE[0], 3)
+    turned = reorient(grey, "axial").slices
+    assert np.array_equal(stack_slices(shown), turned[..., None] + np.arange(3))
 
 
 def test_colour_axis_stays_last():
@@ -331,6 +350,8 @@ def test_resampling_is_the_same_for_views_in_any_direction():
 def test_equal_size_is_no_resampling():
     picture = np.zeros((5, 6), np.uint8)
     assert resample_picture(picture, (5, 6)) is picture
+    coloured = np.zeros((5, 6, 3), np.uint8)
+    assert resample_picture(coloured, (5, 6)) is coloured
     assert np.array_equal(resample_mask(np.eye(4, dtype=bool), (4, 4)), np.eye(4, dtype=bool))
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from medrcube.build.pixels.order_statistics import values_at_ranks
+from medrcube.build.pixels.order_statistics import row_blocks, values_at_ranks
 
 TYPES = ["f2", "f4", "f8", ">f4", "i4", "u4", ">i4", "i8", "u8", "i2", "u2", "i1", "u1", "?"]
 
@@ -28,6 +28,30 @@ def test_every_place_holds_what_sorting_puts_there(kind):
         assert np.array_equal(found, np.sort(values, axis=None)[places].astype(found.dtype))
 
     check()
+
+
+@pytest.mark.parametrize("kind", [*TYPES, "g"])
+def test_values_of_every_type_come_back_at_every_place(kind):
+    dtype = np.dtype(kind)
+    if dtype.kind == "f":
+        ends = np.finfo(dtype).max if dtype.itemsize <= 8 else np.finfo(np.float64).max
+        drawn = [-ends, -1.5, -0.25, 0, 0.25, 1.5, 2, ends]
+    elif dtype.kind == "b":
+        drawn = [True, False, True]
+    else:
+        limits = np.iinfo(dtype)
+        drawn = [limits.max, limits.min, 0, 1, 2, 100, limits.max - 1, limits.min + 1]
+    values = np.array(drawn[::-1] + drawn[::2], dtype).reshape(1, 1, -1)
+    found = values_at_ranks(values, range(values.size))
+    assert found.tolist() == np.sort(values, axis=None).tolist()
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 1 << 16), (5, 1 << 17), (2, 1 << 18), (400, 1000)])
+def test_blocks_of_rows_hold_every_row_once_and_in_order(shape):
+    picture = np.arange(shape[0], dtype=np.int32)[:, None].repeat(shape[1], axis=1)
+    blocks = list(row_blocks(picture))
+    assert np.array_equal(np.concatenate(blocks), picture)
+    assert all(len(block) == 1 or block.size <= 1 << 17 for block in blocks)
 
 
 def test_zero_has_no_sign():

@@ -120,3 +120,35 @@ def test_a_number_stands_in_the_middle_of_the_strip_above_its_image(columns):
     strip = joined[: joined.shape[0] - 40, :columns]
     lit = np.flatnonzero(strip.any(axis=0))
     assert abs(lit[0] - (columns - 1 - lit[-1])) <= 1
+
+
+@pytest.mark.parametrize(
+    ("side", "scale"), [(20, 1), (160, 1), (239, 1), (241, 2), (399, 2), (401, 3)]
+)
+@pytest.mark.parametrize("colour", [False, True])
+def test_numbers_grow_with_the_longest_side_of_the_images(side, scale, colour):
+    shapes = [(20, 20), (side, 20)], [(20, side), (20, 20)]
+    for pair in shapes:
+        pictures = [np.full((*shape, 3) if colour else shape, 90, np.uint8) for shape in pair]
+        joined = number_panels(pictures, (0, 1))
+        assert joined.shape[0] - max(shape[0] for shape in pair) == 11 * scale
+
+
+def test_rows_of_grey_and_coloured_images_become_one_coloured_image():
+    grey, colour = np.full((40, 40), 90, np.uint8), np.full((40, 50, 3), 0, np.uint8)
+    colour[..., 1] = 200
+    joined = number_panels([grey, colour], (0, 1), columns=1)
+    strip = 11
+    assert joined.shape == (2 * (40 + strip) + 8, 50, 3)
+    assert (joined[strip : strip + 40, :40] == 90).all()
+    assert not joined[:, 40:][: strip + 40 + 8].any()
+    assert not joined[strip + 40 : strip + 48].any()
+    assert (joined[-40:] == (0, 200, 0)).all()
+
+
+def test_four_images_stand_in_one_row_unless_fewer_are_asked():
+    pictures = [np.full((40, 40), 50 * (number + 1), np.uint8) for number in range(4)]
+    for columns, rows in ((1, 4), (2, 2), (3, 2), (4, 1)):
+        joined = number_panels(pictures, (0, 1, 2, 3), columns=columns)
+        assert joined.shape == (rows * (11 + 40) + (rows - 1) * 8, columns * 40 + (columns - 1) * 8)
+    assert number_panels(pictures, (0, 1, 2, 3)).shape == (51, 4 * 40 + 3 * 8)

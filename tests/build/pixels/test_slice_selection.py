@@ -122,3 +122,22 @@ def test_the_middle_of_pictures_of_colour_counts_slices():
     film = Volume(slices=np.zeros((6, 4, 4, 3), np.uint8), solid=True)
     (choice,) = choose_slices("middle", film, [])
     assert (choice.index, choice.reason) == (3, "middle of 6")
+
+
+@pytest.mark.parametrize("policy", ["all", "stride:2", "middle", "largest-mask", "key-frame"])
+def test_a_file_of_one_slice_needs_no_policy(policy):
+    (choice,) = choose_slices(policy, _film(1), [])
+    assert (choice.index, choice.reason, choice.instead) == (0, "the only one", None)
+
+
+def test_the_reasons_of_several_slices_are_told():
+    assert {choice.reason for choice in choose_slices("all", _film(3), [])} == {"all slices"}
+    strides = choose_slices("stride:2", _film(4), [])
+    assert {choice.reason for choice in strides} == {"every 2th slice"}
+
+
+def test_the_middle_of_an_even_number_of_slices_that_show_a_body_is_the_upper_one():
+    slices = np.zeros((10, 8, 8), np.int16)
+    slices[2:8, 2:6, 2:6] = 300
+    (choice,) = choose_slices("middle", Volume(slices=slices, solid=True), [])
+    assert (choice.index, choice.reason) == (5, "middle of slices 2 to 7, of 10")

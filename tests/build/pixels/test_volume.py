@@ -112,3 +112,16 @@ def test_what_is_one_array_already_is_not_copied():
 def test_a_volume_is_of_colour_if_its_pictures_have_channels():
     assert not Volume(slices=STACK).colour
     assert Volume(slices=np.zeros((2, 3, 4, 3), np.uint8)).colour
+
+
+def test_a_volume_has_even_slices_in_mm_of_no_body_unless_its_reader_says_otherwise():
+    plain = Volume(slices=STACK)
+    assert (plain.measured, plain.solid, plain.uneven) == (True, False, False)
+    assert (plain.spacing, plain.affine, dict(plain.slice_ids)) == (None, None, {})
+
+
+def test_stored_values_mean_themselves_unless_a_file_says_otherwise():
+    greys = Volume(slices=STACK).greys
+    assert (greys.slope, greys.intercept, greys.windows) == (1.0, 0.0, ())
+    assert (greys.inverted, greys.padding, greys.bits) == (False, None, None)
+    assert (greys.median_of, greys.filled) == (0, 0)

@@ -158,6 +158,24 @@ def test_first_usable_window_is_taken():
 
 
 @pytest.mark.parametrize(
+    "unusable", [(np.nan, 350.0), (np.inf, 350.0), (40.0, np.nan), (40.0, np.inf)]
+)
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_window_that_is_no_number_is_passed_over(unusable, function):
+    greys = PixelSemantics(windows=(unusable, (50.0, 350.0)), function=function)
+    volume = Volume(slices=np.zeros((1, 2, 2), np.int16), greys=greys)
+    assert display_transform(volume, "header").numbers["centre"] == 50.0
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_window_without_width_is_passed_over(function):
+    for width in (0.0, -1.0):
+        greys = PixelSemantics(windows=((40.0, width), (50.0, 350.0)), function=function)
+        volume = Volume(slices=np.zeros((1, 2, 2), np.int16), greys=greys)
+        assert display_transform(volume, "header").numbers["centre"] == 50.0
+
+
+@pytest.mark.parametrize(
     ("function", "centre"), [("linear", 50.0), ("linear_exact", 40.0), ("sigmoid", 40.0)]
 )
 def test_a_linear_window_narrower_than_one_is_none(function, centre):
@@ -172,6 +190,35 @@ def test_values_near_the_end_of_all_numbers_are_spread_over_the_greys():
     assert shown(Volume(slices=stored), "header").tolist() == [[[0, 128, 255]]]
 
 
+def test_values_near_the_end_of_all_numbers_are_as_grey_as_small_ones():
+    small = np.arange(511.0).reshape(1, 7, 73)
+    assert np.array_equal(
+        shown(Volume(slices=small * 2.0**1010), "header"), shown(Volume(slices=small), "header")
+    )
+
+
+def test_a_rescale_that_leads_beyond_all_numbers_is_refused():
+    for slope, stored in ((10.0, [[[0.0, 1e308]]]), (-10.0, [[[0.0, 1e308]]])):
+        volume = Volume(slices=np.array(stored), greys=PixelSemantics(slope=slope))
+        with np.errstate(over="ignore"), pytest.raises(ReadError) as caught:
+            display_transform(volume, "header")
+        assert caught.value.code == "not-finite"
+
+
+def test_a_sigmoid_is_equally_grey_up_to_its_ninth_digit():
+    """exp() may differ in its last bit between platforms, which must not decide a half."""
+    stored = np.array([[[-1e-12, 0.0, 1e-12]]])
+    greys = PixelSemantics(windows=((0.0, 1.0),), function="sigmoid")
+    assert shown(Volume(slices=stored, greys=greys), "header").tolist() == [[[128, 128, 128]]]
+
+
+def test_a_sigmoid_far_from_its_centre_is_black_or_white():
+    stored = np.array([[[-1e9, 1e9]]])
+    greys = PixelSemantics(windows=((0.0, 1.0),), function="sigmoid")
+    with np.errstate(all="raise"):
+        assert shown(Volume(slices=stored, greys=greys), "header").tolist() == [[[0, 255]]]
+
+
 @pytest.mark.parametrize("dtype", [np.int16, np.float32])
 @pytest.mark.parametrize("inverted", [False, True])
 @pytest.mark.parametrize("policy", ["header", "percentile:1-99"])
@@ -181,10 +228,12 @@ def test_constant_volume_is_black(dtype, inverted, policy):
     assert not shown(volume, policy).any()
 
 
-def test_window_of_width_one_is_a_step():
-    stored = np.array([[[4, 5]]], np.int16)
-    volume = Volume(slices=stored, greys=PixelSemantics(windows=((5.0, 1.0),)))
-    assert shown(volume, "header").tolist() == [[[0, 255]]]
+@pytest.mark.parametrize(("centre", "white"), [(5.0, 5), (5.5, 6), (4.5, 5)])
+def test_window_of_width_one_is_a_step(centre, white):
+    """DICOM PS3.3 C.11.2.1.2.1: a value at the lower end of the window is black."""
+    stored = np.array([[[4, 5, 6]]], np.int16)
+    volume = Volume(slices=stored, greys=PixelSemantics(windows=((centre, 1.0),)))
+    assert shown(volume, "header")[0, 0].tolist() == [255 * (x >= white) for x in (4, 5, 6)]
 
 
 @pytest.mark.parametrize("slope", [1.0, 0.5, -1.0])
@@ -209,6 +258,21 @@ def test_percentiles_that_meet_fall_back_to_the_range():
     assert scale.apply(stored[0]).max() == 255
 
 
+def test_percentiles_that_meet_fall_back_to_both_ends_of_the_range():
+    stored = np.full((1, 100, 100), 30, np.int16)
+    stored[0, 0, :2] = -20, 50
+    numbers = display_transform(Volume(slices=stored), "percentile:1-99").numbers
+    assert (numbers["window"], numbers["low"], numbers["high"]) == ("range", -20, 50)
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.float32])
+def test_a_percentile_is_the_smallest_value_that_so_many_do_not_exceed(dtype):
+    stored = np.arange(200, dtype=dtype).reshape(2, 10, 10)
+    for share, rank in (("0", 1), ("0.5", 1), ("0.51", 2), ("1", 2), ("1.5", 3)):
+        numbers = display_transform(Volume(slices=stored), f"percentile:{share}-100").numbers
+        assert (numbers["low"], numbers["high"]) == (rank - 1, 199)
+
+
 def test_padding_counts_for_no_statistic():
     stored = np.full((1, 10, 10), -2000, np.int16)
     stored[0, 0, :2] = -1990
@@ -230,6 +294,15 @@ def test_bits_spans_what_the_stored_bits_can_hold(dtype, bits, top):
     stored = np.array([[[0, top]]], dtype)
     volume = Volume(slices=stored, greys=PixelSemantics(bits=bits, slope=3.0, intercept=9.0))
     assert shown(volume, "bits").tolist() == [[[0, 255]]]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.uint8, np.uint16, np.int32, np.uint32])
+def test_bits_without_a_number_span_the_whole_type(dtype):
+    limits = np.iinfo(dtype)
+    stored = np.array([[[limits.min, limits.max]]], dtype)
+    numbers = display_transform(Volume(slices=stored), "bits").numbers
+    assert (numbers["low"], numbers["high"]) == (limits.min, limits.max)
+    assert shown(Volume(slices=stored), "bits").tolist() == [[[0, 255]]]
 
 
 def test_bits_of_signed_data_start_below_zero():
@@ -293,7 +366,10 @@ def test_voi_table_goes_before_windows_and_holds_its_ends():
     table = LookupTable(first=-1, entries=np.array([0, 1000, 4095], np.uint16), bits=12)
     greys = PixelSemantics(intercept=-10.0, voi_table=table, windows=((0.0, 10.0),))
     stored = np.array([[[0, 9, 10, 11, 500]]], np.int16)
-    assert shown(Volume(slices=stored, greys=greys), "header").tolist() == [[[0, 0, 62, 255, 255]]]
+    volume = Volume(slices=stored, greys=greys)
+    assert shown(volume, "header").tolist() == [[[0, 0, 62, 255, 255]]]
+    numbers = display_transform(volume, "header").numbers
+    assert (numbers["window"], numbers["first"]) == ("table", -1.0)
 
 
 def test_modality_table_goes_before_slope():
@@ -304,6 +380,39 @@ def test_modality_table_goes_before_slope():
     )
     assert scale.apply(np.array([[0, 1, 2]], np.uint8)).tolist() == [[255, 128, 0]]
     assert (scale.numbers["low"], scale.numbers["modality"]) == (100, "table")
+
+
+@pytest.mark.parametrize(("slices", "told"), [(0, None), (3, 3)])
+def test_numbers_tell_of_how_many_slices_a_window_is_the_median(slices, told):
+    greys = PixelSemantics(windows=((40.0, 400.0),), median_of=slices)
+    stored = np.zeros((3, 2, 2), np.int16)
+    assert (
+        display_transform(Volume(slices=stored, greys=greys), "header").numbers.get("median_of")
+        == told
+    )
+    table = LookupTable(first=0, entries=np.array([0, 255], np.uint16), bits=8)
+    tabled = PixelSemantics(windows=((40.0, 400.0),), median_of=slices, voi_table=table)
+    assert (
+        "median_of" not in display_transform(Volume(slices=stored, greys=tabled), "header").numbers
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, {}),
+        ({"slope": 2.0}, {"slope": 2.0, "intercept": 0.0}),
+        ({"intercept": 1.0}, {"slope": 1.0, "intercept": 1.0}),
+        ({"inverted": True}, {"inverted": "yes"}),
+    ],
+)
+def test_numbers_tell_of_a_rescale_and_an_inversion_where_there_is_one(changes, told):
+    greys = PixelSemantics(windows=((40.0, 400.0),), **changes)
+    numbers = display_transform(
+        Volume(slices=np.zeros((1, 2, 2), np.int16), greys=greys), "header"
+    ).numbers
+    named = {"policy": "header", "window": "linear", "centre": 40.0, "width": 400.0}
+    assert dict(numbers) == named | told
 
 
 def test_numbers_tell_what_was_done():
@@ -328,4 +437,4 @@ def test_numbers_tell_of_repaired_headers_and_filled_values():
     numbers = display_transform(volume, "bits").numbers
     assert (numbers["repair"], numbers["filled"]) == ("signed pixels", 3)
     plain = display_transform(Volume(slices=volume.slices), "bits").numbers
-    assert {"repair", "filled"}.isdisjoint(plain)
+    assert plain.keys() == {"policy", "window", "low", "high"}
