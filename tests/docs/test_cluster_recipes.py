@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,7 @@ def bench(site):
 def test_workers_that_slurm_starts_build(bench, site):
     (recipe,) = (block for block in blocks_of(PAGE) if "SLURMCluster" in block.text)
     code = recipe.text.replace("jobs=64", "jobs=2")
-    with _running([sys.executable, "-c", code], stdin=subprocess.PIPE) as login_node:
+    with running([sys.executable, "-c", code], stdin=subprocess.PIPE) as login_node:
         address = login_node.stdout.readline().strip()
         built = _build(bench, address)
         login_node.communicate("\n", timeout=SECONDS)
@@ -76,7 +77,7 @@ def test_workers_that_ssh_starts_build(bench, site):
     ).replace(":8787", ":0")
     wait = "until [ -s scheduler.json ]; do sleep 0.1; done\nmedrcube build"
     commands = commands.replace("medrcube build", wait).replace("--nworkers 8", "--nworkers 1")
-    with _running(["sh", "-ec", f"exec 2> errors.txt\n{commands}"]) as shell:
+    with running(["sh", "-ec", f"exec 2> errors.txt\n{commands}"]) as shell:
         assert shell.wait(SECONDS) == 0, (site / "errors.txt").read_text()
     assert list((bench / "images").rglob("*.png"))
 
@@ -87,25 +88,20 @@ def _build(bench, address):
     return subprocess.run(line, check=False, capture_output=True, text=True, timeout=SECONDS)
 
 
-class _running:
+@contextmanager
+def running(line, stdin=subprocess.DEVNULL):
     """A command in a process group of its own, which ends with all that it started."""
-
-    def __init__(self, line, stdin=subprocess.DEVNULL):
-        self._process = subprocess.Popen(
-            line,
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-
-    def __enter__(self):
-        return self._process
-
-    def __exit__(self, *_):
-        try:
-            os.killpg(self._process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        self._process.communicate()
+    process = subprocess.Popen(
+        line,
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
