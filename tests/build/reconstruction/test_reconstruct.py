@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,10 +18,11 @@ from medrcube.build.pixels.pixel_hash import pixel_hash
 from medrcube.build.pixels.png_encoder import encode_png
 from medrcube.build.reconstruction import safe_writes
 from medrcube.build.reconstruction.outcomes import Status
-from medrcube.build.reconstruction.reconstruct import reconstruct
+from medrcube.build.reconstruction.reconstruct import _frames, reconstruct
 from medrcube.build.release.write import release
 from medrcube.build_settings import BuildSettings
 from medrcube.errors import MedrcubeError, SourceError, WorkspaceError
+from medrcube.facts import ImageRef
 from medrcube.sources._framework.contract import load_source
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import Workspace
@@ -251,6 +253,19 @@ def test_a_table_without_its_films_names_each(tmp_path, quiet):
     assert all([file.name for file in it.raw] == [name] for it in mine)
 
 
+@pytest.mark.parametrize("count", [1, 3, 4])
+def test_up_to_three_missing_files_of_a_case_are_named(again, released, raw, count):
+    names = [f"gone {number}.png" for number in range(count)]
+    _rewrite(released, lambda it: it["files"].update(dict.fromkeys(names, "0" * 64)), only=CLEAN)
+    (raw / "g (0).png").unlink()
+    (raw / "g (0)_mask.png").unlink()
+    told = again()[CLEAN]
+    assert told.status is Status.RAW_FILE_MISSING
+    gone = [file.name for file in told.raw]
+    assert set(names) < set(gone)
+    assert told.detail.startswith(f"{', '.join(gone[:3])}: a raw file of the case")
+
+
 def test_a_copy_that_fits_no_layout_is_told_by_the_files_that_it_lacks(again, raw):
     for path in raw.glob("*.png"):
         path.unlink()
@@ -304,6 +319,27 @@ def test_a_card_with_another_window_is_told_where_the_recipes_do_not_tell_theirs
         assert outcome.stage == "card"
         assert "'of-a-later-version' in the release, 'percentile:10-90' now" in outcome.detail
         assert "the card of toy has changed" in outcome.detail
+
+
+@pytest.mark.parametrize(
+    ("named", "frames", "shown"),
+    [
+        ((None,), [(3,)], (3,)),
+        ((None,), [(5,), (3,), (5,)], (3, 5)),
+        ((None,), [(0,), (-1,)], (0,)),
+        ((None, None), [(3, 3)], (3,)),
+        ((4, None), [(4, 2)], (2,)),
+        ((4,), [(4,)], ()),
+        ((None,), [(3,), (3, 3)], ()),
+        ((None, None), [(3,)], ()),
+    ],
+)
+def test_the_slices_of_the_release_are_those_of_the_first_image_that_names_none(
+    named, frames, shown
+):
+    images = [ImageRef(paths=(Path("a.nii"),), frame=frame) for frame in named]
+    job = SimpleNamespace(case=SimpleNamespace(images=images))
+    assert _frames(job, [SimpleNamespace(frames=of_one) for of_one in frames]) == shown
 
 
 def test_a_card_that_changed_in_another_fact_gives_the_same_pictures(again, withheld):

@@ -77,6 +77,11 @@ def test_a_path_that_leads_out_or_names_no_folder_is_refused(tmp_path, image):
     assert not list(tmp_path.iterdir())
 
 
+def test_an_image_lies_in_a_folder_at_any_depth(tmp_path):
+    for image in ("T/a.png", "T/pictures/a.png", "T/pictures/deep/a.png"):
+        assert safe_path(tmp_path, image) == tmp_path / image
+
+
 @pytest.mark.parametrize("made", ["", "T", "T/pictures", "T/pictures/a.png"])
 def test_a_picture_is_placed_whatever_of_its_path_is_there(tmp_path, made):
     if made.endswith(".png"):
