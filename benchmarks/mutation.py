@@ -126,15 +126,16 @@ def main() -> None:
     unknown = set(given.parts) - PARTS.keys()
     if unknown:
         parser.error(f"unknown part {min(unknown)!r}; expected {', '.join(PARTS)}")
-    results = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.is_file() else {}
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder))
         for name in given.parts or PARTS:
-            results[name] = _result(bench, PARTS[name], given.mutants, given.seed)
-            print(_row(name, results[name]), flush=True)
-            for survivor in results[name]["survivors"]:
+            result = _result(bench, PARTS[name], given.mutants, given.seed)
+            print(_row(name, result), flush=True)
+            for survivor in result["survivors"]:
                 print(f"- {_line(survivor)}", flush=True)
             if given.out:
+                kept = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.is_file() else {}
+                results = {**kept, name: result}
                 RESULT.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
                 given.out.write_text(page(results), encoding="utf-8")
 

@@ -128,7 +128,7 @@ def _unmentioned_concepts(
     for field in card.fields.values():
         # "Unknown", or a number between two bands, says nothing of the other values either.
         unusable = field.name in speaks - usable
-        if field.constant or unusable or (field.group is not None and field.name not in speaks):
+        if unusable or (field.group is not None and field.name not in speaks):
             continue
         for concept in field.concepts():
             if concept not in stated:

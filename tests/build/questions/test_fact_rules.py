@@ -300,6 +300,17 @@ def test_boxes_have_no_options_from_labels(card):
     assert (query.group, query.pool) == (None, ())
 
 
+def test_an_outline_has_the_options_of_the_group_of_its_field_and_boxes_have_none(card):
+    organs = STRUCTURES.replace("values =", 'group = "organ"\nvalues =').replace(
+        'left = "left lung", right = "right lung"', 'left = "brain"'
+    )
+    facts = case(regions=REGIONS)
+    outlined = derive_questions(card(organs), facts, [sample(**OUTLINE)])
+    assert {(query.group, query.pool) for query in outlined} == {("organ", ())}
+    boxed = derive_questions(card(organs), facts, [sample(**BOXES)])
+    assert {(query.group, query.pool) for query in boxed} == {(None, ())}
+
+
 def test_a_case_of_another_region_than_its_card_is_asked_as_such(card):
     (query,) = derive_questions(card(), replace(case(), anatomy=Anatomy("Brain")), [sample()])
     assert query.ground.anatomy == Anatomy("Brain")
@@ -323,6 +334,48 @@ def test_a_second_box_on_the_spot_makes_its_concept_unknown(card):
     ground = facts_of_region(source, facts, facts_of_case(source, facts, load_terms()), "heart")
     assert "left lung" in ground.unknown
     assert "left lung" not in ground.absent
+
+
+@pytest.mark.parametrize(
+    ("box", "met"),
+    [
+        ((4, 4, 9, 9), True),
+        ((0, 0, 2, 2), True),
+        ((2, 2, 4, 4), True),
+        ((5, 1, 9, 5), False),
+        ((0, 1, 1, 5), False),
+        ((1, 5, 5, 9), False),
+        ((1, 0, 5, 1), False),
+        ((6, 6, 9, 9), False),
+    ],
+)
+def test_boxes_that_share_a_pixel_lie_on_one_spot(card, box, met):
+    source = card(STRUCTURES)
+    for one, other in ((REGIONS[0][2], box), (box, REGIONS[0][2])):
+        facts = case(regions=(("structure", "heart", one), ("structure", "left", other)))
+        known = facts_of_case(source, facts, load_terms())
+        ground = facts_of_region(source, facts, known, "heart")
+        assert ("left lung" in ground.unknown) is met
+        assert ("left lung" in ground.absent) is not met
+        assert set(ground.present) == {"heart"}
+
+
+def test_a_box_on_another_image_and_a_second_box_of_the_concept_lie_on_no_spot_of_it(card):
+    source = card(STRUCTURES)
+    spot = (1, 1, 5, 5)
+    facts = case(
+        regions=(
+            ("structure", "heart", spot),
+            ("structure", "heart", spot),
+            ("structure", "left", spot),
+        )
+    )
+    *hearts, left = facts.regions
+    facts = replace(facts, regions=(*hearts, replace(left, image=1)), images=facts.images * 2)
+    known = facts_of_case(source, facts, load_terms())
+    ground = facts_of_region(source, facts, known, "heart")
+    assert ground.unknown == frozenset()
+    assert ground.absent.keys() == {"left lung", "right lung"}
 
 
 @pytest.mark.parametrize(

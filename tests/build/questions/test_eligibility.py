@@ -1,0 +1,206 @@
+"""Which questions may become items, why the others may not, and what those that are alike share."""
+
+from dataclasses import fields, replace
+
+import pytest
+
+from medrcube.build.questions.eligibility import identity_of, is_constant_answer, prepare_questions
+from medrcube.build.questions.fact_rules import QuestionCandidate
+from medrcube.build.stages.samples import Sample
+from medrcube.facts import Grade, Scope, Visibility
+from medrcube.ontologies.distractor_safety import CaseFacts, Evidence, SafetyRules
+from medrcube.ontologies.distractor_selection import SOURCES
+from medrcube.taxonomy import Anatomy, Modality, Task
+
+BLANK = {field.name: "" for field in fields(Sample)}
+RULES = SafetyRules()
+POOL = ("Fracture", "Hernia", "No Finding")
+ABNORMALITY, ORGAN, MODALITY = (
+    Task(name) for name in ("Abnormality Diagnosis", "Organ Recognition", "Modality Recognition")
+)
+
+
+def marks(labels, grade=Grade.A):
+    return {label: Evidence(field="f", scope=Scope.PATIENT, grade=grade) for label in labels}
+
+
+def ground(present, absent=(), grade=Grade.A, **changes):
+    values = {
+        "present": marks(present),
+        "absent": marks(absent, grade),
+        "unknown": frozenset(),
+        "anatomy": Anatomy("Chest"),
+        "modality": Modality("X-ray"),
+    }
+    return CaseFacts(**{**values, **changes})
+
+
+def asked(key, number=0, *, source="toy", artefact="clean", **changes):
+    picture = {"id": f"s{number}", "source": source, "case": f"c{number}", "artefact": artefact}
+    picture |= {"anatomy": "Chest", "modality": "X-ray"}
+    values = {
+        "task": ABNORMALITY,
+        "sample": Sample(**{**BLANK, **picture, "truth": "2", "choices": 4}),
+        "field": "f",
+        "key": key,
+        "scope": Scope.IMAGE,
+        "ground": ground([key], [label for label in POOL if label != key]),
+        "pool": POOL,
+    }
+    return QuestionCandidate(**{**values, **changes})
+
+
+def prepared(*questions, rules=RULES, **changes):
+    return prepare_questions(questions, rules, SOURCES, 0, **changes)
+
+
+def organ(key, number=0, **changes):
+    facts = ground([key], anatomy=Anatomy("Brain"), modality=Modality("MRI"))
+    return asked(key, number, task=ORGAN, group="organ", pool=(), ground=facts, **changes)
+
+
+def boxes(number=0, **changes):
+    task = Task("ROI Grounding")
+    return asked("Hernia", number, task=task, artefact="boxes", pool=(), **changes)
+
+
+@pytest.mark.parametrize(
+    ("key", "facts", "reason"),
+    [
+        ("Hernia", ground(["Fracture"], ["Hernia"]), "key-not-true"),
+        ("Hernia", ground(["Hernia"], ["Fracture"], unknown=frozenset({"Hernia"})), "key-not-true"),
+        (
+            "Alzheimer disease",
+            ground(
+                ["Alzheimer disease"],
+                ["Fracture", "Hernia"],
+                anatomy=Anatomy("Brain"),
+                modality=Modality("MRI"),
+            ),
+            "key-not-visible",
+        ),
+        ("No Finding", ground(["No Finding"], ["Fracture"]), "no-finding-not-exhaustive"),
+    ],
+)
+def test_a_key_that_is_not_proved_is_counted_with_its_reason_though_options_are_safe(
+    key, facts, reason
+):
+    made = prepared(asked(key, ground=facts))
+    assert made.ready == ()
+    ((counted, number),) = made.dropped.items()
+    assert counted.startswith(f"Abnormality Diagnosis: {reason}")
+    assert number == 1
+
+
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [
+        (ground(["Hernia"]), ""),
+        (ground(["Fracture"]), "key-not-true"),
+        (ground(["Hernia"], unknown=frozenset({"Hernia"})), "key-not-true"),
+    ],
+)
+def test_a_number_is_asked_of_what_is_certainly_there(facts, reason):
+    made = prepared(boxes(ground=facts))
+    assert len(made.ready) == (not reason)
+    assert dict(made.dropped) == ({f"ROI Grounding: {reason}": 1} if reason else {})
+
+
+@pytest.mark.parametrize("accepted", Grade)
+@pytest.mark.parametrize("grade", Grade)
+def test_a_number_needs_the_evidence_that_is_accepted(grade, accepted):
+    made = prepared(boxes(grade=grade), rules=SafetyRules(evidence=accepted))
+    assert len(made.ready) == (grade <= accepted)
+    assert set(made.dropped) == (
+        set() if grade <= accepted else {f"ROI Grounding: evidence-{grade}"}
+    )
+
+
+@pytest.mark.parametrize("make", [boxes, lambda **changes: asked("Hernia", **changes)])
+def test_of_a_bar_and_an_invisible_fact_the_bar_is_counted(make):
+    barred = make(barred="scope", visible=Visibility.NO)
+    assert dict(prepared(barred).dropped) == {f"{barred.task.value}: scope": 1}
+    hidden = make(visible=Visibility.NO)
+    assert dict(prepared(hidden).dropped) == {f"{hidden.task.value}: not-visible": 1}
+    assert prepared(make(visible=Visibility.PARTLY)).ready
+    assert not prepared(make(visible=Visibility.PARTLY), least_visible=Visibility.YES).ready
+
+
+def test_one_question_that_comes_twice_is_asked_once():
+    one = asked("Hernia")
+    assert len(prepared(one, one, asked("Hernia", 1)).ready) == 2
+    assert identity_of(one) == "Abnormality Diagnosis|toy|c0|s0|f|Hernia"
+
+
+def test_an_answer_is_the_key_in_one_spelling_and_for_numbers_also_the_number():
+    answers = {one.answer for one in prepared(asked("No Finding"), boxes(1)).ready}
+    assert answers == {"no abnormality", "Hernia 2"}
+
+
+@pytest.mark.parametrize(
+    ("questions", "within"),
+    [
+        ([asked("Hernia"), asked("Fracture", 1)], {"toy"}),
+        ([asked("Hernia")], {"toy"}),
+        ([organ("brain")], {""}),
+        ([organ("brain"), organ("brain", 1)], {""}),
+        ([organ("brain"), organ("kidney", 1)], {"toy"}),
+        ([organ("brain"), organ("kidney", 1, source="other")], {""}),
+        ([boxes()], {""}),
+    ],
+)
+def test_answers_stay_within_their_source_unless_it_has_one_by_its_nature(questions, within):
+    ready = prepared(*questions).ready
+    assert len(ready) == len(questions)
+    assert {one.within for one in ready} == within
+
+
+def test_modality_and_a_single_organ_are_constant_and_an_unknown_task_is_not():
+    assert is_constant_answer("Modality Recognition", {"CT", "MRI"})
+    assert is_constant_answer("Organ Recognition", {"brain"})
+    assert not is_constant_answer("Organ Recognition", {"brain", "kidney"})
+    assert not is_constant_answer("Abnormality Diagnosis", {"Hernia"})
+    assert not is_constant_answer("of a later version", {"Hernia"})
+
+
+ALONE = asked("Hernia")
+
+
+@pytest.mark.parametrize(
+    ("other", "shared"),
+    [
+        (asked("Hernia", 1), True),
+        (asked("Hernia", 1, source="other"), True),
+        (asked("Fracture", 1), False),
+        (asked("Hernia", 1, task=Task("Disease Diagnosis")), False),
+        (asked("Hernia", 1, scope=Scope.PATIENT), False),
+        (asked("Hernia", 1, pool=POOL[:2]), False),
+        (asked("Hernia", 1, ground=replace(ALONE.ground, region=True)), False),
+        (asked("Hernia", 1, ground=replace(ALONE.ground, anatomy=Anatomy("Brain"))), False),
+        (asked("Hernia", 1, ground=replace(ALONE.ground, modality=Modality("CT"))), False),
+        (asked("Hernia", 1, ground=replace(ALONE.ground, unknown=frozenset({"Mass"}))), False),
+        (asked("Hernia", 1, ground=ground(["Hernia"], ["Fracture"])), False),
+        (asked("Hernia", 1, ground=ground(["Hernia", "Mass"], ["Fracture"])), False),
+        (asked("Hernia", 1, ground=ground(["Hernia"], ["Fracture"], Grade.B)), False),
+    ],
+)
+def test_questions_share_their_options_exactly_if_all_that_bears_on_them_is_alike(other, shared):
+    one, two = prepared(ALONE, other).ready
+    assert (one.compatible is two.compatible) is shared
+    assert {one.compatible.number, two.compatible.number} == ({0} if shared else {0, 1})
+
+
+def test_options_are_held_by_their_names():
+    (one,) = prepared(ALONE).ready
+    assert set(one.compatible.labels.values()) == set(one.compatible.pool.allowed)
+    assert one.compatible.labels["fracture"] == "Fracture"
+    assert one.compatible.passed == (12,)
+
+
+def test_a_block_is_of_one_task_group_wording_and_source():
+    (one,) = prepared(ALONE).ready
+    assert one.block_group.startswith("Abnormality Diagnosis||")
+    assert one.block_group.endswith("|toy")
+    (single,) = prepared(organ("brain")).ready
+    assert single.block_group.startswith("Organ Recognition|organ")
+    assert not single.block_group.endswith("|")
