@@ -97,9 +97,13 @@ class Bench:
             raise RuntimeError(log.read_text(encoding="utf-8")[-4000:])
         rounds = json.loads(record.read_text(encoding="utf-8"))
         return [
-            mutants[number]
-            for number in rounds["alive"]
-            if self._survives(mutants[number], rounds["tests"], rounds["limit"])
+            mutants[int(number)]
+            for number, reached in rounds["alive"].items()
+            if self._survives(
+                mutants[int(number)],
+                list(dict.fromkeys([*reached, *rounds["tests"]])),
+                rounds["limit"],
+            )
         ]
 
     def _survives(self, mutant: Mutant, tests: list[str], limit: float) -> bool:
@@ -151,9 +155,10 @@ class _Chosen:
 class _Rounds:
     """Plugin of pytest that, instead of the tests once, runs them in a fork for each mutant.
 
-    The record tells which mutants are alive after that: a new process has to run all tests with
-    them. Code that ran at import has done so without the change, and of all tests that rest on a
-    cached value only the first executes the lines that make it.
+    The record tells which mutants are alive after that, and which tests reach each: a new process
+    has to run all tests with them, these first. Code that ran at import has done so without the
+    change, and of all tests that rest on a cached value only the first executes the lines that
+    make it.
     """
 
     def __init__(self, bench: Bench, mutants: Sequence[Mutant], record: Path) -> None:
@@ -178,7 +183,7 @@ class _Rounds:
         failures: Counter[str] = Counter()
         """How often each test has failed; it comes first next time."""
         failed = self._record.with_name("failed")
-        alive: list[int] = []
+        alive: dict[int, list[str]] = {}
         for number, mutant in enumerate(self._mutants):
             tests = _reached(mutant, durations, tests_of)
             tests.sort(key=lambda name: -failures[name])
@@ -186,7 +191,8 @@ class _Rounds:
             work = partial(self._tested, session, mutant, chosen, functions, durations)
             with self._bench.replaced(mutant):
                 lives = mutant.at_import or _forked(work, log) == 0
-            alive += [number] if lives else []
+            if lives:
+                alive[number] = tests
             if failed.exists():
                 failures[failed.read_text(encoding="utf-8")] += 1
                 failed.unlink()

@@ -34,6 +34,11 @@ def item_of(claim):
     return claim.version.item_id
 
 
+def test_an_account_that_does_not_exist_is_handed_nothing():
+    flags = claim_queries.reviewer_flags(0)
+    assert flags == (True, False, frozenset())
+
+
 def test_a_reviewer_gets_the_item_they_hold_until_it_is_reviewed(person, add_items, answer):
     add_items(2)
     reviewer = person()

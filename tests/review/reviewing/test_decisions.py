@@ -132,6 +132,21 @@ def test_an_edit_that_breaks_the_rules_of_items_is_refused(person, disputed, fie
     assert ItemVersion.objects.count() == 1
 
 
+@pytest.mark.parametrize("question", ["", " ", "\n\t"])
+def test_an_item_without_options_needs_a_question_and_keeps_its_answer(person, add_shown, question):
+    truth = {"value": 23.0, "low": 19.0, "high": 27.0}
+    options = [{"text": "23 mm", "concept": "x"}, {"text": "another answer"}]
+    shown = add_shown(
+        options=options, target={"form": "number", "ask": {"unit": "mm"}, "truth": truth}
+    )
+    manager, texts = person("manager"), {"options": ("23 mm", "another answer"), "key": 0}
+    with pytest.raises(InvalidAnswerError, match="the question is empty"):
+        edit(shown.item_id, 1, manager, change(**texts, question=question))
+    with pytest.raises(InvalidAnswerError, match="only its question can be edited"):
+        edit(shown.item_id, 1, manager, change(**{**texts, "key": 1}))
+    assert edit(shown.item_id, 1, manager, change(**texts)).warnings == []
+
+
 def test_an_edit_changes_something_and_starts_from_the_current_version(person, disputed):
     manager = person("manager")
     edit(disputed.pk, 1, manager, change())

@@ -15,6 +15,52 @@ def test_a_policy_survives_being_stored():
     assert Policy.from_json({}) == Policy()
 
 
+def test_a_project_that_states_no_rules_has_two_blind_reviews_and_pauses_nobody():
+    assert Policy().to_json() == {
+        "reviews": 2,
+        "unblinded_reviews": 0,
+        "specialists": 0,
+        "undo_minutes": 10,
+        "lease_minutes": 20,
+        "gold_rate": 0.05,
+        "gold_share": 0.0,
+        "gold_pass": 0.0,
+        "gold_window": 10,
+        "fast_seconds": 10,
+        "ac1_lower": 0.6,
+        "reject_agreement": 0.5,
+        "blind_accuracy": 0.8,
+        "seed": 0,
+    }
+
+
+SHARES = ("gold_rate", "gold_share", "gold_pass", "ac1_lower", "reject_agreement")
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "most", "step"),
+    [
+        ("reviews", 1, 9, 1),
+        ("unblinded_reviews", 0, 1, 1),
+        ("specialists", 0, 2, 1),
+        ("undo_minutes", 0, 1440, 1),
+        ("lease_minutes", 1, None, 1),
+        ("gold_window", 1, None, 1),
+        ("fast_seconds", 0, None, 1),
+        *((name, 0, 1, 0.01) for name in (*SHARES, "blind_accuracy")),
+    ],
+)
+def test_the_ends_of_what_a_rule_may_be_are_allowed_and_no_more(name, least, most, step):
+    for value in (least, most):
+        if value is not None:
+            assert getattr(Policy(**{name: value}), name) == value
+    with pytest.raises(ReviewError, match=f"policy: {name}"):
+        Policy(**{name: least - step})
+    if most is not None:
+        with pytest.raises(ReviewError, match=f"policy: {name}"):
+            Policy(**{name: most + step})
+
+
 @pytest.mark.parametrize(
     "data",
     [

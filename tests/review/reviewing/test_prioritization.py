@@ -83,3 +83,15 @@ def test_a_stratum_of_half_the_even_share_is_not_rare():
     ]
     assert priorities(rows, ModelDoubts(conflict=frozenset(), blind=frozenset()))["3"] == 0
     assert priorities((), ModelDoubts(conflict=frozenset(), blind=frozenset())) == {}
+
+
+@pytest.mark.parametrize(("few", "rare"), [(1, True), (2, True), (3, False)])
+def test_a_stratum_is_rare_below_half_of_the_even_share(few, rare):
+    strata = "a" * (10 - few) + "b" * few
+    rows = [
+        ItemSummary(item=str(number), stratum=stratum, warnings=0, fingerprint="", case_key="")
+        for number, stratum in enumerate(strata)
+    ]
+    found = priorities(rows, ModelDoubts(conflict=frozenset(), blind=frozenset()))
+    assert found["9"] == (RARE if rare else 0)
+    assert found["0"] == 0
