@@ -227,6 +227,35 @@ def test_an_undefined_correlation_is_none(values):
     assert pearson(*values)["r"] is None
 
 
+@pytest.mark.parametrize("values", [([1, 1, 1, 1], [1, 2, 3, 4]), ([1, 2, 3, 4], [1, 1, 1, 1])])
+def test_a_list_that_is_constant_has_no_correlation(values):
+    assert pearson(*values) == {
+        "n": 4,
+        "r": None,
+        "p": None,
+        "fisher_interval": None,
+        "bootstrap_interval": None,
+    }
+
+
+def test_three_models_have_a_correlation_four_a_fisher_interval_and_ten_one_over_models():
+    rng = np.random.default_rng(4)
+    for n in (3, 4, 9, 10):
+        x = rng.random(n)
+        y = x + 0.3 * rng.random(n)
+        found = pearson(list(x), list(y))
+        assert (found["r"], found["p"]) == pytest.approx(tuple(pearsonr(x, y)))
+        assert (found["fisher_interval"] is None) is (n < 4)
+        assert (found["bootstrap_interval"] is None) is (n < 10)
+        if n == 10:
+            low, high = found["bootstrap_interval"]
+            assert -1 <= low < found["r"] < high <= 1
+
+
+def test_lists_that_differ_by_less_than_one_are_not_constant():
+    assert pearson([0.1, 0.2, 0.4], [0.3, 0.2, 0.1])["r"] < 0
+
+
 def test_fishers_interval_begins_with_four_pairs_short_of_a_line():
     bounds = [math.tanh(math.atanh(0.5) + z) for z in (-1.96, 1.96)]
     assert fisher_interval(0.5, 4) == pytest.approx(bounds, abs=1e-4)

@@ -61,6 +61,13 @@ def test_the_groups_and_values_are_upstreams(quad):
     assert row["rationality"]["value"] == pytest.approx(5 / 6)
 
 
+@pytest.mark.parametrize(("pictures", "told"), [(9, False), (10, True)])
+def test_ten_pictures_are_enough_for_an_interval(quad, pictures, told):
+    row = main_row(quad(3, 2, 2, pictures - 7))
+    assert (row["rationality"]["interval"] is not None) is told
+    assert row["rationality"]["value"] == pytest.approx(3 / (pictures - 4))
+
+
 def test_every_high_question_meets_every_other_one_on_its_picture(result):
     rows = [result(f"h{i}", RIGHT, task=HIGH) for i in range(2)]
     rows += [result(f"l{i}", WRONG, task=task) for i, task in enumerate((LOW, MID, LOW))]

@@ -162,3 +162,16 @@ def test_the_metrics_of_tasks_are_those_of_the_whole(result):
     whole, tasks = metrics(rows), task_metrics(rows)
     assert tasks == {"global": whole["global"], "task": whole["slices"]["task"]}
     assert tasks["global"]["accuracy"] == 10 / 30
+
+
+def test_margins_as_published_count_items_with_options_of_the_published_tasks_alone(result):
+    rows = [result("a"), result("b", WRONG, picture="p1")]
+    rows.append(result("view", picture="p3", task=Task("View Recognition")))
+    open_item = result("open", picture="p2", stated_chance=0.0)
+    shown = open_item.asked.presentation
+    bare = replace(shown, item=replace(shown.item, options=(), key=""))
+    rows.append(replace(open_item, asked=replace(open_item.asked, presentation=bare)))
+    found = metrics(rows)["slices"]
+    assert {name: group["n"] for name, group in found["modality"].items()} == {"CT": 4}
+    assert {name: group["n"] for name, group in found["modality_as_published"].items()} == {"CT": 2}
+    assert {name: group["n"] for name, group in found["parts_as_published"].items()} == {"Lungs": 2}
