@@ -112,7 +112,10 @@ def test_where_one_of_two_grids_says_no_place_equal_shapes_are_enough():
 
 
 def test_colour_is_no_part_of_a_grid():
-    assert same_grid(grid(np.eye(4)), grid(np.eye(4), (*SHAPE, 3)))
+    grey, coloured = grid(np.eye(4)), grid(np.eye(4), (*SHAPE, 3))
+    assert same_grid(grey, coloured)
+    assert same_grid(coloured, grey)
+    assert same_grid(coloured, coloured)
     assert same_positions(np.eye(4), np.eye(4), (*SHAPE, 3))
     carried = resample_mask_to(mask_of(marks(1)), np.eye(4), grid(np.eye(4), (*SHAPE, 3)))
     assert np.array_equal(stack_slices(carried), marks(1))
