@@ -292,8 +292,15 @@ def concept_of(card: Card, statement: Label | Region, shared: Collection[str] = 
 
     Raises:
         RowError: the value is not in the card: a label is never guessed.
+        SourceError: the field has one constant concept, which no statement repeats.
     """
     field = field_of(card, statement)
+    if field.constant is not None:
+        raise SourceError(
+            f"{card.id}: {evidence_place(statement.evidence)}: field {field.name!r} is the "
+            f"constant {field.constant!r}, which holds for every case without a label or region; "
+            "yield none of it in adapter.py, or give the field values in the card"
+        )
     try:
         return field.concept(statement.value)
     except (KeyError, ValueError):

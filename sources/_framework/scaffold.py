@@ -37,6 +37,7 @@ from medrcube.templates import render_card
 __all__ = ["new_source"]
 
 _ADAPTERS = {"table": "table", "series": "series", "classes": "files", "files": "files"}
+_NAMED = 3
 _SPLITS = frozenset({"train", "training", "val", "valid", "validation", "test", "testing"})
 
 
@@ -61,6 +62,8 @@ class CardDraft:
         cells: rows of the table that the fixture writes, the header first.
         mask: pattern of the mask of an image with ``{parent}`` and ``{stem}``, or empty
             where masks cannot be told apart by their names.
+        unpaired: why the names do not tell the image of a mask, for the person; empty where they
+            do.
         labels: stored values of masks that hold several beside 0; else none.
         parts: name of a part of the layout -> its globs and their numbers of files. The table
             names those of ``files``.
@@ -81,6 +84,7 @@ class CardDraft:
     examples: tuple[str, ...]
     cells: tuple[tuple[str, ...], ...]
     mask: str
+    unpaired: str
     labels: tuple[int, ...]
     parts: Mapping[str, Mapping[str, int]]
 
@@ -165,6 +169,7 @@ def _draft(source_id: str, contents: Survey) -> CardDraft:
         examples=examples,
         cells=tuple(_cells(table, key, named)),
         mask=mask,
+        unpaired="" if mask else _unpaired(contents),
         labels=_labels(contents),
         parts=parts,
     )
@@ -361,6 +366,18 @@ def _mask_pattern(contents: Survey) -> str:
         if stem in pictures and len(pictures) == len(contents.pictures):
             return f"{_literal(path.parent.as_posix())}/{{stem}}{_literal(tail)}"
     return ""
+
+
+def _unpaired(contents: Survey) -> str:
+    """Why the image of the first mask is not known: none has its name, or several have."""
+    if not contents.masks:
+        return ""
+    first = contents.masks[0]
+    stem = re.sub(contents.mask_pattern, "", stem_of(first), flags=re.IGNORECASE)
+    called = [name for name in contents.pictures if stem_of(name) == stem]
+    if called:
+        return f"several images are called as {first}: {', '.join(called[:_NAMED])}"
+    return f"no image is called as {first}: expected {stem!r}, with any extension"
 
 
 def _labels(contents: Survey) -> tuple[int, ...]:

@@ -21,15 +21,17 @@ from medrcube.sources._synthetic.images import (
 HEIGHT, WIDTH, SLICES = 120, 140, 6
 
 
-def write_example(path: Path, *, seed: int) -> None:
+def write_example(path: Path, *, seed: int, place: int | None = None) -> None:
     """Write one image, volume or clip with a lesion in the format of its suffix.
 
-    DICOM files of one folder make a series, a slice each, in the order of their seeds.
+    DICOM files of one folder make a series, a slice each, in the order of their places.
 
     Args:
         path: target; ``.png``, ``.jpg`` and other images, ``.dcm``, ``.nii``, ``.nii.gz``,
             ``.mhd``, ``.nrrd``, a video, or no suffix for DICOM; parents are made.
         seed: decides the image.
+        place: of a DICOM slice in its series, by default the seed; slices of several series with
+            one place lie in one plane.
     """
     name = path.name.lower()
     grey = picture(HEIGHT, WIDTH, seed=seed)
@@ -39,31 +41,45 @@ def write_example(path: Path, *, seed: int) -> None:
         write_metaimage(path, _stack(grey).astype(np.int16), spacing=(1, 1, 3))
     elif name.endswith((".avi", ".mp4", ".mov", ".mpeg", ".mpg")):
         write_clip(path, [picture(HEIGHT, WIDTH, seed=seed + k).astype(np.uint8) for k in range(4)])
-    elif "." in name and not name.endswith((".dcm", ".dicom", ".ima")):
-        write_picture(path, grey.astype(np.uint8))
+    elif _is_dicom(name):
+        deep = picture(HEIGHT, WIDTH, seed=seed, maximum=4095)
+        _write_slice(path, deep, seed if place is None else place)
     else:
-        write_dicom(
-            path,
-            picture(HEIGHT, WIDTH, seed=seed, maximum=4095),
-            Modality="OT",
-            SOPInstanceUID=_uid(path.as_posix()),
-            SeriesInstanceUID=_uid(path.parent.as_posix()),
-            InstanceNumber=seed + 1,
-            ImageOrientationPatient=[1, 0, 0, 0, 1, 0],
-            ImagePositionPatient=[0, 0, 3 * seed],
-            PixelSpacing=[1, 1],
-        )
+        write_picture(path, grey.astype(np.uint8))
 
 
-def write_example_mask(path: Path, *, seed: int) -> None:
-    """Write the mask of the lesion in the image or volume of the same seed."""
+def write_example_mask(path: Path, *, seed: int, place: int | None = None) -> None:
+    """Write the mask of the lesion in the image or volume of the same seed.
+
+    A DICOM file lies where that of ``write_example`` with the same place does.
+    """
     mask = lesion(HEIGHT, WIDTH, seed=seed)
     if path.name.lower().endswith((".nii", ".nii.gz")):
         write_nifti(path, _stack(mask).astype(np.uint8), spacing=(1, 1, 3), signs=(-1, -1, 1))
     elif path.suffix.lower() in {".mhd", ".mha", ".nrrd", ".nhdr"}:
         write_metaimage(path, _stack(mask).astype(np.uint8), spacing=(1, 1, 3))
+    elif _is_dicom(path.name.lower()):
+        _write_slice(path, mask.astype(np.uint8), seed if place is None else place)
     else:
         write_picture(path, np.where(mask, 255, 0).astype(np.uint8))
+
+
+def _is_dicom(name: str) -> bool:
+    return "." not in name or name.endswith((".dcm", ".dicom", ".ima"))
+
+
+def _write_slice(path: Path, pixels: NDArray[np.generic], place: int) -> None:
+    write_dicom(
+        path,
+        pixels,
+        Modality="OT",
+        SOPInstanceUID=_uid(path.as_posix()),
+        SeriesInstanceUID=_uid(path.parent.as_posix()),
+        InstanceNumber=place + 1,
+        ImageOrientationPatient=[1, 0, 0, 0, 1, 0],
+        ImagePositionPatient=[0, 0, 3 * place],
+        PixelSpacing=[1, 1],
+    )
 
 
 def _stack(flat: NDArray[np.generic]) -> NDArray[np.generic]:

@@ -24,6 +24,7 @@ from medrcube.sources._framework.raw_tree.pixel_files import (
     suffix_of,
 )
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
+from medrcube.sources._framework.raw_tree.survey_documents import survey_documents
 from medrcube.sources._framework.raw_tree.survey_masks import is_mask, mask_patterns, mask_values
 from medrcube.sources._framework.raw_tree.survey_tables import SHEETS, SurveyTable, survey_tables
 
@@ -50,6 +51,8 @@ _CODE = re.compile(
 """A name that tells patients, visits or series apart: a number, coded or with such a word."""
 _SAMPLE = 5
 _MANY = 12
+_FOLDERS = 200
+"""Most folders of DICOM files of which a header is read for the description of its series."""
 _PLANES = {
     **dict.fromkeys("RL", "sagittal"),
     **dict.fromkeys("AP", "coronal"),
@@ -76,7 +79,9 @@ class Survey:
             in several places, and none looks as if it stood for a patient, a visit, a series or a
             split.
         series: whether DICOM files of one folder share their series.
+        descriptions: values of SeriesDescription that DICOM files of several patients share.
         tables: delimited tables and sheets that could be read.
+        documents: lines about each kind of XML and JSON file.
         notes: facts about some of the files, as sentences.
         modalities: values of the DICOM element Modality.
     """
@@ -90,7 +95,9 @@ class Survey:
     mask_values: tuple[float, ...]
     classes: tuple[str, ...]
     series: bool
+    descriptions: tuple[str, ...]
     tables: tuple[SurveyTable, ...]
+    documents: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...]
     modalities: tuple[str, ...]
 
@@ -124,7 +131,9 @@ def survey(root: Path) -> Survey:
         mask_values=() if masks == pixels else mask_values(root, sorted(masks)),
         classes=_classes(pictures),
         series=_shares_series(root, pictures),
+        descriptions=_descriptions(root, pictures),
         tables=tuple(survey_tables(root, names, pictures)),
+        documents=survey_documents(root, names, pictures),
         notes=notes,
         modalities=modalities,
     )
@@ -215,6 +224,23 @@ def _shares_series(root: Path, pictures: Sequence[str]) -> bool:
         if len(set(series)) < len(series):
             return True
     return False
+
+
+def _descriptions(root: Path, pictures: Sequence[str]) -> tuple[str, ...]:
+    """What the first file of each folder is called, if several patients share it: no free text."""
+    first: dict[PurePosixPath, str] = {}
+    for name in pictures:
+        if suffix_of(name) in (*DICOMS, ""):
+            first.setdefault(PurePosixPath(name).parent, name)
+    patients: dict[str, set[str]] = {}
+    for name in list(first.values())[:_FOLDERS]:
+        try:
+            header = read_header(root / name, ("SeriesDescription", "PatientID"))
+        except MedrcubeError:
+            continue
+        if {"SeriesDescription", "PatientID"} <= header.keys():
+            patients.setdefault(header["SeriesDescription"], set()).add(header["PatientID"])
+    return tuple(sorted(text for text, owners in patients.items() if len(owners) > 1))
 
 
 def _series(path: Path) -> str | None:

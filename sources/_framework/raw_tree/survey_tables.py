@@ -22,6 +22,7 @@ __all__ = ["SHEETS", "SurveyColumn", "SurveyTable", "survey_tables"]
 
 _MANY = 12
 _FRACTION = re.compile(r"-?\d+\.\d*[1-9]\d*")
+_NUMBER = re.compile(r"-?\d+(?:\.\d*)?")
 SHEETS = (".xlsx", ".xls")
 _TITLES = 5
 """Rows of a sheet among which its header is sought."""
@@ -41,12 +42,14 @@ class SurveyColumn:
     Attributes:
         name: as in the header.
         values: value -> number of rows, empty where they may not or need not be listed.
+        numbers: whether it holds numbers alone, some with a fraction, as measures are.
         flags: whether it holds only 0, 1, -1 and blanks: one column a label.
         patient: whether its name says that it tells persons apart.
     """
 
     name: str
     values: Mapping[str, int]
+    numbers: bool
     flags: bool
     patient: bool
 
@@ -70,6 +73,8 @@ class SurveyTable:
         level: which part of a path, from 0, ``series_key`` names.
         folder_key: of a table with neither key, the column that names folders of images, leading
             zeros aside; or ``None``.
+        pair: of a table without a key, the two columns that together name the folder and the file
+            of an image, leading zeros and suffix aside; or ``None``.
     """
 
     path: str
@@ -85,6 +90,7 @@ class SurveyTable:
     series_key: str | None
     level: int
     folder_key: str | None
+    pair: tuple[str, str] | None
 
 
 def survey_tables(
@@ -137,6 +143,7 @@ def _table(rows: Sequence[TableRow], name: str, pictures: Sequence[str]) -> Surv
         series_key=series_key,
         level=level,
         folder_key=None if key or series_key else _folder_key(header, rows, pictures),
+        pair=None if key or series_key else _pair(header, rows, pictures),
     )
 
 
@@ -156,9 +163,15 @@ def _column(name: str, rows: Sequence[TableRow]) -> SurveyColumn:
     return SurveyColumn(
         name=name,
         values=dict(sorted(counts.items())) if listed else {},
+        numbers=not person and _are_measures(counts),
         flags=listed and set(counts) <= _FLAGS and any(counts[value] for value in ("1", "1.0")),
         patient=_PATIENT.search(name) is not None,
     )
+
+
+def _are_measures(cells: Iterable[str]) -> bool:
+    filled = [cell for cell in cells if cell]
+    return any(map(_FRACTION.fullmatch, filled)) and all(map(_NUMBER.fullmatch, filled))
 
 
 def _key(
@@ -240,4 +253,24 @@ def _folder_key(
             hits = values & names
             if 2 * len(values) >= len(rows) and len(hits) > 1 and 2 * len(hits) >= len(names):
                 return column
+    return None
+
+
+def _pair(
+    columns: Sequence[str], rows: Sequence[TableRow], pictures: Sequence[str]
+) -> tuple[str, str] | None:
+    """The columns of folder and file that together name most images, one row for each."""
+    parts = [PurePosixPath(name).parts[:-1] for name in pictures]
+    files = [stem_of(name).lstrip("0") for name in pictures]
+    cells = {column: [stem_of(row[column]).lstrip("0") for row in rows] for column in columns}
+    for level in range(max(map(len, parts), default=0)):
+        folders = [place[level].lstrip("0") if level < len(place) else "" for place in parts]
+        images = set(zip(folders, files, strict=True))
+        for first in (column for column in columns if len(set(folders) & set(cells[column])) > 1):
+            for second in (column for column in columns if column != first):
+                named = set(zip(cells[first], cells[second], strict=True))
+                hits = images & named
+                most = 2 * len(named) >= len(rows) and 2 * len(hits) >= len(images)
+                if most and len({file for _, file in hits}) > 1:
+                    return first, second
     return None
