@@ -77,6 +77,8 @@ def _middle(volume: Volume) -> SliceChoice:
 
 
 def _largest(count: int, masks: Sequence[Mask]) -> SliceChoice:
+    if not masks:
+        raise _no_region("largest-mask")
     area = sum((mask.areas() for mask in masks), np.zeros(count, np.int64))
     if not area.any():
         raise ReadError("no region marks a pixel in any slice", code="no-slice")
@@ -88,10 +90,20 @@ def _middle_of_all(count: int, masks: Sequence[Mask]) -> SliceChoice:
     complete = np.ones(count, np.bool_)
     for mask in masks:
         complete &= mask.areas() > 0
-    slices = np.flatnonzero(complete) if masks else np.empty(0, np.int64)
+    if not masks:
+        raise _no_region("middle-of-mask")
+    slices = np.flatnonzero(complete)
     if not slices.size:
         raise ReadError("no slice shows every marked region", code="no-slice")
     return SliceChoice(
         int(slices[slices.size // 2]),
         f"middle of the {slices.size} slices that show every marked region",
+    )
+
+
+def _no_region(policy: str) -> ReadError:
+    return ReadError(
+        f'slice = "{policy}" needs a marked region, and this case has none; name the policy of '
+        "such cases in adapter.py (Case.unguided), or another one in the card",
+        code="no-slice",
     )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from medrcube.build.build_report import SourceReport
 from medrcube.build.stages.source_result import SourceBuild
-from medrcube.facts import BAD_ROW
+from medrcube.facts import BAD_ROW, QuarantineRow
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.gate import USUAL_SHARE
 from medrcube.workspace import Workspace
@@ -47,11 +47,19 @@ def gate_failures(
             codes["absent"] = part.absent
             why = ", ".join(f"{count:,} {code}" for code, count in codes.most_common() if count)
             yield f"{part.source}: no image was made ({why or 'no case was found'})"
+    problems = {part.source: part.problems for part in parts}
     for report in reports:
         share, limit = gates[report.source]
         if report.cases and report.failed / report.cases > share:
             yield (
                 f"{report.source}: {report.failed} of {report.cases} cases could not be rendered, "
-                f'more than {limit} allows; the reasons:  python -c "import pandas; '
-                "print(pandas.read_parquet('quarantine.parquet').to_string())\""
+                f"more than {limit} allows; the most frequent reason: "
+                f"{_most_frequent(problems[report.source])}"
             )
+
+
+def _most_frequent(problems: Iterable[QuarantineRow]) -> str:
+    """Message of most cases that could not be rendered, and of how many."""
+    messages = Counter(problem.message for problem in problems if problem.stage == "render")
+    ((message, count),) = messages.most_common(1)
+    return f"{message} ({count:,})"

@@ -6,7 +6,9 @@ one sentence. The test suite runs the same checks, and more, on the sources of t
 
 from __future__ import annotations
 
+import json
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -159,9 +161,31 @@ def _voxels_are_reached(trial: _Trial) -> Iterator[str]:
         cells = zip(items["anatomy"], items["modality"], items["task"], strict=True)
         reached |= {Voxel(Anatomy(a), Modality(m), Task(t)) for a, m, t in cells}
     for voxel in sorted(card.voxels - reached):
-        yield f"declared, but no fixture gives an item for {voxel}"
+        yield f"declared, but no fixture gives an item for {voxel}{_why_not(trial, voxel.task)}"
     for voxel in sorted(reached - card.voxels):
         yield f"not declared, but a fixture gives an item for {voxel}"
+
+
+def _why_not(trial: _Trial, task: Task) -> str:
+    """Why the builds of the fixtures have no item of a task, the most frequent reasons first."""
+    dropped: Counter[str] = Counter()
+    lost: Counter[str] = Counter()
+    for workspace in trial.workspaces.values():
+        audit = json.loads(workspace.audit.read_text(encoding="utf-8"))
+        for reason, count in audit["dropped"].items():
+            about, _, why = reason.partition(": ")
+            dropped[why] += count if about == task.value else 0
+        table = pd.read_parquet(workspace.quarantine)
+        lost.update(table["message"][table["stage"].isin(["scan", "render"])])
+    if +dropped:
+        return f": {_most(dropped)}"
+    silent = ": no field states its fact of a case of the fixture"
+    return f"{silent}; cases set aside or not rendered: {_most(lost)}" if lost else silent
+
+
+def _most(reasons: Counter[str]) -> str:
+    most = (+reasons).most_common(_MOST_REASONS)
+    return "; ".join(f"{why} ({count})" for why, count in most)
 
 
 def _files_are_accounted_for(trial: _Trial) -> Iterator[str]:
@@ -240,6 +264,7 @@ def _identifiers_are_told(trial: _Trial) -> Iterator[str]:
         )
 
 
+_MOST_REASONS = 3
 _WORDS = "concepts and groups are in the tables"
 
 _CHECKS: dict[str, Callable[[_Trial], Iterator[str]]] = {

@@ -210,7 +210,9 @@ def test_an_optional_region_may_mark_nothing(run, workspace, toy, raw):
 
 def test_more_failures_than_the_gate_fail_the_build(run, workspace, raw):
     _truncate(raw / "g (0).png")
-    assert "1 of 6 cases could not be rendered" in run(workspace).failures[0]
+    (failure,) = run(workspace).failures
+    assert "1 of 6 cases could not be rendered" in failure
+    assert "the most frequent reason: g (0).png" in failure
     settings = replace(workspace.settings, quarantine_gate=0.5)
     assert run(replace(workspace, settings=settings)).failures == ()
 

@@ -79,6 +79,12 @@ def test_a_policy_that_finds_no_slice_is_an_error_with_a_code(policy, masks):
     assert caught.value.code == "no-slice"
 
 
+@pytest.mark.parametrize("policy", ["largest-mask", "middle-of-mask"])
+def test_a_policy_of_masks_without_a_region_is_told_what_to_do(policy):
+    with pytest.raises(ReadError, match=rf'slice = "{policy}" needs a marked region.*unguided'):
+        choose_slices(policy, _film(3), [])
+
+
 def test_the_reason_of_a_choice_is_kept():
     assert choose_slices("largest-mask", _film(2), [_mask(0, 7)])[0].reason == (
         "largest marked area, 7 pixels"

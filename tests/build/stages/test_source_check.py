@@ -50,6 +50,20 @@ def test_a_source_that_keeps_its_contract_has_no_failures(checked):
     assert checked() == {}
 
 
+def test_why_a_declared_task_has_no_item_is_told(checked):
+    failures = checked("card.toml", 'visible = "yes"', 'visible = "no"')
+    told = failures["every declared cell is reached, and no other"]
+    assert "declared, but no fixture gives an item for Brain / MRI / Disease Diagnosis: " in told[0]
+    assert all("not-visible (" in line for line in told)
+
+
+def test_a_label_of_a_constant_field_is_told_to_be_left_out(checked):
+    failures = checked("card.toml", "values = {", 'constant = "glioma"\n# {')
+    (told,) = [failure for found in failures.values() for failure in found]
+    assert "field 'tumour' is the constant 'glioma'" in told
+    assert "yield none of it in adapter.py" in told
+
+
 @pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("file", "old", "new", "says"),
@@ -59,6 +73,7 @@ def test_a_source_that_keeps_its_contract_has_no_failures(checked):
         ("adapter.py", "key=path.stem", 'modality="CT", key=path.stem', "not declared, but"),
         ("card.toml", "[case]", "[names]\nstray = ['g']\n[case]", "never asks for [names] stray"),
         ("card.toml", '"Modality Rec', '"View Recognition", "Modality Rec', "declared, but no"),
+        ("card.toml", '"Modality Rec', '"View Recognition", "Modality Rec', "no field states"),
         ("fixture.py", "_mask.png", "_msk.png", "no case of layout 'flat' uses this file"),
         ("adapter.py", "key=path.stem", 'key="CANARY" + path.stem', "the identifier 'CANARY'"),
         ("adapter.py", '"CANARY-" + path.stem', '"P0"', "calls a patient 'P0', which other text"),
