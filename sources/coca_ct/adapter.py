@@ -84,9 +84,10 @@ def _patient(number: str, files: tuple[Path, ...], table: Path | None) -> Iterat
         raise RowError("not one series in a folder with a number: which one was marked is unknown")
     rois = () if table is None else read_rois_if_any(table)
     marks = [roi for roi in rois if len(roi.points) > 2 and (roi.area > 0 or not roi.corners)]
+    bare = [roi for roi in rois if roi not in marks]
     if marks:
         _check_sides(marks)
-        stack = place_marks(files, marks, least_agreement=_AGREEMENT)
+        stack = place_marks(files, marks, bare, least_agreement=_AGREEMENT)
         made = [*_calcified(key, stack), *_clear(key, stack)]
     else:
         middle = in_slice_order(files)[len(files) // 2]
@@ -149,9 +150,10 @@ def _marked(key: str, stack: MarkedStack, k: int, field: str) -> Case:
 
 
 def _clear(key: str, stack: MarkedStack) -> Iterator[Case]:
-    """The slice nearest to the middle that has no mark, nor do its neighbours."""
+    """The slice nearest to the middle that has no mark of any kind, nor do its neighbours."""
     middle = (len(stack.paths) - 1) / 2
-    clear = [k for k in range(1, len(stack.paths) - 1) if not any(stack.marks[k - 1 : k + 2])]
+    empty = [not marks and k not in stack.doubted for k, marks in enumerate(stack.marks)]
+    clear = [k for k in range(1, len(stack.paths) - 1) if all(empty[k - 1 : k + 2])]
     if clear:
         k = min(clear, key=lambda k: abs(k - middle))
         evidence = "no mark on it or beside it, of a scan with marks"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from medrcube.errors import RefusedError
+from medrcube.errors import RefusedError, RowError
 from medrcube.facts import Case, ImageRef, Label, Scope, Skip
 from medrcube.regions import files_of
 from medrcube.sources._formats.label_maps import label_map_regions
@@ -75,7 +75,11 @@ def frames(case: Case, volume: Any) -> list[int]:
 
 
 def _subject(root: RawTree, folder: Path, rows: Sequence[TableRow]) -> Iterator[Case]:
-    diagnosis = tuple(row.label("DISEASE", field="diagnosis") for row in rows)
+    if not folder.name.isdecimal():
+        raise RowError(f"{folder.name}: expected the number of a subject as name of a folder")
+    if len({row["DISEASE"] for row in rows}) > 1:
+        raise RowError(f"{rows[-1].place}: puts its subject into two groups; expected one")
+    diagnosis = tuple(row.label("DISEASE", field="diagnosis") for row in rows[:1])
     number = int(folder.name)
     for view in VIEWS:
         stems = [f"{folder.name}_{view}_{phase}" for phase in PHASES]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from medrcube.errors import RefusedError, RowError
+from medrcube.errors import RefusedError, RowError, TableError
 from medrcube.facts import Case, ImageRef, Label, MaskFile, Region, Skip
 from medrcube.regions import files_of
 from medrcube.sources._formats.nifti_masks import load_labels, middle_of_most
@@ -26,6 +26,7 @@ SIDES = CARD.names("lower_lobes")
 HEALTHY = CARD.names("without_pathology")
 ELSEWHERE = {"v1": "heart", "v2": CHAMBERS[0]}  # layout -> a mask of the other edition alone
 LEAST, MOST_HU = CARD.integer("least_voxels"), CARD.number("most_lung_hu")
+SURE = CARD.integer("sure_rows")
 LEAST_SHARE = CARD.number("least_share")
 CHEST, LUNG = "ct:mediastinum", "ct:lung"
 
@@ -36,6 +37,13 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         read_csv(find_table(root, "table"), columns=("study_type", "split")), "image_id"
     )
     yield from unnamed
+    stated = [row.get("pathology") for members in rows.values() for row in members]
+    if layout == "v2" and len(stated) >= SURE and not {*stated} & {*HEALTHY}:
+        raise TableError(
+            find_table(root, "table"),
+            f"none of {len(stated):,} rows has {HEALTHY[0]!r} as pathology, which the card assumes "
+            "of healthy scans ([names] without_pathology); mend the card: no lobe can be asked",
+        )
     for image in sorted(root.part("images")):
         name = image.parent.name
         masks = {_part(path): path for path in root.below(image.parent / "segmentations")}

@@ -26,16 +26,23 @@ class MarkedStack:
     Attributes:
         paths: a file for each level; of copies of a slice the first.
         marks: what lies on each of them.
+        doubted: levels on which a mark without an outline lies: something is there, nobody knows
+            where. All levels, where such a mark does not tell its own.
         counted: how ImageIndex counts these slices.
     """
 
     paths: tuple[Path, ...]
     marks: tuple[tuple[OsirixRoi, ...], ...]
+    doubted: frozenset[int]
     counted: str
 
 
 def place_marks(
-    paths: Sequence[Path], marks: Sequence[OsirixRoi], *, least_agreement: float
+    paths: Sequence[Path],
+    marks: Sequence[OsirixRoi],
+    bare: Sequence[OsirixRoi] = (),
+    *,
+    least_agreement: float,
 ) -> MarkedStack:
     """Find the slice of each mark by its height in mm, and how ImageIndex counts them.
 
@@ -45,6 +52,7 @@ def place_marks(
     Args:
         paths: DICOM files of one axial series.
         marks: with their corners in mm.
+        bare: marks without an outline, of which ImageIndex alone tells the slice.
         least_agreement: share of the marks whose ImageIndex has to name the slice of their height.
 
     Raises:
@@ -80,6 +88,7 @@ def place_marks(
             tuple(mark for mark, own in zip(marks, placed, strict=True) if own == height)
             for height in stack
         ),
+        doubted=_levels_of(bare, ways[best[2]], -best[1], stack),
         counted=f"{best[2]}, from {-best[1]}",
     )
 
@@ -105,6 +114,16 @@ def _level(mark: OsirixRoi, stack: Sequence[float]) -> float:
             "nearest slice: is it the file of another scan, or are slices missing?"
         )
     return nearest
+
+
+def _levels_of(
+    marks: Sequence[OsirixRoi], way: Sequence[float], start: int, stack: Sequence[float]
+) -> frozenset[int]:
+    """Levels that ImageIndex gives to marks, or all of them where one has none."""
+    places = [-1 if mark.image is None else mark.image - start for mark in marks]
+    if all(0 <= place < len(way) for place in places):
+        return frozenset(stack.index(way[place]) for place in places)
+    return frozenset(range(len(stack)))
 
 
 def _agreement(

@@ -7,7 +7,7 @@ import pytest
 from pydicom import dcmread
 
 from medrcube.facts import LabelState
-from medrcube.sources._formats.dicom.headers import read_header
+from medrcube.sources._formats.dicom.headers import in_slice_order, read_header
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {
@@ -51,6 +51,13 @@ def _height(case):
     return float(
         read_header(path, ("ImagePositionPatient",))["ImagePositionPatient"].split("\\")[2]
     )
+
+
+def _level_of(case):
+    """Number of its slice from the foot, from 0."""
+    (image,) = case.images
+    order = in_slice_order((*image.paths, *image.parts))
+    return order.index(image.paths[0])
 
 
 def test_mark_lies_on_the_slice_of_its_height(scan_fixture, fixture_tree):
@@ -112,6 +119,25 @@ def test_slice_without_marks_of_a_marked_scan_is_clear_with_its_neighbours(scan_
     assert apart >= 2 * 3.0
     (label,) = cases["patient-0-clear"].labels
     assert (label.value, label.state) == ("none", LabelState.PRESENT)
+
+
+@pytest.mark.parametrize("points", [[], ["(40, 40)", "(41, 41)"]])
+def test_slice_with_a_mark_of_no_outline_is_not_clear(relisted, scan_tree, scan_fixture, points):
+    before = _level_of(scan_fixture(SOURCE, LAYOUT).cases["patient-0-clear"])
+    spot = {"Name": RCA, "Point_px": points, "Point_mm": []}
+
+    def mark_it(images):
+        images.append({"ImageIndex": before, "ROIs": [spot]})  # counted from the foot, from 0
+
+    found = scan_tree(SOURCE, LAYOUT, relisted(0, mark_it))
+    assert abs(_level_of(found.cases["patient-0-clear"]) - before) >= 2
+
+
+def test_scan_with_a_mark_of_no_outline_on_an_unknown_slice_has_no_clear_slice(relisted, scan_tree):
+    spot = {"Name": RCA, "Point_px": [], "Point_mm": []}
+    found = scan_tree(SOURCE, LAYOUT, relisted(0, lambda images: images.append({"ROIs": [spot]})))
+    assert "patient-0-calcium" in found.cases
+    assert "patient-0-clear" not in found.cases
 
 
 def test_mark_too_small_to_be_seen_is_not_asked(scan_fixture):

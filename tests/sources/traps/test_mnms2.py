@@ -178,6 +178,23 @@ def test_group_that_the_card_does_not_know_sets_its_pairs_aside(changed, scan_tr
     assert "001-SA" in found.cases
 
 
+def test_folder_that_is_no_number_ends_no_scan(changed, scan_tree):
+    def rename(root):
+        folder = _folder(root, "005")
+        for path in folder.iterdir():
+            path.rename(path.with_name(path.name.replace("005", "abc")))
+        folder.rename(folder.with_name("abc"))
+
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, rename))
+    assert found.bad_rows("expected the number of a subject") == {"abc"}
+
+
+def test_two_rows_of_a_subject_that_differ_state_no_disease(changed, scan_tree, replacing):
+    edit = replacing("MnM2/dataset_information.csv", "\n1,NOR,", "\n1,HCM,x,x,1.5\n1,NOR,")
+    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert found.bad_rows("two groups") == {"001"}
+
+
 def test_older_delivery_has_no_masks_of_validation_and_no_test(scan_fixture):
     found = scan_fixture(SOURCE, OLDER)
     assert found.skips == {UNMASKED: "no masks: cannot be checked"}

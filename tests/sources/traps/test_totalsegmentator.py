@@ -4,13 +4,14 @@ import nibabel
 import numpy as np
 import pytest
 
+from medrcube.errors import TableError
 from medrcube.facts import FactKind
 from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {
     "several-scans-of-a-patient": "not known; noted as a quirk",
-    "words-of-pathology": "unverified; read only to leave out lobes",
+    "other-words-of-pathology": "unverified; read only to leave out lobes",
     "version-3": "not seen; noted as a quirk, its editions are not used together",
     "editions-share-subjects": "one folder is read, which has one edition; noted as a quirk",
     "table-saved-with-commas": "read all the same: columns are found by name",
@@ -104,6 +105,20 @@ def test_lobes_are_asked_only_where_the_table_says_that_there_is_no_pathology(sc
     for scan in (SICK, "s0001", "s0004"):
         assert cases[f"{scan}-lungs"].regions == cases[f"{scan}-coronal"].regions == ()
     assert scan_fixture(SOURCE, CHAMBERS).cases[f"{CHEST}-lungs"].regions == ()
+
+
+@pytest.mark.parametrize("word", ["none", ""])
+def test_table_that_calls_no_scan_healthy_is_refused_by_name_of_the_assumption(
+    changed, scan_tree, word
+):
+    def rename(root):
+        path = root / TOP / "meta.csv"
+        lines = path.read_text(encoding="utf-8-sig").replace("no_pathology", word).splitlines()
+        lines += [lines[1].replace(CHEST, f"s{number}") for number in range(1000, 1030)]
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8-sig")
+
+    with pytest.raises(TableError, match=r"none of .* 'no_pathology'.*\[names\] without_pathology"):
+        scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, rename))
 
 
 def test_lobe_is_named_and_never_located(built):
