@@ -14,7 +14,7 @@ from medrcube.facts import Case, ImageRef, Label, Scope, Skip
 from medrcube.regions import files_of
 from medrcube.sources._formats.label_maps import label_map_regions
 from medrcube.sources._formats.nifti_masks import load_labels
-from medrcube.sources._formats.tables.rows import cases_or_skip, group_optional_table
+from medrcube.sources._formats.tables.rows import cases_or_skip, group_optional_table, only_row
 from medrcube.sources._formats.tables.tables import TableRow
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
@@ -77,9 +77,8 @@ def frames(case: Case, volume: Any) -> list[int]:
 def _subject(root: RawTree, folder: Path, rows: Sequence[TableRow]) -> Iterator[Case]:
     if not folder.name.isdecimal():
         raise RowError(f"{folder.name}: expected the number of a subject as name of a folder")
-    if len({row["DISEASE"] for row in rows}) > 1:
-        raise RowError(f"{rows[-1].place}: puts its subject into two groups; expected one")
-    diagnosis = tuple(row.label("DISEASE", field="diagnosis") for row in rows[:1])
+    own = [only_row(rows, f"subject {folder.name}")] if rows else []
+    diagnosis = tuple(row.label("DISEASE", field="diagnosis") for row in own)
     number = int(folder.name)
     for view in VIEWS:
         stems = [f"{folder.name}_{view}_{phase}" for phase in PHASES]
@@ -95,7 +94,7 @@ def _subject(root: RawTree, folder: Path, rows: Sequence[TableRow]) -> Iterator[
             patient=folder.name,
             guide=tuple(region.shape for region in regions[0]),
             split=("train", "val", "test")[sum(number > last for last in LAST)],
-            facts=tuple(fact for row in rows for fact in row.facts(vendor="VENDOR")),
+            facts=tuple(fact for row in own for fact in row.facts(vendor="VENDOR")),
         )
         yield whole(
             key=f"{folder.name}-{view}",

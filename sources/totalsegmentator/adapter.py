@@ -13,7 +13,7 @@ from medrcube.errors import RefusedError, RowError, TableError
 from medrcube.facts import Case, ImageRef, Label, MaskFile, Region, Skip
 from medrcube.regions import files_of
 from medrcube.sources._formats.nifti_masks import load_labels, middle_of_most
-from medrcube.sources._formats.tables.rows import cases_or_skip, group_by_name
+from medrcube.sources._formats.tables.rows import cases_or_skip, group_by_name, only_row
 from medrcube.sources._formats.tables.tables import TableRow, find_table, read_csv
 from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
@@ -80,8 +80,7 @@ def _scan(
     image: Path, masks: dict[str, Path], rows: Sequence[TableRow], layout: str
 ) -> Iterator[Case | Skip]:
     name = image.parent.name
-    if not rows:
-        raise RowError(f"{name}: has no row in meta.csv; expected one for each scan")
+    row = only_row(rows, name)
     if ELSEWHERE[layout] in masks:
         raise RowError(
             f"{name}: has a mask {ELSEWHERE[layout]!r}, which {layout} has not; get the scan "
@@ -90,7 +89,7 @@ def _scan(
     rest = tuple(path for part, path in masks.items() if part not in ASKED)
     if rest:
         yield Skip(key=f"{name}-rest", reason="structures that are not asked", paths=rest)
-    healthy = all(row.get("pathology") in HEALTHY for row in rows)
+    healthy = row.get("pathology") in HEALTHY
     inner, wanted = ("chambers", CHAMBERS) if layout == "v1" else ("organ", ("heart",))
     for part, plane, window, anatomy, field, marked in (
         ("lungs", "axial", LUNG, "Lungs", "lobe", LOBES),
@@ -111,11 +110,11 @@ def _scan(
                 if field and (healthy or field != "lobe")
             ),
             guide=tuple(shapes.values()),
-            split=rows[0]["split"],
+            split=row["split"],
             plane=plane,
             window=window,
             anatomy=Anatomy(anatomy),
-            facts=rows[0].facts(age="age", sex="gender"),
+            facts=row.facts(age="age", sex="gender"),
         )
 
 

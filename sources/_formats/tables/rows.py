@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ __all__ = [
     "check_no_finding",
     "group_by_name",
     "group_optional_table",
+    "only_row",
     "skip_if_unnamed",
     "skip_unusable_table",
 ]
@@ -117,6 +118,18 @@ def group_by_name(
             reason = skip.reason + (doubt if opens else "")
             skips.append(replace(skip, reason=reason, code=BAD_ROW, opens=opens, opens_value=value))
     return named, skips
+
+
+def only_row(rows: Sequence[TableRow], about: str) -> TableRow:
+    """The row of a case of which a table has exactly one.
+
+    Raises:
+        RowError: it has none, or several, of which nothing says which one is right.
+    """
+    if len(rows) == 1:
+        return rows[0]
+    count = f"{len(rows)} rows" if rows else "no row"
+    raise RowError(f"{about}: has {count} in the table; expected one")
 
 
 def group_optional_table(

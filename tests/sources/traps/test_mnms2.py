@@ -192,7 +192,7 @@ def test_folder_that_is_no_number_ends_no_scan(changed, scan_tree):
 def test_two_rows_of_a_subject_that_differ_state_no_disease(changed, scan_tree, replacing):
     edit = replacing("MnM2/dataset_information.csv", "\n1,NOR,", "\n1,HCM,x,x,1.5\n1,NOR,")
     found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
-    assert found.bad_rows("two groups") == {"001"}
+    assert found.bad_rows("has 2 rows") == {"001"}
 
 
 def test_older_delivery_has_no_masks_of_validation_and_no_test(scan_fixture):
