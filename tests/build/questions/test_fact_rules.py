@@ -317,8 +317,9 @@ def test_a_case_of_another_region_than_its_card_is_asked_as_such(card):
 
 
 def test_structures_beside_others_are_no_answer_to_which_organ_is_shown(card):
-    queries = derive_questions(card(STRUCTURES), case(regions=REGIONS), [sample()])
-    assert asked(queries, Task("Organ Recognition")) == {}
+    for facts in (case(regions=REGIONS), case(("structure", "heart", PRESENT))):
+        queries = derive_questions(card(STRUCTURES), facts, [sample()])
+        assert asked(queries, Task("Organ Recognition")) == {}
 
 
 def test_a_constant_organ_is_asked_of_the_clean_picture(card):
@@ -401,8 +402,11 @@ def test_that_no_other_place_shows_a_finding_rests_on_how_it_was_read(card):
     facts = case(regions=(("finding", "nodule", (1, 1, 5, 5)),))
     boxes = sample(**{**BOXES, "field": "finding", "marked": "Nodule"})
     silent = derive_questions(card(FINDINGS), facts, [boxes])
+    whole = FINDINGS.replace("[field.values]", "whole = true\n[field.values]")
+    marked = derive_questions(card(whole), facts, [boxes])
     read = derive_questions(card(FINDINGS.replace("silent", "reader")), facts, [boxes])
-    assert [query.grade for query in (*silent, *read)] == [Grade.C, Grade.A]
+    grades = [query.grade for query in (*silent, *marked, *read)]
+    assert grades == [Grade.C, Grade.C, Grade.A]
 
 
 @pytest.mark.parametrize(

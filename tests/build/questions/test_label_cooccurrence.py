@@ -96,3 +96,9 @@ def test_a_marked_region_is_no_case():
 def test_members_of_an_exclusive_group_have_none():
     asked = mixed(group="chest view")
     assert LabelCooccurrence(asked + mixed()).apart(asked[0]) == {}
+
+
+def test_a_question_whose_options_are_no_labels_has_none():
+    counted = LabelCooccurrence(mixed())
+    assert counted.apart(query(0, BOTH))
+    assert counted.apart(query(0, BOTH, pool=())) == {}
