@@ -120,7 +120,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
     parser.add_argument("--mutants", type=int, default=40, help="of each part (40)")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, help="of the draw (that of the last result)")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     unknown = set(given.parts) - PARTS.keys()
@@ -129,15 +129,19 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder))
         for name in given.parts or PARTS:
-            result = _result(bench, PARTS[name], given.mutants, given.seed)
+            seed = given.seed or _results().get(name, {}).get("seed", 1)
+            result = _result(bench, PARTS[name], given.mutants, seed)
             print(_row(name, result), flush=True)
             for survivor in result["survivors"]:
                 print(f"- {_line(survivor)}", flush=True)
             if given.out:
-                kept = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.is_file() else {}
-                results = {**kept, name: result}
+                results = {**_results(), name: result}
                 RESULT.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
                 given.out.write_text(page(results), encoding="utf-8")
+
+
+def _results() -> dict[str, Any]:
+    return json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.is_file() else {}
 
 
 def _result(bench: Bench, part: Part, count: int, seed: int) -> dict[str, Any]:
@@ -206,9 +210,10 @@ tests of those rules notice? A mutant is one module with one small change: a com
 a sign, a number or a branch. Of all mutants of a part, some are drawn at random, with a fixed seed.
 The fast tests of the part that execute the changed line run with it, then all of the part. A mutant
 is killed if a test fails or takes more than four times its processor time. The score leaves out
-survivors that behave like the code itself; each survivor has a reason. Seed 1 was drawn while tests
-were written for its survivors, so its scores are too high; other seeds were drawn afterwards, and
-tests written for them since are not counted.
+survivors that behave like the code itself; each survivor has a reason. Seeds above 1 were drawn
+after the tests of their part were written, and a score is of the tests before any was written for
+its survivors. Seed 1 was drawn while tests were written for its survivors, so its scores are too
+high.
 """
 
 
