@@ -18,7 +18,11 @@ from medrcube.build.pixels.known_faults import repair_known_fault
 from medrcube.build.pixels.placement import check_placed, check_tilt
 from medrcube.build.pixels.slice_selection import SliceChoice, choose_slices
 from medrcube.build.pixels.volume import Volume
-from medrcube.build.pixels.windowing import DisplayTransform, display_transform
+from medrcube.build.pixels.windowing import (
+    DisplayTransform,
+    display_transform,
+    recorded_transform,
+)
 from medrcube.build.readers.read_errors import MOST_PIXELS
 from medrcube.build.regions.case_regions import (
     check_marks,
@@ -236,7 +240,7 @@ def _case_image(job: RenderJob, number: int, image: ImageRef) -> CaseImage:
     masks, needs, unplaced = region_masks(job, number, stored)
     masks = {n: mask.turned(orientation.axes, orientation.flips) for n, mask in masks.items()}
     check_marks(job, masks, volume)
-    greys = None if volume.colour else display_transform(volume, job.policy.window)
+    greys = None if volume.colour else _display_transform(job, number, volume)
     guide: tuple[Mask, ...] = ()
     misled: tuple[str, str] | None = None
     try:
@@ -269,6 +273,11 @@ def _case_image(job: RenderJob, number: int, image: ImageRef) -> CaseImage:
         unplaced=unplaced,
         misled=misled,
     )
+
+
+def _display_transform(job: RenderJob, number: int, volume: Volume) -> DisplayTransform:
+    recorded = recorded_transform(volume, job.windows[number]) if job.windows else None
+    return recorded or display_transform(volume, job.policy.window)
 
 
 def _guides(job: RenderJob, number: int, stored: Volume) -> tuple[Shape, ...]:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, isfinite, prod
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ __all__ = [
     "DisplayTransform",
     "display_transform",
     "modality_values",
+    "recorded_transform",
 ]
 
 CT_PRESETS: Mapping[str, tuple[float, float]] = MappingProxyType(
@@ -41,6 +43,8 @@ SMALLER = 2.0**-40
 """A power of two, which changes no digit of what it is multiplied with."""
 
 Numbers = Mapping[str, float | str]
+_PLACES = ("low", "high", "centre", "width")
+"""Numbers that say where a window lies."""
 Curve = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
@@ -113,6 +117,33 @@ def display_transform(volume: Volume, policy: str) -> DisplayTransform:
     if match is None:
         raise ValueError(f"window policy {policy!r} is not known")
     return _range_scale(volume, policy, Fraction(match[1]), Fraction(match[2]))
+
+
+def recorded_transform(volume: Volume, numbers: Mapping[str, Any]) -> DisplayTransform | None:
+    """The grey scale that the numbers of a recipe describe, whatever today's rules would choose.
+
+    Args:
+        volume: what the recipe is about.
+        numbers: ``DisplayTransform.numbers`` of the release; untrusted.
+
+    Returns:
+        The grey scale; ``None`` where the numbers do not describe it alone, such as for a table.
+    """
+    curve = _recorded_curve(numbers)
+    slope, intercept = numbers.get("slope", 1.0), numbers.get("intercept", 0.0)
+    if volume.colour or curve is None or not (_is_number(slope) and _is_number(intercept)):
+        return None
+    if numbers.get("modality") == "table" and volume.greys.modality_table is None:
+        return None
+    greys = replace(
+        volume.greys,
+        slope=float(slope),
+        intercept=float(intercept),
+        modality_table=volume.greys.modality_table if "modality" in numbers else None,
+        inverted="inverted" in numbers,
+    )
+    named = {name: numbers[name] for name in ("window", *_PLACES, "median_of") if name in numbers}
+    return _scale(volume, str(numbers.get("policy", "")), greys, curve, named)
 
 
 def modality_values(greys: PixelSemantics, stored: Array) -> NDArray[np.float64]:
@@ -228,6 +259,23 @@ def _window(function: str, centre: float, width: float) -> tuple[Curve, Numbers]
             code="unsupported-format",
         )
     return _Ramp(centre - 0.5 - (width - 1) / 2, centre - 0.5 + (width - 1) / 2), numbers
+
+
+def _recorded_curve(numbers: Mapping[str, Any]) -> Curve | None:
+    places = {name: numbers[name] for name in _PLACES if name in numbers}
+    if not all(map(_is_number, places.values())):
+        return None
+    match numbers.get("window"), places:
+        case "percentile" | "range" | "bits", {"low": low, "high": high}:
+            return _Ramp(low, high)
+        case "linear" | "linear_exact" | "sigmoid" as function, {"centre": centre, "width": width}:
+            return _window(function, centre, width)[0] if width > 0 else None
+        case _:
+            return None
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and isfinite(value)
 
 
 def _bit_range(volume: Volume) -> tuple[float, float]:

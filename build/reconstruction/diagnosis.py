@@ -24,6 +24,7 @@ from medrcube.sources._framework.card import PixelPolicy, pixel_policy
 
 __all__ = ["changes_of", "diagnose", "recorded_policy", "same_layout"]
 
+_USE_OLDER = "to make it, install the version of medrcube that README.md of the release names"
 _LONGEST = 160
 """Characters of a value that a detail shows."""
 
@@ -87,9 +88,14 @@ def changes_of(recipe: Recipe, now: Mapping[str, Any]) -> tuple[str, ...]:
             for part in ("card", "adapter")
         },
     }
-    return tuple(
+    changed = [
         text for name, text in sentences.items() if name in origin and origin[name] != now[name]
-    )
+    ]
+    if recipe.made.get("epoch", EPOCH) != EPOCH:
+        changed.append(
+            f"renderer epoch {_text(recipe.made['epoch'])} made it, this is epoch {EPOCH}"
+        )
+    return (*changed, _USE_OLDER) if changed else ()
 
 
 def recorded_policy(recipe: Recipe) -> PixelPolicy | None:

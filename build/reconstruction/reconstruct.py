@@ -10,7 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,7 @@ from medrcube.build.execution.local import RenderEngine
 from medrcube.build.execution.progress import Stages
 from medrcube.build.incremental.file_states import TreeSnapshot
 from medrcube.build.pixels.png_encoder import encode_png
-from medrcube.build.reconstruction.diagnosis import (
-    changes_of,
-    diagnose,
-    recorded_policy,
-    same_layout,
-)
+from medrcube.build.reconstruction.diagnosis import changes_of, diagnose, same_layout
 from medrcube.build.reconstruction.outcomes import (
     PictureOutcome,
     RawFileDifference,
@@ -36,6 +31,7 @@ from medrcube.build.reconstruction.outcomes import (
     Status,
 )
 from medrcube.build.reconstruction.recipes import Recipe, read_recipes
+from medrcube.build.reconstruction.recorded_jobs import CLEAN, jobs_of_cases, jobs_of_recipes
 from medrcube.build.reconstruction.recorded_marks import BOXES, draw_recorded_boxes
 from medrcube.build.reconstruction.safe_writes import (
     lock_tree,
@@ -44,7 +40,7 @@ from medrcube.build.reconstruction.safe_writes import (
     stored_hash,
 )
 from medrcube.build.release.editions.private_edition import mark_private
-from medrcube.build.stages.plan import Artefact, RenderJob, pixel_policy_of, plan_jobs
+from medrcube.build.stages.plan import RenderJob
 from medrcube.build.stages.render import RenderedPicture, RenderResult
 from medrcube.build.stages.scan import Scan, inspect_trees, scan
 from medrcube.build.stages.source_result import origin_of
@@ -56,8 +52,6 @@ from medrcube.sources.registry import layer_folders
 from medrcube.vocabulary.layers import using_vocabulary
 
 __all__ = ["already_present", "pictures_and_recipes", "reconstruct"]
-
-_CLEAN = Artefact(kind="clean")
 
 _NO_KEY = b""
 """Key for patients' hashes; none of them gets further than the scan."""
@@ -127,6 +121,7 @@ class _SourceOrder:
         refused: why it was.
         origin: what ``origin_of`` says of it.
         wanted: case -> recipes of its images.
+        keys: the wanted cases that the present rules find in the copy.
     """
 
     source: Source
@@ -135,44 +130,16 @@ class _SourceOrder:
     refused: str = ""
     origin: Mapping[str, Any] = field(default_factory=dict)
     wanted: Mapping[str, Sequence[Recipe]]
+    keys: frozenset[str] = frozenset()
 
     def jobs(self) -> Iterator[RenderJob]:
-        """One for every wanted case that is there, with the wanted images alone."""
+        """One for every wanted case whose files are there."""
         if self.found is None:
             return
-        cases = [case for case in self.found.cases if case.key in self.wanted]
-        for job in plan_jobs(self.source, self.found.root, cases):
-            recipes = self.wanted[job.case.key]
-            wanted = {recipe.artefact for recipe in recipes}
-            if any(artefact.kind == BOXES for artefact in wanted):
-                wanted.add(_CLEAN)
-            yield replace(
-                _as_recorded(job, recipes),
-                artefacts=tuple(artefact for artefact in job.artefacts if artefact in wanted),
-                frames=_frames(job, recipes),
-            )
-
-
-def _as_recorded(job: RenderJob, recipes: Sequence[Recipe]) -> RenderJob:
-    """The job under the pixel policy of the release, which the card may have changed since.
-
-    What masks must show before something is asked has no part in it: a hash proves the pixels.
-    """
-    policies = {recorded_policy(recipe) for recipe in recipes}
-    policy = policies.pop() if len(policies) == 1 else None
-    policy = pixel_policy_of(policy or job.policy, job.case)
-    plane = job.case.plane or policy.plane
-    return replace(job, policy=policy, plane=plane, side=None, enclosed=None, larger=None)
-
-
-def _frames(job: RenderJob, recipes: Sequence[Recipe]) -> tuple[int, ...]:
-    """Slices of the release: an older edition may have chosen others than this one would."""
-    free = [n for n, image in enumerate(job.case.images) if image.frame is None]
-    if not free or any(len(recipe.frames) != len(job.case.images) for recipe in recipes):
-        return ()
-    return tuple(
-        sorted({recipe.frames[free[0]] for recipe in recipes if recipe.frames[free[0]] >= 0})
-    )
+        cases = [case for case in self.found.cases if case.key in self.keys]
+        yield from jobs_of_cases(self.source, self.raw, cases, self.wanted)
+        aside = {key: recipes for key, recipes in self.wanted.items() if key not in self.keys}
+        yield from jobs_of_recipes(self.source, self.raw, aside)
 
 
 def pictures_and_recipes(tree: Path) -> tuple[Sequence[str], Mapping[str, Recipe]]:
@@ -209,7 +176,14 @@ def _order(source: Source, raw: TreeSnapshot, recipes: Sequence[Recipe]) -> _Sou
     except SourceError as error:
         return _SourceOrder(source=source, raw=raw, found=None, refused=str(error), wanted=wanted)
     origin = origin_of(source, source_scan.layout.layout)
-    return _SourceOrder(source=source, raw=raw, found=source_scan, origin=origin, wanted=wanted)
+    return _SourceOrder(
+        source=source,
+        raw=raw,
+        found=source_scan,
+        origin=origin,
+        wanted=wanted,
+        keys=frozenset(case.key for case in source_scan.cases if case.key in wanted),
+    )
 
 
 def _render(
@@ -228,9 +202,12 @@ def _render(
         for job, rendered in engine.run(jobs, Path(folder)):
             result = _RenderedJob(job=job, rendered=rendered, folder=Path(folder))
             order = by_source[job.source]
+            is_found = job.case.key in order.keys
             for recipe in order.wanted[job.case.key]:
                 changed = changes_of(recipe, order.origin)
-                outcomes[recipe.image] = _place(tree, recipe, result, changed)
+                outcome = _place(tree, recipe, result, changed)
+                if is_found or outcome.status is Status.REBUILT:
+                    outcomes[recipe.image] = outcome
             result.clear()
             advance()
     for order in orders:
@@ -261,7 +238,7 @@ class _RenderedJob:
         """Pixels of the clean image of the recipe's slice."""
         frames = "+".join(map(str, recipe.frames))
         for picture in self.rendered.pictures:
-            if picture.artefact == _CLEAN and picture.frames == frames:
+            if picture.artefact == CLEAN and picture.frames == frames:
                 with Image.open(self.folder / picture.path, formats=("PNG",)) as file:
                     return np.asarray(file)
         return None

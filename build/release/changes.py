@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from medrcube.build.validation.consistency import AUDIT
 from medrcube.console.counts import counted
 from medrcube.errors import ReleaseError
 from medrcube.evaluate.benchmark_item import BenchmarkItem
 from medrcube.evaluate.dataset import Benchmark, load_benchmark
 from medrcube.forms import form_of
 from medrcube.forms.protocol import Json
+from medrcube.release_format.format_version import AUDIT, LARGEST_AUDIT
 from medrcube.release_format.tree import open_file, stat_file
 
 __all__ = ["DATA", "KINDS", "PAGE", "ReleaseChanges", "find_changes", "write_changes"]
@@ -40,7 +40,6 @@ KINDS: Mapping[str, str] = {
 """What may have happened to an item, and what that means; more than one may hold."""
 
 _SHOWN = 20
-_LARGEST_AUDIT = 2**26
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,7 +220,7 @@ def _name(root: Path) -> str:
     path = root / AUDIT
     if stat_file(root, path) is None:
         return ""
-    with open_file(root, path, largest=_LARGEST_AUDIT) as file:
+    with open_file(root, path, largest=LARGEST_AUDIT) as file:
         try:
             audit: Any = json.loads(file.read())
         except (ValueError, RecursionError) as error:

@@ -52,6 +52,7 @@ from medrcube.build.release.review_verdicts import (
 from medrcube.build.release.validation_record import write_validation_record
 from medrcube.build.stages.samples import Sample, samples_from_frame
 from medrcube.errors import ReleaseError, WorkspaceError
+from medrcube.release_format.format_version import CURRENT, FORMAT_KEY
 from medrcube.release_format.item_facts import ItemFacts, write_item_facts
 from medrcube.release_format.item_sets import write_item_sets
 from medrcube.release_format.tree import dataset_name
@@ -62,6 +63,8 @@ from medrcube.vocabulary.word import Word
 from medrcube.workspace import Workspace, patient_key
 
 __all__ = ["ReleaseReport", "fact_id", "keyed_unit_id", "release"]
+
+_FORMAT = {FORMAT_KEY: CURRENT.number}
 
 LETTERS = "ABCD"
 
@@ -173,7 +176,7 @@ def release(
         open_items=len(beyond),
         failing_strata=failing if reviewed else (),
     )
-    audit = {**audit, "release": name, "review": _review(reviewed, report)}
+    audit = {**audit, "release": name, **_FORMAT, "review": _review(reviewed, report)}
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from medrcube.build.questions.task_rules import fact_rules
 from medrcube.facts import Case
@@ -77,6 +78,8 @@ class RenderJob:
         enclosed: what the masks of every image must show, or ``None``.
         side: which fact says on what side the marks lie, or ``None``.
         frames: slices to show, where they were chosen before; empty leaves the choice to the card.
+        windows: numbers of the grey scale of each image, where a recipe states them; empty leaves
+            the choice to the policy.
         vocabulary: the layers that are active where the job is planned.
     """
 
@@ -96,6 +99,7 @@ class RenderJob:
     enclosed: Enclosed | None = None
     side: Side | None = None
     frames: tuple[int, ...] = ()
+    windows: tuple[Mapping[str, Any], ...] = ()
     vocabulary: Vocabulary = field(default_factory=active_vocabulary)
 
 

@@ -7,7 +7,7 @@ small that even the largest value of their group in every row fits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -28,7 +28,7 @@ _MOST_AT_ONCE = 4096
 
 
 def read_batches(
-    root: Path, name: str, *, most: int, schemas: Sequence[pa.Schema] = ()
+    root: Path, name: str, *, most: int, schema: pa.Schema | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Read a file of a tree piece by piece.
 
@@ -36,7 +36,7 @@ def read_batches(
         root: the release.
         name: path of the file in it.
         most: most rows that it may have.
-        schemas: columns that it may have; any where none are given.
+        schema: columns that it must have; any where none is given.
 
     Raises:
         ReleaseError: it is no such file, or holds more than it may.
@@ -45,8 +45,8 @@ def read_batches(
         with open_file(root, root / name) as file:
             # Read ahead, the images of a whole file would lie in memory.
             table = pq.ParquetFile(file, pre_buffer=False)
-            if schemas and not any(map(table.schema_arrow.equals, schemas)):
-                raise ReleaseError(f"{name}: has other columns than an edition of medrcube")
+            if schema is not None and not table.schema_arrow.equals(schema):
+                raise ReleaseError(f"{name}: has other columns than its release format")
             rows = table.metadata.num_rows
             if rows > most:
                 raise ReleaseError(f"{name}: has {rows:,} rows, far more than there are items")

@@ -17,13 +17,13 @@ from medrcube.build.release.review_verdicts import LET_THROUGH
 from medrcube.build.validation.bounded_parquet import read_table
 from medrcube.build.validation.findings import FaultLog
 from medrcube.errors import ReleaseError
+from medrcube.release_format.format_version import AUDIT, LARGEST_AUDIT
 from medrcube.release_format.rows import LETTERS, ReleaseRow
 from medrcube.release_format.strict_json import BadJsonError, read_document
 from medrcube.release_format.tree import OPEN_TABLE, TABLE, open_file, safe_repr
 from medrcube.taxonomy import Task
 
 __all__ = [
-    "AUDIT",
     "ITEMS",
     "TableRow",
     "check_audit",
@@ -36,9 +36,7 @@ __all__ = [
 ]
 
 ITEMS = "items.parquet"
-AUDIT = "audit.json"
 
-_LARGEST_AUDIT = 2**26
 _LARGEST_TABLE = 2**30
 """Bytes of ``items.parquet``, once inflated."""
 
@@ -163,7 +161,7 @@ def check_audit(
         The audit; empty where it cannot be read.
     """
     try:
-        with open_file(tree, tree / AUDIT, largest=_LARGEST_AUDIT) as file:
+        with open_file(tree, tree / AUDIT, largest=LARGEST_AUDIT) as file:
             audit = read_document(file.read())
     except (ReleaseError, BadJsonError) as error:
         findings.add("audit", f"{AUDIT}: {error}")

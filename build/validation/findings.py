@@ -196,6 +196,10 @@ FAULT_KINDS: dict[str, FaultKind] = {
     "picture-size": FaultKind(title="an image is too large to be one", advice="look at the source"),
     "pixel-hash": FaultKind(title="the pixels are not those of the recipe", advice=_AGAIN),
     # Proofs
+    "format": FaultKind(
+        title="the release states a format that this version of medrcube does not have",
+        advice="validate it with the version that its README.md names, or a later one",
+    ),
     "proof-missing": FaultKind(title="a file that proves the release is missing", advice=_AGAIN),
     "recipes": FaultKind(title="recipes.jsonl cannot be read", advice=_AGAIN),
     "recipe-missing": FaultKind(title="no recipe says how an image was made", advice=_AGAIN),
@@ -217,11 +221,6 @@ FAULT_KINDS: dict[str, FaultKind] = {
     "unit": FaultKind(
         title="items.csv tells a unit that cannot be: images of one case are of one unit",
         advice=_AGAIN,
-    ),
-    "units-missing": FaultKind(
-        title="items.csv tells no units, as an earlier version wrote it",
-        advice="release again; until then intervals take each case as a unit",
-        level=_WARN,
     ),
     "sets": FaultKind(
         title="sets.json does not name items of this release that belong together", advice=_AGAIN

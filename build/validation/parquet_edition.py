@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +12,18 @@ import pyarrow as pa
 from medrcube.build.release.editions.hugging_face import (
     AS_JSON,
     DATA,
-    EARLIER_SCHEMAS,
     OPEN_DATA,
     OPEN_SCHEMA,
-    SCHEMA,
     TOLD,
     parquet_json,
+    schema_of,
 )
 from medrcube.build.validation.bounded_parquet import read_batches
 from medrcube.build.validation.consistency import TableRow
 from medrcube.build.validation.findings import FaultLog
 from medrcube.build.validation.png_check import FileCheck
 from medrcube.errors import ReleaseError
+from medrcube.release_format.format_version import ReleaseFormat
 from medrcube.release_format.item_facts import ItemFacts
 from medrcube.release_format.open_rows import OPEN_FIELDS
 from medrcube.release_format.rows import FIELDS
@@ -44,24 +44,25 @@ def check_edition(
     withdrawn: Collection[tuple[str, str]],
     most: int,
     private: bool,
+    release_format: ReleaseFormat,
 ) -> None:
     """Hold every row of the Parquet files against its item, and its image against the file.
 
     A row of a restricted item may hold an image in a ``private`` tree only, and such a tree alone,
     which is made after the release, may lack the rows of ``withdrawn`` items. No file is read that
-    has more than ``most`` rows. An edition of an earlier version lacks columns of parts that its
-    release lacks too.
+    has more than ``most`` rows. The files have exactly the columns of the format.
     """
     of_table: dict[str, dict[str, TableRow]] = {TABLE: {}, OPEN_TABLE: {}}
     for sound in rows:
         of_table[sound.table][sound.row.id] = sound
+    columns = {TABLE: schema_of(release_format), OPEN_TABLE: OPEN_SCHEMA}
     for table, part in _PARTS.items():
         remaining = of_table[table]
         names = sorted(
             file for file in files if file.startswith(f"{part}/") and file.endswith(".parquet")
         )
         for name in names:
-            for row in _rows(root, name, findings, most=most, schemas=_SCHEMAS[table]):
+            for row in _rows(root, name, findings, most=most, schema=columns[table]):
                 entry = remaining.pop(str(row["id"]), None)
                 _check(name, row, entry, checks, findings, private=private)
                 if entry is not None:
@@ -75,18 +76,17 @@ def check_edition(
 
 
 def _rows(
-    root: Path, name: str, findings: FaultLog, *, most: int, schemas: Sequence[pa.Schema]
+    root: Path, name: str, findings: FaultLog, *, most: int, schema: pa.Schema
 ) -> Iterator[dict[str, Any]]:
     """Rows of one Parquet file, up to where it cannot be read."""
     try:
-        for batch in read_batches(root, name, most=most, schemas=schemas):
+        for batch in read_batches(root, name, most=most, schema=schema):
             yield from batch.to_pylist()
     except ReleaseError as error:
         findings.add("edition", str(error))
 
 
 _PARTS = {TABLE: DATA, OPEN_TABLE: OPEN_DATA}
-_SCHEMAS = {TABLE: (SCHEMA, *EARLIER_SCHEMAS), OPEN_TABLE: (OPEN_SCHEMA,)}
 
 
 def _check(
@@ -125,10 +125,11 @@ def _check(
 def _check_told(
     name: str, row: Mapping[str, Any], item_facts: ItemFacts | None, findings: FaultLog
 ) -> None:
-    for column in TOLD if item_facts else ():
+    told = [column for column in TOLD if column in row]
+    for column in told if item_facts else ():
         if column == "block" and "form" in row:  # items of open.json have sets alone
             continue
-        if row.get(column, "") != getattr(item_facts, column):
+        if row[column] != getattr(item_facts, column):
             findings.add("edition-differs", f"{name}: {safe_repr(row['id'])} has another {column}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from medrcube.build.reconstruction.recipes import Recipe
@@ -16,9 +16,15 @@ __all__ = ["check_units"]
 
 
 def check_units(
-    root: Path, rows: Iterable[TableRow], recipes: Mapping[str, Recipe], findings: FaultLog
+    root: Path,
+    rows: Iterable[TableRow],
+    recipes: Mapping[str, Recipe],
+    findings: FaultLog,
+    columns: Collection[str],
 ) -> Mapping[tuple[str, str], ItemFacts]:
     """Every item has one row; a case has one unit, a unit one source, a fact one item.
+
+    Units and facts are checked where ``columns``, those of the release format, have them.
 
     Returns:
         The rows by dataset and id; none where the table cannot be read.
@@ -38,9 +44,7 @@ def check_units(
             pairs.append((entry, row))
     for _, name in sorted(remaining):
         findings.add("item-facts", f"{safe_repr(name)} of {ITEMS} is in no table of items")
-    if pairs and not any(row.unit for _, row in pairs):
-        findings.add("units-missing", ITEMS)
-    else:
+    if "unit" in columns:
         _check_sense(pairs, recipes, findings)
     return facts
 

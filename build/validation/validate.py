@@ -8,7 +8,7 @@ such as the published one, is checked as far as possible, and the report says wh
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,7 +22,6 @@ from medrcube.build.release.editions.private_edition import PRIVATE, SUMS
 from medrcube.build.release.licences import LICENCES
 from medrcube.build.validation.checksums import check_tree_files, compare_sums, files_of, read_sums
 from medrcube.build.validation.consistency import (
-    AUDIT,
     ITEMS,
     TableRow,
     check_audit,
@@ -47,15 +46,15 @@ from medrcube.build.validation.findings import Fault, FaultLog
 from medrcube.build.validation.image_checks import check_images, images_of
 from medrcube.build.validation.open_proof import check_open_proof
 from medrcube.build.validation.parquet_edition import check_edition
-from medrcube.build.validation.release_parts import parts_of_later_formats
+from medrcube.build.validation.release_format import check_format
 from medrcube.build.validation.sets import check_sets
 from medrcube.build.validation.sound_rows import MOST_FAULTS, sound_rows, withdrawn_items
 from medrcube.build.validation.statistical_units import check_units
-from medrcube.console.counts import counted
+from medrcube.build.validation.unchecked import items_of_unknown_forms, unchecked_parts
 from medrcube.errors import ReleaseError
-from medrcube.release_format.item_facts import ITEMS as ITEM_FACTS
-from medrcube.release_format.item_sets import SETS, read_item_sets
-from medrcube.release_format.tree import OPEN_TABLE, TABLE, find_tables, safe_repr
+from medrcube.release_format.format_version import AUDIT
+from medrcube.release_format.item_sets import read_item_sets
+from medrcube.release_format.tree import OPEN_TABLE, TABLE, find_tables
 from medrcube.release_format.vocabulary_file import read_words, release_vocabulary
 from medrcube.vocabulary.layers import active_vocabulary, using
 
@@ -63,17 +62,6 @@ __all__ = ["Validation", "validate"]
 
 PROOFS = (SUMS, RECIPES, ITEMS, AUDIT, LICENCES)
 """What a release of medrcube holds beside its sources."""
-
-
-_UNCHECKED = {
-    SUMS: "whether files were changed, added or lost",
-    RECIPES: "whether the pixels are those that were released, and how they were made",
-    ITEMS: "whether every wrong option has evidence that it is wrong",
-    AUDIT: "whether the audit passed",
-    LICENCES: "what the licence of each item is",
-    ITEM_FACTS: "which items rest on one patient, and what their images show of the answer",
-    SETS: "which items are scored together",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +73,8 @@ class Validation:
         name: version of the release, where it is told.
         private: whether the tree is marked as not to be shared.
         foreign: whether it has no proofs, as the published release.
+        release_format: number of the format that it was checked against; ``None`` where it is
+            foreign.
         items: number of sound items.
         pictures: number of images in the tree.
         restricted: number of items whose image may not be passed on.
@@ -99,6 +89,7 @@ class Validation:
     name: str
     private: bool
     foreign: bool
+    release_format: int | None
     items: int
     pictures: int
     restricted: int
@@ -121,6 +112,7 @@ class Validation:
             "valid": self.errors == 0,
             "private": self.private,
             "proofs": not self.foreign,
+            "format": self.release_format,
             "items": self.items,
             "pictures": self.pictures,
             "restricted": self.restricted,
@@ -184,10 +176,10 @@ def _validate(
     compare_sums(sums, checks, findings, private=private)
     check_images(every_row, recipes, checks, findings, private=private)
     withdrawn = withdrawn_items(root, every_row, findings)
-    later = frozenset() if foreign else parts_of_later_formats(root, files, sums)
-    if not foreign:
-        told = ITEM_FACTS not in later
-        facts = check_units(root, every_row, recipes or {}, findings) if told else {}
+    found = None if foreign else check_format(root, files, sums, findings)
+    if found:
+        columns = found.item_columns
+        facts = check_units(root, every_row, recipes or {}, findings, columns) if columns else {}
         check_edition(
             root,
             files,
@@ -199,6 +191,7 @@ def _validate(
             withdrawn=withdrawn,
             most=most + len(every_row),
             private=private,
+            release_format=found,
         )
     beyond = [entry for entry in every_row if entry.row.is_open]
     proof = None
@@ -217,6 +210,7 @@ def _validate(
         name=read_audit_name(audit),
         private=private,
         foreign=foreign,
+        release_format=found.number if found else None,
         items=len(every_row),
         pictures=len(pictures),
         restricted=sum(entry.row.restricted for entry in every_row),
@@ -224,8 +218,8 @@ def _validate(
         withdrawn=len(withdrawn),
         findings=findings.sorted(),
         unchecked=(
-            *_unchecked(files, later, foreign=foreign),
-            *_of_unknown_forms(unknown_forms),
+            *unchecked_parts(files, found),
+            *items_of_unknown_forms(unknown_forms),
         ),
         contracts=contracts,
     )
@@ -335,21 +329,3 @@ def _note_contracts(verdicts: Iterable[ContractResult], findings: FaultLog) -> N
                 list(verdict.ids),
                 count=max(verdict.failing, 1),
             )
-
-
-def _unchecked(files: frozenset[str], later: frozenset[str], *, foreign: bool) -> Iterator[str]:
-    for name, what in _UNCHECKED.items():
-        if name in later:
-            yield f"{what} ({name} is not part of this release format)"
-        elif name not in files:
-            yield f"{what} (no {name})"
-    if foreign:
-        yield "the duplicates and leaks that an audit looks for"
-
-
-def _of_unknown_forms(unknown_forms: Mapping[str, int]) -> Iterator[str]:
-    for form, count in sorted(unknown_forms.items()):
-        yield (
-            f"{counted(count, 'item')} of the answer form {safe_repr(form)}, which this version "
-            "does not have"
-        )

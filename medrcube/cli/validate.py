@@ -45,6 +45,13 @@ def validate(
     raise typer.Exit(1 if validation.errors else 0)
 
 
+def _format_line(number: int) -> str:
+    from medrcube.release_format.format_version import CURRENT
+
+    line = f"checked against release format {number}"
+    return line if number == CURRENT.number else f"{line}; the present one is {CURRENT.number}"
+
+
 def _show(validation: Validation, reporter: Reporter) -> None:
     name = f"release {validation.name}" if validation.name else "release"
     kind = "private" if validation.private else "public"
@@ -54,6 +61,8 @@ def _show(validation: Validation, reporter: Reporter) -> None:
         f"{counted(validation.restricted, 'item')} restricted, "
         f"{validation.without_picture:,} without an image here"
     )
+    if validation.release_format is not None:
+        reporter.result(_format_line(validation.release_format))
     if validation.withdrawn:
         reporter.result(f"{validation.withdrawn:,} of these items are withdrawn (errata.csv)")
     if validation.private:

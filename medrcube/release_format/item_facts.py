@@ -22,11 +22,14 @@ from medrcube.release_format.strict_json import BadJsonError, read_lines
 from medrcube.release_format.tree import open_file, safe_repr, stat_file
 
 __all__ = [
+    "COLUMNS",
+    "EARLIER_COLUMNS",
     "FACT",
     "ITEMS",
     "UNIT",
     "ItemFacts",
     "read_case_units",
+    "read_item_columns",
     "read_item_facts",
     "read_pixel_hashes",
     "read_scenes",
@@ -43,6 +46,7 @@ FACT = re.compile("[0-9a-f]{16}")
 """Form of the id of a fact."""
 
 _LARGEST = 2**28
+_LONGEST_HEAD = 1024
 _SHARED = frozenset({"dataset", "visible", "block", "unit"})
 """Columns whose values several items share; each is held once."""
 _VISIBLE = frozenset(level.name.lower() for level in Visibility)
@@ -115,6 +119,16 @@ def read_item_facts(root: Path) -> dict[tuple[str, str], ItemFacts]:
         except (csv.Error, UnicodeDecodeError) as error:
             raise ReleaseError(f"{path}: cannot be read: {error}") from None
     return facts
+
+
+def read_item_columns(root: Path) -> tuple[str, ...]:
+    """Columns that the table names; none where it has no readable first line."""
+    try:
+        with open_file(root, root / ITEMS, largest=_LARGEST) as file:
+            head = file.readline(_LONGEST_HEAD).decode("utf-8")
+        return tuple(next(csv.reader([head], strict=True), ()))
+    except (ReleaseError, UnicodeDecodeError, csv.Error):
+        return ()
 
 
 def read_case_units(root: Path) -> Mapping[str, str]:

@@ -51,8 +51,8 @@ def test_it_is_valid_and_parts_of_later_formats_are_no_faults(first, check):
     found = check(first / "release")
     assert (found.findings, found.items, found.restricted) == ((), 40, 28)
     assert [it.partition(" (")[2] for it in found.unchecked] == [
-        "items.csv is not part of this release format)",
-        "sets.json is not part of this release format)",
+        "items.csv is not in format 1)",
+        "sets.json is not in format 1)",
     ]
 
 

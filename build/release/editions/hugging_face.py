@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 
 from medrcube.build.release.metadata import ReleaseFacts
 from medrcube.build.stages.samples import Sample
+from medrcube.release_format.format_version import CURRENT, ReleaseFormat
 from medrcube.release_format.item_facts import ItemFacts, read_item_facts
 from medrcube.release_format.item_sets import read_item_sets
 from medrcube.release_format.tree import OPEN_TABLE, TABLE
@@ -29,7 +30,6 @@ from medrcube.release_format.tree import OPEN_TABLE, TABLE
 __all__ = [
     "AS_JSON",
     "DATA",
-    "EARLIER_SCHEMAS",
     "OPEN_DATA",
     "OPEN_SCHEMA",
     "ROWS",
@@ -37,6 +37,7 @@ __all__ = [
     "TOLD",
     "front_matter",
     "parquet_json",
+    "schema_of",
     "write_parquet_edition",
 ]
 
@@ -119,10 +120,12 @@ SCHEMA = _schema(_FEATURES)
 OPEN_SCHEMA = _schema(_OPEN_FEATURES)
 """Columns of the files of ``open``."""
 
-EARLIER_SCHEMAS = tuple(
-    pa.schema(list(SCHEMA)[: SCHEMA.names.index(first)]) for first in ("visible", "unit", "set")
-)
-"""Columns of earlier versions: later ones stand behind them, in the order in which they came."""
+
+def schema_of(release_format: ReleaseFormat) -> pa.Schema:
+    """Columns of the files of ``data`` in a format: later ones stand behind the earlier."""
+    later = set(CURRENT.edition_columns) - set(release_format.edition_columns)
+    return pa.schema([column for column in SCHEMA if column.name not in later])
+
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 

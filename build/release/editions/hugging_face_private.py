@@ -20,11 +20,10 @@ import pyarrow.parquet as pq
 from medrcube.build.reconstruction.safe_writes import stored_hash
 from medrcube.build.release.editions.hugging_face import (
     DATA,
-    EARLIER_SCHEMAS,
     OPEN_DATA,
     OPEN_SCHEMA,
     ROWS,
-    SCHEMA,
+    schema_of,
 )
 from medrcube.build.release.editions.private_edition import (
     PRIVATE,
@@ -36,6 +35,7 @@ from medrcube.build.release.editions.private_edition import (
 from medrcube.errors import ReleaseError, WorkspaceError
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.release_format.errata import FILE as ERRATA
+from medrcube.release_format.format_version import FORMATS
 
 __all__ = ["HubEdition", "write_private_hub"]
 
@@ -147,7 +147,7 @@ def _fill(release: Path, table: Path, withdrawn: Collection[str]) -> tuple[int, 
 def _schema_of(table: Path) -> pa.Schema:
     """Columns of a file, which are those of an edition of this version or an earlier one."""
     schema = pq.read_schema(table)
-    if not any(map(schema.equals, (SCHEMA, OPEN_SCHEMA, *EARLIER_SCHEMAS))):
+    if not any(map(schema.equals, (OPEN_SCHEMA, *map(schema_of, FORMATS)))):
         raise ReleaseError(f"{table.name}: has other columns than an edition of medrcube")
     return schema
 

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from medrcube.build.pixels.volume import LookupTable, PixelSemantics, Volume
-from medrcube.build.pixels.windowing import CT_PRESETS, display_transform
+from medrcube.build.pixels.windowing import CT_PRESETS, display_transform, recorded_transform
 from medrcube.errors import ReadError
 
 INT16 = hnp.arrays(np.int16, (2, 4, 5), elements=st.integers(-2000, 4000))
@@ -438,3 +441,39 @@ def test_numbers_tell_of_repaired_headers_and_filled_values():
     assert (numbers["repair"], numbers["filled"]) == ("signed pixels", 3)
     plain = display_transform(Volume(slices=volume.slices), "bits").numbers
     assert plain.keys() == {"policy", "window", "low", "high"}
+
+
+@pytest.mark.parametrize("inverted", [False, True])
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("policy", ["header", "percentile:1-99", "bits", "ct:lung"])
+def test_numbers_of_a_recipe_give_its_greys_whatever_the_file_is_now_said_to_mean(
+    policy, function, inverted
+):
+    stored = np.arange(-300, 300, 5, dtype=np.int16).reshape(2, 6, 10)
+    greys = PixelSemantics(
+        slope=2.5, intercept=-7.0, windows=((40.0, 333.0),), function=function, inverted=inverted
+    )
+    volume = Volume(slices=stored, greys=greys)
+    numbers = json.loads(json.dumps(dict(display_transform(volume, policy).numbers)))
+    other = replace(greys, slope=1.0, intercept=0.0, windows=(), inverted=not inverted)
+    recorded = recorded_transform(replace(volume, greys=other), numbers)
+    assert np.array_equal(recorded.apply(stored), shown(volume, policy))
+    assert dict(recorded.numbers) == numbers
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        {},
+        {"window": "table", "first": 0.0},
+        {"window": "percentile", "low": 1},
+        {"window": "percentile", "low": "1", "high": 2},
+        {"window": "percentile", "low": float("nan"), "high": 2},
+        {"window": "linear", "centre": 10, "width": 0},
+        {"window": "linear", "centre": 10, "width": 9, "slope": "2"},
+        {"window": "linear", "centre": 10, "width": 9, "modality": "table"},
+        {"window": ["linear"], "centre": 10, "width": 9},
+    ],
+)
+def test_numbers_that_describe_no_greys_by_themselves_give_none(numbers):
+    assert recorded_transform(Volume(slices=np.ones((1, 2, 2), np.int16)), numbers) is None

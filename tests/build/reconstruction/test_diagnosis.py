@@ -176,7 +176,8 @@ def test_what_of_a_source_has_changed_is_told_as_far_as_it_was_recorded():
     assert changes_of(recipe({"a": 1}, origin=now), now) == ()
     assert changes_of(recipe({"a": 1}, origin="new"), now) == ()
     others = {"layout": "old", "card": "c0", "adapter": "a0"}
-    layout, card, adapter = changes_of(recipe({"a": 1}, origin=others), now)
+    layout, card, adapter, advice = changes_of(recipe({"a": 1}, origin=others), now)
+    assert "install the version of medrcube" in advice
     assert layout == "the release was made of layout 'old', this copy has layout 'new'"
     assert card == "the card of toy has changed since the release: digest 'c0' then, 'c1' now"
     assert adapter.startswith("the adapter of toy has changed")

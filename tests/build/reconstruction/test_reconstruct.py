@@ -14,12 +14,15 @@ from PIL import Image
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.incremental import file_states
 from medrcube.build.pipeline import build
+from medrcube.build.pixels import windowing
 from medrcube.build.pixels.pixel_hash import pixel_hash
 from medrcube.build.pixels.png_encoder import encode_png
 from medrcube.build.reconstruction import safe_writes
 from medrcube.build.reconstruction.outcomes import Status
-from medrcube.build.reconstruction.reconstruct import _frames, reconstruct
+from medrcube.build.reconstruction.reconstruct import reconstruct
+from medrcube.build.reconstruction.recorded_jobs import _frames
 from medrcube.build.release.write import release
+from medrcube.build.stages.render import EPOCH
 from medrcube.build_settings import BuildSettings
 from medrcube.errors import MedrcubeError, SourceError, WorkspaceError
 from medrcube.facts import ImageRef
@@ -223,8 +226,9 @@ def test_a_file_that_was_merely_written_anew_gives_its_picture(again, raw):
 
 
 @pytest.mark.parametrize("name", ["g (0).png", "g (0)_mask.png"])
-def test_a_missing_file_is_named(again, raw, name):
+def test_a_missing_file_is_named(again, raw, released, name):
     (raw / name).unlink()
+    _rewrite(released, _of_other_pixels, case="g (0)")
     told = again()
     mine = [it for it in told.values() if it.case == "g (0)"]
     assert {it.status for it in mine} == {Status.RAW_FILE_MISSING}
@@ -274,9 +278,17 @@ def test_a_copy_that_fits_no_layout_is_told_by_the_files_that_it_lacks(again, ra
     assert all("fits no layout" in it.detail for it in told.values())
 
 
-def test_a_case_that_a_bad_row_sets_aside_is_told_with_its_value_and_the_others_come_back(
-    again, withheld
+def test_a_case_that_a_bad_row_sets_aside_comes_back_by_its_recipes(again, withheld):
+    told = again(_edit(withheld, 'values = { g = "glioma", m', "values = { m"))
+    assert any(".boxes-" in it.image for it in told.values() if it.case.startswith("g"))
+    assert {it.status for it in told.values()} == {Status.REBUILT}
+
+
+def test_a_case_that_a_bad_row_sets_aside_is_told_with_its_value_where_no_recipe_gives_it(
+    again, released, withheld
 ):
+    for case in ("g (0)", "g (1)"):
+        _rewrite(released, _of_other_pixels, case=case)
     told = again(_edit(withheld, 'values = { g = "glioma", m', "values = { m"))
     mine = [it for it in told.values() if it.case.startswith("g")]
     assert {it.status for it in mine} == {Status.CASE_MISSING}
@@ -290,7 +302,8 @@ def test_a_row_that_is_new_and_bad_costs_no_published_picture(again, raw, write_
     assert {it.status for it in again().values()} == {Status.REBUILT}
 
 
-def test_a_copy_whose_cases_share_a_key_is_told(again, withheld):
+def test_a_copy_whose_cases_share_a_key_is_told(again, released, withheld):
+    _rewrite(released, _of_other_pixels)
     adapter = withheld.folder / "adapter.py"
     adapter.write_text(adapter.read_text().replace("key=path.stem,\n", "key=letter,\n"))
     told = again(load_source(withheld.folder))
@@ -347,7 +360,10 @@ def test_a_card_that_changed_in_another_fact_gives_the_same_pictures(again, with
     assert {it.status for it in told.values()} == {Status.REBUILT}
 
 
-def test_a_card_that_drops_a_case_is_told_with_its_reason(again, withheld):
+def test_a_card_that_drops_a_case_is_told_with_its_reason_where_no_recipe_gives_it(
+    again, released, withheld
+):
+    _rewrite(released, _of_other_pixels, case="g (0)")
     told = again(_edit(withheld, 'keys = ["g (9)"]', 'keys = ["g (0)"]'))
     mine = [it for it in told.values() if it.case == "g (0)"]
     assert {it.status for it in mine} == {Status.CASE_MISSING}
@@ -355,17 +371,68 @@ def test_a_card_that_drops_a_case_is_told_with_its_reason(again, withheld):
     assert all("the card of toy has changed" in it.detail for it in mine)
 
 
-def test_a_card_that_marks_another_concept_is_told_as_another_plan(again, released, withheld):
+def test_marks_that_no_task_asks_for_any_longer_come_back(again, released, withheld):
     _rewrite(released, lambda recipe: recipe["mark"].update(boxes=[]))
     told = again(
         _edit(withheld, "tasks = [", 'tasks = ["Organ Recognition", ', '"ROI Grounding", ', "")
     )
+    assert any(".boxes-" in it.image for it in told.values())
+    assert {it.status for it in told.values()} == {Status.REBUILT}
+
+
+def test_an_outline_comes_back_though_its_field_is_of_a_kind_that_none_is_drawn_of(
+    toy, workspace, raw, tmp_path, quiet
+):
+    toy = _edit(toy, '"Disease Diagnosis"]', '"Disease Diagnosis", "Organ Recognition"]')
+    toy = _edit(toy, "redistribute = true", "redistribute = false")
+    build(workspace, {"toy": toy}, LocalEngine(1), quiet)
+    release(workspace, {"toy": toy}, tmp_path / "out", name="x", allow_unreviewed=True)
+    toy = _edit(toy, 'kind = "structure"', 'kind = "finding"')
+    done = reconstruct(tmp_path / "out", {"toy": raw}, {"toy": toy}, LocalEngine(1), quiet)
+    told = {it.image: it for it in done.sources[0].pictures}
+    assert any(".outline-" in image for image in told)
+    assert {it.status for it in told.values()} == {Status.REBUILT}
+
+
+def test_marks_come_back_though_the_slice_no_longer_shows_all_that_their_names_say(
+    again, released, withheld
+):
+    _rewrite(released, lambda recipe: recipe["mark"].update(boxes=[]))
+    adapter = withheld.folder / "adapter.py"
+    text = adapter.read_text().replace("paths=(mask,))", "paths=(mask,), needs=((7,),))")
+    adapter.write_text(text)
+    told = again(load_source(withheld.folder))
+    assert any(".boxes-" in it.image for it in told.values())
+    assert {it.status for it in told.values()} == {Status.REBUILT}
+
+
+def test_windows_come_back_by_their_numbers_though_the_rule_now_gives_others(
+    toy, workspace, raw, tmp_path, quiet, monkeypatch
+):
+    policy = '[pixels]\nwindow = "percentile:10-90"\n\n[[field]]\nname = "tumour"'
+    toy = _edit(toy, '[[field]]\nname = "tumour"', policy)
+    toy = _edit(toy, "redistribute = true", "redistribute = false")
+    build(workspace, {"toy": toy}, LocalEngine(1), quiet)
+    release(workspace, {"toy": toy}, tmp_path / "out", name="x", allow_unreviewed=True)
+    monkeypatch.setattr(windowing, "_percentiles", lambda *_: (0.0, 1.0))
+    done = reconstruct(tmp_path / "out", {"toy": raw}, {"toy": toy}, LocalEngine(1), quiet)
+    assert {it.status for it in done.sources[0].pictures} == {Status.REBUILT}
+
+
+def test_a_card_that_marks_another_field_is_told_as_another_plan(again, released, withheld):
+    _rewrite(released, lambda recipe: recipe["mark"].update(boxes=[]))
+    adapter = withheld.folder / "adapter.py"
+    adapter.write_text(adapter.read_text().replace('field="region"', 'field="area"'))
+    told = again(_edit(withheld, 'name = "region"', 'name = "area"'))
     mine = [it for it in told.values() if ".boxes-" in it.image]
     assert mine
     assert {(it.status, it.stage) for it in mine} == {(Status.HASH_DIFFERS, "plan")}
 
 
-def test_a_case_that_the_adapter_no_longer_finds_is_told(again, withheld):
+def test_a_case_that_the_adapter_no_longer_finds_is_told_where_no_recipe_gives_it(
+    again, released, withheld
+):
+    _rewrite(released, _of_other_pixels)
     adapter = withheld.folder / "adapter.py"
     adapter.write_text(
         adapter.read_text().replace('"x"', '"g"').replace("yield Skip", "0 and Skip")
@@ -405,6 +472,14 @@ def test_the_first_stage_that_differs_is_named(again, released, path, value, sta
     told = again()
     assert (told[CLEAN].status, told[CLEAN].stage) == (Status.HASH_DIFFERS, stage)
     assert not (released / CLEAN).exists()
+
+
+def test_a_refusal_names_image_epoch_and_what_to_do(again, released):
+    _rewrite(released, lambda it: it.update(pixel_sha256="0" * 64, epoch=1), only=CLEAN)
+    outcome = again()[CLEAN]
+    assert outcome.image == CLEAN
+    assert f"renderer epoch 1 made it, this is epoch {EPOCH}" in outcome.detail
+    assert "install the version of medrcube that README.md of the release names" in outcome.detail
 
 
 def test_of_two_differences_the_earlier_stage_is_named(again, released):
@@ -526,10 +601,15 @@ def _edit(source, *changes):
     return load_source(source.folder)
 
 
-def _rewrite(tree, change, *, only=None):
+def _of_other_pixels(recipe):
+    """Change a recipe so that no image is the one of the release."""
+    recipe["pixel_sha256"] = "0" * 64
+
+
+def _rewrite(tree, change, *, only=None, case=None):
     recipes = [json.loads(line) for line in (tree / "recipes.jsonl").read_text().splitlines()]
     for recipe in recipes:
-        if only in (None, recipe["image"]):
+        if only in (None, recipe["image"]) and case in (None, recipe["case"]):
             change(recipe)
     (tree / "recipes.jsonl").write_text("".join(json.dumps(it) + "\n" for it in recipes))
 

@@ -13,7 +13,7 @@ from medrcube.cli.app import app
 from medrcube.errors import ReleaseError
 
 KEYS = {
-    "release", "name", "valid", "private", "proofs", "items", "pictures", "restricted",
+    "release", "name", "valid", "private", "proofs", "format", "items", "pictures", "restricted",
     "withdrawn", "without_picture", "findings", "unchecked", "contracts",
 }  # fmt: skip
 

@@ -112,7 +112,7 @@ def test_a_table_of_facts_that_was_lost_with_its_digest_is_missed_by_the_edition
     sums = public / "SHA256SUMS"
     lines = sums.read_text().splitlines(keepends=True)
     sums.write_text("".join(line for line in lines if not line.endswith("  items.csv\n")))
-    assert faults(public) == {"item-facts"}
+    assert faults(public) == {"item-facts", "proof-missing"}
 
 
 def test_a_changed_file_is_found(public, faults):
@@ -351,13 +351,6 @@ def test_units_and_facts_that_cannot_be_are_found(change, expected, public, faul
         writer.writeheader()
         writer.writerows(rows)
     assert {"digest", expected} <= faults(public) <= {"digest", expected, "edition-differs"}
-
-
-def test_a_release_of_an_earlier_version_is_told_to_have_no_units(public, faults):
-    path = public / "items.csv"
-    rows = [line.split(",")[:4] for line in path.read_text().splitlines()]
-    path.write_text("".join(",".join(row) + "\n" for row in rows))
-    assert faults(public, "warning") == {"units-missing"}
 
 
 def test_a_parquet_edition_that_is_none_is_found(public, faults):

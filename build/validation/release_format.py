@@ -1,0 +1,89 @@
+"""Validation of a release against the format that it was made in.
+
+A release of an older format is held against the contract of that format: its files and columns are
+checked as those of a present one, and what came later is named as not part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from medrcube.build.release.editions.hugging_face import DATA
+from medrcube.build.validation.checksums import ChecksumLists
+from medrcube.build.validation.findings import FaultLog
+from medrcube.errors import ReleaseError
+from medrcube.release_format.format_version import CURRENT, FORMATS, ReleaseFormat, stated_format
+from medrcube.release_format.item_facts import ITEMS, read_item_columns
+from medrcube.release_format.tree import open_file
+
+__all__ = ["check_format", "later_columns", "later_tables"]
+
+
+def check_format(
+    root: Path, files: Collection[str], sums: ChecksumLists, findings: FaultLog
+) -> ReleaseFormat:
+    """Format of a release, all of whose tables it must have.
+
+    It is the one that the release states; without a statement the newest one of which it has
+    anything, so that a table that was lost with its digest is missed all the same.
+    """
+    try:
+        found = stated_format(root) or _newest_seen(root, files, sums)
+    except ReleaseError as error:
+        findings.add("format", str(error))
+        found = CURRENT
+    for name in found.tables:
+        if name not in files:
+            findings.add("proof-missing", name)
+    columns = _columns_of_items(root, files)
+    if columns and found.item_columns and columns != found.item_columns:
+        findings.add(
+            "item-facts",
+            f"{ITEMS}: has the columns {', '.join(columns)}; format {found.number} has "
+            f"{', '.join(found.item_columns)}",
+        )
+    return found
+
+
+def later_tables(found: ReleaseFormat) -> tuple[str, ...]:
+    """Tables that came after a format."""
+    return tuple(name for name in CURRENT.tables if name not in found.tables)
+
+
+def later_columns(found: ReleaseFormat) -> tuple[str, ...]:
+    """Columns that came after a format into a table that it has."""
+    had = found.item_columns
+    return tuple(name for name in CURRENT.item_columns if had and name not in had)
+
+
+def _newest_seen(root: Path, files: Collection[str], sums: ChecksumLists) -> ReleaseFormat:
+    names = {name.rpartition("/")[2] for name in {*(sums.shared or {}), *files}}
+    columns = {*_columns_of_items(root, files)}
+    for name in files:
+        if name.startswith(f"{DATA}/"):
+            columns.update(_columns_of_edition(root, name))
+    unstated = [found for found in FORMATS if not found.states_itself]
+    for earlier, found in zip(unstated[-2::-1], unstated[:0:-1], strict=True):
+        new_files = {*found.tables, *found.optional} - {*earlier.tables, *earlier.optional}
+        new_columns = set(found.edition_columns) - set(earlier.edition_columns)
+        if new_files & names or new_columns & columns:
+            return found
+    return unstated[0]
+
+
+def _columns_of_items(root: Path, files: Collection[str]) -> tuple[str, ...]:
+    return read_item_columns(root) if ITEMS in files else ()
+
+
+def _columns_of_edition(root: Path, name: str) -> Collection[str]:
+    """Columns of one Parquet file; none where it cannot be read, which is noted elsewhere."""
+    try:
+        with open_file(root, root / name) as file:
+            columns: list[str] = pq.read_schema(file).names
+    except (ReleaseError, OSError, ValueError, TypeError, KeyError, pa.ArrowException):
+        return ()
+    return columns

@@ -1,0 +1,60 @@
+"""Parts of a release that validation could not check, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from medrcube.build.reconstruction.recipes import RECIPES
+from medrcube.build.release.editions.private_edition import SUMS
+from medrcube.build.release.licences import LICENCES
+from medrcube.build.validation.consistency import ITEMS
+from medrcube.build.validation.release_format import later_columns, later_tables
+from medrcube.console.counts import counted
+from medrcube.release_format.format_version import AUDIT, ReleaseFormat
+from medrcube.release_format.item_facts import ITEMS as ITEM_FACTS
+from medrcube.release_format.item_sets import SETS
+from medrcube.release_format.tree import safe_repr
+
+__all__ = ["items_of_unknown_forms", "unchecked_parts"]
+
+_UNCHECKED = {
+    SUMS: "whether files were changed, added or lost",
+    RECIPES: "whether the pixels are those that were released, and how they were made",
+    ITEMS: "whether every wrong option has evidence that it is wrong",
+    AUDIT: "whether the audit passed",
+    LICENCES: "what the licence of each item is",
+    ITEM_FACTS: "which items rest on one patient, and what their images show of the answer",
+    SETS: "which items are scored together",
+}
+_COLUMNS = {
+    "unit": "which items rest on one patient",
+    "fact": "which items of another edition ask the same",
+}
+
+
+def unchecked_parts(files: Collection[str], found: ReleaseFormat | None) -> Iterator[str]:
+    """What of a release could not be checked.
+
+    Args:
+        files: files in it.
+        found: its format; ``None`` of a tree without proofs.
+    """
+    for name, what in _UNCHECKED.items():
+        if found and name in later_tables(found):
+            yield f"{what} ({name} is not in format {found.number})"
+        elif name not in files:
+            yield f"{what} (no {name})"
+    if found:
+        for name in later_columns(found):
+            yield f"{_COLUMNS[name]} (the column {name} is not in format {found.number})"
+    else:
+        yield "the duplicates and leaks that an audit looks for"
+
+
+def items_of_unknown_forms(unknown_forms: Mapping[str, int]) -> Iterator[str]:
+    """Number of items of each answer form that is not known here."""
+    for form, count in sorted(unknown_forms.items()):
+        yield (
+            f"{counted(count, 'item')} of the answer form {safe_repr(form)}, which this version "
+            "does not have"
+        )

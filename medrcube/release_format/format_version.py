@@ -1,0 +1,119 @@
+"""Version of the release format: which tables and columns a release has.
+
+A release states its format in ``audit.json``, from format 5 on. Earlier versions of medrcube
+stated none; theirs follows from the files and columns of the release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from medrcube.errors import ReleaseError
+from medrcube.release_format.item_facts import COLUMNS, EARLIER_COLUMNS, ITEMS
+from medrcube.release_format.item_sets import SETS
+from medrcube.release_format.open_rows import OPEN_ITEMS
+from medrcube.release_format.strict_json import BadJsonError, read_document
+from medrcube.release_format.tree import OPEN_TABLE, open_file, safe_repr, stat_file
+from medrcube.release_format.vocabulary_file import VOCABULARY
+
+__all__ = [
+    "AUDIT",
+    "CURRENT",
+    "FORMATS",
+    "FORMAT_KEY",
+    "LARGEST_AUDIT",
+    "ReleaseFormat",
+    "stated_format",
+]
+
+AUDIT = "audit.json"
+FORMAT_KEY = "format"
+"""Key of ``audit.json`` that states the format."""
+
+LARGEST_AUDIT = 2**26
+"""Bytes of ``audit.json``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseFormat:
+    """One version of the format.
+
+    Attributes:
+        number: its number, from 1.
+        tables: files that came after format 1 and that it requires.
+        optional: files that came after format 1 and that it may have.
+        item_columns: columns of ``items.csv``; empty where it has no such table.
+        edition_columns: columns of the Parquet edition that came after format 1.
+        states_itself: whether a release of this format states it.
+    """
+
+    number: int
+    tables: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    item_columns: tuple[str, ...] = ()
+    edition_columns: tuple[str, ...] = ()
+    states_itself: bool = False
+
+
+_FACTS = COLUMNS[2:]
+_EARLIER_FACTS = EARLIER_COLUMNS[2:]
+_SET = ("set", "role")
+_OPEN = (OPEN_TABLE, OPEN_ITEMS, VOCABULARY)
+
+FORMATS = (
+    ReleaseFormat(number=1),
+    ReleaseFormat(
+        number=2, tables=(ITEMS,), item_columns=EARLIER_COLUMNS, edition_columns=_EARLIER_FACTS
+    ),
+    ReleaseFormat(number=3, tables=(ITEMS,), item_columns=COLUMNS, edition_columns=_FACTS),
+    ReleaseFormat(
+        number=4,
+        tables=(ITEMS, SETS),
+        optional=_OPEN,
+        item_columns=COLUMNS,
+        edition_columns=(*_FACTS, *_SET),
+    ),
+    ReleaseFormat(
+        number=5,
+        tables=(ITEMS, SETS),
+        optional=_OPEN,
+        item_columns=COLUMNS,
+        edition_columns=(*_FACTS, *_SET),
+        states_itself=True,
+    ),
+)
+"""Every format, the oldest first."""
+
+CURRENT = FORMATS[-1]
+
+
+def stated_format(root: Path) -> ReleaseFormat | None:
+    """Format that a release states; ``None`` where it states none, or has no sound audit.
+
+    Raises:
+        ReleaseError: it states one that this version of medrcube does not have.
+    """
+    stated = _stated(root)
+    if stated is None:
+        return None
+    known = {found.number: found for found in FORMATS if found.states_itself}
+    if type(stated) is not int or stated not in known:
+        raise ReleaseError(
+            f"{AUDIT}: {FORMAT_KEY} is {safe_repr(stated)}; expected one of "
+            f"{', '.join(map(str, known))}: read the release with the version of medrcube that its "
+            "README.md names, or a later one"
+        )
+    return known[stated]
+
+
+def _stated(root: Path) -> Any:
+    try:
+        if stat_file(root, root / AUDIT) is None:
+            return None
+        with open_file(root, root / AUDIT, largest=LARGEST_AUDIT) as file:
+            audit = read_document(file.read())
+    except (ReleaseError, BadJsonError):
+        return None
+    return audit.get(FORMAT_KEY) if isinstance(audit, dict) else None
