@@ -37,7 +37,7 @@ class CellReach:
         if len(able) >= _SOURCES:
             return ""
         if not self.keys:
-            return "no source states such a fact"
+            return "no source declares this task"
         silent = [name for name in poor if not self.keys[name]]
         single = [name for name in poor if self.keys[name]]
         parts = [f"only {able[0]} has {self.needed} or more keys"] if able and poor else []

@@ -26,7 +26,7 @@ def expectations(cards):
     ("keys", "why"),
     [
         ({"a": 2, "b": 3}, ""),
-        ({}, "no source states such a fact"),
+        ({}, "no source declares this task"),
         ({"a": 4}, "one source"),
         ({"a": 1}, "one key in a"),
         ({"a": 2, "b": 1}, "only a has 2 or more keys; one key in b"),
