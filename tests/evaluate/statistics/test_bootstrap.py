@@ -54,6 +54,13 @@ def test_what_is_often_undefined_has_no_interval():
     assert percentile_interval(values[8:], 50) is not None
 
 
+@pytest.mark.parametrize(("undefined", "told"), [(5, True), (6, False)])
+def test_a_statistic_may_be_undefined_in_one_draw_of_twenty(undefined, told):
+    values = np.linspace(0, 1, 100)
+    values[:undefined] = np.nan
+    assert (percentile_interval(values, 50) is not None) is told
+
+
 def test_many_pictures_need_no_widening():
     assert expanded_tail(100_000) == pytest.approx(0.025, abs=1e-4)
     # Normal tail beyond sqrt(n / (n - 1)) times the t quantile, 2.262 and 2.093.

@@ -16,6 +16,7 @@ from medrcube.evaluate.statistics.comparison.answer_matrix import answer_table
 from medrcube.evaluate.statistics.comparison.compare_many_runs import compare_many, compare_table
 from medrcube.evaluate.statistics.comparison.compare_runs import compare_two
 from medrcube.evaluate.statistics.paired_tests import holm
+from medrcube.evaluate.statistics.power import minimum_detectable_effect
 from medrcube.taxonomy import cube_tasks
 
 TASKS = cube_tasks()[:4]
@@ -52,6 +53,22 @@ def test_groups_of_equals_and_pairs_say_the_same(answers):
         ("high", "low"): True,
         ("as high", "low"): True,
     }
+
+
+def test_wins_and_losses_that_cancel_out_in_every_unit_count_as_single_answers(answers):
+    table = answer_table(
+        {"a": answers(range(0, 80, 2), pictures=2), "b": answers(range(1, 80, 2), pictures=2)}
+    )
+    (pair,) = compare_table(table, "task")["overall"]["pairs"]
+    assert pair["difference"] == 0
+    assert pair["minimum_detectable_effect"] == minimum_detectable_effect(80, 1.0, 1.0, 2.0)
+
+
+@pytest.mark.parametrize(("units", "told"), [(29, False), (30, True)])
+def test_thirty_units_are_enough_for_a_power_statement(answers, units, told):
+    table = answer_table({"a": answers(range(20), units), "b": answers(range(10), units)})
+    (pair,) = compare_table(table, "task")["overall"]["pairs"]
+    assert (pair["minimum_detectable_effect"] is not None) is told
 
 
 def test_all_groups_and_pairs_are_adjusted_as_one_family(answers):

@@ -83,6 +83,22 @@ def test_a_correlation_is_pearsons_over_models(runs, found):
     assert found["p"][lungs][chest] == pytest.approx(expected.pvalue)
 
 
+@pytest.mark.parametrize(("models", "told"), [(9, False), (10, True), (11, True)])
+def test_ten_models_are_enough_for_intervals_over_models(runs, models, told):
+    found = slice_correlations(dict(list(runs.items())[:models]))
+    assert {row["interval"] is not None for row in found["by_region"]} == {told}
+    lungs, chest = place(found, "Lungs", "CT"), place(found, "Chest", "X-ray")
+    assert (found["interval_models"][lungs][chest] is not None) is told
+
+
+def test_three_runs_are_enough_and_two_are_not(runs):
+    three = dict(list(runs.items())[:3])
+    assert len(slice_correlations(three)["models"]) == 3
+    three.popitem()
+    with pytest.raises(WorkspaceError, match="2 runs; expected at least 3"):
+        slice_correlations(three)
+
+
 def test_ranks_may_be_correlated_instead(runs):
     found = slice_correlations(runs, method="spearman")
     lungs, chest = place(found, "Lungs", "CT"), place(found, "Chest", "X-ray")

@@ -175,3 +175,16 @@ def test_margins_as_published_count_items_with_options_of_the_published_tasks_al
     assert {name: group["n"] for name, group in found["modality"].items()} == {"CT": 4}
     assert {name: group["n"] for name, group in found["modality_as_published"].items()} == {"CT": 2}
     assert {name: group["n"] for name, group in found["parts_as_published"].items()} == {"Lungs": 2}
+
+
+def test_the_tasks_of_a_run_that_lacks_replies_have_bounds_and_no_accuracy(result):
+    rows = [result(f"q{i}", picture=f"p{i}") for i in range(18)]
+    later = {"outcome": AnswerOutcome.NOT_ASKED, "task": Task("View Recognition")}
+    rows += [result(f"later{i}", **later) for i in range(2)]
+    whole = task_metrics([*rows[:19], result("q19")])
+    assert (whole["global"]["accuracy"], len(whole["task"])) == (0.95, 2)
+    found = task_metrics(rows)
+    groups = [found["global"], *found["task"].values()]
+    assert len(groups) == 3
+    assert {(group["accuracy"], group["interval"]) for group in groups} == {(None, None)}
+    assert found["global"]["bounds"] == [0.9, 1]
