@@ -58,6 +58,8 @@ PARTS = {
         ),
         (
             "tests/build/questions/test_compose.py",
+            "tests/build/questions/test_key_balance.py",
+            "tests/build/questions/test_key_draws.py",
             "tests/build/questions/test_quotas.py",
             "tests/build/questions/test_two_option_quota.py",
             "tests/build/profile/test_profile_build.py",
