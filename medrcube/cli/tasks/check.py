@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from medrcube.cli.options.shared import Json, SourcePath
+from medrcube.cli.tasks.seen_cards import OfWorkspace, seen_cards
 from medrcube.cli.tasks.show import task_names
 
 __all__ = ["check"]
@@ -18,6 +19,7 @@ def check(
         typer.Argument(metavar="NAME", help="Tasks; default: all.", autocompletion=task_names),
     ] = None,
     source_path: SourcePath = None,
+    workspace: OfWorkspace = None,
     json_output: Json = False,
 ) -> None:
     """Check tasks against the source cards.
@@ -28,11 +30,10 @@ def check(
 
     from medrcube.build.questions.authoring.task_check import check_task
     from medrcube.console.progress import Reporter
-    from medrcube.sources.registry import find_sources
     from medrcube.taxonomy import Task
 
     reporter = Reporter(json_output=json_output)
-    cards = [source.card for source in find_sources(source_path or ()).values()]
+    cards = seen_cards(source_path, workspace)
     tasks = list(map(Task.parse, names)) if names else list(Task)
     results = {}
     with reporter.stage("check", len(tasks)) as advance:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from medrcube.cli.options.shared import Json, SourcePath, Wide
+from medrcube.cli.tasks.seen_cards import OfWorkspace, seen_cards
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,18 +17,20 @@ __all__ = ["list_tasks", "sources_of"]
 
 
 def list_tasks(
-    source_path: SourcePath = None, wide: Wide = False, json_output: Json = False
+    source_path: SourcePath = None,
+    workspace: OfWorkspace = None,
+    wide: Wide = False,
+    json_output: Json = False,
 ) -> None:
     """List the tasks.
 
     Each has its level, the facts and images it asks about, and the sources that give it.
     """
     from medrcube.console.progress import Reporter
-    from medrcube.sources.registry import find_sources
     from medrcube.taxonomy import Task
 
     reporter = Reporter(json_output=json_output, wide=wide)
-    cards = [source.card for source in find_sources(source_path or ()).values()]
+    cards = seen_cards(source_path, workspace)
     sources = {task: sources_of(task, cards) for task in Task}
     reporter.table(
         ("task", "short", "level", "form", "asks", "images", "sources"),

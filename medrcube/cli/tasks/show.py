@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from medrcube.cli.options.shared import SourcePath
+from medrcube.cli.tasks.seen_cards import OfWorkspace, seen_cards
 
 __all__ = ["TaskName", "show", "task_names"]
 
@@ -35,18 +36,17 @@ TaskName = Annotated[
 ]
 
 
-def show(name: TaskName, source_path: SourcePath = None) -> None:
+def show(name: TaskName, source_path: SourcePath = None, workspace: OfWorkspace = None) -> None:
     """Show a task.
 
     What it asks, its wordings, and the sources that give it.
     """
     from medrcube.cli.tasks.list_tasks import sources_of
     from medrcube.console.progress import Reporter
-    from medrcube.sources.registry import find_sources
     from medrcube.taxonomy import Task
     from medrcube.templates import package_wordings
 
-    cards = [source.card for source in find_sources(source_path or ()).values()]
+    cards = seen_cards(source_path, workspace)
     task = Task.parse(name)
     declared = task.declaration
     reporter = Reporter()
