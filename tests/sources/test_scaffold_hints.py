@@ -151,6 +151,17 @@ def test_slices_of_two_series_may_differ_and_lie_in_one_plane(tmp_path):
     assert (one.pixel_array != two.pixel_array).any()
 
 
+def test_arrays_of_numbers_are_told_with_their_shape_and_reader(tmp_path):
+    write_example(tmp_path / "raw/a.png", seed=1)
+    np.save(tmp_path / "raw/labels.npy", np.full((5, 3), 7.5))
+    np.save(tmp_path / "raw/objects.npy", np.array([{"Doe": 1}]), allow_pickle=True)
+    _, card = _draft(tmp_path)
+    reader = "sources/_formats/tables/arrays.py"
+    assert f'#   "labels.npy": array of 5 x 3 float64, read by {reader}\n' in card
+    assert "objects" not in card
+    assert "Doe" not in card
+
+
 def test_the_mask_of_a_dicom_slice_lies_where_the_slice_does(tmp_path):
     import pydicom  # noqa: PLC0415
 

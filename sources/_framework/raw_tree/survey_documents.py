@@ -1,4 +1,4 @@
-"""Structure of the XML and JSON files of an unknown raw tree, without their contents."""
+"""Structure of XML, JSON and NumPy files of an unknown raw tree, without their contents."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COCO = {"images", "annotations", "categories"}
 def survey_documents(
     root: Path, names: Sequence[str], pictures: Iterable[str]
 ) -> tuple[tuple[str, ...], ...]:
-    """Paragraphs about the XML and the JSON files of a tree, of a few lines each."""
+    """Paragraphs about the XML, JSON and NumPy files of a tree, of a few lines each."""
     stems = {stem_of(name) for name in pictures}
     xml = [name for name in names if suffix_of(name) == ".xml"]
     coco = [name for name in names if suffix_of(name) == ".json" and _is_coco(root / name)]
@@ -31,6 +31,9 @@ def survey_documents(
     if others:
         reader = "read_json of sources/_formats/tables/contents.py"
         found.append((f'{others:,} other files with ".json": {reader}',))
+    arrays = [(name, _array(root / name)) for name in names if suffix_of(name) == ".npy"]
+    reader = "sources/_formats/tables/arrays.py"
+    found += [(f'"{name}": array of {what}, read by {reader}',) for name, what in arrays if what]
     return tuple(found)
 
 
@@ -59,6 +62,17 @@ def _elements(element: ET.Element, path: str) -> Iterator[tuple[str, ET.Element]
     yield path, element
     for child in element:
         yield from _elements(child, f"{path}/{child.tag}")
+
+
+def _array(path: Path) -> str:
+    """Shape and type of an array of numbers; empty for any other file."""
+    import numpy as np  # noqa: PLC0415
+
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError, OSError):
+        return ""
+    return f"{' x '.join(map(str, array.shape))} {array.dtype}"
 
 
 def _is_coco(path: Path) -> bool:
