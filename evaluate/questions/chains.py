@@ -27,13 +27,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from medrcube.evaluate.benchmark_item import BenchmarkItem
 from medrcube.evaluate.dataset import Benchmark
 from medrcube.evaluate.models.protocol import Json
+from medrcube.facts import FactKind
 from medrcube.forms.box import BoxTarget
 from medrcube.forms.number import NumberTarget
 from medrcube.forms.point import PointTarget
@@ -62,9 +63,6 @@ _LABEL = re.compile(r"[A-Za-z]+ \d+")
 
 _EMPTY = frozenset({"yes", "no", "none"})
 _YES_OR_NO = frozenset({"yes", "no"})
-_PATHOLOGY = frozenset({"finding", "disease", "severity"})
-_FINDINGS = frozenset({"finding", "disease"})
-_GRADE = "severity"
 _SHORTEST = 3
 
 
@@ -232,7 +230,18 @@ def _ask_alike(first: BenchmarkItem, second: BenchmarkItem) -> bool:
 
 
 def _is_graded(item: BenchmarkItem) -> bool:
-    return isinstance(item.target, NumberTarget) or _GRADE in item.task.declaration.kinds
+    return isinstance(item.target, NumberTarget) or _asks_grade(item)
+
+
+def _asks_grade(item: BenchmarkItem) -> bool:
+    """Whether an item asks how abnormal something is: a fact of which an image shows one."""
+    return any(kind.abnormal and not kind.several for kind in _kinds(item))
+
+
+def _kinds(item: BenchmarkItem) -> Iterator[FactKind]:
+    """Kinds of facts that the task of an item asks about, of those that are known here."""
+    kinds = map(FactKind.named, item.task.declaration.kinds)
+    return (kind for kind in kinds if kind is not None)
 
 
 def _tells(teller: BenchmarkItem, other: BenchmarkItem) -> bool:
@@ -247,14 +256,14 @@ def _shows_place(teller: BenchmarkItem, other: BenchmarkItem) -> bool:
 
 def _supposes(teller: BenchmarkItem, other: BenchmarkItem) -> bool:
     """Whether an item takes for granted that there is what another grades, or asks yes or no of."""
-    kinds = teller.task.declaration.kinds
+    kinds = tuple(_kinds(teller))
     asks_whether = {text.casefold() for _, text in other.options} >= _YES_OR_NO
-    if asks_whether and not _PATHOLOGY.isdisjoint(kinds):
+    if asks_whether and any(kind.abnormal for kind in kinds):
         return True
     level = teller.task.level
     locates = any(level in above.rests_on for above in Level)
-    names_finding = not _FINDINGS.isdisjoint(kinds)
-    return locates and names_finding and _GRADE in other.task.declaration.kinds
+    names_finding = any(kind.abnormal and kind.several for kind in kinds)
+    return locates and names_finding and _asks_grade(other)
 
 
 def _names(teller: BenchmarkItem, other: BenchmarkItem) -> bool:

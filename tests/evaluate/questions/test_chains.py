@@ -14,6 +14,7 @@ from medrcube.evaluate.questions.chains import gives_away, make_chains, scenes_o
 from medrcube.forms.box import BoxAsk, BoxTarget
 from medrcube.forms.number import NumberAsk, NumberTarget
 from medrcube.taxonomy import Task
+from medrcube.vocabulary.layers import using_vocabulary
 
 
 @pytest.fixture
@@ -130,6 +131,21 @@ def test_a_grade_is_not_asked_beside_a_question_that_locates_a_finding(row, load
     boxes, grade, view = sorted(load(*rows, grades(row)).items, key=lambda item: item.task.value)
     assert gives_away(boxes, grade)
     assert not gives_away(view, grade)
+
+
+def test_a_kind_of_facts_from_outside_the_package_counts_by_what_it_is(row, load, tmp_path):
+    words = '[[kind]]\nname = "injury"\nabnormal = true\nseveral = true\n'
+    (tmp_path / "words.toml").write_text(words, encoding="utf-8")
+    boxes, grade = sorted(
+        load(stage_row(row, "ROI Grounding", "p1"), grades(row)).items,
+        key=lambda item: item.task.value,
+    )
+    declaration = replace(boxes.task.declaration, kinds=("injury",))
+    task = Task(boxes.task.value, {**vars(boxes.task), "declaration": declaration})
+    injuries = replace(boxes, task=task)
+    assert not gives_away(injuries, grade)
+    with using_vocabulary([tmp_path]):
+        assert gives_away(injuries, grade)
 
 
 def test_a_number_and_its_grade_are_one_thing_asked_twice(row, load):
