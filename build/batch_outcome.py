@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from medrcube.build.asked_columns import AskedTable
+from medrcube.build.audit.asked_pictures import PictureTotals, related_pictures
 from medrcube.build.audit.batch_audit import audit_batch
 from medrcube.build.audit.open_rules import open_rules
 from medrcube.build.build_tables import BuildTables
@@ -13,10 +15,13 @@ from medrcube.build.llm_proposals.proposing import LlmReport
 from medrcube.build.open_items.compose import OpenResult
 from medrcube.build.profile.profile import Profile
 from medrcube.build.questions.compose import ComposeResult
+from medrcube.build.questions.fact_rules import QuestionCandidate
+from medrcube.build.record_columns import RecordTable
 from medrcube.build.stages.composing import compose_beyond, compose_items
-from medrcube.build.stages.deduplicate import bar_repeats
+from medrcube.build.stages.deduplicate import bar_repeated_columns
+from medrcube.build.stages.geometry_table import GEOMETRY
 from medrcube.build.stages.samples import Sample
-from medrcube.build.stages.source_result import SourceBuild
+from medrcube.build.stages.source_result import Chained, SourceBuild
 from medrcube.ontologies.knowledge_protocol import Knowledge
 from medrcube.sources._framework.card import Card
 from medrcube.templates import Wordings
@@ -47,28 +52,32 @@ def compose_batch(
     profile: Profile | None,
     cards: Sequence[Card],
     parts: Sequence[SourceBuild],
+    samples: RecordTable[Sample],
     *,
     knowledge: Knowledge,
     wordings: Wordings,
 ) -> ComposedBatch:
     """Questions of all sources to items, those with options first."""
+    asked = AskedTable.join(QuestionCandidate, samples, [part.queries for part in parts])
     composed, dropped, llm = compose_items(
         workspace,
         profile,
         cards,
-        bar_repeats([query for part in parts for query in part.queries]),
+        bar_repeated_columns(asked),
         knowledge,
         wordings=wordings,
     )
-    beyond = compose_beyond(workspace, profile, parts, wordings)
+    beyond = compose_beyond(workspace, profile, parts, samples, wordings)
     return ComposedBatch(composed=composed, dropped=dropped, llm=llm, beyond=beyond)
 
 
 def tables_of(
     parts: Sequence[SourceBuild],
-    samples: Sequence[Sample],
+    samples: RecordTable[Sample],
     made: ComposedBatch,
+    *,
     failures: tuple[Iterable[str], Iterable[str]],
+    totals: PictureTotals,
     stated: Mapping[str, Any],
 ) -> BuildTables:
     """The tables of a build, with the verdict of the audit.
@@ -78,29 +87,35 @@ def tables_of(
         samples: of all sources.
         made: items of all sources.
         failures: why sources could not be built, and why they gave too little.
+        totals: what is counted over all images.
         stated: what the verdict says beside the audit.
     """
-    problems = [problem for part in parts for problem in (*part.set_aside, *part.problems)]
-    absent = {part.source: part.absent for part in parts}
-    audit = audit_batch(samples, made.composed.items, problems, absent)
+    problems = [
+        problem for part in parts for problem in (*part.facts.set_aside, *part.facts.problems)
+    ]
+    absent = {part.facts.source: part.facts.absent for part in parts}
+    items, beyond = made.composed.items, made.beyond.items
+    asked = {item.sample for item in items} | {item.sample for item in beyond}
+    pictures = related_pictures(samples, asked)
+    audit = audit_batch(pictures, items, problems, absent, totals)
     refused, gate = failures
     verdict = {
         **audit,
         "dropped": {**made.dropped, **made.beyond.dropped},
         "open_items": made.beyond.stated(),
-        "open_rules": open_rules(made.beyond.items, samples),
-        "words": {part.source: part.words for part in parts if part.words},
+        "open_rules": open_rules(beyond, pictures),
+        "words": {part.facts.source: part.facts.words for part in parts if part.facts.words},
         "failures": [*refused, *audit["failures"], *gate],
         **stated,
     }
     return BuildTables(
         samples=samples,
-        geometry=[row for part in parts for row in part.geometry],
-        items=made.composed.items,
-        open_items=made.beyond.items,
+        geometry=GEOMETRY.join([part.geometry for part in parts]),
+        items=items,
+        open_items=beyond,
         problems=problems,
-        recipes=[text for part in parts for text in part.recipes],
-        raw_files=[part.raw_files for part in parts],
-        absent=[part.absent_images for part in parts],
+        recipes=Chained([part.recipes for part in parts]),
+        raw_files=Chained([part.raw_files for part in parts]),
+        absent=[part.facts.absent_images for part in parts],
         verdict=verdict,
     )

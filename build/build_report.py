@@ -12,7 +12,7 @@ from medrcube.build.llm_proposals.proposing import LlmReport
 from medrcube.build.open_items.table import OpenItem
 from medrcube.build.profile.distance_report import ProfileReport
 from medrcube.build.questions.item_table import Item
-from medrcube.build.stages.source_result import SourceBuild
+from medrcube.build.stages.source_result import SourceBuild, SourceFacts
 from medrcube.build.viewer.copies import ViewerReport
 from medrcube.sources._formats.tables.rows import OLDER_EDITION
 
@@ -99,28 +99,30 @@ def source_reports(
     open_counts = Counter(item.source for item in open_items)
     return tuple(
         SourceReport(
-            source=part.source,
-            layout=part.layout,
+            source=part.facts.source,
+            layout=part.facts.layout,
             taken=source_state.taken,
-            older=tuple(entry.message for entry in part.set_aside if entry.code == OLDER_EDITION),
-            cases=part.cases,
-            absent=part.absent,
-            absent_first=_first_absent(part),
-            set_aside=len(part.set_aside) + _cases_at(part, "select"),
-            failed=_cases_at(part, "render"),
+            older=tuple(
+                entry.message for entry in part.facts.set_aside if entry.code == OLDER_EDITION
+            ),
+            cases=part.facts.cases,
+            absent=part.facts.absent,
+            absent_first=_first_absent(part.facts),
+            set_aside=len(part.facts.set_aside) + _cases_at(part.facts, "select"),
+            failed=_cases_at(part.facts, "render"),
             pictures=len(part.samples),
-            items=item_counts[part.source],
-            open_items=open_counts[part.source],
+            items=item_counts[part.facts.source],
+            open_items=open_counts[part.facts.source],
         )
         for source_state, part in zip(source_states, parts, strict=True)
     )
 
 
-def _cases_at(part: SourceBuild, stage: str) -> int:
+def _cases_at(facts: SourceFacts, stage: str) -> int:
     """Cases that a stage of rendering gave no image of."""
-    return len({problem.case for problem in part.problems if problem.stage == stage})
+    return len({problem.case for problem in facts.problems if problem.stage == stage})
 
 
-def _first_absent(part: SourceBuild) -> tuple[str, ...]:
-    lines = part.absent_images.split("\n", _NAMED)[:_NAMED]
+def _first_absent(facts: SourceFacts) -> tuple[str, ...]:
+    lines = facts.absent_images.split("\n", _NAMED)[:_NAMED]
     return tuple(row[-1] for row in csv.reader(lines) if row)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,9 @@ import pandas as pd
 from medrcube.build.incremental.file_states import FileState, file_state
 from medrcube.build.open_items.table import OpenItem, open_items_to_frame
 from medrcube.build.questions.item_table import Item, items_to_frame
-from medrcube.build.stages.geometry_table import Geometry, geometry_to_frame
-from medrcube.build.stages.samples import Sample, samples_to_frame
+from medrcube.build.record_columns import RecordTable
+from medrcube.build.stages.geometry_table import Geometry
+from medrcube.build.stages.samples import Sample
 from medrcube.facts import QuarantineRow
 from medrcube.files.atomic import PRIVATE, SHARED, replacing, write_texts
 from medrcube.workspace import Workspace
@@ -26,14 +27,14 @@ __all__ = ["BuildTables", "table_paths", "write_parquet", "write_tables"]
 class BuildTables:
     """Everything that is written at the end of a build; long texts in pieces, to be joined."""
 
-    samples: Sequence[Sample]
-    geometry: Sequence[Geometry]
+    samples: RecordTable[Sample]
+    geometry: RecordTable[Geometry]
     items: Sequence[Item]
     open_items: Sequence[OpenItem]
     problems: Sequence[QuarantineRow]
-    recipes: Sequence[str]
+    recipes: Iterable[str]
     absent: Sequence[str]
-    raw_files: Sequence[str]
+    raw_files: Iterable[str]
     verdict: Mapping[str, Any]
 
 
@@ -63,15 +64,15 @@ def write_tables(workspace: Workspace, outcome: BuildTables) -> tuple[FileState 
     quarantine = pd.DataFrame(rows, columns=columns, dtype="str")
     verdict = json.dumps(outcome.verdict, indent=2, sort_keys=True) + "\n"
     write: dict[Path, Callable[[Path], None]] = {
-        workspace.samples: _table(samples_to_frame(outcome.samples)),
-        workspace.geometry: _table(geometry_to_frame(outcome.geometry)),
+        workspace.samples: _columns(outcome.samples),
+        workspace.geometry: _columns(outcome.geometry),
         workspace.items: _table(items_to_frame(outcome.items)),
         workspace.open_items: _table(open_items_to_frame(outcome.open_items)),
         workspace.quarantine: _table(quarantine),
-        workspace.absent: _text("source,case,file\n", *outcome.absent),
-        workspace.recipes: _text(*outcome.recipes),
-        workspace.raw_files: _text(*outcome.raw_files),
-        workspace.audit: _text(verdict),
+        workspace.absent: _text(("source,case,file\n", *outcome.absent)),
+        workspace.recipes: _text(outcome.recipes),
+        workspace.raw_files: _text(outcome.raw_files),
+        workspace.audit: _text((verdict,)),
     }
     states: list[FileState | None] = []
     for path in table_paths(workspace):
@@ -80,11 +81,23 @@ def write_tables(workspace: Workspace, outcome: BuildTables) -> tuple[FileState 
     return tuple(states)
 
 
+_GROUP = 65_536
+"""Rows of a row group: what is encoded at a time."""
+
+
+def _columns(table: RecordTable[Any]) -> Callable[[Path], None]:
+    def write(path: Path) -> None:
+        with replacing(path, mode=PRIVATE) as temporary:
+            table.write(temporary, rows=_GROUP)
+
+    return write
+
+
 def _table(frame: pd.DataFrame) -> Callable[[Path], None]:
     return lambda path: write_parquet(path, frame, mode=PRIVATE)
 
 
-def _text(*texts: str) -> Callable[[Path], None]:
+def _text(texts: Iterable[str]) -> Callable[[Path], None]:
     return lambda path: write_texts(path, texts, mode=PRIVATE)
 
 

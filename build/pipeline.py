@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 
+from medrcube.build.audit.asked_pictures import picture_totals
 from medrcube.build.batch_outcome import compose_batch, tables_of
 from medrcube.build.build_report import BuildReport, source_reports
 from medrcube.build.build_tables import BuildTables, table_paths, write_tables
@@ -43,8 +44,10 @@ from medrcube.build.questions.authoring.own_templates import wordings_of
 from medrcube.build.stages.composing import open_knowledge
 from medrcube.build.stages.gate import gate_failures, gate_of
 from medrcube.build.stages.ontology_editions import editions_used
+from medrcube.build.stages.samples import SAMPLES
+from medrcube.build.stages.shard_result import UnreadableCase
 from medrcube.build.stages.shared_images import shared_images
-from medrcube.build.stages.source_result import UnreadableCase, retry_unreadable
+from medrcube.build.stages.source_result import retry_unreadable
 from medrcube.build.stages.vocabulary_check import check_layers
 from medrcube.build.viewer.copies import ViewerReport, update_copies
 from medrcube.errors import MedrcubeError, SourceError
@@ -120,15 +123,22 @@ def _build(
         source_keys = store_results(source_states, results, context)
         keys = None if refused else source_keys
         cards = [source_state.source.card for source_state in source_states]
+        samples = SAMPLES.join([part.samples for part in results.parts])
         made = compose_batch(
-            workspace, profile, cards, results.parts, knowledge=knowledge, wordings=wordings
+            workspace,
+            profile,
+            cards,
+            results.parts,
+            samples,
+            knowledge=knowledge,
+            wordings=wordings,
         )
         results = results.once_asked()
-        samples = [sample for part in results.parts for sample in part.samples]
+        totals = picture_totals(samples)
         reports = source_reports(
             source_states, results.parts, made.composed.items, made.beyond.items
         )
-        shared = shared_images(cards, samples)
+        shared = shared_images(cards, totals.repeated)
         aimed = None
         if profile is not None and made.composed.plan is not None:
             aimed = report_on(
@@ -147,7 +157,14 @@ def _build(
             **({"llm": made.llm.stated()} if made.llm is not None else {}),
             **({"profile": aimed.stated()} if aimed is not None else {}),
         }
-        outcome = tables_of(results.parts, samples, made, (refused.values(), failures), stated)
+        outcome = tables_of(
+            results.parts,
+            samples,
+            made,
+            failures=(refused.values(), failures),
+            totals=totals,
+            stated=stated,
+        )
         tables = write_tables(workspace, outcome)
         viewer = _update_viewer_copies(workspace, outcome, source_states, context)
         report = BuildReport(
@@ -165,7 +182,7 @@ def _build(
         )
         llm_pending = made.llm is not None and (made.llm.sent or made.llm.left)
         if keys is not None and not (viewer and viewer.failed) and not llm_pending:
-            unread = tuple(case for part in results.parts for case in part.unread)
+            unread = tuple(case for part in results.parts for case in part.facts.unread)
             key = hash_values(outside, keys, tables, snapshot(workspace.viewer).digest)
             cache.remember(_NAME, key, dump_record(_LastBuild(report=report, unread=unread)))
     return replace(report, damaged=str(cache.damaged or ""))
@@ -243,7 +260,7 @@ def _update_viewer_copies(
     return update_copies(
         workspace,
         outcome.items,
-        outcome.samples,
+        outcome.samples.where("id", {item.sample for item in outcome.items}),
         outcome.recipes,
         {
             source_state.id: partial(jobs_of, source_state, context)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from medrcube.build.audit.asked_pictures import PictureTotals
 from medrcube.build.audit.batch_rules import batch_rules
 from medrcube.build.audit.source_leakage import source_leakage
 from medrcube.build.questions.item_table import Item
@@ -37,24 +38,31 @@ def audit_batch(
     items: Sequence[Item],
     problems: Sequence[QuarantineRow],
     absent: Mapping[str, int],
+    totals: PictureTotals | None = None,
 ) -> dict[str, Any]:
     """Audit a build; the result is ready for JSON and the same for any order of the input.
 
     Args:
-        samples: all images.
+        samples: all images; or, with ``totals``, at least the ``related_pictures`` of the items.
         items: all items.
         problems: the quarantine.
         absent: source -> number of cases whose images are not in this copy.
+        totals: what is counted over all images; by default over ``samples``.
 
     Returns:
         Counts; ``item_rules`` and ``batch_rules``, every rule with its figures, also those that
         hold; and ``failures``: sentences that each stop a release.
     """
+    if totals is None:
+        patients = {(sample.source, sample.patient) for sample in samples if sample.patient}
+        totals = PictureTotals(
+            pictures=len(samples), patients=len(patients), repeated=tuple(samples)
+        )
     pictures = {sample.id: sample for sample in samples}
     rules = batch_rules(items, samples)
     failures = [*_failures(items, pictures), *_broken(rules)]
     return {
-        "pictures": len(samples),
+        "pictures": totals.pictures,
         "items": len(items),
         "by_task": _count(item.task for item in items),
         "by_source": _count(item.source for item in items),
@@ -69,11 +77,11 @@ def audit_batch(
         "item_rules": item_rules(items),
         "batch_rules": rules,
         "source_leakage": source_leakage(_readable(items), samples),
-        "patients": len({(s.source, s.patient) for s in samples if s.patient}),
+        "patients": totals.patients,
         "absent": dict(sorted(absent.items())),
         "quarantine": _count(f"{p.source} / {p.stage} / {p.code}" for p in problems),
         "most_frequent_answer": most_frequent_answer(items),
-        "duplicate_pictures": duplicate_pictures(samples),
+        "duplicate_pictures": duplicate_pictures(totals.repeated),
         "failures": failures,
     }
 

@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
+import os
+import pickle
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from medrcube.build.execution.local import RenderEngine
 from medrcube.build.execution.progress import Stages
 from medrcube.build.incremental.cache_database import BuildCache
-from medrcube.build.incremental.file_states import FileState, TreeSnapshot, snapshot
-from medrcube.build.incremental.result_cache import dump_record, hash_values, load_record
-from medrcube.build.incremental.shards import (
-    Shard,
-    ShardRecord,
-    in_shards,
-    key_of_shard,
-    name_of_shard,
+from medrcube.build.incremental.file_states import FileState, snapshot
+from medrcube.build.incremental.kept_scan import KeptScan, LostRecordError, keep_scan, scan_anew
+from medrcube.build.incremental.kept_shards import (
+    KeptShard,
+    PictureLines,
+    RecipeTexts,
+    keep_shard,
+    load_shard,
 )
+from medrcube.build.incremental.result_cache import dump_record, hash_values, load_record
+from medrcube.build.incremental.shards import key_of_shard, pack_states
 from medrcube.build.incremental.source_state import SourceState
-from medrcube.build.stages.plan import RenderJob, plan_jobs
+from medrcube.build.stages.plan import RenderJob
 from medrcube.build.stages.render import RenderResult
-from medrcube.build.stages.scan import Scan, scan
+from medrcube.build.stages.shard_result import ShardBuilder, UnreadableCase
 from medrcube.build.stages.source_result import (
-    ShardBuild,
-    ShardBuilder,
     SourceBuild,
-    UnreadableCase,
+    SourceFacts,
     join_shards,
     retry_unreadable,
 )
-from medrcube.errors import SourceError
+from medrcube.errors import SourceError, WorkspaceError
 from medrcube.files.atomic import remove_partial_files
 
 __all__ = ["BuildContext", "SourceResults", "build_sources", "jobs_of", "refusal", "store_results"]
@@ -50,14 +54,13 @@ class SourceResults:
 
     parts: tuple[SourceBuild, ...]
     refused: Mapping[str, str]
-    fresh: Mapping[str, Sequence[_BuiltShard]]
+    fresh: Mapping[str, Sequence[_Shard]]
     rendered: int
     reused: int
 
     def once_asked(self) -> SourceResults:
         """The same without what only questions are made of: much memory, and no table shows it."""
-        parts = tuple(replace(part, queries=(), open_questions=()) for part in self.parts)
-        return replace(self, parts=parts, fresh={})
+        return replace(self, parts=tuple(part.once_asked() for part in self.parts), fresh={})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +82,8 @@ def build_sources(source_states: Sequence[SourceState], context: BuildContext) -
     """
     parts: dict[str, SourceBuild] = {}
     refused: dict[str, str] = {}
-    scans: list[tuple[SourceState, Scan]] = []
+    scans: list[tuple[SourceState, KeptScan]] = []
+    shards: dict[str, list[_Shard]] = {}
     with context.stages.stage("scan", len(source_states)) as advance:
         for source_state in source_states:
             result = _unchanged_source(source_state, context)
@@ -87,42 +91,33 @@ def build_sources(source_states: Sequence[SourceState], context: BuildContext) -
                 parts[source_state.id] = result
             else:
                 try:
-                    source_scan = scan(
-                        source_state.source,
-                        source_state.raw.root,
-                        context.secret,
-                        context.cache,
-                        source_state.raw,
-                    )
-                    scans.append((source_state, source_scan))
+                    kept, own = _look_up(source_state, context)
+                    scans.append((source_state, kept))
+                    shards[source_state.id] = own
                 except SourceError as error:
                     refused[source_state.id] = refusal(source_state.id, error)
             advance()
     rendering = _RenderTally()
-    shards = {
-        source_state.id: list(_look_up_shards(source_state, source_scan, context))
-        for source_state, source_scan in scans
-    }
     rendered = _render(
         [
             (source_state, job)
             for source_state, _ in scans
-            for built in shards[source_state.id]
-            for job in built.shard.jobs
+            for shard in shards[source_state.id]
+            for job in shard.jobs
         ],
         rendering,
         context,
     )
-    cases = sum(len(source_scan.cases) for _, source_scan in scans)
-    reused = cases - rendered + sum(part.cases for part in parts.values())
-    rendered_again = sum(len(part.unread) for part in parts.values())
-    for source_state, source_scan in scans:
-        builder = ShardBuilder(source_scan)
-        for built in shards[source_state.id]:
-            built.complete(builder, rendering, context)
-        parts[source_state.id] = join_shards(
-            source_scan, source_state.raw, [built.build for built in shards[source_state.id]]
-        )
+    cases = sum(kept.head.cases for _, kept in scans)
+    reused = cases - rendered + sum(part.facts.cases for part in parts.values())
+    rendered_again = sum(len(part.facts.unread) for part in parts.values())
+    for source_state, kept in scans:
+        builder = ShardBuilder(source_state.source, kept.head.layout.layout, source_state.raw)
+        own = shards[source_state.id]
+        for shard in own:
+            shard.complete(builder, rendering, context)
+        facts = SourceFacts.of(kept, source_state.raw, (shard.result.build for shard in own))
+        parts[source_state.id] = _join(facts, [shard.result for shard in own], context)
     return SourceResults(
         parts=tuple(
             parts[source_state.id] for source_state in source_states if source_state.id in parts
@@ -134,12 +129,11 @@ def build_sources(source_states: Sequence[SourceState], context: BuildContext) -
     )
 
 
-def jobs_of(source_state: SourceState, context: BuildContext) -> list[RenderJob]:
-    """Jobs of a source, from what is remembered of its scan where nothing has changed."""
-    result = scan(
-        source_state.source, source_state.raw.root, context.secret, context.cache, source_state.raw
-    )
-    return plan_jobs(source_state.source, result.root, result.cases)
+def jobs_of(source_state: SourceState, context: BuildContext) -> Iterator[RenderJob]:
+    """Jobs of a source, from what is kept of its scan."""
+    kept = keep_scan(source_state.source, source_state.raw, context.secret, context.cache)
+    for portion in kept.head.portions:
+        yield from kept.jobs(portion)
 
 
 def refusal(source: str, error: SourceError) -> str:
@@ -188,35 +182,38 @@ _Case = tuple[str, str]
 
 
 @dataclass(slots=True, kw_only=True)
-class _BuiltShard:
+class _Shard:
     """A shard on its way to a result: taken as it was kept, or made anew.
 
     Attributes:
-        shard: its cases.
-        record: its result and the states of its images; ``None`` while it has to be made.
-        known: whether the cache holds the record already.
+        name: of its records.
+        key: hash of all that its result depends on beside its images, or what no later build asks
+            for where a change of a raw file might not show in one.
+        jobs: of its cases, in the order of the scan; none once there is a result.
+        kept: its result and the states of its images; ``None`` while it has to be made.
     """
 
-    shard: Shard
-    record: ShardRecord | None
-    known: bool
+    name: str
+    key: str
+    jobs: tuple[RenderJob, ...] = ()
+    kept: KeptShard | None = None
 
     @property
-    def build(self) -> ShardBuild:
+    def result(self) -> KeptShard:
         """The result, once there is one."""
-        if self.record is None:
-            raise ValueError(f"{self.shard.name}: asked for its result before it was complete")
-        return self.record.build
+        if self.kept is None:
+            raise ValueError(f"{self.name}: asked for its result before it was complete")
+        return self.kept
 
     def complete(
         self, builder: ShardBuilder, rendering: _RenderTally, context: BuildContext
     ) -> None:
         """Make the result, where there is none yet, from what became of the jobs; lets them go."""
-        if self.record is not None:
+        if self.kept is not None:
             return
         results: dict[str, RenderResult] = {}
         unread: list[UnreadableCase] = []
-        for job in self.shard.jobs:
+        for job in self.jobs:
             case = (job.source, job.case.key)
             if case in rendering.unread:
                 unread.append(rendering.unread[case])
@@ -224,13 +221,16 @@ class _BuiltShard:
             else:
                 results[job.case.key] = context.cache.result_of(job, rendering.kept[case])
         paths = [picture.path for result in results.values() for picture in result.pictures]
-        self.record = ShardRecord(
-            build=builder.build([job.case for job in self.shard.jobs], results, unread),
-            images={
-                path: tuple(rendering.intact[path]) for path in paths if path in rendering.intact
-            },
+        shard, texts = builder.build([job.case for job in self.jobs], results, unread)
+        self.kept = KeptShard(
+            name=self.name,
+            key=self.key,
+            build=shard,
+            images=tuple(path.partition("/")[2] for path in paths),
+            states=pack_states(map(rendering.intact.get, paths)),
         )
-        self.shard = replace(self.shard, jobs=())
+        self.jobs = ()
+        keep_shard(context.cache, self.kept, texts)
 
 
 def _unchanged_source(source_state: SourceState, context: BuildContext) -> SourceBuild | None:
@@ -240,41 +240,59 @@ def _unchanged_source(source_state: SourceState, context: BuildContext) -> Sourc
     )
     if head is None:
         return None
-    shards: list[ShardBuild] = []
-    for name, shard_key in head.shards:
-        record = load_record(context.cache, name, shard_key, ShardRecord)
-        if record is None:
-            return None
-        shards.append(record.build)
-    if not retry_unreadable(head.part.unread, context.engine, context.images):
+    kept = [load_shard(context.cache, name, shard_key) for name, shard_key in head.shards]
+    shards = [shard for shard in kept if shard is not None]
+    if len(shards) < len(kept):
         return None
-    return head.part.with_shards(shards)
+    if not retry_unreadable(head.facts.unread, context.engine, context.images):
+        return None
+    return _join(head.facts, shards, context)
+
+
+def _join(facts: SourceFacts, shards: Sequence[KeptShard], context: BuildContext) -> SourceBuild:
+    recipes = RecipeTexts(
+        memory=context.cache, shards=[(shard.name, shard.key) for shard in shards]
+    )
+    lines = PictureLines(
+        memory=context.cache,
+        shards=[(shard.name, shard.key, shard.build.span) for shard in shards],
+    )
+    try:
+        return join_shards(facts, [shard.build for shard in shards], recipes, lines)
+    except (ValueError, IndexError, pickle.UnpicklingError) as error:
+        raise WorkspaceError(
+            f"the build cache holds something else than results of {facts.source} ({error}); "
+            "delete the folder cache of the workspace to build anew"
+        ) from error
+
+
+def _look_up(source_state: SourceState, context: BuildContext) -> tuple[KeptScan, list[_Shard]]:
+    """The scan of a source and all its shards, with their results where nothing has changed."""
+    parts = (source_state.source, source_state.raw, context.secret, context.cache)
+    kept = keep_scan(*parts)
+    try:
+        return kept, _look_up_shards(source_state, kept, context)
+    except LostRecordError:
+        kept = scan_anew(*parts)
+        return kept, _look_up_shards(source_state, kept, context)
 
 
 def _look_up_shards(
-    source_state: SourceState, source_scan: Scan, context: BuildContext
-) -> Iterator[_BuiltShard]:
-    """All shards of a source, with their results where nothing about them has changed."""
-    common = hash_values(source_state.common, source_scan.layout.layout)
+    source_state: SourceState, kept: KeptScan, context: BuildContext
+) -> list[_Shard]:
+    common = hash_values(source_state.common, kept.head.layout.layout)
     pictures = source_state.pictures
-    jobs = plan_jobs(source_state.source, source_scan.root, source_scan.cases)
-    for portion in in_shards(jobs):
-        key = key_of_shard(common, portion, source_state.raw)
-        shard = Shard(name=name_of_shard(portion), key=key, jobs=portion)
-        record = None
-        if key is not None and pictures.settled:
-            record = load_record(context.cache, shard.name, key, ShardRecord)
-        if record is not None and (
-            record.build.unread
-            or any(
-                pictures.state(context.images / path) != state
-                for path, state in record.images.items()
-            )
-        ):
-            record = None
-        if record is not None:
-            shard = replace(shard, jobs=())
-        yield _BuiltShard(shard=shard, record=record, known=record is not None)
+    shards: list[_Shard] = []
+    for portion in kept.head.portions:
+        key = key_of_shard(common, portion.digest, kept.files(portion), source_state.raw)
+        found = load_shard(context.cache, portion.name, key) if key and pictures.settled else None
+        if found is not None and (found.build.unread or not found.holds(pictures)):
+            found = None
+        jobs = kept.jobs(portion) if found is None else ()
+        shards.append(
+            _Shard(name=portion.name, key=key or secrets.token_hex(), jobs=jobs, kept=found)
+        )
+    return shards
 
 
 def _render(
@@ -320,48 +338,39 @@ def _size(job: RenderJob, source_state: SourceState) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _SourceRecord:
-    """What a source gave, without its shards, and under which names and keys those are kept."""
+    """What a source gave beside its images, and the names and keys of its shards."""
 
-    part: SourceBuild
+    facts: SourceFacts
     shards: tuple[tuple[str, str], ...]
 
 
 def _store_result(
     source_state: SourceState,
     part: SourceBuild,
-    shards: Sequence[_BuiltShard],
+    shards: Sequence[_Shard],
     context: BuildContext,
 ) -> str | None:
     folder = context.images / source_state.id
-    wanted = {sample.image.rpartition("/")[2] for sample in part.samples}
-    for stray in folder.glob("*.png"):
-        if stray.name not in wanted:
-            stray.unlink(missing_ok=True)
+    wanted = {name for shard in shards for name in shard.result.images}
+    with os.scandir(folder) if folder.is_dir() else nullcontext(()) as entries:
+        strays = [
+            entry.path
+            for entry in entries
+            if entry.name.endswith(".png") and entry.name not in wanted
+        ]
+    for path in strays:
+        Path(path).unlink(missing_ok=True)
     after = snapshot(folder)
-    stored = [_store_shard(built, after, context) for built in shards]
+    for kind in ("shard", "texts"):
+        kept = {f"{kind}/{shard.name}" for shard in shards}
+        context.cache.forget(f"{kind}/{source_state.id}/", kept)
     key = source_state.key(after)
-    keys = tuple(entry for entry in stored if entry is not None)
-    if key is None or len(keys) < len(stored):
+    if key is None or not all(shard.result.holds(after) for shard in shards):
         return None
+    places = tuple((shard.name, shard.result.key) for shard in shards)
     context.cache.remember(
         f"source/{source_state.id}",
         key,
-        dump_record(_SourceRecord(part=part.without_shards(), shards=keys)),
+        dump_record(_SourceRecord(facts=part.facts, shards=places)),
     )
-    context.cache.forget(f"shard/{source_state.id}/", {name for name, _ in keys})
     return key
-
-
-def _store_shard(
-    built: _BuiltShard, after: TreeSnapshot, context: BuildContext
-) -> tuple[str, str] | None:
-    """Keep what a shard gave; its name and key, or ``None`` where an image is not as it was."""
-    shard, record = built.shard, built.record
-    if shard.key is None or record is None or not after.settled:
-        return None
-    paths = {sample.image.partition("/")[2] for sample in record.build.samples}
-    if any(after.state(context.images / path) != record.images.get(path) for path in paths):
-        return None
-    if not built.known:
-        context.cache.remember(shard.name, shard.key, dump_record(record))
-    return shard.name, shard.key

@@ -14,7 +14,7 @@ import io
 import pickle
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import is_dataclass
 from enum import Enum
 from functools import cache
@@ -71,6 +71,10 @@ class RecordStore(Protocol):
 
     def remember(self, name: str, key: str, record: bytes) -> None:
         """Keep a record in place of the last one of that name."""
+        ...
+
+    def forget(self, prefix: str, kept: Collection[str]) -> None:
+        """Drop records whose name begins with ``prefix``, but those named ``kept``."""
         ...
 
 

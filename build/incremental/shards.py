@@ -10,74 +10,81 @@ left. Thus one changed file costs the cases of one shard, and no record holds a 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+import struct
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from operator import attrgetter
 from pathlib import PurePath
 from typing import Any
 
-from medrcube.build.incremental.file_states import TreeSnapshot
+from medrcube.build.incremental.file_states import FileState, TreeSnapshot
 from medrcube.build.incremental.result_cache import hash_values
-from medrcube.build.stages.plan import RenderJob
-from medrcube.build.stages.source_result import ShardBuild
+from medrcube.facts import Case
 
-__all__ = ["CASES", "Shard", "ShardRecord", "in_shards", "key_of_shard", "name_of_shard"]
+__all__ = [
+    "CASES",
+    "Portion",
+    "digest_of_cases",
+    "in_portions",
+    "key_of_shard",
+    "name_of_portion",
+    "pack_states",
+]
 
 CASES = 1_000
 """Cases of a shard on average."""
 
+_STATE = struct.Struct("<4q")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shard:
-    """Consecutive cases of a source, as jobs.
+class Portion:
+    """Consecutive cases of a scan: what a shard is made of.
 
     Attributes:
-        name: of its record.
-        key: hash of all that its result depends on beside its images; ``None`` where a change of
-            a raw file might not show in it.
-        jobs: one for each case, in the order of the scan; none once there is a result.
+        name: of its records; begins with the source.
+        digest: hash of all that is stated of its cases.
+        cases: their number.
+        files: hash of the names of their raw files.
     """
 
     name: str
-    key: str | None
-    jobs: tuple[RenderJob, ...]
+    digest: str
+    cases: int
+    files: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShardRecord:
-    """What a shard gave, and its images.
-
-    Attributes:
-        build: the result.
-        images: path below the folder of images -> state in which its bytes were right.
-    """
-
-    build: ShardBuild
-    images: Mapping[str, tuple[int, ...]]
-
-
-def in_shards(jobs: Sequence[RenderJob]) -> Iterator[tuple[RenderJob, ...]]:
-    """Consecutive jobs of one source; where they are parted depends on keys of cases alone."""
+def in_portions(cases: Sequence[Case]) -> Iterator[tuple[Case, ...]]:
+    """Consecutive cases of one source; where they are parted depends on their keys alone."""
     first = 0
-    for end, job in enumerate(jobs, 1):
-        digest = hashlib.sha256(job.case.key.encode(errors="surrogateescape")).digest()
-        if int.from_bytes(digest[:8]) % CASES == 0 or end == len(jobs):
-            yield tuple(jobs[first:end])
+    for end, case in enumerate(cases, 1):
+        digest = hashlib.sha256(case.key.encode(errors="surrogateescape")).digest()
+        if int.from_bytes(digest[:8]) % CASES == 0 or end == len(cases):
+            yield tuple(cases[first:end])
             first = end
 
 
-def name_of_shard(jobs: Sequence[RenderJob]) -> str:
-    """Name of the record of a shard; two shards of a source differ in their last cases."""
-    return f"shard/{jobs[-1].source}/{hash_values(jobs[-1].case.key)[:32]}"
+def name_of_portion(source: str, cases: Sequence[Case]) -> str:
+    """Name of the records of a portion; two portions of a source differ in their last cases."""
+    return f"{source}/{hash_values(cases[-1].key)[:32]}"
 
 
-def key_of_shard(common: str, jobs: Sequence[RenderJob], raw: TreeSnapshot) -> str | None:
+def digest_of_cases(cases: Sequence[Case], names: Sequence[str]) -> str:
+    """Hash of all that is stated of some cases, and of the names of their images."""
+    digest = hashlib.sha256()
+    for stated in zip(names, map(_plain, cases), strict=True):
+        digest.update(repr(stated).encode(errors="surrogateescape") + b"\n")
+    return digest.hexdigest()
+
+
+def key_of_shard(common: str, digest: str, files: Iterable[str], raw: TreeSnapshot) -> str | None:
     """Hash of what the result of a shard depends on beside its images.
 
     Args:
         common: hash of what all cases of the source depend on.
-        jobs: of its cases.
+        digest: hash of all that is stated of its cases.
+        files: their raw files, below the raw root.
         raw: the source's raw tree.
 
     Returns:
@@ -85,12 +92,16 @@ def key_of_shard(common: str, jobs: Sequence[RenderJob], raw: TreeSnapshot) -> s
     """
     if not raw.settled:
         return None
-    digest = hashlib.sha256(common.encode())
-    for job in jobs:
-        states = [raw.state(path) for path in job.case.files()]
-        stated = (job.name, _plain(job.case), states)
-        digest.update(repr(stated).encode(errors="surrogateescape") + b"\n")
-    return digest.hexdigest()
+    states = hashlib.sha256(pack_states(map(raw.states.get, files))).hexdigest()
+    return hash_values(common, digest, states)
+
+
+def pack_states(states: Iterable[FileState | None]) -> bytes:
+    """States of files as bytes, to be compared; a file that is not there has one of its own."""
+    return b"".join(_STATE.pack(*(state or _GONE)) for state in states)
+
+
+_GONE = FileState(-1, -1, -1, -1)
 
 
 def _plain(value: Any) -> Any:

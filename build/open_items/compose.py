@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from medrcube.build.asked_columns import AskedTable
 from medrcube.build.open_items.blind_chance import (
     FEW,
     BlindChance,
@@ -29,6 +30,12 @@ from medrcube.build.open_items.patient_caps import (
 from medrcube.build.open_items.question import OpenQuestion
 from medrcube.build.open_items.repeats import bar_repeated
 from medrcube.build.open_items.table import OpenItem
+from medrcube.build.open_items.unpaired_columns import (
+    NOT_VISIBLE,
+    PLAIN,
+    UNPAIRED,
+    split_unpaired,
+)
 from medrcube.build.open_items.wording import question_values
 from medrcube.facts import Grade, Visibility
 from medrcube.forms import OPTION
@@ -45,10 +52,7 @@ ALWAYS = "a constant answer is always right"
 PATIENT_FULL = "enough of its patient are asked"
 ANOTHER = "another question of its patient is asked"
 CLASS_FULL = "enough of its class of size are asked"
-PLAIN = "another image that denies it shows more"
-UNPAIRED = "no partner with another answer"
 QUOTA = "quota"
-NOT_VISIBLE = "not-visible"
 """Reasons under which questions are counted that are not asked."""
 
 
@@ -107,6 +111,9 @@ def compose_open_items(
         RuleError: a wording needs a value that its rule does not give.
     """
     dropped = Counter(barred)
+    if isinstance(questions, AskedTable):
+        questions, unpaired = split_unpaired(questions, evidence, least_visible)
+        dropped.update(unpaired)
     ordered = sorted(questions, key=lambda question: _lot(seed, "order", question))
     by_task: dict[Task, list[OpenQuestion]] = defaultdict(list)
     for question in _admitted(ordered, evidence, least_visible, dropped):

@@ -15,8 +15,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from medrcube.build.asked_columns import AskedTable
 from medrcube.build.profile.cell_planning import ItemBatch, ProfilePlan, Trim, plan_items
 from medrcube.build.profile.profile import Profile
+from medrcube.build.questions.column_draw import DrawnQuestions, draw_questions
 from medrcube.build.questions.eligibility import EligibleQuestion, prepare_questions, request_of
 from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.questions.item_table import Item
@@ -112,7 +114,6 @@ def compose(
     rules = SafetyRules(
         terms=terms, relations=relations, evidence=Grade(evidence), knowledge=knowledge
     )
-    prepared = prepare_questions(queries, rules, sources, seed, least_visible=least_visible)
     writer = ItemWriter(rules, seed=seed, words=words or {}, wordings=wordings)
 
     def make(ready: Sequence[EligibleQuestion], trim: Trim) -> ItemBatch:
@@ -140,18 +141,47 @@ def compose(
         )
 
     if profile is not None:
+        prepared = prepare_questions(queries, rules, sources, seed, least_visible=least_visible)
         plan = plan_items(profile, prepared.ready, make)
         items = place_keys(plan.items, seed)
         return ComposeResult(items=items, dropped=prepared.dropped + plan.dropped, plan=plan)
     spare = SPARE if even_keys else 1.0
-    asked = select_questions(prepared.ready, per_cell=per_cell and math.ceil(per_cell * spare))
-    batch_items = make(asked, partial(_within_quota, per_cell, seed))
-    beyond = Counter(question.query.task.value for question in prepared.ready)
-    beyond -= Counter(question.query.task.value for question in asked)
+    drawn = _drawn(
+        queries,
+        rules,
+        sources,
+        seed,
+        least_visible=least_visible,
+        per_cell=per_cell and math.ceil(per_cell * spare),
+    )
+    batch_items = make(drawn.asked, partial(_within_quota, per_cell, seed))
+    beyond = drawn.ready - Counter(question.query.task.value for question in drawn.asked)
     dropped = Counter({f"{task}: {QUOTA}": count for task, count in beyond.items()})
-    dropped.update(prepared.dropped)
+    dropped.update(drawn.dropped)
     dropped.update(batch_items.lost + batch_items.dropped)
     return ComposeResult(items=place_keys(batch_items.kept, seed), dropped=dropped)
+
+
+def _drawn(
+    queries: Iterable[QuestionCandidate],
+    rules: SafetyRules,
+    sources: Sequence[CandidateSource],
+    seed: int,
+    *,
+    least_visible: Visibility,
+    per_cell: int | None,
+) -> DrawnQuestions:
+    """Questions that a quota keeps; of a table they are drawn without a record of each."""
+    if isinstance(queries, AskedTable) and per_cell is not None and per_cell > 0:
+        return draw_questions(
+            queries, rules, sources, seed, least_visible=least_visible, per_cell=per_cell
+        )
+    prepared = prepare_questions(queries, rules, sources, seed, least_visible=least_visible)
+    return DrawnQuestions(
+        asked=select_questions(prepared.ready, per_cell=per_cell),
+        ready=Counter(question.query.task.value for question in prepared.ready),
+        dropped=prepared.dropped,
+    )
 
 
 def place_keys(items: Sequence[Item], seed: int) -> tuple[Item, ...]:

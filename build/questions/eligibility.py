@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from medrcube.build.questions.fact_rules import QuestionCandidate
-from medrcube.build.questions.label_cooccurrence import LabelCooccurrence
+from medrcube.build.questions.label_cooccurrence import LabelCooccurrence, known_of_cases
 from medrcube.build.questions.question_wording import wording_context
 from medrcube.build.stages.samples import NUMBERED
 from medrcube.facts import Visibility
@@ -32,9 +32,11 @@ from medrcube.ontologies.label_words import normalise
 from medrcube.taxonomy import Task
 
 __all__ = [
+    "NOT_VISIBLE",
     "CompatibleOptions",
     "EligibleQuestion",
     "PreparedQuestions",
+    "QuestionJudge",
     "identity_of",
     "is_constant_answer",
     "prepare_questions",
@@ -118,7 +120,8 @@ def prepare_questions(
     """
     unique = {identity_of(query): query for query in queries}
     ordered = sorted((seeded_tiebreak(seed, identity), identity) for identity in unique)
-    judge = _QuestionJudge(rules, sources, LabelCooccurrence(unique.values()))
+    company = LabelCooccurrence(known_of_cases(unique.values()))
+    judge = QuestionJudge(rules, sources, company)
     ready: list[EligibleQuestion] = []
     dropped: Counter[str] = Counter()
     for lot, identity in ordered:
@@ -195,7 +198,7 @@ def identity_of(query: QuestionCandidate) -> str:
     return f"{query.task}|{sample.source}|{sample.case}|{sample.id}|{query.field}|{query.key}"
 
 
-class _QuestionJudge:
+class QuestionJudge:
     """Judges queries and remembers what it said of those that are alike."""
 
     def __init__(
@@ -209,12 +212,14 @@ class _QuestionJudge:
         self._grounds: dict[int, object] = {}
 
     def name(self, label: str) -> str:
+        """Name of a label, in one spelling."""
         name = self._names.get(label)
         if name is None:
             name = self._names[label] = normalise(self._rules.terms[label].name)
         return name
 
     def numbers(self, query: QuestionCandidate) -> str | None:
+        """Why a question with numbers as options is not asked, or ``None``."""
         if query.barred:
             return query.barred
         if query.key in query.ground.unknown or query.key not in query.ground.present:
@@ -222,6 +227,7 @@ class _QuestionJudge:
         return f"evidence-{query.grade}" if query.grade > self._rules.evidence else None
 
     def concepts(self, query: QuestionCandidate) -> CompatibleOptions | str:
+        """What may stand against the key of a question, or why it is not asked."""
         if query.barred:
             return query.barred
         apart = self._company.apart(query)

@@ -8,7 +8,7 @@ for credibility. Drawn before options are, so that options are balanced over wha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from functools import cache
 from heapq import heapify, heappop, heappush
@@ -23,9 +23,13 @@ __all__ = [
     "QUOTA",
     "AnswerCell",
     "Key",
+    "QuotaDraw",
+    "QuotaEntry",
     "answer_cell_of",
+    "by_lot",
     "cell_of",
     "key_of",
+    "least_choice",
     "patient_of",
     "picture_of",
     "select_cells",
@@ -55,7 +59,7 @@ class AnswerCell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _QuotaEntry:
+class QuotaEntry:
     """A question with what decides over it.
 
     Attributes:
@@ -91,19 +95,19 @@ def select_questions(
         ValueError: ``per_cell`` is below one.
     """
     if per_cell is None:
-        return _by_lot(ready)
+        return by_lot(ready)
     if per_cell < 1:
         raise ValueError(f"per_cell={per_cell}: must be one or more, or None for all")
-    cells: dict[tuple[str, str], list[_QuotaEntry]] = {}
+    cells: dict[tuple[str, str], list[QuotaEntry]] = {}
     for candidate in _quota_entries(ready):
         query = candidate.ready.query
         cells.setdefault((query.sample.source, query.task), []).append(candidate)
-    drawing = _QuotaDraw()
+    drawing = QuotaDraw()
     chosen: list[EligibleQuestion] = []
-    for _, members in sorted(cells.items(), key=_least_choice):
+    for _, members in sorted(cells.items(), key=least_choice):
         drawing.answers.clear()
         chosen += drawing.fill(members, per_cell)
-    return _by_lot(chosen)
+    return by_lot(chosen)
 
 
 def select_cells(
@@ -123,14 +127,14 @@ def select_cells(
     filled.
     The same set of questions gives the same result in any order.
     """
-    entries: dict[Voxel, list[_QuotaEntry]] = {}
+    entries: dict[Voxel, list[QuotaEntry]] = {}
     for candidate in _quota_entries(ready):
         entries.setdefault(cell_of(candidate.ready), []).append(candidate)
-    drawing = _QuotaDraw(per_patient=per_patient, due=lots, sources_per_key=sources_per_key)
+    drawing = QuotaDraw(per_patient=per_patient, due=lots, sources_per_key=sources_per_key)
     chosen: list[EligibleQuestion] = []
-    for cell, members in sorted(entries.items(), key=_least_choice):
+    for cell, members in sorted(entries.items(), key=least_choice):
         chosen += drawing.fill(members, cells.get(cell, 0))
-    return _by_lot(chosen)
+    return by_lot(chosen)
 
 
 def cell_of(question: EligibleQuestion) -> Voxel:
@@ -173,29 +177,30 @@ def _voxel(anatomy: str, modality: str, task: Task, _vocabulary: Vocabulary) -> 
     return Voxel(Anatomy(anatomy), Modality(modality), task)
 
 
-def _by_lot(ready: Iterable[EligibleQuestion]) -> tuple[EligibleQuestion, ...]:
+def by_lot(ready: Iterable[EligibleQuestion]) -> tuple[EligibleQuestion, ...]:
+    """Questions in the order of their lots."""
     return tuple(sorted(ready, key=lambda question: (question.lot, question.identity)))
 
 
-def _least_choice(entry: tuple[C, Sequence[_QuotaEntry]]) -> tuple[int, C]:
+def least_choice(entry: tuple[C, Sized]) -> tuple[int, C]:
     """The cell with least choice goes first, so that the others can join its images."""
     return (len(entry[1]), entry[0])
 
 
-def _quota_entries(ready: Sequence[EligibleQuestion]) -> Iterator[_QuotaEntry]:
+def _quota_entries(ready: Sequence[EligibleQuestion]) -> Iterator[QuotaEntry]:
     pictures = [picture_of(question) for question in ready]
     pairs = {
         (question.query.task, picture) for question, picture in zip(ready, pictures, strict=True)
     }
     tasks = Counter(picture for _, picture in pairs)
     for question, picture in zip(ready, pictures, strict=True):
-        yield _QuotaEntry(
+        yield QuotaEntry(
             ready=question, picture=picture, patient=patient_of(question), tasks=tasks[picture]
         )
 
 
 @dataclass(slots=True, kw_only=True)
-class _QuotaDraw:
+class QuotaDraw:
     """What has been drawn so far, cell by cell.
 
     Attributes:
@@ -214,13 +219,13 @@ class _QuotaDraw:
     answers: Counter[tuple[str, str]] = field(default_factory=Counter)
     drawn_from: dict[Key | None, set[str]] = field(default_factory=dict)
 
-    def fill(self, candidates: Iterable[_QuotaEntry], quota: int) -> list[EligibleQuestion]:
+    def fill(self, candidates: Iterable[QuotaEntry], quota: int) -> list[EligibleQuestion]:
         """Take the rarest answer so far, and of its items the one on the freshest patient."""
         patients: Counter[str] = Counter()
         sources: Counter[str] = Counter()
         taken: Counter[AnswerCell | None] = Counter()
 
-        def rank(candidate: _QuotaEntry) -> tuple[int, bool, int, str]:
+        def rank(candidate: QuotaEntry) -> tuple[int, bool, int, str]:
             fresh = candidate.picture not in self.in_use
             return (patients[candidate.patient], fresh, -candidate.tasks, candidate.ready.lot)
 
@@ -236,13 +241,13 @@ class _QuotaDraw:
                 kind,
             )
 
-        heaps: dict[_EntryKind, list[tuple[tuple[int, bool, int, str], str, _QuotaEntry]]] = {}
+        heaps: dict[_EntryKind, list[tuple[tuple[int, bool, int, str], str, QuotaEntry]]] = {}
         for candidate in candidates:
             entry = (rank(candidate), candidate.ready.identity, candidate)
             heaps.setdefault(self._kind(candidate.ready), []).append(entry)
         for heap in heaps.values():
             heapify(heap)
-        chosen: list[_QuotaEntry] = []
+        chosen: list[QuotaEntry] = []
         while heaps and len(chosen) < quota:
             kind = min(heaps, key=turn)
             old, identity, candidate = heappop(heaps[kind])

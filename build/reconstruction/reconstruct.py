@@ -43,7 +43,7 @@ from medrcube.build.release.editions.private_edition import mark_private
 from medrcube.build.stages.plan import RenderJob
 from medrcube.build.stages.render import RenderedPicture, RenderResult
 from medrcube.build.stages.scan import Scan, inspect_trees, scan
-from medrcube.build.stages.source_result import origin_of
+from medrcube.build.stages.shard_result import origin_of
 from medrcube.errors import SourceError
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.names import text_to_name

@@ -8,12 +8,16 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from medrcube.build.asked_columns import AskedTable
 from medrcube.build.llm_proposals.proposing import LlmReport, propose
 from medrcube.build.open_items.compose import OpenResult, compose_open_items
+from medrcube.build.open_items.question import OpenQuestion
 from medrcube.build.profile.profile import OFF, Profile
 from medrcube.build.questions.compose import ComposeResult, compose
 from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.questions.question_wording import own_words
+from medrcube.build.record_columns import RecordTable
+from medrcube.build.stages.samples import Sample
 from medrcube.build.stages.source_result import SourceBuild
 from medrcube.build_settings import PreferredDifficulty
 from medrcube.ontologies.difficulty import Difficulty
@@ -48,6 +52,8 @@ def compose_items(
     """
     settings = workspace.settings
     off: Counter[str] = Counter()
+    if profile is not None or workspace.llm is not None:
+        queries = list(queries)
     if profile is not None:
         settings = replace(settings, options=profile.options or settings.options)
         off.update(
@@ -93,13 +99,14 @@ def compose_beyond(
     workspace: Workspace,
     profile: Profile | None,
     parts: Sequence[SourceBuild],
+    samples: RecordTable[Sample],
     wordings: Wordings,
 ) -> OpenResult:
     """Items beyond the cube; a profile aims at the cube alone, so none stands beside one."""
-    questions = [question for part in parts for question in part.open_questions]
+    questions = AskedTable.join(OpenQuestion, samples, [part.open_questions for part in parts])
     barred: Counter[str] = Counter()
     for part in parts:
-        barred.update(part.open_barred)
+        barred.update(part.facts.open_barred)
     if profile is not None:
         barred.update(f"{question.task}: {IN_PROFILE}" for question in questions)
         return OpenResult(dropped=barred)

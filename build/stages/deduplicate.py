@@ -6,11 +6,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
+from medrcube.build.asked_columns import AskedTable
 from medrcube.build.questions.fact_rules import OUT_OF_SCOPE, QuestionCandidate
+from medrcube.build.stages.sample_codes import SampleCodes
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import FactKind
 
-__all__ = ["CONTRADICTION", "REPEAT", "bar_repeats"]
+__all__ = ["CONTRADICTION", "REPEAT", "bar_repeated_columns", "bar_repeats"]
 
 REPEAT, CONTRADICTION = "repeated-picture", "contradicting-pictures"
 
@@ -33,6 +37,27 @@ def bar_repeats(queries: Sequence[QuestionCandidate]) -> list[QuestionCandidate]
         question: (_differ(cases), min(cases)) for question, cases in index.answers.items() if cases
     }
     return [_bar(query, index, verdicts) for query in queries]
+
+
+def bar_repeated_columns(table: AskedTable[QuestionCandidate]) -> AskedTable[QuestionCandidate]:
+    """``bar_repeats`` of a table: only images that several cases show are looked at one by one."""
+    codes = SampleCodes(table.samples)
+    rows = table.row.astype(np.int64)
+    clean = codes.is_one_of("artefact", ("clean",))[rows]
+    pixels = codes.pixels.copy()
+    shown = np.full(int(codes.slices.max(initial=0)) + 1, -1)
+    shown[codes.slices[rows[clean]]] = pixels[rows[clean]]
+    known = shown[codes.slices] >= 0
+    pixels[known] = shown[codes.slices[known]]
+    pairs = np.unique(np.column_stack((pixels[rows], codes.cases[rows])), axis=0)
+    cases = np.bincount(pairs[:, 0], minlength=int(pixels.max(initial=0)) + 1)
+    places = np.flatnonzero(cases[pixels[rows]] > 1)
+    queries = table.at(places)
+    return table.with_kinds(
+        (int(place), barred)
+        for place, query, barred in zip(places, queries, bar_repeats(queries), strict=True)
+        if barred is not query
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

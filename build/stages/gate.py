@@ -35,19 +35,20 @@ def gate_failures(
 ) -> Iterator[str]:
     """Which sources gave nothing, or lost more of their cases than their gate allows."""
     for part in parts:
-        share, limit = gates[part.source]
-        bad = [problem.message for problem in part.set_aside if problem.code == BAD_ROW]
-        if len(bad) > share * (part.cases + len(bad)):
+        facts = part.facts
+        share, limit = gates[facts.source]
+        bad = [problem.message for problem in facts.set_aside if problem.code == BAD_ROW]
+        if len(bad) > share * (facts.cases + len(bad)):
             yield (
-                f"{part.source}: {len(bad):,} of {part.cases + len(bad):,} cases have a row that "
+                f"{facts.source}: {len(bad):,} of {facts.cases + len(bad):,} cases have a row that "
                 f"cannot be used, more than {limit} allows; the first: {bad[0]}"
             )
         if not part.samples:
-            codes = Counter(problem.code for problem in (*part.set_aside, *part.problems))
-            codes["absent"] = part.absent
+            codes = Counter(problem.code for problem in (*facts.set_aside, *facts.problems))
+            codes["absent"] = facts.absent
             why = ", ".join(f"{count:,} {code}" for code, count in codes.most_common() if count)
-            yield f"{part.source}: no image was made ({why or 'no case was found'})"
-    problems = {part.source: part.problems for part in parts}
+            yield f"{facts.source}: no image was made ({why or 'no case was found'})"
+    problems = {part.facts.source: part.facts.problems for part in parts}
     for report in reports:
         share, limit = gates[report.source]
         if report.cases and report.failed / report.cases > share:

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-import pandas as pd
-
-from medrcube.build.record_tables import column_types, records_to_frame
+from medrcube.build.record_columns import ColumnLayout
 from medrcube.build.stages.measure_regions import Reading, RegionGeometry
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import Case, Consensus, LabelState, Rectangle, Shape
@@ -22,10 +20,9 @@ from medrcube.sources._framework.contract import concept_of, field_of
 __all__ = [
     "AREA",
     "BOX",
-    "COLUMNS",
+    "GEOMETRY",
     "Geometry",
     "geometry_of_case",
-    "geometry_to_frame",
     "view_of_case",
 ]
 
@@ -140,8 +137,10 @@ class Geometry:
     mask: str
 
 
-COLUMNS = column_types(Geometry)
-"""Column -> pandas type, in the order of ``geometry.parquet``."""
+GEOMETRY = ColumnLayout(
+    Geometry, distinct=("sample", "case", "patient", "readings", "reading_boxes", "mask")
+)
+"""Regions as columns, in the order of ``geometry.parquet``."""
 
 
 def geometry_of_case(
@@ -159,11 +158,6 @@ def geometry_of_case(
     for row in measured:
         if row.frames in clean:
             yield _geometry(card, case, clean[row.frames], row)
-
-
-def geometry_to_frame(rows: Iterable[Geometry]) -> pd.DataFrame:
-    """One row per region and image, columns in fixed order and type, also when there are none."""
-    return records_to_frame(rows, COLUMNS)
 
 
 def view_of_case(card: Card, case: Case) -> str:

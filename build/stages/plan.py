@@ -108,9 +108,19 @@ def pixel_policy_of(policy: PixelPolicy, case: Case) -> PixelPolicy:
     return policy if case.window is None else replace(policy, window=case.window)
 
 
-def plan_jobs(source: Source, root: Path, cases: Sequence[Case]) -> list[RenderJob]:
-    """Turn the cases of one source into jobs, in the order of the cases."""
-    names = picture_names(case.key for case in cases)
+def plan_jobs(
+    source: Source, root: Path, cases: Sequence[Case], names: Mapping[str, str] | None = None
+) -> list[RenderJob]:
+    """Turn cases of one source into jobs, in the order of the cases.
+
+    Args:
+        source: the source.
+        root: its raw tree.
+        cases: the cases.
+        names: key of a case -> name of its images, where these are not all cases of the source;
+            see ``picture_names``.
+    """
+    names = names or picture_names(case.key for case in cases)
     hooks = _hooks(source)
     return [
         RenderJob(

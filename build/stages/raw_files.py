@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from medrcube.build.incremental.file_states import TreeSnapshot
 from medrcube.build.stages.render import RenderedPicture
-from medrcube.build.stages.scan import Scan, holds_pixels
+from medrcube.build.stages.scan import holds_pixels
 from medrcube.files.atomic import sha256_of
 from medrcube.names import name_to_text, text_to_name
 from medrcube.sources._framework.card import Card
+from medrcube.sources._framework.contract import Source
 from medrcube.sources._framework.raw_tree.globs import compile_glob, expand_braces
 
 __all__ = [
@@ -29,7 +30,8 @@ __all__ = [
     "ListedFile",
     "RawFile",
     "digests_of",
-    "raw_files",
+    "files_of_images",
+    "files_of_source",
 ]
 
 PICTURE, FACTS, LAYOUT = "picture", "facts", "layout"
@@ -93,57 +95,73 @@ def digests_of(pictures: Iterable[RenderedPicture]) -> Mapping[str, str]:
     return digests
 
 
-def raw_files(
-    source_scan: Scan, tree: TreeSnapshot, digests: Mapping[str, str]
-) -> Iterator[ListedFile]:
-    """Raw files of a source, in order of use and path; one that is gone by now is left out.
-
-    A file of ``layout`` may be one of ``picture`` too: a release that lacks that image still
-    needs the layout. Where a glob fits sidecars, files of it that belong to no case are left out.
+def files_of_images(
+    source: str, digests: Mapping[str, str], tree: TreeSnapshot
+) -> Iterator[tuple[str, ListedFile]]:
+    """Raw files that images are made of, by name, in order; one that is gone is left out.
 
     Args:
-        source_scan: the scan.
+        source: id of the source.
+        digests: name below the raw root -> digest.
         tree: the raw tree that was scanned.
-        digests: of the files that its images are made of.
+    """
+    for name in sorted(digests):
+        if name in tree.states:
+            yield name, _listed(source, name, tree, digests[name], PICTURE)
+
+
+def files_of_source(
+    source: Source,
+    layout_name: str,
+    tree: TreeSnapshot,
+    sidecars: Mapping[str, tuple[str, ...]],
+    in_images: Collection[str],
+) -> Iterator[ListedFile]:
+    """Raw files that facts and layout of a source rest on, in order of use and path.
+
+    A file of ``layout`` may be one of ``picture`` too: a release that lacks that image still
+    needs the layout. Where a glob fits sidecars, files of it that belong to no case are left out,
+    and so is a file that is gone by now.
+
+    Args:
+        source: the source.
+        layout_name: layout of the copy.
+        tree: the raw tree that was scanned.
+        sidecars: file that only facts of some cases come from -> keys of these.
+        in_images: files that images are made of, at least those of no kind that holds pixels.
     """
     sizes = {name: state.size for name, state in tree.states.items()}
-    layout = source_scan.source.card.layout(source_scan.layout.layout)
+    layout = source.card.layout(layout_name)
     matched = {
         glob: [name for name in tree.seen.match(glob) if name in sizes]
         for glob in (*layout.expect, *layout.optional)
     }
-    owners = _owners(source_scan)
     facts = {
-        name: (glob, None if owners.keys().isdisjoint(names) else owners.get(name, ()))
+        name: (glob, None if sidecars.keys().isdisjoint(names) else sidecars.get(name, ()))
         for glob, names in reversed(matched.items())
         for name in names
-        if not holds_pixels(name) and name not in digests
+        if not holds_pixels(name) and name not in in_images
     }
     least = {
         min(names, key=lambda name: (sizes[name], name)): glob
         for glob, names in matched.items()
         if glob in layout.expect and names
     }
-    named = _folders_named(source_scan.source.card)
+    named = _folders_named(source.card)
 
     def listed(
-        name: str, use: str, glob: str = "", cases: tuple[str, ...] | None = None
+        name: str, use: str, glob: str, cases: tuple[str, ...] | None = None
     ) -> Iterator[ListedFile]:
-        digest = digests.get(name) or _digest(tree.root / name)
+        digest = _digest(tree.root / name)
         if digest is None or name not in sizes:
             return
-        path = name_to_text(name)
-        file = RawFile(
-            source=source_scan.source.id, path=path, bytes=sizes[name], sha256=digest, use=use
-        )
-        folders = () if use == PICTURE else tuple(dict.fromkeys(path.split("/")[:-1]))
+        file = _listed(source.id, name, tree, digest, use)
+        folders = tuple(dict.fromkeys(file.file.path.split("/")[:-1]))
         unnamed = tuple(
             folder for folder in folders if not any(part.fullmatch(folder) for part in named)
         )
-        yield ListedFile(file=file, glob=glob, cases=cases, unnamed=unnamed)
+        yield replace(file, glob=glob, cases=cases, unnamed=unnamed)
 
-    for name in sorted(digests):
-        yield from listed(name, PICTURE)
     for name, (glob, cases) in sorted(facts.items()):
         if cases != ():
             yield from listed(name, FACTS, glob, cases)
@@ -152,14 +170,15 @@ def raw_files(
             yield from listed(name, LAYOUT, glob)
 
 
-def _owners(source_scan: Scan) -> Mapping[str, tuple[str, ...]]:
-    """Name of a sidecar -> keys of its cases."""
-    owners: dict[str, tuple[str, ...]] = {}
-    for case in source_scan.cases:
-        for path in case.sidecars:
-            name = path.relative_to(source_scan.root).as_posix()
-            owners[name] = (*owners.get(name, ()), case.key)
-    return owners
+def _listed(source: str, name: str, tree: TreeSnapshot, digest: str, use: str) -> ListedFile:
+    file = RawFile(
+        source=source,
+        path=name_to_text(name),
+        bytes=tree.states[name].size,
+        sha256=digest,
+        use=use,
+    )
+    return ListedFile(file=file, glob="", cases=None, unnamed=())
 
 
 def _folders_named(card: Card) -> Sequence[re.Pattern[str]]:

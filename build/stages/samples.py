@@ -8,9 +8,17 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from medrcube.build.record_columns import ColumnLayout
 from medrcube.build.record_tables import column_types, records_to_frame, require_columns
 
-__all__ = ["COLUMNS", "NUMBERED", "Sample", "samples_from_frame", "samples_to_frame"]
+__all__ = [
+    "COLUMNS",
+    "NUMBERED",
+    "SAMPLES",
+    "Sample",
+    "samples_from_frame",
+    "samples_to_frame",
+]
 
 Artefact = Literal["clean", "outline", "boxes", "numbered", "scale-bar", "mirrored", "compared"]
 NUMBERED = ("boxes", "numbered", "compared")
@@ -94,6 +102,21 @@ class Sample:
 
 COLUMNS = column_types(Sample)
 """Column -> pandas type, in the order of ``samples.parquet``."""
+
+SAMPLES = ColumnLayout(
+    Sample,
+    distinct=(
+        "id",
+        "case",
+        "image",
+        "pixel_sha256",
+        "perceptual_hash",
+        "patient",
+        "recipe",
+        "boxes",
+    ),
+)
+"""Samples as columns."""
 
 
 def samples_to_frame(samples: Iterable[Sample]) -> pd.DataFrame:

@@ -16,7 +16,6 @@ from medrcube.build.incremental.file_states import (
     snapshot,
     snapshot_parent,
 )
-from medrcube.build.incremental.result_cache import RecordStore, dump_record, load_record, scan_key
 from medrcube.build.stages.contradictions import check_labels
 from medrcube.facts import BAD_ROW, Case, QuarantineRow, Skip
 from medrcube.names import escape_bytes, escape_record, has_raw_bytes
@@ -87,26 +86,7 @@ class Scan:
     outcomes: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ScanRecord:
-    """A scan as it is remembered: without what leads to it."""
-
-    layout: LayoutReport
-    cases: tuple[Case, ...]
-    absent: tuple[str, ...]
-    absent_files: tuple[str, ...]
-    problems: tuple[QuarantineRow, ...]
-    remarks: tuple[QuarantineRow, ...]
-    outcomes: tuple[tuple[str, str], ...]
-
-
-def scan(
-    source: Source,
-    root: Path,
-    key: bytes,
-    memory: RecordStore | None = None,
-    tree: TreeSnapshot | None = None,
-) -> Scan:
+def scan(source: Source, root: Path, key: bytes, tree: TreeSnapshot | None = None) -> Scan:
     """Verify a raw tree and list its cases; opens no pixel file.
 
     Patient identifiers and free text go no further than here: the cases carry keyed hashes, and
@@ -116,21 +96,12 @@ def scan(
         source: what to look for.
         root: the raw tree.
         key: secret of the workspace, for ``hash_patient``.
-        memory: with one, a tree in which no file has changed is not looked through again.
         tree: what ``inspect_tree`` gives, where it is known already.
 
     Raises:
         SourceError: the tree fits no layout, or the adapter breaks its contract.
     """
-    tree = tree or inspect_tree(source, root)
-    if memory is None or not tree.settled:
-        return _scan(source, tree, _scan_cases(source, tree, key))
-    name, state = f"scan/{source.id}", scan_key(source, tree, key)
-    record = load_record(memory, name, state, _ScanRecord)
-    if record is None:
-        record = _scan_cases(source, tree, key)
-        memory.remember(name, state, dump_record(record))
-    return _scan(source, tree, record)
+    return _scan(source, tree or inspect_tree(source, root), key)
 
 
 def inspect_tree(source: Source, root: Path, tell: OnFiles = no_progress) -> TreeSnapshot:
@@ -183,21 +154,7 @@ def hash_patient(source: str, patient: str | None, key: bytes) -> str | None:
     return hmac.new(key, f"{source}\0{patient}".encode(), hashlib.sha256).hexdigest()[:16]
 
 
-def _scan(source: Source, tree: TreeSnapshot, record: _ScanRecord) -> Scan:
-    return Scan(
-        source=source,
-        root=tree.root,
-        layout=record.layout,
-        cases=record.cases,
-        absent=record.absent,
-        absent_files=record.absent_files,
-        problems=record.problems,
-        remarks=record.remarks,
-        outcomes=record.outcomes,
-    )
-
-
-def _scan_cases(source: Source, tree: TreeSnapshot, key: bytes) -> _ScanRecord:
+def _scan(source: Source, tree: TreeSnapshot, key: bytes) -> Scan:
     root, barred, raw_tree = tree.root, tree.barred, tree.seen
     report = compare_layouts(source.card, raw_tree)
     require_fit(report)
@@ -255,7 +212,9 @@ def _scan_cases(source: Source, tree: TreeSnapshot, key: bytes) -> _ScanRecord:
         for name in sorted(filter(holds_pixels, barred.keys() & set(raw_tree.names) - claimed))
     ]
     problems += _unclaimed(source.card, report.layout, raw_tree, there - claimed)
-    return _ScanRecord(
+    return Scan(
+        source=source,
+        root=root,
         layout=report,
         cases=tuple(cases),
         absent=tuple(key for key, _ in absent),

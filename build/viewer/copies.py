@@ -70,7 +70,7 @@ def update_copies(
     workspace: Workspace,
     items: Iterable[Item],
     samples: Iterable[Sample],
-    recipes: Sequence[str],
+    recipes: Iterable[str],
     jobs: Mapping[str, Callable[[], Iterable[RenderJob]]],
     *,
     workers: int,
@@ -141,7 +141,7 @@ def _lines(texts: Iterable[str]) -> Iterator[str]:
 def _orders(
     workspace: Workspace,
     lacking: Mapping[str, Sample],
-    recipes: Sequence[str],
+    recipes: Iterable[str],
     jobs: Mapping[str, Callable[[], Iterable[RenderJob]]],
 ) -> Iterator[CopyOrder]:
     wanted: dict[tuple[str, str], list[Sample]] = {}

@@ -18,7 +18,7 @@ from PIL import Image
 from medrcube.build.execution.local import LocalEngine, worker_died
 from medrcube.build.incremental import cache_database, changed_sources
 from medrcube.build.pipeline import build
-from medrcube.build.stages import source_result
+from medrcube.build.stages import shard_result
 from medrcube.build.stages.plan import plan_jobs
 from medrcube.build.stages.render import RenderedPicture
 from medrcube.files.atomic import sha256_of
@@ -47,7 +47,7 @@ class Work:
     def __init__(self, monkeypatch):
         self.engine = Counting()
         self.scans, self.derived = Counter(), Counter()
-        scan, derive = changed_sources.scan, source_result.derive_questions
+        scan, derive = changed_sources.keep_scan, shard_result.derive_questions
 
         def counting_scan(source, *args):
             self.scans[source.id] += 1
@@ -57,8 +57,8 @@ class Work:
             self.derived[card.id] += 1
             return derive(card, *args, **kwargs)
 
-        monkeypatch.setattr(changed_sources, "scan", counting_scan)
-        monkeypatch.setattr(source_result, "derive_questions", counting_derive)
+        monkeypatch.setattr(changed_sources, "keep_scan", counting_scan)
+        monkeypatch.setattr(shard_result, "derive_questions", counting_derive)
 
     def done(self):
         """(sources scanned, cases rendered, cases derived) since the last call."""
@@ -612,7 +612,7 @@ def _term(package):
 
 def _code(package):
     _edit_text(
-        package / "build" / "stages" / "source_result.py",
+        package / "build" / "stages" / "shard_result.py",
         'case.split or ""',
         'case.split or "none"',
     )

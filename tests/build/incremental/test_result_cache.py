@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from medrcube.build.incremental import cache_database, result_cache
 from medrcube.build.incremental.cache_database import BuildCache
-from medrcube.build.stages.scan import scan
+from medrcube.build.incremental.kept_scan import keep_scan
+from medrcube.build.stages.scan import inspect_tree
 from medrcube.facts import Grade, LabelState, Scope, Skip, Visibility
 from medrcube.sources._framework.contract import load_source
 from medrcube.sources.registry import find_sources
@@ -41,28 +42,56 @@ def counting(toy):
     return load_source(toy.folder), lambda: len(list(marks.iterdir()))
 
 
+def _kept(source, raw, cache, key=KEY):
+    return keep_scan(source, inspect_tree(source, raw), key, cache)
+
+
+def _cases(kept):
+    return [job.case for portion in kept.head.portions for job in kept.jobs(portion)]
+
+
 def test_an_unchanged_tree_is_looked_through_once(counting, raw, cache):
     source, looks = counting
-    assert scan(source, raw, KEY, cache) == scan(source, raw, KEY, cache)
+    first, again = (_kept(source, raw, cache) for _ in range(2))
+    assert (first.head, _cases(first)) == (again.head, _cases(again))
     assert looks() == 1
 
 
-def test_without_a_memory_every_scan_looks(counting, raw):
+def test_another_image_in_the_place_of_one_leaves_the_scan_as_it_was(counting, raw, cache):
     source, looks = counting
-    scan(source, raw, KEY)
-    scan(source, raw, KEY)
+    first = _kept(source, raw, cache)
+    (raw / "g (0).png").write_bytes((raw / "g (0).png").read_bytes()[::-1])
+    assert _kept(source, raw, cache).head == first.head
+    assert looks() == 1
+
+
+def test_an_image_that_the_adapter_opens_counts_as_read(counting, raw, cache):
+    source, looks = counting
+    adapter = source.folder / "adapter.py"
+    line = '    (root / "g (0).png").read_bytes()\n'
+    adapter.write_text(adapter.read_text().replace("layout):\n", "layout):\n" + line))
+    source = load_source(source.folder)
+    _kept(source, raw, cache)
+    os.utime(raw / "g (0).png", (1, 1))
+    _kept(source, raw, cache)
     assert looks() == 2
 
 
-def _touch(raw, _source):
-    os.utime(raw / "g (0).png", (1, 1))
+def test_an_image_of_a_format_that_c_libraries_open_counts_as_read(counting, raw, cache):
+    source, looks = counting
+    (raw / "volume.mha").write_bytes(b"x")
+    _kept(source, raw, cache)
+    (raw / "volume.mha").write_bytes(b"y")
+    _kept(source, raw, cache)
+    assert looks() == 2
 
 
-def _edit_unseen(raw, _source):
-    path = raw / "g (0).png"
-    before = path.stat()
-    path.write_bytes(path.read_bytes()[::-1])
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+def _empty(raw, _source):
+    (raw / "g (0).png").write_bytes(b"")
+
+
+def _gone(raw, _source):
+    (raw / "g (0).png").unlink()
 
 
 def _grow(raw, _source):
@@ -79,19 +108,20 @@ def _adapter(_raw, source):
     adapter.write_text(adapter.read_text() + "\n# changed\n")
 
 
-@pytest.mark.parametrize("change", [_touch, _edit_unseen, _grow, _card, _adapter])
+@pytest.mark.parametrize("change", [_empty, _gone, _grow, _card, _adapter])
 def test_any_change_of_tree_card_or_adapter_makes_it_look_again(counting, raw, cache, change):
     source, looks = counting
-    scan(source, raw, KEY, cache)
+    _kept(source, raw, cache)
     change(raw, source)
-    scan(load_source(source.folder), raw, KEY, cache)
+    _kept(load_source(source.folder), raw, cache)
     assert looks() == 2
 
 
 def test_another_key_for_patients_makes_it_look_again(counting, raw, cache):
     source, looks = counting
-    first = scan(source, raw, KEY, cache)
-    assert scan(source, raw, b"l" * 32, cache).cases[0].patient != first.cases[0].patient
+    first = _cases(_kept(source, raw, cache))
+    again = _cases(_kept(source, raw, cache, b"l" * 32))
+    assert again[0].patient != first[0].patient
     assert looks() == 2
 
 
@@ -143,7 +173,7 @@ def test_a_foreign_record_runs_no_code(module, name):
 
 
 def test_a_record_of_a_scan_is_read_back_as_it_was(toy, raw):
-    found = scan(toy, raw, KEY).cases
+    found = list(toy.scan(raw, "flat"))
     assert result_cache.parse_record(result_cache.dump_record(found)) == found
 
 
@@ -173,10 +203,10 @@ def test_a_record_holds_no_call_but_of_its_own_kinds():
 )
 def test_a_record_that_cannot_be_used_counts_as_never_kept(counting, raw, cache, record):
     source, looks = counting
-    cases = scan(source, raw, KEY, cache).cases
+    cases = _cases(_kept(source, raw, cache))
     cache._database.execute("UPDATE memory SET record = ?", (zlib.compress(record),))
-    assert scan(source, raw, KEY, cache).cases == cases
-    assert scan(source, raw, KEY, cache).cases == cases
+    assert _cases(_kept(source, raw, cache)) == cases
+    assert _cases(_kept(source, raw, cache)) == cases
     assert looks() == 2
 
 

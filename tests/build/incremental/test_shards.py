@@ -16,24 +16,18 @@ from medrcube.build.execution.local import LocalEngine
 from medrcube.build.incremental import shards
 from medrcube.build.incremental.file_states import snapshot
 from medrcube.build.pipeline import build
-from medrcube.build.stages import source_result
-from medrcube.build.stages.plan import plan_jobs
+from medrcube.build.stages import shard_result
+from medrcube.errors import WorkspaceError
+from medrcube.facts import Case
 from medrcube.files.atomic import sha256_of
 from medrcube.sources._framework.contract import load_source
 
 CASES = 24
 
 
-class Job:
-    """As much of a job as tells where shards end."""
-
-    def __init__(self, key):
-        self.case = self
-        self.key = key
-
-
 def _parted(keys):
-    return [[job.key for job in shard] for shard in shards.in_shards([Job(key) for key in keys])]
+    cases = [Case(key=key, images=()) for key in keys]
+    return [[case.key for case in portion] for portion in shards.in_portions(cases)]
 
 
 KEYS = st.lists(st.text(max_size=8), unique=True, max_size=60)
@@ -79,31 +73,34 @@ def test_shards_hold_as_many_cases_as_they_are_meant_to():
 )
 def test_another_statement_about_a_case_gives_another_key(toy, raw, other):
     tree = snapshot(raw)
-    jobs = plan_jobs(toy, tree.root, list(toy.scan(tree.root, "flat")))
-    changed = [replace(jobs[0], case=other(jobs[0].case)), *jobs[1:]]
-    key = shards.key_of_shard("common", jobs, tree)
-    assert shards.key_of_shard("common", list(jobs), tree) == key
-    assert shards.key_of_shard("common", changed, tree) != key
-    assert shards.key_of_shard("other", jobs, tree) != key
-    assert shards.key_of_shard("common", [replace(jobs[0], name="x"), *jobs[1:]], tree) != key
+    cases = list(toy.scan(tree.root, "flat"))
+    names = [case.key for case in cases]
+    digest = shards.digest_of_cases(cases, names)
+    assert shards.digest_of_cases(list(cases), names) == digest
+    assert shards.digest_of_cases([other(cases[0]), *cases[1:]], names) != digest
+    assert shards.digest_of_cases(cases, ["x", *names[1:]]) != digest
+    files = ["g (1).png"]
+    key = shards.key_of_shard("common", digest, files, tree)
+    assert shards.key_of_shard("common", digest, files, tree) == key
+    assert shards.key_of_shard("other", digest, files, tree) != key
+    assert shards.key_of_shard("common", "other", files, tree) != key
 
 
-def test_a_shard_whose_raw_tree_may_change_unseen_has_no_key(toy, raw):
-    tree = snapshot(raw)
-    jobs = plan_jobs(toy, tree.root, list(toy.scan(tree.root, "flat")))
-    assert shards.key_of_shard("common", jobs, replace(tree, settled=False)) is None
+def test_a_shard_whose_raw_tree_may_change_unseen_has_no_key(raw):
+    tree = replace(snapshot(raw), settled=False)
+    assert shards.key_of_shard("common", "digest", ["g (1).png"], tree) is None
 
 
 @pytest.fixture
 def derived(monkeypatch):
     """Keys of the cases that were gone through."""
-    seen, derive = Counter(), source_result.derive_questions
+    seen, derive = Counter(), shard_result.derive_questions
 
     def counting(card, case, *args, **kwargs):
         seen[case.key] += 1
         return derive(card, case, *args, **kwargs)
 
-    monkeypatch.setattr(source_result, "derive_questions", counting)
+    monkeypatch.setattr(shard_result, "derive_questions", counting)
     return seen
 
 
@@ -295,3 +292,30 @@ def test_the_cache_keeps_the_shards_of_the_last_build_alone(run, workspace, many
         left = [name for (name,) in database.execute("SELECT name FROM memory")]
     assert sum(name.startswith("shard/") for name in names) > 3
     assert abs(len(left) - len(names)) <= 1
+
+
+@pytest.mark.parametrize("kind", ["cases", "files", "scan", "opened"])
+def test_a_part_of_a_scan_that_is_damaged_in_the_cache_is_scanned_again(
+    run, clean, workspace, many, write_case, kind
+):
+    run(workspace)
+    write_case(many, "g (103)", seed=7)
+    with closing(sqlite3.connect(workspace.root / "cache" / "build.sqlite3")) as database:
+        database.execute("DELETE FROM memory WHERE name LIKE ?", (f"{kind}/%",))
+        database.commit()
+    run(workspace)
+    assert _files(workspace.root) == clean(workspace)
+
+
+def test_texts_that_the_cache_has_lost_are_made_again_by_the_next_build(
+    run, clean, workspace, many, write_case
+):
+    run(workspace)
+    write_case(many, "g (103)", seed=7)
+    with closing(sqlite3.connect(workspace.root / "cache" / "build.sqlite3")) as database:
+        database.execute("DELETE FROM memory WHERE name LIKE 'texts/%'")
+        database.commit()
+    with pytest.raises(WorkspaceError, match="lost recipes of 'toy'"):
+        run(workspace)
+    run(workspace)
+    assert _files(workspace.root) == clean(workspace)

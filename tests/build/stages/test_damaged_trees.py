@@ -11,7 +11,8 @@ import pytest
 from PIL import Image
 
 from medrcube.build.incremental.cache_database import BuildCache
-from medrcube.build.stages.scan import scan
+from medrcube.build.incremental.kept_scan import keep_scan
+from medrcube.build.stages.scan import inspect_tree, scan
 
 SECONDS = 300
 
@@ -88,10 +89,10 @@ def test_a_link_that_was_replaced_by_its_copy_is_seen(toy, raw, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     _out_by_link(raw, tmp_path / "elsewhere")
     with BuildCache(tmp_path / "cache" / "build.sqlite3") as memory:
-        assert len(scan(toy, raw, b"k" * 32, memory).cases) == 5
+        assert keep_scan(toy, inspect_tree(toy, raw), b"k" * 32, memory).head.cases == 5
         (raw / "g (0).png").unlink()
         shutil.copy2(tmp_path / "elsewhere" / "secret.png", raw / "g (0).png")
-        assert len(scan(toy, raw, b"k" * 32, memory).cases) == 6
+        assert keep_scan(toy, inspect_tree(toy, raw), b"k" * 32, memory).head.cases == 6
 
 
 BUILD = """

@@ -1,16 +1,17 @@
 """Rows of ``geometry.parquet``: what a card must say before a side or a millimetre stands there."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from medrcube.build.regions.measure import measure
 from medrcube.build.regions.run_lengths import encode_runs
 from medrcube.build.stages.geometry_table import (
-    COLUMNS,
+    GEOMETRY,
+    Geometry,
     geometry_of_case,
-    geometry_to_frame,
 )
 from medrcube.build.stages.measure_regions import Reading, RegionGeometry
 from medrcube.build.stages.samples import Sample
@@ -153,9 +154,11 @@ def test_readings_stand_in_the_order_of_the_readers(row_of):
     assert (row.readings, row.reading_boxes) == ("2.5 3", "1 2 3 4, 1 2 4 4")
 
 
-def test_the_table_has_its_columns_and_types_with_and_without_rows(row_of):
+def test_the_table_has_its_columns_and_types_with_and_without_rows(row_of, tmp_path):
     rows = [row_of(region_geometry(1, 2)), row_of(region_geometry(1, 2, mm_per_pixel=None))]
-    for frame in (geometry_to_frame(rows), geometry_to_frame([])):
-        assert list(frame.columns) == list(COLUMNS)
+    for records in (rows, []):
+        GEOMETRY.table(records).write(tmp_path / "geometry.parquet", rows=100)
+        frame = pd.read_parquet(tmp_path / "geometry.parquet")
+        assert list(frame.columns) == [field.name for field in fields(Geometry)]
         assert str(frame["mm_per_pixel"].dtype) == "float64"
         assert str(frame["cut"].dtype) == "bool"

@@ -1,0 +1,189 @@
+"""What is asked of images, as columns: most questions differ from others in their image alone.
+
+A question becomes two numbers: the kind of question, which is all that it says beside its image,
+and the row of the image. Kinds are stored once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from enum import Enum
+from typing import Any, Generic, TypeVar, cast, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.build.incremental.result_cache import dump_record, parse_record
+from medrcube.build.record_columns import RecordTable
+from medrcube.build.stages.samples import Sample
+
+__all__ = ["AskedTable", "PackedQuestions", "pack_questions"]
+
+Question = TypeVar("Question")
+
+_IMAGE = "sample"
+"""Attribute of a question that holds its image."""
+
+_PLAIN = (str, int, float, bool, Enum, type(None))
+
+Numbers = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackedQuestions:
+    """Questions about the images of one shard, as the build cache keeps them.
+
+    Attributes:
+        kinds: what questions say beside their image, one record each.
+        rows: number of the kind and row of the image of each question, as pairs of 32 bits.
+    """
+
+    kinds: tuple[bytes, ...]
+    rows: bytes
+
+
+def pack_questions(questions: Iterable[Any], rows: Mapping[str, int]) -> PackedQuestions:
+    """Questions as columns.
+
+    Args:
+        questions: records of one kind that have a ``sample``.
+        rows: id of a sample -> its row.
+    """
+    known: dict[tuple[object, ...], tuple[int, tuple[Any, ...]]] = {}
+    kinds: dict[bytes, int] = {}
+    pairs: list[tuple[int, int]] = []
+    names: tuple[str, ...] = ()
+    for question in questions:
+        names = names or _names(type(question))
+        values = tuple(getattr(question, name) for name in names)
+        # Values in ``known`` stay alive, so that no other takes their identity.
+        alike = tuple(value if isinstance(value, _PLAIN) else id(value) for value in values)
+        if alike not in known:
+            record = dump_record(values)
+            known[alike] = kinds.setdefault(record, len(kinds)), values
+        pairs.append((known[alike][0], rows[question.sample.id]))
+    return PackedQuestions(kinds=tuple(kinds), rows=np.array(pairs, "<i4").tobytes())
+
+
+class AskedTable(Sequence[Question], Generic[Question]):
+    """Questions about the images of a table; each is made when it is asked for.
+
+    Attributes:
+        samples: the images.
+        names: attributes of a question beside its image.
+        kinds: what questions say beside their image, in the order of ``names``.
+        kind: number of the kind of each question.
+        row: row of its image.
+    """
+
+    def __init__(
+        self,
+        question: Callable[..., Question],
+        samples: RecordTable[Sample],
+        kinds: Sequence[tuple[Any, ...]],
+        numbers: Numbers,
+    ) -> None:
+        """Take columns.
+
+        Args:
+            question: the kind of record.
+            samples: the images.
+            kinds: as the attribute.
+            numbers: ``kind`` and ``row`` of each question.
+        """
+        self._question = question
+        self.samples = samples
+        self.names = _names(cast("type", question))
+        self.kinds = kinds
+        self.kind: Numbers = np.ascontiguousarray(numbers[:, 0])
+        self.row: Numbers = np.ascontiguousarray(numbers[:, 1])
+
+    @classmethod
+    def unpack(
+        cls,
+        question: Callable[..., Question],
+        samples: RecordTable[Sample],
+        parts: Iterable[tuple[PackedQuestions, int]],
+    ) -> AskedTable[Question]:
+        """Put packed questions together.
+
+        Args:
+            question: the kind of record.
+            samples: all images.
+            parts: questions of each shard, and the row of its first image.
+
+        Raises:
+            pickle.UnpicklingError: a part is damaged.
+            ValueError: the same.
+            IndexError: the same.
+        """
+        known: dict[bytes, int] = {}
+        columns: list[Numbers] = [np.empty((0, 2), np.int32)]
+        for packed, first in parts:
+            own = [known.setdefault(record, len(known)) for record in packed.kinds]
+            pairs = np.frombuffer(packed.rows, "<i4").reshape(-1, 2)
+            kinds = np.array(own, np.int32)[pairs[:, 0]]
+            columns.append(np.column_stack((kinds, pairs[:, 1] + np.int32(first))))
+        kinds_said = [parse_record(record) for record in known]
+        return cls(question, samples, kinds_said, np.concatenate(columns))
+
+    @classmethod
+    def join(
+        cls,
+        question: Callable[..., Question],
+        samples: RecordTable[Sample],
+        tables: Sequence[AskedTable[Question]],
+    ) -> AskedTable[Question]:
+        """One table of the questions of several, whose images follow each other in ``samples``."""
+        columns: list[Numbers] = [np.empty((0, 2), np.int32)]
+        kinds: list[tuple[Any, ...]] = []
+        first = 0
+        for table in tables:
+            shifted = (table.kind + np.int32(len(kinds)), table.row + np.int32(first))
+            columns.append(np.column_stack(shifted))
+            kinds += table.kinds
+            first += len(table.samples)
+        return cls(question, samples, kinds, np.concatenate(columns))
+
+    def with_kinds(self, others: Iterable[tuple[int, Question]]) -> AskedTable[Question]:
+        """The same with other questions about the same images in some places."""
+        kinds, kind = list(self.kinds), self.kind.copy()
+        for place, question in others:
+            kind[place] = len(kinds)
+            kinds.append(tuple(getattr(question, name) for name in self.names))
+        numbers = np.column_stack((kind, self.row))
+        return AskedTable(self._question, self.samples, kinds, numbers)
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    @overload
+    def __getitem__(self, place: int) -> Question: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Question]: ...
+
+    def __getitem__(self, place: int | slice) -> Question | Sequence[Question]:
+        if isinstance(place, slice):
+            return self.at(range(len(self))[place])
+        return self.at([range(len(self))[place]])[0]
+
+    def __iter__(self) -> Iterator[Question]:
+        return iter(self.at(range(len(self))))
+
+    def at(self, places: Sequence[int] | NDArray[Any]) -> list[Question]:
+        """The questions in some places, in the order in which these are named."""
+        chosen = np.asarray(places, np.int64)
+        wanted, which = np.unique(self.row[chosen], return_inverse=True)
+        samples = self.samples.rows(wanted)
+        return [
+            self._question(
+                **dict(zip(self.names, self.kinds[kind], strict=True)), sample=samples[place]
+            )
+            for kind, place in zip(self.kind[chosen], which, strict=True)
+        ]
+
+
+def _names(question: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(question) if field.name != _IMAGE)

@@ -1,0 +1,71 @@
+"""Images that an audit has to look at, of many that nobody asks about.
+
+Rules over a batch keep items of one patient, case or image together (``leakage_tests.groups_of``),
+also where two are tied by images without an item. So they need the images of the items and all that
+hang together with these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.build.record_columns import RecordTable
+from medrcube.build.stages.sample_codes import Codes, SampleCodes
+from medrcube.build.stages.samples import Sample
+
+__all__ = ["PictureTotals", "picture_totals", "related_pictures"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PictureTotals:
+    """What an audit says of all images, whether they are asked about or not.
+
+    Attributes:
+        pictures: their number.
+        patients: number of patients whom sources name.
+        repeated: clean images that are equal, pixel for pixel, to another clean one.
+    """
+
+    pictures: int
+    patients: int
+    repeated: tuple[Sample, ...]
+
+
+def picture_totals(samples: RecordTable[Sample]) -> PictureTotals:
+    """Count all images of a build."""
+    codes = SampleCodes(samples)
+    clean = np.flatnonzero(codes.is_one_of("artefact", ("clean",)))
+    pixels = codes.pixels[clean]
+    often = np.bincount(pixels, minlength=1)[pixels] > 1
+    return PictureTotals(
+        pictures=len(samples),
+        patients=len(np.unique(codes.named_patients[codes.names_patient])),
+        repeated=tuple(samples.rows(clean[often])),
+    )
+
+
+def related_pictures(samples: RecordTable[Sample], asked: Collection[str]) -> list[Sample]:
+    """Images of some ids, and all that share a case, a patient or their pixels with one of them.
+
+    Images that are tied by a chain of others belong to them too.
+    """
+    codes = SampleCodes(samples)
+    chosen = codes.is_one_of("id", asked)
+    while True:
+        wider = _alike(codes.cases, chosen) | _alike(codes.pixels, chosen)
+        wider |= codes.names_patient & _alike(codes.named_patients, chosen & codes.names_patient)
+        if wider.sum() == chosen.sum():
+            return samples.rows(np.flatnonzero(chosen))
+        chosen = wider
+
+
+def _alike(codes: Codes, chosen: NDArray[Any]) -> NDArray[np.bool_]:
+    """Images whose code is that of a chosen one."""
+    values = np.zeros(int(codes.max(initial=0)) + 1, np.bool_)
+    values[codes[chosen]] = True
+    return values[codes]

@@ -1,0 +1,242 @@
+"""Scan of a source as the build cache keeps it: in portions of consecutive cases.
+
+A scan depends on the names in a raw tree and on the files that the adapter opens, as a rule tables.
+It opens no image but those that it is seen to open, so another image in the place of one leaves the
+scan as it was. Cases of a portion are read back when one of its files has changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from medrcube.build.incremental.file_states import TreeSnapshot
+from medrcube.build.incremental.result_cache import (
+    RecordStore,
+    dump_record,
+    hash_values,
+    load_record,
+    source_key,
+)
+from medrcube.build.incremental.shards import (
+    Portion,
+    digest_of_cases,
+    in_portions,
+    name_of_portion,
+)
+from medrcube.build.stages.contradictions import count_outcomes
+from medrcube.build.stages.plan import RenderJob, picture_names, plan_jobs
+from medrcube.build.stages.scan import Scan, scan
+from medrcube.facts import Case, QuarantineRow
+from medrcube.sources._framework.contract import Source
+from medrcube.sources._framework.layout import LayoutReport
+from medrcube.sources._framework.raw_tree.opened_files import files_opened
+
+__all__ = ["KeptScan", "LostRecordError", "ScanHead", "keep_scan", "scan_anew"]
+
+_UNREAD = frozenset(
+    {".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".dcm", ".dicom", ".ima"}
+)
+"""Files of images that no adapter can read unseen: their readers open files in Python. HDF5 and ITK
+do not, so that files of their formats always count as read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanHead:
+    """What a scan says of a source as a whole; see ``scan.Scan``.
+
+    Attributes:
+        layout: how the tree compares with the card.
+        cases: number of cases whose files are all there.
+        absent: keys of cases whose image is not in this copy.
+        absent_files: the first file that each of them lacks, below the root.
+        problems: everything else that does not become an image.
+        remarks: what is wrong with cases that become images all the same.
+        words: field -> outcome -> number of labels, of what the words did to them.
+        sidecars: files that only facts of some cases come from, with the keys of these.
+        portions: all cases, in order.
+    """
+
+    layout: LayoutReport
+    cases: int
+    absent: tuple[str, ...]
+    absent_files: tuple[str, ...]
+    problems: tuple[QuarantineRow, ...]
+    remarks: tuple[QuarantineRow, ...]
+    words: Mapping[str, Mapping[str, int]]
+    sidecars: tuple[tuple[str, tuple[str, ...]], ...]
+    portions: tuple[Portion, ...]
+
+
+_END = "\0"
+"""Stands between names of files, in which it cannot be."""
+
+
+class LostRecordError(Exception):
+    """The cache lacks a part of a scan that it kept, as after damage to its file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PortionRecord:
+    """The cases of a portion, and the names of their images."""
+
+    cases: tuple[Case, ...]
+    names: tuple[str, ...]
+
+    def files(self, root: Path) -> tuple[str, ...]:
+        """Their raw files, below the raw root."""
+        paths = (path for case in self.cases for path in case.files())
+        return tuple(dict.fromkeys(path.relative_to(root).as_posix() for path in paths))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Opened:
+    """Images that the adapter opened when it last went through a tree."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptScan:
+    """A scan whose cases are read when they are asked for.
+
+    Attributes:
+        source: the source.
+        root: its raw tree.
+        head: what it says of the source as a whole.
+        memory: where the cases are kept.
+        held: cases that cannot be kept, since their tree may change unseen, by name of portion.
+    """
+
+    source: Source
+    root: Path
+    head: ScanHead
+    memory: RecordStore
+    held: Mapping[str, _PortionRecord] = field(default_factory=dict)
+
+    def jobs(self, portion: Portion) -> tuple[RenderJob, ...]:
+        """Jobs of the cases of a portion, in order.
+
+        Raises:
+            LostRecordError: the cache has lost them.
+        """
+        record = self.held.get(portion.name) or load_record(
+            self.memory, f"cases/{portion.name}", portion.digest, _PortionRecord
+        )
+        if record is None:
+            raise LostRecordError
+        names = dict(zip((case.key for case in record.cases), record.names, strict=True))
+        return tuple(plan_jobs(self.source, self.root, record.cases, names))
+
+    def files(self, portion: Portion) -> Sequence[str]:
+        """Raw files of the cases of a portion, below the raw root.
+
+        Raises:
+            LostRecordError: the cache has lost their names.
+        """
+        if portion.name in self.held:
+            return self.held[portion.name].files(self.root)
+        text = self.memory.recall(f"files/{portion.name}", portion.digest)
+        if text is None or hashlib.sha256(text).hexdigest() != portion.files:
+            raise LostRecordError
+        return os.fsdecode(text).split(_END)
+
+
+def keep_scan(source: Source, tree: TreeSnapshot, secret: bytes, memory: RecordStore) -> KeptScan:
+    """Scan a raw tree, or take the scan that was kept of it; see ``scan.scan``.
+
+    Raises:
+        SourceError: the tree fits no layout, or the adapter breaks its contract.
+    """
+    common = source_key(source, tree.root, secret)
+    opened = load_record(memory, f"opened/{source.id}", common, _Opened) if tree.settled else None
+    if opened is not None:
+        key = _key(common, tree, opened.names)
+        head = load_record(memory, f"scan/{source.id}", key, ScanHead)
+        if head is not None:
+            return KeptScan(source=source, root=tree.root, head=head, memory=memory)
+    return scan_anew(source, tree, secret, memory)
+
+
+def scan_anew(source: Source, tree: TreeSnapshot, secret: bytes, memory: RecordStore) -> KeptScan:
+    """Scan a tree and keep what is found, where every later change of the tree will show."""
+    with files_opened() as opened:
+        found = scan(source, tree.root, secret, tree=tree)
+    names = picture_names(case.key for case in found.cases)
+    held: dict[str, _PortionRecord] = {}
+    portions: list[Portion] = []
+    for cases in in_portions(found.cases):
+        name = name_of_portion(source.id, cases)
+        record = _PortionRecord(cases=cases, names=tuple(names[case.key] for case in cases))
+        digest = digest_of_cases(record.cases, record.names)
+        files = os.fsencode(_END.join(record.files(tree.root)))
+        portions.append(
+            Portion(
+                name=name,
+                digest=digest,
+                cases=len(cases),
+                files=hashlib.sha256(files).hexdigest(),
+            )
+        )
+        if tree.settled:
+            memory.remember(f"cases/{name}", digest, dump_record(record))
+            memory.remember(f"files/{name}", digest, files)
+        else:
+            held[name] = record
+    head = _head(found, tuple(portions))
+    if tree.settled:
+        common = source_key(source, tree.root, secret)
+        read = _Opened(names=_names_below(tree, opened))
+        memory.remember(f"opened/{source.id}", common, dump_record(read))
+        key = _key(common, tree, read.names)
+        memory.remember(f"scan/{source.id}", key, dump_record(head))
+        for kind in ("cases", "files"):
+            memory.forget(
+                f"{kind}/{source.id}/", {f"{kind}/{portion.name}" for portion in portions}
+            )
+    return KeptScan(source=source, root=tree.root, head=head, memory=memory, held=held)
+
+
+def _head(found: Scan, portions: tuple[Portion, ...]) -> ScanHead:
+    owners: dict[str, tuple[str, ...]] = {}
+    for case in found.cases:
+        for path in case.sidecars:
+            name = path.relative_to(found.root).as_posix()
+            owners[name] = (*owners.get(name, ()), case.key)
+    return ScanHead(
+        layout=found.layout,
+        cases=len(found.cases),
+        absent=found.absent,
+        absent_files=found.absent_files,
+        problems=found.problems,
+        remarks=found.remarks,
+        words=count_outcomes(found.outcomes),
+        sidecars=tuple(owners.items()),
+        portions=portions,
+    )
+
+
+def _key(common: str, tree: TreeSnapshot, opened: Iterable[str]) -> str:
+    """Hash of all that a scan depends on: every name, and the states of files that it may read.
+
+    Of an image that the adapter did not open it is only told whether it is empty, which needs no
+    opening.
+    """
+    read = frozenset(opened)
+    digest = hashlib.sha256(common.encode())
+    for name, state in tree.states.items():
+        unread = name not in read and PurePosixPath(name).suffix.lower() in _UNREAD
+        told = state.size > 0 if unread else state
+        digest.update(os.fsencode(f"{name}\0{told}\n"))
+    return hash_values(digest.hexdigest(), sorted(tree.barred.items()))
+
+
+def _names_below(tree: TreeSnapshot, opened: Iterable[Path]) -> tuple[str, ...]:
+    """Files of a tree among those that were opened, however their path was written."""
+    prefix = f"{tree.root}{os.sep}"
+    paths = (os.path.normpath(path) for path in opened)
+    names = {path.removeprefix(prefix).replace(os.sep, "/") for path in paths}
+    return tuple(sorted(names & tree.states.keys()))

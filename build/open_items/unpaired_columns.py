@@ -1,0 +1,123 @@
+"""Questions of pairs that can find no partner, counted by columns.
+
+A task that is asked in pairs asks nothing of a source that only states findings and denies none.
+Such sources may be the largest, so no record is made of a question of theirs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.build.asked_columns import AskedTable
+from medrcube.build.open_items.contrast import CONTRASTS
+from medrcube.build.open_items.question import OpenQuestion
+from medrcube.build.stages.sample_codes import Codes, SampleCodes
+from medrcube.facts import Grade, Visibility
+
+__all__ = ["NOT_VISIBLE", "PLAIN", "UNPAIRED", "split_unpaired"]
+
+NOT_VISIBLE = "not-visible"
+PLAIN = "another image that denies it shows more"
+UNPAIRED = "no partner with another answer"
+"""Reasons under which questions are counted that are not asked."""
+
+
+def split_unpaired(
+    table: AskedTable[OpenQuestion], evidence: Grade, least_visible: Visibility
+) -> tuple[list[OpenQuestion], Counter[str]]:
+    """Part the questions that may be asked from those of tasks and sources without any pair.
+
+    Nothing is left to chance: a source is counted here only where no two of its questions could
+    form a pair, no image is shown by two cases, and nothing is asked twice of one image.
+
+    Returns:
+        The questions to draw from, and ``task: reason`` -> number of the others.
+    """
+    if not len(table):
+        return [], Counter()
+    codes = SampleCodes(table.samples)
+    rows = table.row.astype(np.int64)
+    task, concept, stratum, role, field = (
+        _column(table, name) for name in ("task", "concept", "stratum", "role", "field")
+    )
+    thing = _numbers(zip(task, concept, strict=True))[table.kind]
+    cell = _numbers(zip(task, concept, stratum, strict=True))
+    in_sets = np.array([word.declaration.sets != "none" for word in task], np.bool_)
+    may_pair = _several_of(cell, _numbers(role))
+    repeated = _several_of(_paired(codes.pixels[rows], thing), codes.cases[rows])
+    fact = _numbers(zip(task, field, concept, stratum, strict=True))[table.kind]
+    twice = _repeated(_paired(rows, fact))
+    open_rows = ~in_sets[table.kind] | may_pair[table.kind] | repeated | twice
+    group = _paired(codes.sources[rows], _numbers(task)[table.kind])
+    kept = np.zeros(int(group.max()) + 1, np.bool_)
+    kept[group[open_rows]] = True
+    questions = table.at(np.flatnonzero(kept[group]))
+    alone = np.flatnonzero(~kept[group])
+    sources = codes.sources[rows[alone]]
+    return questions, _counted(table, sources, table.kind[alone], evidence, least_visible)
+
+
+def _counted(
+    table: AskedTable[OpenQuestion],
+    sources: Codes,
+    kinds: NDArray[Any],
+    evidence: Grade,
+    least_visible: Visibility,
+) -> Counter[str]:
+    """Why questions without a partner are not asked."""
+    dropped: Counter[str] = Counter()
+    pairs, counts = np.unique(np.column_stack((sources, kinds)), axis=0, return_counts=True)
+    admitted: list[tuple[tuple[int, str, str], str, int]] = []
+    best: dict[tuple[int, str, str], int] = {}
+    for (source, kind), count in zip(pairs.tolist(), counts.tolist(), strict=True):
+        said = dict(zip(table.names, table.kinds[kind], strict=True))
+        task, contrast = said["task"], said["contrast"]
+        if said["visible"] < least_visible:
+            dropped[f"{task}: {NOT_VISIBLE}"] += count
+        elif said["grade"] > evidence:
+            dropped[f"{task}: evidence-{said['grade']}"] += count
+        else:
+            place = (source, str(task), said["concept"])
+            admitted.append((place, contrast, count))
+            if contrast:
+                rank = CONTRASTS.index(contrast)
+                best[place] = min(rank, best.get(place, rank))
+    for place, contrast, count in admitted:
+        plain = contrast and CONTRASTS.index(contrast) > best[place]
+        dropped[f"{place[1]}: {PLAIN if plain else UNPAIRED}"] += count
+    return dropped
+
+
+def _column(table: AskedTable[OpenQuestion], name: str) -> Sequence[Any]:
+    """An attribute of each kind of question."""
+    place = table.names.index(name)
+    return [kind[place] for kind in table.kinds]
+
+
+def _numbers(values: Iterable[Any]) -> Codes:
+    """A number for each value; equal values have equal numbers."""
+    known: dict[Any, int] = {}
+    return np.array([known.setdefault(value, len(known)) for value in values], np.int64)
+
+
+def _paired(one: Codes, other: Codes) -> Codes:
+    """A number for each pair of numbers."""
+    return one * (int(other.max()) + 1) + other
+
+
+def _repeated(numbers: Codes) -> NDArray[np.bool_]:
+    """Where a number stands that stands elsewhere too."""
+    _, which, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+    return np.asarray(counts[which] > 1)
+
+
+def _several_of(numbers: Codes, parts: Codes) -> NDArray[np.bool_]:
+    """Where a number stands that several parts have."""
+    whole, which = np.unique(numbers, return_inverse=True)
+    once = np.unique(np.column_stack((which, parts)), axis=0)
+    return np.asarray(np.bincount(once[:, 0], minlength=len(whole))[which] > 1)

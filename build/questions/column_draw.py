@@ -1,0 +1,299 @@
+"""Drawing of questions by columns: the same that ``eligibility`` and ``quotas`` draw from records.
+
+Of a large batch a quota keeps few. What decides over them - kind of question, source, patient,
+slice and lot - is compared as numbers, and records are made of those alone that can be drawn.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medrcube.build.asked_columns import AskedTable
+from medrcube.build.questions.eligibility import (
+    NOT_VISIBLE,
+    CompatibleOptions,
+    EligibleQuestion,
+    QuestionJudge,
+    identity_of,
+    is_constant_answer,
+)
+from medrcube.build.questions.fact_rules import QuestionCandidate
+from medrcube.build.questions.label_cooccurrence import LabelCooccurrence
+from medrcube.build.questions.quotas import (
+    QuotaDraw,
+    QuotaEntry,
+    by_lot,
+    least_choice,
+    patient_of,
+    picture_of,
+)
+from medrcube.build.stages.sample_codes import Codes, SampleCodes
+from medrcube.build.stages.samples import NUMBERED
+from medrcube.facts import Visibility
+from medrcube.ontologies.distractor_safety import CaseFacts, SafetyRules
+from medrcube.ontologies.distractor_selection import CandidateSource, seeded_tiebreak
+
+__all__ = ["DrawnQuestions", "draw_questions"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawnQuestions:
+    """Questions that are asked, and what became of the others.
+
+    Attributes:
+        asked: those that the quota keeps, by lot.
+        ready: task -> number of questions that could be asked.
+        dropped: ``task: reason`` -> number of those that could not.
+    """
+
+    asked: tuple[EligibleQuestion, ...]
+    ready: Counter[str]
+    dropped: Counter[str]
+
+
+def draw_questions(
+    table: AskedTable[QuestionCandidate],
+    rules: SafetyRules,
+    sources: Sequence[CandidateSource],
+    seed: int,
+    *,
+    least_visible: Visibility,
+    per_cell: int,
+) -> DrawnQuestions:
+    """Judge every question and keep at most ``per_cell`` of every source and task, by lot.
+
+    Args:
+        table: questions of the whole batch.
+        rules: tables, knowledge and accepted evidence.
+        sources: where wrong options come from, in order of trust.
+        seed: decides all drawing of lots.
+        least_visible: how far a reader of the image must be able to know the answer.
+        per_cell: most questions of each source and task.
+
+    Raises:
+        TermError: a question names a concept or group that is in no table.
+    """
+    columns = _Columns(table, SampleCodes(table.samples), seed)
+    judge = QuestionJudge(rules, sources, LabelCooccurrence(columns.grounds()))
+    dropped: Counter[str] = Counter()
+    ready: list[_Alike] = []
+    for alike in columns.groups():
+        options = _options(alike.query, judge, least_visible)
+        if isinstance(options, str):
+            dropped[f"{alike.query.task.value}: {options}"] += len(alike.places)
+        elif options is None:
+            ready += columns.by_truth(alike)
+        else:
+            answer = judge.name(alike.query.key)
+            ready.append(_Alike(alike.query, alike.places, options, answer))
+    counts: Counter[str] = Counter()
+    for alike in ready:
+        counts[alike.query.task.value] += len(alike.places)
+    asked = _Draw(columns, ready, seed).cells(per_cell)
+    return DrawnQuestions(asked=by_lot(asked), ready=counts, dropped=dropped)
+
+
+def _options(
+    query: QuestionCandidate, judge: QuestionJudge, least_visible: Visibility
+) -> CompatibleOptions | str | None:
+    if query.visible < least_visible and not query.barred:
+        return NOT_VISIBLE
+    return judge.numbers(query) if query.sample.artefact in NUMBERED else judge.concepts(query)
+
+
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """Questions of one source that differ in their images alone.
+
+    Attributes:
+        query: the one with the first lot.
+        places: their places in the table.
+        options: what may stand against the key; ``None`` for numbers, and while it is not judged.
+        answer: as of ``EligibleQuestion``, once it is known.
+    """
+
+    query: QuestionCandidate
+    places: Codes
+    options: CompatibleOptions | None = None
+    answer: str = ""
+
+    @property
+    def kind(self) -> tuple[str, ...]:
+        """Questions that lend each other their answers as options."""
+        return (self.query.sample.source, self.query.task, self.query.group or "")
+
+
+class _Columns:
+    """Questions of a table, each once, with what decides over them as numbers.
+
+    Attributes:
+        table: the questions.
+        codes: of their images.
+        rows: row of the image of each question.
+        lots: first 64 bits of the lot of each question, which tell them apart.
+    """
+
+    def __init__(self, table: AskedTable[QuestionCandidate], codes: SampleCodes, seed: int) -> None:
+        self.table = table
+        self.codes = codes
+        self.rows: Codes = table.row.astype(np.int64)
+        task, field, key = (table.names.index(name) for name in ("task", "field", "key"))
+        said = [(kind[task], kind[field], kind[key]) for kind in table.kinds]
+        numbers = {what: number for number, what in enumerate(dict.fromkeys(said))}
+        number = np.array([numbers[what] for what in said], np.int64)
+        # What is asked twice of one image counts once, and the last stands.
+        asked = number[table.kind] * (int(self.rows.max(initial=0)) + 1) + self.rows
+        self._places: Codes = len(asked) - 1 - np.unique(asked[::-1], return_index=True)[1]
+        self.lots = np.zeros(len(table), np.uint64)
+        self.lots[self._places] = np.fromiter(self._lots(said, seed), np.uint64)
+
+    def _lots(self, said: Sequence[tuple[str, str, str]], seed: int) -> Iterator[int]:
+        images = self.codes.texts(("source", "case", "id"), "|")
+        starts = [f"{seed}\x1f{task}|" for task, _, _ in said]
+        ends = [f"|{field}|{key}" for _, field, key in said]
+        kinds = self.table.kind[self._places].tolist()
+        for kind, row in zip(kinds, self.rows[self._places].tolist(), strict=True):
+            text = f"{starts[kind]}{images[row]}{ends[kind]}"
+            yield int.from_bytes(sha256(text.encode()).digest()[:8])
+
+    def grounds(self) -> Iterator[tuple[str, CaseFacts, int]]:
+        """What is known of cases, with their source and number; see ``LabelCooccurrence``."""
+        names = self.table.names
+        pool, group, ground = (names.index(name) for name in ("pool", "group", "ground"))
+        tells = np.array(
+            [
+                bool(kind[pool]) and kind[group] is None and not kind[ground].region
+                for kind in self.table.kinds
+            ],
+            np.bool_,
+        )
+        places = np.sort(self._places)
+        places = places[tells[self.table.kind[places]]]
+        rows = self.rows[places]
+        first = np.unique(self.codes.cases[rows], return_index=True)[1]
+        kinds, rows = self.table.kind[places[first]], rows[first]
+        sources = self.codes.sources[rows]
+        pairs, where, count = np.unique(
+            np.column_stack((sources, kinds)), axis=0, return_index=True, return_counts=True
+        )
+        named = self.table.at(places[first][where])
+        for query, (_, kind), cases in zip(named, pairs, count, strict=True):
+            yield query.sample.source, self.table.kinds[kind][ground], int(cases)
+
+    def groups(self) -> list[_Alike]:
+        """All questions by kind and source, those whose first lot is drawn first at the head."""
+        kinds = self.table.kind[self._places].astype(np.int64)
+        rows = self.rows[self._places]
+        sources = self.codes.sources[rows]
+        group = (kinds * (int(sources.max(initial=0)) + 1) + sources) * 2
+        group += self.codes.is_one_of("artefact", NUMBERED)[rows]
+        order = np.lexsort((self.lots[self._places], group))
+        starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+        parts = np.split(self._places[order], starts[1:]) if len(order) else []
+        parts.sort(key=lambda places: int(self.lots[places[0]]))
+        firsts = self.table.at([int(places[0]) for places in parts])
+        return [_Alike(query, places) for query, places in zip(firsts, parts, strict=True)]
+
+    def by_truth(self, alike: _Alike) -> Iterator[_Alike]:
+        """Questions with numbers as options, by the right one."""
+        truths = self.codes.texts(("truth",), "")
+        told = np.array([truths[row] for row in self.rows[alike.places].tolist()])
+        for truth in dict.fromkeys(told.tolist()):
+            answer = f"{alike.query.key} {truth}"
+            yield _Alike(alike.query, alike.places[told == truth], None, answer)
+
+
+class _Draw:
+    """The draw from all cells; see ``quotas.select_questions``."""
+
+    def __init__(self, columns: _Columns, ready: Sequence[_Alike], seed: int) -> None:
+        self._columns = columns
+        self._seed = seed
+        self._cells: dict[tuple[str, str], list[_Alike]] = {}
+        self._answers: dict[tuple[str, ...], set[str]] = {}
+        tasks: dict[str, int] = {}
+        pairs = [np.empty((0, 2), np.int64)]
+        slices = columns.codes.slices
+        for alike in ready:
+            task = alike.query.task
+            self._cells.setdefault((alike.query.sample.source, task), []).append(alike)
+            self._answers.setdefault(alike.kind, set()).add(alike.answer)
+            shown = slices[columns.rows[alike.places]]
+            number = np.full(len(shown), tasks.setdefault(task, len(tasks)))
+            pairs.append(np.column_stack((shown, number)))
+        once = np.unique(np.concatenate(pairs), axis=0)
+        self._tasks = np.bincount(once[:, 0], minlength=int(slices.max(initial=0)) + 1)
+
+    def cells(self, per_cell: int) -> list[EligibleQuestion]:
+        """At most so many questions of every source and task."""
+        columns, slices = self._columns, self._columns.codes.slices
+        drawing = QuotaDraw()
+        in_use = np.zeros(len(self._tasks), np.bool_)
+        chosen: list[EligibleQuestion] = []
+        sizes = {
+            cell: range(sum(len(alike.places) for alike in members))
+            for cell, members in self._cells.items()
+        }
+        for cell, _ in sorted(sizes.items(), key=least_choice):
+            places: dict[int, int] = {}
+            entries: list[QuotaEntry] = []
+            for answer in dict.fromkeys(alike.answer for alike in self._cells[cell]):
+                members = [alike for alike in self._cells[cell] if alike.answer == answer]
+                for place, entry in self._entries(members, per_cell, in_use):
+                    places[id(entry.ready)] = place
+                    entries.append(entry)
+            drawing.answers.clear()
+            taken = drawing.fill(entries, per_cell)
+            chosen += taken
+            rows = columns.rows[[places[id(question)] for question in taken]]
+            in_use[slices[rows]] = True
+        return chosen
+
+    def _entries(
+        self, members: Sequence[_Alike], quota: int, in_use: NDArray[np.bool_]
+    ) -> Iterator[tuple[int, QuotaEntry]]:
+        """Questions of one answer that can be drawn, with their places.
+
+        In the order of the draw no more are needed than name one patient more than the quota: one
+        of these has not been drawn from, and every later question waits behind it.
+        """
+        columns = self._columns
+        places = np.concatenate([alike.places for alike in members])
+        which = np.repeat(np.arange(len(members)), [len(alike.places) for alike in members])
+        shown = columns.codes.slices[columns.rows[places]]
+        order = np.lexsort((columns.lots[places], -self._tasks[shown], ~in_use[shown]))
+        patients = columns.codes.patients[columns.rows[places[order]]]
+        first = np.sort(np.unique(patients, return_index=True)[1])
+        order = order[: first[quota] + 1] if len(first) > quota else order
+        queries = columns.table.at(places[order])
+        for query, place, member in zip(queries, places[order], which[order], strict=True):
+            alike, identity = members[member], identity_of(query)
+            question = EligibleQuestion(
+                query=query,
+                identity=identity,
+                lot=seeded_tiebreak(self._seed, identity),
+                answer=alike.answer,
+                compatible=alike.options,
+                within=self._within(alike),
+            )
+            tasks = int(self._tasks[columns.codes.slices[columns.rows[place]]])
+            yield (
+                int(place),
+                QuotaEntry(
+                    ready=question,
+                    picture=picture_of(question),
+                    patient=patient_of(question),
+                    tasks=tasks,
+                ),
+            )
+
+    def _within(self, alike: _Alike) -> str:
+        """See ``EligibleQuestion.within``."""
+        constant = is_constant_answer(alike.query.task, self._answers[alike.kind])
+        return "" if alike.options is None or constant else alike.query.sample.source

@@ -1,0 +1,146 @@
+"""Records of plain values as columns: a fraction of the memory of as many objects.
+
+Texts of which a table has few, such as a modality, are stored once for each part of a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Generic, TypeVar, overload
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from medrcube.build.record_tables import column_types, records_to_frame
+
+__all__ = ["ColumnLayout", "RecordTable"]
+
+Record = TypeVar("Record")
+
+_ROWS = 4_096
+"""Records that stand as objects at a time while a table is gone through."""
+
+_TYPES = {"str": pa.string(), "int64": pa.int64(), "float64": pa.float64(), "bool": pa.bool_()}
+
+
+class ColumnLayout(Generic[Record]):
+    """How the columns of one kind of record are held in memory, and how they are written.
+
+    Attributes:
+        record: the kind of record.
+        held: schema in memory and in the build cache.
+        written: schema of the Parquet file, as pandas writes it.
+    """
+
+    def __init__(self, record: type[Record], distinct: Collection[str]) -> None:
+        """Lay out the attributes of a record.
+
+        Args:
+            record: a dataclass of plain values.
+            distinct: texts that differ from record to record; the others are stored once each.
+        """
+        self.record = record
+        types = column_types(record)
+        shared = pa.dictionary(pa.int32(), pa.string())
+        self.held = pa.schema(
+            (name, shared if kind == "str" and name not in distinct else _TYPES[kind])
+            for name, kind in types.items()
+        )
+        self.written = pa.Schema.from_pandas(records_to_frame((), types), preserve_index=False)
+
+    def table(self, records: Iterable[Record]) -> RecordTable[Record]:
+        """Records as a table of one part."""
+        records = list(records)
+        columns = [
+            pa.array([getattr(record, name) for record in records], kind)
+            for name, kind in zip(self.held.names, self.held.types, strict=True)
+        ]
+        return RecordTable(self, pa.Table.from_arrays(columns, schema=self.held))
+
+    def join(self, tables: Sequence[RecordTable[Record]]) -> RecordTable[Record]:
+        """One table of all rows; none are copied."""
+        parts = [table.columns for table in tables]
+        return RecordTable(self, pa.concat_tables(parts) if parts else self.held.empty_table())
+
+    def unpack(self, packed: bytes) -> RecordTable[Record]:
+        """The table that ``RecordTable.pack`` gave.
+
+        Raises:
+            ValueError: the bytes hold no such table.
+        """
+        try:
+            with pa.ipc.open_stream(packed) as stream:
+                columns = stream.read_all()
+            columns.validate(full=True)
+        except (pa.ArrowException, OSError) as error:
+            raise ValueError(f"no table of {self.record.__name__}: {error}") from error
+        if columns.schema != self.held:
+            raise ValueError(f"no table of {self.record.__name__}: its columns are others")
+        return RecordTable(self, columns)
+
+
+class RecordTable(Sequence[Record]):
+    """A sequence of records that are stored as columns; each is made when it is asked for.
+
+    Attributes:
+        columns: the columns, as ``ColumnLayout.held`` describes them.
+    """
+
+    def __init__(self, layout: ColumnLayout[Record], columns: pa.Table) -> None:
+        self._layout = layout
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return int(self.columns.num_rows)
+
+    @overload
+    def __getitem__(self, place: int) -> Record: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Record]: ...
+
+    def __getitem__(self, place: int | slice) -> Record | Sequence[Record]:
+        if isinstance(place, slice):
+            return self.rows(range(len(self))[place])
+        return self.rows([range(len(self))[place]])[0]
+
+    def __iter__(self) -> Iterator[Record]:
+        for first in range(0, len(self), _ROWS):
+            yield from self._records(self.columns.slice(first, _ROWS))
+
+    def rows(self, places: Sequence[int] | NDArray[Any]) -> list[Record]:
+        """The records in some rows, in the order in which they are named."""
+        return self._records(self.columns.take(pa.array(np.asarray(places, np.int64))))
+
+    def where(self, column: str, values: Collection[str]) -> list[Record]:
+        """The records whose text in a column is one of some, in their order."""
+        texts = self.columns[column].cast(pa.string())
+        found = pc.is_in(texts, pa.array(sorted(values), pa.string()))
+        return self._records(self.columns.filter(found))
+
+    def pack(self) -> bytes:
+        """The table as bytes; see ``ColumnLayout.unpack``."""
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, self.columns.schema) as stream:
+            stream.write_table(self.columns.unify_dictionaries().combine_chunks())
+        return bytes(sink.getvalue())
+
+    def write(self, path: Path, *, rows: int) -> None:
+        """Write the table as Parquet, in row groups of a stated size, one after another."""
+        written = self._layout.written
+        with pq.ParquetWriter(path, written) as writer:
+            for first in range(0, max(len(self), 1), rows):
+                part = self.columns.slice(first, rows).cast(pa.schema(list(written)))
+                writer.write_table(part.replace_schema_metadata(written.metadata))
+
+    def _records(self, columns: pa.Table) -> list[Record]:
+        values = (column.to_pylist() for column in columns.itercolumns())
+        names = columns.column_names
+        return [
+            self._layout.record(**dict(zip(names, row, strict=True)))
+            for row in zip(*values, strict=True)
+        ]
