@@ -5,7 +5,7 @@ from dataclasses import fields
 import pytest
 
 from medrcube.build.questions.fact_rules import QuestionCandidate
-from medrcube.build.questions.label_cooccurrence import LEAST, LabelCooccurrence
+from medrcube.build.questions.label_cooccurrence import LEAST, LabelCooccurrence, known_of_cases
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import Grade, Scope
 from medrcube.ontologies.distractor_safety import CaseFacts, Evidence
@@ -13,6 +13,10 @@ from medrcube.taxonomy import Anatomy, Modality, Task
 
 BLANK = {field.name: "" for field in fields(Sample)}
 POOL = ("Edema", "Pneumothorax", "Fracture")
+
+
+def shares(queries):
+    return LabelCooccurrence(known_of_cases(queries))
 
 
 def marks(labels, grade=Grade.A):
@@ -58,47 +62,47 @@ def mixed(**changes):
 
 def test_a_share_is_that_of_the_cases_that_say_whether_it_is_there():
     asked = mixed() + [query(100 + n, ground(("Edema",))) for n in range(50)]
-    assert LabelCooccurrence(asked).apart(asked[0]) == {"Pneumothorax": pytest.approx(2 / 3)}
+    assert shares(asked).apart(asked[0]) == {"Pneumothorax": pytest.approx(2 / 3)}
 
 
 def test_several_pictures_and_tasks_of_a_case_count_once():
     asked = mixed() + [query(n, BOTH, picture="b") for n in range(10)]
     asked += [query(n, BOTH, task=Task("Disease Diagnosis")) for n in range(10)]
-    assert LabelCooccurrence(asked).apart(asked[0]) == {"Pneumothorax": pytest.approx(2 / 3)}
+    assert shares(asked).apart(asked[0]) == {"Pneumothorax": pytest.approx(2 / 3)}
 
 
 def test_sources_are_counted_apart():
     asked = mixed() + [query(n, ALONE, source="other") for n in range(30)]
-    assert LabelCooccurrence(asked).apart(asked[-1]) == {"Pneumothorax": 1.0}
+    assert shares(asked).apart(asked[-1]) == {"Pneumothorax": 1.0}
 
 
 @pytest.mark.parametrize(("grade", "known"), [(Grade.A, True), (Grade.B, True), (Grade.C, False)])
 def test_silence_says_nothing(grade, known):
     asked = [query(n, ground(("Edema",), ("Fracture",), grade)) for n in range(LEAST)]
-    assert bool(LabelCooccurrence(asked).apart(asked[0])) is known
+    assert bool(shares(asked).apart(asked[0])) is known
 
 
 def test_a_source_that_only_names_what_is_there_does_not_tell_what_is_not():
     asked = [query(n, BOTH) for n in range(LEAST)]
-    assert LabelCooccurrence(asked).apart(asked[0]) == {}
+    assert shares(asked).apart(asked[0]) == {}
 
 
 def test_a_few_cases_tell_nothing():
     asked = [query(n, ALONE) for n in range(LEAST - 1)]
-    assert LabelCooccurrence(asked).apart(asked[0]) == {}
+    assert shares(asked).apart(asked[0]) == {}
 
 
 def test_a_marked_region_is_no_case():
     asked = [query(n, ground(("Edema",), ("Fracture",), region=True)) for n in range(LEAST)]
-    assert LabelCooccurrence(asked).apart(asked[0]) == {}
+    assert shares(asked).apart(asked[0]) == {}
 
 
 def test_members_of_an_exclusive_group_have_none():
     asked = mixed(group="chest view")
-    assert LabelCooccurrence(asked + mixed()).apart(asked[0]) == {}
+    assert shares(asked + mixed()).apart(asked[0]) == {}
 
 
 def test_a_question_whose_options_are_no_labels_has_none():
-    counted = LabelCooccurrence(mixed())
+    counted = shares(mixed())
     assert counted.apart(query(0, BOTH))
     assert counted.apart(query(0, BOTH, pool=())) == {}
