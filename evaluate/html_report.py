@@ -12,10 +12,11 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 import medrcube
 from medrcube.console.counts import counted
@@ -186,10 +187,17 @@ _PARTS = (
 """Anchor and title of each part, and the value that must be present."""
 
 
-def report_environment() -> Environment:
-    """Jinja environment of the report, with autoescaping."""
+@cache  # to compile the templates costs more than to render a page
+def report_environment(*folders: str) -> Environment:
+    """Jinja environment of the report, with autoescaping.
+
+    Args:
+        folders: below ``templates``, searched in this order; those of the report by default.
+    """
     templates = Environment(
-        loader=PackageLoader("medrcube.templates", "cards"),
+        loader=ChoiceLoader(
+            [PackageLoader("medrcube.templates", folder) for folder in folders or ("cards",)]
+        ),
         undefined=StrictUndefined,
         autoescape=True,
         trim_blocks=True,

@@ -8,6 +8,7 @@ release always gives the same page.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -65,6 +66,7 @@ def audit_page(audit: Mapping[str, Any], gallery: ThumbnailGallery) -> str:
     )
 
 
+@cache  # to compile the templates costs more than to render the page
 def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("medrcube.templates", "cards"),

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader
-
 import medrcube
 from medrcube.console.progress import Advance, Reporter
 from medrcube.errors import WorkspaceError
@@ -155,7 +153,7 @@ def _write_pages(
     benchmark: Benchmark,
     advance: Advance,
 ) -> None:
-    templates = _environment()
+    templates = report_environment("site", "cards")
     shared = {
         "entries": entries,
         "who": population_text(entries),
@@ -190,14 +188,6 @@ def _write_pages(
     write("assets/site.css", "site.css.j2", steps=style["steps"], picture_uris=[], filter_rules=[])
     for script in _SCRIPTS:
         write(f"assets/{script}", f"{script}.j2")
-
-
-def _environment() -> Environment:
-    templates = report_environment()
-    templates.loader = ChoiceLoader(
-        [PackageLoader("medrcube.templates", folder) for folder in ("site", "cards")]
-    )
-    return templates
 
 
 def _of_this_release(runs: Sequence[ScoredRun], benchmark: Benchmark) -> None:
