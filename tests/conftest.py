@@ -3,6 +3,8 @@
 import contextlib
 import fcntl
 import functools
+import gc
+import json
 import os
 import re
 import shutil
@@ -16,11 +18,17 @@ import typer.main
 import typer.testing
 from hypothesis import HealthCheck, settings
 
+from medrcube.build.execution.local import LocalEngine
+from medrcube.build.pipeline import build
+from medrcube.build_settings import BuildSettings
 from medrcube.console.progress import Reporter
 from medrcube.demo import run_demo
+from medrcube.facts import Grade
+from medrcube.sources import registry
 from medrcube.sources._framework.card_parts.fields import REASON_KEYS
 from medrcube.sources._framework.contract import Source
 from medrcube.sources.registry import find_sources
+from medrcube.workspace import Workspace
 
 # A machine under load is slow, not wrong; the gate tries the same examples every time.
 for name, examples in (("fast", 25), ("thorough", 100)):
@@ -35,6 +43,9 @@ settings.load_profile("fast")
 
 # One tree of commands for every call in this process: to make it takes a tenth of a second.
 typer.main.get_command = typer.testing._get_command = functools.cache(typer.main.get_command)
+
+# No package is installed while tests run; to look through all of them takes longer than the cards.
+registry.entry_points = functools.cache(registry.entry_points)
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 SHARED = Path(os.environ.get("MEDRCUBE_SHARED", Path(__file__).parents[2] / "shared"))
@@ -74,6 +85,12 @@ def pytest_collection_modifyitems(items):
     for item in _beyond_a_few(items):
         item.add_marker(pytest.mark.thorough)
         item.add_marker(pytest.mark.untraced)
+
+
+def pytest_collection_finish():
+    """Keep the thousands of tests out of every later collection of garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 def _beyond_a_few(items):
@@ -209,6 +226,72 @@ def _trees_generated_once(made_once):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Source, "build_fixture", build_fixture)
         yield
+
+
+EVERY_QUESTION = BuildSettings(evidence=Grade.C, items_per_cell=0, even_keys=False)
+"""Silence counts as evidence, and which questions a batch keeps is no fact of a case."""
+
+
+@pytest.fixture(scope="session")
+def build_raw():
+    """``(source_id, raw, root)`` -> the workspace ``root`` after a build of a raw tree."""
+
+    def make(source_id, raw, root, engine=LocalEngine(1)):  # noqa: B008  (it is frozen)
+        workspace = Workspace(root=root, settings=EVERY_QUESTION, sources={source_id: raw})
+        workspace.cache.parent.mkdir(parents=True)
+        (workspace.cache.parent / "patient.key").write_bytes(b"k" * 32)
+        build(workspace, SOURCES, engine, Reporter(quiet=True))
+        return workspace
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def built_layout(made_once, build_raw, tree_state):
+    """``(source_id, layout)`` -> a workspace built from its synthetic tree: never change either.
+
+    The tree may not be written to meanwhile; ``tree.json`` beside it tells what it was before.
+    """
+
+    @functools.cache
+    def make(source_id, layout):
+        def fill(folder):
+            SOURCES[source_id].build_fixture(folder / "raw", layout)
+            (folder / "tree.json").write_text(json.dumps(tree_state(folder / "raw")))
+            with _read_only(folder / "raw"):
+                build_raw(source_id, folder / "raw", folder / "workspace")
+
+        folder = made_once(f"built {source_id} {layout}", fill)
+        return Workspace(
+            root=folder / "workspace", settings=EVERY_QUESTION, sources={source_id: folder / "raw"}
+        )
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def tree_state():
+    """Size and time of change of every file and folder of a tree, by name."""
+
+    def make(root):
+        return {
+            path.relative_to(root).as_posix(): [path.stat().st_size, path.stat().st_mtime_ns]
+            for path in root.rglob("*")
+        }
+
+    return make
+
+
+@contextlib.contextmanager
+def _read_only(root):
+    folders = [root, *(path for path in root.rglob("*") if path.is_dir())]
+    for folder in folders:
+        folder.chmod(0o555)
+    try:
+        yield
+    finally:
+        for folder in folders:
+            folder.chmod(0o755)
 
 
 @pytest.fixture(scope="module")
