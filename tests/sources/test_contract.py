@@ -60,6 +60,40 @@ def four_workers():
         yield Standing(4)
 
 
+@pytest.fixture(scope="session")
+def scanned(fixture_tree):
+    """``(source, layout)`` -> what the adapter finds in the synthetic tree, found once."""
+    made = {}
+
+    def scan(source, layout):
+        if (source.id, layout) not in made:
+            found = source.scan(fixture_tree(source.id, layout), layout)
+            made[source.id, layout] = tuple(found)
+        return made[source.id, layout]
+
+    return scan
+
+
+@pytest.fixture(scope="session")
+def identifiers(scanned, fixture_tree):
+    """``source`` -> every identifier that must not leave any of its layouts."""
+    made = {}
+
+    def find(source):
+        if source.id not in made:
+            copies = [
+                FixtureCopy(
+                    root=fixture_tree(source.id, layout.name),
+                    cases=tuple(it for it in scanned(source, layout.name) if isinstance(it, Case)),
+                )
+                for layout in source.card.layouts
+            ]
+            made[source.id] = secret_identifiers(copies)
+        return made[source.id]
+
+    return find
+
+
 @each_layout
 def test_its_fixture_has_the_layout_that_it_claims(source, layout, fixture_tree):
     report = inspect_copy(source.card, fixture_tree(source.id, layout))
@@ -85,8 +119,8 @@ def test_an_adapter_opens_no_file_that_its_card_does_not_name(source, layout, fi
 
 
 @each_layout
-def test_its_fixture_has_no_row_that_cannot_be_used(source, layout, fixture_tree):
-    found = source.scan(fixture_tree(source.id, layout), layout)
+def test_its_fixture_has_no_row_that_cannot_be_used(source, layout, scanned):
+    found = scanned(source, layout)
     assert [it.reason for it in found if isinstance(it, Skip) and it.code == BAD_ROW] == []
 
 
@@ -105,10 +139,10 @@ def test_verify_names_what_is_missing(source, layout, fixture_tree, tmp_path):
 
 @each_layout
 def test_cases_come_in_one_order_under_any_directory_order(
-    source, layout, fixture_tree, monkeypatch
+    source, layout, fixture_tree, scanned, monkeypatch
 ):
     root = fixture_tree(source.id, layout)
-    expected = list(source.scan(root, layout))
+    expected = list(scanned(source, layout))
     assert expected
     scandir = os.scandir
 
@@ -191,10 +225,10 @@ def test_what_a_picture_does_not_show_is_not_asked(source):
 
 @pytest.mark.few(3)
 @each_source
-def test_every_map_entry_is_used_by_a_fixture(source, fixture_tree):
+def test_every_map_entry_is_used_by_a_fixture(source, scanned):
     used = set()
     for layout in source.card.layouts:
-        for found in source.scan(fixture_tree(source.id, layout.name), layout.name):
+        for found in scanned(source, layout.name):
             if isinstance(found, Case):
                 statements = (*found.labels, *found.panels, *found.regions)
                 used |= {(it.field, it.value) for it in statements}
@@ -203,10 +237,10 @@ def test_every_map_entry_is_used_by_a_fixture(source, fixture_tree):
 
 
 @each_source
-def test_every_text_that_the_card_reads_is_given_by_a_fixture(source, fixture_tree):
+def test_every_text_that_the_card_reads_is_given_by_a_fixture(source, scanned):
     given = {FILE_NAME}
     for layout in source.card.layouts:
-        for found in source.scan(fixture_tree(source.id, layout.name), layout.name):
+        for found in scanned(source, layout.name):
             given |= {words.name for words in getattr(found, "words", ())}
     assert {name for text in source.card.texts for name in text.sources} <= given
 
@@ -223,11 +257,11 @@ def test_every_declared_task_and_no_other_yields_an_item(source, built_layout):
 
 
 @each_layout
-def test_every_case_is_a_picture_or_has_a_reason(source, layout, built_layout, fixture_tree):
+def test_every_case_is_a_picture_or_has_a_reason(source, layout, built_layout, scanned):
     workspace = built_layout(source.id, layout)
     pictures = set(pd.read_parquet(workspace.samples)["case"])
     quarantine = pd.read_parquet(workspace.quarantine)
-    for found in source.scan(fixture_tree(source.id, layout), layout):
+    for found in scanned(source, layout):
         if isinstance(found, Case) and all(path.exists() for path in found.files()):
             assert found.key in pictures | set(quarantine["case"])
     assert not set(quarantine["code"]) & {"crashed", "worker-died", "unclaimed"}
@@ -256,15 +290,10 @@ def test_a_build_leaves_the_raw_tree_as_it_was(source, layout, built_layout, tre
 
 
 @each_layout
-def test_no_identifier_reaches_an_output_byte(source, layout, built_layout, fixture_tree):
-    copies = []
-    for each in source.card.layouts:
-        root = fixture_tree(source.id, each.name)
-        cases = tuple(it for it in source.scan(root, each.name) if isinstance(it, Case))
-        copies.append(FixtureCopy(root=root, cases=cases))
-    identifiers = secret_identifiers(copies)
-    assert list(unsearchable(identifiers)) == []
-    assert list(leaks(built_layout(source.id, layout).root, identifiers)) == []
+def test_no_identifier_reaches_an_output_byte(source, layout, built_layout, identifiers):
+    secret = identifiers(source)
+    assert list(unsearchable(secret)) == []
+    assert list(leaks(built_layout(source.id, layout).root, secret)) == []
 
 
 @pytest.mark.few(2)
@@ -300,9 +329,9 @@ def test_the_card_is_complete_enough_to_act_on(source):
 
 @pytest.mark.few(3)
 @each_source
-def test_masks_are_read_only_where_they_are_declared(source, fixture_tree):
+def test_masks_are_read_only_where_they_are_declared(source, scanned):
     for layout in source.card.layouts:
-        for found in source.scan(fixture_tree(source.id, layout.name), layout.name):
+        for found in scanned(source, layout.name):
             for region in getattr(found, "regions", ()):
                 assert concept_of(source.card, region) is not None
                 assert not isinstance(region.shape, MaskFile) or region.shape.paths
