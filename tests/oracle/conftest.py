@@ -22,7 +22,7 @@ from medrcube.console.progress import Reporter
 from medrcube.sources._framework.contract import load_source
 from medrcube.sources._synthetic import images
 from medrcube.sources.registry import find_sources
-from medrcube.workspace import Workspace
+from medrcube.workspace import Workspace, open_workspace
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -56,9 +56,14 @@ def demo(whole_demo, tmp_path_factory):
     sources = find_sources()
     workspace = Workspace(root=root, sources={name: made / "raw" / name for name in sources})
     layouts = {name: source.card.layouts[0].name for name, source in sources.items()}
+    assert open_workspace(made).settings == VARIANTS["demo"]
     return {
-        name: run(replace(workspace, settings=settings), sources, layouts, usable_cores())
-        for name, settings in VARIANTS.items()
+        "demo": read(workspace, sources, layouts),
+        **{
+            name: run(replace(workspace, settings=settings), sources, layouts, usable_cores())
+            for name, settings in VARIANTS.items()
+            if name != "demo"
+        },
     }
 
 
@@ -121,10 +126,18 @@ def run(workspace, sources, layouts, workers):
     chosen = {name: sources[name] for name in workspace.sources}
     report = build(workspace, chosen, LocalEngine(workers), QUIET)
     assert not any(entry.failed for entry in report.sources)
+    return read(workspace, chosen, layouts)
+
+
+def read(workspace, sources, layouts):
+    """The tables of a workspace that was built, and an oracle over them."""
     samples = samples_from_frame(pd.read_parquet(workspace.samples))
     recipes = [json.loads(line) for line in workspace.recipes.read_text("utf-8").splitlines()]
     oracle = Oracle(
-        {name: (source, workspace.sources[name], layouts[name]) for name, source in chosen.items()},
+        {
+            name: (source, workspace.sources[name], layouts[name])
+            for name, source in sources.items()
+        },
         {sample.id: sample for sample in samples},
         {it["sample"]: [tuple(box) for box in it["mark"]["boxes"]] for it in recipes},
         {it["sample"]: it["mark"]["window"] for it in recipes if "window" in it["mark"]},
