@@ -23,6 +23,8 @@ STEPS = 80
 """Gradient steps; predictions no longer change after about 50."""
 RIDGE = 10.0
 """Penalty of a squared weight: strong, since most batches have more features than items."""
+TOGETHER = 2_000
+"""Most questions whose folds are fitted in one go; the arrays of more would leave the cache."""
 _TIE = 1e-9
 
 
@@ -43,9 +45,18 @@ class ConditionalLogit:
     """Scores of options, learnt from questions whose key is known."""
 
     def __init__(self, questions: Sequence[LogitQuestion], *, ridge: float = RIDGE) -> None:
-        self._names: dict[Hashable, int] = {}
-        rows = [self._known(option, grow=True) for q in questions for option in q.options]
-        self._weights = _fit(questions, rows, len(self._names), ridge)
+        ((self._names, self._weights),) = _fit_each([questions], ridge)
+
+    @classmethod
+    def of_each(cls, batches: Sequence[Sequence[LogitQuestion]]) -> list[ConditionalLogit]:
+        """A model for each batch; fitting several small batches takes little longer than one."""
+        return [cls._fitted(*fit) for fit in _fit_each(batches, RIDGE)]
+
+    @classmethod
+    def _fitted(cls, names: dict[Hashable, int], weights: Floats) -> ConditionalLogit:
+        self = cls.__new__(cls)
+        self._names, self._weights = names, weights
+        return self
 
     def hit(self, question: LogitQuestion) -> float:
         """Probability that the best-scored option is the key: a tie is broken by lot."""
@@ -55,16 +66,11 @@ class ConditionalLogit:
         return (question.key in winners) / len(winners)
 
     def _score(self, option: Mapping[Hashable, float]) -> float:
-        indexes, values = self._known(option, grow=False)
-        return float(self._weights[indexes] @ values)
-
-    def _known(self, option: Mapping[Hashable, float], *, grow: bool) -> tuple[Ints, Floats]:
-        if grow:
-            for name in option:
-                self._names.setdefault(name, len(self._names))
-        names = [name for name in option if name in self._names]
-        indexes = np.array([self._names[name] for name in names], dtype=np.int64)
-        return indexes, np.array([option[name] for name in names], dtype=np.float64)
+        known = [
+            (self._names[name], value) for name, value in option.items() if name in self._names
+        ]
+        indexes = np.array([index for index, _ in known], dtype=np.int64)
+        return float(self._weights[indexes] @ np.array([value for _, value in known]))
 
 
 def folds(groups: Iterable[str], count: int) -> dict[str, int]:
@@ -109,29 +115,63 @@ def cross_validate(
     together = groups if blocks is None else blocks
     fold_of = folds(together, count)
     numbers = [fold_of[block] for block in together]
-    hits = [0.0] * len(questions)
+    trainings = {}
     for fold in sorted(set(numbers)):
         held = {group for group, number in zip(groups, numbers, strict=True) if number == fold}
-        training = [
+        trainings[fold] = [
             question
             for question, group, number in zip(questions, groups, numbers, strict=True)
             if number != fold and group not in held
         ]
-        if not training:
+        if not trainings[fold]:
             return None
-        model = ConditionalLogit(training)
-        for index, number in enumerate(numbers):
-            if number == fold:
-                hits[index] = model.hit(questions[index])
-    return hits
+    models = dict(zip(trainings, ConditionalLogit.of_each([*trainings.values()]), strict=True))
+    return [
+        models[number].hit(question) for number, question in zip(numbers, questions, strict=True)
+    ]
 
 
-def _fit(
-    questions: Sequence[LogitQuestion],
-    rows: Sequence[tuple[Ints, Floats]],
-    width: int,
-    ridge: float,
-) -> Floats:
+def _fit_each(
+    batches: Sequence[Sequence[LogitQuestion]], ridge: float
+) -> list[tuple[dict[Hashable, int], Floats]]:
+    """Index of each feature and weights, of each batch by itself."""
+    if sum(map(len, batches)) > TOGETHER and len(batches) > 1:
+        return [fit for batch in batches for fit in _fit_each([batch], ridge)]
+    names: list[dict[Hashable, int]] = []
+    feature: list[int] = []
+    value: list[float] = []
+    counts: list[int] = []
+    width = 0
+    for batch in batches:
+        own: dict[Hashable, int] = {}
+        for option in (option for question in batch for option in question.options):
+            feature += [width + own.setdefault(name, len(own)) for name in option]
+            value += option.values()
+            counts.append(len(option))
+        names.append(own)
+        width += len(own)
+    design = _Design(
+        option=np.repeat(np.arange(len(counts)), counts),
+        feature=np.array(feature, dtype=np.int64),
+        value=np.array(value, dtype=np.float64),
+        width=width,
+    )
+    weights = _fit([question for batch in batches for question in batch], design, ridge)
+    ends = np.cumsum([len(own) for own in names])
+    return list(zip(names, np.split(weights, ends[:-1]), strict=True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Design:
+    """Features of all options: of each value the numbers of its option and of its feature."""
+
+    option: Ints
+    feature: Ints
+    value: Floats
+    width: int
+
+
+def _fit(questions: Sequence[LogitQuestion], design: _Design, ridge: float) -> Floats:
     """Weights by Nesterov's accelerated gradient with a diagonal step.
 
     The softmax has curvature of at most one half, and (x·v)^2 <= |x|_1 * sum |x_j| v_j^2, so
@@ -139,22 +179,23 @@ def _fit(
     """
     sizes = np.array([len(q.options) for q in questions], dtype=np.int64)
     starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
-    counts = np.array([len(indexes) for indexes, _ in rows], dtype=np.int64)
-    option = np.repeat(np.arange(len(rows)), counts)
-    feature = np.concatenate([indexes for indexes, _ in rows])
-    value = np.concatenate([values for _, values in rows])
-    norms = np.bincount(option, np.abs(value), minlength=len(rows))
-    step = 1 / (ridge + np.bincount(feature, np.abs(value) * norms[option], minlength=width) / 2)
-    truth = np.zeros(len(rows))
+    option, feature, value = design.option, design.feature, design.value
+    question = np.repeat(np.arange(len(sizes)), sizes)
+    options = len(question)
+    norms = np.bincount(option, np.abs(value), minlength=options)
+    step = 1 / (
+        ridge + np.bincount(feature, np.abs(value) * norms[option], minlength=design.width) / 2
+    )
+    truth = np.zeros(options)
     truth[starts + np.array([q.key for q in questions])] = 1
-    weights: Floats = np.zeros(width)
+    weights: Floats = np.zeros(design.width)
     ahead = weights
     pace = 1.0
     for _ in range(STEPS):
-        scores = np.bincount(option, ahead[feature] * value, minlength=len(rows))
-        scores = np.exp(scores - np.repeat(np.maximum.reduceat(scores, starts), sizes))
-        chances = scores / np.repeat(np.add.reduceat(scores, starts), sizes)
-        slope = np.bincount(feature, value * (chances - truth)[option], minlength=width)
+        scores = np.bincount(option, ahead[feature] * value, minlength=options)
+        scores = np.exp(scores - np.maximum.reduceat(scores, starts)[question])
+        chances = scores / np.add.reduceat(scores, starts)[question]
+        slope = np.bincount(feature, value * (chances - truth)[option], minlength=design.width)
         faster = (1 + np.sqrt(1 + 4 * pace**2)) / 2
         moved = ahead - step * (slope + ridge * ahead)
         ahead = moved + (pace - 1) / faster * (moved - weights)
