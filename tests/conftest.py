@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import coverage
@@ -236,8 +237,9 @@ EVERY_QUESTION = BuildSettings(evidence=Grade.C, items_per_cell=0, even_keys=Fal
 def build_raw():
     """``(source_id, raw, root)`` -> the workspace ``root`` after a build of a raw tree."""
 
-    def make(source_id, raw, root, engine=LocalEngine(1)):  # noqa: B008  (it is frozen)
-        workspace = Workspace(root=root, settings=EVERY_QUESTION, sources={source_id: raw})
+    def make(source_id, raw, root, engine=LocalEngine(1), **settings):  # noqa: B008  (it is frozen)
+        chosen = replace(EVERY_QUESTION, **settings)
+        workspace = Workspace(root=root, settings=chosen, sources={source_id: raw})
         workspace.cache.parent.mkdir(parents=True)
         (workspace.cache.parent / "patient.key").write_bytes(b"k" * 32)
         build(workspace, SOURCES, engine, Reporter(quiet=True))

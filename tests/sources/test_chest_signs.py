@@ -30,6 +30,7 @@ def test_every_sign_is_that_of_a_concept():
     assert set(SIGNS) <= set(load_terms())
 
 
+@pytest.mark.few(16)
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("concept", PAINTED)
 def test_nothing_is_drawn_outside_the_area(concept, seed):
@@ -39,6 +40,7 @@ def test_nothing_is_drawn_outside_the_area(concept, seed):
     assert not changed[~area].any()
 
 
+@pytest.mark.few(16)
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("concept", sorted(SIGNS))
 def test_a_sign_changes_what_lies_in_its_box(concept, seed):

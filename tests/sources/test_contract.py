@@ -312,7 +312,7 @@ def test_a_broken_file_ends_in_quarantine_and_not_in_a_crash(
     image = case.images[0].paths[0]
     with image.open("r+b") as file:
         file.truncate(max(image.stat().st_size // 3, 1))
-    workspace = build_raw(source.id, raw, tmp_path / "workspace")
+    workspace = build_raw(source.id, raw, tmp_path / "workspace", viewer=False)
     quarantine = pd.read_parquet(workspace.quarantine)
     assert case.key in set(quarantine["case"])
     assert not set(quarantine["code"]) & {"crashed", "worker-died"}

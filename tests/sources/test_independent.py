@@ -147,7 +147,7 @@ def _read(name, folder):
     source = SOURCES[name.split(":")[0].replace("_", "-")]
     workspace = Workspace(
         root=folder / "workspace",
-        settings=BuildSettings(items_per_cell=0, quarantine_gate=1.0),
+        settings=BuildSettings(items_per_cell=0, quarantine_gate=1.0, viewer=False),
         sources={source.id: root},
     )
     (workspace.root / "cache").mkdir(parents=True)

@@ -185,7 +185,9 @@ def build_fixture(built_layout):
 @pytest.fixture
 def build_tree(build_raw, tmp_path):
     """``(source_id, root)`` -> what a build makes of a tree changed by hand."""
-    return lambda source_id, raw: _read(build_raw(source_id, raw, tmp_path / "workspace"))
+    return lambda source_id, raw: _read(
+        build_raw(source_id, raw, tmp_path / "workspace", viewer=False)
+    )
 
 
 @pytest.fixture
