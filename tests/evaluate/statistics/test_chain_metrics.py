@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from medrcube.evaluate.outcomes import AnswerOutcome
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.statistics.chain_metrics import chain_metrics
+from medrcube.evaluate.statistics.comparison.compare_runs import _compare_chains
 from medrcube.taxonomy import Task
 
 TASKS = [Task("View Recognition"), Task("ROI Grounding"), Task("Disease Diagnosis")]
@@ -122,3 +124,34 @@ def test_a_history_that_costs_no_tokens_was_dropped(chain):
 
 def test_one_step_left_of_a_chain_is_no_chain(chain):
     assert chain_metrics(chain("a", 1), {}) is None
+
+
+def compared(first, second):
+    runs = (
+        SimpleNamespace(results=[row for one in rows for row in one]) for rows in (first, second)
+    )
+    return _compare_chains(*runs)
+
+
+def test_chains_that_two_runs_asked_are_compared_whole(chain):
+    first = [chain(str(n), 1, 1, unit=f"patient-{n}") for n in range(8)]
+    second = [chain(str(n), 1, int(n < 2), unit=f"patient-{n}") for n in range(8)]
+    row = compared([*first, chain("alone", 1, 1)], [*second, chain("another", 1, 1)])
+    assert (row["n"], row["first"], row["second"]) == (8, 1, 0.25)
+    assert row["mcnemar_p"] == pytest.approx(2 / 2**6)
+    assert row["unit_kinds"] == {"patient": 8}
+
+
+def test_chains_of_other_steps_are_not_compared(chain):
+    assert compared([chain("a", 1, 1)], [chain("b", 1, 1)]) is None
+    assert compared([chain("a", 1, 1, 1)], [chain("a", 1, 1)]) is None
+    assert compared([chain("a", 1, 1)], [chain("a", 1, 1)])["n"] == 1
+
+
+@pytest.mark.parametrize(("whole", "told"), [(18, False), (19, True)])
+def test_chains_of_which_more_than_a_twentieth_lost_a_reply_have_no_difference(chain, whole, told):
+    first = [chain(str(n), 1, n % 2) for n in range(whole + 1)]
+    second = [chain(str(n), 1, 1) for n in range(whole)] + [chain(str(whole), 1, FAILED)]
+    row = compared(first, second)
+    assert row["n"] == whole
+    assert (row["difference"] is not None) is told

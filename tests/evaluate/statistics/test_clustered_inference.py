@@ -108,6 +108,20 @@ def test_few_units_and_one_that_outweighs_the_others_have_no_interval():
     assert "outweigh" in str(why_no_interval(heavy))
 
 
+@pytest.mark.parametrize("side", [1, -1])
+def test_units_that_all_favour_one_side_by_all_of_their_answers_leave_one_mean(side):
+    assert difference_interval([UnitTally(side, 1)] * 10) == pytest.approx((side, side))
+    assert difference_interval([UnitTally(2 * side, 4)] * 40) == pytest.approx((side / 2, side / 2))
+
+
+def test_a_difference_of_few_units_or_of_none_that_differs_has_no_interval():
+    differ = [UnitTally(-1, 1), *[UnitTally(1, 1)] * (FEWEST_UNITS - 1)]
+    assert difference_interval(differ) is not None
+    assert difference_interval(differ[:-1]) is None
+    assert difference_interval([UnitTally(0, 1)] * 40) is None
+    assert difference_interval([]) is None
+
+
 @pytest.mark.parametrize(("units", "each"), [(6, 4), (20, 3), (150, 5)])
 def test_the_interval_of_a_share_holds_its_level_with_effects_of_the_case(units, each):
     rng, truth = np.random.default_rng(units), expected()

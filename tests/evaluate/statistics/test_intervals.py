@@ -15,6 +15,7 @@ from medrcube.evaluate.statistics.intervals import (
     ratio,
     t_quantile,
     wilson,
+    wilson_at,
 )
 
 counts = st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
@@ -87,3 +88,13 @@ def test_the_error_of_the_quantile_falls_with_the_fifth_power_of_the_degrees(fre
 )
 def test_chance_is_taken_off(value, by_chance, expected):
     assert chance_corrected(value, by_chance) == expected
+
+
+@pytest.mark.parametrize(
+    ("share", "n"),
+    [(0.9999999999999998, 367124.4643032566), (0.9999999999999999, 875534.368700915)],
+)
+def test_rounding_takes_no_bound_beyond_its_end(share, n):
+    assert wilson_at(share, n).high == 1
+    low, high = wilson_at(1 - share, n)
+    assert 0 <= low < high < 1
