@@ -97,10 +97,12 @@ class Polygons:
         frame: ``(width, height)`` of the image that they were drawn on, where the source or the
             card says it; used as that of a ``Rectangle``. Lines that name their slice need none:
             an image that was stored again has another identity.
+        boxes: whether the lines are boxes drawn around a thing and not its border.
     """
 
     outlines: tuple[Outline, ...]
     frame: tuple[int, int] | None = None
+    boxes: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

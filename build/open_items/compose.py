@@ -1,6 +1,6 @@
 """Composer of open items: bars, blind chances, pairs, quota, wordings, in this order.
 
-At most one item, or one pair, of each patient, task and concept. The result depends on the
+At most one item, or one pair, of each patient, task and topic. The result depends on the
 questions, the tables and the seed, never on the order of the questions.
 """
 

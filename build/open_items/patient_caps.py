@@ -15,7 +15,7 @@ Bundle = tuple[OpenQuestion, ...]
 
 
 def one_of_each_patient(bundles: Sequence[Bundle]) -> list[Bundle]:
-    """The first bundle of each concept and patient.
+    """The first bundle of each topic and patient.
 
     Args:
         bundles: in the order of a draw.
@@ -23,7 +23,7 @@ def one_of_each_patient(bundles: Sequence[Bundle]) -> list[Bundle]:
     taken: set[tuple[str, str]] = set()
     kept = []
     for bundle in bundles:
-        places = {(question.concept, unit_of(question)) for question in bundle}
+        places = {(question.topic or question.concept, unit_of(question)) for question in bundle}
         if not places & taken:
             taken |= places
             kept.append(bundle)

@@ -59,6 +59,8 @@ class OpenQuestion:
         sample: the image that is shown.
         field: card field of the fact.
         concept: what is asked about; equal for the members of a set.
+        topic: what a patient is asked about only once, where it is wider than the concept: whether
+            a lesion is benign and whether it is malignant is one thing; empty for the concept.
         target: what is asked for, what is right, and the bar; options for the form ``option``.
         values: what the wordings need beside ``shown`` and ``target``.
         prior: cell of the blind prior beside the task, such as source, concept and view.
@@ -86,6 +88,7 @@ class OpenQuestion:
     contrast: str = ""
     lot: str = ""
     seen: tuple[float, ...] = ()
+    topic: str = ""
     grade: Grade = Grade.A
     visible: Visibility = Visibility.YES
     barred: str = ""

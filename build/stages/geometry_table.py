@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from medrcube.build.record_columns import ColumnLayout
 from medrcube.build.stages.measure_regions import Reading, RegionGeometry
 from medrcube.build.stages.samples import Sample
-from medrcube.facts import Case, Consensus, LabelState, Rectangle, Shape
+from medrcube.facts import Case, Consensus, LabelState, Polygons, Rectangle, Shape
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.geometry import GeometryTrust
 from medrcube.sources._framework.contract import concept_of, field_of
@@ -248,7 +248,7 @@ def _sides(right_at: str, row: RegionGeometry) -> tuple[str, str]:
 def _is_box(shape: Shape) -> bool:
     if isinstance(shape, Consensus):
         return any(map(_is_box, shape.readings))
-    return isinstance(shape, Rectangle)
+    return isinstance(shape, Rectangle) or (isinstance(shape, Polygons) and shape.boxes)
 
 
 def _corners(reading: Reading) -> str:

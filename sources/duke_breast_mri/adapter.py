@@ -163,7 +163,9 @@ def _region(box: TableRow, series: _Series, row: TableRow | None) -> Region:
     return Region(
         field="cancer" if alone else "one_of_several",
         value="tumor",
-        shape=Polygons(outlines=tuple(Outline(points=points, slice=uid) for uid in uids)),
+        shape=Polygons(
+            outlines=tuple(Outline(points=points, slice=uid) for uid in uids), boxes=True
+        ),
         evidence=box.cite("Start Slice"),
     )
 

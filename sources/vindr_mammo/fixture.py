@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from medrcube.sources._synthetic.breast import mammogram
 from medrcube.sources._synthetic.images import bounds, lesion, write_dicom, write_lines
 
@@ -59,7 +62,7 @@ def _write(path: Path, seed: int, boxed: Names, *, side: str, view: str) -> None
         maximum=4095,
         side=side,
         oblique=view == "MLO",
-        lesion=lesion(HEIGHT, WIDTH, seed=seed) if boxed else None,
+        lesion=_lesions(seed, boxed) if boxed else None,
         specks="Suspicious Calcification" in boxed,
     )
     bright = seed % 2
@@ -76,6 +79,18 @@ def _write(path: Path, seed: int, boxed: Names, *, side: str, view: str) -> None
         WindowCenter=2048,
         WindowWidth=4096,
     )
+
+
+def _lesions(seed: int, boxed: Names) -> NDArray[np.bool_]:
+    """What the boxes are around: one lesion in each."""
+    marked = lesion(HEIGHT, WIDTH, seed=seed)
+    if len(boxed) > 1:
+        x0, y0, x1, y1 = _box(seed, 1)
+        down, across = np.ogrid[:HEIGHT, :WIDTH]
+        x = (2 * across + 1 - x0 - x1) / (x1 - x0)
+        y = (2 * down + 1 - y0 - y1) / (y1 - y0)
+        marked = marked | (x**2 + y**2 <= 1)
+    return marked
 
 
 def _box(seed: int, which: int) -> tuple[float, ...]:

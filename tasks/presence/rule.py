@@ -178,6 +178,7 @@ def _question(view: CaseView, sample: Sample, concept: str, what: _Known) -> Ope
             *(views or ()),
             *_origin(view),
         ),
+        topic=field.group or "",  # its values exclude each other: one answer tells the others
         role=what.role,
         contrast=_contrast(view, field) if what.role == NO else "",
         grade=what.grade,

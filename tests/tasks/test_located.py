@@ -1,14 +1,18 @@
 """Point and Box Grounding: what is asked for is marked in full, and lies nowhere else."""
 
+import re
 from dataclasses import replace
 
 import pytest
 
+from medrcube.build.open_items.located import ANOTHER_NAME
 from medrcube.build.open_items.marked_places import KIND_ELSEWHERE, ONE_OF_TWO
 from medrcube.build.open_items.rule_files import open_questions
 from medrcube.build.open_items.wording import question_values
 from medrcube.forms import form_of
 from medrcube.ontologies.terms import load_terms
+from medrcube.taxonomy import Task
+from medrcube.templates import render_question, wording_names
 
 TASKS = ("Point Grounding", "Box Grounding")
 HERE = {"x0": 150, "x1": 200}
@@ -111,3 +115,38 @@ def test_a_finding_whose_mark_is_too_small_to_be_seen_is_not_asked_about(view_of
 
     assert reason(52) == "too-small"
     assert reason(53) == ""
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_of_two_names_of_one_place_one_is_asked(view_of, task):
+    def reasons(second):
+        view = view_of(task, "chexpert", ["Lung Lesion", "Lung Opacity"], {}, second)
+        names = ["Pneumothorax", "Pleural Effusion"]
+        rows = [replace(row, concept=name) for row, name in zip(view.geometry, names, strict=True)]
+        wholes = {name: replace(field, whole=True) for name, field in view.card.fields.items()}
+        present = dict.fromkeys(names, view.facts.present["Lung Lesion"])
+        marked = replace(
+            view,
+            card=replace(view.card, fields=wholes),
+            facts=replace(view.facts, present=present),
+            geometry=tuple(rows),
+        )
+        return {question.barred for question in asked(marked).values()}
+
+    assert reasons(_without(0)) == {"", ANOTHER_NAME}
+    assert reasons(_without(12)) == {"", ANOTHER_NAME}  # 38 of 50 columns are both
+    assert reasons(_without(13)) == {""}
+
+
+def _without(columns):
+    """The region from column 150 to 200, without its first columns."""
+    runs = [(150 + columns) * 512 + 180, *([60, 512 - 60] * (50 - columns - 1)), 60]
+    runs.append(512 * 512 - sum(runs))
+    mask = " ".join(map(str, runs))
+    return {"x0": 150 + columns, "x1": 200, "mask": mask, "pixels": 60 * (50 - columns)}
+
+
+def test_no_wording_of_a_box_speaks_of_boxes_that_are_drawn(view_of):
+    for name in wording_names(Task("Box Grounding")):
+        text = render_question(Task("Box Grounding"), name, shown="this image", target="the heart")
+        assert not re.search(r"\bwhich\b.*\bbox\b", text, re.IGNORECASE), text

@@ -303,3 +303,15 @@ def test_no_patient_has_more_than_the_task_says_and_concepts_are_asked_evenly(bo
     assert set(Counter(bundle[0].concept for bundle in kept).values()) == {2}
     assert few_of_each_patient(bundles, None) == bundles
     assert few_of_each_patient(bundles[:3], 9) == bundles[:3]
+
+
+def test_two_concepts_of_one_topic_are_asked_once_of_each_patient(boxed):
+    """Who knows that a lesion is benign knows that it is not malignant."""
+    pairs = [
+        sign(boxed, number, role, concept=concept, topic=topic, field=concept)
+        for concept in ("BENIGN", "MALIGNANT")
+        for number, role in ((0, "yes"), (1, "no"))
+        for topic in ("pathology",)
+    ]
+    assert len(compose(pairs).items) == 2
+    assert len(compose([replace(question, topic="") for question in pairs]).items) == 4

@@ -221,3 +221,10 @@ def test_a_category_of_the_finding_stays_in_its_words(asked):
 
 def test_several_images_side_by_side_are_not_asked(asked):
     assert asked(FINDINGS, ("finding", "edema", PRESENT), images=IMAGES * 2) == []
+
+
+def test_the_values_of_a_group_are_one_topic_and_findings_of_a_list_are_not(asked):
+    """Whether a tumor is a glioma tells whether it is a meningioma."""
+    assert len({question.topic for question in asked(TUMOR, ("tumor", "g", PRESENT))}) == 1
+    (question, *_) = asked(FINDINGS, ("finding", "edema", PRESENT))
+    assert question.topic == ""

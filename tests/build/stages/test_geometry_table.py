@@ -142,6 +142,11 @@ def test_a_box_that_was_drawn_is_told_from_an_outline(row_of):
     assert row_of(region_geometry(1, 2), shape=area).shape == "area"
 
 
+def test_outlines_that_are_boxes_make_no_area(row_of):
+    boxes = Polygons(outlines=(), boxes=True)
+    assert row_of(region_geometry(1, 2), shape=boxes).shape == "box"
+
+
 def test_the_mask_stands_there_unless_the_box_says_it_all(row_of):
     box = Rectangle(xyxy=(1, 10, 2, 20))
     assert row_of(region_geometry(1, 2)).mask == "50 10 3940"

@@ -142,6 +142,10 @@ def test_box_covers_the_slices_by_their_number_in_the_mapping_and_not_its_end(sc
     assert [outline.slice.rpartition(".")[2] for outline in outlines] == ["3", "4", "5"]
 
 
+def test_what_is_marked_is_a_box_in_whose_corners_no_tumor_need_lie(scan_fixture):
+    assert scan_fixture(SOURCE, LAYOUT).cases[GE].regions[0].shape.boxes
+
+
 def test_box_outside_the_mapped_slices_sets_the_series_aside(changed, scan_tree):
     found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _cells(BOXES, F2=40, G2=50)))
     assert "no such slice" in found.skips[GE]
