@@ -47,7 +47,7 @@ WHOLES = ("volume", "breast", "study", "patient")
 
 AUDITS = (
     *("place-prior", "scale-prior", "text-prior", "constant"),
-    "pair-split",
+    *("pair-split", "pair-size"),
 )
 """Audits of a batch that a task with a rule may ask for."""
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from medrcube.build.audit.batch_rules import judge_rows
 from medrcube.build.audit.number_shortcuts import constant_numbers, numbers_by_frame
-from medrcube.build.audit.pair_split import pair_split
+from medrcube.build.audit.pair_split import pair_size, pair_split
 from medrcube.build.audit.place_prior import fixed_places
 from medrcube.build.audit.shortcut_baselines import Row
 from medrcube.build.audit.text_prior import text_prior
@@ -65,6 +65,15 @@ OPEN_RULES = (
         ),
         remedy="Let the members of a pair share what tells them apart, or take other sources.",
         measure=pair_split,
+    ),
+    OpenBatchRule(
+        id="pair-size",
+        asks=(
+            "The size of an image does not tell which one of a pair cannot show what is asked "
+            "(chance + 2 SE)."
+        ),
+        remedy="Ask of images of one size, or read the score as that of a reader who knows sizes.",
+        measure=pair_size,
     ),
     OpenBatchRule(
         id="text-prior",

@@ -4,6 +4,9 @@ The two images of a pair are asked the same, and one of them is the "yes". Where
 file size or what the source states of an image says which, a model may learn that in place of the
 finding. A conditional logit learns it from the pairs of other patients and is tried on one pair
 after the other; chance is one half.
+
+Where one image of a pair cannot show what is asked, grey values are what a reader has to look at.
+Of these pairs the size of the images alone is judged.
 """
 
 from __future__ import annotations
@@ -18,16 +21,17 @@ from medrcube.build.audit.shortcut_baselines import Row
 from medrcube.build.open_items.table import OpenItem
 from medrcube.build.stages.samples import Sample
 
-__all__ = ["ALL_CUES", "CUES", "pair_split"]
+__all__ = ["ALL_CUES", "CUES", "pair_size", "pair_split"]
 
 ALL_CUES = "all of these"
-YES = "yes"
+SIZE = "image size"
+YES, HIDDEN = "yes", "hidden"
 
 _Features = dict[Hashable, float]
 _Cue = Callable[[Sample], float | str]
 
 CUES: Mapping[str, tuple[_Cue, ...]] = {
-    "image size": (
+    SIZE: (
         lambda sample: math.log(sample.width),
         lambda sample: math.log(sample.height),
         lambda sample: math.log(sample.width / sample.height),
@@ -56,24 +60,53 @@ def pair_split(items: Sequence[OpenItem], samples: Iterable[Sample]) -> list[Row
         ``cue``, ``n`` pairs and the figures of ``leakage_tests.score_against_chance``. None where
         all pairs share a patient.
     """
+    return _split(items, samples, role=YES, cues=(ALL_CUES, *CUES))
+
+
+def pair_size(items: Sequence[OpenItem], samples: Iterable[Sample]) -> list[Row]:
+    """What a reader scores who tells by size which image of each pair hides the answer.
+
+    Args:
+        items: as of ``pair_split``.
+        samples: all images.
+
+    Returns:
+        One row for each task, with the keys of ``pair_split``.
+    """
+    return _split(items, samples, role=HIDDEN, cues=(SIZE,))
+
+
+def _split(
+    items: Iterable[OpenItem], samples: Iterable[Sample], *, role: str, cues: Sequence[str]
+) -> list[Row]:
+    """Rows of the tasks that have pairs; the first cue is judged."""
     images = {sample.id: sample for sample in samples}
     tasks: dict[str, list[OpenItem]] = {}
     for item in sorted(items, key=lambda item: item.id):
         if item.set and item.sample in images:
             tasks.setdefault(item.task, []).append(item)
-    return [row for task, members in sorted(tasks.items()) for row in _rows(task, members, images)]
+    return [
+        row
+        for task, members in sorted(tasks.items())
+        for row in _rows(task, _pairs(members, role), images, role, cues)
+    ]
 
 
-def _rows(task: str, items: Sequence[OpenItem], images: Mapping[str, Sample]) -> Iterable[Row]:
-    pairs = _pairs(items)
+def _rows(
+    task: str,
+    pairs: Sequence[tuple[OpenItem, OpenItem]],
+    images: Mapping[str, Sample],
+    role: str,
+    names: Sequence[str],
+) -> Iterable[Row]:
     groups = _groups(pairs, images)
-    for name in (ALL_CUES, *CUES):
+    for name in names:
         cues = [cue for own in CUES.values() for cue in own] if name == ALL_CUES else CUES[name]
         features = _features([image for pair in pairs for image in _shown(pair, images)], cues)
         questions = [
             LogitQuestion(
                 options=[features[image.id] for image in _shown(pair, images)],
-                key=[member.role for member in pair].index(YES),
+                key=[member.role for member in pair].index(role),
             )
             for pair in pairs
         ]
@@ -83,12 +116,12 @@ def _rows(task: str, items: Sequence[OpenItem], images: Mapping[str, Sample]) ->
         figures = score_against_chance(
             [(hit, 0.5, group) for hit, group in zip(hits, groups, strict=True)]
         )
-        judged = {} if name == ALL_CUES else {"within": None}
+        judged = {} if name == names[0] else {"within": None}
         yield {"task": task, "cue": name, **figures, **judged}
 
 
-def _pairs(items: Iterable[OpenItem]) -> list[tuple[OpenItem, OpenItem]]:
-    """Pairs with one "yes"; their members by sample, which says nothing of the role."""
+def _pairs(items: Iterable[OpenItem], role: str) -> list[tuple[OpenItem, OpenItem]]:
+    """Pairs with one member of a role; their members by sample, which says nothing of it."""
     members: dict[str, list[OpenItem]] = {}
     for item in items:
         members.setdefault(item.set, []).append(item)
@@ -96,7 +129,7 @@ def _pairs(items: Iterable[OpenItem]) -> list[tuple[OpenItem, OpenItem]]:
     return [
         (own[0], own[1])
         for own in whole
-        if len(own) == 2 and sum(item.role == YES for item in own) == 1
+        if len(own) == 2 and sum(item.role == role for item in own) == 1
     ]
 
 

@@ -12,11 +12,15 @@ an earlier one tells the model what it should have said. "Names" means that the 
 every one of its options, or its key holds the key of the other: as a phrase, or all words that tell
 that key from the other options. Words by which questions name a modality count as its key.
 
-Nor is a question of a place asked beside an image of the same slice with marks, nor one of yes or
-no beside another on findings, diseases or grades: where a mass lies supposes that there is one. For
-the same reason no grade is asked beside a question that locates a finding. Nor are two questions of
-one field of the source steps of one chain, nor two of a grade or number: a point on a mass and the
-box around it, or an ejection fraction and its range, are one thing asked twice.
+Nor is a question of a place, or of yes or no, asked beside an image of the same slice with marks,
+nor one of yes or no beside another on findings, diseases or grades: where a mass lies supposes that
+there is one, and an outline may be drawn around what is asked about. Nor is a question that offers
+"cannot be determined" asked beside the protocol of its image: where no option names a contrast
+agent, the image cannot show enhancement. For the same reason no grade is asked beside a question
+that locates a finding, nor what offers "no abnormality" or the like beside one of the open tasks
+that does. Nor are two questions of one field of the source steps of one chain, nor two of a grade
+or number: a point on a mass and the box around it, or an ejection fraction and its range, are one
+thing asked twice.
 
 That is a check of words, not of meaning: an option list may still suggest what an earlier question
 asked.
@@ -52,7 +56,7 @@ __all__ = [
     "task_place",
 ]
 
-RULE = "chain/3"
+RULE = "chain/4"
 """Changes whenever the same items would give other chains, or the same chain other requests."""
 
 MOST_ITEMS = 64
@@ -61,8 +65,14 @@ MOST_ITEMS = 64
 _LABEL = re.compile(r"[A-Za-z]+ \d+")
 """Key that names a mark in its own image, such as Box 2, and nothing in another."""
 
+_DENIAL = re.compile(r"(?:no|normal)\b", re.IGNORECASE)
+"""Start of an option that says that nothing is there."""
+
+_ABSTENTION = re.compile(r"cannot be determined\b", re.IGNORECASE)
+
 _EMPTY = frozenset({"yes", "no", "none"})
 _YES_OR_NO = frozenset({"yes", "no"})
+_PROTOCOL = "protocol"
 _SHORTEST = 3
 
 
@@ -250,20 +260,28 @@ def _tells(teller: BenchmarkItem, other: BenchmarkItem) -> bool:
 
 
 def _shows_place(teller: BenchmarkItem, other: BenchmarkItem) -> bool:
-    """Whether the image of an item may have marks on a place that another asks for."""
-    return isinstance(other.target, PointTarget | BoxTarget) and teller.image != other.image
+    """Whether the image of an item may have marks on what another asks for."""
+    asks_for_it = isinstance(other.target, PointTarget | BoxTarget) or _asks_whether(other)
+    return asks_for_it and teller.image != other.image
 
 
 def _supposes(teller: BenchmarkItem, other: BenchmarkItem) -> bool:
-    """Whether an item takes for granted that there is what another grades, or asks yes or no of."""
+    """Whether an item takes for granted what another grades, asks yes or no of, or may deny."""
     kinds = tuple(_kinds(teller))
-    asks_whether = {text.casefold() for _, text in other.options} >= _YES_OR_NO
-    if asks_whether and any(kind.abnormal for kind in kinds):
+    if _asks_whether(other) and any(kind.abnormal for kind in kinds):
+        return True
+    told_by_protocol = any(_ABSTENTION.match(text) for _, text in other.options)
+    if told_by_protocol and _PROTOCOL in teller.task.declaration.kinds:
         return True
     level = teller.task.level
     locates = any(level in above.rests_on for above in Level)
     names_finding = any(kind.abnormal and kind.several for kind in kinds)
-    return locates and names_finding and _asks_grade(other)
+    may_deny = teller.is_open and any(_DENIAL.match(text) for _, text in other.options)
+    return locates and names_finding and (may_deny or _asks_grade(other))
+
+
+def _asks_whether(item: BenchmarkItem) -> bool:
+    return {text.casefold() for _, text in item.options} >= _YES_OR_NO
 
 
 def _names(teller: BenchmarkItem, other: BenchmarkItem) -> bool:

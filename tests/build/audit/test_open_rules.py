@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from medrcube.build.audit.open_rules import OPEN_RULES, open_rules
-from medrcube.build.audit.pair_split import ALL_CUES, pair_split
+from medrcube.build.audit.pair_split import ALL_CUES, pair_size, pair_split
 from medrcube.build.open_items.table import OpenItem
 from medrcube.build.stages.samples import Sample
 from medrcube.tasks.declaration import AUDITS
@@ -114,7 +114,26 @@ def test_items_of_no_pair_and_halves_of_pairs_are_left_out(pairs):
 
 def test_a_task_that_does_not_ask_for_the_rule_is_not_held_to_it(pairs):
     items, samples = pairs(task="Abstention", grey=lambda number, yes: number + 50 * yes)
-    assert open_rules(items, samples) == {}
+    assert "pair-split" not in open_rules(items, samples)
+
+
+def abstentions(pairs, **cues):
+    """Pairs of which one image hides the answer."""
+    items, samples = pairs(task="Abstention", **cues)
+    roles = {"yes": "shown", "no": "hidden"}
+    return [replace(item, role=roles[item.role]) for item in items], samples
+
+
+def test_an_image_that_hides_the_answer_must_not_be_told_by_its_size(pairs):
+    verdict = open_rules(*abstentions(pairs, width=lambda _, yes: 100 if yes else 200))["pair-size"]
+    assert (verdict["holds"], verdict["level"]) == (False, "warning")
+    verdict = open_rules(*abstentions(pairs, width=lambda number, _: 100 + number))["pair-size"]
+    assert verdict["holds"] is True
+
+
+def test_greys_may_tell_which_image_hides_the_answer(pairs):
+    (row,) = pair_size(*abstentions(pairs, grey=lambda number, yes: number + 50 * yes))
+    assert (row["cue"], row["accuracy"], row["within"]) == ("image size", 0.5, True)
 
 
 def test_pairs_of_two_patients_that_share_an_image_are_one_witness(pairs):

@@ -120,6 +120,28 @@ def test_a_place_is_not_asked_beside_an_image_with_marks(row, load):
     assert not gives_away(view, place)
 
 
+def test_yes_or_no_is_not_asked_beside_an_image_with_marks(row, load):
+    """An outline of calcified arteries tells that something is calcified."""
+    organ = stage_row(row, "View Recognition", "p1", task="Organ Recognition")
+    yes_no = {"gt_answer": "Yes", "option_A": "Yes", "option_B": "No", "option_C": None}
+    present = stage_row(row, "Disease Diagnosis", "p1") | yes_no
+    items = {item.task.value: item for item in load(organ, present).items}
+    outlined = replace(items["Organ Recognition"], image="outlined.png")
+    assert gives_away(outlined, items["Disease Diagnosis"])
+    assert not gives_away(items["Organ Recognition"], items["Disease Diagnosis"])
+
+
+def test_what_cannot_be_determined_is_not_asked_beside_the_protocol(row, load):
+    """T1, T2 or FLAIR? None of them shows enhancement."""
+    protocol = stage_row(row, "View Recognition", "p1", task="Imaging Protocols Recognition")
+    view = stage_row(row, "View Recognition", "p1", id="view")
+    cannot = {"option_C": "Cannot be determined from this image alone"}
+    abstention = stage_row(row, "Disease Diagnosis", "p1", **cannot)
+    items = {item.task.value: item for item in load(protocol, view, abstention).items}
+    assert gives_away(items["Imaging Protocols Recognition"], items["Disease Diagnosis"])
+    assert not gives_away(items["View Recognition"], items["Disease Diagnosis"])
+
+
 def grades(row, image="p1", **changes):
     names = {"option_A": "Mild", "option_B": "Moderate", "option_C": "Severe", "gt_answer": "Mild"}
     severity = stage_row(row, "Disease Diagnosis", image, task="Severity Grading", id="grade")
@@ -146,6 +168,24 @@ def test_a_kind_of_facts_from_outside_the_package_counts_by_what_it_is(row, load
     assert not gives_away(injuries, grade)
     with using_vocabulary([tmp_path]):
         assert gives_away(injuries, grade)
+
+
+@pytest.mark.parametrize("option", ["No abnormality", "no pneumothorax", "Normal chest radiograph"])
+def test_what_may_be_denied_is_not_asked_beside_a_question_that_locates_a_finding(
+    row, load, option
+):
+    """Where is the opacity? That it names one rules out "No abnormality"."""
+    view = stage_row(row, "View Recognition", "p1")
+    disease = stage_row(row, "Disease Diagnosis", "p1", option_B=option)
+    other = stage_row(row, "Disease Diagnosis", "p1", id="other", option_B="Nodular goiter")
+    items = {item.id: item for item in load(view, disease, other).items}
+    view, disease = items["p1-view"], items["p1-disease"]
+    truth = BoxTarget(ask=BoxAsk(), size=(8, 8), box=(2, 2, 4, 4), iou=0.5)
+    place = {"target": truth, "options": (), "key": "", "stated_chance": 0.1, "original_task": "a"}
+    box = replace(view, task=Task("Box Grounding"), question="Where is the opacity?", **place)
+    assert gives_away(box, disease)
+    assert not gives_away(view, disease)
+    assert not gives_away(box, items["other"])
 
 
 def test_a_number_and_its_grade_are_one_thing_asked_twice(row, load):
