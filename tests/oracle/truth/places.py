@@ -113,10 +113,17 @@ def _around(mask):
 
 
 def _is_drawn(shape):
-    """Whether a region is a box, or what several readers' boxes share."""
+    """Whether a region is a box, or what several readers' boxes share, by its corners alone."""
+    if isinstance(shape, Polygons):
+        return bool(shape.outlines) and all(_is_upright(line.points) for line in shape.outlines)
     return isinstance(shape, Rectangle) or (
         isinstance(shape, Consensus) and any(map(_is_drawn, shape.readings))
     )
+
+
+def _is_upright(corners):
+    """Whether four corners are those of an upright box."""
+    return len(corners) == 4 and all(len(set(places)) == 2 for places in zip(*corners, strict=True))
 
 
 def _truth(card, case, item, frame, size):
