@@ -74,11 +74,20 @@ def test_all_its_images_are_made_again_byte_for_byte(first, again):
     told = again()
     assert {it.status for it in told.values()} == {Status.ALREADY_THERE, Status.REBUILT}
     lines = (tree / "SHA256SUMS.restricted").read_text().splitlines()
+    listed = dict(reversed(line.split("  ")) for line in lines)
+    mark = hashlib.sha256((tree / "PRIVATE.md").read_bytes()).hexdigest()
+    assert mark == listed["PRIVATE.md"]
     pictures = [line.split("  ") for line in lines if line.endswith(".png")]
     assert len(pictures) == 18
     assert sum(".boxes-" in name for _, name in pictures) == 12
     for digest, name in pictures:
         assert hashlib.sha256((tree / name).read_bytes()).hexdigest() == digest
+
+
+def test_it_is_valid_as_a_private_tree_once_its_images_are_made_again(first, again, check):
+    again()
+    found = check(first / "release")
+    assert (found.findings, found.private, found.without_picture) == ((), True, 0)
 
 
 def test_an_image_that_cannot_be_made_again_is_named_with_both_digests_of_its_card(first, again):

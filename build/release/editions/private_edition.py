@@ -12,7 +12,9 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
+from medrcube.errors import ReleaseError
 from medrcube.files.atomic import sha256_of, write_text
+from medrcube.release_format.tree import open_file, stat_file
 
 __all__ = ["PRIVATE", "RESTRICTED_SUMS", "SUMS", "mark_private", "write_sums"]
 
@@ -32,16 +34,41 @@ This tree holds images whose licences do not allow passing them on. `SHA256SUMS.
 them. Without them and without this file it is the public edition, which may be shared.
 """
 
+_TEXTS = (PRIVATE_TEXT, PRIVATE_TEXT.replace("images", "pictures"))
+"""The text, and that of releases of format 1."""
+
+_LARGEST_LIST = 2**28
+
 
 def mark_private(tree: Path) -> None:
     """Say in a tree that it must not be shared; does nothing where that stands already.
+
+    The text is the one whose digest the release lists: with it the tree is the private edition.
 
     Raises:
         WorkspaceError: the tree cannot be written.
     """
     mark = tree / PRIVATE
     if mark.is_symlink() or not mark.is_file():
-        write_text(mark, PRIVATE_TEXT)
+        listed = _listed_digest(tree)
+        text = next((text for text in _TEXTS if _digest(text) == listed), PRIVATE_TEXT)
+        write_text(mark, text)
+
+
+def _listed_digest(tree: Path) -> str:
+    """Digest of the mark in the list of the private edition; empty where it has none."""
+    try:
+        if stat_file(tree, tree / RESTRICTED_SUMS) is None:
+            return ""
+        with open_file(tree, tree / RESTRICTED_SUMS, largest=_LARGEST_LIST) as file:
+            lines = (line.decode("utf-8", "replace").split() for line in file)
+            return next((line[0] for line in lines if line[1:] == [PRIVATE]), "")
+    except ReleaseError:
+        return ""
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def write_sums(tree: Path, restricted: Mapping[str, Path]) -> None:
@@ -54,7 +81,7 @@ def write_sums(tree: Path, restricted: Mapping[str, Path]) -> None:
     """
     if restricted:
         sums = {name: sha256_of(path) for name, path in restricted.items()}
-        sums[PRIVATE] = hashlib.sha256(PRIVATE_TEXT.encode()).hexdigest()
+        sums[PRIVATE] = _digest(PRIVATE_TEXT)
         _write(tree / RESTRICTED_SUMS, sums)
     names = (path.relative_to(tree).as_posix() for path in tree.rglob("*") if path.is_file())
     _write(
