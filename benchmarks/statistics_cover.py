@@ -286,7 +286,7 @@ def simulate(release: Path, rounds: int) -> dict[str, Any]:
     return {**found, "few": few_units(2 * rounds, rng)}
 
 
-_COLUMNS = ("Groups", "Held", "Least to most", "Apart", "Winner between equals")
+_COLUMNS = ("Groups", "Coverage", "Range over groups", "Naive", "False winner")
 _NAMES = {
     "overall": "all questions",
     "task": "by task",
@@ -296,17 +296,18 @@ _NAMES = {
 
 
 def block(found: dict[str, Any]) -> str:
-    """The part of the page that says what was found."""
+    """The generated block of the page."""
     return "\n".join(_lines(found)) + "\n"
 
 
 def _lines(found: dict[str, Any]) -> Iterator[str]:
     yield (
-        f"Answers were drawn {found['rounds']:,} times with an effect of each unit of "
-        f"{found['sd']} logits. *Demo*: {found['demo']['items']:,} questions on "
+        f"Answers were simulated {found['rounds']:,} times with a unit effect of {found['sd']} "
+        f"logits (standard deviation). *Demo*: {found['demo']['items']:,} questions on "
         f"{found['demo']['units']:,} patients or cases. *Full size*: {found['full']['items']:,} on "
-        f"{found['full']['units']:,}, units of the demo drawn anew in unequal shares of the "
-        "sources. *Apart* is Wilson's interval that takes questions as independent."
+        f"{found['full']['units']:,}, units of the demo resampled with unequal shares of "
+        "the sources. *Naive* is Wilson's interval with questions treated as independent; *False "
+        "winner* is the share of comparisons of two equal models in which one was declared better."
     )
     yield ""
     yield f"| | | {' | '.join(_COLUMNS)} |"
@@ -324,22 +325,24 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
             )
     yield ""
     told = "; ".join(
-        f"{title} {100 * found[name]['power']['effect']:.1f} points, found in "
-        f"{_percent(found[name]['power']['found'])}, known within "
+        f"{title} {100 * found[name]['power']['effect']:.1f} points, detected in "
+        f"{_percent(found[name]['power']['found'])}, precise to "
         f"{100 * unsure(found, name):.1f} points"
         for name, title in (("demo", "demo"), ("full", "full size"))
     )
-    yield f"A true difference as large as the minimum detectable effect, promised 80 %: {told}."
+    yield (
+        f"A true difference as large as the minimum detectable effect, expected power 80 %: {told}."
+    )
     yield ""
     few = "; ".join(
-        f"{count} units {_percent(row['cover'])} at a width of {100 * row['width']:.0f} points"
+        f"{count} units: {_percent(row['cover'])} at a width of {100 * row['width']:.0f} points"
         if row["cover"] is not None
-        else f"{count} units none"
+        else f"{count} units: none"
         for count, row in found["few"].items()
     )
     yield (
-        f"With few units of four questions each: {few}. Below {found['fewest_units']} units no "
-        "interval is printed but the reason."
+        f"Coverage with few units of four questions each: {few}. Below {found['fewest_units']} "
+        "units the reason is printed in place of an interval."
     )
 
 

@@ -52,7 +52,9 @@ def _with_values(source: Source, added: Mapping[str, ValueMap]) -> Source:
                 meaning = repr(card_concept) if card_concept else "nothing"
                 raise WorkspaceError(f"{key}: to the card {raw!r} means {meaning}; remove it here")
             if concept and concept not in terms:
-                raise WorkspaceError(f"{key}: {concept!r} is no term; see  docs/reference/terms.md")
+                raise WorkspaceError(
+                    f"{key}: {concept!r} is not a term; see  docs/reference/terms.md"
+                )
         fields[name] = replace(fields[name], values={**fields[name].values, **values})
     mark = json.dumps(added, sort_keys=True, default=dict)
     fingerprint = hashlib.sha256(f"{card.fingerprint}\0{mark}".encode()).hexdigest()
@@ -82,4 +84,4 @@ def _field_of(card: Card, given: str, key: str) -> str:
     near = [names[match] for match in get_close_matches(asked, names, n=1)]
     hint = f"did you mean {near[0]!r}? " if near else ""
     choices = ", ".join(" or ".join((entry.name, *entry.columns)) for entry in named)
-    raise WorkspaceError(f"{key}: is no field with values; {hint}expected one of {choices}")
+    raise WorkspaceError(f"{key} is not a field with values; {hint}expected one of {choices}")

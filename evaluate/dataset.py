@@ -149,7 +149,7 @@ def load_benchmark(root: Path, *, pictures: bool = True) -> Benchmark:
     Args:
         root: folder of the release.
         pictures: refuse a release with an image that must not be opened, because a link leads out
-            of the release or it is no regular file; not needed by callers that open none.
+            of the release or it is not a regular file; not needed by callers that open none.
 
     Raises:
         ReleaseError: there is no such file, or one breaks a rule; the first problems are listed.
@@ -229,7 +229,7 @@ class _Loader:
             return {}
         for row in rows:
             if row.id not in self._names.get(row.dataset, ()) and not self.problems:
-                self.problems.append(f"{ERRATA}: {row.name!r} is no item of the release")
+                self.problems.append(f"{ERRATA}: {row.name!r} is not an item of the release")
         return {row.name: row for row in rows}
 
     def items_with_sets(self) -> list[BenchmarkItem]:

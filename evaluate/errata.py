@@ -53,7 +53,7 @@ def take_errata(run: Path, release: Path) -> Collection[str]:
 
     Raises:
         ReleaseError: the release is broken.
-        WorkspaceError: the folder is no run, or one of another release.
+        WorkspaceError: the folder is not a run, or one of another release.
     """
     from medrcube.evaluate.runner.run_folder import read_manifest  # noqa: PLC0415 - reads us
 

@@ -166,21 +166,21 @@ def _samples(runs: Sequence[ScoredRun]) -> list[tuple[str, int, str]]:
 
 
 _PARTS = (
-    ("leaderboard", "Beside the published models", "leaderboard"),
+    ("leaderboard", "Published models", "leaderboard"),
     ("cells", "Every cell", ""),
     ("radar", "Tasks", "radar"),
     ("axes", "By axis", ""),
     ("forms", "Answers without options", "form_panels"),
     ("sets", "Sets", "sets"),
     ("conditions", "What the image adds", "contrasts"),
-    ("repeats", "The same again", "repeated"),
+    ("repeats", "Repeated questions", "repeated"),
     ("credibility", "Credibility", "credibility"),
     ("chains", "Chains", "chains"),
-    ("correlation", "Cells together", "correlation"),
+    ("correlation", "Correlation", "correlation"),
     ("outcomes", "Outcomes", ""),
     ("replies", "Replies", ""),
     ("rules", "How replies were read", ""),
-    ("failures", "What went wrong", ""),
+    ("failures", "Individual errors", ""),
     ("reading", "How to read this", ""),
     ("provenance", "Provenance", ""),
 )

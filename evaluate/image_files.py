@@ -44,7 +44,7 @@ def read_picture(path: Path, *, root: Path | None = None) -> ImageFile:
             named.
 
     Raises:
-        UnusablePictureError: there is no file, it cannot be read, it is no image, or it lies
+        UnusablePictureError: there is no file, it cannot be read, it is not an image, or it lies
             outside the release.
     """
     try:

@@ -81,7 +81,7 @@ def score(run: Path, judge: Judge | None = None) -> Mapping[str, Any]:
         Content of ``metrics.json``.
 
     Raises:
-        WorkspaceError: the folder is no run, or cannot be written.
+        WorkspaceError: the folder is not a run, or cannot be written.
     """
     manifest = read_manifest(run)
     asked = read_asked(run)
@@ -116,7 +116,7 @@ def recompute_scores(run: Path, results: Sequence[Result]) -> Mapping[str, Any]:
         ``metrics.json`` and ``metrics_summary.json``.
 
     Raises:
-        WorkspaceError: the folder is no run, or has no scores.
+        WorkspaceError: the folder is not a run, or has no scores.
     """
     stored = read_metrics(run)
     replies, _ = standing_replies(read_asked(run), _attempts(run))
@@ -137,7 +137,7 @@ def read_by_rules(run: Path) -> list[Result]:
     """Results of all presentations by the rules alone; nothing is written.
 
     Raises:
-        WorkspaceError: the folder is no run.
+        WorkspaceError: the folder is not a run.
     """
     manifest, asked = read_manifest(run), read_asked(run)
     replies, tried = standing_replies(asked, _attempts(run))

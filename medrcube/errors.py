@@ -33,7 +33,7 @@ class MedrcubeError(Exception):
 
 
 class UnknownNameError(MedrcubeError, ValueError):
-    """A name is no word of an axis; lists the words."""
+    """A name is not a word of an axis; lists the words."""
 
 
 class VocabularyError(MedrcubeError):

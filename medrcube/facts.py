@@ -289,7 +289,7 @@ class Case:
         window: how stored values become grey, as ``[pixels] window`` of a card, where one scan
             shows several parts of the body that need windows of their own.
         licence: licence of this very image, where the source states one.
-        redistribute: whether this very image may be passed on.
+        redistribute: whether this very image may be redistributed.
         facts: other raw values worth keeping, verbatim, as (name, value), without identifiers.
         words: free text about the case; dropped by the scan when the labels have been checked.
         sidecars: files that only facts of this case come from, such as a header in text beside

@@ -23,7 +23,8 @@ def checked_url(url: str, *, query: Collection[str] = ()) -> str:
         query: fields that its query may have, known to hold no secret.
 
     Raises:
-        ModelError: it is no address, or holds a user, a password or a query; these are not shown.
+        ModelError: it is not an address, or holds a user, a password or a query; these are not
+        shown.
     """
     parts = urlsplit(url)
     fields = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
@@ -34,7 +35,7 @@ def checked_url(url: str, *, query: Collection[str] = ()) -> str:
             "http://localhost:8000/v1, with the key in an environment variable"
         )
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ModelError(f"base URL {url!r} is no address; expected http://HOST:PORT/v1")
+        raise ModelError(f"base URL {url!r} is not an address; expected http://HOST:PORT/v1")
     return url if parts.query else url.rstrip("/")
 
 

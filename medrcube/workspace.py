@@ -264,7 +264,7 @@ def open_workspace(root: Path) -> Workspace:
         data = tomllib.loads(config.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         raise WorkspaceError(
-            f"{root}: is no workspace ({CONFIG} is missing); make one with  medrcube init {root}"
+            f"{root} is not a workspace ({CONFIG} is missing); make one with  medrcube init {root}"
         ) from None
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise WorkspaceError(f"{config}: cannot be read: {error}") from error
@@ -311,7 +311,7 @@ def patient_key(workspace: Workspace) -> bytes:
 
 
 def _written(path: Path) -> str:
-    """A path as a TOML string, also where its name is no UTF-8; ``text_to_name`` turns it back."""
+    """A path as a TOML string, even if it is not valid UTF-8; ``text_to_name`` reverses it."""
     return json.dumps(name_to_text(str(path)), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

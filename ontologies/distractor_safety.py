@@ -6,8 +6,9 @@ a candidate is allowed only when its falsity can be derived; see ``SafetyConditi
 
 The conditions are stricter than necessary in one way: unknown concepts count as true in conditions
 1 to 4. Conditions 1, 2, 3, 9 and 10 query the relation table and the user's ontologies; an
-entailment in either refuses a candidate, and none ever allows one. Silence (grade C) is no evidence
-for condition 5 where the relation table says that candidate and truth often occur together.
+entailment in either refuses a candidate, and none ever allows one. Silence (grade C) is not
+evidence for condition 5 where the relation table says that candidate and truth often occur
+together.
 """
 
 from __future__ import annotations

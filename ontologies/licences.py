@@ -1,7 +1,7 @@
 """Licences of the ontologies, and the statements that they require.
 
 The texts are those that the owners ask for: HPO at its licence page, RSNA in the head of RadLex,
-WHO in the licence of ICD-11. HPO may not be altered and ICD-11 may not be passed on changed, so
+WHO in the licence of ICD-11. HPO may not be altered and ICD-11 may not be redistributed changed, so
 neither is part of this package.
 """
 

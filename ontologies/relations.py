@@ -157,8 +157,9 @@ class Relations:
             return self._groups[group]
         except KeyError:
             raise TermError(
-                f"{group!r} is no exclusive group of ontologies/relations.csv (a group is one when "
-                f"every two of its labels exclude each other); known: {', '.join(self._groups)}"
+                f"{group!r} is not an exclusive group of ontologies/relations.csv (a group is one "
+                "when every two of its labels exclude each other); known: "
+                f"{', '.join(self._groups)}"
             ) from None
 
     def rank(self, group: str, label: str) -> int:
@@ -172,7 +173,7 @@ class Relations:
             if member in closure:
                 return place
         raise TermError(
-            f"{label!r} is no member of the group {group!r} "
+            f"{label!r} is not a member of the group {group!r} "
             f"({', '.join(self.group_members(group))}) and implies none"
         )
 
@@ -225,7 +226,7 @@ def _check_rows(rows: tuple[Relation, ...], terms: Terms) -> None:
             raise TermError(f"{where}: relation must be one of {', '.join(KINDS)}")
         for label in (row.label_a, row.label_b):
             if label not in terms:
-                raise TermError(f"{where}: {label!r} is no label of ontologies/terms.csv")
+                raise TermError(f"{where}: {label!r} is not a label of ontologies/terms.csv")
         if row.label_a == row.label_b:
             raise TermError(f"{where}: a label cannot stand in relation to itself")
         check_reviewed(row.reviewed, where)

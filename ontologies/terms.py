@@ -138,7 +138,8 @@ class Terms(Mapping[str, Term]):
             return self._terms[label]
         except KeyError:
             raise TermError(
-                f"{label!r} is no concept of ontologies/terms.csv{_nearest(label, self._terms)}; "
+                f"{label!r} is not a concept of "
+                f"ontologies/terms.csv{_nearest(label, self._terms)}; "
                 "correct the value map of the card, or add a row to a terms.csv beside the card"
             ) from None
 

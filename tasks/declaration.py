@@ -191,7 +191,7 @@ def load_task(folder: Path, levels: Sequence[str]) -> TaskDeclaration:
         levels: names of the levels.
 
     Raises:
-        TaskError: the file is missing, is no TOML, or breaks the schema.
+        TaskError: the file is missing, is not valid TOML, or breaks the schema.
     """
     path = folder / "task.toml"
     return parse_task(path, _parsed(path), levels, folder)
@@ -264,7 +264,7 @@ def _parsed(path: Path) -> Mapping[str, Any]:
     except OSError as error:
         raise TaskError(f"{path}: cannot be read ({error.strerror}); a task needs one") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise TaskError(f"{path}: is not valid TOML: {error}") from error
+        raise TaskError(f"{path} is not valid TOML: {error}") from error
 
 
 def _chosen(table: TomlTable, key: str, known: Sequence[str], *, least: int = 1) -> tuple[str, ...]:

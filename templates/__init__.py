@@ -130,7 +130,7 @@ def _own_name(task: Task) -> str:
 
 def _own_files(folder: Path) -> dict[Task, Path]:
     if not folder.is_dir():
-        raise TemplateError(f"{folder}: is no folder; name one that holds question templates")
+        raise TemplateError(f"{folder} is not a folder; name one that holds question templates")
     tasks = {_own_name(task): task for task in Task}
     paths = sorted(path for path in folder.iterdir() if path.suffix == ".j2")
     for path in paths:

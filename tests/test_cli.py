@@ -109,7 +109,7 @@ def test_quiet_keeps_results_alone_and_verbose_adds_times(run, busi, tmp_path):
     _, out, err = run("-v", *build, tmp_path / "v")
     assert re.search(r"^render: \d+\.\d s$", err, re.MULTILINE)
     status, _, err = run("-q", "-v", "sources", "list")
-    assert (status, "exclude each other" in err) == (2, True)
+    assert (status, "mutually exclusive" in err) == (2, True)
 
 
 @pytest.mark.thorough
@@ -139,7 +139,7 @@ def test_sources_are_listed_by_region_modality_task_and_access(run):
     assert ids("--anatomy", "Chest", "--anatomy", "Heart") == chest | ids("--anatomy", "Heart")
     assert "acdc" in ids("--task", "Disease Diagnosis", "--anatomy", "Heart")
     status, out, _ = run("sources", "list", "--anatomy", "Breast", "--modality", "CT")
-    assert (status, "no source fits" in out) == (0, True)
+    assert (status, "no source matches" in out) == (0, True)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_a_misspelt_name_or_root_leaves_no_workspace_behind(run, busi, tmp_path,
 
 def test_build_release_evaluate_and_report_from_the_command_line(run, tmp_path):
     raw, workspace, out = tmp_path / "raw", tmp_path / "workspace", tmp_path / "release"
-    assert run("sources", "fixture", "bus-bra", raw)[0] == 0  # its pictures may be passed on
+    assert run("sources", "fixture", "bus-bra", raw)[0] == 0  # its pictures may be redistributed
     status, text, _ = run("build", workspace, "--source", f"bus-bra={raw}", "--workers", 1)
     assert (status, "cases rendered" in text) == (0, True)
     status, text, _ = run("build", workspace, "--workers", 1, "--json", "--seed", 3)
@@ -242,13 +242,13 @@ def test_a_failing_build_exits_with_one(run, busi, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("build", "nowhere"), "is no workspace"),
+        (("build", "nowhere"), "is not a workspace"),
         (("build", "w", "--source", "busi"), "expected ID=ROOT"),
-        (("build", "w", "--source", "a=b", "--source", "a=c"), "is given twice"),
+        (("build", "w", "--source", "a=b", "--source", "a=c"), "was given twice"),
         (("build", "w", "--scheduler", "tcp://x:1"), "--engine dask"),
         (("sources", "show", "bussi"), "did you mean 'busi'"),
         (("sources", "fixture", "busi", "f", "--layout", "x"), "has no layout 'x'"),
-        (("release", "nowhere", "out"), "is no workspace"),
+        (("release", "nowhere", "out"), "is not a workspace"),
         (("evaluate", "nowhere", "--model", "baseline/first", "--out", "run"), "nowhere"),
         (("report", "nowhere", "--out", "x.html"), "nowhere"),
     ],
@@ -330,7 +330,7 @@ def test_an_interrupt_says_that_the_command_can_be_repeated(run, monkeypatch):
 
     monkeypatch.setattr(app, "app", interrupted)
     status, _, err = run()
-    assert (status, "goes on from here" in err) == (130, True)
+    assert (status, "run the same command again to resume" in err) == (130, True)
 
 
 def test_an_interrupt_tells_programs_what_was_done_before_it(run, monkeypatch):
@@ -389,4 +389,4 @@ def test_failures_of_a_check_that_differ_in_numbers_alone_are_told_once(run, tmp
     assert code == 1
     told = [line for line in out.splitlines() if "no case of layout 'files' uses this file" in line]
     assert len(told) == 1
-    assert re.search(r"\(\d+ more differ from this in numbers alone\)$", told[0])
+    assert re.search(r"\(\d+ more differ only in numbers\)$", told[0])

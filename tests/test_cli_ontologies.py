@@ -116,7 +116,7 @@ def test_wrong_files_are_refused_in_words(run, files, tmp_path):
     mine = tmp_path / "thesis.sqlite3"
     mine.write_text("mine")
     status, _, err = run("index", *files, "--out", mine)
-    assert (status, "is no ontology index" in err, mine.read_text()) == (2, True, "mine")
+    assert (status, "is not an ontology index" in err, mine.read_text()) == (2, True, "mine")
 
 
 def test_search_finds_by_a_beginning_for_people_and_programs(index):

@@ -186,7 +186,7 @@ def test_status_counts_and_names_no_person(imported):
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (("nobody",), "no e-mail address"),
+        (("nobody",), "not an e-mail address"),
         (("b@example.org", "--role", "king"), "king"),
         (("b@example.org", "--specialty", "Foot"), "Foot"),
     ],
@@ -251,7 +251,7 @@ def test_a_command_before_the_first_import_says_so(bench):
 
 def test_a_folder_that_is_no_workspace_is_left_alone(tmp_path):
     status, _, err = run("review", "serve", tmp_path / "nothing", "--admin-email", "a@example.org")
-    assert (status, "is no workspace" in err) == (2, True)
+    assert (status, "is not a workspace" in err) == (2, True)
     assert not (tmp_path / "nothing").exists()
 
 
@@ -265,7 +265,7 @@ def test_a_backup_is_restored_elsewhere(imported, tmp_path, bench):
     told = [json.loads(run("review", "status", at, "--json")[1]) for at in (root, bench)]
     assert told[0] == told[1]
     status, _, err = run("review", "restore", tmp_path / "new", tmp_path / "q.tar")
-    assert (status, f"has no {CONFIG}: copy the workspace" in err) == (0, True)
+    assert (status, f"has no {CONFIG}; copy the workspace" in err) == (0, True)
 
 
 @pytest.mark.thorough
@@ -483,7 +483,7 @@ def test_serve_asks_in_a_terminal_for_the_first_administrator_until_all_will_do(
     """One command on an empty workspace: database, account, address; what is wrong is said."""
     answers = [
         ("E-mail address: ", "nobody"),
-        ("'nobody' is no e-mail address", None),
+        ("'nobody' is not an e-mail address", None),
         ("E-mail address: ", "head@example.org"),
         ("more: ", "short"),
         ("Once more: ", "short"),
@@ -497,7 +497,7 @@ def test_serve_asks_in_a_terminal_for_the_first_administrator_until_all_will_do(
             wait_for(words)
             if answer is not None:
                 write(answer + "\n")
-        address = re.search(r"http://127\.0\.0\.1:\d+/", wait_for("Ctrl-C ends it"))[0]
+        address = re.search(r"http://127\.0\.0\.1:\d+/", wait_for("stop with Ctrl-C"))[0]
         with urllib.request.urlopen(f"{address}health/", timeout=30) as reply:  # noqa: S310  (ours)
             assert reply.status == 200
         process.send_signal(signal.SIGINT)

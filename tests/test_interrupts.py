@@ -103,7 +103,7 @@ def test_an_interrupt_ends_in_one_line_and_leaves_nothing_half_written(made, tmp
             break
         assert "Traceback" not in done.stderr
         last = done.stderr.rstrip().splitlines()
-        assert last[-1] == "stopped; the same command goes on from here"
+        assert last[-1] == "stopped; run the same command again to resume"
         assert done.stderr.count("stopped") == 1
         assert not programs or json.loads(done.stdout)["interrupted"] is True
         assert rubbish(tmp_path) == []
@@ -121,5 +121,5 @@ def test_an_interrupt_during_the_imports_is_one_line_too():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.strip()) == (
         130,
-        "stopped; the same command goes on from here",
+        "stopped; run the same command again to resume",
     )

@@ -29,7 +29,7 @@ def test_a_date_to_wait_for_is_turned_into_seconds():
 
 @pytest.mark.parametrize("url", ["localhost:8000", "ftp://host/v1", "http://", ""])
 def test_what_is_no_address_is_refused(url):
-    with pytest.raises(ModelError, match="is no address"):
+    with pytest.raises(ModelError, match="is not an address"):
         checked_url(url)
 
 

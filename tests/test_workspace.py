@@ -100,7 +100,7 @@ def test_a_workspace_in_a_file_is_an_error(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(WorkspaceError):
         init_workspace(tmp_path / "file" / "w")
-    with pytest.raises(WorkspaceError, match="is no workspace"):
+    with pytest.raises(WorkspaceError, match="is not a workspace"):
         open_workspace(tmp_path / "file")
 
 

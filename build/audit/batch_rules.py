@@ -1,4 +1,4 @@
-"""Batch rules: bounds on what answers questions without the images.
+"""Batch rules: bounds on how well questions can be answered without the images.
 
 Each rule scores a shortcut against chance (mean of 1 / options) with a standard error, so that a
 small batch does not fail by chance. A broken rule of level error stops a release; a warning is
@@ -176,7 +176,7 @@ BATCH_RULES = (
         id="even-keys",
         asks=(
             f"No option is always or never the key of {LEARNABLE} items or more of a source and "
-            "task, with one set of options or in all; no task of a source has a single key. "
+            "task, within one option set or overall; no task of a source has a single key. "
             "Modality, and an organ or structure that is the only one of its source, are compared "
             "over all sources."
         ),
@@ -187,76 +187,78 @@ BATCH_RULES = (
     BatchRule(
         id="key-position",
         asks=f"Keys are spread evenly over the positions (chi-square p > {POSITION_P}).",
-        remedy="Place the keys again; scales and boxes are not counted.",
+        remedy="Redistribute the keys; scales and boxes are not counted.",
         measure=lambda items, _samples: key_positions(items),
     ),
     BatchRule(
         id="longest-option",
-        asks="The longest option is the key as often as chance (2 SE over all, 3 in a task).",
+        asks="The longest option is the key as often as by chance (2 SE overall, 3 per task).",
         remedy="Choose distractors of the keys' length, or shorten names in the term table.",
         measure=longest_option,
     ),
     BatchRule(
         id="first-option",
-        asks="The first option is the key no more than by chance (2 SE over all, 3 in a task).",
-        remedy="Place the keys again; on a scale, take fewer items of the lowest grades.",
+        asks="The first option is the key no more often than by chance (2 SE overall, 3 per task).",
+        remedy="Redistribute the keys; on a scale, use fewer items of the lowest grades.",
         measure=first_option,
     ),
     BatchRule(
         id="most-frequent-label",
-        asks="Naming the most frequent key scores no more than chance (2 SE, 3 in a task).",
-        remedy="Take fewer items of that label, or use it more often as a distractor.",
+        asks="Choosing the most frequent key scores no more than chance (2 SE, 3 per task).",
+        remedy="Use fewer items with that key, or use the label more often as a distractor.",
         measure=most_frequent_label,
     ),
     BatchRule(
         id="label-prior",
         asks="Each label is a distractor about (options - 1) times as often as it is the key.",
-        remedy="Draw items so that each label is the key of its due share of what shows it.",
+        remedy="Draw items so that each label is the key in its expected share of the items that "
+        "show it.",
         measure=lambda items, _samples: label_prior(items),
     ),
     BatchRule(
         id="key-words",
-        asks=f"No word of the options marks the key or a distractor (p > {WORD_P} in a task).",
+        asks=f"No option word indicates the key or a distractor (p > {WORD_P} per task).",
         remedy="Name the options of these items in one style; see label-prior for whole labels.",
         measure=lambda items, _samples: key_words(items),
     ),
     BatchRule(
         id="other-keys",
-        asks="Who holds the other keys of a set of options scores no more than chance (2 SE).",
-        remedy="Keep a block in one fold, and do not train on a part; more cases make it less.",
+        asks="Knowing the other keys of an option set scores no more than chance (2 SE).",
+        remedy="Keep a block in one fold; do not train on part of it; more cases reduce the leak.",
         measure=other_keys,
     ),
     BatchRule(
         id="option-order",
-        asks="Numbers stand upwards and grades in the order of their scale, in every item.",
+        asks="Numbers are ascending and grades in the order of their scale, in every item.",
         remedy="Sort the options of these items; their rows in items.parquet carry `order`.",
         measure=_option_order,
     ),
     BatchRule(
         id="options-only",
-        asks="A model that sees only the options scores chance (- 4 SE, + 2 SE), in every task.",
+        asks="A model that sees only the options scores at chance (- 4 SE, + 2 SE), in every task.",
         remedy="See label-prior, key-words and longest-option for the likely cause.",
         measure=options_only,
     ),
     BatchRule(
         id="text-only",
-        asks="A model that sees the question and not the image scores chance (- 4 SE, + 2 SE).",
-        remedy="Draw items so that a wording goes with every label, or take the words out of it.",
+        asks="A model that sees the question but not the image scores at chance (- 4 SE, + 2 SE).",
+        remedy="Draw items so that every wording occurs with every label, or remove the words.",
         measure=text_only,
     ),
     BatchRule(
         id="image-size",
-        asks="Within a source, the size of a picture tells no answer (3 SE, in every task).",
-        remedy="Crop or pad the pictures of the source to one size; view-specific grids tell it.",
+        asks="Within a source, the image size reveals no answer (3 SE, in every task).",
+        remedy="Crop or pad the images of the source to one size; view-specific grids reveal the "
+        "view.",
         measure=image_size,
     ),
     BatchRule(
         id="box-geometry",
-        asks="Where boxes are drawn does not tell the right one: no trick scores more than chance "
-        "+ 3 SE, no model of corners alone more than chance + 3.6 SE.",
+        asks="Box positions do not reveal the right box: no trick scores more than chance + 3 SE, "
+        "no model of the corners alone more than chance + 3.6 SE.",
         remedy=(
-            "Boxes follow `questions.box_exchangeability`; look for a law that only the right one "
-            "obeys."
+            "Boxes follow `questions.box_exchangeability`; look for a regularity that only the "
+            "right box has."
         ),
         measure=box_geometry,
         level=ERROR,

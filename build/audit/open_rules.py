@@ -1,6 +1,7 @@
 """Rules over a batch of open items, each asked of the tasks whose declaration names it.
 
-They say what answers such items without the images, as ``batch_rules`` does for options.
+They measure how well such items can be answered without the images, as ``batch_rules`` does for
+options.
 """
 
 from __future__ import annotations
@@ -60,10 +61,10 @@ OPEN_RULES = (
     OpenBatchRule(
         id="pair-split",
         asks=(
-            "Size, mean grey, file size and stated fields do not tell which image of a pair has "
+            "Size, mean grey, file size and stated fields do not reveal which image of a pair has "
             "the finding (chance + 2 SE)."
         ),
-        remedy="Let the members of a pair share what tells them apart, or take other sources.",
+        remedy="Match the images of a pair on the revealing property, or use other sources.",
         measure=pair_split,
     ),
     OpenBatchRule(
@@ -77,32 +78,32 @@ OPEN_RULES = (
     ),
     OpenBatchRule(
         id="text-prior",
-        asks="The words of a question alone give its answer no oftener than chance (+ 2 SE).",
-        remedy="Let each set hold both answers, or drop the concepts whose answer is known.",
+        asks="The question text alone gives the answer no more often than chance (+ 2 SE).",
+        remedy="Include both answers in each set, or drop concepts with predictable answers.",
         measure=text_prior,
     ),
     OpenBatchRule(
         id="place-prior",
         asks=(
             "No fixed point or box, chosen on other patients, passes more items of a cell than "
-            "their chance says (+ 3 SE of both)."
+            "their stated chance (+ 3 SE of both)."
         ),
-        remedy="Leave the cell out: a place without a look at the image passes its items.",
+        remedy="Drop the cell: a fixed location passes its items without the image.",
         measure=fixed_places,
     ),
     OpenBatchRule(
         id="constant",
-        asks="No constant number passes more items of a cell than their chance says (+ 2 SE).",
-        remedy="Build again, so that the chance of the items is measured anew.",
+        asks="No constant number passes more items of a cell than their stated chance (+ 2 SE).",
+        remedy="Rebuild, so that the chance of the items is measured again.",
         measure=constant_numbers,
     ),
     OpenBatchRule(
         id="scale-prior",
         asks=(
-            "A regression on scale bar and size of the image passes no more items of a cell than "
-            "their chance says (+ 2 SE)."
+            "A regression on scale bar and image size passes no more items of a cell than their "
+            "stated chance (+ 2 SE)."
         ),
-        remedy="Build again, so that the chance of the items is measured anew.",
+        remedy="Rebuild, so that the chance of the items is measured again.",
         measure=numbers_by_frame,
     ),
 )

@@ -145,7 +145,7 @@ def patient_overlap(items: Iterable[Item], pictures: Mapping[str, Sample]) -> di
 
 
 def _sources(items: Iterable[Item], pictures: Mapping[str, Sample]) -> dict[str, dict[str, int]]:
-    """Source -> items, images, and how many of these may not be passed on."""
+    """Source -> items, images, and how many of these may not be redistributed."""
     items_of = Counter(item.source for item in items)
     pictures_of = Counter(sample.source for sample in pictures.values())
     restricted = Counter(
@@ -162,7 +162,7 @@ def _sources(items: Iterable[Item], pictures: Mapping[str, Sample]) -> dict[str,
 
 
 def _licences(items: Iterable[Item], pictures: Mapping[str, Sample]) -> list[dict[str, Any]]:
-    """A row for each licence and whether it lets images be passed on."""
+    """A row for each licence and whether it lets images be redistributed."""
     rows: dict[tuple[str, bool], tuple[set[str], set[str], list[str]]] = {}
     for item in items:
         sample = pictures[item.sample]

@@ -69,7 +69,7 @@ class BuildCache:
         damaged: where a file that was no cache has gone; the build then starts anew.
 
     Raises:
-        WorkspaceError: another build holds the workspace, or the file is no cache.
+        WorkspaceError: another build holds the workspace, or the file is not a cache.
     """
 
     def __init__(self, path: Path) -> None:
@@ -279,7 +279,7 @@ def _names_of_pieces(name: str) -> Iterator[str]:
 
 
 def _set_aside_damaged(path: Path) -> Path | None:
-    """Rename a file that is no database, as a full disk or a copy leaves it; its new name."""
+    """Rename a file that is not a database, as a full disk or a copy leaves it; its new name."""
     if not path.is_file() or path.stat().st_size == 0:
         return None
     with path.open("rb") as file:

@@ -39,7 +39,7 @@ _OUTSIDE = (
     "is reached by a link that leads out of the raw root, and what is outside is not read; copy "
     "it (cp -rL), or name the folder that the link leads to as the raw root"
 )
-_NO_FILE = "is no file but a pipe or a device; expected a file"
+_NO_FILE = "is not a file but a pipe or a device; expected a file"
 
 
 Kind = TypeVar("Kind")
@@ -116,7 +116,7 @@ def snapshot(root: Path, tell: OnFiles = no_progress) -> TreeSnapshot:
     """Look at a tree without opening a file; a folder that is not there holds nothing.
 
     Linked folders are followed, each real folder once; links to nothing are not there. A file
-    that a link leads to outside the root is barred, and so is what is no file: an archive from
+    that a link leads to outside the root is barred, and so is what is not a file: an archive from
     the network can hold a link to any file of this machine, which would end up in an image,
     and a pipe, which never ends.
     """
@@ -167,7 +167,7 @@ class _LinkedError(Exception):
 
 
 class _Entry(NamedTuple):
-    """Something that is no folder.
+    """Something that is not a folder.
 
     ``inside`` tells whether its folder lies below the root, ``by_link`` whether a link leads there.
     """
@@ -236,7 +236,7 @@ def _walk(
 
 
 def _entries(root: str, tell: OnFiles, inner: TreeSnapshot | None) -> Iterator[_Entry | str]:
-    """Everything that is no folder, in the order of ``raw_tree.walk_files``.
+    """Everything that is not a folder, in the order of ``raw_tree.walk_files``.
 
     In the place of all that lies in the known part comes its path, with a slash at the end.
     """

@@ -63,7 +63,7 @@ def inspect_source(
         tell: told the number of files of each folder of the raw tree.
 
     Raises:
-        SourceError: the raw root is no folder.
+        SourceError: the raw root is not a folder.
     """
     raw = inspect_tree(source, root, tell)
     return SourceState(

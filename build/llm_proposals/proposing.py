@@ -232,7 +232,7 @@ def _underfilled(
         for query in asked
         if not query.barred
         and rules.terms[query.key].kind in KINDS
-        # A scale has no room for what is no step of it.
+        # A scale has no room for what is not a step of it.
         and not is_scale(request_of(query), rules.relations)
         and identity_of(query) not in filled
         and judge_key(request_of(query), rules).allowed

@@ -156,7 +156,7 @@ def profile_names() -> tuple[str, ...]:
 
 
 def require_sources(profile: Profile, sources: Iterable[str]) -> None:
-    """Refuse a profile that switches off what is no source: most likely a typing error.
+    """Refuse a profile that switches off what is not a source: most likely a typing error.
 
     Raises:
         ProfileError: names the entry and the nearest source.
@@ -179,7 +179,7 @@ def _read(path: Traversable, name: str) -> Profile:
     except OSError as error:
         raise ProfileError(f"{name}: cannot be read ({error.strerror})") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ProfileError(f"{name}: is not valid TOML: {error}") from error
+        raise ProfileError(f"{name} is not valid TOML: {error}") from error
     return _parse(Path(name), data)
 
 

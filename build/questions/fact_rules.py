@@ -201,7 +201,7 @@ def _label_questions(
     for field in fields:
         group = field.group
         if rule.kind is not None and rule.kind.structure:
-            # A structure that stands beside others is no answer to "which organ is shown".
+            # A structure that stands beside others is not an answer to "which organ is shown".
             organs = facts.relations.group_members("organ")
             group = group or ("organ" if field.constant in organs else None)
             if group is None:

@@ -14,7 +14,7 @@ __all__ = ["ascii_path"]
 
 @contextmanager
 def ascii_path(path: Path, beside: Sequence[str] = ()) -> Iterator[Path]:
-    """The path of a file, or a link to it where a part of its path is no UTF-8.
+    """The path of a file, or a link to it where a part of its path is not valid UTF-8.
 
     Args:
         path: the file.

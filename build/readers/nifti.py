@@ -287,7 +287,9 @@ def _qform(path: Path, header: Any) -> Any:
     try:
         return fixed.get_qform()
     except (ValueError, *_BROKEN) as error:
-        raise ReadError(f"{path.name}: its qform is no rotation", code="singular-affine") from error
+        raise ReadError(
+            f"{path.name}: its qform is not a rotation", code="singular-affine"
+        ) from error
 
 
 def _spans_space(matrix: Any) -> bool:

@@ -156,7 +156,7 @@ class _Match:
             return PictureOutcome(image=name, status=Status.THERE_UNPROVED, detail=detail)
         case = self.rule.key(target.name)
         if case is None:
-            detail = f"is no name like {self.rule.picture}"
+            detail = f"is not a name like {self.rule.picture}"
             return PictureOutcome(image=name, status=Status.NAME_NOT_UNDERSTOOD, detail=detail)
         if self.found is None:
             detail = f"name your own copy:  --source {self.source.id}=ROOT"

@@ -41,7 +41,7 @@ class Recipe:
         case: key of its case.
         image: its path in the release.
         pixel_sha256: identity of the image.
-        restricted: whether it may not be passed on.
+        restricted: whether it may not be redistributed.
         artefact: what it is an image of.
         frames: slice of each image.
         files: raw file relative to the raw root -> SHA-256.
@@ -85,7 +85,7 @@ def read_recipes(tree: Path) -> tuple[Recipe, ...]:
 
 
 class _RecipeError(Exception):
-    """A row is no recipe; says what was found and what was expected."""
+    """A row is not a recipe; says what was found and what was expected."""
 
 
 def _rows(tree: Path) -> Iterator[tuple[int, Any]]:

@@ -78,7 +78,7 @@ def reconstruct(
 
     Raises:
         ReleaseError: the tree breaks its rules, or one of its paths leads out of it.
-        SourceError: a raw root is no folder.
+        SourceError: a raw root is not a folder.
         MedrcubeError: a source of ``roots`` does not exist.
         WorkspaceError: the tree cannot be written, or another process is at work in it.
     """
@@ -244,7 +244,7 @@ class _RenderedJob:
         return None
 
     def clear(self) -> None:
-        """Remove the images: what may not be passed on lies about no longer than needed."""
+        """Remove the images: restricted images stay on disk no longer than needed."""
         for picture in self.rendered.pictures:
             (self.folder / picture.path).unlink()
 

@@ -114,7 +114,7 @@ def draw_artefact(
         seed=seed,
     )
     if layout is None:
-        return f"{artefact.concept!r} leaves no room for a second box that is no easier to tell"
+        return f"{artefact.concept!r} leaves no room for a second box that is equally hard to tell"
     left, top, right, bottom = layout.window
     area = float(region[top:bottom, left:right].mean())
     del region  # as large as the image, and a copy of that in colour follows

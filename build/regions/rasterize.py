@@ -82,7 +82,7 @@ def _factors(
     """How much wider and higher an image is than the one in which something was drawn.
 
     Raises:
-        ReadError: it is no larger or smaller form of that image.
+        ReadError: it is not a larger or smaller form of that image.
     """
     if frame is None or frame == size:
         return 1, 1

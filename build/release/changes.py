@@ -91,7 +91,7 @@ def find_changes(old: Path, new: Path) -> ReleaseChanges:
     """Set a release against an earlier one.
 
     Raises:
-        ReleaseError: one of them is no sound release.
+        ReleaseError: one of them is not a sound release.
     """
     before, after = load_benchmark(old), load_benchmark(new, pictures=False)
     changes, same = _sorted(before, after)

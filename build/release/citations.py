@@ -49,8 +49,8 @@ def bibliography(facts: ReleaseFacts) -> str:
     """Text of ``CITATION.bib``: the benchmark, this software, ontologies and sources in use.
 
     Raises:
-        ReleaseError: the citation of a card is no BibTeX, or two cards give one key to different
-            entries.
+        ReleaseError: the citation of a card is not valid BibTeX, or two cards give one key to
+            different entries.
     """
     software = (
         f"@software{{medrcube, title={{medrcube}}, author={{{{The medrcube maintainers}}}}, "

@@ -69,7 +69,7 @@ class ContactSheet:
         cell: anatomy, modality and task.
         items: how many items the cell has.
         pictures: how many images these show.
-        restricted: how many of them may not be passed on.
+        restricted: how many of them may not be redistributed.
         shown: some of the others.
         beyond: of a task beyond the cube: which answers pass, its chance and review; else empty.
     """

@@ -70,11 +70,11 @@ _TYPES = {
 _TOLD = {
     "id": "unique within its dataset",
     "dataset": "folder of the source in the release",
-    "image": "the image; nothing where it may not be passed on",
+    "image": "the image; nothing where it may not be redistributed",
     "image_path": "path of the image, from the folder of its source",
     "correct_index": "place of the key among the options, from 0",
     "gt_answer": "text of the key",
-    "restricted": "whether the image may not be passed on",
+    "restricted": "whether the image may not be redistributed",
     "licence": "licence of the image",
     "visible": "whether a reader of the image could know the answer: yes, partly or no",
     "block": "block of items that share their options; empty for none",
@@ -114,8 +114,8 @@ def _about(facts: ReleaseFacts) -> dict[str, Any]:
         "name": f"medrcube release {facts.name}",
         "description": (
             f"{count} of {len(facts.sources)} datasets, in the form of the MedRCube benchmark. "
-            f"{facts.withheld} of the images may not be passed on; the public edition holds the "
-            f"recipe of each. {facts.unreviewed} of the questions have not been accepted by a "
+            f"{facts.withheld} of the images may not be redistributed; the public edition holds "
+            f"the recipe of each. {facts.unreviewed} of the questions have not been accepted by a "
             "clinician."
         ),
         # A release does not know where it will lie; its page is the card beside this file.

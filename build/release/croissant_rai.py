@@ -24,7 +24,7 @@ def rai_properties(facts: ReleaseFacts) -> dict[str, Any]:
             for source in facts.sources
         ),
         "rai:dataCollectionMissingData": (
-            f"{facts.withheld} of {len(facts.places)} images may not be passed on and are not "
+            f"{facts.withheld} of {len(facts.places)} images may not be redistributed and are not "
             "in the public edition; recipes.jsonl says how each is made from the raw data, and "
             "medrcube reconstruct makes it. A label that a source does not state is unknown and "
             "is never taken as absent."

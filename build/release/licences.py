@@ -34,7 +34,7 @@ class ItemLicence:
         source: id of the source.
         picture: id of the image.
         licence: SPDX id, or a reference to the source's own licence.
-        redistribute: whether the image may be passed on.
+        redistribute: whether the image may be redistributed.
         attribution: title of the source.
         citation: key of its BibTeX entry.
     """
@@ -77,7 +77,7 @@ def read_licences(tree: Path) -> Iterator[ItemLicence]:
     """Read the table of a release.
 
     Raises:
-        ReleaseError: it is no such table; names the line.
+        ReleaseError: it is not such a table; names the line.
     """
     with open_file(tree, tree / LICENCES, largest=_LARGEST) as file:
         try:

@@ -39,7 +39,7 @@ class SourceFacts:
         card: its card.
         items: number of its items.
         pictures: number of its images.
-        withheld: number of its images that may not be passed on.
+        withheld: number of its images that may not be redistributed.
         licences: licences of its images, sorted.
     """
 
@@ -51,7 +51,7 @@ class SourceFacts:
 
     @property
     def passed_on(self) -> str:
-        """Whether its images may be passed on: ``yes``, ``no`` or ``some``."""
+        """Whether its images may be redistributed: ``yes``, ``no`` or ``some``."""
         if not self.withheld:
             return "yes"
         return "no" if self.withheld == self.pictures else "some"
@@ -92,7 +92,7 @@ class ReleaseFacts:
 
     @property
     def withheld(self) -> int:
-        """Number of images that may not be passed on."""
+        """Number of images that may not be redistributed."""
         return sum(source.withheld for source in self.sources)
 
     @property
@@ -155,7 +155,7 @@ def day_of(name: str, items_table: Path) -> date:
         items_table: table of the items in the workspace.
 
     Raises:
-        ReleaseError: ``SOURCE_DATE_EPOCH`` is no number of seconds.
+        ReleaseError: ``SOURCE_DATE_EPOCH`` is not a number of seconds.
     """
     epoch = os.environ.get(EPOCH)
     if epoch:
@@ -172,7 +172,7 @@ def day_of(name: str, items_table: Path) -> date:
 
 
 def semantic_version(name: str) -> str:
-    """The release's name as MAJOR.MINOR.PATCH: ``v1`` is 1.0.0; what is no version is 0.0.0+NAME.
+    """The name of the release as MAJOR.MINOR.PATCH: ``v1`` is 1.0.0, a non-version 0.0.0+NAME.
 
     Croissant asks for it (https://semver.org/spec/v2.0.0.html).
     """

@@ -32,7 +32,7 @@ def write_metadata_files(tree: Path, facts: ReleaseFacts, report: object) -> Non
         report: the other counts that the card shows (``write.ReleaseReport``).
 
     Raises:
-        ReleaseError: a citation is no BibTeX.
+        ReleaseError: a citation is not valid BibTeX.
     """
     citations = bibliography(facts)
     (tree / CITATIONS).write_text(citations, encoding="utf-8")

@@ -64,7 +64,7 @@ def read_raw_files(tree: Path) -> Iterator[RawFile]:
     """The table of a release, which a stranger may have written; older releases have none.
 
     Raises:
-        ReleaseError: a row is no raw file.
+        ReleaseError: a row is not a raw file.
     """
     path = tree / RAW_FILES
     if stat_file(tree, path) is None:

@@ -112,7 +112,7 @@ class ReleaseSelection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailingStratum:
-    """A stratum whose reviewers do not agree well enough, or of whom that cannot be told.
+    """A stratum whose reviewer agreement is too low, or cannot be computed.
 
     Attributes:
         stratum: modality, task and strategy.
@@ -174,8 +174,7 @@ def load_review_results(root: Path) -> ReviewResults | None:
             )
         if sha256(data).hexdigest() != summary["accepted"]["sha256"]:
             raise WorkspaceError(
-                f"{verdicts_path}: is not the file that {SUMMARY} speaks of, or was changed; "
-                f"{again}"
+                f"{verdicts_path} is not the file that {SUMMARY} speaks of, or was changed; {again}"
             )
         # Not splitlines(): a question may hold U+2028, which JSON does not escape.
         rows = [json.loads(line) for line in data.decode().split("\n") if line]

@@ -77,7 +77,7 @@ class ReleaseReport:
         out: its folder.
         items: number of items.
         pictures: number of images in it.
-        withheld: number of images left out because they may not be passed on.
+        withheld: number of images left out because they may not be redistributed.
         unreviewed: number of items that no clinician has accepted.
         held: number of items left out because a clinician has spoken against them.
         changed: number of items that were built anew after they were judged, so that the
@@ -124,7 +124,7 @@ def release(
         name: version of the release.
         allow_unreviewed: take items that no clinician has accepted, and say so in the card;
             those that one has spoken against are left out all the same.
-        private: keep images that may not be passed on, and mark the tree.
+        private: keep images that may not be redistributed, and mark the tree.
         require_agreement: refuse a release in which a stratum does not pass the agreement gate of
             the review project, or cannot be judged by it.
         since: an earlier release; ``CHANGES.md`` and ``changes.json`` say what changed.
@@ -257,9 +257,9 @@ def _disagreement_message(failing: Sequence[FailingStratum], items: int) -> str:
     lines = "\n".join(f"  {stratum}" for stratum in failing)
     held = sum(stratum.items for stratum in failing)
     return (
-        f"reviewers do not agree well enough in {len(failing)} strata, which hold {held} of "
+        f"reviewer agreement is too low in {len(failing)} strata, which hold {held} of "
         f"{items} items:\n{lines}\nreview more of them, change the rules (medrcube review policy), "
-        "or leave --require-agreement away"
+        "or omit --require-agreement"
     )
 
 
@@ -345,7 +345,7 @@ def _write_vocabulary(tree: Path, items: Sequence[Item | OpenItem]) -> None:
 
 
 def _restricted(workspace: Workspace, pictures: Mapping[str, Sample]) -> Mapping[str, Path]:
-    """Pictures that may not be passed on: path in a private release -> file."""
+    """Pictures that may not be redistributed: path in a private release -> file."""
     return {
         picture_place(sample): workspace.root / sample.image
         for sample in pictures.values()

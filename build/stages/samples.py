@@ -57,7 +57,7 @@ class Sample:
         split: the source's own split, or empty.
         scope: widest scope that the image shows, the name of a ``Scope`` in lower case.
         licence: licence of the image.
-        redistribute: whether the image may be passed on.
+        redistribute: whether the image may be redistributed.
         frames: slice of each image shown, joined by ``+``.
         reason: why that slice.
         recipe: hash of the recipe that makes the image again.

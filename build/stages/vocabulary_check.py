@@ -53,7 +53,7 @@ def missing_words(source: Source) -> Iterator[str]:
                 )
         if field.group and field.group not in relations.groups():
             yield (
-                f"field {field.name!r}: {field.group!r} is no exclusive group"
+                f"field {field.name!r}: {field.group!r} is not an exclusive group"
                 f"{_nearest(field.group, relations.groups())}; in such a group every two labels "
                 f"exclude each other: add rows to {source.folder / 'relations.csv'} "
                 f"({','.join(RELATION_COLUMNS)})"
@@ -101,7 +101,7 @@ def _faults(
     for group in read_own(folder, "groups.csv", GROUP_COLUMNS):
         if not _is_exclusive(group["group"], rows):
             yield (
-                f"{folder / 'groups.csv'}: {group['group']!r} is no exclusive group of "
+                f"{folder / 'groups.csv'}: {group['group']!r} is not an exclusive group of "
                 "relations.csv beside it: every two of its labels have to exclude each other"
             )
 

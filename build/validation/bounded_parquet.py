@@ -39,7 +39,7 @@ def read_batches(
         schema: columns that it must have; any where none is given.
 
     Raises:
-        ReleaseError: it is no such file, or holds more than it may.
+        ReleaseError: it is not such a file, or holds more than it may.
     """
     try:
         with open_file(root, root / name) as file:
@@ -57,7 +57,7 @@ def read_batches(
                 together = min(max(_AT_ONCE // max(size, 1), 1), _MOST_AT_ONCE)
                 yield from table.iter_batches(batch_size=together, row_groups=[at])
     except (OSError, ValueError, TypeError, KeyError, pa.ArrowException) as error:
-        raise ReleaseError(f"{name}: is no sound Parquet file ({type(error).__name__})") from None
+        raise ReleaseError(f"{name} is not a valid Parquet file ({type(error).__name__})") from None
 
 
 def read_table(root: Path, name: str, *, most: int, largest: int) -> pa.Table:
@@ -70,7 +70,7 @@ def read_table(root: Path, name: str, *, most: int, largest: int) -> pa.Table:
         largest: bytes that they may come to.
 
     Raises:
-        ReleaseError: it is no such file, or holds more than it may.
+        ReleaseError: it is not such a file, or holds more than it may.
     """
     batches: list[pa.RecordBatch] = []
     size = 0

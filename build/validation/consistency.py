@@ -136,14 +136,14 @@ def check_licences(tree: Path, rows: Sequence[TableRow], findings: FaultLog) -> 
                 passed_on = "yes" if licence.redistribute else "no"
                 findings.add(
                     "restricted-flag",
-                    f"{licence.id}: restricted is {flag}, in {LICENCES} redistribute is "
-                    f"{passed_on}",
+                    f"{licence.id}: restricted is {flag}, but redistribute is {passed_on} in "
+                    f"{LICENCES}",
                 )
     except ReleaseError as error:
         findings.add("licence-table", str(error))
         return
     for name in sorted(restricted):
-        findings.add("licence-table", f"{safe_repr(name)}: is not in {LICENCES}")
+        findings.add("licence-table", f"{safe_repr(name)} is not in {LICENCES}")
 
 
 def check_audit(
@@ -197,7 +197,9 @@ def read_items(tree: Path, most: int) -> pd.DataFrame:
     try:
         frame: pd.DataFrame = table.to_pandas()
     except (ValueError, TypeError, KeyError, pa.ArrowException) as error:
-        raise ReleaseError(f"{ITEMS}: is no sound Parquet file ({type(error).__name__})") from None
+        raise ReleaseError(
+            f"{ITEMS} is not a valid Parquet file ({type(error).__name__})"
+        ) from None
     return frame
 
 

@@ -105,7 +105,7 @@ _WARN: Level = "warning"
 FAULT_KINDS: dict[str, FaultKind] = {
     # What does harm before anybody reads on
     "restricted-picture": FaultKind(
-        title="an image that may not be passed on lies in a public tree",
+        title="a public tree contains an image that may not be redistributed",
         advice="remove it before you share the tree, or mark the tree as private (PRIVATE.md)",
     ),
     # The tree
@@ -135,7 +135,7 @@ FAULT_KINDS: dict[str, FaultKind] = {
         title="a table of items lies where no table of a source is",
         advice="move it to <SOURCE>/ or remove it: the published evaluator counts a test.json",
     ),
-    "row": FaultKind(title="a row is no item", advice="remove it from its table"),
+    "row": FaultKind(title="a row is not an item", advice="remove it from its table"),
     "field": FaultKind(title="a field does not hold what it should", advice="mend the field"),
     "fields": FaultKind(
         title="an item does not have exactly the published fields",
@@ -205,7 +205,7 @@ FAULT_KINDS: dict[str, FaultKind] = {
     "recipe-missing": FaultKind(title="no recipe says how an image was made", advice=_AGAIN),
     "recipe-unused": FaultKind(title="a recipe is about no image of an item", advice=_AGAIN),
     "restricted-flag": FaultKind(
-        title="the files disagree on whether an image may be passed on", advice=_AGAIN
+        title="the files disagree on whether an image may be redistributed", advice=_AGAIN
     ),
     "items-table": FaultKind(title="items.parquet cannot be read", advice=_AGAIN),
     "items-differ": FaultKind(title="items.parquet and test.json disagree", advice=_AGAIN),

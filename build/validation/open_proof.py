@@ -73,7 +73,7 @@ def _records(root: Path, most: int) -> list[dict[str, Any]]:
     """Rows of the table.
 
     Raises:
-        ReleaseError: it is no table of open items.
+        ReleaseError: it is not a table of open items.
     """
     needed = {*_SAME, "id", "sample", "source", "task", "anatomy"}
     table = read_table(root, OPEN_ITEMS, most=most, largest=_LARGEST)
@@ -83,7 +83,7 @@ def _records(root: Path, most: int) -> list[dict[str, Any]]:
         records: list[dict[str, Any]] = table.to_pylist()
     except (ValueError, TypeError, pa.ArrowException) as error:
         raise ReleaseError(
-            f"{OPEN_ITEMS}: is no sound Parquet file ({type(error).__name__})"
+            f"{OPEN_ITEMS} is not a valid Parquet file ({type(error).__name__})"
         ) from None
     return records
 

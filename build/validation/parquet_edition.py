@@ -100,7 +100,7 @@ def _check(
 ) -> None:
     if entry is None:
         findings.add(
-            "edition-differs", f"{name}: {safe_repr(row['id'])} is no item, or stands twice"
+            "edition-differs", f"{name}: {safe_repr(row['id'])} is not an item, or stands twice"
         )
         return
     for field in FIELDS if entry.table == TABLE else OPEN_FIELDS:

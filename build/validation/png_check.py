@@ -74,7 +74,7 @@ def check_files(root: Path, names: list[tuple[str, bool]]) -> list[FileCheck]:
 
 
 class _PictureError(Exception):
-    """A file is no sound image; carries the name of the check."""
+    """A file is not a sound image; carries the name of the check."""
 
     def __init__(self, check: str, message: str) -> None:
         super().__init__(message)

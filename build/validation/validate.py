@@ -77,7 +77,7 @@ class Validation:
             foreign.
         items: number of sound items.
         pictures: number of images in the tree.
-        restricted: number of items whose image may not be passed on.
+        restricted: number of items whose image may not be redistributed.
         without_picture: number of items whose image is not in the tree.
         withdrawn: number of items that the errata withdraw.
         findings: what is wrong, errors first.
@@ -134,7 +134,7 @@ def validate(root: Path, stages: Stages, *, workers: int, with_gx: bool = False)
         with_gx: run the contracts with Great Expectations too.
 
     Raises:
-        ReleaseError: ``root`` is no folder of a release.
+        ReleaseError: ``root`` is not a folder of a release.
         MissingExtraError: Great Expectations is wanted and not installed.
     """
     tables = find_tables(root)

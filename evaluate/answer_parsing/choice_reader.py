@@ -153,7 +153,7 @@ class ChoiceReader:
             return _nothing(own)
         if own is None and self.texts.labels_another(body, end, letter):
             return ChoiceMatch(ChoiceKind.UNDECIDED, None, end)
-        # "A grasper and a hook" is no option A with its text.
+        # "A grasper and a hook" is not an option A with its text.
         phrase = article and own is not None and body[end].isspace()
         end = end if own is None else own
         if phrase and self._text_joined(body, end):

@@ -170,7 +170,7 @@ _CROSSES = "\u274c\u2717\u2718\u2715\u274e\u2716\u2612\U0001f534\U0001f6ab\u2610
 _MARK = re.compile(rf"[{_TICKS}{_CROSSES}]")
 _WORD = re.compile(r"\w")
 _LIST_HEAD = re.compile(rf"(?<![{CASED}])(?P<letter>[A-Z])(?P<mark>[)\].:]?)\s*(?=\S)")
-# "A CT would show ..." is no item of a list.
+# "A CT would show ..." is not an item of a list.
 _IN_SENTENCE = re.compile(r"[ \t]+[a-z]")
 _HEAD = re.compile(
     rf"(?:^|[\n.;,!|:)]|(?=\([A-Z]\))|(?<=[{_TICKS}{_CROSSES}]))[ \t]*"

@@ -76,7 +76,7 @@ class OptionTexts:
         if gap is None or match is None or match[0] != letter:
             return None
         if body[end - 1] in "Aa" and gap[0].isspace():
-            # "a normal heart" is no option A, and neither is "A normal heart".
+            # "a normal heart" is not an option A, and neither is "A normal heart".
             phrase = body[end - 1] == "A" and AFTER_MENTION.match(body, match[1])
             return match[1] if phrase else None
         return match[1]

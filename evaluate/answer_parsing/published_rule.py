@@ -4,7 +4,7 @@ Its head of 2026 (revision 33d0ac9 of F1mc/MedRCube) takes the first A, B, C or 
 upper-cased reply that has no word character beside it. Reproduced with it are these flaws: the
 article "a", the D of "I'd", a letter of a medical term, of the thinking or of an option named
 first counts; a letter straight after a Chinese character, a digit or an underscore does not; the
-text of an option never does; a letter that is no option of the item does; a truth that is the
+text of an option never does; a letter that is not an option of the item does; a truth that is the
 text of no option is the empty letter, which a reply without a letter then equals; of two options
 with one text the last is the truth. A question without a reply gets the fixed text of its client
 and is counted as wrong. Not reproduced is what a release of ours cannot hold: both are refused
@@ -43,8 +43,8 @@ NO_REPLY = "Error: Request Failed"
 """What upstream's client returns when a question gets no reply."""
 
 KINDS = ("other-letter", "letter-of-no-option", "abstained-here", "abstained-there")
-"""Disagreements of the two rules: each gives another letter; upstream's letter is no option of the
-item; only upstream gives one; only ours does."""
+"""Disagreements of the two rules: each gives another letter; upstream's letter is not an option of
+the item; only upstream gives one; only ours does."""
 
 _LONE = re.compile(r"(?<!\w)[A-D](?!\w)")
 

@@ -1,6 +1,6 @@
 """Parse a reply that the token limit truncated: it counts only if it had answered outright.
 
-Text on the way to an answer is no answer: an option that is weighed, or a list of the options,
+Text on the way to an answer is not an answer: an option that is weighed, or a list of the options,
 looks like one until the next sentence is read, and here that sentence is missing.
 """
 

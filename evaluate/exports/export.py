@@ -30,7 +30,7 @@ def write_export(selection: ExportSelection, out: Path, harness: str) -> Path:
         WorkspaceError: a file cannot be written, or a public export would lie in a private one.
     """
     if (out / PRIVATE).exists() and not selection.private:
-        raise WorkspaceError(f"{out}: holds restricted images; choose another folder")
+        raise WorkspaceError(f"{out} contains restricted images; choose another folder")
     out.mkdir(parents=True, exist_ok=True)
     mark_private(out, selection)
     if harness == VLMEVALKIT:

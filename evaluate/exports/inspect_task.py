@@ -76,7 +76,7 @@ def benchmark(release: str, i_may_send: str | list[str] = "") -> Task:
 
 @scorer(metrics=[accuracy(), stderr(cluster="unit")])
 def letter() -> Scorer:
-    """Letter by our parsing rules; a reply without one is no answer, and counts as wrong."""
+    """Letter by our parsing rules; a reply without one is not an answer, and counts as wrong."""
 
     async def score(state: TaskState, target: Target) -> Score:
         options = [(name, str(text)) for name, text in state.metadata["options"].items()]

@@ -1,4 +1,4 @@
-"""Select the items to export: the image is present and may be passed on."""
+"""Select the items to export: the image is present and may be redistributed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PRIVATE = "PRIVATE.md"
 
 _MARK = """# Private: do not share
 
-This folder holds images whose licences do not allow passing them on.
+This folder holds images whose licences do not permit redistribution.
 """
 
 
@@ -30,8 +30,8 @@ class ExportSelection:
 
     Attributes:
         benchmark: the release.
-        items: items with an image that may be passed on, in the order of the release.
-        withheld: dataset -> items whose images are present but may not be passed on.
+        items: items with an image that may be redistributed, in the order of the release.
+        withheld: dataset -> items whose images are present but may not be redistributed.
         absent: dataset -> items whose images are not in this release.
         withdrawn: dataset -> items that the errata of the release withdraw.
         without_options: dataset -> items of other answer forms, which a harness of multiple-choice
@@ -75,7 +75,7 @@ class ExportSelection:
             )
         if self.withheld:
             sentences.append(
-                f"left out {items_text(self.withheld)}: their images may not be passed on; "
+                f"left out {items_text(self.withheld)}: their images may not be redistributed; "
                 "--private takes them, for your own use"
             )
         if self.absent:

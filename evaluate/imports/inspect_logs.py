@@ -52,7 +52,7 @@ def read_inspect(path: Path) -> ForeignRun:
         model = str(header["eval"]["model"])
         samples_by_condition = [(_condition(sample), _reply(sample)) for sample in samples]
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise WorkspaceError(f"{path}: is no log of Inspect: {error!r}") from error
+        raise WorkspaceError(f"{path} is not a log of Inspect: {error!r}") from error
     names = dict.fromkeys(name for name, _ in samples_by_condition)
     condition = _FULL if _FULL in names else next(iter(names), _FULL)
     if condition not in _KNOWN:
@@ -126,7 +126,7 @@ def _archive(path: Path) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
         with zipfile.ZipFile(path) as archive:
             members = {member.filename: member for member in archive.infolist()}
     except (OSError, zipfile.BadZipFile) as error:
-        raise WorkspaceError(f"{path}: is no log of Inspect: {error}") from error
+        raise WorkspaceError(f"{path} is not a log of Inspect: {error}") from error
     if "header.json" not in members:
         raise WorkspaceError(f"{path}: has no header.json; the run that wrote it did not end")
     samples = [info for name, info in members.items() if name.startswith("samples/")]

@@ -73,7 +73,7 @@ def _reply(row: Mapping[str, Any]) -> ForeignReply:
         raise _BadReplyRowError(f"has {columns}; expected one of the columns {', '.join(TEXTS)}")
     text = row[texts[0]]
     if not isinstance(text, str | int | float | None):
-        raise _BadReplyRowError(f"{texts[0]} is no text")
+        raise _BadReplyRowError(f"{texts[0]} is not text")
     question, options = question_and_options(row)
     reason = str(row.get("finish_reason") or "stop").casefold()
     return ForeignReply(

@@ -75,7 +75,7 @@ def json_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Rows of a JSONL file with their line numbers.
 
     Raises:
-        WorkspaceError: it cannot be read, or a line is no object; names the line.
+        WorkspaceError: it cannot be read, or a line is not an object; names the line.
     """
     try:
         with path.open("rb") as file:
@@ -99,7 +99,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
                 if isinstance(row, BadJsonError):
                     yield number, f"cannot be read as JSON: {row}"
                 else:
-                    yield number, row if isinstance(row, dict) else "is no object"
+                    yield number, row if isinstance(row, dict) else "is not an object"
     except OSError as error:
         raise WorkspaceError(f"{path}: cannot be read: {error.strerror}") from error
 

@@ -61,5 +61,5 @@ def _spreadsheet(path: Path) -> Sequence[Mapping[str, Any]]:
         records = [dict(zip(columns, row, strict=False)) for row in rows]
         book.close()
     except Exception as error:  # openpyxl fails in many ways on other files
-        raise WorkspaceError(f"{path}: is no spreadsheet: {error}") from error
+        raise WorkspaceError(f"{path} is not a spreadsheet: {error}") from error
     return records

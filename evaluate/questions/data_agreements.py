@@ -1,7 +1,8 @@
 """Sources whose images must not leave this machine, because of a data agreement.
 
-Data under credentialed access or an agreement are licensed to a person, who may not pass them on; a
-model provider is a third party. A user with the owner's permission declares it for each source.
+Data under credentialed access or an agreement are licensed to a person, who may not redistribute
+them; a model provider is a third party. A user with the owner's permission declares it for each
+source.
 """
 
 from __future__ import annotations
@@ -107,14 +108,14 @@ def permitted_sources(named: Iterable[str], folders: Collection[str]) -> frozens
     """The folders of a release that ``--i-may-send`` names.
 
     Raises:
-        WorkspaceError: a name is no source of the release that needs permission.
+        WorkspaceError: a name is not a source of the release that needs permission.
     """
     by_name = {_fold(folder): folder for folder in folders}
     folder_by_name = {name: by_name.get(_fold(name)) for name in named}
     if unknown := sorted(name for name, folder in folder_by_name.items() if folder is None):
         needed = ", ".join(sorted(folders)) or "none"
         raise WorkspaceError(
-            f"--i-may-send {', '.join(unknown)}: is no source of this release that needs leave; "
+            f"--i-may-send {', '.join(unknown)} is not a source of this release that needs leave; "
             f"these do: {needed}"
         )
     return frozenset(folder for folder in folder_by_name.values() if folder is not None)

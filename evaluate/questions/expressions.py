@@ -59,7 +59,7 @@ def parse(text: str) -> Callable[[BenchmarkItem], bool]:
     """Predicate of an expression.
 
     Raises:
-        WorkspaceError: it is no valid expression. The predicate raises it where the values of an
+        WorkspaceError: it is not a valid expression. The predicate raises it where the values of an
             item cannot be compared.
     """
     if len(text) > _LONGEST:
@@ -68,7 +68,7 @@ def parse(text: str) -> Callable[[BenchmarkItem], bool]:
         parsed = ast.parse(text.strip(), mode="eval")
         value = _value(parsed.body)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise WorkspaceError(f"--where {text!r}: is no expression: {error}") from None
+        raise WorkspaceError(f"--where {text!r} is not a valid expression: {error}") from None
     if not any(isinstance(node, ast.Name) for node in ast.walk(parsed)):
         raise WorkspaceError(
             f"--where {text!r}: names no column, so it holds for all items or for none; expected "

@@ -100,7 +100,7 @@ def read_prompt(path: Path) -> Prompt:
     """Read a user's template.
 
     Raises:
-        WorkspaceError: the file cannot be read or is no template.
+        WorkspaceError: the file cannot be read or is not a template.
     """
     try:
         with path.open("rb") as file:

@@ -29,7 +29,7 @@ class RankingBlock:
     runs: Sequence[ScoredRun]
 
     def letters(self) -> Mapping[str, str]:
-        """Compact letters by label; runs that share one cannot be told apart. Incomplete: none."""
+        """Compact letters by label; runs that share one do not differ. None if incomplete."""
         if len(self.runs) == 1 or not self.asked:
             return {}
         return {

@@ -101,7 +101,7 @@ def _leaderboard(blocks: Sequence[RankingBlock]) -> str:
     if letters:
         head.append("Group")
         sentences.append(
-            "Models that share a letter cannot be told apart (all pairs, exact test of whole "
+            "Models that share a letter are not distinguishable (all pairs, exact test of whole "
             "units, Holm, 5\\,\\%)."
         )
     layout = "lrlrrr" + ("l" if letters else "")

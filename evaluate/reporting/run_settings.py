@@ -49,7 +49,7 @@ class ComparableRuns:
         title: their questions in words, or why they are not ranked.
         asked: their questions in words; empty for incomplete runs.
         runs: in the order of the report.
-        letters: compact letters by label; runs that share one are not told apart. Empty for a
+        letters: compact letters by label; runs that share one are not distinguishable. Empty for a
             single run, and where no question was answered by all.
         detectable: minimum detectable difference, in words.
         tables: the same by the groups of an axis.

@@ -62,7 +62,7 @@ def run_usage(run: Path) -> RunUsage:
     """Usage of a run.
 
     Raises:
-        WorkspaceError: the folder is no run.
+        WorkspaceError: the folder is not a run.
     """
     manifest = read_manifest(run)
     attempts = list(read_attempts(attempts_path(run)))

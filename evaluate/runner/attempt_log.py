@@ -27,7 +27,7 @@ def read_attempts(path: Path) -> Iterator[Mapping[str, Any]]:
     """Every complete record in order; an incomplete last line is left out.
 
     Raises:
-        WorkspaceError: a line before the last is no record.
+        WorkspaceError: a line before the last is not a record.
     """
     if not path.exists():
         return
@@ -128,7 +128,7 @@ def _record(line: bytes, path: Path, number: int) -> Mapping[str, Any]:
         record = None
     if not isinstance(record, dict):
         raise WorkspaceError(
-            f"{path}:{number}: is no record of an attempt; the file was changed by something "
+            f"{path}:{number} is not a record of an attempt; the file was changed by something "
             "else. Restore it, or remove that line to have its question asked again"
         )
     return record

@@ -36,7 +36,7 @@ def list_problems(run: Path) -> list[str]:
     """Deviations of the lists of a run from its manifest, in words; empty for a complete run.
 
     Raises:
-        WorkspaceError: the folder is no run, or a list cannot be read.
+        WorkspaceError: the folder is not a run, or a list cannot be read.
     """
     manifest = read_manifest(run)
     try:

@@ -191,7 +191,7 @@ def _manifest(out: Path, parts: Mapping[str, Any]) -> dict[str, Any]:
         require_same_identity(out, manifest, identity)
         return manifest
     if _holds_something_else(out):
-        raise WorkspaceError(f"{out}: holds something that is no run; choose another folder")
+        raise WorkspaceError(f"{out} contains something that is not a run; choose another folder")
     return {"started": now(), "ended": None, **identity}
 
 
@@ -216,7 +216,7 @@ def _model_identity(model: Model, out: Path, *, again: bool) -> dict[str, Json]:
     if not again:
         return dict(model.identity)
     if not (out / MANIFEST).exists():
-        raise WorkspaceError(f"{out}: is no run yet, so there is nothing to ask again")
+        raise WorkspaceError(f"{out} is not a run yet, so there is nothing to ask again")
     return restore_reply_limit(dict(model.identity), read_manifest(out))
 
 
@@ -351,8 +351,8 @@ def _second_forms(
     if edition_digest not in {None, edition.digest}:
         raise WorkspaceError(
             f"{out}: asked the edition {edition_digest[:12]}, and {edition.root} is "
-            f"{edition.digest[:12]}; choose another --out folder, or the edition that began "
-            "this run"
+            f"{edition.digest[:12]}; choose another --out folder, or the edition that began this "
+            "run"
         )
     return reworded_items(items, edition)
 

@@ -108,13 +108,13 @@ def read_manifest(run: Path) -> dict[str, Any]:
     """Manifest of a run.
 
     Raises:
-        WorkspaceError: the folder is no run.
+        WorkspaceError: the folder is not a run.
     """
     try:
         manifest = json.loads((run / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise WorkspaceError(
-            f"{run}: is no run ({MANIFEST}: {error}); expected the --out folder of an evaluation"
+            f"{run} is not a run ({MANIFEST}: {error}); expected the --out folder of an evaluation"
         ) from error
     if not isinstance(manifest, dict):
         raise WorkspaceError(f"{run / MANIFEST}: expected an object")

@@ -39,7 +39,7 @@ LONGEST_SIDE = _STEPS[0][0]
 """Most pixels of the longer side of an image."""
 _DIGEST = 20
 
-WITHHELD = "This image may not be passed on."
+WITHHELD = "This image may not be redistributed."
 NONE_NAMED = "The question has no image."
 ABSENT = "The release does not have this image."
 ANOTHER = "The release has another image here than the one that was asked."
@@ -66,7 +66,7 @@ def write_pictures(
     items: Sequence[BenchmarkItem],
     advance: Advance = ignored,
 ) -> dict[str, SiteImage]:
-    """Write a reduced copy of every image that may be passed on.
+    """Write a reduced copy of every image that may be redistributed.
 
     Args:
         out: folder for the files.
@@ -91,7 +91,7 @@ def write_pictures(
 
 
 def count_pictures(items: Sequence[BenchmarkItem]) -> int:
-    """How many distinct images may be passed on."""
+    """How many distinct images may be redistributed."""
     return len(_publishable(items))
 
 

@@ -32,7 +32,7 @@ class LeaderboardRow:
         run: its run.
         page: path of its page, relative to the site.
         block: why it is below the ranking; empty within it.
-        letters: compact letters; models that share one cannot be told apart.
+        letters: compact letters; models that share one are not distinguishable.
         shortcut: shortcut probability of its question pairs, or ``None``.
         gain: accuracy gain from the image, or ``None``.
         remarks: caveats of the accuracy, in a word or two each.

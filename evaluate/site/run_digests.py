@@ -35,7 +35,9 @@ def irregular_files(run: Path) -> Iterator[str]:
     """Links and special files of a run, which a submitted folder must not hold, in words."""
     for path in sorted(run.rglob("*")):
         if path.is_symlink() or not (path.is_file() or path.is_dir()):
-            yield f"{path.relative_to(run).as_posix()}: is no plain file; put the file itself there"
+            yield (
+                f"{path.relative_to(run).as_posix()} is not a plain file; put the file itself there"
+            )
 
 
 def digest_mismatches(run: Path) -> Iterator[str]:
@@ -58,7 +60,7 @@ def digest_mismatches(run: Path) -> Iterator[str]:
         elif sha256_of(here[name]) != digest:
             yield f"{name}: was changed since the run was sealed"
     for name in sorted(set(here) - set(sealed)):
-        yield f"{name}: is not in {DIGESTS}; remove it, or seal the run again with --seal"
+        yield f"{name} is not in {DIGESTS}; remove it, or seal the run again with --seal"
 
 
 def _files(run: Path) -> list[Path]:

@@ -205,7 +205,7 @@ def _of_this_release(runs: Sequence[ScoredRun], benchmark: Benchmark) -> None:
 
 def _may_write(out: Path) -> None:
     if out.exists() and not (out.is_dir() and ((out / MARKER).exists() or not any(out.iterdir()))):
-        raise WorkspaceError(f"{out}: holds something that is no site; choose another folder")
+        raise WorkspaceError(f"{out} contains something that is not a site; choose another folder")
 
 
 def _clear(out: Path) -> None:

@@ -104,7 +104,7 @@ class Misprint:
 
 
 MISPRINTS = (
-    # 26.41 % of 1229 is no whole number of answers, and 300 of them make the regions add up.
+    # 26.41 % of 1229 is not a whole number of answers, and 300 of them make the regions add up.
     Misprint(model=RANDOM, column="Brain", printed=26.41, derived=24.41),
     Misprint(model="LLaVa-v1.5-7B", column="OR", printed=69.79, derived=68.79),
     Misprint(model="Janus-Pro-7B", column="Brain", printed=24.43, derived=23.43),

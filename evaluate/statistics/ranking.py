@@ -1,4 +1,4 @@
-"""Ranking with compact letters: runs that share a letter cannot be told apart.
+"""Ranking with compact letters: runs that share a letter are not distinguishable.
 
 Every pair of runs is compared question by question with the exact test of whole units, and the p
 values of all pairs are adjusted together (Holm), so that the probability of any false separation is
@@ -32,7 +32,7 @@ class Ranked:
     Attributes:
         label: name of the run.
         accuracy: accuracy over the questions with a reply.
-        letters: compact letters; runs that share one cannot be told apart.
+        letters: compact letters; runs that share one are not distinguishable.
     """
 
     label: str
@@ -70,7 +70,7 @@ def compact_letters(count: int, apart: set[tuple[int, int]]) -> list[str]:
 
     Args:
         count: number of members, best first.
-        apart: pairs (i, j), i < j, that are told apart.
+        apart: pairs (i, j), i < j, that are distinguishable.
     """
     groups = [frozenset(range(count))] if count else []
     for i, j in sorted(apart):

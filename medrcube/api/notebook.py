@@ -1,6 +1,6 @@
 """HTML of the objects of the interface, as a notebook displays them.
 
-A notebook keeps what was displayed and is passed on, so it never holds the path of a folder, nor an
+A notebook keeps its output and is shared, so it never holds the path of a folder, nor an
 image that may not be redistributed.
 """
 

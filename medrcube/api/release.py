@@ -117,7 +117,7 @@ class Release:
 
         Raises:
             ReleaseError: there is no such item, its image is not in this copy of the release, or
-                the file is no image.
+                the file is not an image.
         """
         if item not in self._by_name:
             raise ReleaseError(
@@ -246,7 +246,7 @@ class Release:
 
         summary = run_beside_loop(ask)
         if summary.exit_code:
-            why = summary.stopped or "too many questions have no reply, or one that was cut"
+            why = summary.stopped or "too many questions have no reply or a cut one"
             warnings.warn(f"{folder}: incomplete: {why}", RuntimeWarning, stacklevel=3)
         return load_run(folder)
 

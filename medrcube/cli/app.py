@@ -44,8 +44,8 @@ EPILOG = """\
 \b
 Exit status:
 - 0: done
-- 1: done, but something in the data is wrong, missing or refused
-- 2: wrong use, or the command cannot be carried out
+- 1: done, but some data are invalid, missing or refused
+- 2: usage error, or the command cannot run
 - 3: incomplete; run the command again
 - 130: stopped by Ctrl-C
 
@@ -77,11 +77,11 @@ def _version(wanted: bool) -> None:  # noqa: FBT001  (the callback of an option)
 def medrcube(
     context: typer.Context,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Show results and errors only: no progress.")
+        bool, typer.Option("--quiet", "-q", help="Show only results and errors, no progress.")
     ] = False,
     verbose: Annotated[
         bool,
-        typer.Option("--verbose", "-v", help="Show lists in full, and the time of each stage."),
+        typer.Option("--verbose", "-v", help="Show full lists and the time of each stage."),
     ] = False,
     version: Annotated[  # noqa: ARG001  (its callback ends the command)
         bool,
@@ -90,7 +90,7 @@ def medrcube(
 ) -> None:
     """Rebuild, extend and run medical-imaging benchmarks for multimodal models."""
     if quiet and verbose:
-        raise typer.BadParameter("--quiet and --verbose exclude each other; give one of them")
+        raise typer.BadParameter("--quiet and --verbose are mutually exclusive; give one of them")
     if quiet or verbose:
         context.with_resource(at_verbosity(Verbosity.QUIET if quiet else Verbosity.VERBOSE))
 
@@ -110,9 +110,9 @@ app.add_typer(review_app, name="review")
 
 
 def main() -> None:
-    """Run the command line; errors that a user can mend are shown without a traceback.
+    """Run the command line; errors that a user can fix are shown without a traceback.
 
-    Nobody but the owner may write what a command makes, also where the umask would let them.
+    Output files are writable by their owner only, whatever the umask.
     """
     os.umask(os.umask(OTHERS_WRITE) | OTHERS_WRITE)
     try:

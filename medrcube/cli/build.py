@@ -44,7 +44,7 @@ def build(
     ] = None,
     workers: Workers = 0,
     seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Seed, in place of that of the workspace.")
+        int | None, typer.Option(metavar="N", help="Seed; overrides that of the workspace.")
     ] = None,
     profile: Annotated[
         str | None,
@@ -54,7 +54,7 @@ def build(
         list[str] | None,
         typer.Option(
             metavar="ID",
-            help="Source to build although the profile leaves it out; repeatable.",
+            help="Build this source although the profile excludes it; repeatable.",
             autocompletion=source_ids,
         ),
     ] = None,
@@ -63,10 +63,10 @@ def build(
 ) -> None:
     """Build images and items from raw data.
 
-    Safe to run again: it resumes, and renders only what changed. A folder that is no workspace yet
-    becomes one when --source names raw data. Everything set aside stands, with its reason, in
-    quarantine.parquet; the status is 1 when too much of a source failed. With --profile it reports,
-    for each margin, what is wanted, what was made, and what all known sources would give.
+    Safe to re-run: resumes, and renders only what changed. --source initializes the workspace if it
+    does not exist. Excluded cases are listed with the reason in quarantine.parquet; the exit status
+    is 1 if too many cases of a source failed. With --profile, each margin is reported as requested,
+    built, and achievable with all known sources.
     """
     from dataclasses import asdict, replace
 
@@ -98,7 +98,9 @@ def build(
     workspace = replace(workspace, settings=settings)
     report = run_build(workspace, workspace_sources(workspace), execution, reporter)
     if report.damaged:
-        reporter.note(f"the build cache was no database; it was renamed to {report.damaged}")
+        reporter.note(
+            f"the build cache was not a valid database; it was renamed to {report.damaged}"
+        )
     _show(report, workspace.root, reporter)
     reporter.data(asdict(report))
     raise typer.Exit(1 if report.failures else 0)

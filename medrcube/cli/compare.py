@@ -22,32 +22,37 @@ By = Literal["task", "modality", "parts", "voxel"]
 
 def compare(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Two or more scored runs.")],
-    by: Annotated[By, typer.Option(help="Groups of the table.")] = "task",
+    by: Annotated[By, typer.Option(help="Axis that groups the table.")] = "task",
     common: Annotated[
         bool,
         typer.Option("--common", help="Compare runs of different releases on their shared items."),
     ] = False,
     release: Annotated[
-        Path | None, typer.Option(metavar="RELEASE", help="Release that was asked, for its errata.")
+        Path | None,
+        typer.Option(
+            metavar="RELEASE", help="Release the runs were evaluated on; applies its errata."
+        ),
     ] = None,
     wide: Wide = False,
     json_output: Json = False,
 ) -> None:
     """Compare runs item by item, with statistics.
 
-    Two runs are compared by exact McNemar tests. Of more, runs that cannot be told apart share a
-    letter. All tests of a table are adjusted together (Holm).
+    Two runs are compared by exact McNemar tests. With three or more, runs that cannot be
+    distinguished share a letter. P values are Holm-adjusted over each table.
     """
     from medrcube.console.progress import Reporter
     from medrcube.evaluate.statistics.comparison.compare_many_runs import compare_many
     from medrcube.evaluate.statistics.comparison.compare_runs import compare_two
 
     if len(runs) < 2:
-        raise typer.BadParameter("one run; expected two or more to compare")
+        raise typer.BadParameter("only one run given; expected two or more")
     reporter = Reporter(json_output=json_output, wide=wide)
     runs = each_once(runs, reporter)
     if len(runs) < 2:
-        raise typer.BadParameter(f"{runs[0]} and copies of it are one run; expected two or more")
+        raise typer.BadParameter(
+            f"{runs[0]} and copies of it count as one run; expected two or more"
+        )
     look_at_errata(runs, release, reporter)
     if len(runs) == 2:
         comparison = compare_two(runs[0], runs[1], by=by, common=common)
@@ -140,7 +145,7 @@ def _show_many(reporter: Reporter, comparison: Mapping[str, Any]) -> None:
     )
     tests = comparison["correction"]
     reporter.result(
-        "runs that share a letter are not told apart: exact McNemar test of whole units; Holm "
+        "runs that share a letter are not distinguishable: exact McNemar test of whole units; Holm "
         f"over {counted(tests['overall_tests'], 'pair')} of all questions, and over "
         f"{tests['group_tests']:,} pairs by {comparison['axis']}; no letters where fewer than 10 "
         "questions are tested"
@@ -148,7 +153,7 @@ def _show_many(reporter: Reporter, comparison: Mapping[str, Any]) -> None:
 
 
 def _head(reporter: Reporter, comparison: Mapping[str, Any]) -> None:
-    """Say which condition the figures are of, where that is not plain, and what else differs."""
+    """State which condition the figures are for, if ambiguous, and what else differs."""
     left = [
         f"{', '.join(names)} of {run['label']}"
         for run, names in zip(comparison["runs"], comparison["conditions_left"], strict=True)

@@ -14,20 +14,23 @@ __all__ = ["demo"]
 
 def demo(
     directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Folder to write; becomes a workspace.")
+        Path, typer.Argument(metavar="DIR", help="Workspace folder to create.")
     ] = Path("demo"),
     source: Annotated[
         list[str] | None,
         typer.Option(
-            "--only", metavar="ID", help="Source to take; repeatable.", autocompletion=source_ids
+            "--only",
+            metavar="ID",
+            help="Build this source only; repeatable.",
+            autocompletion=source_ids,
         ),
     ] = None,
     workers: Workers = 0,
 ) -> None:
-    """Build and evaluate a demo of synthetic data.
+    """Build and evaluate a demo on synthetic data.
 
-    Every source writes synthetic raw files in its true layout; then the benchmark is built,
-    released and evaluated with three baselines, and report.html is written.
+    Generates synthetic raw files for every source in its real directory layout, builds and releases
+    the benchmark, evaluates three baselines, and writes report.html.
     """
     from medrcube.console.progress import Reporter
     from medrcube.demo import run_demo

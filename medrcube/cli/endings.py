@@ -1,6 +1,6 @@
-"""How a command ends that was stopped by hand or cannot be carried out, for people and programs.
+"""How an interrupted or failed command ends, in text and JSON.
 
-Loads nothing by itself: Ctrl-C may come while the command is still being imported.
+Imports nothing heavy: Ctrl-C may arrive while the command is still being imported.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def end_interrupted(error: BaseException) -> NoReturn:
     Raises:
         SystemExit: always, with 130.
     """
-    sys.stderr.write("\nstopped; the same command goes on from here\n")
+    sys.stderr.write("\nstopped; run the same command again to resume\n")
     _tell_programs({"interrupted": True, **_told(error)})
     sys.exit(INTERRUPTED)
 

@@ -23,21 +23,26 @@ errata_app = typer.Typer(
 @errata_app.command(epilog=examples("errata add"))
 def add(
     release: ReleaseDir,
-    items: Annotated[list[str], typer.Argument(metavar="ITEM", help="Items, as SOURCE/ID or ID.")],
+    items: Annotated[
+        list[str], typer.Argument(metavar="ITEM", help="Item, as SOURCE/ID or ID; repeatable.")
+    ],
     why: Annotated[str, typer.Option(metavar="TEXT", help="Reason, in one line.")],
     by: Annotated[
-        str, typer.Option(metavar="ROLE", help="Role of who withdraws; never a name or address.")
+        str,
+        typer.Option(
+            metavar="ROLE", help="Role of the person who withdraws; never a name or address."
+        ),
     ] = "maintainer",
     reference: Annotated[
-        str, typer.Option(metavar="TEXT", help="Where to read more, such as an issue.")
+        str, typer.Option(metavar="TEXT", help="Where to read more, such as the URL of an issue.")
     ] = "",
     json_output: Json = False,
 ) -> None:
-    """Withdraw items from figures and exports.
+    """Exclude items from scores and exports.
 
-    Writes errata.csv into the release, which no digest covers; all else stays as it is. Figures
-    and exports made from now on leave the items out; for earlier runs say
-    medrcube score RUN --release RELEASE.
+    Writes errata.csv into the release; no digest covers that file, and no other file changes. Later
+    scores and exports exclude the items. To update an earlier run: medrcube score RUN --release
+    RELEASE.
     """
     from dataclasses import asdict
 
@@ -64,10 +69,10 @@ def add(
     added, before = add_errata(release, rows, names)
     reporter = Reporter(json_output=json_output)
     for name in before:
-        reporter.result(f"{name} was withdrawn before; its row stays as it is")
+        reporter.result(f"{name} is already withdrawn; its row is unchanged")
     withdrawn = len(benchmark.errata) + len(added)
     reporter.result(
-        f"{counted(len(added), 'item')} withdrawn, {withdrawn:,} of {len(names):,} in all: "
+        f"{counted(len(added), 'item')} withdrawn, {withdrawn:,} of {len(names):,} in total: "
         f"{release / FILE}"
     )
     reporter.data(

@@ -146,13 +146,13 @@ def evaluate(
 ) -> None:
     """Evaluate models on a release.
 
-    Safe to run again: it resumes. Every reply is stored the moment it arrives, and "medrcube score"
-    scores the replies again without a model. On resuming, an image file with the size, time and
-    inode that it had is not read again; --reread-images does.
+    Safe to re-run: resumes an interrupted run. Each reply is stored as it arrives, and "medrcube
+    score" rescores the stored replies without a model. On resuming, image files whose size, time
+    and inode are unchanged are not read again, unless --reread-images is given.
 
-    Exit status: 0 done; 2 wrong use, or the model cannot be used; 3 incomplete, because more than
-    5 % of the questions have no reply or one that was cut before its answer, or --max-cost was
-    reached; 130 stopped by Ctrl-C. Of several models each is asked, and the worst status is given.
+    Exit status: 0 done; 2 usage error, or the model cannot be used; 3 incomplete: over 5 % of the
+    questions have no reply or one cut before its answer, or --max-cost was reached; 130 stopped by
+    Ctrl-C. With several models, each is evaluated and the worst status is returned.
     """
     from medrcube.cli.evaluation.asking import EvaluationJob, Pacing, ask_model, foresee_model
     from medrcube.cli.options.releases import read_release

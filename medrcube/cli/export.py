@@ -26,21 +26,21 @@ def export(
         list[Path],
         typer.Argument(
             metavar="RELEASE|RUN",
-            help="A release, or a scored run; csv and latex take several runs.",
+            help="A release or a scored run; csv and latex accept several runs.",
         ),
     ],
     to: Annotated[
         Form,
         typer.Option(
-            help="Of a release: vlmevalkit, lmms-eval, lm-eval, inspect (task), csv (items), hub "
-            "(private edition). Of runs: inspect (log of one), csv (all tables), latex (tables)."
+            help="Release: vlmevalkit, lmms-eval, lm-eval, inspect (task), csv (items), hub "
+            "(private edition). Runs: inspect (log of one run), csv (all tables), latex (tables)."
         ),
     ],
     out: Annotated[
         Path,
         typer.Option(
             metavar="PATH",
-            help="Folder to write; a file for items of a release (.csv) and the log of a run "
+            help="Output folder; a file for the items of a release (.csv) or the log of a run "
             "(.json, .eval).",
         ),
     ],
@@ -51,12 +51,14 @@ def export(
     condition: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Of a run: full, blind, circular, image-swap or reworded."
+            metavar="NAME", help="Run only: full, blind, circular, image-swap or reworded."
         ),
     ] = None,
     release: Annotated[
         Path | None,
-        typer.Option(metavar="RELEASE", help="Of runs: release that was asked, for its errata."),
+        typer.Option(
+            metavar="RELEASE", help="Runs only: release they were evaluated on; applies its errata."
+        ),
     ] = None,
 ) -> None:
     """Export a release or runs to other tools."""
@@ -67,14 +69,14 @@ def export(
     runs = [place for place in places if (place / MANIFEST).exists()]
     if runs and len(runs) < len(places):
         other = next(place for place in places if place not in runs)
-        raise WorkspaceError(f"{other}: is no run; expected scored runs alone, or one release")
+        raise WorkspaceError(f"{other} is not a run; expected scored runs only, or one release")
     if release is not None and not runs:
         raise WorkspaceError("--release is for runs; a release has its own errata")
     if runs:
         look_at_errata(runs, release, reporter)
         _export_runs(runs, to, out, _condition(condition), reporter)
     elif len(places) > 1:
-        raise WorkspaceError(f"{places[0]}: is no run, and one release is exported at a time")
+        raise WorkspaceError(f"{places[0]} is not a run; export one release at a time")
     else:
         _export_release(places[0], to, out, reporter, private=private)
 
@@ -87,29 +89,29 @@ def _export_runs(
         from medrcube.evaluate.stored_scores import withdrawn_items
 
         if len(runs) > 1:
-            raise WorkspaceError(f"{runs[1]}: is a second run; a log of Inspect is of one")
+            raise WorkspaceError(f"{runs[1]} is a second run; an Inspect log holds one run")
         count = export_inspect(runs[0], out, condition)
         if gone := withdrawn_items(runs[0]):
             reporter.result(
-                f"left out {counted(len(gone), 'item')}: withdrawn by the errata of the release"
+                f"left out {counted(len(gone), 'item')} withdrawn by the errata of the release"
             )
         reporter.result(f"wrote {out}: {count:,} samples")
         return
     if to not in {"csv", "latex"}:
-        raise WorkspaceError(f"{runs[0]}: is a run; {to} takes a release")
+        raise WorkspaceError(f"{runs[0]} is a run; {to} needs a release")
     if condition is not None:
-        raise WorkspaceError(f"--condition is for the log of a run; {to} has every condition")
+        raise WorkspaceError(
+            f"--condition applies to the log of a run; {to} exports all conditions"
+        )
     from medrcube.evaluate.reporting.data_tables import write_csv_tables
     from medrcube.evaluate.reporting.latex import write_latex
     from medrcube.evaluate.reporting.scored_runs import load_runs
 
     if out.is_file():
-        raise WorkspaceError(f"{out}: is a file; {to} of runs needs a folder")
+        raise WorkspaceError(f"{out} is a file; {to} export of runs needs a folder")
     loaded = load_runs(each_once(runs, reporter))
     if withdrawn := max(len(run.withdrawn) for run in loaded):
-        reporter.result(
-            f"left out up to {counted(withdrawn, 'item')} of a run: withdrawn by errata"
-        )
+        reporter.result(f"left out up to {counted(withdrawn, 'item')} per run, withdrawn by errata")
     write = write_latex if to == "latex" else write_csv_tables
     for path in write(loaded, out):
         reporter.result(f"wrote {path}")
@@ -127,18 +129,18 @@ def _export_release(
         _export_hub(release, out, reporter, private=private)
         return
     if to == "latex":
-        raise WorkspaceError(f"{release}: is no run; latex takes the folders of scored runs")
+        raise WorkspaceError(f"{release} is not a run; latex needs the folders of scored runs")
     benchmark = read_release(release)
     if to == "csv":
         if out.suffix != ".csv":
-            raise WorkspaceError(f"{out}: expected a name that ends in .csv")
+            raise WorkspaceError(f"{out}: expected a file name ending in .csv")
         if benchmark.errata:
-            reporter.result(f"{counted(len(benchmark.errata), 'item')} withdrawn: see that column")
+            reporter.result(f"{counted(len(benchmark.errata), 'item')} withdrawn; see that column")
         reporter.result(f"wrote {out}: {counted(export_items(benchmark, out), 'item')}")
         return
     if out.suffix in {".json", ".eval"}:
         raise WorkspaceError(
-            f"{release}: is no run; the log {out} takes the folder of a scored run"
+            f"{release} is not a run; a log such as {out} needs the folder of a scored run"
         )
     chosen = select_exportable(benchmark, private=private)
     for sentence in chosen.left_out():
@@ -146,7 +148,7 @@ def _export_release(
     path = write_export(chosen, out, to)
     reporter.result(f"wrote {path}: {counted(len(chosen.items), 'item')}")
     if chosen.private:
-        reporter.result(f"{out} holds restricted images; never share it")
+        reporter.result(f"{out} contains restricted images; never share it")
 
 
 def _export_hub(release: Path, out: Path, reporter: Reporter, *, private: bool) -> None:
@@ -155,24 +157,24 @@ def _export_hub(release: Path, out: Path, reporter: Reporter, *, private: bool) 
 
     if not private and (release / PRIVATE).exists():
         raise WorkspaceError(
-            f"{release}: holds restricted images, as {PRIVATE} says, and must not be uploaded; "
-            f"a copy without {PRIVATE} and what {RESTRICTED_SUMS} lists is the public edition, "
-            "and  --private  makes the one with restricted images"
+            f"{release} contains restricted images (see {PRIVATE}) and must not be uploaded; for "
+            f"the public edition, remove {PRIVATE} and the files listed in {RESTRICTED_SUMS}; for "
+            f"the edition with restricted images, add --private"
         )
     if not private:
         raise WorkspaceError(
-            f"{release}: a release is its own public edition for the hub, to upload as it stands; "
-            "--private  makes the one with restricted images"
+            f"{release} is already the public edition for the hub, ready to upload; add --private "
+            f"for the edition with restricted images"
         )
     made = write_private_hub(release, out)
     if made.withdrawn:
         reporter.result(
-            f"left out {counted(made.withdrawn, 'item')}: withdrawn by the errata of the release"
+            f"left out {counted(made.withdrawn, 'item')} withdrawn by the errata of the release"
         )
     if made.absent:
         reporter.result(
             f"{counted(made.absent, 'item')} without the restricted image; medrcube reconstruct  "
-            "makes it from your own copy of the data"
+            "rebuilds it from your own copy of the data"
         )
     reporter.result(f"wrote {out}: {counted(made.restricted, 'item')} with a restricted image")
     reporter.result(f"{out} is private; never share it, and keep its repository private")

@@ -17,35 +17,35 @@ def import_run(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="Log of Inspect (.eval, .json), result of VLMEvalKit (.xlsx, .tsv, .json), or "
-            "samples of lmms-eval or lm-evaluation-harness (.jsonl).",
+            help="Inspect log (.eval, .json), VLMEvalKit result (.xlsx, .tsv, .json), or samples "
+            "of lmms-eval or lm-evaluation-harness (.jsonl).",
         ),
     ],
-    release: Annotated[Path, typer.Option(metavar="RELEASE", help="Release that was asked there.")],
+    release: Annotated[
+        Path, typer.Option(metavar="RELEASE", help="Release the run was evaluated on.")
+    ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the new run.")],
     model: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Name of the model, in place of that in the file; of several in the file, the one "
-            "to take.",
+            help="Model name; overrides that in the file, or selects one of several.",
         ),
     ] = None,
     edition: Annotated[
         Path | None,
         typer.Option(
             metavar="RELEASE",
-            help="Edition whose wording was asked, for a log of the condition reworded.",
+            help="Edition whose wording was used, for a log of the condition reworded.",
         ),
     ] = None,
 ) -> None:
-    """Import a run of another harness.
+    """Import a run from another harness.
 
-    It is scored, compared and reported like a run of medrcube.
+    The run can then be scored, compared and reported like any other.
 
-    Exit status: 0 imported; 2 wrong use, or a file that is not of this release; 3 incomplete:
-    more than 5 % of the questions have no reply or one that was cut, or some were asked there in
-    another way.
+    Exit status: 0 imported; 2 usage error, or the file is not from this release; 3 incomplete: over
+    5 % of the questions have no reply or a cut one, or some were asked with other text.
     """
     from medrcube.cli.options.releases import read_release
     from medrcube.console.progress import Reporter
@@ -60,13 +60,11 @@ def import_run(
     if imported.unanswered:
         named = ", ".join(imported.unanswered[:SHOWN])
         count = len(imported.unanswered)
-        reporter.result(
-            f"{counted(count, 'item')} without a reply there, counted as failed: {named}"
-        )
+        reporter.result(f"{counted(count, 'item')} without a reply, counted as failed: {named}")
     if differing := imported.matched.differing:
         reporter.result(
-            f"{counted(len(differing), 'item')} with another question or other options there, "
-            f"left out: {', '.join(differing[:SHOWN])}"
+            f"{counted(len(differing), 'item')} with a different question or options, left out: "
+            f"{', '.join(differing[:SHOWN])}"
         )
     total = imported.metrics["global"]
     between = "between " if total["accuracy"] is None else ""
@@ -74,7 +72,7 @@ def import_run(
         f"wrote {out}: {counted(imported.replies, 'reply')} of {imported.model}, accuracy "
         f"{between}{accuracy_text(total, 2)} %"
     )
-    left_out = "not all of the file is in these numbers" if differing else None
+    left_out = "these numbers cover only part of the file" if differing else None
     if why := left_out or imported.standing.incomplete:
         reporter.result(f"INCOMPLETE {why}")
         raise typer.Exit(3)

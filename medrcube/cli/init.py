@@ -17,10 +17,10 @@ def init(
 ) -> None:
     """Create a workspace.
 
-    Writes a commented medrcube.toml, in which you name your raw data.
+    Writes a commented medrcube.toml, where you list your raw data.
     """
     from medrcube.console.progress import Reporter
     from medrcube.workspace import CONFIG, init_workspace
 
     workspace = init_workspace(directory)
-    Reporter().result(f"wrote {workspace.root / CONFIG}; name your raw data under [sources]")
+    Reporter().result(f"wrote {workspace.root / CONFIG}; list your raw data under [sources]")

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 __all__ = ["reconstruct"]
 
 _SHOWN = 5
-"""Reasons shown for each source and status; ``--json`` gives all."""
+"""Reasons shown per source and status; ``--json`` prints all."""
 
 _FEW = 2
-"""Most sources without raw data for which the way to obtain them is shown."""
+"""Show how to get the raw data for at most this many sources."""
 
 
 def reconstruct(
@@ -45,15 +45,16 @@ def reconstruct(
         Path | None, typer.Option(metavar="FILE", help="Write the full report to this JSON file.")
     ] = None,
     adopt: Annotated[
-        bool, typer.Option("--adopt", help="The release is the published one, without recipes.")
+        bool,
+        typer.Option("--adopt", help="Reconstruct the upstream release, which has no recipes."),
     ] = False,
     needed: Annotated[
         bool,
-        typer.Option("--needed", help="List the raw files that are needed; rebuild nothing."),
+        typer.Option("--needed", help="List the raw files that are needed, and rebuild nothing."),
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="With --needed: write the lists here, as ID.txt."),
+        typer.Option(metavar="DIR", help="With --needed: folder for the lists, ID.txt."),
     ] = None,
     only: Annotated[
         list[str] | None,
@@ -66,13 +67,13 @@ def reconstruct(
     ] = None,
     by_name: Annotated[
         bool,
-        typer.Option("--by-name", help="With --adopt: take images that only their name proves."),
+        typer.Option("--by-name", help="With --adopt: accept images matched by file name alone."),
     ] = False,
 ) -> None:
     """Rebuild withheld images from your own data.
 
-    Every image is proved by its pixel hash before it is written. The status is 1 while images are
-    missing.
+    Each image is verified against its pixel hash before it is written. The exit status is 1 while
+    images are missing.
     """
     from medrcube.build.execution.local import LocalEngine
     from medrcube.build.execution.progress import usable_cores
@@ -83,15 +84,17 @@ def reconstruct(
 
     if needed:
         if source or adopt:
-            raise MedrcubeError("--needed: reads the release alone; leave out --source and --adopt")
+            raise MedrcubeError("--needed reads only the release; remove --source and --adopt")
         list_needed(release, source_path, only, out, Reporter(json_output=json_output, wide=wide))
         return
     if out is not None or only:
-        raise MedrcubeError("--out and --only: belong to  --needed")
+        raise MedrcubeError("--out and --only require --needed")
     if by_name and not adopt:
-        raise MedrcubeError("--by-name: is for a release without recipes; give it with --adopt")
+        raise MedrcubeError("--by-name is for releases without recipes; add --adopt")
     if report is not None and report.resolve().is_relative_to(release.resolve()):
-        raise MedrcubeError(f"--report {report}: lies in the release, which takes only images")
+        raise MedrcubeError(
+            f"--report {report} is inside the release, where only images may be written"
+        )
     reporter = Reporter(json_output=json_output, wide=wide)
     roots = raw_roots(source)
     engine = LocalEngine(workers or usable_cores())
@@ -128,4 +131,4 @@ def _show(done: Reconstruction, reporter: Reporter) -> None:
     for reason in done.reasons(_SHOWN):
         reporter.result(reason)
     total = sum(len(source.pictures) for source in done.sources)
-    reporter.result(f"there now: {total - done.short:,} of {counted(total, 'image')}")
+    reporter.result(f"present: {total - done.short:,} of {counted(total, 'image')}")

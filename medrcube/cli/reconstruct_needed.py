@@ -42,7 +42,7 @@ def list_needed(
     from medrcube.sources.registry import find_sources, get_source
 
     if out is not None and out.resolve().is_relative_to(release.resolve()):
-        raise MedrcubeError(f"--out {out}: lies in the release, which takes only images")
+        raise MedrcubeError(f"--out {out} is inside the release, where only images may be written")
     sources = find_sources(source_path or ())
     for name in only or ():
         get_source(sources, name)
@@ -64,7 +64,7 @@ def list_needed(
 
 def _show(lists: Sequence[NeededFiles], reporter: Reporter, *, bare: bool) -> None:
     if not lists:
-        reporter.note("no image is missing, so no raw file is needed")
+        reporter.note("no image is missing; no raw files are needed")
     elif bare and len(lists) == 1:
         for path in lists[0].text().splitlines():
             reporter.result(path)
@@ -76,8 +76,8 @@ def _show(lists: Sequence[NeededFiles], reporter: Reporter, *, bare: bool) -> No
     for entry in lists:
         if not entry.whole:
             reporter.note(
-                f"{entry.source}: an older version made this release, which names no tables: add "
-                f"those of its layout ( medrcube sources show {entry.source} )"
+                f"{entry.source}: this release was made by an older version and lists no tables; "
+                f"add those of its layout ( medrcube sources show {entry.source} )"
             )
 
 

@@ -29,7 +29,7 @@ def release(
     ] = False,
     require_agreement: Annotated[
         bool,
-        typer.Option("--require-agreement", help="Refuse where reviewers agree too little."),
+        typer.Option("--require-agreement", help="Refuse if reviewer agreement is too low."),
     ] = False,
     private: Annotated[
         bool,
@@ -44,8 +44,8 @@ def release(
 ) -> None:
     """Write a release of a workspace.
 
-    The published evaluator reads the tree unchanged. Images that may not be passed on are left
-    out; whoever has a licence rebuilds them with "medrcube reconstruct".
+    The upstream evaluator can read the release as it is. Images that may not be redistributed are
+    left out; anyone with a licensed copy can rebuild them with "medrcube reconstruct".
     """
     from dataclasses import asdict
 
@@ -73,17 +73,17 @@ def release(
     for stratum in report.failing_strata:
         reporter.result(f"NOT AGREED {stratum}")
     if report.held:
-        reporter.result(f"{counted(report.held, 'item')} left out: clinicians objected to them")
+        reporter.result(f"{counted(report.held, 'item')} left out: rejected by reviewers")
     if report.incomplete_sets:
         reporter.result(
             f"{counted(report.incomplete_sets, 'set')} of {report.sets + report.incomplete_sets:,} "
-            "incomplete, so they are not scored as sets: items of theirs are left out or were "
-            "changed by reviewers"
+            "incomplete and not scored as sets: some of their items were left out or changed by "
+            "reviewers"
         )
     if report.changed:
         reporter.result(
-            f"{counted(report.changed, 'item')} changed by a build since the review; run  medrcube "
-            "review import  again"
+            f"{counted(report.changed, 'item')} changed by a build after the review; run medrcube "
+            f"review import again"
         )
     summary = {**asdict(report), "out": str(report.out)}
     if report.since is not None:

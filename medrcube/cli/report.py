@@ -19,20 +19,22 @@ def report(
     benchmark: Annotated[
         Path | None,
         typer.Option(
-            "--release", metavar="RELEASE", help="Release that was asked, for images and errata."
+            "--release",
+            metavar="RELEASE",
+            help="Release the runs were evaluated on, for images and errata.",
         ),
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write every table here, as CSV, JSON and Parquet."),
+        typer.Option(metavar="DIR", help="Also write all tables here, as CSV, JSON and Parquet."),
     ] = None,
     wide: Wide = False,
     json_output: Json = False,
 ) -> None:
     """Write an HTML report on one or more runs.
 
-    The page needs no other file. Page and tables depend on the release, the replies and the
-    settings alone; attempts, cost and time are printed instead.
+    The page is self-contained. Page and tables depend only on the release, the replies and the
+    settings; attempts, cost and time go to the terminal.
     """
     from medrcube.console.progress import Reporter
     from medrcube.evaluate.html_report import write_report
@@ -46,7 +48,7 @@ def report(
     reporter.table(*usage_table(efforts))
     reporter.result(f"wrote {out}")
     if data is not None:
-        reporter.result(f"wrote {len(tables)} files of tables to {data}")
+        reporter.result(f"wrote {len(tables)} table files to {data}")
     if tables and not any(table.suffix == ".parquet" for table in tables):
         reporter.note("no Parquet: pyarrow is not installed; run  pip install 'medrcube[evaluate]'")
     reporter.data(

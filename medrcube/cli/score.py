@@ -16,7 +16,7 @@ __all__ = ["score"]
 
 
 def score(
-    run: Annotated[Path | None, typer.Argument(metavar="RUN", help="Run to score again.")] = None,
+    run: Annotated[Path | None, typer.Argument(metavar="RUN", help="Run to rescore.")] = None,
     replies: Replies = None,
     release: Release = None,
     out: Out = None,
@@ -25,7 +25,7 @@ def score(
         str | None,
         typer.Option(
             metavar="PROVIDER/NAME",
-            help="Model that reads replies that the rules cannot; sees no question, image or key.",
+            help="Model that parses replies the rules cannot; it sees no question, image or key.",
         ),
     ] = None,
     base_url: Annotated[
@@ -39,19 +39,21 @@ def score(
     ] = None,
     max_connections: Annotated[
         int,
-        typer.Option(metavar="N", min=1, max=1024, help="Most concurrent requests to the judge."),
+        typer.Option(
+            metavar="N", min=1, max=1024, help="Maximum concurrent requests to the judge."
+        ),
     ] = 8,
     json_output: Json = False,
 ) -> None:
     """Score a run, or replies from elsewhere.
 
-    No model is asked unless a judge is named. Of a file, unknown, repeated and missing items are
-    counted and named; an item without a reply counts as failed, never as wrong. With --release a
-    run leaves out the items that the errata of that release withdraw.
+    Calls no model unless --judge is given. Unknown, repeated and missing items of a file are
+    counted and listed; an item without a reply counts as failed, never as wrong. With --release,
+    items withdrawn by the errata of that release are left out.
 
-    Exit status: 0 scored; 2 wrong use, or nothing could be scored; 3 incomplete: questions of
-    the run were not asked yet, more than 5 % have no reply or one that was cut, its lists lack
-    questions that its manifest says it asks, or a part of the file could not be used.
+    Exit status: 0 scored; 2 usage error, or nothing could be scored; 3 incomplete: some questions
+    were not asked yet, over 5 % have no reply or a cut one, the run lacks questions that its
+    manifest lists, or part of the file could not be used.
     """
     from medrcube.console.progress import Reporter
 
@@ -59,14 +61,12 @@ def score(
     if replies is not None:
         if run is not None or release is None or judge is not None:
             raise WorkspaceError(
-                "--replies FILE needs  --release RELEASE,  and takes no run and no judge; keep "
-                "the replies with  --out DIR  and let a judge read that run"
+                "--replies FILE needs --release RELEASE and excludes RUN and --judge; to use a "
+                "judge, store the replies with --out DIR and score that run"
             )
         raise typer.Exit(3 if score_file(replies, release, out, model, reporter) else 0)
     if run is None or out is not None or model is not None:
-        raise WorkspaceError(
-            "score takes the folder of a run, or  --replies FILE --release RELEASE"
-        )
+        raise WorkspaceError("expected the folder of a run, or --replies FILE --release RELEASE")
     from medrcube.evaluate.errata import take_errata
     from medrcube.evaluate.judge.run import ask_judge
     from medrcube.evaluate.models.registry import ModelSettings, open_model
@@ -80,8 +80,8 @@ def score(
 
     if release is not None and (back := sorted(take_errata(run, release))):
         reporter.result(
-            f"{release} does not withdraw {counted(len(back), 'item')} that the run left out, "
-            f"such as {back[0]}, and they count again; is errata.csv of the release missing?"
+            f"not withdrawn in {release}: {counted(len(back), 'item')} that the run left out, such "
+            f"as {back[0]}; they count again; is its errata.csv missing?"
         )
     judged = None
     if judge is not None:

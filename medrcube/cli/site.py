@@ -16,14 +16,16 @@ __all__ = ["site"]
 
 def site(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Scored runs.")],
-    release: Annotated[Path, typer.Option(metavar="RELEASE", help="Release that was asked.")],
+    release: Annotated[
+        Path, typer.Option(metavar="RELEASE", help="Release the runs were evaluated on.")
+    ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to write.")],
     json_output: Json = False,
 ) -> None:
     """Write a leaderboard as a static site.
 
-    Models, cells, and every item with every reply. It needs no server and loads nothing from
-    elsewhere; restricted images are not in it.
+    Has a page for every model, cell and item, with every reply. Needs no server, loads nothing from
+    other hosts, and contains no restricted images.
     """
     from dataclasses import asdict
 
@@ -38,5 +40,7 @@ def site(
         f"{counted(made.items, 'item')}, "
         f"{counted(made.cells, 'cell')}; {counted(made.files, 'file')}, {in_bytes(made.bytes)}"
     )
-    reporter.result(f"replies of more than {made.reply_limit:,} characters are cut on the pages")
+    reporter.result(
+        f"replies longer than {made.reply_limit:,} characters are truncated on the pages"
+    )
     reporter.data({**asdict(made), "index": str(made.index)})

@@ -31,8 +31,8 @@ def validate(
 ) -> None:
     """Validate a release.
 
-    Checks tables, files, images and proofs, of a release of medrcube or of the published one. The
-    status is 1 when there are errors.
+    Checks tables, files, images and checksums of a medrcube release or of the upstream one. The
+    exit status is 1 if there are errors.
     """
     from medrcube.build.execution.progress import usable_cores
     from medrcube.build.validation.validate import validate as check

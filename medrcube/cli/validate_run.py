@@ -17,16 +17,18 @@ _SHOWN = 12
 
 def validate_run(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Scored run.")],
-    release: Annotated[Path, typer.Option(metavar="RELEASE", help="Release that was asked.")],
+    release: Annotated[
+        Path, typer.Option(metavar="RELEASE", help="Release the run was evaluated on.")
+    ],
     seal: Annotated[
-        bool, typer.Option("--seal", help="Write digests.json when nothing is wrong.")
+        bool, typer.Option("--seal", help="Write digests.json if the run is valid.")
     ] = False,
     json_output: Json = False,
 ) -> None:
     """Validate a submitted run.
 
-    Checks its files, items and digests, and scores it again. The status is 1 when something is
-    wrong.
+    Checks its files, items and digests, and rescores it. The exit status is 1 if there is a
+    problem.
     """
     from dataclasses import asdict
 

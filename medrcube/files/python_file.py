@@ -19,14 +19,14 @@ def load_python_file(file: Path, name: str) -> ModuleType:
             loaded again under another one.
 
     Raises:
-        ImportError: it is no Python file.
+        ImportError: it is not a Python file.
         Exception: whatever its code raises.
     """
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{file}: is no Python file that can be loaded")
+        raise ImportError(f"{file} is not a Python file that can be loaded")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:

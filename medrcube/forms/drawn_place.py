@@ -45,9 +45,9 @@ class DrawnPlace:
 def drawn_place(
     target: Target | OptionTarget | None, steps: int | None = None
 ) -> DrawnPlace | None:
-    """The true box, or the region in which a point passes; ``None`` where the answer is no place.
+    """The true box, or the region in which a point passes; ``None`` if the answer is no place.
 
-    The margin of a point is in the words, and not in the path.
+    The margin of a point is in the text, not in the path.
 
     Args:
         target: what is right of an item.

@@ -91,7 +91,7 @@ def read_errata(root: Path) -> tuple[Erratum, ...]:
     """The rows in the order of the file; none where the release has no such list.
 
     Raises:
-        ReleaseError: it is no such list; names the line.
+        ReleaseError: it is not such a list; names the line.
     """
     path = root / FILE
     if stat_file(root, path) is None:

@@ -94,7 +94,7 @@ def read_item_facts(root: Path) -> dict[tuple[str, str], ItemFacts]:
     """Rows by dataset and id; none where the release has no such table.
 
     Raises:
-        ReleaseError: it is no such table; names the line.
+        ReleaseError: it is not such a table; names the line.
     """
     path = root / ITEMS
     if stat_file(root, path) is None:

@@ -81,7 +81,7 @@ def read_item_sets(root: Path) -> tuple[ItemSet, ...]:
     """The sets in the order of the file; none where the release has no such file.
 
     Raises:
-        ReleaseError: it is no such file; names the set.
+        ReleaseError: it is not such a file; names the set.
     """
     path = root / SETS
     if stat_file(root, path) is None:

@@ -1,7 +1,7 @@
 """Row parser for ``<SOURCE>/test.json``: fields and validation rules.
 
-The rules keep wrong numbers out of results: a key that is no option, two options with one text, an
-unknown task. Evaluation and validation share this parser, so both report the same faults.
+The rules keep wrong numbers out of results: a key that is not an option, two options with one text,
+an unknown task. Evaluation and validation share this parser, so both report the same faults.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class ReleaseRow:
         parts: anatomy axis.
         image: image relative to the folder of the table; ``None`` when none is named.
         original_task: task of the source dataset, or ``None``.
-        restricted: whether the image cannot be passed on.
+        restricted: whether the image cannot be redistributed.
         target: what an open answer has to be; ``None`` for options.
         stated_chance: for an item of ``open.json``, the probability that the best answer without
             a look at the image passes; ``None`` for one of ``test.json``.
@@ -182,7 +182,7 @@ class RowParser:
         """Parser of a row.
 
         Raises:
-            BadRowError: it is no object.
+            BadRowError: it is not an object.
         """
         if not isinstance(row, dict):
             kind = type(row).__name__
@@ -302,7 +302,7 @@ class RowParser:
         return path
 
     def restricted(self) -> bool:
-        """Whether the image cannot be passed on."""
+        """Whether the image cannot be redistributed."""
         value = self._row.get("restricted")
         if value is not None and value is not True and value is not False:
             self.fault("field", f"restricted is {safe_repr(value)}; expected true or false")

@@ -39,7 +39,7 @@ def read_list(file: BinaryIO) -> Iterator[Any]:
     """Elements of a JSON list, one at a time.
 
     Raises:
-        BadJsonError: the file is no JSON list of reasonable elements in UTF-8.
+        BadJsonError: the file is not a valid JSON list of reasonable elements in UTF-8.
     """
     window = _Window(file)
     first = window.next_character()
@@ -70,7 +70,7 @@ def read_lines(file: BinaryIO) -> Iterator[Any]:
     """Values of a JSON Lines file, one at a time; empty lines are left out.
 
     Raises:
-        BadJsonError: a line is no JSON in UTF-8, or far too long.
+        BadJsonError: a line is not valid JSON in UTF-8, or far too long.
     """
     for number, value in each_line(file):
         if isinstance(value, BadJsonError):
@@ -99,7 +99,7 @@ def read_document(data: bytes) -> Any:
     """A whole JSON document.
 
     Raises:
-        BadJsonError: it is no JSON in UTF-8, is nested too deep or holds too many values.
+        BadJsonError: it is not valid JSON in UTF-8, is nested too deep or holds too many values.
     """
     if data.count(b",") + data.count(b"[") + data.count(b"{") > MOST_PARTS:
         raise BadJsonError(f"holds more than {MOST_PARTS:,} values")
@@ -111,7 +111,7 @@ def read_document(data: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise BadJsonError(_not_utf8(error)) from None
     except json.JSONDecodeError as error:
-        raise BadJsonError(f"is no JSON: {error.msg} at character {error.pos}") from None
+        raise BadJsonError(f"is not valid JSON: {error.msg} at character {error.pos}") from None
     except ValueError as error:
         raise BadJsonError(str(error)) from None
     if _space(text, end) < len(text):
@@ -152,7 +152,7 @@ class _Window:
                         f"item {number} has more than {LONGEST_ROW:,} characters"
                     ) from None
                 if not (cut and self._more()):
-                    raise BadJsonError(f"item {number} is no JSON: {error.msg}") from None
+                    raise BadJsonError(f"item {number} is not valid JSON: {error.msg}") from None
             except ValueError as error:
                 raise BadJsonError(f"item {number}: {error}") from None
             else:
@@ -187,7 +187,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON; expected a number")
+    raise ValueError(f"{name} is not valid JSON; expected a number")
 
 
 def _number(text: str) -> float:

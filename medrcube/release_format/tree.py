@@ -54,7 +54,7 @@ def find_tables(root: Path) -> list[Path]:
     Also those that are no files.
 
     Raises:
-        ReleaseError: ``root`` is no folder that can be read, or there is none.
+        ReleaseError: ``root`` is not a folder that can be read, or there is none.
     """
     try:
         with os.scandir(root) as entries:
@@ -77,7 +77,7 @@ def stat_file(root: Path, path: Path) -> os.stat_result | None:
     """``stat`` of the plain file that ``path`` leads to; ``None`` if there is none.
 
     Raises:
-        ReleaseError: it is no plain file, or a link leads out of the tree.
+        ReleaseError: it is not a plain file, or a link leads out of the tree.
     """
     try:
         real = Path(os.path.realpath(path))

@@ -44,7 +44,7 @@ def read_words(root: Path) -> Mapping[str, Any]:
     """The file as it is written, axis -> rows; empty where the release has none.
 
     Raises:
-        ReleaseError: it is no such file.
+        ReleaseError: it is not such a file.
     """
     path = root / VOCABULARY
     if stat_file(root, path) is None:

@@ -198,7 +198,7 @@ def _read_words(path: Path, _digest: str) -> Mapping[str, Any]:
             near = get_close_matches(key, _SECTIONS, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise VocabularyError(
-                f"{path}: {key!r} is no axis of the vocabulary{hint} "
+                f"{path}: {key!r} is not an axis of the vocabulary{hint} "
                 f"(known: {', '.join(_SECTIONS)})"
             )
     return data

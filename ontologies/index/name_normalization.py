@@ -57,7 +57,7 @@ def match_expression(text: str) -> str:
     if not words:
         return ""
     first = [f'"{word}"' for word in words[:-1]]
-    # No plural ends in x, so the last word comes back as typed: "fibros" is no plural here.
+    # No plural ends in x, so the last word comes back as typed: "fibros" is not a plural here.
     typed = tokens(f"{strip_accents(text).rstrip()}x")
     begun = typed[-1][:-1] if len(typed) == len(words) else words[-1]
     return " AND ".join([*first, f'("{words[-1]}" OR "{begun}" *)'])

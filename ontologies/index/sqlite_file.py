@@ -95,7 +95,7 @@ def _check(path: Path, database: sqlite3.Connection) -> None:
 
 def _another(path: Path) -> NoIndexError:
     return NoIndexError(
-        f"{path}: is no ontology index; name one, or make it with  {HOW} ANOTHER-FILE"
+        f"{path} is not an ontology index; name one, or make it with  {HOW} ANOTHER-FILE"
     )
 
 

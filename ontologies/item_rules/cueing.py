@@ -25,7 +25,7 @@ _BOX = re.compile(r"box \d+", re.IGNORECASE)
 def _absolute_terms(draft: ItemText) -> Iterator[str]:
     holders = [option for option in draft.options if _ABSOLUTE & set(option.casefold().split())]
     if len(holders) == 1:
-        yield f"only {holders[0]!r} holds an absolute term; take it out"
+        yield f"only {holders[0]!r} contains an absolute term; remove the word"
 
 
 def _vague_terms(draft: ItemText) -> Iterator[str]:
@@ -51,8 +51,8 @@ def _word_repeats(draft: ItemText) -> Iterator[str]:
     for word in sorted(shared):
         if not all(word in content_words(option) for option in draft.options):
             yield (
-                f"{word!r} stands in the stem and in the key but not in every option; take it out "
-                "of the stem or choose distractors that hold it"
+                f"{word!r} occurs in the stem and the key but not in every option; remove it from "
+                f"the stem or choose distractors that contain it"
             )
 
 
@@ -79,7 +79,7 @@ def _article(draft: ItemText) -> Iterator[str]:
 def _leading_articles(draft: ItemText) -> Iterator[str]:
     with_article = [option.casefold().startswith(("a ", "an ", "the ")) for option in draft.options]
     if with_article.count(with_article[draft.key]) == 1 and len(with_article) > 1:
-        yield "the key alone begins with or without an article; begin all options alike"
+        yield "only the key begins with, or without, an article; begin all options alike"
 
 
 def _plural(draft: ItemText) -> Iterator[str]:
@@ -97,7 +97,7 @@ def _plural(draft: ItemText) -> Iterator[str]:
 def _verb_form(draft: ItemText) -> Iterator[str]:
     infinitives = [option.casefold().startswith("to ") for option in draft.options]
     if len(set(infinitives)) > 1:
-        yield "some options begin with an infinitive and others do not; give all one verb form"
+        yield "some options begin with an infinitive and others do not; use one verb form"
 
 
 CUE_RULES = (
@@ -110,19 +110,19 @@ CUE_RULES = (
     ItemRule(
         id="word-repeats",
         level=ERROR,
-        asks="No word of the stem stands in the key and not in every distractor.",
+        asks="No word of the stem occurs in the key but not in every distractor.",
         check=_word_repeats,
     ),
     ItemRule(
         id="grammar-cue",
         level=ERROR,
-        asks="Article, number and verb form of the lead-in agree with every option.",
+        asks="Article, number and verb form of the lead-in fit every option.",
         check=_grammar,
     ),
     ItemRule(
         id="longest-is-key",
         level=WARNING,
-        asks="The key is not the one longest option.",
+        asks="The key is not the single longest option.",
         check=_longest_is_key,
     ),
     ItemRule(

@@ -33,13 +33,16 @@ def _mixed_case(draft: ItemText) -> Iterator[str]:
     small = [option for option in draft.options if option[:1].islower()]
     large = [option for option in draft.options if _CAPITAL.match(option)]
     if small and large:
-        yield f"{small[0]!r} begins with a small letter and others do not; begin all options alike"
+        yield (
+            f"{small[0]!r} begins with a lower-case letter and others do not; begin all options "
+            "alike"
+        )
 
 
 def _mixed_number(draft: ItemText) -> Iterator[str]:
     several = [option for option in _names(draft) if is_plural(option)]
     if 0 < len(several) < len(_names(draft)):
-        yield f"{several[0]!r} is plural and others are not; put all options in one number"
+        yield f"{several[0]!r} is plural and others are not; use singular or plural throughout"
 
 
 def _mixed_form(draft: ItemText) -> Iterator[str]:
@@ -49,8 +52,8 @@ def _mixed_form(draft: ItemText) -> Iterator[str]:
         shared = frozenset(word for word in both if not word.isdigit())
         if shared - content_words(phrase(other)) - content_words(_trailing_words(option)):
             yield (
-                f"{min(shared)!r} stands before the noun in {option!r} and behind it in "
-                f"{other!r}; give both one form"
+                f"{min(shared)!r} precedes the noun in {option!r} and follows it in {other!r}; "
+                f"use one form"
             )
             return
 
@@ -68,7 +71,7 @@ def _mixed_level(draft: ItemText) -> Iterator[str]:
     common = frozenset.intersection(*ancestors) if ancestors else frozenset()
     steps = [len(above - common) for above in ancestors]
     if common and max(steps) - min(steps) >= STEPS:
-        yield "options stand on several levels of one tree; choose kinds of one level"
+        yield "options are on different levels of one hierarchy; choose concepts of one level"
 
 
 def _trailing_words(option: str) -> str:
@@ -87,7 +90,7 @@ FORM_RULES = (
     ItemRule(
         id="fragment",
         level=ERROR,
-        asks="Every option holds its noun: no descriptor by itself, such as irregular or benign.",
+        asks="Every option contains its noun: no bare descriptor such as irregular or benign.",
         check=_fragments,
     ),
     ItemRule(
@@ -105,13 +108,13 @@ FORM_RULES = (
     ItemRule(
         id="mixed-form",
         level=ERROR,
-        asks="No word stands before the noun in one option and behind it in another.",
+        asks="No word precedes the noun in one option and follows it in another.",
         check=_mixed_form,
     ),
     ItemRule(
         id="mixed-level",
         level=ERROR,
-        asks="No option is a kind of another or two steps below it, unless they are one group.",
+        asks="No option is a subtype of another or two levels below it, except within a group.",
         check=_mixed_level,
     ),
 )

@@ -38,12 +38,12 @@ def _numbers(draft: ItemText) -> Iterator[str]:
     figures = [option_figures for option_figures in measured if option_figures]
     units = {_unit(unit) for option_figures in figures for _, unit in option_figures}
     if len(figures) > 1 and len(units) > 1:
-        yield f"figures in several units ({', '.join(sorted(units))}); give all in one unit"
+        yield f"numbers in several units ({', '.join(sorted(units))}); use one unit"
     places = {
         len(figure.partition(".")[2]) for option_figures in figures for figure, _ in option_figures
     }
     if len(figures) > 1 and len(places) > 1:
-        yield "figures of several precisions; give all with the same number of decimals"
+        yield "numbers of different precision; use the same number of decimals"
     spans = [
         (option, span) for option in draft.options if (span := parse_interval(option)) is not None
     ]
@@ -86,8 +86,8 @@ def _order(draft: ItemText) -> Iterator[str]:
     )
     if places and any(a > b for a, b in pairwise(_comparable(places))):
         yield (
-            "options that have a natural order stand in another; sort numbers upwards and grades "
-            "in the order of their scale"
+            "options with a natural order are not in that order; sort numbers in ascending order "
+            "and grades by their scale"
         )
 
 
@@ -125,13 +125,13 @@ NUMBER_RULES = (
     ItemRule(
         id="numbers",
         level=ERROR,
-        asks="Figures have one unit and one precision, and ranges do not overlap.",
+        asks="Numbers have one unit and one precision, and ranges do not overlap.",
         check=_numbers,
     ),
     ItemRule(
         id="order",
         level=WARNING,
-        asks="Numbers stand upwards, grades in the order of their scale.",
+        asks="Numbers are in ascending order, grades in the order of their scale.",
         check=_order,
     ),
 )

@@ -56,13 +56,13 @@ def _duplicates(draft: ItemText) -> Iterator[str]:
     for index, name in enumerate(names):
         concept = draft.concepts[index] if draft.concepts else ""
         if name in names[:index] or (concept and concept in draft.concepts[:index]):
-            yield f"{draft.options[index]!r} stands twice among the options; replace one of them"
+            yield f"{draft.options[index]!r} occurs twice among the options; replace one of them"
 
 
 def _combined_options(draft: ItemText) -> Iterator[str]:
     for option in draft.options:
         if _COMBINED.search(option):
-            yield f"{option!r} stands for other options; replace it by an answer of its own"
+            yield f"{option!r} combines other options; replace it with a separate answer"
 
 
 def _mixed_kinds(draft: ItemText) -> Iterator[str]:
@@ -138,8 +138,8 @@ def _exhaustive_subset(draft: ItemText) -> Iterator[str]:
     for option, other in permutations(draft.options, 2):
         if _complementary(normalise(option), normalise(other)):
             yield (
-                f"{option!r} and {other!r} leave no third case, so the other options are empty; "
-                "drop one of the two or all others"
+                f"{option!r} and {other!r} are complementary, so no other option can be right; "
+                f"drop one of the two or all others"
             )
 
 
@@ -156,7 +156,10 @@ def _complementary(option: str, other: str) -> bool:
 def _abbreviations(draft: ItemText) -> Iterator[str]:
     holders = [option for option in draft.options if _ABBREVIATION.search(option)]
     if len(holders) == 1:
-        yield f"only {holders[0]!r} holds an abbreviation; spell it out or use them throughout"
+        yield (
+            f"only {holders[0]!r} contains an abbreviation; spell it out or use abbreviations "
+            "throughout"
+        )
 
 
 def _convergence(draft: ItemText) -> Iterator[str]:
@@ -174,14 +177,14 @@ def _convergence(draft: ItemText) -> Iterator[str]:
 COUNT_RULE = ItemRule(
     id="option-count",
     level=ERROR,
-    asks="Two options or more, and a key among them.",
+    asks="At least two options, one of which is the key.",
     check=_option_count,
 )
 OPTION_RULES = (
     ItemRule(
         id="duplicate-options",
         level=ERROR,
-        asks="No two options read the same or are one concept.",
+        asks="No two options have the same text or concept.",
         check=_duplicates,
     ),
     ItemRule(
@@ -193,7 +196,7 @@ OPTION_RULES = (
     ItemRule(
         id="mixed-kinds",
         level=ERROR,
-        asks='All options are of one kind; "no abnormality" goes with any.',
+        asks='All options are of one kind; "no abnormality" fits any kind.',
         check=_mixed_kinds,
     ),
     ItemRule(
@@ -211,25 +214,26 @@ OPTION_RULES = (
     ItemRule(
         id="length",
         level=WARNING,
-        asks="Longest option at most 1.5 times the median and two words longer than the next.",
+        asks="Longest option at most 1.5 times the median length and two words longer than the "
+        "next.",
         check=_length,
     ),
     ItemRule(
         id="specificity",
         level=WARNING,
-        asks="Numbers of modifiers (acute, left, mild ...) equal within one.",
+        asks="The number of modifiers (acute, left, mild ...) differs by at most one.",
         check=_specificity,
     ),
     ItemRule(
         id="exhaustive-subset",
         level=WARNING,
-        asks="No two complementary options beside others.",
+        asks="No two complementary options among several.",
         check=_exhaustive_subset,
     ),
     ItemRule(
         id="abbreviations",
         level=WARNING,
-        asks="Abbreviations in all options, in several, or in none; not in one.",
+        asks="Abbreviations in all, several or no options, but not in only one.",
         check=_abbreviations,
     ),
     ItemRule(

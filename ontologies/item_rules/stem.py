@@ -62,8 +62,8 @@ def _no_target(draft: ItemText) -> Iterator[str]:
     match = _NO_TARGET.search(draft.question)
     if match:
         yield (
-            f"{match.group()!r} does not say what kind of thing is asked for; put a noun after "
-            "'which', such as 'which finding'"
+            f"{match.group()!r} does not name the kind of answer; put a noun after 'which', such "
+            f"as 'which finding'"
         )
 
 
@@ -93,7 +93,7 @@ def _text_leak(draft: ItemText) -> Iterator[str]:
     for name in dict.fromkeys((key, label)):
         words = normalise(name)
         if len(words) > 1 and f" {words} " in stem:
-            yield f"the stem names the key ({name!r}); take the word out of the question"
+            yield f"the stem names the key ({name!r}); remove the word from the question"
 
 
 def _file_name(draft: ItemText) -> Iterator[str]:
@@ -133,13 +133,13 @@ STEM_RULES = (
     ItemRule(
         id="open-question",
         level=ERROR,
-        asks='The question can be answered with the options covered; no "which is true".',
+        asks='The question can be answered without reading the options; no "which is true".',
         check=_open_question,
     ),
     ItemRule(
         id="no-target",
         level=ERROR,
-        asks="The question names the kind of thing that is asked for.",
+        asks="The question names the kind of answer it asks for.",
         check=_no_target,
     ),
     ItemRule(
@@ -157,13 +157,13 @@ STEM_RULES = (
     ItemRule(
         id="text-leak",
         level=ERROR,
-        asks="The stem holds neither the text of the key nor the dataset's word for it.",
+        asks="The stem contains neither the text of the key nor the dataset's term for it.",
         check=_text_leak,
     ),
     ItemRule(
         id="file-name",
         level=ERROR,
-        asks="The stem names no file and no case.",
+        asks="The stem names no file or case.",
         check=_file_name,
     ),
     ItemRule(
@@ -175,7 +175,7 @@ STEM_RULES = (
     ItemRule(
         id="mark-colour",
         level=ERROR,
-        asks="The stem names no colour of a mark but red, which every mark has.",
+        asks="The stem names no mark colour other than red, which every mark has.",
         check=_mark_colour,
     ),
 )

@@ -277,7 +277,7 @@ class _Session:
         ) from None
 
     def _malformed(self, body: str) -> Completion:
-        detail = f"reply is no chat completion: {self._clean(body)}"
+        detail = f"reply is not a chat completion: {self._clean(body)}"
         return Completion(outcome="malformed", detail=detail, again=True)
 
     def _clean(self, text: str) -> str:

@@ -68,7 +68,7 @@ def open_proposal_log(path: Path) -> Iterator[ProposalLog]:
     """Open the store of a workspace, for its owner alone, and repair a torn last line.
 
     Raises:
-        WorkspaceError: a line is no record, or the file cannot be read or written.
+        WorkspaceError: a line is not a record, or the file cannot be read or written.
     """
     private_file(path)
     try:
@@ -93,8 +93,8 @@ def _record(line: bytes, path: Path, number: int) -> Mapping[str, Any]:
         record = None
     if not _is_record(record):
         raise WorkspaceError(
-            f"{path}:{number}: is no record of a request; the file was changed by something else. "
-            "Restore it, or remove that line to have its question asked again"
+            f"{path}:{number} is not a record of a request; the file was changed by something "
+            "else. Restore it, or remove that line to have its question asked again"
         )
     return cast("Mapping[str, Any]", record)
 

@@ -20,7 +20,7 @@ _NAMES = ("name", "distractor", "term", "text")
 
 
 def names_in(reply: str) -> tuple[str, ...] | None:
-    """The proposed names, at most ``MOST_NAMES``; what is no string stands as an empty one.
+    """The proposed names, at most ``MOST_NAMES``; what is not a string stands as an empty one.
 
     Reads a bare, fenced or embedded JSON list, or an object that holds one; thoughts before the
     answer are left out. ``None`` when there is no list: prose is never searched for names.

@@ -82,7 +82,7 @@ def open_text(path: Path, encoding: str = UTF8, limit: int = LIMIT) -> Iterator[
         except UnicodeDecodeError as error:
             name = "UTF-8" if encoding == UTF8 else encoding
             raise OntologyError(
-                f"{path}: is not {name} text (byte 0x{error.object[error.start]:02x}); get the "
+                f"{path} is not {name} text (byte 0x{error.object[error.start]:02x}); get the "
                 "file again from its owner, or convert it to UTF-8"
             ) from error
 

@@ -142,7 +142,7 @@ def _concept(uri: str, entity: Mapping[str, Any]) -> Concept:
 def _resolved(concepts: Mapping[str, Concept]) -> list[Concept]:
     """The concepts, with every reference as the id of a concept where there is one.
 
-    A linearization refers to entities of the foundation, and the root is no concept.
+    A linearization refers to entities of the foundation, and the root is not a concept.
     """
     by_entity: dict[str, str] = {}
     for uri in concepts:

@@ -74,7 +74,7 @@ def _load(path: Path) -> Graph:
             graph.parse(guarded, format="ox-xml", publicID=BASE)
         except SyntaxError as error:
             raise OntologyError(
-                f"{path}: is not RDF/XML ({error}); get the file again, as UTF-8"
+                f"{path} is not RDF/XML ({error}); get the file again, as UTF-8"
             ) from error
     return graph
 

@@ -52,7 +52,7 @@ def read(path: Path, *, version: str = "") -> Ontology:
             mappings = tuple(_mappings(reader, _prefixes(header), remarks))
         except csv.Error as error:
             raise OntologyError(
-                f"{path}: is not a tab-separated table ({error}); get the file again"
+                f"{path} is not a tab-separated table ({error}); get the file again"
             ) from error
     if not mappings:
         raise OntologyError(f"{path}: holds no mapping; expected rows with {', '.join(NEEDED)}")

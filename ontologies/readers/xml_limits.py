@@ -53,7 +53,7 @@ class GuardedXml(io.RawIOBase):
             self._parser.Parse(data, self._ended)
         except expat.ExpatError as error:
             raise OntologyError(
-                f"{self._path}: is not well-formed XML ({error}); get the file again"
+                f"{self._path} is not well-formed XML ({error}); get the file again"
             ) from error
         buffer[: len(data)] = data
         return len(data)

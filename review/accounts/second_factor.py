@@ -221,8 +221,8 @@ def reset_reviewer(user_id: int, actor: User, note: str) -> None:
     """What a manager does for a reviewer who lost the authenticator and the recovery codes.
 
     Raises:
-        InvalidAnswerError: it is no reviewer's, there is none, or it is not said how the person was
-            known to be who they are.
+        InvalidAnswerError: it is not a reviewer's, there is none, or it is not said how the person
+            was known to be who they are.
     """
     user = User.objects.filter(pk=user_id, role=Role.REVIEWER).first()
     if user is None:

@@ -88,7 +88,7 @@ def create_assignment(
     strange = [user for user in people if user.role != Role.REVIEWER or not user.is_active]
     if len(people) < len(set(reviewers)) or strange:
         who = strange[0].pseudonym if strange else "an account that does not exist"
-        raise InvalidAnswerError(f"{who} is no active reviewer; name people who review")
+        raise InvalidAnswerError(f"{who} is not an active reviewer; name active reviewers")
     if not people and not specialty:
         raise InvalidAnswerError("name at least one reviewer or a specialty")
     with transaction.atomic():
@@ -200,7 +200,7 @@ def add_specialty(
             "dashes, such as radiology:abdomen"
         )
     if name.casefold() in map(str.casefold, specialties.all_specialties()):
-        raise InvalidAnswerError(f"the specialty {name!r} is known already; take another name")
+        raise InvalidAnswerError(f"the specialty {name!r} already exists; choose another name")
     parts = [_member(Anatomy, text) for text in anatomies]
     kinds = [_member(Modality, text) for text in modalities]
     if not parts and not kinds:

@@ -77,7 +77,7 @@ def check_specialties(names: Sequence[str]) -> list[str]:
     unknown = sorted(set(names) - set(every))
     if unknown:
         raise InvalidAnswerError(
-            f"{unknown[0]!r} is no specialty{nearest_names(unknown[0], every)}; "
+            f"{unknown[0]!r} is not a specialty{nearest_names(unknown[0], every)}; "
             f"expected one of {', '.join(every)}"
         )
     return [name for name in every if name in names]

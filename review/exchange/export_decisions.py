@@ -279,7 +279,7 @@ def _rows(name: str) -> Iterator[Row]:
 
 
 def _verdicts() -> Iterator[Row]:
-    """The current version of every item that is no gold item."""
+    """The current version of every item that is not a gold item."""
     imported = dict(
         ItemVersion.objects.filter(author=None, item__gold_defect="")
         .order_by("number")

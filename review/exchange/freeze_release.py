@@ -55,7 +55,7 @@ def freeze_release(tree: Path) -> FrozenRelease:
     """Record which versions a release holds, and the agreement of its reviewers; once.
 
     Raises:
-        ReleaseError: the folder is no release, or a file of it was changed.
+        ReleaseError: the folder is not a release, or a file of it was changed.
         ReviewError: it was made from another queue, or holds a wording that nobody has judged.
         ConflictError: an item was edited, or another release has that name.
         IllegalStepError: an item was taken back since, such as into quarantine.

@@ -100,8 +100,8 @@ def write_human_run(benchmark: Benchmark, out: Path, *, group: str) -> HumanRun:
         group: name of the group of reviewers; never a person's.
 
     Raises:
-        ReviewError: ``group`` is no name of a group, or fewer than ``FEWEST_REVIEWERS`` reviewers
-            answered.
+        ReviewError: ``group`` is not a name of a group, or fewer than ``FEWEST_REVIEWERS``
+            reviewers answered.
         WorkspaceError: ``out`` holds something.
     """
     _check_group(group)

@@ -58,7 +58,7 @@ def store_image(picture: Path | bytes) -> Asset:
             would do so and the tag is dropped.
 
     Raises:
-        ReviewError: it is no such image, larger than ``MOST_BYTES`` or ``MOST_PIXELS``, in
+        ReviewError: it is not such a image, larger than ``MOST_BYTES`` or ``MOST_PIXELS``, in
             colours that cannot be kept (16 bits, CMYK, see-through), or moving.
     """
     data = _read_bytes(picture)
@@ -78,7 +78,7 @@ def image_path(digest: str) -> Path:
     """Where an image lies; follows from its digest and from nothing else.
 
     Raises:
-        ReviewError: that is no digest.
+        ReviewError: that is not a digest.
     """
     if not _DIGEST.fullmatch(digest):
         raise ReviewError("the digest of an image has 64 hexadecimal digits")

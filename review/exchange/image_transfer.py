@@ -72,7 +72,7 @@ class ImageTransfer:
             with Image.open(io.BytesIO(data), formats=image_store.KINDS) as image:
                 if not same_pixels(image, sample.pixel_sha256):
                     raise ReviewError(
-                        f"image {sample.image}: is not the one that was built; build again"
+                        f"image {sample.image} is not the one that was built; build again"
                     )
             self._stored[sample.id] = StoredImage(asset.pk, asset.sha256)
         return self._stored[sample.id]

@@ -64,7 +64,7 @@ class TaskExport:
     Attributes:
         disclosing: items left out because the question of another task reveals their key, or theirs
             its key.
-        without_options: items left out because their answer is no option, which the form of the
+        without_options: items left out because their answer is not an option, which the form of the
             tasks does not have.
     """
 
@@ -255,7 +255,7 @@ def _reviewer(pseudonym: str) -> User:
     user = User.objects.filter(pseudonym=pseudonym, role=Role.REVIEWER, is_active=True).first()
     if user is None:
         raise InvalidAnswerError(
-            f"{pseudonym!r} is no pseudonym of an active reviewer; they are listed by  "
+            f"{pseudonym!r} is not a pseudonym of an active reviewer; they are listed by  "
             "medrcube review status"
         )
     return user

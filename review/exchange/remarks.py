@@ -73,7 +73,7 @@ def import_remarks(path: Path, *, origin: str, now: datetime | None = None) -> R
         now: time of the import.
 
     Raises:
-        ReviewError: the origin is no such name, or the file is of another kind.
+        ReviewError: the origin is not such a name, or the file is of another kind.
         WorkspaceError: the file cannot be read.
     """
     if _ORIGIN.fullmatch(origin) is None:

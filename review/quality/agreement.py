@@ -12,7 +12,7 @@ Intervals hold 95 %:
 - AC1: Gwet's variance (Br J Math Stat Psychol 2008, 61:29, eq. 14; with ratings missing as in his
   Handbook, 4th ed., ch. 5) and Student's t;
 - kappa and alpha: percentiles of a bootstrap over items, from a fixed seed. Where nobody ever
-  differs every resample says 1, which is no interval, so none is given.
+  differs every resample says 1, which is not an interval, so none is given.
 
 Only categories that somebody has used are counted: one that nobody uses would raise AC1 and
 Brennan-Prediger and change nothing else.

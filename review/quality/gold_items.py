@@ -76,7 +76,7 @@ def make_gold(
     """
     now = now or timezone.now()
     if defect not in tuple(Reason):
-        raise InvalidAnswerError(f"{defect!r} is no reason code")
+        raise InvalidAnswerError(f"{defect!r} is not a reason code")
     with transaction.atomic():
         old = version_as_read(item_id, version)
         if old.item.gold_defect:

@@ -157,7 +157,7 @@ def places_of(form: str, sent: _Sent) -> list[str]:
 
 
 def _thousandths(typed: str) -> str:
-    """A typed share in per cent, with a decimal comma or point; as it is where it is no number."""
+    """A typed percentage, with a decimal comma or point; unchanged if it is not a number."""
     try:
         return f"{float(typed.replace(',', '.')) * SCALE / 100:.1f}"
     except ValueError:
@@ -198,7 +198,8 @@ def _places(form: str, sent: _Sent) -> list[tuple[float, float]]:
     read = [read_place(text) for text in places_of(form, sent)]
     if None in read and any(name in sent for name in TYPED_FIELDS[0]):
         raise InvalidAnswerError(
-            "a typed place is no place: give both distances, from 0 to 100 per cent, such as 41.5"
+            "a typed place is not a place: give both distances, from 0 to 100 per cent, such as "
+            "41.5"
         )
     places = [place for place in read if place]
     if len(places) < PLACES[form]:

@@ -61,7 +61,7 @@ def parse_changes(words: list[str]) -> dict[str, Any]:
     """``NAME=VALUE`` words as rules and values.
 
     Raises:
-        ReviewError: a word has no ``=``, or its value is no number.
+        ReviewError: a word has no ``=``, or its value is not a number.
     """
     changes = {}
     for word in words:

@@ -74,7 +74,7 @@ def doubts_from_runs(runs: Sequence[Path], blind_runs: Sequence[Path] = ()) -> M
         blind_runs: folders of runs in which the models were shown no image.
 
     Raises:
-        WorkspaceError: a folder is no run, or was not scored.
+        WorkspaceError: a folder is not a run, or was not scored.
     """
     seeing: dict[str, Counter[str]] = {}
     blind: dict[str, Counter[str]] = {}

@@ -1,6 +1,6 @@
 """State machine of an item: nine states and one table of legal transitions.
 
-``in review`` is no state: it is derived from live claims. Nothing is edited in place: an edit
+``in review`` is not a state: it is derived from live claims. Nothing is edited in place: an edit
 sends an item back, a new version makes the earlier approvals void.
 """
 

@@ -104,7 +104,7 @@ class ReasonsField(forms.Field):
         narrowed = {code for code, index in pairs if index}
         for code, index in pairs:
             if index and (len(index) != 1 or index not in _DIGITS):
-                raise forms.ValidationError(f"reason {code}: {index!r} is no option")
+                raise forms.ValidationError(f"reason {code}: {index!r} is not an option")
             if index or code not in narrowed:
                 yield code, int(index) if index else None
 

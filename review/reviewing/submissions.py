@@ -79,7 +79,7 @@ def check_blind_submission(answer: BlindSubmission, options: int) -> None:
     if answer.needs_image not in tuple(NeedsImage):
         raise InvalidAnswerError("say whether the question needs the image: yes, no or unsure")
     if not 0 <= answer.milliseconds <= _LONGEST_WAIT:
-        raise InvalidAnswerError(f"{answer.milliseconds} ms is no time to answer in")
+        raise InvalidAnswerError(f"{answer.milliseconds} ms is not a valid answer time")
 
 
 def check_review_submission(ruling: ReviewSubmission, options: int) -> None:
@@ -92,14 +92,14 @@ def check_review_submission(ruling: ReviewSubmission, options: int) -> None:
         raise InvalidAnswerError("decide: accept, revise or reject")
     unknown = set(ruling.checklist) - {line.name for line in CHECKLIST}
     if unknown:
-        raise InvalidAnswerError(f"{min(unknown)!r} is no line of the checklist")
+        raise InvalidAnswerError(f"{min(unknown)!r} is not a line of the checklist")
     for name, answer in ruling.checklist.items():
         if answer not in (True, False, None):
             raise InvalidAnswerError(f"{name}: yes, no or cannot tell")
     indices = {str(index) for index in range(options)}
     for index, verdict in ruling.verdicts.items():
         if index not in indices or verdict not in tuple(OptionVerdict):
-            raise InvalidAnswerError(f"option {index}: {verdict!r} is no verdict on an option")
+            raise InvalidAnswerError(f"option {index}: {verdict!r} is not a verdict on an option")
     if len(ruling.comment) > _LONGEST_TEXT:
         raise InvalidAnswerError(f"a comment has at most {_LONGEST_TEXT} characters")
     _check_reasons(ruling, options)
@@ -118,7 +118,7 @@ def _check_reasons(ruling: ReviewSubmission, options: int) -> None:
         raise InvalidAnswerError("a reason is given twice for the same option")
     for code, option in ruling.reasons:
         if code not in tuple(Reason):
-            raise InvalidAnswerError(f"{code!r} is no reason code")
+            raise InvalidAnswerError(f"{code!r} is not a reason code")
         if option is not None and not 0 <= option < options:
             raise InvalidAnswerError(f"reason {code}: option {option} of {options}")
     if any(code == Reason.OTHER for code, _ in ruling.reasons) and not ruling.comment.strip():

@@ -149,7 +149,7 @@ def _unpack(archive: Path, folder: Path) -> dict[str, Any]:
             if path.is_file() and path != folder / _LIST
         }
     except (OSError, tarfile.TarError, ValueError, LookupError, AttributeError) as error:
-        raise ReviewError(f"{archive}: is no back-up of a queue, or a damaged one") from error
+        raise ReviewError(f"{archive} is not a backup of a queue, or is damaged") from error
     for name in sorted(wanted.keys() | digests.keys()):
         if wanted.get(name) != digests.get(name):
             raise ReviewError(f"{archive}: {name} is missing, changed, or not in the list")
@@ -169,7 +169,7 @@ def _extract(opened: tarfile.TarFile, folder: Path) -> None:
         inside = PurePosixPath(member.name)
         content = opened.extractfile(member) if member.isreg() else None
         if content is None or inside.is_absolute() or ".." in inside.parts:
-            raise ValueError(f"{member.name} is no plain file of a back-up")
+            raise ValueError(f"{member.name} is not a plain file of a back-up")
         target = folder / inside
         target.parent.mkdir(parents=True, exist_ok=True)
         with content, target.open("xb") as file:
@@ -197,7 +197,7 @@ def _chain_head(database: Path) -> tuple[int, str]:
         with closing(sqlite3.connect(database)) as opened:
             row = opened.execute("SELECT number, sha256 FROM review_chain WHERE id = 1").fetchone()
     except sqlite3.Error as error:
-        raise ReviewError(f"{database}: is no database of a queue ({error})") from error
+        raise ReviewError(f"{database} is not a database of a queue ({error})") from error
     return (row[0], row[1]) if row else (0, "")
 
 

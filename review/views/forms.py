@@ -185,7 +185,7 @@ class AccountForm(PageForm):
     specialties = forms.MultipleChoiceField(
         required=False,
         choices=lambda: [(name, name) for name in all_specialties()],
-        error_messages={"invalid_choice": "%(value)s is no specialty"},
+        error_messages={"invalid_choice": "%(value)s is not a specialty"},
     )
     password = TextField(max_length=_LONGEST_PASSWORD)
 

@@ -76,5 +76,5 @@ def _key(text: str, *, number: bool) -> str | int:
     if not number:
         return text
     if not (text.isascii() and text.isdigit() and len(text) <= 18):
-        raise BadRequest("the place in the list is no number")
+        raise BadRequest("the place in the list is not a number")
     return int(text)

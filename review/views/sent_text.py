@@ -38,4 +38,4 @@ def email_of(text: str) -> str:
     try:
         return str(_EMAIL.clean(text)).casefold()
     except ValidationError as error:
-        raise InvalidAnswerError(f"{text[:80]!r} is no e-mail address") from error
+        raise InvalidAnswerError(f"{text[:80]!r} is not an e-mail address") from error

@@ -26,8 +26,8 @@ def read_xml(path: Path) -> bytes:
     """The bytes of a file that a parser may make a tree of.
 
     Raises:
-        RowError: the file is missing, is no XML, or is larger, deeper or fuller than any of a
-            source; names what was found, without what stands in it. Other cases have other files.
+        RowError: the file is missing, is not valid XML, or is larger, deeper or fuller than any of
+            a source; names what was found, without what stands in it. Other cases have other files.
     """
     name = f"{path.parent.name}/{path.name}"
     try:
@@ -66,7 +66,7 @@ def _look_through(name: str, content: bytes) -> None:
     try:
         parser.ParseFile(io.BytesIO(content))
     except (expat.ExpatError, ValueError, LookupError) as error:  # of syntax, and of encodings
-        raise RowError(f"{name}: is no XML ({error}); get the file again") from None
+        raise RowError(f"{name} is not valid XML ({error}); get the file again") from None
 
 
 def _refused(name: str, what: str) -> RowError:

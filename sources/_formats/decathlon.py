@@ -21,7 +21,7 @@ def check_classes(root: RawTree, expected: Mapping[str, int]) -> None:
         expected: name of a class -> value that marks it.
 
     Raises:
-        SourceError: there is no such file or more than one, it is no JSON, or it names other
+        SourceError: there is no such file or more than one, it is not valid JSON, or it names other
             classes.
     """
     files = root.part("classes")

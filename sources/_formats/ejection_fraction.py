@@ -27,7 +27,7 @@ def ejection_labels(
 ) -> tuple[tuple[Label, ...], tuple[Skip, ...]]:
     """Labels of the ejection fraction, and skips for an unusable one.
 
-    A fraction that is no percentage loses its own label and nothing else of the case.
+    A fraction that is not a percentage loses its own label and nothing else of the case.
 
     Args:
         row: table row or ``Key: value`` file.
@@ -57,7 +57,7 @@ def ejection_label(
         field: field of the card.
 
     Raises:
-        RowError: the fraction is no percentage.
+        RowError: the fraction is not a percentage.
     """
     label = row.label(fraction, field=field)
     if not label.value:

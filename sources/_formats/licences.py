@@ -8,7 +8,7 @@ __all__ = ["may_redistribute"]
 
 
 def may_redistribute(licence: str) -> bool:
-    """Whether the licence of one image allows passing on a rendering of it.
+    """Whether the licence of one image permits redistributing a rendering of it.
 
     True for Creative Commons BY with or without NC and SA, for CC0 and for Apache. False for
     ND, since a rendered image is a derived work, and for everything unclear.

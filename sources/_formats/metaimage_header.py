@@ -89,7 +89,7 @@ def read_metaimage_header(path: Path) -> MetaImageHeader:
     """Read the text of an ``.mhd`` file; the voxels are not opened.
 
     Raises:
-        RowError: the file is missing or is no header of a volume that lies along the axes of the
+        RowError: the file is missing or is not a header of a volume that lies along the axes of the
             patient. Other cases have other files.
     """
     lines = (line.partition("=") for line in read_text_of_case(path).splitlines())
@@ -103,7 +103,7 @@ def read_metaimage_header(path: Path) -> MetaImageHeader:
         element, data_file = texts["ElementType"], texts["ElementDataFile"]
     except (KeyError, ValueError):
         raise RowError(
-            f"{path.name}: is no header of a volume; expected DimSize, ElementSpacing and Offset "
+            f"{path.name} is not a header of a volume; expected DimSize, ElementSpacing and Offset "
             "of three numbers, ElementType and ElementDataFile"
         ) from None
     nearest = [float(round(part)) if isfinite(part) else part for part in turn]

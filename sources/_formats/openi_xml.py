@@ -38,7 +38,7 @@ def read_report(path: Path) -> CodedReport:
     """Read one report; what an indexer found by itself (``MeSH/automatic``) is left out.
 
     Raises:
-        RowError: the file is no XML that can be read safely.
+        RowError: the file is not valid XML that can be read safely.
     """
     root = ET.fromstring(read_xml(path))  # noqa: S314 - read_xml refuses entities and excess
     identity = root.find("uId")

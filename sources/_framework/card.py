@@ -215,7 +215,7 @@ def load_card(path: Path) -> Card:
     """Read and check one ``card.toml``.
 
     Raises:
-        CardError: the file is missing, is no TOML, or breaks the schema.
+        CardError: the file is missing, is not valid TOML, or breaks the schema.
     """
     try:
         return _parse_card(path, path.read_text(encoding="utf-8"), active_vocabulary())
@@ -224,7 +224,7 @@ def load_card(path: Path) -> Card:
             f"{path}: cannot be read ({error.strerror}); a source needs a card.toml"
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise CardError(f"{path}: is not valid TOML: {error}") from error
+        raise CardError(f"{path} is not valid TOML: {error}") from error
 
 
 @lru_cache(maxsize=128)

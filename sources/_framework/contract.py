@@ -344,8 +344,8 @@ def _check_case(card: Card, case: Case) -> None:
         )
     if case.redistribute and card.access.passed_on == "no":
         raise SourceError(
-            f"{card.id}: case {case.key!r} may be passed on by its row, and not by the card; name "
-            "under access.rows what decides, or leave Case.redistribute out"
+            f"{card.id}: case {case.key!r} may be redistributed by its row, and not by the card; "
+            "name under access.rows what decides, or leave Case.redistribute out"
         )
     if card.carried is None and any(has_foreign_mask(shape) for shape in case.shapes()):
         raise SourceError(

@@ -138,7 +138,7 @@ def compare_layouts(card: Card, tree: RawTree) -> LayoutReport:
 
 
 def check_root(card: Card, root: Path) -> None:
-    """Refuse a raw root that is no folder.
+    """Refuse a raw root that is not a folder.
 
     Raises:
         SourceError: says what was expected there.

@@ -78,7 +78,7 @@ def own_card(adapter: str) -> OwnCard:
         adapter: the adapter's ``__file__``.
 
     Raises:
-        CardError: there is none, or it is no TOML.
+        CardError: there is none, or it is not valid TOML.
     """
     path = Path(adapter).with_name("card.toml")
     try:

@@ -43,7 +43,7 @@ def parse_published_name_rule(table: TomlTable) -> PublishedNameRule:
     """Read one ``[[adopt]]``.
 
     Raises:
-        CardError: a key is missing, ``picture`` is no regular expression, or ``case`` names
+        CardError: a key is missing, ``picture`` is not a regular expression, or ``case`` names
             something else than its groups.
     """
     picture = table.text("picture")

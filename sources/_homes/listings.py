@@ -71,7 +71,7 @@ def list_files(web: HomeClient, home: HomeFacts) -> Sequence[RemoteFile]:
     for name in files:
         if leaves_folder(name):
             raise HomeError(
-                f"{home.kind} {home.id}: offers {safe_repr(name)}, which is no safe name"
+                f"{home.kind} {home.id}: offers {safe_repr(name)}, which is not a safe name"
             )
     if not home.files:
         return tuple(files.values())

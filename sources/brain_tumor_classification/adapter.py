@@ -52,7 +52,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 def _distrust(renamed: list[str]) -> str:
     return (
-        f"this copy holds {len(renamed)} renamed files ({renamed[0]} is no name of the release), "
-        "so the list of wrongly filed pictures cannot be applied to it; get the release from its "
-        "home page"
+        f"this copy holds {len(renamed)} renamed files ({renamed[0]} is not a name of the "
+        "release), so the list of wrongly filed pictures cannot be applied to it; get the release "
+        "from its home page"
     )

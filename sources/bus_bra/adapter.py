@@ -77,7 +77,7 @@ def _groups(row: TableRow) -> list[str]:
 
 
 def _cell(row: TableRow, column: str) -> str:
-    """A cell, or nothing where it is no text; its own case is set aside for that."""
+    """A cell, or nothing where it is not text; its own case is set aside for that."""
     try:
         return row[column]
     except RowError:

@@ -131,7 +131,7 @@ def _regions(masks: Mapping[str, Any], place: str) -> Iterator[Region]:
             runs = coco_runs(mask["counts"], (rows, columns))
         except (KeyError, TypeError, ValueError, SourceError) as error:
             raise RowError(
-                f"{place} {name}: is no mask of COCO: {redact_exception(error)}"
+                f"{place} {name} is not a mask of COCO: {redact_exception(error)}"
             ) from None
         value = OPACITY[0] if name in OPACITY else name
         for piece in () if name == _LINES else connected_pieces(runs, rows):

@@ -133,7 +133,7 @@ def _classes(row: TableRow) -> tuple[str, str]:
 
 
 def _cell(row: TableRow, column: str) -> str:
-    """A cell, or a sign where it is no text; its own case is set aside for that."""
+    """A cell, or a sign where it is not text; its own case is set aside for that."""
     try:
         return row[column]
     except RowError:

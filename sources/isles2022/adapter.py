@@ -151,7 +151,7 @@ def _facts(sidecar: Path | None) -> tuple[tuple[str, str], ...]:
     """Sex, age and field strength where a sidecar states them.
 
     Raises:
-        RowError: the sidecar is no JSON object.
+        RowError: the sidecar is not a valid JSON object.
     """
     if sidecar is None:
         return ()

@@ -190,8 +190,8 @@ def _person(line: str, place: str) -> _Person | RowError:
     if match := _NORMAL.fullmatch(line):
         return _Person(age=match["age"], sex=match["sex"], place=place)
     return RowError(
-        f"{place}: {cell_shape(line)} is no row as the card knows them; expected film, subtlety, "
-        "size, age, sex, x, y, state, or film, age, sex and non-nodule"
+        f"{place}: {cell_shape(line)} is not a row as the card knows them; expected film, "
+        "subtlety, size, age, sex, x, y, state, or film, age, sex and non-nodule"
     )
 
 

@@ -323,7 +323,7 @@ def _diagnoses(root: RawTree) -> dict[str, Label]:
         patient, code, method = (cell.strip() for cell in (*cells, "", "", "")[:3])
         if not patient:
             continue
-        # No method is no evidence, and two years without growth speak against a malignant code.
+        # No method is not evidence, and two years without growth speak against a malignant code.
         open_case = method in {"", "0"} or (method == "1" and code != "1")
         state = LabelState.UNKNOWN if open_case else LabelState.PRESENT
         evidence = f"{name}:{line} diagnosis={code} method={method}"

@@ -113,5 +113,5 @@ def _image(scan: _Scan) -> tuple[MetaImageHeader | None, ImageRef]:
         return None, ImageRef(paths=(path,))
     header = read_metaimage_header(path)
     if header.element != "MET_SHORT" or set(header.spacing) == {1.0}:
-        raise RowError(f"{path.name}: is not the scan of the release but a resampled copy of it")
+        raise RowError(f"{path.name} is not the scan of the release but a resampled copy of it")
     return header, ImageRef(paths=(path,), parts=(path.with_name(header.data_file),))

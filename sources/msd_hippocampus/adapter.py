@@ -58,7 +58,7 @@ def read(image: ImageRef) -> Any:
     """Read a volume with every sagittal slice enlarged, by straight lines between the voxels.
 
     Raises:
-        ReadError: code ``foreign-volume`` for one that is no crop of 1 mm voxels.
+        ReadError: code ``foreign-volume`` for one that is not a crop of 1 mm voxels.
     """
     from medrcube.build import readers  # noqa: PLC0415  # of an extra: adapters load without it
 

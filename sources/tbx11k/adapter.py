@@ -61,7 +61,7 @@ def _film(image: CocoImage, path: Path, table: str, split: str) -> Iterator[Case
 def _region(box: CocoBox) -> Region:
     x0, y0, x1, y1 = box.xyxy
     if min(x1 - x0, y1 - y0) < _LEAST:
-        raise RowError(f"{box.evidence}: is no box; expected sides of {_LEAST:g} pixels or more")
+        raise RowError(f"{box.evidence} is not a box; expected sides of {_LEAST:g} pixels or more")
     return Region(
         field="lesion",
         value=box.category,

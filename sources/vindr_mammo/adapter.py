@@ -109,7 +109,7 @@ def frames(case: Case, volume: Any) -> list[int]:
         )
     if header.get("PresentationIntentType") == "FOR PROCESSING":
         raise RefusedError(
-            f"{case.key}: is marked FOR PROCESSING, so it is no picture that a reader saw",
+            f"{case.key}: is marked FOR PROCESSING, so it is not an image that a reader saw",
             code="for-processing",
         )
     return [0]

@@ -174,7 +174,7 @@ def pressed(tmp_path_factory, six_cases, quiet):
 
 @pytest.fixture
 def barred(toy):
-    """The toy source, of which some pictures may not be passed on."""
+    """The toy source, of which some pictures may not be redistributed."""
     adapter = toy.folder / "adapter.py"
     adapter.write_text(adapter.read_text().replace('patient="CANARY-" + path.stem,', BARRED))
     return load_source(toy.folder)

@@ -38,7 +38,7 @@ def at(path, name):
 
 
 def rename(raw, glob):
-    """Put a byte that is no UTF-8 into the names of files or folders."""
+    """Put a byte that is not valid UTF-8 into the names of files or folders."""
     for path in sorted(raw.rglob(glob)) if glob else ():
         path.rename(at(path.parent, b"\xe9" + path.name.encode()))
 

@@ -36,7 +36,7 @@ def test_a_value_of_the_workspace_changes_what_is_remembered_of_the_source(mappe
     ("values", "says"),
     [
         ({"tumor": {"q": ""}}, "is no field with values; did you mean 'tumour'? expected one of"),
-        ({"tumour": {"q": "no such thing"}}, "'no such thing' is no term"),
+        ({"tumour": {"q": "no such thing"}}, "'no such thing' is not a term"),
         ({"tumour": {"g": ""}}, "to the card 'g' means 'glioma'; remove it here"),
     ],
 )

@@ -30,12 +30,14 @@ def test_the_page_has_the_tables_of_the_result(benchmark):
 
 
 def test_the_page_states_the_bounds_in_use():
-    words = " ".join(PAGE.split("## How often a bound is wrong")[1].split())
+    words = " ".join(PAGE.split("## False alarms and power of the bounds")[1].split())
     assert (
-        f"tricks are judged at {BOUND_SE:g} standard errors, the model at {MODEL_BOUND_SE:.2g}"
+        f"tricks are tested at {BOUND_SE:g} standard errors, the model at {MODEL_BOUND_SE:.2g}"
         in words
     )
-    assert f"Places are judged at {PLACE_SE:g} standard errors, numbers at {NUMBER_SE:g}" in words
+    assert (
+        f"Locations are tested at {PLACE_SE:g} standard errors, numbers at {NUMBER_SE:g}" in words
+    )
 
 
 def test_a_leak_in_every_item_is_refused_and_a_cell_without_one_is_not(benchmark):

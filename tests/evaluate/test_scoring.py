@@ -265,7 +265,7 @@ def test_upstreams_files_spell_a_task_as_the_release_does(load, row, tmp_path):
 
 
 def test_a_folder_that_is_no_run_cannot_be_scored(tmp_path):
-    with pytest.raises(WorkspaceError, match="is no run"):
+    with pytest.raises(WorkspaceError, match="is not a run"):
         score(tmp_path)
 
 

@@ -63,7 +63,7 @@ def test_a_part_of_a_member_draws_from_the_group_without_the_member():
 
 
 def test_a_key_outside_its_group_is_an_error():
-    with pytest.raises(TermError, match="no member"):
+    with pytest.raises(TermError, match="not a member"):
         pick(request("Edema", group="chest view"))
 
 

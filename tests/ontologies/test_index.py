@@ -339,9 +339,9 @@ class TestRebuild:
     def test_what_is_no_index_is_never_replaced(self, tmp_path, named, ontology):
         mine = tmp_path / "thesis.sqlite3"
         mine.write_text("not yours")
-        with pytest.raises(NoIndexError, match="is no ontology index"):
+        with pytest.raises(NoIndexError, match="is not an ontology index"):
             up_to_date(mine, named)
-        with pytest.raises(NoIndexError, match="is no ontology index"):
+        with pytest.raises(NoIndexError, match="is not an ontology index"):
             compile_index(mine, [ontology("hpo")])
         assert mine.read_text() == "not yours"
 
@@ -368,12 +368,12 @@ class TestWrongFile:
     @pytest.mark.parametrize("content", [b"", b"id,label\n" * 100, b"SQLite format 3\0"])
     def test_another_file_is_named_as_such(self, tmp_path, content):
         (tmp_path / "x").write_bytes(content)
-        with pytest.raises(NoIndexError, match="is no ontology index"):
+        with pytest.raises(NoIndexError, match="is not an ontology index"):
             OntologyIndex(tmp_path / "x")
 
     def test_another_database_is_named_as_such(self, tmp_path):
         _set(tmp_path / "x", "CREATE TABLE concept (key)")
-        with pytest.raises(NoIndexError, match="is no ontology index"):
+        with pytest.raises(NoIndexError, match="is not an ontology index"):
             OntologyIndex(tmp_path / "x")
 
     def test_a_folder_is_an_error(self, tmp_path):

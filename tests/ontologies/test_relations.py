@@ -7,7 +7,9 @@ from medrcube.ontologies.relations import Relation, Relations, load_relations
 from medrcube.ontologies.terms import Term, TermError, Terms, load_terms
 from medrcube.ontologies.visibility import VisibilityTable
 
-_SHARED = "an abnormal right ventricle goes with other groups as well: it is no option beside them"
+_SHARED = (
+    "an abnormal right ventricle goes with other groups as well: it is not an option beside them"
+)
 DIFFERENCES = {
     **{(group, "excludes", "RV"): _SHARED for group in ("NOR", "MINF", "DCM", "HCM")},
     ("left", "excludes", "bilateral"): "a finding on both sides is on this side too: implied",
@@ -236,12 +238,12 @@ def test_members_of_a_scale_stand_in_scale_order(relations):
 
 
 def test_a_group_whose_labels_do_not_all_exclude_each_other_is_no_exclusive_group(relations):
-    with pytest.raises(TermError, match="'chest' is no exclusive group"):
+    with pytest.raises(TermError, match="'chest' is not an exclusive group"):
         relations.group_members("chest")
 
 
 def test_a_stranger_has_no_rank(relations):
-    with pytest.raises(TermError, match="'Edema' is no member"):
+    with pytest.raises(TermError, match="'Edema' is not a member"):
         relations.rank("BI-RADS", "Edema")
 
 
@@ -263,7 +265,7 @@ def test_two_labels_that_imply_each_other_are_an_error():
 
 def test_a_row_with_an_unknown_label_is_an_error():
     row = Relation(group="g", label_a="Edema", relation="implies", label_b="x", reason="")
-    with pytest.raises(TermError, match="'x' is no label"):
+    with pytest.raises(TermError, match="'x' is not a label"):
         Relations([row], load_terms())
 
 

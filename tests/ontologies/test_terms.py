@@ -175,7 +175,7 @@ def test_the_page_lists_what_no_clinician_has_seen_and_nothing_else():
 
 
 def test_an_unknown_label_is_named_with_what_to_do():
-    with pytest.raises(TermError, match=r"'Nonsense' is no concept .* add a row"):
+    with pytest.raises(TermError, match=r"'Nonsense' is not a concept .* add a row"):
         load_terms()["Nonsense"]
 
 

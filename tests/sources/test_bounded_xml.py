@@ -39,8 +39,8 @@ def test_a_document_type_without_entities_is_read(read):
         (b"<a>" + b"<b/>" * 200 + b"</a>", "has over 100 elements"),
         (b"<a>" + b" " * 2000 + b"</a>", r"has 2007 bytes; expected at most 2000"),
         (b"", r"is empty \(0 bytes\)"),
-        (b"<a><b></a>", r"is no XML \(mismatched tag: line 1"),
-        (b'<?xml version="1.0" encoding="nonsense"?><a/>', "is no XML"),
+        (b"<a><b></a>", r"is not valid XML \(mismatched tag: line 1"),
+        (b'<?xml version="1.0" encoding="nonsense"?><a/>', "is not valid XML"),
     ],
 )
 def test_a_file_beyond_a_limit_is_refused_with_what_was_found(read, monkeypatch, content, told):

@@ -135,7 +135,9 @@ def test_outlines_that_cannot_be_read_set_one_picture_aside(tree):
     root, scan = tree("inbreast", "release")
     path = next(root.rglob("AllXML/*.xml"))
     path.write_text("<plist><dict>")
-    aside = {key for key, found in scan().items() if "is no XML" in getattr(found, "reason", "")}
+    aside = {
+        key for key, found in scan().items() if "is not valid XML" in getattr(found, "reason", "")
+    }
     assert aside == {path.stem}
 
 

@@ -34,7 +34,7 @@ def test_an_older_edition_is_read_where_the_newest_is_damaged_and_that_is_told(c
     assert [it.key for it in found if isinstance(it, Case)] == whole
     (told,) = [it for it in found if isinstance(it, Skip) and it.code == OLDER_EDITION]
     assert told.key == newer.name
-    assert "is no text" in told.reason
+    assert "is not text" in told.reason
     assert f"{older.name}, an older edition, is read in its place" in told.reason
 
 

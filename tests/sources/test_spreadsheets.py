@@ -69,7 +69,7 @@ def test_a_missing_column_is_named(table, suffix):
 def test_a_broken_file_is_named(tmp_path, suffix):
     path = tmp_path / f"table{suffix}"
     path.write_bytes(b"<html>please log in</html>")
-    with pytest.raises(SourceError, match="is no readable"):
+    with pytest.raises(SourceError, match="is not a readable"):
         read_cells(path)
 
 

@@ -125,7 +125,7 @@ def test_a_task_on_scale_bars_is_asked_where_a_card_trusts_its_spacing(layer, sc
     ["", "density", "X", "Modality Recognition", "Modality RECOGNITION", "Über Task", "Über/Task"],
 )
 def test_a_draft_needs_a_new_name_in_capitals(tmp_path, name):
-    with pytest.raises(MedrcubeError, match=r"is no name of a task|is a task already"):
+    with pytest.raises(MedrcubeError, match=r"is not a name of a task|is a task already"):
         new_task(name, tmp_path / "tasks")
     assert not (tmp_path / "tasks").exists()
 

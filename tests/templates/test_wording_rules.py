@@ -111,7 +111,7 @@ def test_no_wording_breaks_a_rule_with_labels_of_a_source(source, task):
     for label in dict.fromkeys(labels):
         query = asked(task, label, None, card.anatomy, card.modality)
         found = errors(query, (label, OTHER)) if label != OTHER else []
-        form = {"mixed-kinds", "mixed-number"}  # of the other option, which is no answer here
+        form = {"mixed-kinds", "mixed-number"}  # of the other option, which is not an answer here
         assert [flaw for flaw in found if flaw[1] == label and flaw[2] not in form] == []
 
 

@@ -26,13 +26,13 @@ def new_task(name: str, into: Path, *, rule: bool = False) -> Path:
         The new folder.
 
     Raises:
-        MedrcubeError: the name is taken or is no name, or the folder exists.
+        MedrcubeError: the name is taken or is not a name, or the folder exists.
     """
     words, letters = name.split(), [letter for letter in name if letter.isalpha()]
     plain = all(word.isascii() and word.isalnum() and word[0].isupper() for word in words)
     if len(letters) < 2 or not plain:
         raise MedrcubeError(
-            f"{name!r} is no name of a task; expected words of plain letters and digits with "
+            f"{name!r} is not a name of a task; expected words of plain letters and digits with "
             "capitals, such as 'Density Assessment'"
         )
     name = " ".join(words)

@@ -168,7 +168,7 @@ def geometry_of(
     Frames that do not lie evenly along one line, or are not all parallel, have no affine.
 
     Raises:
-        ReadError: code ``singular-affine`` when the orientation is no pair of directions.
+        ReadError: code ``singular-affine`` when the orientation is not a pair of directions.
     """
     rows, columns = pixel_size(header, frames[0]) or (0.0, 0.0)
     between = _slice_distance(header, frames[0])
@@ -198,7 +198,7 @@ def normal_of(orientation: NDArray[np.float64]) -> NDArray[np.float64]:
     length = np.linalg.norm(normal)
     if not length > 1e-3:
         raise ReadError(
-            "its image orientation is no pair of directions; expected two unit vectors",
+            "its image orientation is not a pair of directions; expected two unit vectors",
             code="singular-affine",
         )
     return np.asarray(normal / length)

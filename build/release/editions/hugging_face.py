@@ -134,7 +134,7 @@ def write_parquet_edition(tree: Path, places: Mapping[str, Sample]) -> None:
     """Write the Parquet files of all ``test.json`` and ``open.json`` of a new tree.
 
     Args:
-        tree: the release; the images that may be passed on lie in it.
+        tree: the release; the images that may be redistributed are in it.
         places: path in the release -> image.
     """
     item_facts = read_item_facts(tree)

@@ -41,7 +41,7 @@ __all__ = ["HubEdition", "write_private_hub"]
 
 README = "README.md"
 NOTE = f"""\
-> **PRIVATE. This edition holds images whose licences do not allow passing them on.** Keep the
+> **PRIVATE. This edition holds images whose licences do not permit redistribution.** Keep the
 > repository private, and give access only to people who have the licence of every source in it.
 > `{PRIVATE}` marks it; the public edition is another tree.
 

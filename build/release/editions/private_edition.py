@@ -30,7 +30,7 @@ PRIVATE = "PRIVATE.md"
 PRIVATE_TEXT = """\
 # Private: do not share
 
-This tree holds images whose licences do not allow passing them on. `SHA256SUMS.restricted` lists
+This tree holds images whose licences do not permit redistribution. `SHA256SUMS.restricted` lists
 them. Without them and without this file it is the public edition, which may be shared.
 """
 
@@ -76,7 +76,7 @@ def write_sums(tree: Path, restricted: Mapping[str, Path]) -> None:
 
     Args:
         tree: a release with all its other files.
-        restricted: path in the tree -> file of each image that may not be passed on, whether
+        restricted: path in the tree -> file of each image that may not be redistributed, whether
             the tree holds it or not.
     """
     if restricted:

@@ -88,7 +88,7 @@ def axes(*names: str) -> tuple[ContractRule, ...]:
             kind=RuleKind.ONE_OF,
             column=name,
             allowed=_AXES[name],
-            message=f"{name} is no word of the taxonomy; mend the card of the source",
+            message=f"{name} is not a word of the taxonomy; mend the card of the source",
         )
         for name in names
     )

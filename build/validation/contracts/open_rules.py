@@ -70,7 +70,7 @@ _QUESTION = ContractRule(
     high=LONGEST_TEXT,
     message="the question is too short or too long to be one; mend its template",
 )
-_CHANCE = _between("chance", 0, 1, "chance is no probability")
+_CHANCE = _between("chance", 0, 1, "chance is not a probability")
 _FORM = _one_of("form", OPTION, *OPEN_FORMS)
 
 _OPEN_ITEMS = (
@@ -86,13 +86,13 @@ _OPEN_ITEMS = (
     _CHANCE,
     _one_of("grade", *(grade.value for grade in Grade)),
     _one_of("visible", *(visible.name.lower() for visible in Visibility)),
-    _none("unread_target", "ask and truth are not those of the form, or the truth is no right one"),
+    _none("unread_target", "ask and truth are not those of the form, or the truth is not valid"),
     ContractRule(
         id="set",
         kind=RuleKind.MATCHES,
         column="set",
         pattern=SET_ID.pattern,
-        message=f"set is no id of a set; {REBUILD}",
+        message=f"set is not the id of a set; {REBUILD}",
     ),
     _none("set_without_role", "an item has a set and no role in it, or a role in no set"),
     ContractRule(
@@ -159,7 +159,7 @@ _GEOMETRY = (
     unique_id(),
     _one_of("shape", "box", "area"),
     *(
-        _between(side, 1, 65_535, f"{side} is no size of an image", name=f"{side}-of-picture")
+        _between(side, 1, 65_535, f"{side} is not a size of an image", name=f"{side}-of-picture")
         for side in ("width", "height")
     ),
     _between("x0", 0, None, "the left edge lies outside the image"),
@@ -178,7 +178,7 @@ _GEOMETRY = (
     _between("pixels", 1, None, "a region has no pixel"),
     _between("pieces", 1, None, "a region has no part"),
     _between("largest", 1, None, "the largest part of a region has no pixel"),
-    _between("longest", 0, None, "the longest diameter is no length"),
+    _between("longest", 0, None, "the longest diameter is not a length"),
     _one_of("scale", "object", "projection"),
     _none("scale_without_length", "millimetres and what they are of are not both stated"),
     _one_of("orientation", "proved", "stated"),

@@ -60,7 +60,7 @@ _SAMPLES = (
         kind=RuleKind.MATCHES,
         column="image",
         pattern=_PICTURE,
-        message="image is no relative path of a PNG; mend what wrote the table",
+        message="image is not a relative path of a PNG; mend what wrote the table",
     ),
     ContractRule(
         id="pixel-hash",
@@ -74,14 +74,14 @@ _SAMPLES = (
         kind=RuleKind.MATCHES,
         column="perceptual_hash",
         pattern=f"({_HASH})?",
-        message=f"perceptual_hash is no hash of 64 bits; {REBUILD}",
+        message=f"perceptual_hash is not a hash of 64 bits; {REBUILD}",
     ),
     ContractRule(
         id="recipe",
         kind=RuleKind.MATCHES,
         column="recipe",
         pattern=_HASH,
-        message=f"recipe is no digest; {REBUILD}",
+        message=f"recipe is not a digest; {REBUILD}",
     ),
     ContractRule(
         id="scope",
@@ -111,7 +111,7 @@ _SAMPLES = (
             column=side,
             low=1,
             high=65_535,
-            message=f"{side} is no size of an image; {REBUILD}",
+            message=f"{side} is not a size of an image; {REBUILD}",
         )
         for side in ("width", "height")
     ),
@@ -121,7 +121,7 @@ _SAMPLES = (
         column="area",
         low=0,
         high=1,
-        message=f"area is no share of the image; {REBUILD}",
+        message=f"area is not a share of the image; {REBUILD}",
     ),
 )
 
@@ -170,7 +170,7 @@ _ITEMS = (
         column="key",
         low=0,
         high=3,
-        message="the key is no index of an option; leave the item out",
+        message="the key is not the index of an option; leave the item out",
     ),
     ContractRule(
         id="one-key",
@@ -193,7 +193,7 @@ _ITEMS = (
         kind=RuleKind.ONE_OF,
         column="grade",
         allowed=tuple(grade.value for grade in Grade),
-        message="the weakest evidence is no grade from A to C; leave the item out",
+        message="the weakest evidence is not a grade from A to C; leave the item out",
     ),
     ContractRule(
         id="asked-once",

@@ -141,7 +141,7 @@ class AnthropicModel:
         """Parse the body of a successful response; there are no letter scores.
 
         Raises:
-            TransientError: it is no message.
+            TransientError: it is not a message.
         """
         del letters
         scrub = self.sender.scrub

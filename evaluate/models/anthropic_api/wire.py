@@ -83,7 +83,7 @@ def read_message(data: str, *, model: str, latency: float) -> Reply:
         latency: seconds since sending.
 
     Raises:
-        TransientError: it is no message.
+        TransientError: it is not a message.
     """
     body = _message(data)
     blocks = body["content"]
@@ -127,4 +127,6 @@ def _usage(value: object) -> dict[str, int]:
 
 
 def _malformed(data: str) -> TransientError:
-    return TransientError(f"reply is no message: {printable_line(data[:2000])}", code="malformed")
+    return TransientError(
+        f"reply is not a message: {printable_line(data[:2000])}", code="malformed"
+    )

@@ -109,7 +109,7 @@ class BatchHttp:
         value = _parsed(data)
         if not isinstance(value, dict):
             text = self._sender.scrub(printable_line(data[:2000].decode("utf-8", "replace")))
-            raise TransientError(f"{path}: answer is no object: {text}", code="malformed")
+            raise TransientError(f"{path}: answer is not an object: {text}", code="malformed")
         return value
 
     def _error(self, response: httpx2.Response, data: bytes) -> Exception:

@@ -301,7 +301,7 @@ def _chosen(
     if not scores:
         raise ModelError(
             f"{job.request.item}: the letters of its options share their first token, so they "
-            "cannot be told apart by likelihood; use scoring 'generate' or 'text'"
+            "cannot be distinguished by likelihood; use scoring 'generate' or 'text'"
         )
     return Generation(
         text=best_option(scores),

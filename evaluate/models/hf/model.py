@@ -25,7 +25,7 @@ def open_hf(path: str, settings: ModelSettings) -> HFModel:
     """Open a local folder or a hub model; its weights are loaded at the first question.
 
     Raises:
-        ModelError: it cannot be opened, or is no chat model that takes images.
+        ModelError: it cannot be opened, or is not a chat model that takes images.
         MissingExtraError: torch, transformers or Pillow is not installed.
     """
     opened = open_files(path, settings.local)

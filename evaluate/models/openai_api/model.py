@@ -218,7 +218,7 @@ class OpenAIModel:
         """Parse the body of a successful response.
 
         Raises:
-            TransientError: it is no chat completion.
+            TransientError: it is not a chat completion.
         """
         scrub = self.sender.scrub
         model = self.sender.model

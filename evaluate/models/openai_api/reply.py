@@ -42,7 +42,7 @@ def read_reply(data: str, *, model: str, letters: Sequence[str], latency: float)
         latency: seconds since sending.
 
     Raises:
-        TransientError: it is no chat completion.
+        TransientError: it is not a chat completion.
     """
     body = _mapping(_json(data), data)
     choice = _mapping(_first(body.get("choices"), data), data)
@@ -171,4 +171,4 @@ def _log_sum(values: list[float]) -> float:
 
 def _malformed(data: str) -> TransientError:
     text = printable_line(data[:2000])
-    return TransientError(f"reply is no chat completion: {text}", code="malformed")
+    return TransientError(f"reply is not a chat completion: {text}", code="malformed")

@@ -63,7 +63,7 @@ class ImageEmbedder:
         opened.
         """
         if result.item.restricted:
-            return None, "This image may not be passed on."
+            return None, "This image may not be redistributed."
         digest = result.asked.image_sha256
         path = self.release.path(result.item)
         if digest is None or path is None:

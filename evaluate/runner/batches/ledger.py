@@ -109,7 +109,7 @@ def open_batches(run: Path) -> list[SentBatch]:
             _apply(record, batches)
     except (KeyError, TypeError, ValueError) as error:
         raise WorkspaceError(
-            f"{path}: a line is no record of a batch ({error!r}); restore the file, or what it "
+            f"{path}: a line is not a record of a batch ({error!r}); restore the file, or what it "
             "names is asked and paid for again"
         ) from error
     return list(batches.values())

@@ -1,4 +1,4 @@
-"""Compare more than two runs: which can be told apart, overall and by group.
+"""Compare more than two runs: which are distinguishable, overall and by group.
 
 Two tables, two families of tests. Over all questions every pair of runs is tested, and these tests
 are adjusted together (Holm). By group, every pair is tested in every group that is not small, and
@@ -76,7 +76,7 @@ def compare_many(
         ``axis``; ``correction``; ``settings``; ``notes``; ``conclusions``.
 
     Raises:
-        WorkspaceError: a folder is no scored run, the runs asked different benchmarks (without
+        WorkspaceError: a folder is not a scored run, the runs asked different benchmarks (without
             ``common``) or different conditions, or they share no item.
     """
     everyone = load_compared(folders)

@@ -72,7 +72,7 @@ def compare_two(
         %, else ``unclear``.
 
     Raises:
-        WorkspaceError: a folder is no scored run, the runs asked different benchmarks (without
+        WorkspaceError: a folder is not a scored run, the runs asked different benchmarks (without
             ``common``) or different conditions, or they share no item.
     """
     first_run, second_run = load_compared([first, second])

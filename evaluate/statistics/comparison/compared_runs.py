@@ -119,7 +119,7 @@ def load_compared(folders: Sequence[Path]) -> list[ComparedRun]:
     """Load scored runs; items withdrawn in one of them are left out of all.
 
     Raises:
-        WorkspaceError: a folder is no scored run.
+        WorkspaceError: a folder is not a scored run.
     """
     withdrawn = frozenset(name for folder in folders for name in withdrawn_items(folder))
     return [
@@ -219,8 +219,8 @@ def incomplete_sentences(runs: Sequence[Mapping[str, Any]]) -> list[str]:
     """A sentence on each incomplete run, from its ``summary``."""
     return [
         f"INCOMPLETE {run['label']}: {run['incomplete']}, so the accuracy lies between "
-        f"{points(run['bounds'][0])} and {points(run['bounds'][1])} %; no group, interval "
-        "or verdict"
+        f"{points(run['bounds'][0])} and {points(run['bounds'][1])} %; no group, interval or "
+        "verdict"
         for run in runs
         if run["incomplete"]
     ]

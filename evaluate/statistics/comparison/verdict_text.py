@@ -86,7 +86,7 @@ def _verdict(row: Mapping[str, Any], first: str, second: str) -> str:
     low, high = row["interval"]
     if low <= 0 <= high:
         reach = points(max(-low, high))
-        remark = f"That is no proof of equality: up to {reach} points either way are possible"
+        remark = f"This does not prove equality: up to {reach} points either way are possible"
         return f"No difference is shown between {first} and {second}: {numbers}. {remark}."
     return (
         f"Unclear: the interval leaves out 0, the exact test does not reach 5 %: {numbers}. "
@@ -146,7 +146,7 @@ def _family(axis: Axis, rows: list[Mapping[str, Any]], first: str, second: str) 
         text += f"{len(clear)} {'differs' if len(clear) == 1 else 'differ'}"
         text += f", most of all: {named}." if len(clear) > NAMED else f": {named}."
     else:
-        text += "none is shown to differ; that is no proof that all are equal."
+        text += "none is shown to differ; that does not prove that all are equal."
     if clear and len(clear) < len(tested):
         text += " For the others nothing is shown, which is not the same as no difference."
     if small:

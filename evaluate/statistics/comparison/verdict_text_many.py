@@ -50,20 +50,20 @@ def _groups(row: Mapping[str, Any], tests: int) -> str:
     on = f"{row['n']:,} questions on {units_text(row['unit_kinds'])}"
     if not apart:
         return (
-            f"No two of {len(row['runs'])} runs are told apart on {on} ({tests:,} pairs, exact "
-            "McNemar test of whole units, Holm). That is no proof that they are equal."
+            f"No two of {len(row['runs'])} runs are distinguishable on {on} ({tests:,} pairs, "
+            "exact McNemar test of whole units, Holm). This does not prove that they are equal."
         )
     first = [run["label"] for run in row["runs"] if "a" in _letters(run["letters"])]
     best = first[0] if len(first) == 1 else f"none of {', '.join(first)}"
     lead = (
         f"{best} is right more often than every other run"
         if len(first) == 1
-        else f"{best} is told apart from the best"
+        else f"{best} is distinguishable from the best"
     )
     return (
-        f"{apart:,} of {tests:,} pairs of runs are told apart on {on} (exact McNemar test of whole "
-        f"units, Holm over all pairs): {lead}. Runs that share a letter are not told apart, which "
-        "is no proof that they are equal."
+        f"{apart:,} of {tests:,} pairs of runs are distinguishable on {on} (exact McNemar test of "
+        f"whole units, Holm over all pairs): {lead}. Runs that share a letter are not "
+        "distinguishable, which does not prove that they are equal."
     )
 
 
@@ -90,10 +90,10 @@ def _cells(axis: Axis, groups: Sequence[Mapping[str, Any]], tests: int) -> str:
         named = "; ".join(
             f"{short_name(axis, group)} ({_widest(group)})" for group in clear[:NAMED]
         )
-        text += f"in {len(clear)} of the groups runs are told apart"
+        text += f"in {len(clear)} of the groups runs are distinguishable"
         text += f", such as {named}." if len(clear) > NAMED else f": {named}."
     else:
-        text += "in none are two runs told apart, which is no proof that all are equal."
+        text += "in none are two runs distinguishable, which does not prove that all are equal."
     if small:
         text += f" {small} of fewer than 10 questions left untested."
     return text

@@ -1,4 +1,4 @@
-"""One model of ``medrcube evaluate``: plan its run, foresee its cost, or ask it."""
+"""One model of ``medrcube evaluate``: plan its run, forecast its cost, or run it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["EvaluationJob", "Pacing", "ask_model", "foresee_model"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pacing:
-    """How fast, how patiently and for how much a model is asked."""
+    """Concurrency, retry and cost limits for one model."""
 
     max_connections: int | None
     adaptive: bool
@@ -102,7 +102,7 @@ class EvaluationJob:
 
 
 def ask_model(job: EvaluationJob, reporter: Reporter) -> tuple[Mapping[str, Any], int]:
-    """Ask what has no answer yet; what programs are told, and the exit status.
+    """Ask the unanswered questions; return the JSON output and the exit status.
 
     Raises:
         Interrupted: stopped by hand; with what was answered before.
@@ -116,7 +116,7 @@ def ask_model(job: EvaluationJob, reporter: Reporter) -> tuple[Mapping[str, Any]
 def foresee_model(
     job: EvaluationJob, reporter: Reporter, *, dry_run: bool
 ) -> tuple[Mapping[str, Any], int]:
-    """Forecast the run, or estimate its cost from a sample; what programs are told, and 0."""
+    """Forecast the run, or estimate its cost from a sample; return the JSON output and 0."""
     from medrcube.evaluate.cost.estimate import estimate
     from medrcube.evaluate.cost.forecast import forecast
 

@@ -39,7 +39,7 @@ def tell_too_large(
     plan: Callable[[], RunPlan],
     reporter: Reporter,
 ) -> None:
-    """Say which images and requests the provider would refuse for their size, before any is sent.
+    """Report images and requests that the provider would refuse for their size, before any is sent.
 
     Nothing is said with ``--image-size``, which makes other files of them. ``plan`` is called only
     where examples or earlier steps of a chain might make a request too large.
@@ -62,11 +62,10 @@ def tell_too_large(
     named = ", ".join(oversize.pictures[:_NAMED])
     more = len(oversize.pictures) - _NAMED
     reporter.result(
-        f"{counted(len(oversize.pictures), 'image')} of {counted(oversize.items, 'item')} would "
-        f"be refused by {oversize.limits.provider} for their size ({oversize.limits.source}): "
-        f"{named}"
-        f"{f' and {more:,} more' if more > 0 else ''}; --image-size N makes images smaller, as "
-        "part of the run"
+        f"{counted(len(oversize.pictures), 'image')} of {counted(oversize.items, 'item')} would be "
+        f"refused by {oversize.limits.provider} for their size ({oversize.limits.source}): "
+        f"{named}{f' and {more:,} more' if more > 0 else ''}; --image-size N scales images down, "
+        "as a setting of the run"
     )
 
 
@@ -82,15 +81,13 @@ def _tell_heavy(plan: RunPlan, model: Model, reporter: Reporter) -> None:
         f"{heavy.limits.provider} for the size of all their images together, up to "
         f"{in_bytes(heavy.largest)} ({heavy.limits.source}): {', '.join(heavy.items[:_NAMED])}"
         f"{f' and {more:,} more' if more > 0 else ''}; fewer --shots or --image-size N makes "
-        "requests smaller, as part of the run"
+        f"requests smaller, as a setting of the run"
     )
 
 
 def tell_price_of_batches(part: float, reporter: Reporter) -> None:
-    """Say what a reply in a batch is taken to cost, and who says so."""
-    documented = (
-        " (half, as OpenAI's and Anthropic's pages on batches say)" if part == BATCH_PRICE else ""
-    )
+    """Print the assumed price of a batch reply and its source."""
+    documented = " (half, as documented by OpenAI and Anthropic)" if part == BATCH_PRICE else ""
     reporter.result(
         f"price of a reply in a batch: {part:g} of --price-in and --price-out{documented}; the "
         "first question of a run is asked alone, at the full price"
@@ -98,7 +95,7 @@ def tell_price_of_batches(part: float, reporter: Reporter) -> None:
 
 
 def tell_forecast(forecast: CostForecast, reporter: Reporter) -> dict[str, Any]:
-    """Say what a run would do; the same for programs."""
+    """Print what a run would do; return the same as JSON."""
     reporter.result(
         f"{forecast.model}: {counted(forecast.items, 'item')}, "
         f"{counted(forecast.presentations, 'question')}; {forecast.questions:,} would be sent, "
@@ -113,7 +110,7 @@ def tell_forecast(forecast: CostForecast, reporter: Reporter) -> dict[str, Any]:
         f"images: {forecast.pictures:,} in these requests, "
         f"{forecast.distinct_pictures:,} different, up to {forecast.largest_side:,} pixels a side "
         f"and {in_bytes(forecast.largest_bytes)} a file"
-        + (f"; {forecast.shrunk:,} are made smaller" if forecast.shrunk else "")
+        + (f"; {forecast.shrunk:,} are scaled down" if forecast.shrunk else "")
     )
     reporter.result(
         f"tokens in, estimated: {forecast.tokens_text:,} of text (4 characters each), "
@@ -124,29 +121,31 @@ def tell_forecast(forecast: CostForecast, reporter: Reporter) -> dict[str, Any]:
     limit = "no limit is set" if most is None else f"at most {most:,}"
     reporter.result(f"tokens out: {known}{limit}")
     if forecast.cost_in is not None:
-        parts = [f"{dollars(forecast.cost_in)} US dollars for what is sent"]
+        parts = [f"{dollars(forecast.cost_in)} US dollars for input"]
         if forecast.cost is not None:
-            parts.append(f"{dollars(forecast.cost)} in all with replies as long as those so far")
+            parts.append(
+                f"{dollars(forecast.cost)} in total if replies stay as long as those so far"
+            )
         if forecast.cost_most is not None:
-            parts.append(f"at most {dollars(forecast.cost_most)} with the longest replies")
+            parts.append(f"at most {dollars(forecast.cost_most)} with replies of maximum length")
         reporter.result(f"cost: {'; '.join(parts)}")
     else:
-        reporter.result("cost: give --price-in and --price-out, in US dollars a million tokens")
-    reporter.result("nothing was sent; --estimate asks a few items and knows more")
+        reporter.result("cost: give --price-in and --price-out, in US dollars per million tokens")
+    reporter.result("nothing was sent; for a better estimate, --estimate asks a few items")
     return forecast.to_json()
 
 
 def tell_estimate(estimate: CostEstimate, reporter: Reporter) -> dict[str, Any]:
-    """Say what a run will take; the same for programs."""
+    """Print what a run will cost; return the same as JSON."""
     low, high = estimate.interval
     reporter.result(
         f"{estimate.model}: {estimate.drawn:,} of {counted(estimate.items, 'item')} asked; the "
-        "replies are kept, and the same command without --estimate goes on from them"
+        f"replies are kept; run the same command without --estimate to continue"
     )
     if estimate.sample < estimate.drawn:
         reporter.result(
-            f"{estimate.drawn - estimate.sample:,} of these have no reply that says how many "
-            "tokens it took; the others stand for them"
+            f"{estimate.drawn - estimate.sample:,} of these have no reply with a token count; the "
+            f"estimate uses the others"
         )
     reporter.result(
         f"tokens of the whole run: {estimate.tokens_in:,} in, {estimate.tokens_out:,} out "
@@ -161,13 +160,13 @@ def tell_estimate(estimate: CostEstimate, reporter: Reporter) -> dict[str, Any]:
         reporter.result(f"all tokens: {_interval(f'{low:,.0f}', high, '{:,.0f}'.format)}")
     if not estimate.close:
         reporter.result(
-            "not known within a fifth: a quarter of the items, and at most 256, are asked for an "
-            "estimate"
+            "less precise than a fifth: an estimate asks at most a quarter of the items, and at "
+            "most 256"
         )
     return estimate.to_json()
 
 
 def _interval(low: str, high: float | None, shown: Callable[[float], str]) -> str:
     if high is None:
-        return f"at least {low}: of one item nobody knows how far others differ"
+        return f"at least {low}: one item gives no estimate of the spread"
     return f"95 % interval {low} to {shown(high)}"

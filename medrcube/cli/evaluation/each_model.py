@@ -1,4 +1,4 @@
-"""Several models of one command: each has its turn, also after one that fails."""
+"""Several models in one command: each is run, even after another has failed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def each_model(
     handle: Callable[[str], tuple[Mapping[str, Any], int]],
     reporter: Reporter,
 ) -> None:
-    """Handle every model, tell how each ended, and exit with the worst status.
+    """Handle every model, print how each ended, and exit with the worst status.
 
     Args:
         folders: folder of each model's run.

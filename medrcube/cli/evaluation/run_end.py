@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["LEFT_OUT", "tell", "tell_so_far"]
 
 LEFT_OUT = {
-    "may-not-be-sent": "whose images are under an agreement that lets you send them nowhere "
-    "unless you say so with --i-may-send SOURCE",
-    "not-there": "whose image is not there",
+    "may-not-be-sent": "whose images are under a data use agreement; if it lets you send them, "
+    "add --i-may-send SOURCE",
+    "not-there": "whose image is missing",
     "withdrawn": "withdrawn by the errata of the release",
 }
 
@@ -26,7 +26,7 @@ LEFT_OUT = {
 def tell(
     summary: RunSummary, reporter: Reporter, directory: Path, limit_of_reply: float | None
 ) -> None:
-    """Say how a run ended, and what to do where it did not end well."""
+    """Print how a run ended, and what to do if it is incomplete."""
     from medrcube.evaluate.runner.question_states import QuestionStates
 
     shared = f"{summary.shared:,} the same as another, " if summary.shared else ""
@@ -44,24 +44,24 @@ def tell(
     if summary.stopped:
         reporter.result(f"INCOMPLETE {summary.stopped}, {counted(summary.left, 'question')} left")
     elif summary.exit_code:
-        reporter.result("INCOMPLETE too many questions have no reply, or one that was cut")
+        reporter.result("INCOMPLETE too many questions have no reply or a cut one")
     if summary.again:
         longer = f" --max-tokens {4 * int(limit_of_reply or 4096)}" if summary.cut else ""
         reporter.result(
-            f"the same command with  --again {summary.again}{longer}  asks only those again"
+            f"to ask only those again: the same command with --again {summary.again}{longer}"
         )
     if summary.exit_code and not summary.stopped and summary.missing:
-        reporter.result("to ask only what is there, in a run of its own: --present-only")
+        reporter.result("to ask only items with an image, in a separate run: --present-only")
         reporter.result(
-            f"images that were left out:  medrcube reconstruct {directory}  makes them from your "
-            "own copy; then the same command goes on"
+            f"images that were left out:  medrcube reconstruct {directory}  rebuilds them from "
+            f"your own copy; then run the same command again"
         )
 
 
 def tell_so_far(run: Path, reporter: Reporter) -> dict[str, Any]:
-    """Say how the questions of a run stand that was stopped by hand; the same for programs.
+    """Print the state of the questions of an interrupted run; return the same as JSON.
 
-    Nothing is written; of a run that was not begun nothing is said.
+    Nothing is written; nothing is printed for a run that has not started.
     """
     from medrcube.evaluate.runner.question_states import states_of
     from medrcube.evaluate.scoring import read_by_rules

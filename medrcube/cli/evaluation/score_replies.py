@@ -1,4 +1,4 @@
-"""Score a file of replies that were given elsewhere."""
+"""Score a file of replies from another tool."""
 
 from __future__ import annotations
 
@@ -18,28 +18,30 @@ if TYPE_CHECKING:
 
 __all__ = ["Model", "Out", "Release", "Replies", "score_file"]
 
-_PANEL = "Replies that were given elsewhere"
+_PANEL = "Replies from another tool"
 
 Replies = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
         help="Replies: rows of id and text (.jsonl, .csv, .tsv, .xlsx, .json), results.json of "
-        "the published evaluator, or a result of VLMEvalKit, Inspect, lmms-eval or lm-eval.",
+        "the upstream evaluator, or results of VLMEvalKit, Inspect, lmms-eval or lm-eval.",
         rich_help_panel=_PANEL,
     ),
 ]
 Release = Annotated[
     Path | None,
     typer.Option(
-        metavar="RELEASE", help="Release that was asked, and its errata.", rich_help_panel=_PANEL
+        metavar="RELEASE",
+        help="Release the replies answer; its errata are applied.",
+        rich_help_panel=_PANEL,
     ),
 ]
 Out = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="Store the replies as a run, for report, compare and site.",
+        help="Also store the replies as a run, for report, compare and site.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -47,7 +49,7 @@ Model = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Name of the model, in place of that in the file; of several, the one to take.",
+        help="Model name; overrides that in the file, or selects one of several.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -56,7 +58,7 @@ Model = Annotated[
 def score_file(
     replies: Path, release: Path, out: Path | None, model: str | None, reporter: Reporter
 ) -> bool:
-    """Score a file, say what was taken and what was not; whether that is a part only."""
+    """Score a file and report which rows were used; true if only part of it was."""
     from medrcube.cli.options.releases import read_release
     from medrcube.evaluate.imports.import_run import score_replies
 
@@ -79,7 +81,7 @@ def _folder(out: Path | None) -> Iterator[Path]:
 
 
 def _tell(imported: ImportedRun, items: int, out: Path | None, reporter: Reporter) -> bool:
-    """Say what was scored and what was not; whether the numbers are of a part only."""
+    """Print what was scored and what was not; true if the numbers cover only part of the file."""
     from medrcube.evaluate.outcomes import AnswerOutcome
     from medrcube.evaluate.reporting.interval_text import accuracy_line
 
@@ -93,11 +95,14 @@ def _tell(imported: ImportedRun, items: int, out: Path | None, reporter: Reporte
     )
     kinds: tuple[tuple[str, Sequence[str]], ...] = (
         ("without a reply, counted as failed", matched.missing),
-        ("answered in different ways, so none of their replies was taken", matched.conflicting),
-        ("shown there with another question or other options, left out", matched.differing),
-        ("answered more than once, always alike; one reply was taken", matched.repeated),
-        ("unknown to this release, left out", matched.unknown),
-        ("named by an id that several sources have, left out", matched.ambiguous),
+        (
+            "answered more than once, differently; none of these replies was used",
+            matched.conflicting,
+        ),
+        ("shown with a different question or options, left out", matched.differing),
+        ("answered more than once, identically; one reply was used", matched.repeated),
+        ("not in this release, left out", matched.unknown),
+        ("with an id that several sources share, left out", matched.ambiguous),
     )
     for words, names in kinds:
         if names:
@@ -118,9 +123,9 @@ def _tell(imported: ImportedRun, items: int, out: Path | None, reporter: Reporte
 
 
 def _incomplete(imported: ImportedRun) -> str | None:
-    """Why the numbers are of a part only; ``None`` where they are not."""
+    """Why the numbers cover only part of the file; ``None`` if they cover all of it."""
     if imported.matched.ignored:
-        return "not all of the file is in these numbers"
+        return "these numbers cover only part of the file"
     return imported.standing.incomplete
 
 

@@ -1,4 +1,4 @@
-"""``medrcube evaluate --selfcheck``: that a batch changes no answer."""
+"""``medrcube evaluate --selfcheck``: verify that batching changes no answer."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def selfchecked(
     asking: QuestionSetup,
     conditions: Iterable[Condition],
 ) -> Mapping[str, Json]:
-    """Ask some questions alone and together; what the manifest says of it.
+    """Ask a few questions alone and in a batch; return the record for the manifest.
 
-    It sends images too, so ``choice`` leaves out what may not be sent.
+    It sends images too, so ``choice`` excludes those that may not be sent.
 
     Raises:
         ModelError: the answers do not agree, or the model does not answer at all.
@@ -39,5 +39,5 @@ def selfchecked(
     blind = Condition.BLIND in conditions
     asked = replace(benchmark, items=select_items(benchmark, choice).items)
     invariance = selfcheck(asked, model, blind=blind, asking=asking)
-    reporter.note(f"selfcheck: {invariance.questions} questions get the same answers in batches")
+    reporter.note(f"selfcheck: batching changes none of {invariance.questions} answers")
     return invariance.to_json()

@@ -1,4 +1,4 @@
-"""The application ``medrcube ontologies``: your own HPO, RadLex and ICD-11 in one index."""
+"""The application ``medrcube ontologies``: your copies of HPO, RadLex and ICD-11 in one index."""
 
 from __future__ import annotations
 

@@ -15,14 +15,15 @@ __all__ = ["check"]
 def check(
     index: IndexOption = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Include findings that a note of the table has judged.")
+        bool,
+        typer.Option("--all", help="Include findings that a note in the table already covers."),
     ] = False,
     wide: Wide = False,
     json_output: Json = False,
 ) -> None:
     """Check shipped ids against your index.
 
-    The status is 1 when an id is missing from your editions or withdrawn there.
+    The exit status is 1 if an id is missing or obsolete in your editions.
     """
     from dataclasses import asdict
 
@@ -49,7 +50,7 @@ def check(
     judged = sum(finding.known for finding in findings)
     reporter.result(
         f"{len(terms)} terms: {broken} ids missing or withdrawn, "
-        f"{len(findings) - broken - judged} other findings, {judged} judged before"
+        f"{len(findings) - broken - judged} other findings, {judged} covered by a note"
     )
     reporter.data({"editions": editions, "findings": [asdict(finding) for finding in findings]})
     raise typer.Exit(1 if broken else 0)

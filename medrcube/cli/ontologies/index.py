@@ -34,18 +34,21 @@ def index(
     ] = None,
     version: Annotated[
         list[str] | None,
-        typer.Option(metavar="ONTOLOGY=VERSION", help="Version of a file that states none."),
+        typer.Option(
+            metavar="ONTOLOGY=VERSION",
+            help="Version of a file that does not state one; repeatable.",
+        ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DB", help="File to write; default: ./ontologies.sqlite3."),
+        typer.Option(metavar="DB", help="Output file; default: ./ontologies.sqlite3."),
     ] = None,
     wide: Wide = False,
     json_output: Json = False,
 ) -> None:
     """Compile ontology files into one index.
 
-    Does nothing when the files are those of the index.
+    Does nothing if the index is up to date.
     """
     import time
     from dataclasses import asdict
@@ -67,13 +70,13 @@ def index(
     ]
     if not files:
         raise MedrcubeError(
-            "no ontology is named: give at least one of --hpo, --radlex and --icd11, each with "
-            "your own copy of the file"
+            "no ontology given; give at least one of --hpo, --radlex and --icd11, each with your "
+            "own copy of the file"
         )
     files += [OntologyInput(ontology=SSSOM, path=file) for file in mapping or ()]
     for file in files:
         if not file.path.exists():
-            raise MedrcubeError(f"{file.path}: there is no such file; check the path")
+            raise MedrcubeError(f"{file.path}: no such file; check the path")
     made = not up_to_date(out, files)
     if made:
         with reporter.stage("index", len(files) + 1) as advance:

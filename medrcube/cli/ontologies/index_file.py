@@ -14,7 +14,7 @@ IndexOption = Annotated[
     typer.Option(
         "--index",
         metavar="DB",
-        help="Index file; default: that of the workspace here, or ./ontologies.sqlite3.",
+        help="Index file; default: that of the current workspace, or ./ontologies.sqlite3.",
     ),
 ]
 

@@ -14,9 +14,11 @@ __all__ = ["search"]
 
 
 def search(
-    text: Annotated[list[str], typer.Argument(metavar="TEXT", help="Words, an id or a code.")],
+    text: Annotated[
+        list[str], typer.Argument(metavar="TEXT", help="Words, id or code to search for.")
+    ],
     limit: Annotated[
-        int, typer.Option(min=1, max=1000, metavar="N", help="Most concepts to show.")
+        int, typer.Option(min=1, max=1000, metavar="N", help="Maximum number of concepts to show.")
     ] = 20,
     ontology: Annotated[
         Literal["hpo", "radlex", "icd11"] | None, typer.Option(help="Only this ontology.")

@@ -38,7 +38,7 @@ def show(
         page = describe(opened, identity)
     if page is None:
         raise MedrcubeError(
-            f"{identity!r} is no id or code in {path}; search with  "
+            f"{identity!r} is not an id or code in {path}; search with  "
             f"medrcube ontologies search {identity}"
         )
     _show_page(page, reporter)

@@ -12,7 +12,7 @@ Batch = Annotated[
     bool,
     typer.Option(
         "--batch",
-        help="Ask openai/... and anthropic/... in batches, at half the price and within a day; run "
-        "again to fetch replies.",
+        help="Use the batch API of openai/... and anthropic/...: half price, replies within a "
+        "day; re-run to fetch them.",
     ),
 ]

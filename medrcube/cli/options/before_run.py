@@ -16,7 +16,7 @@ DryRun = Annotated[
     bool,
     typer.Option(
         "--dry-run",
-        help="Show what would be asked, sent, left out and paid; send nothing.",
+        help="Show what would be asked, sent, left out and charged; send nothing.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -24,24 +24,22 @@ Estimate = Annotated[
     bool,
     typer.Option(
         "--estimate",
-        help="Estimate the cost from a random sample of 32 items or more, which the run keeps.",
+        help="Estimate the cost from a random sample of at least 32 items; the run keeps the "
+        "replies.",
         rich_help_panel=_PANEL,
     ),
 ]
 
 
 def check_alone(*, dry_run: bool, estimate: bool, again: str | None) -> None:
-    """Refuse what does not go together.
+    """Refuse mutually exclusive options.
 
     Raises:
         WorkspaceError: two of these options are given.
     """
     if dry_run and estimate:
         raise WorkspaceError(
-            "--dry-run sends nothing and --estimate asks a part of the run; give one of them"
+            "--dry-run sends nothing, --estimate asks a sample; give only one of them"
         )
     if again is not None and (dry_run or estimate):
-        raise WorkspaceError(
-            "--again asks questions that a run is known to have lost; give it without --dry-run "
-            "and --estimate"
-        )
+        raise WorkspaceError("--again cannot be combined with --dry-run or --estimate")

@@ -17,14 +17,14 @@ __all__ = [
     "Temperature",
 ]
 
-_NONE = "none: the default of the server."
+_NONE = "none: server default."
 
 Temperature = Annotated[
     str, typer.Option(metavar="NUMBER|none", help=f"Sampling temperature; {_NONE}")
 ]
 MaxTokens = Annotated[
     str,
-    typer.Option(metavar="NUMBER|none", help=f"Most tokens of a reply; {_NONE}"),
+    typer.Option(metavar="NUMBER|none", help=f"Maximum tokens per reply; {_NONE}"),
 ]
 Seed = Annotated[
     int | None, typer.Option(metavar="N", help="Sampling seed, if the provider supports one.")
@@ -37,7 +37,7 @@ ApiKeyEnv = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Environment variable with the key; default: that of the provider.",
+        help="Environment variable with the API key; default: the provider's.",
     ),
 ]
 Logprobs = Annotated[
@@ -46,9 +46,9 @@ Logprobs = Annotated[
 ]
 ExtraBody = Annotated[
     str | None,
-    typer.Option(metavar="JSON", help="Further fields of the request, as a JSON object."),
+    typer.Option(metavar="JSON", help="Additional request fields, as a JSON object."),
 ]
 System = Annotated[
     str | None,
-    typer.Option(metavar="TEXT", help="System prompt, for a model behind an endpoint."),
+    typer.Option(metavar="TEXT", help="System prompt; endpoints only."),
 ]

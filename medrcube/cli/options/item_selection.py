@@ -61,7 +61,8 @@ Where = Annotated[
     str | None,
     typer.Option(
         metavar="EXPRESSION",
-        help="Only items for which this holds, such as 'options > 2 and \"left\" in question'.",
+        help='Only items that match this expression, such as \'options > 2 and "left" in '
+        "question'.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -69,7 +70,7 @@ Ids = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Only these items: SOURCE/ID or ID on each line.",
+        help="Only items listed in this file, one SOURCE/ID or ID per line.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -77,7 +78,7 @@ PresentOnly = Annotated[
     bool,
     typer.Option(
         "--present-only",
-        help="Only items whose image is present; the report counts the others.",
+        help="Only items whose image is present; the report counts the rest.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -86,7 +87,7 @@ MaySend = Annotated[
     typer.Option(
         "--i-may-send",
         metavar="SOURCE,...",
-        help="Sources under an agreement that allows you to send their images.",
+        help="Sources whose data use agreement lets you send images to the model.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -127,7 +128,7 @@ def note_unknown_forms(benchmark: Benchmark, reporter: Reporter) -> None:
     for form, count in benchmark.unknown_forms.items():
         reporter.note(
             f"not asked, not checked: {counted(count, 'item')} of the answer form "
-            f"{safe_repr(form)}, which this version does not have"
+            f"{safe_repr(form)}, which this version does not support"
         )
 
 
@@ -153,5 +154,7 @@ def leave_of(
     known = known_cards()
     sent = permitted_sources(named, sources_under_agreement(benchmark.items, known))
     for folder in sorted(sent):
-        reporter.note(f"sent elsewhere on your word: {rights_text(folder, known)}")
+        reporter.note(
+            f"sent to another machine, as you stated you may: {rights_text(folder, known)}"
+        )
     return sent

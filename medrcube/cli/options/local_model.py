@@ -31,7 +31,7 @@ _PANEL = "Local models (hf/...)"
 BatchSize = Annotated[
     int,
     typer.Option(
-        metavar="N", min=1, max=1024, help="Most questions in a batch.", rich_help_panel=_PANEL
+        metavar="N", min=1, max=1024, help="Maximum questions per batch.", rich_help_panel=_PANEL
     ),
 ]
 Dtype = Annotated[
@@ -43,7 +43,7 @@ Dtype = Annotated[
 Device = Annotated[
     str,
     typer.Option(
-        metavar="NAME", help="Device of torch, such as cuda:1, or auto.", rich_help_panel=_PANEL
+        metavar="NAME", help="Torch device, such as cuda:1, or auto.", rich_help_panel=_PANEL
     ),
 ]
 Attention = Annotated[
@@ -58,7 +58,7 @@ ScoringName = Annotated[
     str,
     typer.Option(
         "--scoring",
-        help="Generate a reply, or score options by the likelihood of their letter or text.",
+        help="Generate a reply, or score the options by the likelihood of their letter or text.",
         metavar="generate|likelihood|text",
         rich_help_panel=_PANEL,
     ),
@@ -79,7 +79,7 @@ SelfCheck = Annotated[
     bool,
     typer.Option(
         "--selfcheck",
-        help="First check on some questions that batches change no answer; stop if they do.",
+        help="First verify on a few questions that batching changes no answer; stop if it does.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -87,7 +87,7 @@ MinPixels = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        help="Least pixels of an image; the processor of the model enlarges smaller ones.",
+        help="Minimum pixels per image; the model's processor enlarges smaller images.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -95,7 +95,7 @@ MaxPixels = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        help="Most pixels of an image, for processors that know it, such as that of Qwen-VL.",
+        help="Maximum pixels per image, for processors with such a limit, such as Qwen-VL's.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -114,7 +114,7 @@ def local_of(models: Iterable[str], **settings: Any) -> LocalSettings:
     others = [name for name in models if not name.startswith("hf/")]
     if others and (chosen.min_pixels or chosen.max_pixels):
         raise ModelError(
-            f"--min-pixels and --max-pixels are for hf/...; {others[0]} runs elsewhere: bound "
-            "pixels where its server is started, or give --image-size"
+            f"--min-pixels and --max-pixels apply to hf/... only; for {others[0]}, set the limits "
+            f"on its server, or use --image-size"
         )
     return chosen

@@ -13,15 +13,16 @@ Models = Annotated[
     list[str],
     typer.Option(
         metavar="PROVIDER/NAME",
-        help="openai/NAME, anthropic/NAME, hf/PATH (on this machine) or baseline/RULE; repeatable, "
-        "each a run of its own.",
+        help="openai/NAME, anthropic/NAME, hf/PATH (on this machine) or baseline/RULE; "
+        "repeatable, one run each.",
     ),
 ]
 Out = Annotated[
     Path,
     typer.Option(
         metavar="DIR",
-        help="Run directory; an existing run is resumed. Of several models: their parent.",
+        help="Run directory; an existing run is resumed. With several models: the parent "
+        "directory.",
     ),
 ]
 Conditions = Annotated[
@@ -36,22 +37,25 @@ Edition = Annotated[
     Path | None,
     typer.Option(
         metavar="RELEASE",
-        help="Edition of the release with other wording (build --seed), for reworded.",
+        help="Edition of the release with other wordings (build --seed), for the condition "
+        "reworded.",
     ),
 ]
-Epochs = Annotated[int, typer.Option(metavar="N", min=1, help="Times that each question is asked.")]
+Epochs = Annotated[
+    int, typer.Option(metavar="N", min=1, help="Number of times each question is asked.")
+]
 Limit = Annotated[
     int | None,
     typer.Option(metavar="N", min=1, help="Evaluate a stratified random sample of N items."),
 ]
 RereadImages = Annotated[
     bool,
-    typer.Option("--reread-images", help="On resuming, read every image file again."),
+    typer.Option("--reread-images", help="Read every image file again when resuming."),
 ]
 Again = Annotated[
     str | None,
     typer.Option(
         metavar="cut,failed",
-        help="Ask again only questions that ended so; --max-tokens may be larger.",
+        help="Ask again only the questions with this outcome; --max-tokens may be raised.",
     ),
 ]

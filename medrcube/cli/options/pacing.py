@@ -29,7 +29,7 @@ MaxConnections = Annotated[
         metavar="N",
         min=1,
         max=1000,
-        help="Most concurrent requests; default: 32, or as a local model suggests.",
+        help="Maximum concurrent requests; default: 32, or what a local model suggests.",
     ),
 ]
 NoAdaptiveConcurrency = Annotated[
@@ -44,7 +44,7 @@ Timeout = Annotated[
     typer.Option(
         metavar="SECONDS",
         min=0.1,
-        help="Time limit of one request; default of an endpoint: 120.",
+        help="Timeout of one request; default for endpoints: 120.",
     ),
 ]
 MaxRetries = Annotated[
@@ -55,7 +55,7 @@ MaxRetries = Annotated[
 ]
 MaxCost = Annotated[
     float | None,
-    typer.Option(min=0.0, metavar="USD", help="Stop before the run costs more."),
+    typer.Option(min=0.0, metavar="USD", help="Stop before the cost exceeds this amount."),
 ]
 PriceIn = Annotated[
     float | None,
@@ -71,6 +71,6 @@ PriceBatch = Annotated[
         min=0.0,
         max=1.0,
         metavar="SHARE",
-        help="Price of a reply in a batch, as a share of both prices.",
+        help="Price of a batch reply, as a fraction of both prices.",
     ),
 ]

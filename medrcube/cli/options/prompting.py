@@ -26,7 +26,7 @@ PromptFile = Annotated[
     typer.Option(
         "--prompt",
         metavar="FILE",
-        help="Jinja template over question, options, letters, instruction, task, modality and "
+        help="Jinja template; variables: question, options, letters, instruction, task, modality, "
         "anatomy.",
         rich_help_panel=_PANEL,
     ),
@@ -36,21 +36,21 @@ ShotCount = Annotated[
     typer.Option(
         "--shots",
         metavar="N",
-        help="Solved examples before each question, of other patients of the release.",
+        help="Number of solved examples before each question, taken from other patients.",
         rich_help_panel=_PANEL,
     ),
 ]
 ShotSeed = Annotated[
     int,
     typer.Option(
-        "--shots-seed", metavar="N", help="Seed of the choice of examples.", rich_help_panel=_PANEL
+        "--shots-seed", metavar="N", help="Seed for choosing the examples.", rich_help_panel=_PANEL
     ),
 ]
 ImageSize = Annotated[
     int | None,
     typer.Option(
         metavar="PIXELS",
-        help="Longest side of an image; larger images are scaled down.",
+        help="Maximum side length of an image; larger images are scaled down.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -58,7 +58,7 @@ ImageDetail = Annotated[
     str | None,
     typer.Option(
         metavar="low|high|auto",
-        help="Detail at which an endpoint reads images, where it knows that field.",
+        help="Value of the request field 'detail', for endpoints that support it.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -67,10 +67,10 @@ ImageDetail = Annotated[
 def asking_of(
     prompt: Path | None, shots: int | None, shots_seed: int, image_size: int | None
 ) -> QuestionSetup:
-    """How the options put a question.
+    """How the options ask a question.
 
     Raises:
-        WorkspaceError: the prompt is no template, or a number is out of its range.
+        WorkspaceError: the prompt is not a template, or a number is out of its range.
     """
     from medrcube.evaluate.questions.prompts import default_prompt, read_prompt
     from medrcube.evaluate.questions.question_setup import QuestionSetup

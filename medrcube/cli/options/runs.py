@@ -1,4 +1,4 @@
-"""The runs that a command was given: each once, and held against the errata of their release."""
+"""The runs given to a command: deduplicated, and checked against the errata of their release."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["each_once", "look_at_errata"]
 
 
 def each_once(runs: Sequence[Path], reporter: Reporter) -> list[Path]:
-    """The folders without those that were given before and without copies, which are named."""
+    """The folders without repetitions and copies, each of which is reported."""
     from medrcube.evaluate.reporting.scored_runs import same_runs
 
     pairs = same_runs(runs)
@@ -24,15 +24,15 @@ def each_once(runs: Sequence[Path], reporter: Reporter) -> list[Path]:
         again = [other for other, same in pairs if same == run]
         times = sum(other.resolve() == run.resolve() for other in again)
         if times:
-            reporter.note(f"{run}: was given {times + 1} times and is taken once")
+            reporter.note(f"{run} was given {times + 1} times and is used once")
         for other in again:
             if other.resolve() != run.resolve():
-                reporter.note(f"{other}: is a copy of {run}, and the run is taken once")
+                reporter.note(f"{other} is a copy of {run}; the run is used once")
     return distinct
 
 
 def look_at_errata(runs: Sequence[Path], release: Path | None, reporter: Reporter) -> None:
-    """Refuse runs that count what their release has withdrawn; say where none was named.
+    """Refuse runs that count items withdrawn from their release; note if no release was given.
 
     Raises:
         WorkspaceError: a run leaves other items out than the errata of its release, or no run was
@@ -45,12 +45,12 @@ def look_at_errata(runs: Sequence[Path], release: Path | None, reporter: Reporte
     if release is None:
         for run in runs:
             read_manifest(run)
-        reporter.note("errata of the release were not looked at; name it with  --release RELEASE")
+        reporter.note("errata of the release were not checked; add --release RELEASE to check them")
         return
     benchmark, loaded = read_release(release), load_runs(runs)
     if all(run.manifest["dataset"]["digest"] != benchmark.digest for run in loaded):
         raise WorkspaceError(
-            f"{release}: is the release {benchmark.digest[:12]}, which no run was asked; give the "
-            "release that they were asked"
+            f"{release} is the release {benchmark.digest[:12]}, on which no run was evaluated; "
+            f"give the release that the runs used"
         )
     require_errata_of(loaded, benchmark)

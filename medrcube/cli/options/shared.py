@@ -26,7 +26,7 @@ __all__ = [
 
 
 def source_ids(incomplete: str) -> list[str]:
-    """Ids of sources that begin so, for the completion of shells."""
+    """Ids of sources with this prefix, for shell completion."""
     from medrcube.sources.registry import find_sources
 
     return [name for name in find_sources() if name.startswith(incomplete)]
@@ -34,7 +34,8 @@ def source_ids(incomplete: str) -> list[str]:
 
 Directory = Annotated[Path, typer.Argument(metavar="WORKSPACE", help="Folder of the workspace.")]
 Here = Annotated[
-    Path, typer.Argument(metavar="WORKSPACE", help="Folder of the workspace; default: this one.")
+    Path,
+    typer.Argument(metavar="WORKSPACE", help="Folder of the workspace; default: the current one."),
 ]
 ReleaseDir = Annotated[Path, typer.Argument(metavar="RELEASE", help="Folder of the release.")]
 SourceId = Annotated[
@@ -43,16 +44,20 @@ SourceId = Annotated[
 SourcePath = Annotated[
     list[Path] | None,
     typer.Option(
-        "--source-path", metavar="DIR", help="Folder with further source folders; repeatable."
+        "--source-path", metavar="DIR", help="Folder with additional source folders; repeatable."
     ),
 ]
 Roots = Annotated[
     list[str] | None,
-    typer.Option("--source", metavar="ID=ROOT", help="Source and its raw data; repeatable."),
+    typer.Option(
+        "--source", metavar="ID=ROOT", help="Source and the root of its raw data; repeatable."
+    ),
 ]
-Workers = Annotated[int, typer.Option(metavar="N", help="Processes; 0: one per core.", min=0)]
+Workers = Annotated[
+    int, typer.Option(metavar="N", help="Worker processes; 0: one per core.", min=0)
+]
 Wide = Annotated[
-    bool, typer.Option("--wide", help="Show every column; rows too wide become blocks.")
+    bool, typer.Option("--wide", help="Show every column; rows that do not fit become blocks.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]
 
@@ -69,6 +74,6 @@ def raw_roots(values: Sequence[str] | None) -> dict[str, Path]:
         if not (name and equals and root):
             raise MedrcubeError(f"--source {value}: expected ID=ROOT, such as busi=/data/BUSI")
         if name in roots:
-            raise MedrcubeError(f"--source {name} is given twice; name each source once")
+            raise MedrcubeError(f"--source {name} was given twice; give each source once")
         roots[name] = Path(root).absolute()
     return roots

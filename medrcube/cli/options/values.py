@@ -57,7 +57,7 @@ def object_of(option: str, value: str | None) -> dict[str, Json]:
     try:
         content = json.loads(value or "{}")
     except ValueError as error:
-        raise ModelError(f"{option}: is no JSON: {error}") from None
+        raise ModelError(f"{option} is not valid JSON: {error}") from None
     if not isinstance(content, dict):
         raise ModelError(f'{option}: expected an object, such as {{"top_k": 1}}')
     return content
@@ -75,8 +75,8 @@ def again_of(value: str | None) -> list[AnswerOutcome]:
     names = [name.strip() for name in (value or "").split(",") if name.strip()]
     if value is not None and (not names or set(names) - set(known)):
         raise ModelError(
-            f"--again {value}: expected cut, failed, or cut,failed; what a model did otherwise is "
-            "its result"
+            f"--again {value}: expected cut, failed, or cut,failed; any other outcome is a result "
+            f"of the model"
         )
     return [known[name] for name in names]
 
@@ -104,8 +104,8 @@ def run_folders(models: Sequence[str], out: Path) -> dict[str, Path]:
     distinct = {str(folder).casefold() for folder in folders.values()}
     if len(distinct) < len(models):
         raise ModelError(
-            f"--model {', '.join(models)}: two of them have one name; ask one at a time, each with "
-            "an --out of its own"
+            f"--model {', '.join(models)}: two of them would share a folder; run them one at a "
+            f"time, each with its own --out"
         )
     return folders
 
@@ -123,5 +123,5 @@ def prices_of(
     if tokens_in is None and tokens_out is None:
         return None
     if tokens_in is None or tokens_out is None:
-        raise ModelError("--price-in and --price-out belong together; give both")
+        raise ModelError("--price-in and --price-out must be given together")
     return Prices(tokens_in=tokens_in, tokens_out=tokens_out, in_batches=in_batches)

@@ -17,12 +17,10 @@ __all__ = ["add_user", "add_users", "reset_second_factor"]
 
 def add_user(
     directory: Directory,
-    email: Annotated[
-        str, typer.Argument(metavar="EMAIL", help="Address with which the person signs in.")
-    ],
+    email: Annotated[str, typer.Argument(metavar="EMAIL", help="E-mail address for signing in.")],
     role: Annotated[
         Literal["reviewer", "adjudicator", "manager", "administrator"],
-        typer.Option(help="What the person may do."),
+        typer.Option(help="Role of the person."),
     ] = "reviewer",
     specialty: Annotated[
         list[str] | None,
@@ -32,7 +30,7 @@ def add_user(
 ) -> None:
     """Create an account.
 
-    Asks for the password, or takes it from MEDRCUBE_REVIEW_PASSWORD.
+    Prompts for the password, or reads it from MEDRCUBE_REVIEW_PASSWORD.
     """
     from medrcube.console.progress import Reporter
 
@@ -54,12 +52,13 @@ def add_user(
 def add_users(
     directory: Directory,
     table: Annotated[
-        Path, typer.Argument(metavar="FILE", help="CSV table: email, role, specialties.")
+        Path,
+        typer.Argument(metavar="FILE", help="CSV file with the columns email, role, specialties."),
     ],
     passwords: Annotated[
         Path,
         typer.Option(
-            metavar="FILE", help="File to write the first passwords to; only you can read it."
+            metavar="FILE", help="Output file for the initial passwords, readable only by you."
         ),
     ],
     wide: Wide = False,
@@ -67,7 +66,8 @@ def add_users(
 ) -> None:
     """Create accounts for a team.
 
-    Each person changes the password at the first sign-in. One bad row, and no account is created.
+    Each person must change the password at the first sign-in. If any row is invalid, no account is
+    created.
     """
     from medrcube.console.progress import Reporter
 
@@ -81,19 +81,19 @@ def add_users(
         ("e-mail address", "role", "name in exports"),
         [(user.email, str(user.role), user.pseudonym) for user in users],
     )
-    reporter.result(f"{counted(len(users), 'account')}; their first passwords are in {passwords}")
+    reporter.result(f"{counted(len(users), 'account')}; initial passwords: {passwords}")
     reporter.data([{"pseudonym": user.pseudonym, "role": str(user.role)} for user in users])
 
 
 def reset_second_factor(
     directory: Directory,
     email: Annotated[
-        str, typer.Argument(metavar="EMAIL", help="Person whose authenticator is lost.")
+        str, typer.Argument(metavar="EMAIL", help="Account whose authenticator is lost.")
     ],
 ) -> None:
     """Remove the second factor of an account.
 
-    The person signs in without a code until they set one up again.
+    The person signs in without a code until they set up a new one.
     """
     from medrcube.console.progress import Reporter
 
@@ -104,4 +104,4 @@ def reset_second_factor(
 
     user = account_of(email)
     remove_second_factor(console_user(), user)
-    Reporter().result(f"{user.email} is asked for no code until they set one up again")
+    Reporter().result(f"{user.email} signs in without a code until they set up a new second factor")

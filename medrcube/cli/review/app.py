@@ -1,4 +1,4 @@
-"""The application ``medrcube review``: the review queue of clinicians."""
+"""The application ``medrcube review``: the clinician review queue."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PROJECT: tuple[Callable[..., None], ...] = (
 )
 _SERVER: tuple[Callable[..., None], ...] = (verify_audit, backup, restore, migrate, check)
 
-review_app = typer.Typer(help="Run the clinicians' review queue.", no_args_is_help=True)
+review_app = typer.Typer(help="Run the clinician review queue.", no_args_is_help=True)
 review_app.command("import")(import_items)
 for command in _QUEUE:
     review_app.command()(command)

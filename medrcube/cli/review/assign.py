@@ -22,9 +22,7 @@ assign_app = typer.Typer(help="Assign items to reviewers.", no_args_is_help=True
 
 Reviewer = Annotated[
     list[str] | None,
-    typer.Option(
-        "--reviewer", metavar="WHO", help="E-mail address or name in exports; repeatable."
-    ),
+    typer.Option("--reviewer", metavar="WHO", help="E-mail address or pseudonym; repeatable."),
 ]
 
 
@@ -78,11 +76,17 @@ def add(
     directory: Directory,
     mode: Annotated[
         Literal["only", "first"],
-        typer.Argument(metavar="only|first", help="To them only, or first."),
+        typer.Argument(
+            metavar="only|first",
+            help="only: to these reviewers only; first: to them before others.",
+        ),
     ],
     reviewer: Reviewer = None,
     specialty: Annotated[
-        str, typer.Option(metavar="NAME", help="Also everybody with this specialty, now and later.")
+        str,
+        typer.Option(
+            metavar="NAME", help="Also all current and future reviewers with this specialty."
+        ),
     ] = "",
     source: Annotated[str, typer.Option(metavar="ID", help="Only items of this source.")] = "",
     task: Annotated[str, typer.Option(metavar="NAME", help="Only items of this task.")] = "",
@@ -92,7 +96,7 @@ def add(
     ] = "",
     json_output: Json = False,
 ) -> None:
-    """Assign items to reviewers, only or first."""
+    """Assign items, exclusively or with priority."""
     from medrcube.console.progress import Reporter
 
     open_queue(directory)
@@ -117,7 +121,7 @@ def add(
 def end(
     directory: Directory,
     number: Annotated[
-        int, typer.Argument(metavar="NUMBER", help="Assignment, as list numbers it.")
+        int, typer.Argument(metavar="NUMBER", help="Number of the assignment, as shown by list.")
     ],
     json_output: Json = False,
 ) -> None:
@@ -137,16 +141,16 @@ def end(
 @assign_app.command()
 def specialist(
     directory: Directory,
-    who: Annotated[str, typer.Argument(metavar="WHO", help="E-mail address or name in exports.")],
+    who: Annotated[str, typer.Argument(metavar="WHO", help="E-mail address or pseudonym.")],
     specialty: Annotated[
         list[str] | None,
-        typer.Argument(metavar="SPECIALTY", help="All specialties of the person; default: none."),
+        typer.Argument(metavar="SPECIALTY", help="All specialties of the reviewer; default: none."),
     ] = None,
     json_output: Json = False,
 ) -> None:
     """Set the specialties of a reviewer.
 
-    They replace those that the reviewer had.
+    They replace the previous ones.
     """
     from medrcube.console.progress import Reporter
 
@@ -163,12 +167,15 @@ def specialist(
 @assign_app.command("specialty")
 def new_specialty(
     directory: Directory,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name, such as radiology:abdomen.")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="Name of the specialty, such as radiology:abdomen."),
+    ],
     anatomy: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Region that it covers; repeatable.")
+        list[str] | None, typer.Option(metavar="NAME", help="Region it covers; repeatable.")
     ] = None,
     modality: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Modality that it covers; repeatable.")
+        list[str] | None, typer.Option(metavar="NAME", help="Modality it covers; repeatable.")
     ] = None,
     json_output: Json = False,
 ) -> None:
@@ -181,7 +188,7 @@ def new_specialty(
 
     made = add_specialty(console_user(), name, anatomies=anatomy or (), modalities=modality or ())
     reporter = Reporter(json_output=json_output)
-    reporter.result(f"{made.name} can be given to reviewers now")
+    reporter.result(f"{made.name} can now be assigned to reviewers")
     summary = {"specialty": made.name, "anatomies": made.anatomies, "modalities": made.modalities}
     reporter.data(summary)
 

@@ -15,13 +15,10 @@ __all__ = ["backup", "restore"]
 
 def backup(
     directory: Directory,
-    out: Annotated[Path, typer.Argument(metavar="FILE", help="File to write, such as queue.tar.")],
+    out: Annotated[Path, typer.Argument(metavar="FILE", help="Output file, such as queue.tar.")],
     json_output: Json = False,
 ) -> None:
-    """Back up database and images into one file.
-
-    People may go on working meanwhile.
-    """
+    """Back up database and images into one file. Reviewers can keep working meanwhile."""
     from medrcube.console.progress import Reporter
     from medrcube.review.server.backup import create_backup
     from medrcube.review.server.bootstrap import review_paths
@@ -39,9 +36,9 @@ def restore(
     archive: Annotated[Path, typer.Argument(metavar="FILE", help="Back-up to restore.")],
     json_output: Json = False,
 ) -> None:
-    """Restore a back-up into a workspace.
+    """Restore a backup into a workspace.
 
-    The workspace must have no queue; nothing is overwritten.
+    The workspace must not have a queue; nothing is overwritten.
     """
     from medrcube.console.progress import Reporter
     from medrcube.review.server.backup import restore_backup as put_back
@@ -51,9 +48,11 @@ def restore(
     root = directory.resolve()
     made = put_back(archive, review_paths(root))
     reporter = Reporter(json_output=json_output)
-    reporter.result(f"restored as of {made.made_at}, head {made.events}:{made.head_sha256}")
+    reporter.result(
+        f"restored to the state of {made.made_at}, head {made.events}:{made.head_sha256}"
+    )
     if not (root / CONFIG).is_file():
-        reporter.note(f"{root} has no {CONFIG}: copy the workspace there too before you serve it")
+        reporter.note(f"{root} has no {CONFIG}; copy the workspace there too before serving it")
     reporter.data(_summary(made))
 
 

@@ -20,14 +20,16 @@ def migrate(directory: Here = Path()) -> None:
     from medrcube.workspace import open_workspace
 
     copy = prepare_queue(open_workspace(directory.resolve()).root, new=True)
-    Reporter().result("up to date" + (f"; the database as it was is {copy}" if copy else ""))
+    Reporter().result(
+        "up to date" + (f"; a copy of the previous database is {copy}" if copy else "")
+    )
 
 
 def check(directory: Here = Path(), origin: Origin = "") -> None:
     """Check the deployment of the server.
 
-    Looks at the settings and at the secret of single sign-on; the status is 1 when something has
-    to be mended.
+    Checks the settings and the single sign-on secret; the exit status is 1 if something must be
+    fixed.
     """
     from medrcube.review.server.bind_address import check_address
 

@@ -19,17 +19,17 @@ def write_errata(
     release: ReleaseDir,
     notes: Annotated[
         bool,
-        typer.Option("--notes", help="Use the notes of managers as reasons; read them first."),
+        typer.Option("--notes", help="Use managers' notes as reasons; read them first."),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the rows and write nothing.")
+        bool, typer.Option("--dry-run", help="Show the rows without writing them.")
     ] = False,
     wide: Wide = False,
     json_output: Json = False,
 ) -> None:
-    """Withdraw items that the queue has withdrawn.
+    """Add queue withdrawals to a release's errata.
 
-    Also those that it quarantined or rejected since the release was made.
+    Includes items quarantined or rejected since the release was made.
     """
     from medrcube.cli.options.releases import read_release
     from medrcube.console.progress import Reporter

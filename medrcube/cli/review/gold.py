@@ -17,21 +17,21 @@ __all__ = ["gold"]
 def gold(
     directory: Here = Path(),
     from_defects: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Gold items to draw, each with a known defect.")
+        int, typer.Option(metavar="N", min=0, help="Number of gold items with a known defect.")
     ] = 0,
     sound: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Copies of accepted items without a defect.")
+        int, typer.Option(metavar="N", min=0, help="Number of gold items without a defect.")
     ] = 0,
     seed: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Seed of the draw; default: that of the project."),
+        typer.Option(metavar="N", help="Random seed; default: that of the project."),
     ] = None,
     wide: Wide = False,
     json_output: Json = False,
 ) -> None:
     """Draw gold items to test reviewers.
 
-    They are copies of sound items with a wrong key, a second right option or a wrong box.
+    Gold items are copies of sound items with a wrong key, a second right option or a wrong box.
     """
     from medrcube.console.progress import Reporter
 
@@ -44,8 +44,8 @@ def gold(
     reporter.table(("kind", "gold items"), list(gold_draw.counts.items()))
     reporter.result(f"{counted(gold_draw.defective, 'gold item')} with a defect")
     for wanted, made, words in (
-        (gold_draw.wanted, gold_draw.defective, "fit items: one of each case, not copied yet"),
-        (sound, gold_draw.counts.get("sound", 0), "accepted items that were not copied yet"),
+        (gold_draw.wanted, gold_draw.defective, "suitable items: one per case, not copied yet"),
+        (sound, gold_draw.counts.get("sound", 0), "accepted items not copied yet"),
     ):
         if made < wanted:
             reporter.note(f"{made} of {wanted}: there are no more {words}")

@@ -19,16 +19,15 @@ def human_run(
     release: ReleaseDir,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the new run.")],
     group: Annotated[
-        str, typer.Option(metavar="NAME", help="Name of the group; never of a person.")
+        str, typer.Option(metavar="NAME", help="Name of the group; never the name of a person.")
     ] = "reviewers",
     json_output: Json = False,
 ) -> None:
-    """Write blind answers of reviewers as a run.
+    """Write the reviewers' blind answers as a run.
 
-    The run is called human/NAME and is compared and reported like the run of a model.
-
-    Only answers given before anything that tells the key was shown count. Of an item with
-    several reviewers one answer, drawn by lot, is counted; agreement and majority stand beside it.
+    The run is called human/NAME and can be compared and reported like the run of a model. Only
+    answers given before the reviewer could see the key count. For an item with several reviewers,
+    one randomly chosen answer counts; agreement and majority vote are reported as well.
     """
     from medrcube.cli.options.releases import read_release
     from medrcube.console.progress import Reporter
@@ -47,19 +46,18 @@ def human_run(
     if people["let_in_by_these_answers"]:
         reporter.result(
             f"UPPER BOUND {people['let_in_by_these_answers']:,} of these items are in the release "
-            "because reviewers accepted them, mostly those who answered rightly"
+            f"because reviewers accepted them, mostly reviewers who answered correctly"
         )
     interval = total["interval"]
     span = f" (95 % {100 * interval[0]:.1f} to {100 * interval[1]:.1f})" if interval else ""
     reporter.result(f"accuracy of a single reviewer {100 * total['accuracy']:.1f} %{span}")
     if raw["value"] is not None:
         reporter.result(
-            f"two reviewers chose alike in {100 * raw['value']:.1f} % of "
-            f"{counted(raw['items'], 'item')}"
+            f"two reviewers agreed on {100 * raw['value']:.1f} % of {counted(raw['items'], 'item')}"
         )
     if most["value"] is not None:
         reporter.result(
-            f"the majority of three or more was right in {100 * most['value']:.1f} % of "
+            f"the majority of three or more was right on {100 * most['value']:.1f} % of "
             f"{counted(most['items'], 'item')}"
         )
     reporter.result(f"wrote {out}; show it with  medrcube report {out} RUN... --out report.html")

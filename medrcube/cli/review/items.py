@@ -28,19 +28,19 @@ def import_items(
     runs: Annotated[
         list[Path] | None,
         typer.Option(
-            metavar="RUN", help="Run of a model, to show doubtful items first; repeatable."
+            metavar="RUN", help="Run of a model, used to prioritize doubtful items; repeatable."
         ),
     ] = None,
     blind_runs: Annotated[
         list[Path] | None,
-        typer.Option(metavar="RUN", help="Run without images, for the same; repeatable."),
+        typer.Option(metavar="RUN", help="Run without images, used likewise; repeatable."),
     ] = None,
     source_path: SourcePath = None,
     json_output: Json = False,
 ) -> None:
     """Import the items of a workspace.
 
-    Safe to run again. The status is 1 when items were refused.
+    Safe to re-run. The exit status is 1 if items were refused.
     """
     from medrcube.console.progress import Reporter
     from medrcube.sources.registry import find_sources
@@ -67,14 +67,14 @@ def export(
     ] = "csv",
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Folder to write; default: WORKSPACE/review-export."),
+        typer.Option(metavar="DIR", help="Output folder; default: WORKSPACE/review-export."),
     ] = None,
     wide: Wide = False,
     json_output: Json = False,
 ) -> None:
-    """Export decisions, pseudonymised.
+    """Export pseudonymised decisions.
 
-    Also writes into the workspace what a release takes from the review.
+    Also writes to the workspace the review results that a release uses.
     """
     from medrcube.console.progress import Reporter
 
@@ -103,7 +103,7 @@ def freeze(
 ) -> None:
     """Record a release in the queue.
 
-    Its items are never edited again, only withdrawn.
+    Its items can then only be withdrawn, not edited.
     """
     from medrcube.console.progress import Reporter
 
@@ -114,10 +114,10 @@ def freeze(
     reporter = Reporter(json_output=json_output)
     frozen = freeze_release(release)
     write_verdicts(root)
-    already = " (was on record already)" if frozen.already_recorded else ""
+    already = " (already recorded)" if frozen.already_recorded else ""
     reporter.result(
-        f"release {frozen.name}: {frozen.items:,} reviewed items on record, "
-        f"{frozen.unreviewed:,} unreviewed ones are not{already}"
+        f"release {frozen.name}: {frozen.items:,} reviewed items recorded, {frozen.unreviewed:,} "
+        f"unreviewed items are not{already}"
     )
     reporter.data(asdict(frozen))
 
@@ -125,13 +125,13 @@ def freeze(
 def _show_import(report: ImportReport, reporter: Reporter) -> None:
     reporter.result(
         f"{counted(report.items, 'item')}: {report.added:,} new, {report.changed:,} changed, "
-        f"{report.unchanged:,} as they were, {len(report.refused):,} refused; "
+        f"{report.unchanged:,} unchanged, {len(report.refused):,} refused; "
         f"{counted(report.pictures, 'image')}"
     )
     if report.edits_replaced:
         reporter.result(
-            f"{counted(report.edits_replaced, 'item')} edited in the queue; the workspace's new "
-            "wording stands, the edit is kept as an older version"
+            f"{counted(report.edits_replaced, 'item')} edited in the queue; the new wording of "
+            f"the workspace is used, the edit is kept as an older version"
         )
     refused = [(row.item, row.reason) for row in report.refused]
     for word, rows in (("REFUSED", refused), ("SETTLED", report.settled)):
@@ -141,11 +141,11 @@ def _show_import(report: ImportReport, reporter: Reporter) -> None:
             reporter.result(f"{word} {more:,} more; medrcube -v shows all")
     if report.copies_damaged:
         reporter.result(
-            f"{counted(report.copies_damaged, 'row')} of viewer/copies.jsonl damaged, so these "
-            "images have no original pixels for reviewers; build and import again"
+            f"{counted(report.copies_damaged, 'row')} of viewer/copies.jsonl damaged; reviewers "
+            f"see no original pixels for these images; build and import again"
         )
     if report.vanished:
         reporter.result(
             f"{counted(len(report.vanished), 'item')} of the queue no longer in the workspace, "
-            f"left as they are, such as {report.vanished[0]}"
+            f"unchanged in the queue, such as {report.vanished[0]}"
         )

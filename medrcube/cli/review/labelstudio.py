@@ -25,10 +25,14 @@ def export_tasks(
     directory: Directory,
     out: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write.")],
     prefix: Annotated[
-        str, typer.Option(metavar="PATH", help="Path of the folder below what Label Studio serves.")
+        str,
+        typer.Option(
+            metavar="PATH",
+            help="Path of the folder, relative to the folder that Label Studio serves.",
+        ),
     ] = "medrcube",
     limit: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Most items to export.")
+        int | None, typer.Option(metavar="N", min=1, help="Maximum number of items to export.")
     ] = None,
     json_output: Json = False,
 ) -> None:
@@ -44,11 +48,15 @@ def export_tasks(
     if made.disclosing:
         items = counted(made.disclosing, "item")
         reporter.note(
-            f"{items} left out: one task's question tells another's key; export again later"
+            f"{items} left out: the question of one task reveals the key of another; export again "
+            "later"
         )
     if made.without_options:
         items = counted(made.without_options, "item")
-        reporter.note(f"{items} left out: a task has options, and they have none; review them here")
+        reporter.note(
+            f"{items} left out: Label Studio tasks need options, which these items lack; review "
+            "them here"
+        )
     reporter.data({**asdict(made), "out": str(out)})
 
 
@@ -58,13 +66,16 @@ def import_annotations(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON export of Label Studio.")],
     reviewer: Annotated[
         list[str],
-        typer.Option(metavar="WHO=PSEUDONYM", help="Annotator and their name here; repeatable."),
+        typer.Option(
+            metavar="WHO=PSEUDONYM",
+            help="Label Studio annotator and their pseudonym here; repeatable.",
+        ),
     ],
     json_output: Json = False,
 ) -> None:
     """Import annotations as reviews.
 
-    The status is 1 when annotations were refused; each comes with a reason.
+    Refused annotations are listed with a reason, and the exit status is 1.
     """
     from medrcube.console.progress import Reporter
 

@@ -14,6 +14,6 @@ Origin = Annotated[
     typer.Option(
         envvar="MEDRCUBE_REVIEW_ORIGIN",
         metavar="https://NAME",
-        help="Public address, where a proxy in front speaks https.",
+        help="Public https address, if served behind a proxy.",
     ),
 ]

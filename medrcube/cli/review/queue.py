@@ -23,8 +23,8 @@ def prepare_queue(root: Path, *, new: bool, origin: str = "") -> Path | None:
     paths = review_paths(root, origin=origin)
     if not new and "://" not in paths.database and not Path(paths.database).is_file():
         raise MedrcubeError(
-            f"{paths.database}: there is no review queue yet; begin with  medrcube review import "
-            f"{root}"
+            f"{paths.database}: there is no review queue yet; create one with  medrcube review "
+            f"import {root}"
         )
     configure(paths)
     return migrate()

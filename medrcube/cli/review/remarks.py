@@ -24,19 +24,20 @@ def remarks(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="Rows of item (or id) and text: .jsonl, .csv, .tsv, .json, .xlsx."
+            metavar="FILE",
+            help="Table with the columns item (or id) and text: .jsonl, .csv, .tsv, .json, .xlsx.",
         ),
     ],
     origin: Annotated[
-        str, typer.Option(metavar="TEXT", help="Where they were collected; never a person.")
+        str, typer.Option(metavar="TEXT", help="Where the remarks were collected; never a person.")
     ] = "outside",
     wide: Wide = False,
     json_output: Json = False,
 ) -> None:
-    """Import remarks of outsiders.
+    """Import remarks from outside the team.
 
-    Reviewers see them after their blind answer. The status is 1 when a row was refused, or names
-    an item that the queue does not have.
+    Reviewers see them after their blind answer. The exit status is 1 if a row was refused or names
+    an item that is not in the queue.
     """
     from medrcube.console.progress import Reporter
 
@@ -48,14 +49,14 @@ def remarks(
     for row in taken.refused:
         reporter.result(f"REFUSED {row.place}: {row.reason}")
     for name in taken.unknown[: reporter.limit(_SHOWN)]:
-        reporter.result(f"UNKNOWN {name}: the queue has no such item")
+        reporter.result(f"UNKNOWN {name}: not in the queue")
     if more := len(taken.unknown) - len(taken.unknown[: reporter.limit(_SHOWN)]):
         reporter.result(f"UNKNOWN {more:,} more; medrcube -v shows all")
     if taken.items:
         reporter.table(("item", "state"), list(taken.items.items()))
     reporter.result(
         f"{counted(taken.added, 'remark')} on {counted(len(taken.items), 'item')} imported, "
-        f"{taken.already_imported:,} known already, {len(taken.refused):,} refused, "
+        f"{taken.already_imported:,} already imported, {len(taken.refused):,} refused, "
         f"{counted(len(taken.unknown), 'unknown item')}"
     )
     reporter.data(asdict(taken))

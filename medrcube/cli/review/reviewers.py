@@ -14,7 +14,7 @@ __all__ = ["reviewers"]
 def reviewers(directory: Here = Path(), wide: Wide = False, json_output: Json = False) -> None:
     """Compare reviewers: time, defects, agreement.
 
-    Defects are those of gold items; "blind" is the accuracy before the key was shown.
+    "defects" counts those caught in gold items; "blind" is the accuracy before the key was shown.
     """
     from medrcube.console.progress import Reporter
 

@@ -26,29 +26,31 @@ def serve(
         str, typer.Option(metavar="ADDRESS", help="Address to listen on.")
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(metavar="N", min=0, max=65535, help="Port; 0 takes a free one.")
+        int, typer.Option(metavar="N", min=0, max=65535, help="Port; 0 selects a free one.")
     ] = 8321,
     origin: Origin = "",
     proxy: Annotated[
         str, typer.Option(metavar="ADDRESS", help="Address of the proxy, with --origin.")
     ] = "127.0.0.1",
     threads: Annotated[
-        int, typer.Option(metavar="N", min=1, max=256, help="Concurrent requests of a process.")
+        int, typer.Option(metavar="N", min=1, max=256, help="Concurrent requests per process.")
     ] = 8,
     processes: Annotated[
         int,
-        typer.Option(metavar="N", min=0, max=64, help="Processes; 0: one per core, up to 4."),
+        typer.Option(
+            metavar="N", min=0, max=64, help="Worker processes; 0: one per core, at most 4."
+        ),
     ] = 0,
     admin_email: Annotated[
         str,
         typer.Option(
-            metavar="EMAIL", help=f"First administrator, whose password is in {PASSWORD}."
+            metavar="EMAIL", help=f"First administrator; reads the password from {PASSWORD}."
         ),
     ] = "",
 ) -> None:
     """Serve the review queue to browsers.
 
-    Creates the database, and asks for the first administrator, where there is none.
+    On first use, creates the database and prompts for the first administrator.
     """
     from medrcube.console.progress import Reporter
     from medrcube.review.server.bind_address import check_address
@@ -75,7 +77,7 @@ def serve(
         proxy=proxy if origin else "",
     ) as (server, address):
         count_ahead()
-        reporter.result(f"the review queue is at {origin or address}   (Ctrl-C ends it)")
+        reporter.result(f"the review queue is at {origin or address}   (stop with Ctrl-C)")
         server.run()
     reporter.result("stopped; nothing was lost")
 
@@ -88,10 +90,10 @@ def _first_administrator(email: str, reporter: Reporter) -> None:
     if not email:
         if not sys.stdin.isatty():
             raise MedrcubeError(
-                f"there is no administrator yet; say  --admin-email ADDRESS  with {PASSWORD} set, "
-                "or run this in a terminal"
+                f"there is no administrator yet; give --admin-email ADDRESS with {PASSWORD} set, "
+                f"or run this in a terminal"
             )
-        reporter.note("there is no account yet: this makes the first administrator")
+        reporter.note("there is no account yet; creating the first administrator")
         email = ask("E-mail address", email_of)
     add_account(
         console_user(),
@@ -101,4 +103,4 @@ def _first_administrator(email: str, reporter: Reporter) -> None:
         password=password_of(email),
         temporary=False,
     )
-    reporter.note(f"{email} may now sign in and make accounts")
+    reporter.note(f"{email} can now sign in and create accounts")

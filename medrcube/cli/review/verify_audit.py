@@ -19,14 +19,14 @@ def verify_audit(
     head: Annotated[
         str,
         typer.Option(
-            metavar="NUMBER:SHA256", help="Head noted earlier, as review status shows it."
+            metavar="NUMBER:SHA256", help="Head noted earlier, as shown by review status."
         ),
     ] = "",
     json_output: Json = False,
 ) -> None:
     """Verify the audit trail and the tables.
 
-    Replays the events against the tables; the status is 1 when something was altered.
+    Replays the events against the tables; the exit status is 1 if anything was altered.
     """
     from dataclasses import asdict
 
@@ -39,13 +39,13 @@ def verify_audit(
     reporter = Reporter(json_output=json_output)
     number, colon, digest = head.partition(":")
     if head and not (colon and number.isdecimal() and len(digest) == 64):
-        raise MedrcubeError(f"--head {head}: expected NUMBER:SHA256, as review status shows it")
+        raise MedrcubeError(f"--head {head}: expected NUMBER:SHA256, as shown by review status")
     verdict = verify_trail(ChainHead(number=int(number), sha256=digest.lower()) if head else None)
     if verdict.fault:
         reporter.result(f"BROKEN {verdict.fault}")
     else:
         reporter.result(
-            f"whole: {verdict.events:,} events, head {verdict.head.number}:{verdict.head.sha256}"
+            f"intact: {verdict.events:,} events, head {verdict.head.number}:{verdict.head.sha256}"
         )
     reporter.data(asdict(verdict))
     raise typer.Exit(1 if verdict.fault else 0)

@@ -21,9 +21,9 @@ def check(
     source_path: SourcePath = None,
     json_output: Json = False,
 ) -> None:
-    """Check the code of sources on their fixtures.
+    """Check source adapters.
 
-    Runs the contract checks on the synthetic fixture of each source.
+    Runs the contract checks on each source's synthetic fixture.
     """
     from dataclasses import asdict
 
@@ -50,7 +50,7 @@ def check(
 
 
 def _folded(failures: Iterable[str]) -> Iterator[str]:
-    """Failures in order; of those that differ in numbers alone the first, with how many there are.
+    """Failures in order; those that differ only in numbers are shown once, with a count.
 
     One forgotten glob may leave hundreds of files without a case.
     """
@@ -58,5 +58,5 @@ def _folded(failures: Iterable[str]) -> Iterator[str]:
     for failure in failures:
         alike.setdefault(re.sub(r"\d+", "0", failure), []).append(failure)
     for first, *others in alike.values():
-        more = f" ({len(others):,} more differ from this in numbers alone)" if others else ""
+        more = f" ({len(others):,} more differ only in numbers)" if others else ""
         yield f"{first}{more}"

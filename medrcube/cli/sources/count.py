@@ -15,7 +15,7 @@ __all__ = ["count"]
 def count(
     name: SourceId,
     root: Annotated[
-        Path, typer.Argument(metavar="ROOT", help="Raw tree; image files may be empty.")
+        Path, typer.Argument(metavar="ROOT", help="Root of the raw data; image files may be empty.")
     ],
     evidence: Annotated[
         str, typer.Option(metavar="TEXT", help="Where the counts come from, for the card.")
@@ -24,7 +24,7 @@ def count(
 ) -> None:
     """Count images by answer, for the card.
 
-    Prints [[count]] tables, from which the items at full size are estimated.
+    Prints [[count]] tables, used to estimate the items of the full dataset.
     """
     from medrcube.build.profile.raw_counts import as_counts, as_toml, count_answers
     from medrcube.console.progress import Reporter

@@ -17,11 +17,11 @@ def fixture(
     name: SourceId,
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write.")],
     layout: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Layout; default: the first of the card.")
+        str | None, typer.Option(metavar="NAME", help="Layout; default: the first in the card.")
     ] = None,
     source_path: SourcePath = None,
 ) -> None:
-    """Write a synthetic raw tree in true layout."""
+    """Write synthetic raw data in the real layout."""
     from medrcube.console.progress import Reporter
     from medrcube.sources.registry import find_sources, get_source
 
@@ -30,6 +30,6 @@ def fixture(
     if layout is not None and layout not in names:
         raise MedrcubeError(f"{name} has no layout {layout!r}; expected one of: {', '.join(names)}")
     if directory.exists() and any(directory.iterdir()):
-        raise MedrcubeError(f"{directory}: is not empty; choose a new folder")
+        raise MedrcubeError(f"{directory} is not empty; choose a new folder")
     source.build_fixture(directory, layout or names[0])
     Reporter().result(f"wrote {directory}")

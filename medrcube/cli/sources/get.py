@@ -32,24 +32,29 @@ def get(
     licence: Annotated[
         str | None,
         typer.Option(
-            "--accept-licence", metavar="LICENCE", help="Accept this licence without being asked."
+            "--accept-licence", metavar="LICENCE", help="Accept this licence without a prompt."
         ),
     ] = None,
     needed: Annotated[
         Path | None,
-        typer.Option(metavar="RELEASE", help="Only files that its missing images need."),
+        typer.Option(
+            metavar="RELEASE", help="Only the files needed for images missing from this release."
+        ),
     ] = None,
     listed: Annotated[
         Path | None,
-        typer.Option("--list", metavar="FILE", help="Only the files of a list, one path a line."),
+        typer.Option(
+            "--list", metavar="FILE", help="Only the files in this list, one path per line."
+        ),
     ] = None,
     source_path: SourcePath = None,
     json_output: Json = False,
 ) -> None:
     """Download the raw data of an open source.
 
-    Safe to run again: it resumes. Archives are kept, with the command that unpacks them. Where
-    only people may obtain the data, the steps are shown. The status is 1 while files are missing.
+    Safe to re-run: resumes. Archives are kept packed, and the command that unpacks them is printed.
+    If the data cannot be downloaded automatically, the manual steps are shown. The exit status is 1
+    while files are missing.
     """
     from medrcube.console.progress import Reporter
     from medrcube.sources._homes.get import download, unpack_commands
@@ -57,7 +62,7 @@ def get(
     from medrcube.sources.registry import find_sources, get_source
 
     if needed is not None and listed is not None:
-        raise MedrcubeError("--needed and --list: give one of them")
+        raise MedrcubeError("give only one of --needed and --list")
     reporter = Reporter(json_output=json_output)
     sources = find_sources(source_path or ())
     card = get_source(sources, name).card
@@ -66,7 +71,7 @@ def get(
         raise typer.Exit(1)
     wanted = _wanted(name, needed, listed, sources, reporter)
     if wanted is not None and not wanted:
-        reporter.note(f"{name}: no file is needed")
+        reporter.note(f"{name}: no files are needed")
         return
     _accept(card, licence, reporter)
     done = download(card, card.home, DownloadRequest(folder=to.absolute(), wanted=wanted), reporter)
@@ -122,7 +127,7 @@ def _accept(card: Card, licence: str | None, reporter: Reporter) -> None:
     access = card.access
     reporter.note(
         f"{card.title}\n{card.homepage}\nlicence: {access.licence}; access: {access.mode}; "
-        f"images may be passed on: {access.passed_on}\nrights: {access.known()}"
+        f"images may be redistributed: {access.passed_on}\nrights: {access.known()}"
     )
     if licence is not None:
         if licence != access.licence:
@@ -141,10 +146,10 @@ def _accept(card: Card, licence: str | None, reporter: Reporter) -> None:
 
 def _show_steps(card: Card, to: Path, reporter: Reporter) -> None:
     reporter.result(
-        f"{card.id}: no program is known to get it from its home ({card.access.mode}, "
+        f"{card.id}: cannot be downloaded automatically ({card.access.mode}, "
         f"{card.access.licence}):"
     )
-    steps = (*card.access.steps, f"Put the data into {to}, so that it holds files like these:")
+    steps = (*card.access.steps, f"Put the data into {to}, so that it contains files such as:")
     for number, step in enumerate(steps, 1):
         reporter.result(f"  {number}. {step}")
     for glob in card.layouts[0].expect:

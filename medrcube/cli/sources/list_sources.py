@@ -29,7 +29,7 @@ def list_sources(
     ] = None,
     task: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Only sources that give this task; repeatable."),
+        typer.Option(metavar="NAME", help="Only sources that support this task; repeatable."),
     ] = None,
     access: Annotated[
         list[str] | None,
@@ -41,7 +41,8 @@ def list_sources(
 ) -> None:
     """List sources: access, licence, images, tasks.
 
-    "passed on" tells whether a release may hold the images; DD, AD and so on abbreviate tasks.
+    "redistribute" says whether a release may contain the images; DD, AD etc. are abbreviations of
+    tasks.
     """
     from medrcube.console.progress import Reporter
     from medrcube.sources._framework.card_parts.access import ACCESS_MODES
@@ -63,7 +64,7 @@ def list_sources(
     ]
     if cards:
         reporter.table(
-            ("id", "anatomy", "modality", "images", "access", "passed on", "tasks", "licence"),
+            ("id", "anatomy", "modality", "images", "access", "redistribute", "tasks", "licence"),
             [
                 (
                     card.id,
@@ -79,7 +80,7 @@ def list_sources(
             ],
         )
     else:
-        reporter.result("no source fits all of these; leave one of the options out")
+        reporter.result("no source matches all of these; remove one of the options")
     reporter.data([_summary(card) for card in cards])
 
 

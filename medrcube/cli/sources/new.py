@@ -12,9 +12,9 @@ __all__ = ["new"]
 
 def new(
     name: Annotated[str, typer.Argument(metavar="ID", help="Id of the new source.")],
-    root: Annotated[Path, typer.Option("--from", metavar="ROOT", help="Raw data to describe.")],
+    root: Annotated[Path, typer.Option("--from", metavar="ROOT", help="Root of the raw data.")],
     into: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder of source folders to write into.")
+        Path, typer.Option(metavar="DIR", help="Folder of source folders in which to create it.")
     ] = Path("sources"),
 ) -> None:
     """Draft a source folder for raw data.
@@ -28,6 +28,6 @@ def new(
 
     taken = find_sources().get(name)
     if taken is not None:
-        raise MedrcubeError(f"{name!r} is the id of the source in {taken.folder}; choose another")
+        raise MedrcubeError(f"the id {name!r} is already taken by {taken.folder}; choose another")
     folder = new_source(name, root, into)
-    Reporter().result(f"wrote {folder}; decide every line marked TODO")
+    Reporter().result(f"wrote {folder}; complete every line marked TODO")

@@ -18,7 +18,8 @@ def page(
 ) -> None:
     """Write the generated reference pages.
 
-    Sources, shared formats, tasks, item rules, terms and wordings, and the chart of the cube.
+    Writes the pages on sources, shared formats, tasks, item rules, terms and wordings, and the
+    chart of the cube.
     """
     from medrcube.build.reference.audit_rules import rules_page
     from medrcube.build.reference.formats import formats_page

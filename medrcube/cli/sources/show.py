@@ -10,7 +10,7 @@ __all__ = ["show"]
 def show(name: SourceId, source_path: SourcePath = None) -> None:
     """Show a source: access, layouts and tasks.
 
-    Tells how to obtain the data, step by step, and which files a copy must hold.
+    Explains how to obtain the data, step by step, and which files a copy must contain.
     """
     from medrcube.console.progress import Reporter
     from medrcube.sources.registry import find_sources, get_source
@@ -19,8 +19,8 @@ def show(name: SourceId, source_path: SourcePath = None) -> None:
     reporter = Reporter()
     reporter.result(f"{card.id}: {card.title}\n{card.homepage}\nversion: {card.release}")
     reporter.result(
-        f"access: {card.access.mode}; licence: {card.access.licence}; images may be passed on: "
-        f"{card.access.passed_on}"
+        f"access: {card.access.mode}; licence: {card.access.licence}; images may be "
+        f"redistributed: {card.access.passed_on}"
     )
     reporter.result(f"rights: {card.access.known()}")
     reporter.result("\nHow to get it")

@@ -21,8 +21,8 @@ def validate(
 ) -> None:
     """Validate a copy of the raw data of a source.
 
-    Names the layout, missing files, and the number of cases that can be built; the status is 1
-    when there are none.
+    Prints the layout, the missing files, and the number of cases that can be built; the exit status
+    is 1 if there are none.
     """
     from collections import Counter
 
@@ -51,10 +51,10 @@ def validate(
             f"{counted(cases, 'case')} with all their files" + (f"; {aside}" if aside else "")
         )
         if not cases:
-            reporter.result("nothing would be built from this copy")
+            reporter.result("no case can be built from this copy")
         first = next((row.message for row in scanned.problems if row.code == BAD_ROW), None)
         if first is not None:
-            reporter.result(f"first row that cannot be used: {first}")
+            reporter.result(f"first unusable row: {first}")
     reporter.data(
         {
             "source": report.source,

@@ -1,4 +1,4 @@
-"""The application ``medrcube tasks``: what is asked."""
+"""The application ``medrcube tasks``: the tasks of the benchmark."""
 
 from __future__ import annotations
 

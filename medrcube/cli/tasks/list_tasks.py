@@ -24,7 +24,7 @@ def list_tasks(
 ) -> None:
     """List the tasks.
 
-    Each has its level, the facts and images it asks about, and the sources that give it.
+    Shows for each its level, the facts and images it asks about, and the sources that support it.
     """
     from medrcube.console.progress import Reporter
     from medrcube.taxonomy import Task
@@ -66,7 +66,7 @@ def _asks(task: Task) -> list[str]:
 
 
 def sources_of(task: Task, cards: Sequence[Card]) -> list[str]:
-    """Ids of the sources that a task is asked of: by their cards, or as its rule finds facts."""
+    """Ids of the sources that support a task, by their cards or by what its rule finds."""
     from medrcube.build.open_items.task_check import asking_sources
 
     if task.declaration.rule:

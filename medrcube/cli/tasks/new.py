@@ -15,12 +15,12 @@ def new(
         str, typer.Argument(metavar="NAME", help="Name of the new task, such as 'Lung Counting'.")
     ],
     into: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder of task folders to write into.")
+        Path, typer.Option(metavar="DIR", help="Folder of task folders in which to create it.")
     ] = Path("tasks"),
     rule: Annotated[
         bool,
         typer.Option(
-            "--rule", help="With a rule in Python, for questions that no card alone gives."
+            "--rule", help="Add a Python rule, for questions that need more than the cards."
         ),
     ] = False,
 ) -> None:
@@ -32,4 +32,4 @@ def new(
     from medrcube.console.progress import Reporter
 
     folder = new_task(name, into, rule=rule)
-    Reporter().result(f"wrote {folder}; decide every line marked TODO")
+    Reporter().result(f"wrote {folder}; complete every line marked TODO")

@@ -12,17 +12,17 @@ from medrcube.cli.tasks.seen_cards import OfWorkspace, seen_cards
 __all__ = ["TaskName", "show", "task_names"]
 
 _SCORED = {
-    "option": "the right option passes",
-    "number": "a number between the bounds of the item passes; credit by relative accuracy",
-    "point": "a point on the region or within its margin passes",
-    "box": "a box that overlaps enough passes; credit by the overlap",
-    "order": "the exact order passes; credit by pairs in the right order",
-    "pair": "both answers right passes; credit by right answers",
+    "option": "passes if the right option is chosen",
+    "number": "passes if the number is within the bounds of the item; credit by relative accuracy",
+    "point": "passes if the point is on the region or within its margin",
+    "box": "passes if the box overlaps enough; credit by overlap",
+    "order": "passes if the order is exact; credit by pairs in the right order",
+    "pair": "passes if both answers are right; credit by right answers",
 }
 
 
 def task_names(incomplete: str) -> list[str]:
-    """Names of tasks that begin so, for the completion of shells."""
+    """Names of tasks with this prefix, for shell completion."""
     from medrcube.taxonomy import Task
 
     return [task.value for task in Task if task.casefold().startswith(incomplete.casefold())]
@@ -39,7 +39,7 @@ TaskName = Annotated[
 def show(name: TaskName, source_path: SourcePath = None, workspace: OfWorkspace = None) -> None:
     """Show a task.
 
-    What it asks, its wordings, and the sources that give it.
+    Prints what it asks, its wordings, and the sources that support it.
     """
     from medrcube.cli.tasks.list_tasks import sources_of
     from medrcube.console.progress import Reporter
@@ -55,7 +55,7 @@ def show(name: TaskName, source_path: SourcePath = None, workspace: OfWorkspace 
     )
     reporter.result(f"asks {declared.measures}")
     reporter.result(
-        f"a reply is read and scored by the form {declared.form}: {_SCORED[declared.form]}"
+        f"replies are parsed and scored by the form {declared.form}: {_SCORED[declared.form]}"
     )
     reporter.result(
         "in a report: "
@@ -70,11 +70,13 @@ def show(name: TaskName, source_path: SourcePath = None, workspace: OfWorkspace 
 
         reporter.result(f"rule: {rule_path(task)}; sets: {declared.sets}")
         reporter.result(
-            f"not asked where a blind answer passes above {declared.blind.drop:.0%}; "
-            f"warned of above {declared.blind.warn:.0%}"
+            f"not asked if a blind answer passes more often than {declared.blind.drop:.0%}; "
+            f"warning above {declared.blind.warn:.0%}"
         )
     reporter.result(f"facts: {facts}; images: {', '.join(declared.artefacts)}")
-    reporter.result(f"burnt into an image, this tells the answer: {declared.told_by}")
+    reporter.result(
+        f"graphics that would reveal the answer if burnt into an image: {declared.told_by}"
+    )
     reporter.result(f"\nExample\n  {' '.join(declared.example.split())}")
     reporter.result("\nWordings")
     wordings = package_wordings()

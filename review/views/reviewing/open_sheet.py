@@ -135,7 +135,7 @@ class JudgedAnswer:
         right: a right answer in words.
         bar: what passes.
         passes: whether the answer does; ``None`` for "cannot tell".
-        drawing: both over the image; ``None`` where the answer is no place.
+        drawing: both over the image; ``None`` where the answer is not a place.
     """
 
     mine: str

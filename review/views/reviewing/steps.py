@@ -252,7 +252,7 @@ def _keep_click(sent: QueryDict, context: ClaimContext, token: uuid.UUID, user: 
     """Keep places that were clicked, or typed to be shown, with the draft; whether any were.
 
     Raises:
-        InvalidAnswerError: what was typed to be shown is no answer.
+        InvalidAnswerError: what was typed to be shown is not an answer.
         StaleClaimError: the claim is not live any more.
     """
     target = context.target

@@ -47,7 +47,7 @@ def read_coco(path: Path) -> tuple[CocoImage, ...]:
     """Images of one annotation file, in its order.
 
     Raises:
-        TableError: the file is no such JSON, an annotation names an image or category that is not
+        TableError: the file is not such JSON, an annotation names an image or category that is not
             in it, or two images have one id.
     """
     data = read_json(path)

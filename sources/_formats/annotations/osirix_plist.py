@@ -72,7 +72,7 @@ def read_rois_if_any(path: Path) -> tuple[OsirixRoi, ...]:
         return tuple(_mark(roi, image, path) for roi, image in _rois(content, None))
     except (ValueError, TypeError, AttributeError, IndexError) as error:
         raise RowError(
-            f"{path.name}: is no readable property list of OsiriX ({type(error).__name__}); get "
+            f"{path.name} is not a readable property list of OsiriX ({type(error).__name__}); get "
             "the file again"
         ) from error
 

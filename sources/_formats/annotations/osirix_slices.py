@@ -97,7 +97,7 @@ def _height(path: Path) -> float:
     header = read_header(path, ("ImagePositionPatient", "ImageOrientationPatient"))
     axes = map(float, header["ImageOrientationPatient"].split("\\"))
     if max(abs(a - b) for a, b in zip(axes, _AXIAL, strict=True)) > _STRAIGHT:
-        raise ReadError(f"{path.name}: is no axial slice; expected one", code="slice-order")
+        raise ReadError(f"{path.name} is not an axial slice; expected one", code="slice-order")
     return round(float(header["ImagePositionPatient"].split("\\")[2]), 3)
 
 

@@ -39,5 +39,5 @@ def corner_box(row: TableRow, columns: Sequence[str] = CORNER) -> Rectangle:
     x, y, width, height = (row.number(column) for column in columns)
     if min(x, y) < 0 or min(width, height) <= 0:
         cells = ", ".join(f"{column}={row.number(column):g}" for column in columns)
-        raise RowError(f"{row.place}: {cells} is no box; expected a corner and a size in pixels")
+        raise RowError(f"{row.place}: {cells} is not a box; expected a corner and a size in pixels")
     return Rectangle(xyxy=(x, y, x + width, y + height))

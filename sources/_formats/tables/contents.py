@@ -1,7 +1,7 @@
 """Contents of table files: bounded, decompressed, as text or JSON.
 
 A packed file is measured before any of it is kept, so that one made to exhaust the memory costs
-none. What is no text, by its first bytes or by its share of control characters, is refused here,
+none. What is not text, by its first bytes or by its share of control characters, is refused here,
 whatever the encoding: every byte is a letter of Latin-1.
 """
 
@@ -89,7 +89,7 @@ def read_text(path: Path, encoding: str = "utf-8-sig", errors: str = "strict") -
     if controls > max(_STRAY, _MOST_CONTROLS * len(start)):
         raise TableError(
             path,
-            f"is no text: {controls} of its first {len(start)} bytes are control characters; "
+            f"is not text: {controls} of its first {len(start)} bytes are control characters; "
             "get the file again, or save it as UTF-8",
         )
     try:
@@ -102,13 +102,13 @@ def read_json(path: Path) -> Any:
     """What a JSON file holds, plain or packed.
 
     Raises:
-        TableError: as ``read_text``, or it is no JSON.
+        TableError: as ``read_text``, or it is not valid JSON.
     """
     try:
         return json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
         what = "is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise TableError(path, f"is no JSON ({what}); get the file again") from None
+        raise TableError(path, f"is not valid JSON ({what}); get the file again") from None
 
 
 def read_text_of_case(path: Path, encoding: str = "utf-8-sig") -> str:

@@ -110,7 +110,7 @@ def _xlsx_book(path: Path, content: bytes) -> Iterator[Any]:
                 check_archive(path, archive)
             yield openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
     except (BadZipFile, KeyError, ValueError, OSError) as error:
-        raise TableError(path, f"is no readable .xlsx file ({error}); get it again") from error
+        raise TableError(path, f"is not a readable .xlsx file ({error}); get it again") from error
 
 
 def _xls_book(path: Path, content: bytes) -> Any:
@@ -122,7 +122,7 @@ def _xls_book(path: Path, content: bytes) -> Any:
         *(xlrd.XLRDError, xlrd.compdoc.CompDocError, AssertionError, IndexError),
         *(BadZipFile, KeyError, struct.error),
     ) as error:
-        raise TableError(path, f"is no readable .xls file ({error}); get it again") from error
+        raise TableError(path, f"is not a readable .xls file ({error}); get it again") from error
 
 
 def _xls(path: Path, content: bytes, sheet: str | None) -> Iterator[Cells]:

@@ -79,7 +79,7 @@ class TableRow(Mapping[str, str]):
         """The cell of a column.
 
         Raises:
-            RowError: it holds a byte that is no text, or the row breaks off there: what stood
+            RowError: it holds a byte that is not text, or the row breaks off there: what stood
                 there is unknown.
         """
         if column in self._lost:

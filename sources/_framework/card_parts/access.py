@@ -38,7 +38,7 @@ class Access:
     Attributes:
         mode: ``open``, ``form``, ``account`` or ``credentialed``.
         licence: SPDX identifier or ``LicenseRef-...``.
-        redistribute: whether rendered images may be passed on; needs a basis.
+        redistribute: whether rendered images may be redistributed; needs a basis.
         rows: what decides for each image, where rights differ by row; else empty.
         basis: what the owner says of the rights, or ``None`` where nobody has seen it.
         unknown: what is not known of them, in a sentence; may be empty.
@@ -55,7 +55,7 @@ class Access:
 
     @property
     def passed_on(self) -> str:
-        """Whether images may be passed on: ``yes``, ``no`` or ``by row``."""
+        """Whether images may be redistributed: ``yes``, ``no`` or ``by row``."""
         if self.rows:
             return "by row"
         return "yes" if self.redistribute else "no"
@@ -80,7 +80,7 @@ def parse_access(table: TomlTable) -> Access:
     """Read ``[access]``.
 
     Raises:
-        CardError: a key is wrong, or images are to be passed on without a basis.
+        CardError: a key is wrong, or images are to be redistributed without a basis.
     """
     redistribute = table.flag("redistribute")
     rows = table.text("rows", default="")

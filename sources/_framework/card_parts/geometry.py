@@ -1,7 +1,7 @@
 """``[geometry]`` of a card: what images prove of the patient's sides and of millimetres.
 
-Neither changes an image that is there: the table is no part of the card's fingerprint, as its home
-is none. It decides whether images with a scale bar are made beside the others.
+Neither changes an image that is there: the table is not a part of the card's fingerprint, as its
+home is none. It decides whether images with a scale bar are made beside the others.
 """
 
 from __future__ import annotations

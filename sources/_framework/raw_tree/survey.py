@@ -108,10 +108,10 @@ def survey(root: Path) -> Survey:
     Targets of links outside the tree are neither named, counted nor opened.
 
     Raises:
-        SourceError: the root is no folder, or holds no image that medrcube reads.
+        SourceError: the root is not a folder, or holds no image that medrcube reads.
     """
     if not root.is_dir():
-        raise SourceError(f"{root}: is no folder; expected the unpacked raw data")
+        raise SourceError(f"{root} is not a folder; expected the unpacked raw data")
     names = [name for name in RawTree(root).names if not _hidden(name) and _within(root, name)]
     pixels = [name for name in names if suffix_of(name) in (*RASTERS, *VOLUMES, *DICOMS, *VIDEOS)]
     pixels += _bare_dicoms(root, names)

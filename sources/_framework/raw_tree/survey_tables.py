@@ -104,7 +104,7 @@ def survey_tables(
             elif suffix_of(name) in SHEETS:
                 yield from _sheets(root / name, name, pictures)
         except MedrcubeError:
-            continue  # a file that is no table is counted by its suffix all the same
+            continue  # a file that is not a table is counted by its suffix all the same
 
 
 def _delimited(path: Path, name: str, pictures: Sequence[str]) -> SurveyTable:

@@ -280,7 +280,7 @@ def test_a_rule_that_does_not_hold_stands_at_the_head_of_the_page(draw, built):
     found["batch_rules"]["longest-option"]["holds"] = False
     gallery = make_gallery([], {}, (), None)
     page = Page(audit_page(found, gallery))
-    assert f"1 of {len(BATCH_RULES)} rules of a batch does not hold: the longest" in page.text
+    assert f"1 of {len(BATCH_RULES)} batch rules does not hold: the longest" in page.text
 
 
 def test_every_rule_of_a_batch_has_its_panel(public):
@@ -317,7 +317,12 @@ def test_the_profile_is_compared_with_what_is_released(draw, tables):
     assert diagnoses
     assert outside
     assert released == [diagnoses, len(items) - outside]
-    for words in ("Against the profile", "of 90 that the profile own asks for", "ixi", "of 2"):
+    for words in (
+        "Compared with the profile",
+        "of 90 that the profile own asks for",
+        "ixi",
+        "of 2",
+    ):
         assert words in page.text
 
 

@@ -76,5 +76,5 @@ def test_a_file_of_no_task_is_named(folder):
 
 @pytest.mark.parametrize("name", ["", "missing"])
 def test_a_folder_that_holds_nothing_is_an_error(tmp_path, name):
-    with pytest.raises(TemplateError, match=r"holds no question template|is no folder"):
+    with pytest.raises(TemplateError, match=r"holds no question template|is not a folder"):
         wordings_of(str(tmp_path / name), CARDS)

@@ -1,4 +1,4 @@
-"""Every reader reads a file whose name is no UTF-8 as it reads the same file under another."""
+"""Every reader reads a file whose name is not valid UTF-8 like any other file."""
 
 from __future__ import annotations
 

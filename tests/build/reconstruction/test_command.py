@@ -34,7 +34,7 @@ def run(monkeypatch, capsys):
 
 @pytest.fixture(scope="module")
 def editions_of_two(tmp_path_factory):
-    """Both editions of a release of CAMUS, whose pictures may not be passed on, and of BUS-BRA."""
+    """Both editions of a release of CAMUS, which is restricted, and of BUS-BRA."""
     root = tmp_path_factory.mktemp("editions")
 
     def run(*arguments):
@@ -105,7 +105,7 @@ def test_status_2_says_what_is_wrong(run, public, tmp_path):
         ((public, "--source", f"camus={tmp_path / 'none'}"), "does not exist"),
         ((public, "--by-name"), "--adopt"),
         ((public, "--adopt"), "leave out --adopt"),
-        ((public, "--report", public / "report.json"), "lies in the release"),
+        ((public, "--report", public / "report.json"), "is inside the release"),
     ):
         status, _, err = run("reconstruct", *arguments)
         assert (status, told in err) == (2, True), err
@@ -157,7 +157,7 @@ def test_a_release_of_an_older_version_gives_its_recipes_files_and_says_what_lac
     status, out, err = run("reconstruct", public, "--needed")
     assert status == 0
     assert all(name.endswith(".nii.gz") for name in out.splitlines())
-    assert "names no tables" in err
+    assert "lists no tables" in err
 
 
 @pytest.mark.few(1)
@@ -174,8 +174,8 @@ def test_a_raw_file_that_leads_elsewhere_is_refused(run, public, path):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--needed", "--source", "camus=x"), "reads the release alone"),
-        (("--out", "lists"), "belong to  --needed"),
+        (("--needed", "--source", "camus=x"), "reads only the release"),
+        (("--out", "lists"), "require --needed"),
         (("--needed", "--only", "camsu"), "did you mean 'camus'"),
     ],
 )

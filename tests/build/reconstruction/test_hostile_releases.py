@@ -17,7 +17,7 @@ ESCAPE = "\x1b[2J"
 
 @pytest.fixture
 def released(toy, pressed, tmp_path):
-    """A public release of a source whose pictures may not be passed on."""
+    """A public release of a source whose pictures may not be redistributed."""
     card = toy.folder / "card.toml"
     card.write_text(card.read_text().replace("redistribute = true", "redistribute = false"))
     public = pressed(load_source(toy.folder)) / "public"

@@ -71,7 +71,7 @@ def test_what_is_placed_on_demand_is_called_unproved_and_unlike_the_published(ru
     assert "shows the mask in red" in told.detail
     assert stored_hash(published / "BUSI/pictures/benign_277.png") is not None
     assert set(_files(published)) == {
-        "PRIVATE.md",  # nobody is known to allow that these pictures are passed on
+        "PRIVATE.md",  # nobody is known to permit their redistribution
         "BUSI/test.json",
         "HC18/test.json",
         "BUSI/pictures/benign_277.png",

@@ -35,7 +35,7 @@ CLEAN = "TOY/pictures/g_0.png"
 
 @pytest.fixture
 def withheld(toy):
-    """The toy source, whose pictures may not be passed on."""
+    """The toy source, whose pictures may not be redistributed."""
     return _edit(toy, "redistribute = true", "redistribute = false")
 
 

@@ -61,7 +61,7 @@ def test_everything_that_is_missing_is_said_at_once_with_what_is_nearest(outside
     told = "\n".join(check.failures)
     assert "field 'tumour': no table has the concept 'fetal braim' (nearest: 'fetal brain'" in told
     assert "field 'region': no table has the concept 'fetal braim'" in told
-    assert "'brain tumour klass' is no exclusive group (nearest: 'brain tumor class'" in told
+    assert "'brain tumour klass' is not an exclusive group (nearest: 'brain tumor class'" in told
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,10 @@ def test_everything_that_is_missing_is_said_at_once_with_what_is_nearest(outside
         ),
         ({"relations": RELATIONS + "x,glioma,excludes,meningioma,,\n"}, "needs a reason"),
         ({"relations": RELATIONS + "x,glioma,implies,Edema,why,\n"}, "says something new of two"),
-        ({"groups": GROUPS + "phantom part,no,part,\n"}, "is no exclusive group of relations.csv"),
+        (
+            {"groups": GROUPS + "phantom part,no,part,\n"},
+            "is not an exclusive group of relations.csv",
+        ),
     ],
 )
 def test_tables_beside_a_card_keep_the_rules_of_the_shipped_ones(outside, tables, says):

@@ -1,4 +1,4 @@
-"""A refusal is told apart from doubt."""
+"""A refusal is distinguishable from doubt."""
 
 from __future__ import annotations
 

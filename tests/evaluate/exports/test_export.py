@@ -105,7 +105,7 @@ def test_a_private_export_holds_it_and_is_marked(release, tmp_path, harness):
 
 def test_a_public_export_does_not_go_into_a_private_one(release, tmp_path):
     write_export(select_exportable(release, private=True), tmp_path / "out", "vlmevalkit")
-    with pytest.raises(WorkspaceError, match="holds restricted images"):
+    with pytest.raises(WorkspaceError, match="contains restricted images"):
         write_export(select_exportable(release, private=False), tmp_path / "out", "vlmevalkit")
 
 
@@ -113,7 +113,7 @@ def test_what_is_left_out_is_counted_and_named(release, tmp_path):
     told = ["export", str(release.root), "--to", "vlmevalkit", "--out", str(tmp_path / "out")]
     ran = CliRunner().invoke(app, told)
     assert ran.exit_code == 0, ran.output
-    assert "left out 1 item (ALPHA 1): their images may not be passed on" in ran.output
+    assert "left out 1 item (ALPHA 1): their images may not be redistributed" in ran.output
     assert "left out 1 item (ALPHA 1): their images are not in this release" in ran.output
     assert "5 items" in ran.output
 
@@ -176,7 +176,7 @@ def test_a_run_is_no_release_and_a_release_no_run(release, tmp_path):
     told = ["export", str(release.root), "--to", "inspect", "--out", str(tmp_path / "x.json")]
     ran = CliRunner().invoke(app, told)
     assert isinstance(ran.exception, WorkspaceError)
-    assert "is no run" in str(ran.exception)
+    assert "is not a run" in str(ran.exception)
 
 
 REPLIES = ("A", "The answer is **B**.", "I cannot tell.", "A", "(A)")

@@ -193,7 +193,7 @@ def test_items_without_a_reply_are_named_and_count_as_failed(benchmark, tmp_path
     ran = CliRunner().invoke(app, ["import-run", *told])
     assert ran.exit_code == 3, ran.output
     assert "INCOMPLETE too many questions have no reply" in ran.output
-    assert "2 items without a reply there, counted as failed: ALPHA/q004, ALPHA/q005" in ran.output
+    assert "2 items without a reply, counted as failed: ALPHA/q004, ALPHA/q005" in ran.output
 
 
 def test_a_file_of_another_release_is_refused_and_nothing_is_written(benchmark, tmp_path):
@@ -217,9 +217,9 @@ def test_a_run_is_never_written_over(benchmark, tmp_path):
         ("x.txt", "", "expected a log of Inspect"),
         ("x.pkl", "", "expected a log of Inspect"),
         ("x.json", "[1]", "expected a list of objects"),
-        ("x.json", "{}", "is no log of Inspect"),
-        ("x.eval", "no archive", "is no log of Inspect"),
-        ("x.xlsx", "no archive", "is no spreadsheet"),
+        ("x.json", "{}", "is not a log of Inspect"),
+        ("x.eval", "no archive", "is not a log of Inspect"),
+        ("x.xlsx", "no archive", "is not a spreadsheet"),
         ("x.tsv", "index\tprediction\n1\tA\n", "row 2: has no item and prediction"),
         ("x.tsv", "item\tprediction\n", "holds no reply"),
         ("x.tsv", "item\tprediction\nA/1\tA\nA/1\tB\n", "has two replies to A/1"),

@@ -50,4 +50,4 @@ def test_bounds_are_not_lost_on_a_model_that_runs_elsewhere(release, tmp_path):
     command = ["evaluate", str(release), "--model", "openai/m", "--out", str(tmp_path / "run")]
     result = CliRunner().invoke(app, [*command, "--max-pixels", "1000"])
     assert isinstance(result.exception, ModelError)
-    assert "where its server is started" in str(result.exception)
+    assert "set the limits on its server" in str(result.exception)

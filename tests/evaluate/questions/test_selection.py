@@ -126,7 +126,7 @@ def test_leave_for_one_source_is_for_that_source_and_on_record(
     assert set(sent_pictures(server)) == pictures(mixed, "BUSI") | pictures(mixed, "VINDR-CXR")
     assert manifest(tmp_path)["may_send"] == ["VINDR-CXR"]
     assert manifest(tmp_path)["selection"]["by_source"] == {"UNHEARD-OF": 2}
-    assert output.count("sent elsewhere on your word") == 1
+    assert output.count("sent to another machine, as you stated you may") == 1
     assert "credentialed access" in output
 
 
@@ -195,7 +195,7 @@ def test_a_choice_that_leaves_nothing_is_refused(ask):
 def test_only_pictures_that_are_there_are_asked_and_the_report_says_so(ask, mixed, tmp_path):
     (mixed / "BUSI/pictures/BUSI0.png").unlink()
     output = ask("--present-only")
-    assert "left out: 1 item, whose image is not there" in output
+    assert "left out: 1 item, whose image is missing" in output
     assert "INCOMPLETE" not in output
     assert "0 missing image" in output
     write_report([tmp_path / "run"], tmp_path / "report.html")

@@ -142,7 +142,7 @@ def look_at_site(page, site):
     page.goto((site / "index.html").as_uri())
     keep(page, "site.png", "body", 770)
     page.goto((site / "items.html").as_uri())
-    page.locator("#source").select_option("BUS-BRA")  # whose pictures may be passed on
+    page.locator("#source").select_option("BUS-BRA")  # whose pictures may be redistributed
     page.locator(".list a:has(img)").first.click()
     page.get_by_role("button", name="Show key").click()
     page.locator(".replies").wait_for()

@@ -141,7 +141,7 @@ def test_a_restricted_picture_is_not_even_opened(scored, row, monkeypatch):
     monkeypatch.setattr(embedded_images, "read_picture", lambda *_, **__: pytest.fail("was opened"))
     card = failure_section(runs, benchmark).shown[0]
     assert card.picture is None
-    assert "may not be passed on" in card.why_no_picture
+    assert "may not be redistributed" in card.why_no_picture
 
 
 def test_the_pictures_stay_within_their_budget(scored, row, monkeypatch):

@@ -162,7 +162,7 @@ def test_a_folder_without_scores_says_what_to_do(tmp_path, benchmark, broken):
         run_evaluation(benchmark, open_model("baseline/first"), tmp_path / "ok")
         run = tmp_path / "ok"
         (run / "metrics.json").unlink()
-    with pytest.raises(WorkspaceError, match=r"is no run|medrcube score"):
+    with pytest.raises(WorkspaceError, match=r"is not a run|medrcube score"):
         write_report([run], tmp_path / "x.html")
 
 

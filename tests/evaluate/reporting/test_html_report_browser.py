@@ -247,7 +247,7 @@ def test_runs_of_other_questions_stand_in_blocks_of_their_own(open_page, pages):
     before = blocks.last.locator("th .mark").count()
     page.locator(".contest").get_by_role("button", name="accuracy %").click()
     assert blocks.last.locator("th .mark").count() == before == 1
-    assert page.get_by_text("No one ranking:").is_visible()
+    assert page.get_by_text("Separate rankings:").is_visible()
 
 
 def test_the_leaderboard_is_whole_on_a_desk(open_page, pages):
@@ -320,7 +320,7 @@ def test_pictures_are_shown_and_restricted_ones_are_not(open_page, pages):
     )
     assert images
     assert all(image.startswith('url("data:image/png;base64,') for image in images)
-    assert page.get_by_text("This image may not be passed on.").count() > 0
+    assert page.get_by_text("This image may not be redistributed.").count() > 0
 
 
 def test_a_policy_of_the_page_forbids_scripts_and_requests(browser, pages):

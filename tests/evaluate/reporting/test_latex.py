@@ -140,12 +140,12 @@ def test_the_command_writes_tables_of_several_runs(runs, tmp_path):
 def test_what_cannot_be_exported_is_named(runs, tmp_path):
     run, release, out = tmp_path / "first", tmp_path / "r", tmp_path / "out"
     for told, said in (
-        ((release, "--to", "latex"), "is no run; latex takes"),
-        ((run, "--to", "lm-eval"), "is a run; lm-eval takes a release"),
-        ((run, release, "--to", "csv"), "r: is no run; expected scored runs alone"),
-        ((release, release, "--to", "csv"), "one release is exported at a time"),
+        ((release, "--to", "latex"), "is not a run; latex needs"),
+        ((run, "--to", "lm-eval"), "is a run; lm-eval needs a release"),
+        ((run, release, "--to", "csv"), "r is not a run; expected scored runs only"),
+        ((release, release, "--to", "csv"), "export one release at a time"),
         ((run, run, "--to", "inspect"), "is a second run"),
-        ((release, "--to", "csv"), "expected a name that ends in .csv"),
+        ((release, "--to", "csv"), "expected a file name ending in .csv"),
     ):
         ran = export(*told, "--out", out)
         assert isinstance(ran.exception, WorkspaceError), ran.output

@@ -51,7 +51,7 @@ def test_too_many_failures_end_with_three(evaluate, server, completion, problem)
     result = evaluate()
     assert result.exit_code == 3
     assert "INCOMPLETE" in result.stdout
-    assert "the same command with  --again failed  asks only those again" in result.stdout
+    assert "to ask only those again: the same command with --again failed" in result.stdout
     assert "reconstruct" not in result.stdout
 
 
@@ -87,7 +87,7 @@ def test_a_run_of_cut_replies_ends_with_three_and_names_the_command(evaluate, se
     words = " ".join(result.stdout.split())
     assert result.exit_code == 3
     assert "INCOMPLETE" in words
-    assert "the same command with --again cut --max-tokens 16384 asks only those again" in words
+    assert "to ask only those again: the same command with --again cut --max-tokens 16384" in words
 
 
 def test_what_was_cut_or_failed_is_asked_again_alone_with_longer_replies(
@@ -168,7 +168,7 @@ def test_parameters_reach_the_server(evaluate, server):
 
 def test_the_help_names_every_exit_status():
     text = " ".join(CliRunner().invoke(app, ["evaluate", "--help"]).stdout.split())
-    for words in ("0 done", "2 wrong use", "3 incomplete", "130 stopped by Ctrl-C", "--max-cost"):
+    for words in ("0 done", "2 usage error", "3 incomplete", "130 stopped by Ctrl-C", "--max-cost"):
         assert words in text
 
 
@@ -196,7 +196,7 @@ def test_further_fields_must_be_an_object(text):
 
 @pytest.mark.parametrize("prices", [(1.0, None), (None, 1.0)])
 def test_one_price_alone_is_refused(prices):
-    with pytest.raises(ModelError, match="give both"):
+    with pytest.raises(ModelError, match="must be given together"):
         prices_of(*prices, 0.5)
 
 
@@ -369,7 +369,7 @@ def test_of_several_models_those_after_one_that_fails_are_foreseen_too(
     result = evaluate(*others, "--system", "Be brief.", way, "--json")
     assert result.exit_code == 2, result.output
     runs = json.loads(result.stdout)["runs"]
-    assert "holds something that is no run" in runs[0]["error"]
+    assert "contains something that is not a run" in runs[0]["error"]
     assert [run["model"] for run in runs] == ["openai/stub", "openai/other", "openai/third"]
     assert all("error" not in run for run in runs[1:])
     told = evaluate(*others, "--system", "Be brief.", way).stdout

@@ -146,7 +146,9 @@ def test_a_run_that_is_stopped_by_hand_says_that_it_goes_on(
         time.sleep(0.005)
     child.send_signal(signal.SIGINT)
     output, _ = child.communicate(timeout=60)
-    assert (child.returncode, "goes on from here" in output) == (130, True), output
+    assert (child.returncode, "run the same command again to resume" in output) == (130, True), (
+        output
+    )
     assert "Traceback" not in output
     kept = sum(r["status"] == "reply" for r in read_attempts(tmp_path / "run/attempts.jsonl"))
     model = open_model("openai/stub", ModelSettings(base_url=server.url))

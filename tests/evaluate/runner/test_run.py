@@ -173,7 +173,7 @@ def test_a_folder_of_another_run_is_left_alone(benchmark, release, tmp_path, par
 
 def test_a_folder_that_is_no_run_is_left_alone(benchmark, tmp_path, scripted):
     (tmp_path / "mine.txt").write_text("keep")
-    with pytest.raises(WorkspaceError, match="no run"):
+    with pytest.raises(WorkspaceError, match="not a run"):
         run_evaluation(benchmark, scripted(), tmp_path)
 
 

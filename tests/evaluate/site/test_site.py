@@ -122,7 +122,7 @@ def test_restricted_pictures_are_nowhere_in_the_site(made):
     shown = [rows[item.name] for item in made.benchmark.items if not item.restricted]
     withheld = [rows[item.name] for item in made.benchmark.items if item.restricted]
     assert withheld
-    assert all(row["picture"] == "" and "passed on" in row["why"] for row in withheld)
+    assert all(row["picture"] == "" and "redistributed" in row["why"] for row in withheld)
     files = {path.name for path in (made.out / "pictures").iterdir()}
     assert files == {row["picture"] for row in shown}
     digests = {made.benchmark.image_digests[i.image] for i in made.benchmark.items if i.restricted}
@@ -175,7 +175,7 @@ def test_a_site_is_replaced_by_the_next_one(made, tmp_path):
 
 def test_a_folder_that_holds_something_else_is_left_alone(made, tmp_path):
     (tmp_path / "thesis.txt").write_text("precious")
-    with pytest.raises(WorkspaceError, match="holds something that is no site"):
+    with pytest.raises(WorkspaceError, match="contains something that is not a site"):
         write_site(made.runs, made.release, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 

@@ -217,7 +217,7 @@ def test_hostile_replies_stay_text(open_page, made):
 def test_a_restricted_picture_is_told_and_not_shown(open_page, made):
     item = next(item for item in made.benchmark.items if item.restricted)
     page = open_page(f"items.html#item={quote(item.name, safe='')}")
-    page.get_by_text("This image may not be passed on.").wait_for()
+    page.get_by_text("This image may not be redistributed.").wait_for()
     assert page.locator(".item img").count() == 0
 
 

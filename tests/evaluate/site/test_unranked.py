@@ -138,7 +138,7 @@ def test_a_copy_of_a_run_is_named_and_counts_as_one_model(mixed, tmp_path):
     args = ["site", str(mixed.folder / "cut"), str(copy), "--release", str(mixed.release)]
     made = CliRunner().invoke(app, [*args, "--out", str(tmp_path / "out")])
     assert made.exit_code == 0, made.output
-    assert f"{copy}: is a copy of" in " ".join(made.output.split())
+    assert f"{copy} is a copy of" in " ".join(made.output.split())
     assert "<h1>1 model on" in (tmp_path / "out/index.html").read_text("utf-8")
 
 
@@ -209,7 +209,7 @@ def test_a_run_given_twice_is_named_and_taken_once(mixed, tmp_path, command):
     args = [command, str(run), f"{run}/../cut", "--release", str(mixed.release)]
     made = CliRunner().invoke(app, [*args, "--out", str(out)])
     assert made.exit_code == 0, made.output
-    assert "was given 2 times and is taken once" in " ".join(made.output.split())
+    assert "was given 2 times and is used once" in " ".join(made.output.split())
     page = (out / "index.html" if command == "site" else out).read_text("utf-8")
     assert "(run 2)" not in page
     assert ("1 model on" if command == "site" else "<h1>test/cut") in page

@@ -1,4 +1,4 @@
-"""Many runs on the same questions: groups that cannot be told apart, under one correction."""
+"""Many runs on the same questions: groups that are not distinguishable, under one correction."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_the_command_shows_groups_and_what_follows(scored_run, compare_command):
     assert done.returncode == 0, done.stderr
     assert "DD X-ray Chest" in done.stdout
     assert "a is right more often than every other run" in done.stdout
-    assert "Runs that share a letter are not told apart" in done.stdout
+    assert "Runs that share a letter are not distinguishable" in done.stdout
     told = compare_command(*folders, "--by", "voxel", "--json")
     assert json.loads(told.stdout) == compare_many([Path(one) for one in folders], by="voxel")
 
@@ -222,7 +222,7 @@ def test_a_copy_of_a_run_is_named_and_taken_once(scored_run, compare_command, tm
     done = compare_command(str(a), str(copy), str(b), "--json")
     assert [run["label"] for run in json.loads(done.stdout)["runs"]] == ["a", "b"]
     told = compare_command(str(a), str(copy), str(b))
-    assert f"{copy.name}: is a copy of" in "".join((told.stdout + told.stderr).split("\n"))
+    assert f"{copy.name} is a copy of" in "".join((told.stdout + told.stderr).split("\n"))
     alone = compare_command(str(a), str(copy))
     assert alone.returncode == 2
-    assert "copies of it are one run" in " ".join(alone.stderr.replace("\u2502", " ").split())
+    assert "copies of it count as one run" in " ".join(alone.stderr.replace("\u2502", " ").split())

@@ -66,7 +66,7 @@ def test_no_difference_shown_is_not_called_equality(scored_run):
     halves = [[i for i in range(40) if i % 4 // 2 == side] for side in (0, 1)]
     found = compare_two(scored_run("a", halves[0]), scored_run("b", halves[1]))
     assert found["overall"]["verdict"] == "unclear"
-    assert "no proof of equality" in found["conclusions"][0]
+    assert "not prove equality" in found["conclusions"][0]
 
 
 def test_equal_runs_leave_nothing_to_find(scored_run):
@@ -194,7 +194,7 @@ def test_another_prompt_is_noted(scored_run):
 
 
 def test_a_folder_that_is_no_run_is_refused(scored_run, tmp_path):
-    with pytest.raises(WorkspaceError, match="is no run"):
+    with pytest.raises(WorkspaceError, match="is not a run"):
         compare_two(scored_run("a", range(40)), tmp_path / "nothing")
 
 

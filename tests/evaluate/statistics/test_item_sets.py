@@ -1,4 +1,4 @@
-"""Sets are right when all their items are; one answer to all of them is told apart."""
+"""Sets are right when all their items are; one answer to all of them is distinguishable."""
 
 import pytest
 

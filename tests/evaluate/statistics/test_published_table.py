@@ -55,8 +55,8 @@ def margin_counts(row):
 def derive_misprint(row: PublishedRow) -> Misprint | None:
     """The cell that the arithmetic of the row contradicts.
 
-    A cell that is no whole number of answers is corrected by the sums that it is part of. Where all
-    cells are whole and the tasks do not add up to the overall accuracy, that one is wrong.
+    A cell that is not a whole number of answers is corrected by the sums that it is part of. Where
+    all cells are whole and the tasks do not add up to the overall accuracy, that one is wrong.
     """
 
     def misprint(column, derived):

@@ -77,7 +77,7 @@ def test_a_torn_last_line_is_cut_off(path):
 )
 def test_a_damaged_line_is_named(path, line):
     path.write_text(json.dumps(record("a")) + "\n" + line + "\n")
-    with pytest.raises(WorkspaceError, match=r"proposals.jsonl:2: is no record"):
+    with pytest.raises(WorkspaceError, match=r"proposals.jsonl:2 is not a record"):
         read(path)
 
 

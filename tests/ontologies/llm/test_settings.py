@@ -51,7 +51,7 @@ timeout = 5
         ('model = "m"\nmax_tokens = 0', "'llm.max_tokens': expected a whole number, one or more"),
         ('model = "m"\ntimeout = 0', "'llm.timeout': expected seconds"),
         ('model = "m"\ntimeout = inf', "'llm.timeout': expected seconds"),
-        ('model = "m"\nbase_url = "localhost:8000"', "'llm.base_url': .* is no address"),
+        ('model = "m"\nbase_url = "localhost:8000"', "'llm.base_url': .* is not an address"),
     ],
 )
 def test_a_mistake_is_named(tmp_path, text, says):

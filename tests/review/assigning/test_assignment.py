@@ -81,7 +81,7 @@ def test_a_scope_is_told_by_what_it_names():
         ({"scope": AssignmentScope(task="Cooking")}, "Cooking"),
         ({"scope": AssignmentScope(anatomy="Elbow grease")}, "Elbow grease"),
         ({"scope": AssignmentScope(modality="Crystal ball")}, "Crystal ball"),
-        ({"specialty": "radiology:none"}, "is no specialty"),
+        ({"specialty": "radiology:none"}, "is not a specialty"),
         ({"reviewers": []}, "at least one reviewer or a specialty"),
         ({"reviewers": [0]}, "an account that does not exist"),
     ],
@@ -97,7 +97,9 @@ def test_only_people_who_review_are_given_items(manager, person):
     reviewer, gone = person(), person()
     User.objects.filter(pk=gone.pk).update(is_active=False)
     for other in (manager, gone):
-        with pytest.raises(InvalidAnswerError, match=f"{other.pseudonym} is no active reviewer"):
+        with pytest.raises(
+            InvalidAnswerError, match=f"{other.pseudonym} is not an active reviewer"
+        ):
             create_assignment(manager, ALL, [reviewer.pk, other.pk], mode="only")
     assert create_assignment(manager, ALL, [reviewer.pk, reviewer.pk], mode="only")
 
@@ -139,7 +141,7 @@ def test_specialties_of_a_reviewer_change_and_stand_in_the_trail(manager, person
     assert (body["before"]["specialties"], body["after"]["specialties"]) == (["MRI"], wanted)
     with pytest.raises(InvalidAnswerError, match="nothing was changed"):
         set_specialties(manager, reviewer.pk, wanted[::-1])
-    with pytest.raises(InvalidAnswerError, match="is no specialty"):
+    with pytest.raises(InvalidAnswerError, match="is not a specialty"):
         set_specialties(manager, reviewer.pk, ["cooking"])
     with pytest.raises(InvalidAnswerError, match="only reviewers read items"):
         set_specialties(manager, manager.pk, ["CT"])
@@ -153,8 +155,8 @@ def test_specialties_of_a_reviewer_change_and_stand_in_the_trail(manager, person
         ("", "expected a name"),
         (":x", "expected a name"),
         ("a" * 49, "expected a name"),
-        ("ct", "is known already"),
-        ("Radiology:NEURO", "is known already"),
+        ("ct", "already exists"),
+        ("Radiology:NEURO", "already exists"),
     ],
 )
 def test_a_specialty_needs_a_name_of_its_own(manager, name, words):

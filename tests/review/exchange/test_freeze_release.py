@@ -103,9 +103,9 @@ def test_the_release_carries_head_and_coverage(three, review, back, write_releas
 @pytest.mark.parametrize(
     ("passed", "words"),
     [
-        (True, {"do not agree": False, "too few reviews": False}),
-        (False, {"do not agree": True, "too few reviews": False}),
-        (None, {"do not agree": False, "too few reviews": True}),
+        (True, {"below the policy": False, "too few reviews": False}),
+        (False, {"below the policy": True, "too few reviews": False}),
+        (None, {"below the policy": False, "too few reviews": True}),
     ],
 )
 def test_the_card_names_where_reviewers_do_not_agree(
@@ -186,7 +186,7 @@ def test_a_release_says_which_strata_fail_the_agreement_gate(three, review, back
 def test_the_agreement_gate_can_be_made_binding(three, review, back, write_release, tmp_path):
     review()
     back()
-    with pytest.raises(ReleaseError, match=r"do not agree well enough in 1 strata, .* 3 of 3"):
+    with pytest.raises(ReleaseError, match=r"agreement is too low in 1 strata, .* 3 of 3"):
         write_release("v2", require_agreement=True)
     assert not (tmp_path / "release-v2").exists()
 

@@ -192,7 +192,7 @@ def test_the_same_file_again_changes_nothing(tasks, send):
 REFUSED = {
     "skipped": ({**annotation(), "was_cancelled": True}, "skipped"),
     "nobody": (annotation(9), "9, who has no pseudonym"),
-    "no person": (annotation(None), "no pseudonym"),
+    "no person": (annotation(None), "not a pseudonym"),
     "no result": ({"completed_by": 1}, "no result"),
     "no answer": (annotation(answer=None), "answer: 0 answers"),
     "two answers": (annotation(answer=["A. glioma", "B. meningioma"]), "answer: 2 answers"),
@@ -200,7 +200,7 @@ REFUSED = {
     "no decision": (annotation(decision=None), "decision: 0 answers"),
     "odd decision": (annotation(decision=["maybe"]), "accept, revise or reject"),
     "no reason": (annotation(decision=["reject"]), "at least one reason"),
-    "odd reason": (annotation(decision=["reject"], reasons=["UGLY"]), "no reason code"),
+    "odd reason": (annotation(decision=["reject"], reasons=["UGLY"]), "not a reason code"),
     "no comment": (annotation(decision=["reject"], reasons=["OTHER"]), "needs a comment"),
     "odd confidence": (annotation(confidence=["4"]), "confidence: '4'"),
     "odd need": (annotation(needs_image=["maybe"]), "needs the image"),
@@ -300,7 +300,7 @@ def test_a_file_that_is_no_export_is_named(reviewers, tmp_path, text):
 def test_a_pseudonym_must_be_of_somebody_who_reviews(three, person, tmp_path):
     path = tmp_path / "export.json"
     path.write_text("[]")
-    with pytest.raises(InvalidAnswerError, match="no pseudonym"):
+    with pytest.raises(InvalidAnswerError, match="not a pseudonym"):
         import_labelstudio_annotations(path, {"1": person("manager").pseudonym})
 
 

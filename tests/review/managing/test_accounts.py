@@ -67,11 +67,11 @@ def test_random_passwords_are_long_and_differ():
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"email": "nobody"}, "no e-mail address"),
+        ({"email": "nobody"}, "not an e-mail address"),
         ({"role": "chief"}, "expected one of"),
         ({"password": "short"}, "too short"),
         ({"password": "new@example.org"}, "too similar"),
-        ({"specialties": ["Dentistry"]}, "no specialty"),
+        ({"specialties": ["Dentistry"]}, "not a specialty"),
         ({"email": "Reviewer0@example.org"}, "has an account already"),
     ],
 )

@@ -55,7 +55,7 @@ def test_people_read_what_was_done_in_words(run, person):
     assert told == f"{reviewer.pseudonym}: MRI, radiology:neuro\n"
     assert run("specialist", reviewer.pseudonym) == f"{reviewer.pseudonym}: no specialty\n"
     told = run("specialty", "radiology:hand", "--modality", "x-ray")
-    assert told == "radiology:hand can be given to reviewers now\n"
+    assert told == "radiology:hand can now be assigned to reviewers\n"
 
 
 def test_a_specialty_of_the_project_can_be_given_to_reviewers(run_json, person):
@@ -113,7 +113,7 @@ def test_a_wrong_name_is_refused_with_the_nearest(run, person, add_items, words,
     [
         (("end", 7), "no assignment 7 is in force"),
         (("add", "only"), "name at least one reviewer or a specialty"),
-        (("specialty", "MRI", "--anatomy", "Brain"), "known already"),
+        (("specialty", "MRI", "--anatomy", "Brain"), "already exists"),
         (("specialty", "mine"), "name the anatomies or modalities"),
     ],
 )

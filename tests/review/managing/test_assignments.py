@@ -70,7 +70,7 @@ def test_whoever_is_no_active_reviewer_is_assigned_nothing(manager, person, word
     sent = {"form": "assign", "mode": "only", "reviewers": [other.pk]}
     reply = manager.post(PAGE, sent)
     assert reply.status_code == 422
-    assert f"{other.pseudonym} is no active reviewer" in words(reply)
+    assert f"{other.pseudonym} is not an active reviewer" in words(reply)
 
 
 def test_an_account_that_does_not_exist_is_not_passed_over(manager, person, words):

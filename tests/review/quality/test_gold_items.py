@@ -55,7 +55,7 @@ def test_its_place_in_the_queue_says_nothing(project, gold):
 @pytest.mark.parametrize(
     ("defect", "change", "words"),
     [
-        ("NO_SUCH", WRONG_KEY, "no reason code"),
+        ("NO_SUCH", WRONG_KEY, "not a reason code"),
         (
             "KEY_WRONG",
             Edit(question="Which finding number 0 is shown?", options=OPTIONS, key=0, note=""),

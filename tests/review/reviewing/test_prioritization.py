@@ -52,7 +52,7 @@ def test_a_baseline_never_contradicts_a_key(run):
 
 
 def test_a_folder_that_is_no_run_is_named(tmp_path, run):
-    with pytest.raises(WorkspaceError, match="is no run"):
+    with pytest.raises(WorkspaceError, match="is not a run"):
         doubts_from_runs([tmp_path / "nothing"])
     folder = run("a", "openai/a")
     (folder / "results.jsonl").write_text("[1]\n")

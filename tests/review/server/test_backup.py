@@ -149,7 +149,7 @@ def test_a_damaged_back_up_is_refused_before_anything_is_written(
 
 def test_a_file_that_is_no_back_up_is_refused(elsewhere, tmp_path):
     (tmp_path / "b.tar").write_bytes(os.urandom(2000))
-    with pytest.raises(ReviewError, match="no back-up"):
+    with pytest.raises(ReviewError, match="not a backup"):
         restore_backup(tmp_path / "b.tar", elsewhere)
 
 

@@ -74,7 +74,7 @@ def _save(path, data, affine):
 
 
 GROUPS = ("DCM", "HCM", "MINF", "NOR")
-# An abnormal right ventricle is a finding that other groups share: it is no answer.
+# An abnormal right ventricle is a finding that other groups share: it is not an answer.
 
 
 def _case(number, folder, phase):

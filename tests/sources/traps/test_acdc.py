@@ -13,7 +13,7 @@ from medrcube.sources.registry import find_sources
 UNTESTED = {
     "papillary-muscles-count-as-cavity": "a convention of the contours, needs real pictures",
     "training-patients-in-blocks-of-a-group": "the batch draws by lot, no order is used",
-    "patients-shared-with-emidec": "unverified, and EMIDEC is no source here",
+    "patients-shared-with-emidec": "unverified, and EMIDEC is not a source here",
     "cropped-fields-of-view": "a property of the real volumes",
     "affine-of-every-file": "one sample seen; the affine is not used (tested)",
 }

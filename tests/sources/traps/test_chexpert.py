@@ -220,7 +220,7 @@ def test_film_with_a_damaged_mask_is_set_aside(changed, scan_tree):
         path.write_text(json.dumps(masks))
 
     found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, damage))
-    says = "Edema: is no mask of COCO"
+    says = "Edema is not a mask of COCO"
     assert found.bad_rows(says) == {"valid/patient64541/study1/view1_frontal"}
 
 

@@ -11,12 +11,12 @@ from medrcube.facts import LabelState
 from medrcube.sources._formats.tables.arrays import read_flags
 
 UNTESTED = {
-    "licence-of-the-figshare-pages": "was not read: nothing may be passed on",
+    "licence-of-the-figshare-pages": "was not read: nothing may be redistributed",
     "clinical-table": "its header was not seen; it is not read",
     "lobe-flags-and-the-left-lung-of-P013": "no question of a lobe is made",
     "group-year-and-scanner-go-together": "a property of the data, noted as a quirk",
     "later-sets-of-the-same-group": "whether they share patients is unverified",
-    "cap-is-broad": "bacterial pneumonia is no concept of this source",
+    "cap-is-broad": "bacterial pneumonia is not a concept of this source",
 }
 SOURCE, LAYOUT = "covid-ct-md", "groups"
 NEW, OLD = "Slice-level-labels-updated-1.npy", "Slice-level-labels.npy"

@@ -21,7 +21,7 @@ UNTESTED = {
     "sides-of-bleeds": "33 reads have no side, 7 a side without a bleed: not used",
     "readers-experience-and-batches": "not verified; noted as a quirk",
     "two-exams-of-one-patient": "no file says so; an exam counts as a patient",
-    "licence-of-bhx": "its field was not read; nothing may be passed on",
+    "licence-of-bhx": "its field was not read; nothing may be redistributed",
     "movement-and-gantry-tilt": "tilts below 37 degrees are shown as they are stored",
 }
 SOURCE, LAYOUT = "cq500", "exams"

@@ -14,7 +14,7 @@ from medrcube.sources.registry import find_sources
 UNTESTED = {
     "bytes-of-the-masks": "none was seen; names and threshold are those of public code",
     "editions-1.3": "no byte was seen; refused",
-    "licence-of-each-version": "pages were not read: nothing may be passed on",
+    "licence-of-each-version": "pages were not read: nothing may be redistributed",
     "tilted-and-turned-heads": "no list; noted as a quirk",
     "scalp-hematoma": "has no label; noted as a quirk",
     "patient-70-left-out-by-a-split": "no reason is given; the table has the patient",

@@ -68,7 +68,7 @@ def test_fields_parted_by_blanks_are_read(changed, scan_tree):
 def test_film_with_a_row_of_another_form_is_set_aside(changed, scan_tree, replacing):
     root = changed(SOURCE, "raw", replacing(NODULES, "\t1634\t692\t", "\t"))
     found = scan_tree(SOURCE, "raw", root)
-    assert found.bad_rows("CLNDAT_EN.txt:1: ") == found.bad_rows("is no row") == {PLAIN}
+    assert found.bad_rows("CLNDAT_EN.txt:1: ") == found.bad_rows("is not a row") == {PLAIN}
 
 
 def test_film_without_a_row_is_set_aside(changed, scan_tree):

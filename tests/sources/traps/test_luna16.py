@@ -117,7 +117,7 @@ def test_without_the_table_of_series_a_scan_is_its_own_patient(changed, scan_tre
         ("0.69999999999999996 0.69999999999999996 2.5", "1 1 1", "resampled copy"),
         ("TransformMatrix = 1 0", "TransformMatrix = 0.9 0.1", "is the volume resampled"),
         ("DimSize = 96 96 10", "DimSize = 96 96 3", "outside of its scan"),
-        ("DimSize", "Size", "is no header of a volume"),
+        ("DimSize", "Size", "is not a header of a volume"),
     ],
 )
 def test_scan_that_is_not_that_of_the_release_is_refused(header, old, new, says):

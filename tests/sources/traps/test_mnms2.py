@@ -9,7 +9,7 @@ from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {
-    "shared-patients-with-mms1": "not known, and M&Ms-1 is no source; noted as a quirk",
+    "shared-patients-with-mms1": "not known, and M&Ms-1 is not a source; noted as a quirk",
     "readers-of-the-masks": "unverified; no field rests on who drew them",
     "terms-of-use": "not seen; no image is passed on",
     "counts-of-validation-and-test": "unverified; left out of the counts",

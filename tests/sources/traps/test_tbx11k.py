@@ -126,7 +126,7 @@ def test_image_of_another_edition_is_refused(annotated, entry):
 
 def test_box_without_an_area_sets_its_film_aside(annotated):
     found = annotated(lambda data: data["annotations"][0].update(bbox=[10, 10, 0.5, 40]))
-    assert found.bad_rows("is no box") == {"tb0005"}
+    assert found.bad_rows("is not a box") == {"tb0005"}
 
 
 def test_grey_in_three_channels_is_shown_as_grey(built):

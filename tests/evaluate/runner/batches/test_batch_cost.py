@@ -122,7 +122,9 @@ def test_an_estimate_in_batches_is_within_a_fifth_of_what_the_run_then_costs(
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize(("part", "words"), [("0.5", "half, as OpenAI"), ("0.8", "0.8 of")])
+@pytest.mark.parametrize(
+    ("part", "words"), [("0.5", "half, as documented by OpenAI"), ("0.8", "0.8 of")]
+)
 def test_a_dry_run_counts_what_batches_cost(provider, tmp_path, release_of, part, words):
     command = ["evaluate", str(release_of(4)), "--model", provider.model, "--out"]
     command += [str(tmp_path / "run"), "--base-url", provider.url, "--dry-run"]
