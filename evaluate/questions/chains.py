@@ -276,7 +276,7 @@ def _supposes(teller: BenchmarkItem, other: BenchmarkItem) -> bool:
     level = teller.task.level
     locates = any(level in above.rests_on for above in Level)
     names_finding = any(kind.abnormal and kind.several for kind in kinds)
-    may_deny = teller.is_open and any(_DENIAL.match(text) for _, text in other.options)
+    may_deny = any(_DENIAL.match(text) for _, text in other.options)
     return locates and names_finding and (may_deny or _asks_grade(other))
 
 

@@ -178,12 +178,14 @@ def test_what_may_be_denied_is_not_asked_beside_a_question_that_locates_a_findin
     view = stage_row(row, "View Recognition", "p1")
     disease = stage_row(row, "Disease Diagnosis", "p1", option_B=option)
     other = stage_row(row, "Disease Diagnosis", "p1", id="other", option_B="Nodular goiter")
-    items = {item.id: item for item in load(view, disease, other).items}
+    boxes = stage_row(row, "ROI Grounding", "p1")
+    items = {item.id: item for item in load(view, boxes, disease, other).items}
     view, disease = items["p1-view"], items["p1-disease"]
     truth = BoxTarget(ask=BoxAsk(), size=(8, 8), box=(2, 2, 4, 4), iou=0.5)
     place = {"target": truth, "options": (), "key": "", "stated_chance": 0.1, "original_task": "a"}
     box = replace(view, task=Task("Box Grounding"), question="Where is the opacity?", **place)
     assert gives_away(box, disease)
+    assert gives_away(items["p1-roi"], disease)
     assert not gives_away(view, disease)
     assert not gives_away(box, items["other"])
 
