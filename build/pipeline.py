@@ -114,6 +114,10 @@ def _build(
         if earlier is not None:
             return replace(earlier, seconds=time.monotonic() - started)
         results = build_sources(source_states, context)
+        source_states = tuple(
+            replace(source_state, pictures=source_state.pictures.closed())
+            for source_state in source_states
+        )
         refused = {**refused, **results.refused}
         source_states = tuple(
             source_state for source_state in source_states if source_state.id not in refused

@@ -16,6 +16,7 @@ from medrcube.build.incremental.cache_database import BuildCache
 from medrcube.build.incremental.file_states import FileState, snapshot
 from medrcube.build.incremental.kept_scan import KeptScan, LostRecordError, keep_scan, scan_anew
 from medrcube.build.incremental.kept_shards import (
+    BETWEEN,
     KeptShard,
     PictureLines,
     RecipeTexts,
@@ -226,7 +227,7 @@ class _Shard:
             name=self.name,
             key=self.key,
             build=shard,
-            images=tuple(path.partition("/")[2] for path in paths),
+            images=BETWEEN.join(path.partition("/")[2] for path in paths),
             states=pack_states(map(rendering.intact.get, paths)),
         )
         self.jobs = ()
@@ -351,7 +352,7 @@ def _store_result(
     context: BuildContext,
 ) -> str | None:
     folder = context.images / source_state.id
-    wanted = {name for shard in shards for name in shard.result.images}
+    wanted = {name for shard in shards for name in shard.result.image_names()}
     with os.scandir(folder) if folder.is_dir() else nullcontext(()) as entries:
         strays = [
             entry.path

@@ -92,6 +92,12 @@ class TreeSnapshot:
         """The tree as adapters see it."""
         return RawTree(self.root, [*self.states, *self.barred])
 
+    def closed(self) -> TreeSnapshot:
+        """The same without its files, once nothing but its digest is asked for."""
+        closed = replace(self, states={}, barred={})
+        closed.__dict__["digest"] = self.digest
+        return closed
+
     def inside(self, folder: str) -> TreeSnapshot:
         """The tree of a folder in it; no directory is read again, but where there are links."""
         if self.linked:

@@ -11,7 +11,10 @@ from medrcube.build.incremental.shards import pack_states
 from medrcube.build.stages.shard_result import ShardBuild, ShardTexts
 from medrcube.errors import WorkspaceError
 
-__all__ = ["KeptShard", "PictureLines", "RecipeTexts", "keep_shard", "load_shard"]
+__all__ = ["BETWEEN", "KeptShard", "PictureLines", "RecipeTexts", "keep_shard", "load_shard"]
+
+BETWEEN = "\0"
+"""Stands between paths of images, in which it cannot be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,12 +23,12 @@ class _ShardRecord:
 
     Attributes:
         build: the result.
-        images: their paths below the folder of the source's images.
+        images: their paths below the folder of the source's images, one after another.
         states: states in which their bytes were right, as ``shards.pack_states`` packs them.
     """
 
     build: ShardBuild
-    images: tuple[str, ...]
+    images: str
     states: bytes
 
 
@@ -44,12 +47,16 @@ class KeptShard:
     name: str
     key: str
     build: ShardBuild
-    images: tuple[str, ...]
+    images: str
     states: bytes
+
+    def image_names(self) -> list[str]:
+        """Paths of its images below the folder of the source's images."""
+        return self.images.split(BETWEEN) if self.images else []
 
     def holds(self, pictures: TreeSnapshot) -> bool:
         """Whether its images are in the states in which they were left."""
-        return pack_states(map(pictures.states.get, self.images)) == self.states
+        return pack_states(map(pictures.states.get, self.image_names())) == self.states
 
 
 def load_shard(memory: RecordStore, name: str, key: str) -> KeptShard | None:
