@@ -35,7 +35,8 @@ def perceptual_hash(pixels: NDArray[np.uint8]) -> str:
 
 def thumbnail(picture: Image.Image) -> Thumbnail:
     """An image as (32, 32) grey values by box averaging; the aspect ratio is not kept."""
-    return np.asarray(picture.convert("L").resize((SIDE, SIDE), Image.Resampling.BOX))
+    grey = picture if picture.mode == "L" else picture.convert("L")
+    return np.asarray(grey.resize((SIDE, SIDE), Image.Resampling.BOX))
 
 
 def dct_hashes(small: Thumbnail) -> NDArray[np.uint64]:
@@ -44,7 +45,8 @@ def dct_hashes(small: Thumbnail) -> NDArray[np.uint64]:
     for start in range(0, len(small), _AT_ONCE):
         part = small[start : start + _AT_ONCE].astype(np.float64)
         low = (_COSINES @ part @ _COSINES.T).reshape(len(part), 64)
-        above = (low > np.median(low, axis=1, keepdims=True)).astype(np.uint64)
+        median = np.sort(low, axis=1)[:, 31:33].mean(axis=1, keepdims=True)
+        above = (low > median).astype(np.uint64)
         hashes[start : start + len(part)] = np.bitwise_or.reduce(above << _BIT, axis=1)
     return hashes
 

@@ -52,6 +52,7 @@ def content_words(text: str) -> frozenset[str]:
     return frozenset(word for word in tokens(text) if word not in _FILLERS)
 
 
+@_remembered
 def is_rest_class(text: str) -> bool:
     """Whether a name stands for "something else", which may always be true."""
     return not _REST.isdisjoint(tokens(text))

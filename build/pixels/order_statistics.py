@@ -39,7 +39,8 @@ def values_at_ranks(slices: SliceStack, places: Sequence[int]) -> Array:
     ranks = list(places)
     for shift in reversed(range(0, 8 * dtype.itemsize, _DIGIT)):
         counts = _counts(slices, keys, shift)
-        for number, count in enumerate(counts):
+        for number, head in enumerate(list(keys)):
+            count = counts[head]
             reached = np.cumsum(count)
             digit = int(np.searchsorted(reached, ranks[number], side="right"))
             ranks[number] -= int(reached[digit] - count[digit])
@@ -47,17 +48,17 @@ def values_at_ranks(slices: SliceStack, places: Sequence[int]) -> Array:
     return _value_of(np.array(keys, dtype), slices.dtype)
 
 
-def _counts(slices: SliceStack, heads: Sequence[int], shift: int) -> NDArray[np.int64]:
+def _counts(slices: SliceStack, heads: Sequence[int], shift: int) -> dict[int, NDArray[np.int64]]:
     """How often each digit at a place follows the digits before it that are known."""
-    counts = np.zeros((len(heads), 1 << _DIGIT), np.int64)
+    counts = {head: np.zeros(1 << _DIGIT, np.int64) for head in heads}
     for k in range(slices.shape[0]):
         for part in row_blocks(slices[k]):
             keys = _key_of(part).ravel()
             first = 8 * keys.itemsize - _DIGIT == shift
-            for number, head in enumerate(heads):
+            for head in counts:
                 matching = keys if first else keys[keys >> (shift + _DIGIT) == head]
                 digits = (matching >> shift & ((1 << _DIGIT) - 1)).astype(np.intp)
-                counts[number] += np.bincount(digits, minlength=1 << _DIGIT)
+                counts[head] += np.bincount(digits, minlength=1 << _DIGIT)
     return counts
 
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil, isfinite, prod
 from types import MappingProxyType
 from typing import Any
@@ -41,6 +42,9 @@ CT_PRESETS: Mapping[str, tuple[float, float]] = MappingProxyType(
 NEAR_OVERFLOW = 2.0**1000
 SMALLER = 2.0**-40
 """A power of two, which changes no digit of what it is multiplied with."""
+
+_ROWS = 32
+"""Rows that go through a formula at a time, so that its float64 numbers stay in a cache."""
 
 Numbers = Mapping[str, float | str]
 _PLACES = ("low", "high", "centre", "width")
@@ -74,7 +78,11 @@ class DisplayTransform:
             return _through(self.table, _patterns(stored))
         if self.curve is None:
             return stored
-        return _render(self.greys, stored, self.curve)
+        picture = np.empty(stored.shape, np.uint8)
+        for first in range(0, len(stored), _ROWS):
+            rows = slice(first, first + _ROWS)
+            picture[rows] = _render(self.greys, stored[rows], self.curve)
+        return picture
 
 
 def display_transform(volume: Volume, policy: str) -> DisplayTransform:
@@ -150,7 +158,10 @@ def modality_values(greys: PixelSemantics, stored: Array) -> NDArray[np.float64]
     """Stored values in the unit of the modality (HU for CT), as float64 of the same shape."""
     if greys.modality_table is not None:
         return _look_up(greys.modality_table, stored)
-    return stored.astype(np.float64) * greys.slope + greys.intercept
+    values = stored.astype(np.float64)
+    values *= greys.slope
+    values += greys.intercept
+    return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +177,10 @@ class _Ramp:
         low, high, inside = self.low, self.high, np.clip(values, self.low, self.high)
         if max(abs(low), abs(high)) > NEAR_OVERFLOW:
             low, high, inside = low * SMALLER, high * SMALLER, inside * SMALLER
-        return (inside - low) * 255.0 / (high - low)
+        inside -= low
+        inside *= 255.0
+        inside /= high - low
+        return inside
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,10 +322,26 @@ def _scale(
         numbers["inverted"] = "yes"
     table = None
     if _has_table(volume.slices.dtype):
-        table = _render(greys, _all_values(volume.slices.dtype), curve)
+        plain = greys.modality_table is None and isinstance(curve, _Ramp)
+        make = _plain_table if plain else _table
+        bare = PixelSemantics(slope=greys.slope, intercept=greys.intercept, inverted=greys.inverted)
+        table = make(bare if plain else greys, volume.slices.dtype, curve)
     return DisplayTransform(
         numbers=MappingProxyType(numbers), greys=greys, table=table, curve=curve
     )
+
+
+def _table(greys: PixelSemantics, dtype: np.dtype[Any], curve: Curve) -> NDArray[np.uint8]:
+    """Grey of every bit pattern of a type."""
+    return _render(greys, _all_values(dtype), curve)
+
+
+@lru_cache(maxsize=8)
+def _plain_table(greys: PixelSemantics, dtype: np.dtype[Any], curve: Curve) -> NDArray[np.uint8]:
+    """The same, kept for the next file: films and slices of one source share their window."""
+    table = _table(greys, dtype, curve)
+    table.flags.writeable = False
+    return table
 
 
 def _render(greys: PixelSemantics, stored: Array, curve: Curve) -> NDArray[np.uint8]:

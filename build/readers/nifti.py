@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import deflate
 import nibabel as nib
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,8 @@ _SMALL = 64 << 20
 _MOST_PACKED = 200
 """Times that an image may be smaller as gzip. The format allows 1,032, which constants reach
 (https://www.zlib.net/zlib_tech.html); a volume of which 95 % is one value stays below 60."""
+_AT_ONCE = 8 << 20
+"""Packed bytes that are held beside the volume."""
 _SLACK = 1 << 20
 _STEP = 1 << 20
 _BROKEN = (nib.spatialimages.HeaderDataError, nib.wrapstruct.WrapStructError)
@@ -154,7 +157,23 @@ def _gunzip(path: Path) -> Array:
             f"{_MOST_PACKED} in one: it is blank, or made to exhaust the memory",
             code="too-large",
         )
-    return _unpacked(path, needed, _SLACK)
+    whole = _unpacked_at_once(path, needed) if packed <= _AT_ONCE else None
+    return _unpacked(path, needed, _SLACK) if whole is None else whole
+
+
+def _unpacked_at_once(path: Path, needed: int) -> Array | None:
+    """The content of a small file by libdeflate, in three quarters of the time.
+
+    ``None`` where it is not one gzip member of just the needed length: a stream tells why.
+    """
+    data = path.read_bytes()
+    if int.from_bytes(data[-4:], "little") != needed % (1 << 32):  # RFC 1952, 2.3.1
+        return None
+    try:
+        content = deflate.gzip_decompress(data, needed)
+    except deflate.DeflateError:
+        return None
+    return np.frombuffer(content, np.uint8) if len(content) == needed else None
 
 
 def _unpacked(path: Path, most: int, behind: int = 0) -> Array:

@@ -225,7 +225,7 @@ def _render(
             origin=origin,
             marker=marker,
             graphics=graphics,
-            grey=round(float(clean.mean()), 1),
+            grey=round(_mean(clean), 1),
             colour=clean.ndim == 3 and bool((clean != clean[..., :1]).any()),
         )
         for artefact in job.artefacts:
@@ -235,6 +235,12 @@ def _render(
             elif outcome is not None:
                 pictures.append(outcome)
     return tuple(pictures), tuple(regions), tuple(problems)
+
+
+def _mean(picture: NDArray[np.uint8]) -> float:
+    """Mean of all values; their sum as an integer is exact and takes half the time of floats."""
+    width = np.uint32 if picture.size < 1 << 24 else np.uint64
+    return int(np.add.reduce(picture, axis=None, dtype=width)) / picture.size
 
 
 def _graphics(

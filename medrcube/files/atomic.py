@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
+import secrets
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from medrcube.errors import WorkspaceError
@@ -53,8 +53,8 @@ def write_again(path: Path, data: bytes) -> None:
     Raises:
         WorkspaceError: the folder cannot be written.
     """
-    with replacing(path, sync=False) as temporary:
-        temporary.write_bytes(data)
+    with _replacing(path, sync=False, mode=SHARED) as (handle, _), os.fdopen(handle, "wb") as file:
+        file.write(data)
 
 
 def write_text(path: Path, text: str, *, mode: int = SHARED) -> None:
@@ -102,27 +102,45 @@ def replacing(path: Path, *, sync: bool = True, mode: int = SHARED) -> Iterator[
     With ``sync`` the content is on the disk before the name changes. ``mode`` holds from the
     first byte on, whatever the umask.
     """
-    temporary: Path | None = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=".", suffix=PARTIAL, dir=path.parent)
+    with _replacing(path, sync=sync, mode=mode) as (handle, temporary):
         os.close(handle)
-        temporary = Path(name)
-        temporary.chmod(mode)
-        yield temporary
+        yield Path(temporary)
+
+
+@contextmanager
+def _replacing(path: Path, *, sync: bool, mode: int) -> Iterator[tuple[int, str]]:
+    """The same as an open file and its name; the block closes the file."""
+    temporary = ""
+    try:
+        handle, temporary = _new_file(path.parent, mode)
+        yield handle, temporary
         if sync:
-            with temporary.open("rb") as file:
+            with open(temporary, "rb") as file:  # noqa: PTH123  # a path is not made of each name
                 os.fsync(file.fileno())
-        temporary.replace(path)
-        temporary = None
+        os.replace(temporary, path)  # noqa: PTH105
+        temporary = ""
     except OSError as error:
         raise WorkspaceError(
             f"{path}: cannot be written ({error.strerror}); is the folder writable and the "
             "disk not full?"
         ) from error
     finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
+        if temporary:
+            with suppress(FileNotFoundError):
+                os.unlink(temporary)  # noqa: PTH108
+
+
+def _new_file(folder: Path, mode: int) -> tuple[int, str]:
+    """An open file that is new in a folder, and its name; the folder is made if need be."""
+    name = os.path.join(folder, f".{secrets.token_hex(8)}{PARTIAL}")  # noqa: PTH118
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    try:
+        handle = os.open(name, flags, PRIVATE)
+    except FileNotFoundError:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(name, flags, PRIVATE)
+    os.fchmod(handle, mode)
+    return handle, name
 
 
 def remove_partial_files(folder: Path) -> None:

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 from pydicom.dataset import Dataset
 from pydicom.uid import RLELossless
 
-from medrcube.build.pixels.order_statistics import row_blocks
 from medrcube.build.pixels.volume import Array
 from medrcube.build.readers.read_errors import unreadable, unsupported
 
@@ -65,9 +63,14 @@ def stored_values(header: Dataset, pixels: Array) -> Array:
     below = high + 1 - stored
     if above < 0 or (above == 0 and below == 0):
         return pixels
-    if below == 0 and all(
-        np.array_equal(block << above >> above, block) for block in row_blocks(pixels)
-    ):
+    if below == 0 and _fits(pixels, high + 1):
         return pixels
     values: Array = pixels << above >> (above + below)
     return values
+
+
+def _fits(pixels: Array, bits: int) -> bool:
+    """Whether every pixel is a number of so many bits, so that the bits above say nothing else."""
+    if pixels.dtype.kind == "u":
+        return int(pixels.max()) < 1 << bits
+    return -(1 << bits - 1) <= int(pixels.min()) and int(pixels.max()) < 1 << bits - 1

@@ -17,6 +17,7 @@ from medrcube.build.pixels.volume import Array
 from medrcube.build.readers.dicom.bits import stored_values
 from medrcube.build.readers.dicom.header import TAGS
 from medrcube.build.readers.dicom.opening import damaged_elements
+from medrcube.build.readers.dicom.pixel_element import coded_frame, stored_frame
 from medrcube.build.readers.read_errors import check_finite, truncated, unreadable, unsupported
 from medrcube.errors import ReadError
 from medrcube.sources._formats.dicom.quiet_pydicom import silent_pydicom
@@ -72,14 +73,20 @@ def decode_stored(source: Path | Dataset, header: Dataset, k: int) -> Array:
         RuntimeError: no decoder can.
         ValueError: the file holds no such frame.
     """
-    return stored_values(header, _decoded(source, header.file_meta.TransferSyntaxUID, k))
+    return stored_values(header, _decoded(source, header, k))
 
 
-def _decoded(source: Path | Dataset, syntax: UID, k: int) -> Array:
+def _decoded(source: Path | Dataset, header: Dataset, k: int) -> Array:
     """Frame ``k`` with all bits that it came in: pydicom would clear some, by other rules."""
+    syntax = header.file_meta.TransferSyntaxUID
     if not syntax.is_encapsulated:
+        frame = stored_frame(source, header, k) if isinstance(source, Path) else None
+        if frame is not None:
+            return frame
         view = isinstance(source, Path)  # nobody writes into stored pixels: they need no copy
         return pixel_array(source, index=k, view_only=view, correct_unused_bits=False)
+    if isinstance(source, Path):
+        source = coded_frame(source, header) or source
     plugins = get_decoder(syntax).available_plugins
     order = ("pillow", "pylibjpeg") if syntax in _LOSSY_JPEG else ("pylibjpeg", "pydicom", "pillow")
     safe = [name for name in order if name in plugins] or [""]

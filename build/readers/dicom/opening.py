@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import struct
 import zlib
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from pydicom import dcmread
+from pydicom.datadict import tag_for_keyword
 from pydicom.dataset import Dataset
 from pydicom.filereader import read_file_meta_info
 from pydicom.uid import DeflatedExplicitVRLittleEndian
@@ -18,6 +20,7 @@ from pydicom.uid import DeflatedExplicitVRLittleEndian
 from medrcube.build.readers.dicom import mosaic
 from medrcube.build.readers.dicom.bits import check_bits
 from medrcube.build.readers.dicom.header import TAGS
+from medrcube.build.readers.dicom.header_scan import scan_header
 from medrcube.build.readers.dicom.truncation import has_pixel_data, is_whole
 from medrcube.build.readers.read_errors import (
     MOST_BYTES,
@@ -55,6 +58,7 @@ _HEAD = 1024
 
 
 _STEP = 1 << 20
+_OF_MOSAICS = frozenset((*map(tag_for_keyword, mosaic.KEYWORDS), *mosaic.PRIVATE))
 
 
 @silent_pydicom()
@@ -86,12 +90,10 @@ def open_header(path: Path, tags: tuple[str, ...] = TAGS) -> Dataset:
     """
     try:
         with path.open("rb") as file:
-            check_deflated(path, file)
-            wanted: list[Any] = [*tags, *mosaic.KEYWORDS, *mosaic.PRIVATE]
-            header = dcmread(file, stop_before_pixels=True, specific_tags=wanted, force=True)
+            header = _read_header(path, file, tags)
             _check_pixel_data(path, file, header)
-        for keyword in tags:
-            header.get(keyword)
+        for tag in header.keys() & _numbers_of(tags):
+            header[tag]
         localiser = "LOCALIZER" in (header.get("ImageType") or ())
         tiled = bool(header.get("Rows")) and mosaic.is_mosaic(header)
         _check_numbers(path, header)
@@ -120,6 +122,22 @@ def open_header(path: Path, tags: tuple[str, ...] = TAGS) -> Dataset:
             code="mosaic",
         )
     return header
+
+
+def _read_header(path: Path, file: BinaryIO, tags: tuple[str, ...]) -> Dataset:
+    """Wanted elements; the file is left where its pixel data begin."""
+    scanned = scan_header(file, _numbers_of(tags) | _OF_MOSAICS)
+    if scanned is not None:
+        return scanned
+    check_deflated(path, file)
+    wanted: list[Any] = [*tags, *mosaic.KEYWORDS, *mosaic.PRIVATE]
+    return dcmread(file, stop_before_pixels=True, specific_tags=wanted, force=True)
+
+
+@cache
+def _numbers_of(keywords: tuple[str, ...]) -> frozenset[int]:
+    """Tags of elements by their keywords."""
+    return frozenset(tag for word in keywords if (tag := tag_for_keyword(word)) is not None)
 
 
 def frames_of(path: Path, header: Dataset) -> int:

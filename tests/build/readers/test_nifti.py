@@ -73,6 +73,7 @@ def test_slices_taken_one_after_the_other_are_those_of_the_whole(tmp_path, name,
 
 def test_gzip_is_read_alike_without_isa_l(tmp_path, monkeypatch):
     path = save(tmp_path / "a.nii.gz")
+    monkeypatch.setattr(nifti, "_AT_ONCE", 0)
     whole = load(path).slices
     monkeypatch.setitem(sys.modules, "isal", None)
     spec = importlib.util.find_spec("medrcube.build.readers.gzip_stream")
@@ -84,6 +85,18 @@ def test_gzip_is_read_alike_without_isa_l(tmp_path, monkeypatch):
     assert np.array_equal(load(path).slices, whole)
     path.write_bytes(flipped(path.read_bytes()))
     assert refused(path) == "unreadable"
+
+
+def test_a_small_file_is_unpacked_at_once_to_what_the_stream_gives(tmp_path, monkeypatch):
+    path = save(tmp_path / "a.nii.gz")
+    needed = 352 + BODY.nbytes
+    at_once = nifti._unpacked_at_once(path, needed)
+    assert at_once is not None
+    monkeypatch.setattr(nifti, "_AT_ONCE", 0)
+    assert np.array_equal(at_once, nifti._gunzip(path))
+    assert nifti._unpacked_at_once(path, needed - 2) is None
+    path.write_bytes(flipped(path.read_bytes()))
+    assert nifti._unpacked_at_once(path, needed) is None
 
 
 def flipped(packed):
