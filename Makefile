@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 WORKERS ?= 2
 
-.PHONY: help setup demo docs test test-all lint lint-imports format typecheck wheel wheel-check dist pins reference check-terms bench mutants local-families clean
+.PHONY: help setup demo docs test test-all lint lint-imports format typecheck wheel wheel-check dist pins reference check-terms bench bench-detail mutants local-families clean
 
 help:
 	@echo "make demo       build, release and evaluate a benchmark from generated raw data"
@@ -18,7 +18,8 @@ help:
 	@echo "make check-terms INDEX=...  hold the shipped ontology ids against your own index"
 	@echo "make local-families  batches of ten families of local models against single questions"
 	@echo "make mutants    mutation score of the most important rules, and its page (an hour)"
-	@echo "make bench      speed against peers, into docs/reference/performance.md (minutes)"
+	@echo "make bench      speed against peers, into docs/reference/performance.md (15 minutes)"
+	@echo "make bench-detail  memory, builds, review and evaluation, into performance-in-detail.md"
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -99,7 +100,11 @@ check-terms: $(VENV)/.run
 	$(BIN)/medrcube ontologies check $(if $(INDEX),--index $(INDEX))
 
 # Peers and data go to a cache folder outside the repository; MEDRCUBE_BENCH names another one.
+# One row in seconds:  make bench BENCHFLAGS='--only "uint8, 20"'   (repeatable; parts of names)
 bench: $(VENV)/.run
+	$(BIN)/python benchmarks/speed_table.py $(BENCHFLAGS)
+
+bench-detail: $(VENV)/.run
 	$(BIN)/python benchmarks/run.py $(BENCHFLAGS)
 
 # Ten families of local models with tiny random weights, batches held against single questions.

@@ -17,13 +17,20 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 from pydicom.dataset import FileDataset, FileMetaDataset
-from pydicom.uid import ExplicitVRLittleEndian, JPEG2000Lossless, generate_uid
+from pydicom.encaps import encapsulate
+from pydicom.uid import (
+    ExplicitVRLittleEndian,
+    JPEG2000Lossless,
+    JPEGLosslessSV1,
+    generate_uid,
+)
+from speed.jpeg_lossless import encode_jpeg_lossless
 
 CT_SLICES = 200
 _SIDE = 512
 _FILM = (4096, 3328)
 _CHEST = (3056, 2544)
-_CT = "1.2.840.10008.5.1.4.1.1.2"
+CT_STORAGE = "1.2.840.10008.5.1.4.1.1.2"
 _DX = "1.2.840.10008.5.1.4.1.1.1.1"
 _MG = "1.2.840.10008.5.1.4.1.1.1.2"
 
@@ -36,16 +43,16 @@ def cache_folder() -> Path:
 
 def make_data(folder: Path) -> None:
     """Write what is not there yet; a part that was cut short is made again."""
-    _once(folder / "ct", _write_ct)
-    _once(folder / "radiograph12", lambda target: _write_radiograph(target, 12))
-    _once(folder / "radiograph16", lambda target: _write_radiograph(target, 16))
-    _once(folder / "mammogram", _write_mammogram)
-    _once(folder / "marks", lambda target: _write_marks(target, folder / "ct" / "ct.nii.gz"))
-    _once(folder / "film", _write_film)
-    _once(folder / "chest", _write_chest)
+    make_once(folder / "ct", _write_ct)
+    make_once(folder / "radiograph12", lambda target: write_radiograph(target, 12))
+    make_once(folder / "radiograph16", lambda target: write_radiograph(target, 16))
+    make_once(folder / "mammogram", write_mammogram)
+    make_once(folder / "marks", lambda target: _write_marks(target, folder / "ct" / "ct.nii.gz"))
+    make_once(folder / "film", write_large_mammogram)
+    make_once(folder / "chest", write_chest)
 
 
-def _once(folder: Path, write: Callable[[Path], None]) -> None:
+def make_once(folder: Path, write: Callable[[Path], None]) -> None:
     if folder.exists():
         return
     partial = folder.with_name(f".{folder.name}.partial")
@@ -55,7 +62,7 @@ def _once(folder: Path, write: Callable[[Path], None]) -> None:
     partial.rename(folder)
 
 
-def _smooth(noise: NDArray[np.float32], times: int) -> NDArray[np.float32]:
+def smooth(noise: NDArray[np.float32], times: int) -> NDArray[np.float32]:
     """Spread noise over its neighbours by a 1-2-1 kernel along rows and columns."""
     for _ in range(times):
         for axis in (-2, -1):
@@ -63,7 +70,7 @@ def _smooth(noise: NDArray[np.float32], times: int) -> NDArray[np.float32]:
     return noise / noise.std()
 
 
-def _ellipse(shape: tuple[int, int], rows: float, columns: float) -> NDArray[np.bool_]:
+def ellipse(shape: tuple[int, int], rows: float, columns: float) -> NDArray[np.bool_]:
     y, x = np.mgrid[0 : shape[0], 0 : shape[1]]
     inside: NDArray[np.bool_] = ((y / shape[0] - 0.5) / rows) ** 2 + (
         (x / shape[1] - 0.5) / columns
@@ -71,36 +78,36 @@ def _ellipse(shape: tuple[int, int], rows: float, columns: float) -> NDArray[np.
     return inside
 
 
-def _ct_volume() -> NDArray[np.int16]:
-    """``(200, 512, 512)`` in HU: a body with lungs and bones in air, noise of 10 HU."""
+def ct_volume(slices: int) -> NDArray[np.int16]:
+    """``(slices, 512, 512)`` in HU: a body with lungs and bones in air, noise of 10 HU."""
     rng = np.random.default_rng(4)
     shape = (_SIDE, _SIDE)
-    volume = np.empty((CT_SLICES, *shape), np.int16)
-    for k in range(CT_SLICES):
+    volume = np.empty((slices, *shape), np.int16)
+    for k in range(slices):
         swell = 0.02 * np.sin(k / 20)
         units = np.full(shape, -1000, np.float32)
-        units[_ellipse(shape, 0.34 + swell, 0.44)] = -90
-        units[_ellipse(shape, 0.31 + swell, 0.41)] = 45
-        units[:, : _SIDE // 2][_ellipse(shape, 0.2, 0.3 + swell)[:, : _SIDE // 2]] = -850
-        units[_ellipse(shape, 0.05, 0.04 + swell / 4)] = 400
-        noise = _smooth(rng.standard_normal(shape, np.float32), 3)
+        units[ellipse(shape, 0.34 + swell, 0.44)] = -90
+        units[ellipse(shape, 0.31 + swell, 0.41)] = 45
+        units[:, : _SIDE // 2][ellipse(shape, 0.2, 0.3 + swell)[:, : _SIDE // 2]] = -850
+        units[ellipse(shape, 0.05, 0.04 + swell / 4)] = 400
+        noise = smooth(rng.standard_normal(shape, np.float32), 3)
         volume[k] = np.clip(np.rint(units + 10 * noise), -1024, 3071)
-        volume[k][~_ellipse(shape, 0.5, 0.5)] = -1024
+        volume[k][~ellipse(shape, 0.5, 0.5)] = -1024
     return volume
 
 
 def _write_ct(folder: Path) -> None:
-    volume = _ct_volume()
+    volume = ct_volume(CT_SLICES)
     image = nibabel.Nifti1Image(volume.T, np.diag([-0.7, -0.7, 1.25, 1.0]))
     nibabel.save(image, folder / "ct.nii.gz")
     (folder / "plain").mkdir()
     nibabel.save(image, folder / "plain" / "ct.nii")
     series = generate_uid(entropy_srcs=["medrcube", "series"])
     for k, units in enumerate(volume):
-        _write_dicom(
+        write_dicom(
             folder / "series" / f"{k + 1:04}.dcm",
             (units + 1024).astype(np.uint16),
-            _CT,
+            CT_STORAGE,
             Modality="CT",
             SeriesInstanceUID=series,
             InstanceNumber=k + 1,
@@ -119,9 +126,9 @@ def _write_ct(folder: Path) -> None:
 def _film(shape: tuple[int, int], body: NDArray[np.bool_], bits: int, seed: int) -> NDArray[Any]:
     """A projection: smooth shades in a body before a dark ground, with fine noise."""
     rng = np.random.default_rng(seed)
-    coarse = _smooth(rng.standard_normal((shape[0] // 32, shape[1] // 32), np.float32), 8)
+    coarse = smooth(rng.standard_normal((shape[0] // 32, shape[1] // 32), np.float32), 8)
     shades = np.kron(coarse, np.ones((32, 32), np.float32))
-    noise = _smooth(rng.standard_normal(shape, np.float32), 1)
+    noise = smooth(rng.standard_normal(shape, np.float32), 1)
     grey = np.where(body, 0.55 + 0.06 * _smooth_ends(shades) + 0.004 * noise, 0.02)
     return np.asarray(np.clip(grey, 0, 1) * (2**bits - 1), np.uint16)
 
@@ -133,10 +140,10 @@ def _smooth_ends(shades: NDArray[np.float32]) -> NDArray[np.float32]:
     return shades
 
 
-def _write_radiograph(folder: Path, bits: int) -> None:
+def write_radiograph(folder: Path, bits: int) -> None:
     shape = (2048, 2048)
-    stored = _film(shape, _ellipse(shape, 0.47, 0.45), bits, seed=5)
-    _write_dicom(
+    stored = _film(shape, ellipse(shape, 0.47, 0.45), bits, seed=5)
+    write_dicom(
         folder / "radiograph.dcm",
         stored,
         _DX,
@@ -147,12 +154,12 @@ def _write_radiograph(folder: Path, bits: int) -> None:
     )
 
 
-def _write_mammogram(folder: Path) -> None:
+def write_mammogram(folder: Path) -> None:
     shape = (2560, 2048)
     y, x = np.mgrid[0 : shape[0], 0 : shape[1]]
     breast = ((y / shape[0] - 0.5) / 0.45) ** 2 + (x / shape[1] / 0.7) ** 2 < 1
     stored = _film(shape, breast, 12, seed=6)
-    _write_dicom(
+    write_dicom(
         folder / "mammogram.dcm",
         stored,
         _MG,
@@ -177,31 +184,31 @@ def _write_marks(folder: Path, ct: Path) -> None:
     Image.fromarray(lesion).save(folder / "film.png")
 
 
-def _write_film(folder: Path) -> None:
+def write_large_mammogram(folder: Path) -> None:
     """A mammogram of the largest common detector, plain and in JPEG 2000."""
     y, x = np.mgrid[0 : _FILM[0], 0 : _FILM[1]]
     breast = ((y / _FILM[0] - 0.5) / 0.45) ** 2 + (x / _FILM[1] / 0.7) ** 2 < 1
     stored = _film(_FILM, breast, 12, seed=7)
     elements = {"Modality": "MG", "BitsStored": 12, "WindowCenter": 2048, "WindowWidth": 4096}
-    _write_dicom(folder / "plain.dcm", stored, _MG, **elements)
-    _write_dicom(folder / "jpeg2000.dcm", stored, _MG, syntax=JPEG2000Lossless, **elements)
+    write_dicom(folder / "plain.dcm", stored, _MG, **elements)
+    write_dicom(folder / "jpeg2000.dcm", stored, _MG, syntax=JPEG2000Lossless, **elements)
 
 
-def _write_chest(folder: Path) -> None:
+def write_chest(folder: Path) -> None:
     """A film as those of MIMIC-CXR: 16 bits a pixel in DICOM, and 8 bits as JPEG of quality 95.
 
     The JPEG has its histogram equalised, as in MIMIC-CXR-JPG, and about the size of a file there.
     """
     whole = (3072, 2560)  # shades are made in blocks of 32
-    stored = _film(whole, _ellipse(whole, 0.47, 0.45), 12, seed=8)[: _CHEST[0], : _CHEST[1]]
+    stored = _film(whole, ellipse(whole, 0.47, 0.45), 12, seed=8)[: _CHEST[0], : _CHEST[1]]
     elements = {"Modality": "DX", "BitsStored": 12, "WindowCenter": 2048, "WindowWidth": 4096}
-    _write_dicom(folder / "film.dcm", stored, _DX, **elements)
+    write_dicom(folder / "film.dcm", stored, _DX, **elements)
     share = np.cumsum(np.bincount(stored.ravel(), minlength=1 << 12)) / stored.size
     equalised = (255 * share).astype(np.uint8)[stored]
     Image.fromarray(equalised).save(folder / "film.jpg", quality=95)
 
 
-def _write_dicom(
+def write_dicom(
     path: Path, stored: NDArray[Any], kind: str, *, syntax: str = "", **elements: Any
 ) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -227,6 +234,11 @@ def _write_dicom(
     for keyword, value in {**standard, **elements}.items():
         setattr(data, keyword, value)
     data.HighBit = data.BitsStored - 1
-    if syntax:
+    if syntax == JPEGLosslessSV1:
+        meta.TransferSyntaxUID = syntax
+        data.PixelData = encapsulate([encode_jpeg_lossless(stored, data.BitsStored)])
+        data["PixelData"].VR = "OB"
+        data["PixelData"].is_undefined_length = True
+    elif syntax and syntax != ExplicitVRLittleEndian:
         data.compress(syntax, encoding_plugin="pylibjpeg", generate_instance_uid=False)
     data.save_as(path, enforce_file_format=True)

@@ -16,7 +16,11 @@ from types import MappingProxyType
 ENVIRONMENTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "monai": ("monai", "nibabel", "pillow", "torch"),
-        "dicom": ("dicom2jpg", "nibabel", "pillow", "pydicom", "pylibjpeg-openjpeg"),
+        "dicom2jpg": ("dicom2jpg", "pillow", "pydicom"),
+        "loops": (
+            *("av", "nibabel", "numpy", "opencv-python-headless", "pillow", "pydicom"),
+            *("pylibjpeg", "pylibjpeg-libjpeg", "pylibjpeg-openjpeg", "pylibjpeg-rle"),
+        ),
         "encoders": (
             *("deflate", "imagecodecs", "isal", "numpy", "opencv-python-headless", "pillow"),
             *("pyvips[binary]", "zlib-ng"),

@@ -24,11 +24,16 @@ _SOURCE = get_source(find_sources(), "nih-chestxray14")
 
 
 def job_of(
-    data: Path, name: str = "case", slices: str = "all", marks: Path | None = None
+    data: Path,
+    name: str = "case",
+    slices: str = "all",
+    marks: Path | None = None,
+    window: str = "",
 ) -> RenderJob:
     """A job of one image: every slice, or what another slice policy says.
 
-    With a file of marks there is a region, outlined and boxed beside the clean image.
+    With a file of marks there is a region, outlined and boxed beside the clean image. Without a
+    window it has the one that its kind of file has here.
     """
     paths = tuple(sorted(data.iterdir())) if data.is_dir() else (data,)
     windows = {".gz": "ct:mediastinum", ".nii": "ct:mediastinum", ".jpg": "none"}
@@ -44,7 +49,7 @@ def job_of(
         case=Case(key=name, images=(ImageRef(paths=paths),), regions=regions),
         concepts=tuple("mark" for _ in regions),
         policy=PixelPolicy(
-            window=windows.get(data.suffix, "header"),
+            window=window or windows.get(data.suffix, "header"),
             slice=slices,
             plane="axial",
             orient="affine",
@@ -58,6 +63,11 @@ def job_of(
         ),
         name=name,
     )
+
+
+def load_source() -> None:
+    """Import what the source of the jobs brings along, as a worker does once."""
+    _SOURCE.find_hook("read")
 
 
 def readers_of(data: Path, marks: Path | None = None) -> tuple[str, ...]:
@@ -86,7 +96,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--marks", type=Path, help="mask of a region to draw")
     given = parser.parse_args()
-    _SOURCE.find_hook("read")
+    load_source()
     for reader in readers_of(given.data, given.marks):  # no peer's imports are timed either
         module_of(reader)
     jobs = [job_of(given.data, f"case{k}", given.slices, given.marks) for k in range(given.batch)]

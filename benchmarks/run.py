@@ -1,9 +1,8 @@
-"""Measure the render stage against peers and write ``docs/reference/performance.md``.
+"""Measure all but the speed of images, and write ``docs/reference/performance-in-detail.md``.
 
-Usage: ``make bench``, or ``python benchmarks/run.py [--rounds N] [--quick]``. The first run makes
-data and environments in a cache folder outside the repository (``MEDRCUBE_BENCH`` names another
-one; 4 GB, most of it torch for MONAI). The two programs of a pair run in turn, so that a machine
-that slows down slows down both; of all runs the best counts.
+Usage: ``make bench-detail``, or ``python benchmarks/run.py [--rounds N] [--quick]``. The first run
+makes data and an environment in a cache folder outside the repository (``MEDRCUBE_BENCH`` names
+another one). Of all runs the best counts. The speed of images is in ``speed_table.py``.
 """
 
 from __future__ import annotations
@@ -24,15 +23,16 @@ import numpy as np
 import ours
 from data import cache_folder, make_data
 from environments import ENVIRONMENTS, EnvironmentFailedError, python_of, versions_of
-from results import CASES, CONTESTS, Contest, Peer, Score, Timing
+from results import CASES, Timing
 
 from medrcube.build.pixels.case_image import open_case_images
 from medrcube.files.atomic import write_text
 from medrcube.templates import render_card
 
 _HERE = Path(__file__).resolve().parent
-_PAGE = _HERE.parent / "docs" / "reference" / "performance.md"
+_PAGE = _HERE.parent / "docs" / "reference" / "performance-in-detail.md"
 _BATCH = 6
+_ENCODERS = "encoders"
 _MEMORY = Path("/dev/shm")  # noqa: S108
 _ITEMS = 2000
 FILMS = (5_000, 20_000)
@@ -62,18 +62,11 @@ def main() -> None:
     make_data(bench.folder / "data")
     pythons = bench.environments()
     conditions = machine.describe()
-    scores = [
-        bench.compare(contest, peer, pythons[peer.environment])
-        for contest in CONTESTS
-        for peer in contest.peers
-        if peer.environment in pythons
-    ]
     values = {
         "conditions": conditions,
         "versions": {name: versions_of(pythons[name], ENVIRONMENTS[name]) for name in pythons},
         "own_versions": versions_of(Path(sys.executable), machine.OWN),
-        "missing": sorted(set(ENVIRONMENTS) - set(pythons)),
-        "scores": scores,
+        "missing": sorted({_ENCODERS} - set(pythons)),
         "slices": bench.single_slices(),
         "memory": bench.memory(),
         "films": bench.films(),
@@ -83,11 +76,11 @@ def main() -> None:
         "evaluation": bench.evaluation(given.upstream, given.inspect),
         "large": bench.large_evaluation(quick=given.quick),
         "distractors": bench.distractors(10_000),
-        "encoders": bench.encoders(pythons["encoders"]) if "encoders" in pythons else [],
+        "encoders": bench.encoders(pythons[_ENCODERS]) if pythons else [],
         "scale": [] if given.quick else bench.scale(),
         "rebuild": None if given.quick else bench.rebuild(given.cases),
     }
-    page = render_card("performance.md", **values)
+    page = render_card("performance_in_detail.md", **values)
     write_text(given.page, page)
     sys.stdout.write(page)
 
@@ -102,29 +95,12 @@ class Bench:
     def environments(self) -> dict[str, Path]:
         """The Python of every environment that could be made."""
         pythons = {}
-        for name in ENVIRONMENTS:
+        for name in (_ENCODERS,):
             try:
                 pythons[name] = python_of(name, self.folder / "env")
             except EnvironmentFailedError as error:
                 _say(f"left out: {name}: {error}")
         return pythons
-
-    def compare(self, contest: Contest, peer: Peer, python: Path) -> Score:
-        """Run ours and a peer in turn; memory comes from a process that does the work once."""
-        data = self.folder / "data" / contest.data
-        programs = {
-            "ours": (Path(sys.executable), _HERE / "ours.py"),
-            "theirs": (python, _HERE / "peers" / peer.script),
-        }
-        found: dict[str, list[Mapping[str, Any]]] = {name: [] for name in programs}
-        for turn in range(self._rounds):
-            _say(f"{contest.name} against {peer.name}, turn {turn + 1}")
-            for name, program in programs.items():
-                options = ("--times", contest.times, "--batch", contest.batch)
-                found[name].append(self._json(*program, data, self._out, *options))
-        memory = {name: self._json(*program, data, self._out) for name, program in programs.items()}
-        best = {name: _best(found[name], memory[name]) for name in programs}
-        return Score(contest=contest, peer=peer, ours=best["ours"], theirs=best["theirs"])
 
     def single_slices(self) -> list[tuple[str, Timing, Timing]]:
         """One slice and all slices of each form of the CT."""

@@ -24,12 +24,13 @@ from medrcube.build.pipeline import build
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import init_workspace, open_workspace
 
-_SOURCE = "mimic-cxr-jpg"
+SOURCE = "mimic-cxr-jpg"
 _LABELS = (
     "Atelectasis,Cardiomegaly,Consolidation,Edema,Enlarged Cardiomediastinum,Fracture,"
     "Lung Lesion,Lung Opacity,No Finding,Pleural Effusion,Pleural Other,Pneumonia,Pneumothorax,"
     "Support Devices"
 )
+_NO_FINDING = 8
 _METADATA = (
     "dicom_id,subject_id,study_id,PerformedProcedureStepDescription,ViewPosition,Rows,Columns,"
     "StudyDate,StudyTime,ProcedureCodeSequence_CodeMeaning,ViewCodeSequence_CodeMeaning,"
@@ -41,12 +42,12 @@ _SIGNS = ("1.0", "0.0", "", "-1.0", "", "", "0.0")
 def main() -> None:
     folder, films, name = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     shutil.rmtree(folder, ignore_errors=True)
-    _write_films(folder / "raw", films)
+    write_mimic_films(folder / "raw", films)
     workers = usable_cores()
     engine: RenderEngine = DaskEngine(None, workers) if name == "dask" else LocalEngine(workers)
     sources = find_sources()
     init_workspace(folder / "bench")
-    workspace = open_workspace(folder / "bench").with_sources({_SOURCE: folder / "raw"})
+    workspace = open_workspace(folder / "bench").with_sources({SOURCE: folder / "raw"})
     idle, clock = timing.peak_memory(), Clock()
     first = build(workspace, sources, engine, clock)
     peak = timing.peak_memory()
@@ -73,7 +74,7 @@ def _bytes(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def _write_films(root: Path, films: int) -> None:
+def write_mimic_films(root: Path, films: int) -> None:
     rng = np.random.default_rng(1)
     metadata = [_METADATA]
     splits = ["dicom_id,study_id,subject_id,split"]
@@ -89,7 +90,8 @@ def _write_films(root: Path, films: int) -> None:
         metadata.append(f'{ident},{subject},{study},"CHEST (PA AND LAT)",{rest}')
         splits.append(f"{ident},{study},{subject},train")
         if number % 2 == 0:
-            signs = (_SIGNS[(number + place) % len(_SIGNS)] for place in range(14))
+            signs = [_SIGNS[(number + place) % len(_SIGNS)] for place in range(14)]
+            signs[_NO_FINDING] = ""  # beside findings it would contradict them
             labels.append(f"{subject},{study},{','.join(signs)}")
     tables = {"metadata": metadata, "split": splits, "chexpert": labels, "negbio": labels}
     for name, lines in tables.items():

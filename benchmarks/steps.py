@@ -18,6 +18,7 @@ import timing
 from medrcube.build.pixels.case_image import open_case_images
 from medrcube.build.pixels.pixel_hash import pixel_hash
 from medrcube.build.pixels.png_encoder import encode_png
+from medrcube.build.readers.detect_format import module_of
 from medrcube.build.stages.render import render_job
 from medrcube.files.atomic import sha256_of, write_again
 
@@ -40,7 +41,8 @@ class Clock:
 
 def main() -> None:
     film, out, times = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
-    ours.load_readers(film)
+    for reader in ours.readers_of(film):
+        module_of(reader)
     job = ours.job_of(film)
     clock, data = Clock(), b""
     idle = timing.peak_memory()

@@ -31,4 +31,5 @@ def work(data: Path, out: Path) -> int:
     return count
 
 
-timing.measure_each(work)
+_GIVEN = timing.arguments().parse_args()
+timing.serve(lambda: work(_GIVEN.data, _GIVEN.out), _GIVEN.out)

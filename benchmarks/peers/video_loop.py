@@ -1,0 +1,33 @@
+"""OpenCV: every frame of a video as grey PNG; as used, and at its best with PNG level 1."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+import cv2
+import timing
+
+
+def main() -> None:
+    parser = timing.arguments()
+    parser.add_argument("--best", action="store_true")
+    given = parser.parse_args()
+    options = (cv2.IMWRITE_PNG_COMPRESSION, 1) if given.best else ()
+
+    def work() -> int:
+        film, count = cv2.VideoCapture(str(given.data)), 0
+        while True:
+            there, frame = film.read()
+            if not there:
+                return count
+            grey = cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
+            cv2.imwrite(str(given.out / f"{count:04}.png"), grey, options)
+            count += 1
+
+    timing.serve(work, given.out)
+
+
+main()

@@ -1,0 +1,78 @@
+"""The page on performance shows what was recorded, and says what was missed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from libjpeg import decode
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def benchmarks() -> Iterator[dict[str, ModuleType]]:
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    try:
+        from speed import jpeg_lossless, page, rows  # noqa: PLC0415
+
+        yield {"page": page, "rows": rows, "jpeg": jpeg_lossless}
+    finally:
+        sys.path.remove(str(ROOT / "benchmarks"))
+
+
+def figures(**changes: float | str) -> dict[str, float | str]:
+    same = {"used": 5.0, "best": 2.0, "least": 0.9, "decoder": 0.95, "best_wall": 2.0}
+    return {"when": "2026-11-28 04:00", "load": 0.5, **same, "spread": 0.01, "rounds": 5} | changes
+
+
+def record(rows: dict[str, list[dict[str, float | str]]]) -> dict[str, object]:
+    machine = dict.fromkeys(("processor", "cores", "memory", "system", "python"), "a")
+    return {"machine": machine, "versions": {}, "rows": rows, "stages": {}}
+
+
+def test_every_row_that_was_measured_is_in_the_table(benchmarks: dict[str, ModuleType]) -> None:
+    rows = benchmarks["rows"].ROWS
+    page = benchmarks["page"].page_of(record({row.key: [figures()] for row in rows}), rows)
+    assert all(f"| {row.name} | {row.peer.name} |" in page for row in rows)
+    assert "missed**" not in page
+
+
+@pytest.mark.parametrize("name", ["best", "least", "decoder"])
+def test_what_was_missed_is_named(benchmarks: dict[str, ModuleType], name: str) -> None:
+    rows = [row for row in benchmarks["rows"].ROWS if row.limit and row.decoder][:1]
+    kept = {rows[0].key: [figures(**{name: 0.5})]}
+    page = benchmarks["page"].page_of(record(kept), rows)
+    assert page.count("**missed**") == 1
+    assert "0.50, wanted" in page
+
+
+def test_a_second_run_says_how_far_it_differs(benchmarks: dict[str, ModuleType]) -> None:
+    rows = benchmarks["rows"].ROWS[:1]
+    kept = {rows[0].key: [figures(), figures(best=1.6, when="2026-11-27 04:00")]}
+    page = benchmarks["page"].page_of(record(kept), rows)
+    assert "1 rows were measured before (2026-11-27 04:00)" in page
+    assert "25 % at most" in page
+
+
+def test_the_page_is_that_of_the_record(benchmarks: dict[str, ModuleType]) -> None:
+    kept = json.loads((ROOT / "benchmarks" / "speed.json").read_text("utf-8"))
+    page = (ROOT / "docs" / "reference" / "performance.md").read_text("utf-8")
+    for row in benchmarks["rows"].ROWS:
+        if row.key in kept["rows"]:
+            assert (
+                f"| {row.name} | {row.peer.name} | {kept['rows'][row.key][0]['used']:.2f} |" in page
+            )
+
+
+def test_the_lossless_jpeg_of_the_benchmark_decodes_to_its_pixels(
+    benchmarks: dict[str, ModuleType],
+) -> None:
+    pixels = np.random.default_rng(1).integers(0, 1 << 12, (9, 13)).astype(np.uint16)
+    coded = benchmarks["jpeg"].encode_jpeg_lossless(pixels, 12)
+    assert np.array_equal(np.asarray(decode(coded)).reshape(9, 13), pixels)
