@@ -4,3 +4,19 @@
 ``scoring`` turns replies into outcomes and metrics, ``reporting`` and ``html_report`` present them.
 Nothing here needs the packages that build a benchmark.
 """
+
+__all__ = [
+    "answer_parsing",
+    "batch_invariance",
+    "benchmark_item",
+    "dataset",
+    "errata",
+    "html_report",
+    "image_files",
+    "outcomes",
+    "reply_outcomes",
+    "score_files",
+    "scoring",
+    "statistics",
+    "stored_scores",
+]

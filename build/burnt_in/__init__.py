@@ -1,1 +1,3 @@
 """Detection of graphics burnt into the pixels: calipers, text, arrows."""
+
+__all__ = ["detection"]

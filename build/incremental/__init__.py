@@ -1,1 +1,10 @@
 """Incremental builds: file snapshots, result cache, changed sources."""
+
+__all__ = [
+    "cache_database",
+    "changed_sources",
+    "file_states",
+    "kept_scan",
+    "result_cache",
+    "source_state",
+]

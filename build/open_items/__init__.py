@@ -1,1 +1,14 @@
 """Open items: questions of tasks with a rule, from case to item, apart from those of the cube."""
+
+__all__ = [
+    "asking",
+    "compose",
+    "contrast",
+    "located",
+    "marked_places",
+    "measure_rule",
+    "question",
+    "rule_files",
+    "table",
+    "task_check",
+]

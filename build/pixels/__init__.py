@@ -1,1 +1,17 @@
 """Stored values to display pixels: geometry, windowing, slice selection, PNG."""
+
+__all__ = [
+    "body_midline",
+    "case_image",
+    "extent",
+    "geometry",
+    "mirror",
+    "order_statistics",
+    "panels",
+    "pixel_hash",
+    "png_encoder",
+    "scale_bar",
+    "slice_selection",
+    "volume",
+    "windowing",
+]

@@ -1,1 +1,3 @@
 """Reconstruction of withheld images from raw data."""
+
+__all__ = ["needed_files", "outcomes", "published_release", "recipes", "reconstruct", "safe_writes"]

@@ -1,1 +1,11 @@
 """Release writing: tables, metadata, licences, editions."""
+
+__all__ = [
+    "changes",
+    "contact_sheets",
+    "licences",
+    "metadata",
+    "raw_files_table",
+    "review_verdicts",
+    "write",
+]

@@ -1,1 +1,3 @@
 """Validation of a release tree."""
+
+__all__ = ["validate"]

@@ -46,7 +46,16 @@ from medrcube.evaluate.answer_parsing.option_mentions import (
 )
 from medrcube.evaluate.answer_parsing.thinking_blocks import strip_reasoning
 
-__all__ = ["ParsedAnswer", "extract"]
+__all__ = [
+    "ParsedAnswer",
+    "extract",
+    "marked_answers",
+    "markup_removal",
+    "published_rule",
+    "refusals",
+    "reply_forms",
+    "thinking_blocks",
+]
 
 _DEPTH = 3
 _SHORT = 200

@@ -18,7 +18,23 @@ from medrcube.forms.pair import PairForm
 from medrcube.forms.point import PointForm
 from medrcube.forms.protocol import Ask, OpenForm, Target
 
-__all__ = ["OPEN_FORMS", "OPTION", "form_of"]
+__all__ = [
+    "OPEN_FORMS",
+    "OPTION",
+    "box",
+    "coordinates",
+    "drawn_place",
+    "form_of",
+    "number",
+    "option",
+    "order",
+    "pair",
+    "point",
+    "protocol",
+    "regions",
+    "strict_fields",
+    "units",
+]
 
 OPTION = "option"
 """Name of the form of items with options, those of ``test.json``."""

@@ -27,7 +27,14 @@ from medrcube.ontologies.index.schema import LABEL
 from medrcube.ontologies.index.search import SearchHit, find_by_name, search
 from medrcube.ontologies.index.sqlite_file import KNOWN, IndexFile
 
-__all__ = ["DEFAULT_INDEX", "OntologyIndex"]
+__all__ = [
+    "DEFAULT_INDEX",
+    "OntologyIndex",
+    "compile",
+    "concept_page",
+    "name_normalization",
+    "schema",
+]
 
 DEFAULT_INDEX = "ontologies.sqlite3"
 """Name of the file that ``medrcube ontologies index`` writes."""

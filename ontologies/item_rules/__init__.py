@@ -23,7 +23,7 @@ from medrcube.ontologies.item_rules.rule_types import (
 )
 from medrcube.ontologies.item_rules.stem import STEM_RULES
 
-__all__ = ["ERROR", "RULES", "WARNING", "Flaw", "ItemRule", "ItemText", "RuleLevel", "lint"]
+__all__ = ["ERROR", "RULES", "WARNING", "Flaw", "ItemRule", "ItemText", "RuleLevel", "lint", "stem"]
 
 RULES: tuple[ItemRule, ...] = tuple(
     sorted(

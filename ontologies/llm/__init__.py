@@ -40,6 +40,7 @@ __all__ = [
     "PromptTarget",
     "ProposalBatch",
     "fetch_proposals",
+    "name_resolution",
     "prompt_target",
     "proposal_prompt",
 ]

@@ -15,7 +15,7 @@ from medrcube.ontologies.concept_records import HPO, ICD11, RADLEX, SSSOM, Ontol
 from medrcube.ontologies.readers.bounded_files import open_bytes
 from medrcube.ontologies.readers.detect_format import HEAD, Format, format_of
 
-__all__ = ["detect", "open_ontology"]
+__all__ = ["detect", "edition_metadata", "open_ontology"]
 
 _ACCEPTED: Mapping[str, str] = {
     HPO: "HPO as OBO (hp.obo)",

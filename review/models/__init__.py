@@ -51,4 +51,5 @@ __all__ = [
     "SignInAttempt",
     "Specialty",
     "User",
+    "users",
 ]

@@ -1,1 +1,13 @@
 """Agreement, gold items, and the figures of each reviewer."""
+
+__all__ = [
+    "agreement",
+    "agreement_gate",
+    "cached_figures",
+    "gold_draw",
+    "gold_items",
+    "progress",
+    "rating_counts",
+    "reviewer_figures",
+    "svg_charts",
+]

@@ -1,1 +1,3 @@
 """Bootstrap, database settings, backup and the web server."""
+
+__all__ = ["backup", "bind_address", "bootstrap", "database_settings", "request_log", "serve"]

@@ -1,1 +1,12 @@
 """Framework of a source folder: card, contract, layout."""
+
+__all__ = [
+    "card",
+    "contract",
+    "layout",
+    "own_card",
+    "reference_page",
+    "scaffold",
+    "settled_cases",
+    "upstream_names",
+]

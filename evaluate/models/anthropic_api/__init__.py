@@ -1,1 +1,3 @@
 """Anthropic's Messages interface."""
+
+__all__ = ["batches", "model"]

@@ -1,1 +1,3 @@
 """Correlations of abilities across models."""
+
+__all__ = ["across_models"]

@@ -1,1 +1,3 @@
 """The commands of ``medrcube ontologies``, one module each."""
+
+__all__ = ["app"]

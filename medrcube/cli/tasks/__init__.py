@@ -1,1 +1,3 @@
 """Commands of ``medrcube tasks``."""
+
+__all__ = ["app"]

@@ -1,1 +1,3 @@
 """Hand-written SQL, where a statement must be fast or must lock."""
+
+__all__ = ["batches", "candidate_queries", "claim_queries", "cursor", "review_queries"]

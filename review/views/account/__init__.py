@@ -1,1 +1,3 @@
 """Views of one's own account."""
+
+__all__ = ["second_factor", "settings", "sign_in"]

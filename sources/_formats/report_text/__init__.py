@@ -1,1 +1,3 @@
 """Report text: phrases and negation."""
+
+__all__ = ["negation", "phrases"]

@@ -1,1 +1,16 @@
 """The tables of a card, each with its own checks."""
+
+__all__ = [
+    "access",
+    "claims",
+    "counts",
+    "drawn_in",
+    "fields",
+    "gate",
+    "geometry",
+    "home",
+    "layout",
+    "measures",
+    "self_checks",
+    "values",
+]
