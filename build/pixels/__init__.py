@@ -6,7 +6,6 @@ __all__ = [
     "extent",
     "geometry",
     "mirror",
-    "order_statistics",
     "panels",
     "pixel_hash",
     "png_encoder",
