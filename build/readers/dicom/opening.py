@@ -58,7 +58,6 @@ _HEAD = 1024
 
 
 _STEP = 1 << 20
-_OF_MOSAICS = frozenset((*map(tag_for_keyword, mosaic.KEYWORDS), *mosaic.PRIVATE))
 
 
 @silent_pydicom()
@@ -126,7 +125,7 @@ def open_header(path: Path, tags: tuple[str, ...] = TAGS) -> Dataset:
 
 def _read_header(path: Path, file: BinaryIO, tags: tuple[str, ...]) -> Dataset:
     """Wanted elements; the file is left where its pixel data begin."""
-    scanned = scan_header(file, _numbers_of(tags) | _OF_MOSAICS)
+    scanned = scan_header(file, _numbers_of((*tags, *mosaic.KEYWORDS)) | set(mosaic.PRIVATE))
     if scanned is not None:
         return scanned
     check_deflated(path, file)
