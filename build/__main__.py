@@ -1,4 +1,4 @@
-"""``python -m build`` in the checkout: PyPA's build, which this folder of the same name hides."""
+"""``python -m build`` in the checkout: runs PyPA's build, which this package shadows."""
 
 import runpy
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def main() -> None:
-    """Run PyPA's build on the arguments given."""
+    """Run PyPA's build with the given arguments."""
     checkout = Path(__file__).resolve().parent.parent
     sys.path[:] = [entry for entry in sys.path if Path(entry).resolve() != checkout]
     sys.modules.pop("build", None)

@@ -1,7 +1,8 @@
-"""What is asked of images, as columns: most questions differ from others in their image alone.
+"""Question table: stores questions as columns of kind number and image row.
 
-A question becomes two numbers: the kind of question, which is all that it says beside its image,
-and the row of the image. Kinds are stored once.
+Most questions differ from others only in their image. A question is therefore stored as two
+integers: the number of its kind (all its attributes except the image) and the row of its image.
+Each kind is stored once.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ Numbers = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackedQuestions:
-    """Questions about the images of one shard, as the build cache keeps them.
+    """Questions about the images of one shard, in the form stored in the build cache.
 
     Attributes:
-        kinds: what questions say beside their image, one record each.
-        rows: number of the kind and row of the image of each question, as pairs of 32 bits.
+        kinds: attributes of the questions except the image, one record for each kind.
+        rows: kind number and image row of each question, as pairs of 32-bit integers.
     """
 
     kinds: tuple[bytes, ...]
@@ -44,11 +45,11 @@ class PackedQuestions:
 
 
 def pack_questions(questions: Iterable[Any], rows: Mapping[str, int]) -> PackedQuestions:
-    """Questions as columns.
+    """Pack questions into columns.
 
     Args:
-        questions: records of one kind that have a ``sample``.
-        rows: id of a sample -> its row.
+        questions: records of one type that have a ``sample``.
+        rows: sample id -> row of the sample.
     """
     known: dict[tuple[object, ...], tuple[int, tuple[Any, ...]]] = {}
     kinds: dict[bytes, int] = {}
@@ -57,7 +58,7 @@ def pack_questions(questions: Iterable[Any], rows: Mapping[str, int]) -> PackedQ
     for question in questions:
         names = names or _names(type(question))
         values = tuple(getattr(question, name) for name in names)
-        # Values in ``known`` stay alive, so that no other takes their identity.
+        # ``known`` keeps a reference to each value, so that no ``id()`` is reused for another one.
         alike = tuple(value if isinstance(value, _PLAIN) else id(value) for value in values)
         if alike not in known:
             record = dump_record(values)
@@ -67,14 +68,14 @@ def pack_questions(questions: Iterable[Any], rows: Mapping[str, int]) -> PackedQ
 
 
 class AskedTable(Sequence[Question], Generic[Question]):
-    """Questions about the images of a table; each is made when it is asked for.
+    """Questions about the images of a table; each record is created on access.
 
     Attributes:
         samples: the images.
-        names: attributes of a question beside its image.
-        kinds: what questions say beside their image, in the order of ``names``.
-        kind: number of the kind of each question.
-        row: row of its image.
+        names: names of the attributes of a question, except the image.
+        kinds: attribute values of each kind, in the order of ``names``.
+        kind: kind number of each question.
+        row: image row of each question.
     """
 
     def __init__(
@@ -84,12 +85,12 @@ class AskedTable(Sequence[Question], Generic[Question]):
         kinds: Sequence[tuple[Any, ...]],
         numbers: Numbers,
     ) -> None:
-        """Take columns.
+        """Create the table from its columns.
 
         Args:
-            question: the kind of record.
+            question: type of the records.
             samples: the images.
-            kinds: as the attribute.
+            kinds: see the attribute ``kinds``.
             numbers: ``kind`` and ``row`` of each question.
         """
         self._question = question
@@ -106,12 +107,12 @@ class AskedTable(Sequence[Question], Generic[Question]):
         samples: RecordTable[Sample],
         parts: Iterable[tuple[PackedQuestions, int]],
     ) -> AskedTable[Question]:
-        """Put packed questions together.
+        """Unpack the questions of all shards into one table.
 
         Args:
-            question: the kind of record.
+            question: type of the records.
             samples: all images.
-            parts: questions of each shard, and the row of its first image.
+            parts: packed questions of each shard, and the row of its first image.
 
         Raises:
             pickle.UnpicklingError: a part is damaged.
@@ -135,7 +136,7 @@ class AskedTable(Sequence[Question], Generic[Question]):
         samples: RecordTable[Sample],
         tables: Sequence[AskedTable[Question]],
     ) -> AskedTable[Question]:
-        """One table of the questions of several, whose images follow each other in ``samples``."""
+        """Concatenate tables whose images follow each other in ``samples``."""
         columns: list[Numbers] = [np.empty((0, 2), np.int32)]
         kinds: list[tuple[Any, ...]] = []
         first = 0
@@ -147,7 +148,7 @@ class AskedTable(Sequence[Question], Generic[Question]):
         return cls(question, samples, kinds, np.concatenate(columns))
 
     def with_kinds(self, others: Iterable[tuple[int, Question]]) -> AskedTable[Question]:
-        """The same with other questions about the same images in some places."""
+        """Return a copy with the questions at some positions replaced; the images stay the same."""
         kinds, kind = list(self.kinds), self.kind.copy()
         for place, question in others:
             kind[place] = len(kinds)
@@ -173,7 +174,7 @@ class AskedTable(Sequence[Question], Generic[Question]):
         return iter(self.at(range(len(self))))
 
     def at(self, places: Sequence[int] | NDArray[Any]) -> list[Question]:
-        """The questions in some places, in the order in which these are named."""
+        """Return the questions at these positions, in the order of ``places``."""
         chosen = np.asarray(places, np.int64)
         wanted, which = np.unique(self.row[chosen], return_inverse=True)
         samples = self.samples.rows(wanted)

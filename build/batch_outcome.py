@@ -1,4 +1,4 @@
-"""Questions of all sources to items, and the tables that record what became of them."""
+"""Compose the questions of all sources into items, and build the tables that record the outcome."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ __all__ = ["ComposedBatch", "compose_batch", "tables_of"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComposedBatch:
-    """Items of a build, and how they came about.
+    """Items of a build and the statistics of their composition.
 
     Attributes:
         composed: items with options.
-        dropped: how many questions gave none, by reason.
-        llm: what a language model proposed.
+        dropped: reason -> number of questions that did not become an item.
+        llm: report on the proposals of a language model.
         beyond: items beyond the cube.
     """
 
@@ -57,7 +57,7 @@ def compose_batch(
     knowledge: Knowledge,
     wordings: Wordings,
 ) -> ComposedBatch:
-    """Questions of all sources to items, those with options first."""
+    """Compose the questions of all sources into items, those with options first."""
     asked = AskedTable.join(QuestionCandidate, samples, [part.queries for part in parts])
     composed, dropped, llm = compose_items(
         workspace,
@@ -80,15 +80,15 @@ def tables_of(
     totals: PictureTotals,
     stated: Mapping[str, Any],
 ) -> BuildTables:
-    """The tables of a build, with the verdict of the audit.
+    """Build the tables of a build, including the verdict of the audit.
 
     Args:
-        parts: what each source gave.
-        samples: of all sources.
+        parts: result of each source.
+        samples: samples of all sources.
         made: items of all sources.
-        failures: why sources could not be built, and why they gave too little.
-        totals: what is counted over all images.
-        stated: what the verdict says beside the audit.
+        failures: why sources could not be built, or yielded too little.
+        totals: counts over all images.
+        stated: what the verdict states in addition to the audit.
     """
     problems = [
         problem for part in parts for problem in (*part.facts.set_aside, *part.facts.problems)

@@ -1,4 +1,4 @@
-"""What a build did: a report for each source, and one for all."""
+"""Build report: one record for each source, and one for the whole build."""
 
 from __future__ import annotations
 
@@ -19,26 +19,28 @@ from medrcube.sources._formats.tables.rows import OLDER_EDITION
 __all__ = ["BuildReport", "SourceReport", "source_reports"]
 
 _NAMED = 3
-"""Files that are not in a copy, in a summary; a table names them all."""
+"""Most missing files that a summary names; the table of absent images names all of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceReport:
-    """What one source gave.
+    """Outcome of one source.
 
     Attributes:
-        source: its id.
+        source: id of the source.
         layout: layout of the copy, in words.
-        taken: which folder was taken as raw root in place of the one given, in words, or empty.
-        older: which table of an older edition was read, since the newer cannot be used, and why.
-        cases: cases whose files are there.
-        absent: cases whose image is not in this copy.
-        absent_first: the first files that are not there, for people.
-        set_aside: cases and files left out on purpose: by the scan, or since no slice may be shown.
-        failed: cases that could not be rendered.
-        pictures: images made.
-        items: items made.
-        open_items: items made beyond the cube.
+        taken: which folder was used as raw root instead of the given one, in words; else empty.
+        older: which table of an older edition was read because the newer one is unusable, and why;
+            else empty.
+        cases: number of cases whose files are all present.
+        absent: number of cases whose image is missing from this copy.
+        absent_first: the first missing files, for display.
+        set_aside: number of cases and files excluded on purpose: by the scan, or because no slice
+            may be shown.
+        failed: number of cases that could not be rendered.
+        pictures: number of images.
+        items: number of items.
+        open_items: number of items beyond the cube.
     """
 
     source: str
@@ -57,21 +59,22 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildReport:
-    """What a build did.
+    """Outcome of a build.
 
     Attributes:
         sources: one report for each source.
-        rendered: cases rendered now.
-        reused: cases taken from the cache.
-        dropped: reasons why no item was made of a fact, with counts.
+        rendered: number of cases rendered by this build.
+        reused: number of cases taken from the cache.
+        dropped: reason -> number of facts that did not become an item.
         shared: pairs of sources that share images, in words.
-        failures: what stops a release.
+        failures: problems that prevent a release.
         seconds: wall time.
-        warnings: what a reader of the items has to know.
-        llm: what a language model cost and gave, where the workspace names one.
-        profile: how far the items are from a profile, where the workspace names one.
-        viewer: what reviewers may look at beyond the images, unless the workspace keeps none.
-        damaged: where a build cache that could not be read has gone, or empty.
+        warnings: what users of the items have to know.
+        llm: cost and yield of a language model, if the workspace names one.
+        profile: distance of the items from a profile, if the workspace names one.
+        viewer: what reviewers can open in addition to the images, if the workspace keeps viewer
+            copies.
+        damaged: where an unreadable build cache was moved to, or empty.
     """
 
     sources: tuple[SourceReport, ...]
@@ -94,7 +97,7 @@ def source_reports(
     items: Sequence[Item],
     open_items: Sequence[OpenItem] = (),
 ) -> tuple[SourceReport, ...]:
-    """What each source gave, in the order of the sources."""
+    """Return the report of each source, in the order of the sources."""
     item_counts = Counter(item.source for item in items)
     open_counts = Counter(item.source for item in open_items)
     return tuple(
@@ -119,7 +122,7 @@ def source_reports(
 
 
 def _cases_at(facts: SourceFacts, stage: str) -> int:
-    """Cases that a stage of rendering gave no image of."""
+    """Count the cases for which a stage of rendering made no image."""
     return len({problem.case for problem in facts.problems if problem.stage == stage})
 
 

@@ -1,4 +1,4 @@
-"""The tables of a workspace, written at the end of a build."""
+"""Write the tables of a workspace at the end of a build."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["BuildTables", "table_paths", "write_parquet", "write_tables"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildTables:
-    """Everything that is written at the end of a build; long texts in pieces, to be joined."""
+    """All tables written at the end of a build; long texts are given in pieces to be joined."""
 
     samples: RecordTable[Sample]
     geometry: RecordTable[Geometry]
@@ -39,7 +39,7 @@ class BuildTables:
 
 
 def table_paths(workspace: Workspace) -> tuple[Path, ...]:
-    """Every table of a build, in the order in which they are written."""
+    """Return the paths of all tables of a build, in the order in which they are written."""
     return (
         workspace.samples,
         workspace.geometry,
@@ -54,10 +54,11 @@ def table_paths(workspace: Workspace) -> tuple[Path, ...]:
 
 
 def write_tables(workspace: Workspace, outcome: BuildTables) -> tuple[FileState | None, ...]:
-    """Write all tables; returns the state in which each was left.
+    """Write all tables and return the state of each file afterwards.
 
-    All are for the owner of the workspace alone: they hold keys, keyed hashes of patients, names of
-    raw files and cases, and what a source says of a case.
+    All are readable only by the owner of the workspace: they hold keys, keyed hashes of patients,
+    names of
+    raw files and cases, and what sources state about cases.
     """
     columns = list(QuarantineRow.__dataclass_fields__)
     rows = [asdict(problem) for problem in outcome.problems]
@@ -82,7 +83,7 @@ def write_tables(workspace: Workspace, outcome: BuildTables) -> tuple[FileState 
 
 
 _GROUP = 65_536
-"""Rows of a row group: what is encoded at a time."""
+"""Rows in a Parquet row group, which is encoded in one go."""
 
 
 def _columns(table: RecordTable[Any]) -> Callable[[Path], None]:

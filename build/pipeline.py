@@ -1,13 +1,15 @@
-"""The whole build, stage by stage: scan, verify, plan, render, derive, compose, audit.
+"""Build pipeline, stage by stage: scan, verify, plan, render, derive, compose, audit.
 
-Each stage is a function of its inputs. Images are written as they are made, tables at the end and
-atomically, so that a killed build leaves images and a cache for the next one, and never half a
+Each stage is a function of its inputs. Images are written as they are made; tables are written at
+the end and
+atomically. A killed build therefore leaves images and a cache for the next one, but never a partial
 table.
 
-A build first takes snapshots of all raw files, images and tables. If nothing has changed since
+A build first records the state of all raw files, images and tables. If nothing has changed since
 the last build it ends there; otherwise it processes the sources that changed and reuses the results
-of the others. An edited, replaced, restored or lost file has another state (see ``file_states``),
-so that the result always equals that of a build from scratch.
+of the others. An edited, replaced, restored or deleted file changes that state (see
+``file_states``),
+so the result always equals that of a build from scratch.
 """
 
 from __future__ import annotations
@@ -67,9 +69,10 @@ def build(
     """Build samples and items of every source that the workspace names.
 
     Raises:
-        MedrcubeError: no source is named, the profile or a question template is wrong, or no raw
-            tree is what its card says; nothing that an earlier build wrote is changed then. Where
-            one of several is not, the others are built, and it is one of the failures.
+        MedrcubeError: no source is named, the profile or a question template is invalid, or no raw
+            tree matches its card; the output of earlier builds is unchanged then. If only some of
+            the raw trees fail to match, the other sources are built and these are reported among
+            the failures.
     """
     folders = layer_folders(source.folder for source in sources.values())
     with using_vocabulary([*folders, workspace.vocabulary]):
@@ -81,7 +84,7 @@ def build(
 def _build(
     workspace: Workspace, sources: Mapping[str, Source], engine: RenderEngine, stages: Stages
 ) -> BuildReport:
-    """``build`` with the words of its own sources."""
+    """``build`` with the vocabulary of the workspace's sources active."""
     started = time.monotonic()
     if not workspace.sources:
         raise MedrcubeError(
@@ -198,7 +201,7 @@ _NAME = "outcome"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _LastBuild:
-    """The last build, for as long as nothing has changed."""
+    """Record of the last build; valid as long as nothing has changed."""
 
     report: BuildReport
     unread: tuple[UnreadableCase, ...]
@@ -207,7 +210,7 @@ class _LastBuild:
 def _inspect_sources(
     workspace: Workspace, sources: Mapping[str, Source], context: BuildContext
 ) -> tuple[tuple[SourceState, ...], Mapping[str, str]]:
-    """The sources with what lies on disk of them, and why others cannot be built, by id."""
+    """Return the sources with their file states, and source id -> why it cannot be built."""
     named = [(get_source(sources, name), root) for name, root in sorted(workspace.sources.items())]
     source_states: list[SourceState] = []
     refused: dict[str, str] = {}
@@ -225,7 +228,7 @@ def _inspect_sources(
 def _unchanged_report(
     workspace: Workspace, outside: str, source_states: Sequence[SourceState], context: BuildContext
 ) -> BuildReport | None:
-    """Report of a build that has nothing to do, but to try again what could not be read."""
+    """Report of a build with nothing to do, except to retry cases that could not be read."""
     keys = tuple(source_state.key(source_state.pictures) for source_state in source_states)
     tables = tuple(file_state(path) for path in table_paths(workspace))
     if None in keys or None in tables:
@@ -256,7 +259,7 @@ def _update_viewer_copies(
     source_states: Sequence[SourceState],
     context: BuildContext,
 ) -> ViewerReport | None:
-    """Viewer copies of the images of the items; without the setting what is there is removed."""
+    """Update the viewer copies of the items' images; remove them if the setting is off."""
     if not workspace.settings.viewer:
         shutil.rmtree(workspace.viewer, ignore_errors=True)
         return None
@@ -288,7 +291,7 @@ def _load_profile(workspace: Workspace, sources: Mapping[str, Source]) -> Profil
 
 
 def _settings_key(workspace: Workspace, profile: Profile | None, cards: Sequence[Card]) -> str:
-    """Hash of what a build depends on beside its sources; taken before any of it is read."""
+    """Hash of everything a build depends on except its sources; taken before any of it is read."""
     names = [field.name for field in fields(workspace) if field.name not in ("root", "sources")]
     files = (workspace.ontology_index, workspace.proposals)
     states = [file_state(path) for path in files if path is not None]

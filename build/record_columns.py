@@ -1,6 +1,7 @@
-"""Records of plain values as columns: a fraction of the memory of as many objects.
+"""Column storage for records of plain values, in a fraction of the memory of objects.
 
-Texts of which a table has few, such as a modality, are stored once for each part of a table.
+Strings with few distinct values in a table, such as the modality, are stored once in each part of
+the table.
 """
 
 from __future__ import annotations
@@ -22,26 +23,27 @@ __all__ = ["ColumnLayout", "RecordTable"]
 Record = TypeVar("Record")
 
 _ROWS = 4_096
-"""Records that stand as objects at a time while a table is gone through."""
+"""Records converted to objects at a time during iteration."""
 
 _TYPES = {"str": pa.string(), "int64": pa.int64(), "float64": pa.float64(), "bool": pa.bool_()}
 
 
 class ColumnLayout(Generic[Record]):
-    """How the columns of one kind of record are held in memory, and how they are written.
+    """Column layout of one record type, in memory and in its Parquet file.
 
     Attributes:
-        record: the kind of record.
+        record: the record type.
         held: schema in memory and in the build cache.
         written: schema of the Parquet file, as pandas writes it.
     """
 
     def __init__(self, record: type[Record], distinct: Collection[str]) -> None:
-        """Lay out the attributes of a record.
+        """Derive the layout from the attributes of a record type.
 
         Args:
             record: a dataclass of plain values.
-            distinct: texts that differ from record to record; the others are stored once each.
+            distinct: string attributes that differ from record to record; the others are
+                dictionary-encoded.
         """
         self.record = record
         types = column_types(record)
@@ -53,7 +55,7 @@ class ColumnLayout(Generic[Record]):
         self.written = pa.Schema.from_pandas(records_to_frame((), types), preserve_index=False)
 
     def table(self, records: Iterable[Record]) -> RecordTable[Record]:
-        """Records as a table of one part."""
+        """Return the records as a table of one part."""
         records = list(records)
         columns = [
             pa.array([getattr(record, name) for record in records], kind)
@@ -62,12 +64,12 @@ class ColumnLayout(Generic[Record]):
         return RecordTable(self, pa.Table.from_arrays(columns, schema=self.held))
 
     def join(self, tables: Sequence[RecordTable[Record]]) -> RecordTable[Record]:
-        """One table of all rows; none are copied."""
+        """Concatenate tables without copying rows."""
         parts = [table.columns for table in tables]
         return RecordTable(self, pa.concat_tables(parts) if parts else self.held.empty_table())
 
     def unpack(self, packed: bytes) -> RecordTable[Record]:
-        """The table that ``RecordTable.pack`` gave.
+        """Inverse of ``RecordTable.pack``.
 
         Raises:
             ValueError: the bytes hold no such table.
@@ -84,10 +86,10 @@ class ColumnLayout(Generic[Record]):
 
 
 class RecordTable(Sequence[Record]):
-    """A sequence of records that are stored as columns; each is made when it is asked for.
+    """Sequence of records stored as columns; each record is created on access.
 
     Attributes:
-        columns: the columns, as ``ColumnLayout.held`` describes them.
+        columns: the columns, with the schema ``ColumnLayout.held``.
     """
 
     def __init__(self, layout: ColumnLayout[Record], columns: pa.Table) -> None:
@@ -113,24 +115,24 @@ class RecordTable(Sequence[Record]):
             yield from self._records(self.columns.slice(first, _ROWS))
 
     def rows(self, places: Sequence[int] | NDArray[Any]) -> list[Record]:
-        """The records in some rows, in the order in which they are named."""
+        """Return the records in these rows, in the given order."""
         return self._records(self.columns.take(pa.array(np.asarray(places, np.int64))))
 
     def where(self, column: str, values: Collection[str]) -> list[Record]:
-        """The records whose text in a column is one of some, in their order."""
+        """Return the records whose string in a column is one of ``values``, in table order."""
         texts = self.columns[column].cast(pa.string())
         found = pc.is_in(texts, pa.array(sorted(values), pa.string()))
         return self._records(self.columns.filter(found))
 
     def pack(self) -> bytes:
-        """The table as bytes; see ``ColumnLayout.unpack``."""
+        """Serialise the table; ``ColumnLayout.unpack`` is the inverse."""
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, self.columns.schema) as stream:
             stream.write_table(self.columns.unify_dictionaries().combine_chunks())
         return bytes(sink.getvalue())
 
     def write(self, path: Path, *, rows: int) -> None:
-        """Write the table as Parquet, in row groups of a stated size, one after another."""
+        """Write the table as Parquet, one row group of ``rows`` rows after another."""
         written = self._layout.written
         with pq.ParquetWriter(path, written) as writer:
             for first in range(0, max(len(self), 1), rows):

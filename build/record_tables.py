@@ -1,4 +1,4 @@
-"""Tables of a workspace whose rows are records: columns in fixed order and type."""
+"""Data frames of records: columns in fixed order and type."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ def column_types(record: type) -> dict[str, str]:
 
 
 def records_to_frame(records: Iterable[Any], types: Mapping[str, str]) -> pd.DataFrame:
-    """One row per record, columns in fixed order and type, also when there are none."""
+    """One row per record, with columns in fixed order and type even if there are no records."""
     records = list(records)
     columns = {name: [getattr(record, name) for record in records] for name in types}
     return pd.DataFrame(columns).astype(dict(types))
 
 
 def require_columns(frame: pd.DataFrame, columns: Collection[str], table: str) -> pd.DataFrame:
-    """The columns of a table, in their order.
+    """Return the required columns of a table, in their order.
 
     Args:
-        frame: as it was read.
-        columns: names of those it has to have.
-        table: what to call it, such as ``items table``.
+        frame: the table as it was read.
+        columns: names of the required columns.
+        table: name of the table in messages, such as ``items table``.
 
     Raises:
-        WorkspaceError: one is missing.
+        WorkspaceError: a column is missing.
     """
     missing = [column for column in columns if column not in frame.columns]
     if missing:

@@ -1,4 +1,4 @@
-"""Sources of a workspace: package sources and its own folders, with its own values."""
+"""Sources of a workspace: those of the package and its own folders, with added raw values."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ __all__ = ["workspace_sources"]
 
 
 def workspace_sources(workspace: Workspace, extra: Iterable[Path] = ()) -> Mapping[str, Source]:
-    """All sources that the workspace can name, by id.
+    """Return all sources that the workspace can name, by id.
 
     Args:
-        workspace: names folders of source folders, and values that a card does not know.
-        extra: further folders of source folders.
+        workspace: names its own source folders, and raw values that a card does not list.
+        extra: further folders that contain source folders.
 
     Raises:
         MedrcubeError: a source of the workspace does not exist, or a folder holds no source.
@@ -40,7 +40,7 @@ def workspace_sources(workspace: Workspace, extra: Iterable[Path] = ()) -> Mappi
 
 
 def _with_values(source: Source, added: Mapping[str, ValueMap]) -> Source:
-    """The source with raw values that its card does not know."""
+    """Return the source with raw values added that its card does not list."""
     card, terms = source.card, load_terms()
     fields = dict(card.fields)
     for given, values in added.items():
@@ -62,7 +62,7 @@ def _with_values(source: Source, added: Mapping[str, ValueMap]) -> Source:
 
 
 def _field_of(card: Card, given: str, key: str) -> str:
-    """The field of that name, or the one whose raw values stand in the column of that name.
+    """Return the field with that name, or the one whose raw values are in the column named so.
 
     Raises:
         WorkspaceError: there is none, or a column holds values of several fields.

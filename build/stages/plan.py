@@ -1,4 +1,4 @@
-"""Render planning: jobs, artefacts and file names of checked cases."""
+"""Render planning: jobs, artefacts and file names of verified cases."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 REGION_MARKS = ("outline", "boxes", "scale-bar")
-"""Kinds of image on which a region is marked."""
+"""Kinds of artefact on which a region is marked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +41,8 @@ class Artefact:
     Attributes:
         kind: ``clean``, ``outline``, ``boxes``, ``numbered``, ``scale-bar``, ``mirrored`` or
             ``compared``.
-        field: field of what is marked, or empty.
-        concept: concept of what is marked, or empty.
+        field: card field of the marked region, or empty.
+        concept: concept of the marked region, or empty.
     """
 
     kind: str
@@ -51,7 +51,7 @@ class Artefact:
 
     @property
     def suffix(self) -> str:
-        """What distinguishes the file name of the image from that of the clean one."""
+        """File-name suffix that distinguishes the image from the clean one."""
         if not self.concept:
             return "" if self.kind == "clean" else f".{self.kind}"
         return f".{self.kind}-{_slug(self.concept).lower()}"
@@ -63,24 +63,23 @@ class RenderJob:
 
     Attributes:
         source: id of the source.
-        folder: folder of the source, for adapters with hooks of their own.
+        folder: folder of the source, for adapters with their own hooks.
         root: raw root.
         case: the case.
         concepts: concept of each of the case's regions, in order.
-        panels: concept of what each image alone shows, in order; empty where nothing is said.
-        larger: what the masks must show before the panels are asked, or ``None``.
-        structures: numbers of the regions that are structures of the body.
+        panels: concept that each image alone shows, in order; empty if none is stated.
+        larger: what the masks must show before the panels may be asked about, or ``None``.
+        structures: numbers of the regions that are anatomical structures.
         policy: how stored values become an image.
-        plane: plane to cut.
+        plane: slice plane.
         artefacts: images to make.
         name: unique name of the case's images within the source.
-        hooks: digest of the adapter where it reads pixels itself, else empty.
+        hooks: digest of the adapter if it reads pixels itself, else empty.
         enclosed: what the masks of every image must show, or ``None``.
-        side: which fact says on what side the marks lie, or ``None``.
-        frames: slices to show, where they were chosen before; empty leaves the choice to the card.
-        windows: numbers of the grey scale of each image, where a recipe states them; empty leaves
-            the choice to the policy.
-        vocabulary: the layers that are active where the job is planned.
+        side: which fact states the side on which the marks lie, or ``None``.
+        frames: slices to show if they are already chosen; if empty, the card's rule selects them.
+        windows: window of each image if a recipe states it; if empty, the policy decides.
+        vocabulary: vocabulary layers that are active where the job is planned.
     """
 
     source: str
@@ -104,7 +103,7 @@ class RenderJob:
 
 
 def pixel_policy_of(policy: PixelPolicy, case: Case) -> PixelPolicy:
-    """The policy of a card, with the window that a case needs."""
+    """The pixel policy of a card, with the window that a case needs."""
     return policy if case.window is None else replace(policy, window=case.window)
 
 
@@ -117,7 +116,7 @@ def plan_jobs(
         source: the source.
         root: its raw tree.
         cases: the cases.
-        names: key of a case -> name of its images, where these are not all cases of the source;
+        names: case key -> name of its images; required if these are not all cases of the source;
             see ``picture_names``.
     """
     names = names or picture_names(case.key for case in cases)
@@ -149,9 +148,9 @@ def plan_jobs(
 
 
 def artefacts_of(card: Card, case: Case) -> tuple[Artefact, ...]:
-    """The clean image, and a marked one for every concept that a task may ask about.
+    """Return the clean image, and a marked one for every concept that a task may ask about.
 
-    Of a case made for comparison, its numbered images alone, if any task asks for them.
+    A case made for comparison only has its numbered images, if a task asks for them.
     """
     if case.compared:
         asked = any("compared" in task.declaration.artefacts for task in Task)
@@ -177,7 +176,7 @@ def _numbered(card: Card, case: Case) -> Iterator[Artefact]:
 
 
 def _panels(card: Card, case: Case, kind: str) -> Iterator[Artefact]:
-    """Numbered images, of which one, drawn by lot, is asked for."""
+    """Numbered images; a lot decides which of them is asked for."""
     named = [concept_of(card, label) for label in case.panels]
     single = [name for name in dict.fromkeys(named) if name and named.count(name) == 1]
     if None in named or not single:
@@ -189,7 +188,7 @@ def _panels(card: Card, case: Case, kind: str) -> Iterator[Artefact]:
 
 
 def _is_mirrored(card: Card, case: Case) -> bool:
-    """Whether a mirror image is asked for: of slices with two regions, that bear no side letter."""
+    """Whether a mirror image is needed: for slices with two regions and no burnt-in side letter."""
     named = {concept_of(card, region) for region in case.regions} - {None}
     return (
         len(case.images) == 1
@@ -200,7 +199,7 @@ def _is_mirrored(card: Card, case: Case) -> bool:
 
 
 def is_drawn(card: Card, artefact: str) -> bool:
-    """Whether a kind of image is made of a source: a scale bar needs a scale that it trusts."""
+    """Whether a kind of artefact is drawn for a source; a scale bar needs a trusted scale."""
     return artefact != "scale-bar" or card.geometry.scale == "object"
 
 
@@ -220,10 +219,10 @@ def _is_measured(card: Card, field: CardField, artefact: str) -> bool:
 
 
 def picture_names(keys: Iterable[str]) -> Mapping[str, str]:
-    """A file name without suffix for every key; ``benign (277)`` becomes ``benign_277``.
+    """Return a file name without suffix for every key; ``benign (277)`` becomes ``benign_277``.
 
-    Keys that would share a name (``image (42)`` and ``image(42)`` are different keys), also
-    on file systems that ignore case, get a short hash of the key.
+    Keys whose names would collide, also on case-insensitive file systems (``image (42)`` and
+    ``image(42)`` are different keys), get a short hash of the key.
     """
     slugs = {key: _slug(key) for key in keys}
     shared = Counter(slug.lower() for slug in slugs.values())
@@ -234,7 +233,7 @@ def picture_names(keys: Iterable[str]) -> Mapping[str, str]:
 
 
 def _hooks(source: Source) -> str:
-    """Hash of what the hooks of an adapter depend on: its code, and what it asks its card for."""
+    """Hash of all that an adapter's hooks depend on: its code and the card entries it reads."""
     if source.find_hook("read") or source.find_hook("frames"):
         card = source.card
         asked = repr([sorted(table.items()) for table in (card.numbers, card.names, card.patterns)])
@@ -244,7 +243,8 @@ def _hooks(source: Source) -> str:
 
 
 def _slug(text: str) -> str:
-    # A key can be as long as a path; file systems end at 255 bytes, markers and suffix included.
+    # A key can be as long as a path, but file systems limit names to 255 bytes, including marker
+    # and suffix.
     slug = re.sub(r"[^A-Za-z0-9.-]+", "_", text).strip("_.") or "case"
     return slug if len(slug) <= 120 else f"{slug[:110]}-{_short_hash(text)}"
 

@@ -22,7 +22,7 @@ __all__ = [
 
 Artefact = Literal["clean", "outline", "boxes", "numbered", "scale-bar", "mirrored", "compared"]
 NUMBERED = ("boxes", "numbered", "compared")
-"""Pictures whose questions have numbers as options."""
+"""Kinds of image whose questions have numbers as options."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,38 +34,38 @@ class Sample:
         source: id of the source.
         case: key of the case.
         artefact: ``clean``, ``outline`` (one region outlined in red), ``boxes`` (numbered red
-            boxes, one of which holds the region), ``numbered`` (the images of the case side by
-            side in an order drawn by lot, one of which shows the fact), ``scale-bar`` (one region
-            outlined, above a scale bar), ``mirrored`` (the clean image, left and right
-            exchanged) or ``compared`` (as ``numbered``, of a case made for comparison alone).
+            boxes, one of which holds the region), ``numbered`` (the images of the case side by side
+            in an order drawn by lot, one of which shows the fact), ``scale-bar`` (one region
+            outlined, above a scale bar), ``mirrored`` (the clean image, left and right exchanged)
+            or ``compared`` (as ``numbered``, of a case made for comparison alone).
         field: card field of what is marked; empty for a clean image.
         marked: concept of what is marked; empty for a clean image.
-        truth: where there are numbers, the right one, from 1; else empty.
-        choices: how many boxes or images have a number.
+        truth: the right number, from 1, if boxes or images are numbered; else empty.
+        choices: number of numbered boxes or images.
         area: share of the image that the region covers, 0 to 1.
-        regions: how many separate regions of that concept were marked.
+        regions: number of separate regions of that concept that were marked.
         image: path relative to the workspace.
-        pixel_sha256: identity of the image.
+        pixel_sha256: pixel hash of the image.
         perceptual_hash: hash of a clean image (``medrcube.perceptual_hash``); empty if marked.
-        graphics: marks burnt into the image and where they lie (``burnt_in``), such as
-            ``caliper:on text:apart``; empty where none was found or the card asks for no search.
+        graphics: marks burnt into the image and where they lie (``burnt_in``), such as ``caliper:on
+            text:apart``; empty if none was found or the card requests no search.
         width: in pixels.
         height: in pixels.
         anatomy: region of the body, a value of ``Anatomy``.
         modality: imaging modality, a value of ``Modality``.
-        patient: keyed hash of the patient identifier; empty when the source gives none.
+        patient: keyed hash of the patient identifier; empty if the source has none.
         split: the source's own split, or empty.
         scope: widest scope that the image shows, the name of a ``Scope`` in lower case.
         licence: licence of the image.
         redistribute: whether the image may be redistributed.
-        frames: slice of each image shown, joined by ``+``.
-        reason: why that slice.
-        recipe: hash of the recipe that makes the image again.
-        file_bytes: size of the file.
-        grey: mean grey of the clean image, 0 to 255.
-        colour: whether any pixel of the clean image has a colour.
+        frames: slices shown, joined by ``+``.
+        reason: why that slice was selected.
+        recipe: hash of the recipe from which the image can be recreated.
+        file_bytes: size of the file in bytes.
+        grey: mean grey value of the clean image, 0 to 255.
+        colour: whether any pixel of the clean image is not grey.
         boxes: corners ``x0 y0 x1 y1`` of each box in pixels of this image, in the order of the
-            numbers, joined by ``, ``; empty where none is drawn.
+            numbers, joined by ``, ``; empty if none is drawn.
     """
 
     id: str
@@ -116,22 +116,22 @@ SAMPLES = ColumnLayout(
         "boxes",
     ),
 )
-"""Samples as columns."""
+"""Column layout of the samples table."""
 
 
 def samples_to_frame(samples: Iterable[Sample]) -> pd.DataFrame:
-    """One row per sample, columns in fixed order and type, also when there are none."""
+    """One row per sample, with columns in fixed order and type even if there are no samples."""
     return records_to_frame(samples, COLUMNS)
 
 
 def samples_from_frame(frame: pd.DataFrame) -> list[Sample]:
-    """Read back what ``samples_to_frame`` wrote.
+    """Inverse of ``samples_to_frame``.
 
     Raises:
         WorkspaceError: a column is missing.
     """
     typed = require_columns(frame, COLUMNS, "samples table").astype(COLUMNS)
-    # Most columns have few values: equal texts share one object in memory.
+    # Most columns have few distinct values; equal strings share one object in memory.
     same: dict[object, object] = {}
     columns = [
         [
