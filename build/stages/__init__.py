@@ -1,4 +1,4 @@
-"""Build stages, from the scan of a raw copy to checks between sources."""
+"""Build stages, from the scan of a raw copy to checks across sources."""
 
 __all__ = [
     "composing",

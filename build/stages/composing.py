@@ -1,4 +1,4 @@
-"""From questions to the items of a build, as the workspace wants them."""
+"""Compose the items of a build from its questions, under the settings of the workspace."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from medrcube.workspace import Workspace
 __all__ = ["compose_beyond", "compose_items", "open_knowledge"]
 
 IN_PROFILE = "beyond the profile"
-"""Reason under which open questions are counted where a profile is aimed at."""
+"""Reason under which open questions are counted if the build has a profile."""
 
 
 def compose_items(
@@ -45,10 +45,11 @@ def compose_items(
     *,
     wordings: Wordings,
 ) -> tuple[ComposeResult, Mapping[str, int], LlmReport | None]:
-    """The items of all sources, under the settings and the profile of the workspace.
+    """Compose the items of all sources, under the settings and the profile of the workspace.
 
     Returns:
-        The items, how many questions gave none by reason, and what a language model proposed.
+        The items, reason -> number of questions that gave no item, and the report on the proposals
+        of a language model.
     """
     settings = workspace.settings
     off: Counter[str] = Counter()
@@ -102,7 +103,7 @@ def compose_beyond(
     samples: RecordTable[Sample],
     wordings: Wordings,
 ) -> OpenResult:
-    """Items beyond the cube; a profile aims at the cube alone, so none stands beside one."""
+    """Compose items beyond the cube; none are made under a profile, which covers the cube only."""
     questions = AskedTable.join(OpenQuestion, samples, [part.open_questions for part in parts])
     barred: Counter[str] = Counter()
     for part in parts:
@@ -125,7 +126,7 @@ def compose_beyond(
 
 @contextmanager
 def open_knowledge(index: Path | None) -> Iterator[Knowledge]:
-    """What the user's ontologies say, or silence where there is no index."""
+    """Open the knowledge of the user's ontologies, or ``NoKnowledge`` if there is no index."""
     if index is None:
         yield NoKnowledge()
         return

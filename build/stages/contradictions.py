@@ -1,8 +1,8 @@
 """Contradiction check: labels that the source's own text contradicts become unknown.
 
-Silence of the text proves nothing, and a hedged mention leaves a label open. Free text ends here: a
-case leaves without it, and reports name only the location of the words and the matching phrase of
-the card.
+Silence of the text proves nothing, and a hedged mention leaves a label open. Free text ends here:
+the returned case has none, and reports contain only the location of the text and the matching
+phrase of the card.
 """
 
 from __future__ import annotations
@@ -26,19 +26,22 @@ __all__ = ["CONTRADICTED", "CheckedLabels", "check_labels", "count_outcomes", "d
 CONTRADICTED = "contradicted-by-words"
 CONFIRMS, CONTRADICTS, SILENT, BREAKS_SILENCE = "confirmed", "contradicted", "silent", "mentioned"
 OUTCOMES = (CONFIRMS, CONTRADICTS, SILENT, BREAKS_SILENCE)
-"""What words do to a label: bear it out, contradict it or leave it open, not speak of it. Or they
-speak of what no label states, and so end the evidence that silence would be."""
+"""Outcome of a label's check against the text: the text confirms it, contradicts it (or leaves it
+open), or does not mention it; or the text mentions a finding that no label states, so that the
+absence of a label is no evidence.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedLabels:
-    """A case whose labels have been held against its words.
+    """A case whose labels have been checked against its text.
 
     Attributes:
-        case: the case without its words; what they contradict is unknown.
-        problems: one for each label or region that they contradict and each silence they break.
-        outcomes: field and outcome of each of these, and of each label that they confirm or are
-            silent of.
+        case: the case without its text; labels that the text contradicts are unknown.
+        problems: one for each label or region that is contradicted and for each finding that breaks
+            silence.
+        outcomes: field and outcome of each of these, and of each label that the text confirms or
+            does not mention.
     """
 
     case: Case
@@ -48,7 +51,7 @@ class CheckedLabels:
 
 @dataclass(frozen=True, slots=True)
 class _TextEvidence:
-    """What some words say of a concept, whether without doubt, and where."""
+    """What some text states about a concept, whether it is hedged, and where it was found."""
 
     state: LabelState
     sure: bool
@@ -60,11 +63,11 @@ _About = tuple[str, str]
 
 
 def check_labels(card: Card, case: Case, terms: Terms) -> CheckedLabels:
-    """Hold the labels of one case against its words.
+    """Check the labels of one case against its text.
 
-    What a label calls present becomes unknown when words deny it or only doubt it; what it calls
-    absent, when words affirm or doubt it. What words affirm or doubt while nothing states it is
-    unknown too, whatever the card makes of silence.
+    A present label becomes unknown if the text denies or hedges it; an absent label, if the text
+    affirms or hedges it. A concept that no label states but the text affirms or hedges is unknown
+    too, whatever the card concludes from silence.
 
     Raises:
         SourceError: a label or region names a field or value that the card lacks.
@@ -117,7 +120,7 @@ def count_outcomes(outcomes: Iterable[tuple[str, str]]) -> dict[str, dict[str, i
 
 
 def describe_words(audit: Mapping[str, Any]) -> list[str]:
-    """Lines for people: what the words of each source did to its labels."""
+    """Lines for display: outcomes of the text check, by source."""
     lines = []
     for source, fields in audit.get("words", {}).items():
         total = {outcome: sum(field[outcome] for field in fields.values()) for outcome in OUTCOMES}
@@ -131,7 +134,7 @@ def describe_words(audit: Mapping[str, Any]) -> list[str]:
 
 
 def _text_evidence(card: Card, case: Case, terms: Terms) -> dict[_About, list[_TextEvidence]]:
-    """What the words of a case say, by field and concept."""
+    """Return what the text of a case states, by field and concept."""
     evidence_of: dict[_About, list[_TextEvidence]] = defaultdict(list)
     for text in card.texts:
         for words in _words(case, text.sources):
@@ -166,7 +169,7 @@ def _read(
 def _of_rivals(
     field: CardField, concept: str, saying: _TextEvidence
 ) -> Iterator[tuple[_About, _TextEvidence]]:
-    """What is said of the other members of an exclusive group when one is there."""
+    """Yield what follows for the other members of an exclusive group if one is present."""
     for rival in field.concepts() if field.group is not None else ():
         if rival != concept:
             yield (field.name, rival), replace(saying, state=LabelState.ABSENT)
@@ -175,7 +178,7 @@ def _of_rivals(
 def _of_normal(
     card: Card, text: FreeText, terms: Terms, saying: _TextEvidence
 ) -> Iterator[tuple[_About, _TextEvidence]]:
-    """What follows when an image is called normal; "not normal" says nothing of any finding."""
+    """Yield what follows from "normal"; "not normal" says nothing about any finding."""
     for field in card.fields.values():
         for concept in field.concepts() if field.kind.abnormal else ():
             if terms[concept].kind == NORMALITY:
@@ -196,7 +199,7 @@ def _mentioned(words: Words, phrases: Iterable[re.Pattern[str]]) -> Iterator[_Te
 
 
 def _judge(state: LabelState, sayings: Sequence[_TextEvidence]) -> tuple[str, _TextEvidence | None]:
-    """Outcome for a statement, empty for one that is unknown, and the words against it."""
+    """Return the outcome for a statement (empty if unknown) and the text that contradicts it."""
     if state is LabelState.UNKNOWN:
         return "", None
     against = [saying for saying in sayings if saying.state is not state]
@@ -208,7 +211,7 @@ def _judge(state: LabelState, sayings: Sequence[_TextEvidence]) -> tuple[str, _T
 
 
 def _is_checked(card: Card, field: str) -> bool:
-    """Whether any words speak of a field."""
+    """Whether any text of the card is checked against a field."""
     return any(
         text.field == field or (text.normal and card.fields[field].kind.abnormal)
         for text in card.texts
@@ -216,7 +219,7 @@ def _is_checked(card: Card, field: str) -> bool:
 
 
 def _raw_value(field: CardField, concept: str) -> str | None:
-    """A raw value that stands for a concept; ``None`` for the constant of a field."""
+    """Return a raw value of a concept; ``None`` for the constant of a field."""
     for raw, name in field.values.items():
         if name == concept:
             return raw

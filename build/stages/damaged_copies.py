@@ -1,7 +1,7 @@
-"""Damaged fixture copies, to test what a scan reports of them, and that one row never ends it.
+"""Damaged fixture copies: test what a scan reports about them, and that no single row ends a scan.
 
-A fixture is intact: no image absent, no row shifted, no table without a header, no cell that cannot
-be used. What a build reports of a damaged copy, and the message that refuses one, are searched for
+A fixture is intact: no image is absent, no row is shifted, no table lacks its header, no cell is
+unusable. The report on a damaged copy, and the message that rejects one, are searched for
 identifiers too; see ``source_check``.
 """
 
@@ -29,14 +29,15 @@ _UNUSABLE = ("???", "")
 _Rows = list[list[str]]
 _KEY = b"k" * 32
 _FEWEST = 2
-"""Rows of a table; one that loses its only row may be refused as empty."""
+"""Fewest rows of a table that is damaged; a table that loses its only row may be rejected as empty.
+"""
 
 
 def damage_reports(source: Source, raw: Path, folder: Path) -> Iterator[tuple[str, str]]:
-    """What is told of each damaged copy: how it is damaged, and every text that a scan gives.
+    """Yield the report on each damaged copy: how it is damaged, and all texts of its scan.
 
     Args:
-        source: whose fixture it is.
+        source: source of the fixture.
         raw: the fixture.
         folder: where the copies are made, one after the other.
     """
@@ -55,13 +56,13 @@ def damage_reports(source: Source, raw: Path, folder: Path) -> Iterator[tuple[st
 
 
 def scans_ended_by_a_row(source: Source, raw: Path, layout: str) -> Iterator[tuple[str, str]]:
-    """How one row of a table has to be damaged so that it ends the scan, and the message.
+    """Yield each damage to a single table row that ends the scan, and the error message.
 
-    In each delimited table a row is taken away, and a cell of each column is made unusable. The
-    fixture is restored.
+    In each delimited table one row is removed, and one cell of each column is made unusable. The
+    fixture is restored afterwards.
 
     Args:
-        source: whose fixture it is.
+        source: source of the fixture.
         raw: the fixture.
         layout: its layout.
     """
@@ -86,7 +87,7 @@ class _RowDamage:
 def _message(
     source: Source, raw: Path, layout: str, table: Path, damages: Sequence[_RowDamage]
 ) -> str:
-    """The message that ends the scan of a fixture with damaged rows; empty where none does."""
+    """Return the message that ends the scan of a fixture with damaged rows; else empty."""
     content = table.read_bytes()
     for damage in damages:
         _rewrite(table, damage.change)
@@ -101,7 +102,7 @@ def _message(
 
 
 def _row_damages(rows: _Rows) -> Iterator[list[_RowDamage]]:
-    """Batches of damages to different rows: one scan tries them all, unless one ends it."""
+    """Yield batches of damage to different rows: one scan tests a whole batch unless it fails."""
     lines = sorted(range(1, len(rows)), key=lambda line: -sum(map(bool, rows[line])))
     if len(lines) < _FEWEST:
         return
@@ -131,7 +132,7 @@ def _put(line: int, place: int, value: str) -> Callable[[_Rows], _Rows]:
 
 
 def _without_pictures(copy: Path) -> None:
-    """Every second image is taken away, so that the layout still fits."""
+    """Remove every second image, so that the layout still matches."""
     files = sorted(path for path in copy.rglob("*") if path.is_file() and holds_pixels(path.name))
     for path in files[1::2]:
         path.unlink()
@@ -158,7 +159,7 @@ def _rewrite(path: Path, change: Callable[[_Rows], _Rows]) -> None:
 
 
 def _rows_of(content: bytes) -> tuple[_Rows, str]:
-    """Rows of a delimited table with its header, and its delimiter; no rows if it is none."""
+    """Return the rows of a delimited table, with header, and its delimiter; else no rows."""
     try:
         plain = gzip.decompress(content) if content.startswith(_GZIP) else content
         text = plain.decode("utf-8-sig")
@@ -170,7 +171,7 @@ def _rows_of(content: bytes) -> tuple[_Rows, str]:
 
 
 def _shift_cells(by: int) -> Callable[[_Rows], _Rows]:
-    """The cells of every row stand some columns further to the right, the last ones in front."""
+    """Rotate the cells of every row to the right by some columns."""
 
     def change(rows: _Rows) -> _Rows:
         return [rows[0], *(_rotate(row, by) for row in rows[1:])]

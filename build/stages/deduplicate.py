@@ -1,4 +1,4 @@
-"""Deduplication: identical images are asked once, and not at all where labels disagree."""
+"""Deduplication: each image is asked about once, and not at all if labels disagree."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ REPEAT, CONTRADICTION = "repeated-picture", "contradicting-pictures"
 _Case = tuple[str, str]
 """Source and case."""
 _Question = tuple[str, str, str]
-"""Picture, task and field."""
+"""Image, task and field."""
 
 
 def bar_repeats(queries: Sequence[QuestionCandidate]) -> list[QuestionCandidate]:
-    """Bar what is asked of an image that another case or source shows pixel for pixel.
+    """Bar questions about an image whose pixels equal those of an image of another case or source.
 
-    A marked image counts as the clean one that it was drawn on. Of equal images with equal
-    answers the first in order of source and case is asked. Where the answers differ nobody knows
-    which is right, so none is asked; where they differ about a lesion, neither is any other
-    question that rests on it, such as where it lies.
+    A marked image is identified by the clean one that it was drawn on. Among equal images with
+    equal answers the first in order of source and case is asked about. If the answers differ,
+    nobody knows which is right, so none is asked about; if they differ about a lesion, every other
+    question that depends on it, such as its location, is barred too.
     """
     index = _index_answers(queries)
     verdicts = {
@@ -40,7 +40,7 @@ def bar_repeats(queries: Sequence[QuestionCandidate]) -> list[QuestionCandidate]
 
 
 def bar_repeated_columns(table: AskedTable[QuestionCandidate]) -> AskedTable[QuestionCandidate]:
-    """``bar_repeats`` of a table: only images that several cases show are looked at one by one."""
+    """``bar_repeats`` for a table: only images shared by several cases are examined one by one."""
     codes = SampleCodes(table.samples)
     rows = table.row.astype(np.int64)
     clean = codes.is_one_of("artefact", ("clean",))[rows]
@@ -62,12 +62,12 @@ def bar_repeated_columns(table: AskedTable[QuestionCandidate]) -> AskedTable[Que
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _AnswerIndex:
-    """What is answered of which image.
+    """Index of the answers by image.
 
     Attributes:
-        pictures: place of an image -> identity of the clean image that is shown there.
+        pictures: location of an image -> pixel hash of its clean image.
         answers: question -> case -> its answers.
-        disputed: images of which cases tell different lesions.
+        disputed: images for which cases state different lesions.
     """
 
     pictures: Mapping[tuple[str, str, str], str]
@@ -88,7 +88,8 @@ def _index_answers(queries: Iterable[QuestionCandidate]) -> _AnswerIndex:
         question, case = _question(query, pictures), _case(query)
         if not query.barred:
             asked[question].setdefault(case, set()).add(query.key)
-        # What is not asked of an image still shows that labels disagree, if it is said of it.
+        # A barred question still shows that labels disagree, unless the fact is wider than the
+        # image.
         if query.barred != OUT_OF_SCOPE and _rests_on_lesion(query):
             labelled[question].setdefault(case, set()).add(query.key)
     disputed = frozenset(question[0] for question, cases in labelled.items() if _differ(cases))
@@ -116,7 +117,7 @@ def _differ(cases: Mapping[_Case, set[str]]) -> bool:
 
 
 def _rests_on_lesion(query: QuestionCandidate) -> bool:
-    """Whether the answer depends on what is wrong in the image, or on where it was marked."""
+    """Whether the answer depends on the lesion in the image, or on where it was marked."""
     marked = query.sample.artefact != "clean"
     return marked or any(FactKind(kind).abnormal for kind in query.task.declaration.kinds)
 

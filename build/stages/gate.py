@@ -1,4 +1,4 @@
-"""The gate: sources that gave nothing, or lost more of their cases than is allowed."""
+"""Yield gate: sources that yielded nothing, or lost more of their cases than allowed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["gate_failures", "gate_of"]
 
 
 def gate_of(workspace: Workspace, card: Card) -> tuple[float, str]:
-    """The share of cases that may be lost, and where it is stated."""
+    """Return the share of cases that may be lost, and where it is stated."""
     own = workspace.settings.quarantine_gate
     if own is not None:
         return own, f"quarantine_gate = {own:g} in medrcube.toml"
@@ -33,7 +33,7 @@ def gate_failures(
     parts: Sequence[SourceBuild],
     gates: Mapping[str, tuple[float, str]],
 ) -> Iterator[str]:
-    """Which sources gave nothing, or lost more of their cases than their gate allows."""
+    """Yield which sources yielded nothing, or lost more of their cases than their gate allows."""
     for part in parts:
         facts = part.facts
         share, limit = gates[facts.source]
@@ -60,7 +60,7 @@ def gate_failures(
 
 
 def _most_frequent(problems: Iterable[QuarantineRow]) -> str:
-    """Message of most cases that could not be rendered, and of how many."""
+    """Return the most frequent message of cases that could not be rendered, and their number."""
     messages = Counter(problem.message for problem in problems if problem.stage == "render")
     ((message, count),) = messages.most_common(1)
     return f"{message} ({count:,})"

@@ -1,7 +1,7 @@
 """Geometry of marked regions on displayed images, and its table ``geometry.parquet``.
 
-A length in millimetres or a side of the patient stands here only where the card says that the files
-of its source tell it.
+Lengths in millimetres and sides of the patient are given only if the card declares that the files
+of its source state them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 BOX, AREA = "box", "area"
-"""Shape of a region around which a box was drawn, and of one whose outline or pixels are known."""
+"""Shape of a region: a box drawn around it, or an area whose outline or pixels are known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,54 +38,56 @@ class Geometry:
         sample: id of the clean image.
         source: id of the source.
         case: key of the case.
-        patient: keyed hash of the patient identifier; empty when the source gives none.
-        view: plane or view of the image, as the source states it; empty where it states none.
+        patient: keyed hash of the patient identifier; empty if the source has none.
+        view: plane or view of the image, as the source states it; empty if it states none.
         region: number among the regions of the case.
         field: card field of the region.
-        concept: what it is.
-        shape: ``box`` where a box was drawn, whose lengths are not those of what is in it, and in
-            whose corners nothing of it need lie; else ``area``.
+        concept: concept of the region.
+        shape: ``box`` if a box was drawn, whose lengths are not those of its content, and whose
+            corners may lie outside the content; else ``area``.
         width: of the image, in pixels.
-        height: of the image.
+        height: of the image, in pixels.
         x0: left edge of the smallest box around it.
         y0: top edge.
         x1: right edge, excluded.
         y1: bottom edge, excluded.
-        pixels: how many pixels it has.
-        pieces: how many parts it has that do not touch.
-        largest: pixels of its largest part.
+        pixels: number of its pixels.
+        pieces: number of its connected components.
+        largest: number of pixels of its largest component.
         cut: whether it reaches the border of the image.
-        partial: whether its name says more parts than the slice shows.
-        centroid_x: mean of its pixels.
-        centroid_y: see ``centroid_x``.
-        inside_x: column of one of its pixels, at the centroid where that is marked.
+        partial: whether its name implies more parts than the slice shows.
+        centroid_x: mean x coordinate of its pixels.
+        centroid_y: mean y coordinate of its pixels.
+        inside_x: column of one of its pixels, the one at the centroid if that belongs to the
+            region.
         inside_y: row of that pixel.
         longest: longest diameter, in pixels.
-        longest_x0: its first end point.
+        longest_x0: x coordinate of its first end point.
         longest_y0: see ``longest_x0``.
-        longest_x1: its second end point.
+        longest_x1: x coordinate of its second end point.
         longest_y1: see ``longest_x1``.
         across: extent at right angles to it.
-        hull: length of the line around the convex hull.
-        major: long axis of the ellipse with its area and second moments.
-        minor: short axis.
-        degrees: turn of the long axis from the x axis downwards, from 0 to below 180.
+        hull: perimeter of the convex hull.
+        major: major axis of the ellipse with the same area and second moments.
+        minor: minor axis of that ellipse.
+        degrees: angle of the major axis from the x axis downwards, from 0 to below 180.
         circumference: of that ellipse.
-        mm_per_pixel: side of a pixel; missing where it is unknown, not trusted, or not square.
-        scale: what a millimetre is of: ``object``, ``projection`` (the detector or film, on which
-            the body is magnified), or empty where there is none.
+        mm_per_pixel: side of a pixel in mm; missing if it is unknown or not trusted, or if pixels
+            are not square.
+        scale: where millimetres are measured: ``object``, ``projection`` (the detector or film, on
+            which the body is magnified), or empty if there is no scale.
         orientation: how the patient's sides are known: ``proved`` by the affine, ``stated`` by the
             card, or empty.
-        right_at: side of the image on which the patient's right lies; empty where not known.
+        right_at: side of the image on which the patient's right lies; empty if unknown.
         midline: column between the patient's sides.
-        midline_from: ``body`` or ``picture``; empty where ``right_at`` is.
+        midline_from: ``body`` or ``picture``; empty if ``right_at`` is.
         side: the patient's side on which the centroid lies: ``left``, ``right`` or empty.
-        whole_side: that on which all of it lies, ``both`` where it crosses the midline.
+        whole_side: the side on which all of it lies, ``both`` if it crosses the midline.
         from_midline: distance of the centroid from the midline, as a share of the width.
         readings: longest diameter of each reader's own mark, in pixels, joined by spaces.
-        reading_boxes: their boxes ``x0 y0 x1 y1``, joined by ``, ``.
-        mask: its pixels as run lengths (``regions.run_lengths``), joined by spaces; empty where a
-            box was drawn, whose corners say it all.
+        reading_boxes: boxes of these marks, ``x0 y0 x1 y1``, joined by ``, ``.
+        mask: its pixels as run lengths (``regions.run_lengths``), joined by spaces; empty if a box
+            was drawn, which its corners define.
     """
 
     sample: str
@@ -140,19 +142,19 @@ class Geometry:
 GEOMETRY = ColumnLayout(
     Geometry, distinct=("sample", "case", "patient", "readings", "reading_boxes", "mask")
 )
-"""Regions as columns, in the order of ``geometry.parquet``."""
+"""Column layout of the regions, in the order of ``geometry.parquet``."""
 
 
 def geometry_of_case(
     card: Card, case: Case, samples: Sequence[Sample], measured: Iterable[RegionGeometry]
 ) -> Iterator[Geometry]:
-    """Rows of the regions of a case, beside its clean images.
+    """Yield the rows of the regions of a case on its clean images.
 
     Args:
-        card: of the source.
-        case: with the regions that were measured.
-        samples: of the case.
-        measured: by the worker.
+        card: card of the source.
+        case: case with the measured regions.
+        samples: samples of the case.
+        measured: measurements made by the worker.
     """
     clean = {sample.frames: sample for sample in samples if sample.artefact == "clean"}
     for row in measured:
@@ -161,7 +163,7 @@ def geometry_of_case(
 
 
 def view_of_case(card: Card, case: Case) -> str:
-    """Concepts of the fields that state a view, joined by ``; ``."""
+    """Return the concepts of the fields that state a view, joined by ``; ``."""
     views = [field for field in card.fields.values() if field.kind.view]
     named = [
         concept_of(card, label)
@@ -235,7 +237,7 @@ def _right_at(trust: GeometryTrust, row: RegionGeometry) -> str:
 
 
 def _sides(right_at: str, row: RegionGeometry) -> tuple[str, str]:
-    """The patient's side of the centroid and of the whole region; empty where not known."""
+    """Return the patient's side of the centroid and of the whole region; empty if unknown."""
     if not right_at:
         return "", ""
     at_left, at_right = ("right", "left") if right_at == "left" else ("left", "right")

@@ -1,7 +1,7 @@
-"""Measurements of the regions of one slice, on the grid of its image.
+"""Measurements of the regions of one slice, on the pixel grid of its image.
 
-A worker makes them from the masks that it draws with, so that no pixel is read again. They say what
-files state of spacing and of the patient's sides; whether that is to be trusted is for the card
+A worker takes them from the masks that it draws, so that no pixels are read twice. Spacing and
+patient sides are recorded as the files state them; whether to trust them is decided by the card
 (``geometry_table``).
 """
 
@@ -36,19 +36,24 @@ __all__ = [
 ]
 
 EPOCH = 3
-"""Grows whenever the same masks give other measurements; images and recipes do not rest on it."""
+"""Version of the measurements; incremented whenever equal masks give other values. Images and
+recipes do not depend on it.
+"""
 
 _SQUARE_ENOUGH = 0.02
-"""Of the ratio of the sides of a pixel: half of it is the error of a length. An image with square
-pixels is off by less than that from 50 pixels a side upwards (``geometry.square_size``)."""
+"""Tolerance of the ratio of the sides of a pixel: half of it is the error of a length. Rounding
+makes an image with square pixels deviate by less than that from 50 pixels a side upwards
+(``geometry.square_size``).
+"""
 _LEAST_COSINE = 0.8
-"""Between the rows of an image and the axis from right to left, as of a slice and its plane
-(``case_image``)."""
+"""Least cosine between the rows of an image and the right-left axis, as for a slice and its plane
+(``case_image``).
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What one of several readers marked on the slice.
+    """Mark of one of several readers on the slice.
 
     Attributes:
         box: smallest box around it, in pixels of the image.
@@ -65,19 +70,20 @@ class RegionGeometry:
 
     Attributes:
         region: its number among the regions of the case.
-        frames: the slice, as an image names it.
+        frames: the slice, as in ``Sample.frames``.
         width: of the image, in pixels.
-        height: of the image.
-        measured: what was measured.
+        height: of the image, in pixels.
+        measured: the measurements.
         mask: its pixels as run lengths (``regions.run_lengths``), joined by spaces.
-        partial: whether its name says more parts than the slice shows.
-        readings: one for each of several readers who mark the slice, in their order.
-        mm_per_pixel: as files state, or ``None`` where they state none, or pixels are not square.
-        right_at: side of the image on which the patient's right lies, ``left`` or ``right``, by
-            the affine; empty where there is none or the image shows no right and left.
-        midline: column between the patient's sides; the middle of the image where it shows none.
-        midline_from: ``body``, or ``picture`` where the body reaches its border or is not looked
-            for.
+        partial: whether its name implies more parts than the slice shows.
+        readings: one for each reader who marked the slice, in their order, if there are several.
+        mm_per_pixel: side of a pixel as the files state it, or ``None`` if they state none or
+            pixels are not square.
+        right_at: side of the image on which the patient's right lies, ``left`` or ``right``, by the
+            affine; empty if there is none or the slice has no left-right axis.
+        midline: column between the patient's sides; the middle of the image if the body shows none.
+        midline_from: ``body``, or ``picture`` if the body reaches the border of the image or is not
+            searched for.
     """
 
     region: int
@@ -95,7 +101,7 @@ class RegionGeometry:
 
 
 def has_regions(job: RenderJob) -> bool:
-    """Whether the images of a case may show a region; images side by side have no masks."""
+    """Whether the images of a case may show a region; side-by-side images have no masks."""
     return len(job.case.images) == 1 and any(concept is not None for concept in job.concepts)
 
 
@@ -109,11 +115,11 @@ def measure_regions(
     """Measure every region that a slice shows.
 
     Args:
-        case_image: the one image of a case.
+        case_image: the only image of a case.
         index: of the slice.
-        frames: how an image of it names the slice.
-        clean: its image, ``(rows, columns)`` or ``(rows, columns, 3)``.
-        masks: number of a region -> where it lies on the image.
+        frames: the slice, as in ``Sample.frames``.
+        clean: its clean image, ``(rows, columns)`` or ``(rows, columns, 3)``.
+        masks: number of a region -> its mask on the image.
     """
     if not masks:
         return ()
@@ -144,12 +150,13 @@ def measure_regions(
 
 
 def mm_per_pixel(volume: Volume, policy: PixelPolicy, size: tuple[int, int]) -> float | None:
-    """Side of a pixel of an image of ``(height, width)``, or ``None`` where nothing proves it.
+    """Return the pixel size in mm of an image, or ``None`` if nothing proves it.
 
     Args:
         volume: in display order.
         policy: how stored values become an image.
-        size: of the image, in which pixels may lie closer than those of the volume.
+        size: ``(height, width)`` of the image, whose pixels may be closer together than those of
+            the volume.
     """
     if volume.spacing is None or not volume.measured or policy.spacing == "square":
         return None
@@ -165,11 +172,11 @@ def mm_per_pixel(volume: Volume, policy: PixelPolicy, size: tuple[int, int]) -> 
 
 
 def right_side_of(volume: Volume, policy: PixelPolicy) -> str:
-    """Side of the image on which the patient's right lies: ``left``, ``right`` or empty.
+    """Return the side of the image on which the patient's right lies: ``left``, ``right`` or empty.
 
     Args:
         volume: in display order.
-        policy: how stored values become an image; an affine that it does not follow proves none.
+        policy: how stored values become an image; an affine that the policy ignores proves nothing.
     """
     if volume.affine is None or policy.orient == "stored":
         return ""
@@ -182,11 +189,11 @@ def right_side_of(volume: Volume, policy: PixelPolicy) -> str:
 
 
 def region_geometry_of(record: Mapping[str, Any]) -> RegionGeometry:
-    """Read back what ``dataclasses.asdict`` and JSON made of a measurement.
+    """Inverse of ``dataclasses.asdict`` and JSON for a measurement.
 
     Raises:
-        KeyError: it lacks an attribute.
-        TypeError: it has another one.
+        KeyError: an attribute is missing.
+        TypeError: there is an unknown attribute.
     """
     measured: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value

@@ -1,7 +1,7 @@
-"""Ontology editions that a build rests on, with licence statements.
+"""Ontology editions that a build depends on, with licence statements.
 
-Every item table holds ids of HPO, RadLex and ICD-11, so licence statements are carried also where
-no index was used: the ids were then checked against ``CHECKED_EDITIONS``.
+Every item table holds ids of HPO, RadLex and ICD-11, so licence statements are included even if no
+index was used: the ids were then checked against ``CHECKED_EDITIONS``.
 """
 
 from __future__ import annotations
@@ -16,22 +16,21 @@ from medrcube.ontologies.licences import LICENCES
 __all__ = ["editions_used"]
 
 INDEX = "index"
-"""Used by the build: names, synonyms and the tree of this edition."""
+"""The build uses names, synonyms and the hierarchy of this edition."""
 
 IDS = "ids"
-"""Only ids are used; they were checked against this edition."""
+"""The build uses only ids; they were checked against this edition."""
 
 
 def editions_used(index: Path | None) -> dict[str, Any]:
-    """What ``audit.json`` and the card of a release state about ontologies.
+    """Return the statement on ontologies in ``audit.json`` and the card of a release.
 
     Args:
         index: the index of the workspace, or ``None``.
 
     Returns:
         ``digest`` of the index, or ``None``; and ``editions``, each with ``use``, ``ontology``,
-        ``version``, ``licence`` and ``statement``, those of the index with ``file`` and
-        ``sha256``.
+        ``version``, ``licence`` and ``statement``, those of the index with ``file`` and ``sha256``.
 
     Raises:
         IndexFileError: the index is missing, of another schema, or damaged.

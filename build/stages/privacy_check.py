@@ -1,6 +1,6 @@
 """Privacy check: searches build outputs for patient identifiers.
 
-File names of the publisher are public: recipes name files, so that others find them in their
+File names chosen by the publisher are public: recipes name files, so that others find them in their
 copies. Every other identifier in ``Case.patient`` must reach no output byte, in any spelling: upper
 or lower case, with or without separators, reversed, as hexadecimal or base64, or as an unkeyed
 digest.
@@ -39,11 +39,13 @@ __all__ = [
 
 LEAST_LENGTH = 6
 LEAST_KINDS = 4
-"""Shorter identifiers, and those of fewer different characters, stand in any file by chance."""
+"""Fewest characters, and fewest different ones, of an identifier that can be searched for; shorter
+or more uniform ones occur in any file by chance.
+"""
 
 _WORDS = re.compile(r"[^\W_](?:[\w^.-]*[^\W_])?")
 _DIGEST = 12
-"""Hexadecimal digits of a digest that are enough to know it by."""
+"""Hexadecimal digits of a digest that suffice to recognise it."""
 _DIGESTS = ("md5", "sha1", "sha256")
 _SEPARATORS = re.compile(r"[\W_]+")
 
@@ -57,7 +59,7 @@ class FixtureCopy:
 
 
 def secret_identifiers(copies: Iterable[FixtureCopy]) -> frozenset[str]:
-    """Identifiers of patients that stand in no name of a raw file of theirs, in any copy."""
+    """Return patient identifiers that occur in no raw file name of that patient, in any copy."""
     secret: set[str] = set()
     public: set[str] = set()
     for copied in copies:
@@ -69,10 +71,11 @@ def secret_identifiers(copies: Iterable[FixtureCopy]) -> frozenset[str]:
 
 
 def unnamed_identifiers(copies: Iterable[FixtureCopy]) -> frozenset[str]:
-    """Words of copies that look like identifiers of patients, which some of their cases keep back.
+    """Return words of copies that look like patient identifiers but are not declared as such.
 
-    Where an adapter gives no ``Case.patient``, what it could have given stands in tables and
-    headers beside what it gives elsewhere, and is written alike: letters as long, and digits.
+    Only copies in which some cases have no ``Case.patient`` are searched. The identifiers of these
+    cases are in tables and headers, and have the same pattern of letters and digits as the declared
+    ones.
     """
     copies = tuple(copies)
     given = {case.patient for copied in copies for case in copied.cases if case.patient}
@@ -90,7 +93,7 @@ def unnamed_identifiers(copies: Iterable[FixtureCopy]) -> frozenset[str]:
 
 
 def unsearchable(identifiers: Iterable[str]) -> Iterator[str]:
-    """Identifiers that other text may hold by chance, so that no search proves anything."""
+    """Yield identifiers that other text may contain by chance, so that a search proves nothing."""
     for identifier in sorted(identifiers):
         plain = _plain(identifier)
         if len(plain) < LEAST_LENGTH or len(set(plain)) < LEAST_KINDS:
@@ -98,7 +101,7 @@ def unsearchable(identifiers: Iterable[str]) -> Iterator[str]:
 
 
 def holds_canary(copied: FixtureCopy) -> bool:
-    """Whether a synthetic copy holds ``CANARY`` where real data hold an identifier."""
+    """Whether a synthetic copy holds ``CANARY`` in place of an identifier."""
     word = _plain(CANARY)
     if any(word in _plain(case.patient or "") for case in copied.cases):
         return True
@@ -107,7 +110,7 @@ def holds_canary(copied: FixtureCopy) -> bool:
 
 
 def identifiers_in(text: str, identifiers: Iterable[str]) -> list[str]:
-    """Identifiers, besides ``CANARY``, that a text holds in any spelling."""
+    """Return the identifiers, besides ``CANARY``, that a text contains in any spelling."""
     plain = _plain(text)
     return sorted(
         {
@@ -119,11 +122,11 @@ def identifiers_in(text: str, identifiers: Iterable[str]) -> list[str]:
 
 
 def leaks(folder: Path, identifiers: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Every file below a folder that holds an identifier, by name or content, with the identifier.
+    """Yield every file whose name or content holds an identifier, with the identifier.
 
     Args:
-        folder: what a build has written.
-        identifiers: what to search for, besides ``CANARY``; see ``unsearchable``.
+        folder: output of a build.
+        identifiers: identifiers to search for, besides ``CANARY``; see ``unsearchable``.
     """
     wanted = _spelling_index(identifiers)
     for path in sorted(folder.rglob("*")):
@@ -163,7 +166,7 @@ def _spelling_index(identifiers: Iterable[str]) -> dict[str, str]:
 
 
 def _spellings(identifier: str) -> set[str]:
-    """As it stands in text, with the escapes of JSON, backwards, and coded without a key."""
+    """Return the spellings of an identifier: plain, JSON-escaped, reversed, and encoded."""
     cases = (identifier, identifier.upper(), identifier.lower())
     data = [case.encode() for case in cases]
     plain = _plain(identifier)
@@ -185,7 +188,7 @@ def _shape(identifier: str) -> str:
 
 
 def _texts(path: Path) -> Iterator[str]:
-    """The bytes of a file as text, and those that stand in it in packed form."""
+    """Yield the bytes of a file as text, and its compressed content."""
     data = path.read_bytes()
     yield data.decode("utf-8", "replace")
     if data.startswith(b"PAR1"):
@@ -203,7 +206,7 @@ def _texts(path: Path) -> Iterator[str]:
 
 
 def _cells(path: Path) -> Iterator[str]:
-    """Every cell of a database; records of a build are packed."""
+    """Yield every cell of a database, unpacked where a build packs its records."""
     with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as database:
         tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         for (table,) in tables.fetchall():

@@ -1,7 +1,7 @@
-"""Raw files of a source: those its images, facts and layout rest on.
+"""Raw files that the images, facts and layout of a source depend on.
 
 Recipes name the files of one image each. Files that all images of a source need, and all file
-sizes, are in ``raw_files.jsonl`` of the workspace, from which a release takes what its own images
+sizes, are in ``raw_files.jsonl`` of the workspace; a release takes from it what its own images
 need; see ``release.raw_files_table``.
 """
 
@@ -45,11 +45,11 @@ class RawFile:
     Attributes:
         source: id of the source.
         path: relative to the raw root, with forward slashes, as ``names.name_to_text`` writes it.
-        bytes: its size.
-        sha256: its digest.
+        bytes: file size.
+        sha256: SHA-256 of the file.
         use: ``picture`` (named by a recipe: pixels, masks, contours), ``facts`` (tables and
-            sidecars that labels come from) or ``layout`` (the smallest file of a glob without
-            which the copy is not recognised).
+            sidecars that labels come from) or ``layout`` (the smallest file of a glob without which
+            the copy is not recognised).
     """
 
     source: str
@@ -59,19 +59,19 @@ class RawFile:
     use: str
 
     def line(self) -> str:
-        """Its row of ``raw_files.jsonl`` of a release."""
+        """Return its row in ``raw_files.jsonl`` of a release."""
         return json.dumps(asdict(self), sort_keys=True) + "\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedFile:
-    """A raw file in the table of a workspace, with what decides whether a release may name it.
+    """A raw file in the table of a workspace, and the data that decide if a release may name it.
 
     Attributes:
         file: the file.
-        glob: the glob of the layout that it fits; empty for a file of an image.
-        cases: keys of the cases that alone it speaks of, which may be none; ``None`` for a table
-            or a file that it takes to recognise the copy.
+        glob: glob of the layout that matches it; empty for a file of an image.
+        cases: keys of the cases that this file alone describes, possibly none; ``None`` for a table
+            or a file that is required to recognise the copy.
         unnamed: folders of its path that the card does not name; the owner of the copy may have
             named them.
     """
@@ -82,12 +82,12 @@ class ListedFile:
     unnamed: tuple[str, ...]
 
     def line(self) -> str:
-        """Its row of ``raw_files.jsonl`` of a workspace."""
+        """Return its row in ``raw_files.jsonl`` of a workspace."""
         return json.dumps(asdict(self), sort_keys=True) + "\n"
 
 
 def digests_of(pictures: Iterable[RenderedPicture]) -> Mapping[str, str]:
-    """Raw files that images are made of, below the raw root, with their digests."""
+    """Return the digests of the raw files of images, by path relative to the raw root."""
     digests: dict[str, str] = {}
     for picture in pictures:
         files = picture.recipe["files"]
@@ -98,12 +98,12 @@ def digests_of(pictures: Iterable[RenderedPicture]) -> Mapping[str, str]:
 def files_of_images(
     source: str, digests: Mapping[str, str], tree: TreeSnapshot
 ) -> Iterator[tuple[str, ListedFile]]:
-    """Raw files that images are made of, by name, in order; one that is gone is left out.
+    """Yield the raw files that images are made of, sorted by name, if they still exist.
 
     Args:
         source: id of the source.
-        digests: name below the raw root -> digest.
-        tree: the raw tree that was scanned.
+        digests: name relative to the raw root -> digest.
+        tree: the scanned raw tree.
     """
     for name in sorted(digests):
         if name in tree.states:
@@ -117,18 +117,19 @@ def files_of_source(
     sidecars: Mapping[str, tuple[str, ...]],
     in_images: Collection[str],
 ) -> Iterator[ListedFile]:
-    """Raw files that facts and layout of a source rest on, in order of use and path.
+    """Yield the raw files that facts and layout of a source depend on, ordered by use and path.
 
-    A file of ``layout`` may be one of ``picture`` too: a release that lacks that image still
-    needs the layout. Where a glob fits sidecars, files of it that belong to no case are left out,
-    and so is a file that is gone by now.
+    A file with use ``layout`` may also be listed as ``picture``: a release without that image still
+    needs the layout. If a glob matches sidecars, those that belong to no case are left out; so are
+    files that no longer exist.
 
     Args:
         source: the source.
         layout_name: layout of the copy.
-        tree: the raw tree that was scanned.
-        sidecars: file that only facts of some cases come from -> keys of these.
-        in_images: files that images are made of, at least those of no kind that holds pixels.
+        tree: the scanned raw tree.
+        sidecars: file that provides only facts of some cases -> keys of these cases.
+        in_images: files that images are made of; at least those whose suffix is not one of a pixel
+            format.
     """
     sizes = {name: state.size for name, state in tree.states.items()}
     layout = source.card.layout(layout_name)
@@ -182,7 +183,7 @@ def _listed(source: str, name: str, tree: TreeSnapshot, digest: str, use: str) -
 
 
 def _folders_named(card: Card) -> Sequence[re.Pattern[str]]:
-    """Names of folders in the globs of a card; those that are wild alone name nothing."""
+    """Patterns of the folder names in the globs of a card; pure wildcards name nothing."""
     globs = (
         glob
         for layout in card.layouts

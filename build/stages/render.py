@@ -1,7 +1,7 @@
 """Rendering of one case: read, select slices, window, draw marks, write PNG.
 
-``render_job`` runs in a worker. It writes each image atomically and returns what was made as
-plain data; a case that cannot be rendered becomes a ``QuarantineRow``, never an exception.
+``render_job`` runs in a worker. It writes each image atomically and returns the results as plain
+data; a case that cannot be rendered becomes a ``QuarantineRow``, never an exception.
 """
 
 from __future__ import annotations
@@ -46,34 +46,36 @@ from medrcube.vocabulary.layers import using
 __all__ = ["EPOCH", "RenderResult", "RenderedPicture", "recipe_id", "render_job"]
 
 _MARK_EPOCHS = {"mirrored": MIRROR_EPOCH, "compared": COMPARED_EPOCH}
-"""Epochs of images that change apart from all others."""
+"""Epochs of image kinds that are versioned separately from all others."""
 EPOCH = 4
-"""Grows whenever the same inputs give other pixels; every cached image is then made again."""
+"""Version of the rendering; incremented whenever equal inputs give other pixels, which invalidates
+every cached image.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderedPicture:
-    """One image that was made.
+    """One rendered image.
 
     Attributes:
-        artefact: what it is an image of.
+        artefact: artefact that it shows.
         path: relative to the folder of images.
-        bytes: size of the file.
-        pixel_sha256: identity of the image.
+        bytes: file size.
+        pixel_sha256: pixel hash.
         perceptual_hash: hash of a clean image (``medrcube.perceptual_hash``); empty if marked.
-        graphics: marks burnt into it (``burnt_in``); empty where none was looked for.
-        grey: mean grey of the clean image, 0 to 255, to a tenth.
-        colour: whether any pixel of the clean image has a colour.
+        graphics: marks burnt into it (``burnt_in``); empty if none were searched for.
+        grey: mean grey value of the clean image, 0 to 255, rounded to a tenth.
+        colour: whether any pixel of the clean image is not grey.
         width: in pixels.
         height: in pixels.
         frames: slice of each image, joined by ``+``.
-        reason: why that slice.
+        reason: why that slice was selected.
         area: share of the image that the marked region covers; 0 for a clean image.
-        regions: how many separate regions of the concept were marked.
+        regions: number of separate regions of the concept that were marked.
         boxes: boxes drawn, in the order of their numbers, in pixels of this image.
-        truth: number of the right box or panel; 0 where there is none.
-        choices: how many boxes or panels have a number.
-        recipe: how the image was made, ready for JSON.
+        truth: number of the right box or panel; 0 if there is none.
+        choices: number of numbered boxes or panels.
+        recipe: recipe of the image, ready for JSON.
     """
 
     artefact: Artefact
@@ -98,7 +100,7 @@ class RenderedPicture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderResult:
-    """What became of a job: its images, its regions, the digests of its raw files, problems."""
+    """Result of a job: its images, its regions, the digests of its raw files, problems."""
 
     case: str
     pictures: tuple[RenderedPicture, ...] = ()
@@ -111,7 +113,7 @@ def render_job(job: RenderJob, images: Path) -> RenderResult:
     """Render every artefact of a case into ``images / job.source``.
 
     Raises:
-        WorkspaceError: the images cannot be written; all else becomes a problem.
+        WorkspaceError: the images cannot be written; any other failure becomes a problem.
     """
     with using(job.vocabulary):
         return _render_job(job, images)
@@ -157,7 +159,7 @@ def _states(job: RenderJob) -> dict[Path, FileState | None]:
 def _check_unchanged(
     before: Mapping[Path, FileState | None], now: Mapping[Path, FileState | None]
 ) -> None:
-    """Refuse images of files that are not those whose digests were taken."""
+    """Reject the images if the raw files have changed since their digests were taken."""
     changed = sorted(path.name for path, state in before.items() if now[path] != state)
     if changed:
         raise ReadError(
@@ -169,10 +171,10 @@ def _check_unchanged(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RenderContext:
-    """One slice of a case, with all that went into it.
+    """One slice of a case, with everything it was made from.
 
-    ``origin`` is what the recipes of all images of the case say alike: a series of hundreds of
-    files names them in each recipe.
+    ``origin`` is the part that the recipes of all images of the case have in common: for a series
+    of hundreds of files, each recipe names all of them.
     """
 
     job: RenderJob
@@ -238,7 +240,7 @@ def _render(
 
 
 def _mean(picture: NDArray[np.uint8]) -> float:
-    """Mean of all values; their sum as an integer is exact and takes half the time of floats."""
+    """Mean of all values; the integer sum is exact and takes half the time of floats."""
     width = np.uint32 if picture.size < 1 << 24 else np.uint64
     return int(np.add.reduce(picture, axis=None, dtype=width)) / picture.size
 
@@ -250,7 +252,7 @@ def _graphics(
     clean: NDArray[np.uint8],
     masks: Mapping[int, NDArray[np.bool_]],
 ) -> str:
-    """Marks burnt into an image, looked for before a coloured one becomes grey."""
+    """Detect marks burnt into an image, before a coloured image is converted to grey."""
     detector = job.policy.burnt_in
     if detector == "none" or (
         job.case.modality is not None and job.case.modality.burnt_in != detector
@@ -271,7 +273,7 @@ def _make(
     masks: Mapping[int, NDArray[np.bool_]],
     images: Path,
 ) -> RenderedPicture | QuarantineRow | None:
-    """Draw and write one artefact; ``None`` when this slice does not show its region."""
+    """Draw and write one artefact; ``None`` if this slice does not show its region."""
     if artefact.kind == "mirrored":
         return _mirrored(scene, clean, images)
     if artefact.kind in ("numbered", "compared"):
@@ -294,7 +296,7 @@ def _make(
 def _mirrored(
     scene: _RenderContext, clean: NDArray[np.uint8], images: Path
 ) -> RenderedPicture | None:
-    """Write the mirror image, where two regions lie side by side and no mark would tell it."""
+    """Write the mirror image if two regions lie side by side and no burnt-in mark reveals it."""
     named = [
         (scene.job.concepts[row.region], Columns.of(row.measured.centroid[0], row.measured.box))
         for row in scene.regions
@@ -312,7 +314,7 @@ def _mirrored(
 def _with_scale_bar(
     scene: _RenderContext, marked: MarkedImage | str | None, images: Path
 ) -> RenderedPicture | QuarantineRow | None:
-    """Write an outline above a scale bar, where pixels have a known size and a bar fits."""
+    """Write an outline above a scale bar if the pixel size is known and a bar fits."""
     if isinstance(marked, str):
         return _problem(scene.job, "no-scale-bar", marked, stage="compose")
     if marked is None:
@@ -334,7 +336,7 @@ def _write(scene: _RenderContext, marked: MarkedImage, images: Path) -> Rendered
     digest = pixel_hash(marked.pixels)
     clean = marked.artefact.kind == "clean"
     image_hash = perceptual_hash(marked.pixels) if clean else ""
-    # A marked image is a copy of its own; marks are drawn into the clean one again and again.
+    # Marks are drawn into a copy, because the clean image is used for several artefacts.
     data = encode_png(marked.pixels, spend=not clean)
     write_again(images / path, data)
     return RenderedPicture(
@@ -368,7 +370,7 @@ def _frame(image: ImageRef, choice: SliceChoice) -> int:
 
 
 def _origin(job: RenderJob, digests: Mapping[str, str]) -> dict[str, Any]:
-    """Where the images of a case come from: inputs by name and digest."""
+    """Return the origin of the images of a case: inputs by name and digest."""
     names = {path: name_to_text(path.relative_to(job.root).as_posix()) for path in job.case.files()}
     return {
         "source": job.source,
@@ -387,7 +389,7 @@ def _origin(job: RenderJob, digests: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _recipe(scene: _RenderContext, marked: MarkedImage) -> dict[str, Any]:
-    """How to make the image again: inputs by digest, every choice resolved to numbers."""
+    """Return the recipe of the image: inputs by digest, every choice resolved to numbers."""
     case_images = scene.case_images
     return {
         **scene.origin,
@@ -410,7 +412,7 @@ def _recipe(scene: _RenderContext, marked: MarkedImage) -> dict[str, Any]:
 
 
 def _marks(marked: MarkedImage) -> dict[str, Any]:
-    """Boxes in pixels of the marked image, the part of the clean one it shows, and numbers."""
+    """Return the boxes (in pixels of the marked image), the visible part and the numbers."""
     optional = {"window": list(marked.window), "order": list(marked.order)}
     return {
         "boxes": [list(box) for box in marked.boxes],
@@ -426,7 +428,7 @@ def _problem(job: RenderJob, code: str, message: str, *, stage: str = "render") 
 
 
 def _out_of_reach(job: RenderJob, error: OSError) -> QuarantineRow:
-    """A raw file that was there when the tree was scanned, and cannot be read now."""
+    """Report a raw file that existed when the tree was scanned but cannot be read now."""
     name = Path(os.fsdecode(error.filename)).name if isinstance(error.filename, str) else "a file"
     if isinstance(error, FileNotFoundError):
         return _problem(job, "missing-file", f"{name}: the file is missing; get it again")
@@ -435,12 +437,12 @@ def _out_of_reach(job: RenderJob, error: OSError) -> QuarantineRow:
 
 
 def _where(error: Exception) -> str:
-    """The line of code that failed, without the text of the error, which may quote a header."""
+    """Return the line of code that failed, without the error text, which may quote a header."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{Path(frame.filename).name}:{frame.lineno}"
 
 
 def recipe_id(recipe: Mapping[str, Any]) -> str:
-    """Short identity of a recipe."""
+    """Return the short id of a recipe."""
     text = json.dumps(recipe, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,6 +1,6 @@
-"""Numbers for what images have in common: source, case, slice, patient, pixels.
+"""Integer codes for properties that images share: source, case, slice, patient, pixels.
 
-Equal numbers mean equal values, so that large batches are compared without a record of each image.
+Equal codes mean equal values, so large batches are compared without a record for each image.
 """
 
 from __future__ import annotations
@@ -21,58 +21,58 @@ __all__ = ["Codes", "SampleCodes"]
 Codes = NDArray[np.int64]
 
 _APART = "\x1f"
-"""Stands between the parts of a value."""
+"""Separator between the parts of a value."""
 
 
 class SampleCodes:
-    """Codes of the images of a table, in its order."""
+    """Codes of the images of a table, in table order."""
 
     def __init__(self, samples: RecordTable[Sample]) -> None:
         self._columns = samples.columns
 
     @cached_property
     def sources(self) -> Codes:
-        """By source."""
+        """Codes by source."""
         return self._codes(self._text("source"))
 
     @cached_property
     def cases(self) -> Codes:
-        """By source and case."""
+        """Codes by source and case."""
         return self._codes(self._joined("source", "case"))
 
     @cached_property
     def slices(self) -> Codes:
-        """By source, case and slice; marked and clean images of one slice are one."""
+        """Codes by source, case and slice; marked and clean images of one slice share a code."""
         return self._codes(self._joined("source", "case", "frames"))
 
     @cached_property
     def patients(self) -> Codes:
-        """By source and patient; where a source names none, each case counts as its own."""
+        """Codes by source and patient; a case without a patient counts as its own."""
         patient = self._text("patient")
         own = pc.if_else(pc.equal(patient, ""), self._text("case"), patient)
         return self._codes(pc.binary_join_element_wise(self._text("source"), own, _APART))
 
     @cached_property
     def named_patients(self) -> Codes:
-        """By source and patient, of images whose source names one; see ``names_patient``."""
+        """Codes by source and patient, valid only where ``names_patient`` is true."""
         return self._codes(self._joined("source", "patient"))
 
     @cached_property
     def names_patient(self) -> NDArray[np.bool_]:
-        """Whether the source names the patient."""
+        """Mask of the images whose source names the patient."""
         return np.asarray(pc.not_equal(self._text("patient"), ""))
 
     @cached_property
     def pixels(self) -> Codes:
-        """By pixels."""
+        """Codes by pixel hash."""
         return self._codes(self._text("pixel_sha256"))
 
     def is_one_of(self, column: str, values: Collection[str]) -> NDArray[np.bool_]:
-        """Whether the value of a column is one of some."""
+        """Mask of the images whose value in a column is one of ``values``."""
         return np.asarray(pc.is_in(self._text(column), pa.array(sorted(values), pa.string())))
 
     def texts(self, columns: Collection[str], between: str) -> list[str]:
-        """Values of some columns of every image, joined."""
+        """Values of some columns, joined, for every image."""
         texts = (self._text(name) for name in columns)
         return list(pc.binary_join_element_wise(*texts, between).to_pylist())
 

@@ -1,4 +1,4 @@
-"""Scan of a raw tree: cases, absent images, and problems."""
+"""Scan of a raw tree: cases, absent images and problems."""
 
 from __future__ import annotations
 
@@ -53,25 +53,27 @@ PICTURE_SUFFIXES = frozenset(
         *(".avi", ".mp4", ".mov", ".mpeg", ".mpg"),
     }
 )
-"""Files that hold pixels; one that no case uses is reported, never passed over in silence."""
+"""Suffixes of files that hold pixels; such a file is reported if no case uses it, never silently
+skipped.
+"""
 _SLICES = frozenset({".dcm", ".dicom", ".ima"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
-    """What a raw tree holds.
+    """Result of scanning a raw tree.
 
     Attributes:
         source: the source.
         root: the raw tree.
-        layout: how the tree compares with the card.
-        cases: cases whose files are all there, in the adapter's order.
+        layout: comparison of the tree with the card.
+        cases: cases whose files are all present, in the adapter's order.
         absent: keys of cases whose image is not in this copy.
-        absent_files: the first file that each of them lacks, below the root.
+        absent_files: first missing file of each of these cases, relative to the root.
         problems: everything else that does not become an image.
-        remarks: what is wrong with cases that become images all the same: labels that the
-            source's own words contradict, regions that are not marked in this copy.
-        outcomes: field of a label and what the words did to it; see
+        remarks: problems of cases that become images nevertheless: labels that the source's own
+            text contradicts, regions that are not marked in this copy.
+        outcomes: field of a label and the outcome of its check against the text; see
             ``contradictions.CheckedLabels``.
     """
 
@@ -90,13 +92,13 @@ def scan(source: Source, root: Path, key: bytes, tree: TreeSnapshot | None = Non
     """Verify a raw tree and list its cases; opens no pixel file.
 
     Patient identifiers and free text go no further than here: the cases carry keyed hashes, and
-    labels that were held against the text.
+    labels that were checked against the text.
 
     Args:
-        source: what to look for.
+        source: the source.
         root: the raw tree.
         key: secret of the workspace, for ``hash_patient``.
-        tree: what ``inspect_tree`` gives, where it is known already.
+        tree: result of ``inspect_tree``, if already known.
 
     Raises:
         SourceError: the tree fits no layout, or the adapter breaks its contract.
@@ -105,15 +107,17 @@ def scan(source: Source, root: Path, key: bytes, tree: TreeSnapshot | None = Non
 
 
 def inspect_tree(source: Source, root: Path, tell: OnFiles = no_progress) -> TreeSnapshot:
-    """Look at the raw tree of a source; each directory is read once, however many roots are tried.
+    """Take a snapshot of the raw tree of a source.
+
+    Each directory is read once, however many roots are tried.
 
     Args:
-        source: what to look for.
+        source: the source.
         root: its raw root, or a folder near it; see ``roots.find_root``.
-        tell: told the number of files of each folder that is read.
+        tell: called with the number of files of each folder that is read.
 
     Raises:
-        SourceError: there is no folder, or several copies lie in it.
+        SourceError: the folder does not exist, or holds several copies.
     """
     root = root.resolve()
     check_root(source.card, root)
@@ -134,7 +138,7 @@ def inspect_tree(source: Source, root: Path, tell: OnFiles = no_progress) -> Tre
 def inspect_trees(
     sources: Mapping[str, Source], roots: Mapping[str, Path], stages: Stages
 ) -> dict[str, TreeSnapshot]:
-    """Look at the raw trees of several sources, by id.
+    """Take snapshots of the raw trees of several sources, by id.
 
     Raises:
         SourceError: as ``inspect_tree``.
@@ -148,7 +152,7 @@ def inspect_trees(
 
 
 def hash_patient(source: str, patient: str | None, key: bytes) -> str | None:
-    """Keyed hash of a patient identifier: equal patients stay equal, none can be looked up."""
+    """Keyed hash of a patient identifier: equal for equal patients, impossible to look up."""
     if patient is None:
         return None
     return hmac.new(key, f"{source}\0{patient}".encode(), hashlib.sha256).hexdigest()[:16]
@@ -226,7 +230,7 @@ def _scan(source: Source, tree: TreeSnapshot, key: bytes) -> Scan:
 
 
 def _familiar_words(source: Source, layout: str, raw_tree: RawTree) -> frozenset[str]:
-    """Words that names of a source are made of: those of its files, its globs and its adapter."""
+    """Return the words in the names of a source: in its files, its globs and its adapter."""
     code = (source.folder / "adapter.py").read_text(encoding="utf-8")
     return words_in((*raw_tree.names, *source.card.layout(layout).globs, code))
 
@@ -234,7 +238,7 @@ def _familiar_words(source: Source, layout: str, raw_tree: RawTree) -> frozenset
 def _bar(
     source: Source, key: str, files: Sequence[str], barred: Mapping[str, str]
 ) -> QuarantineRow | None:
-    """Why the files of a case must not be read, or ``None``."""
+    """Return why the files of a case must not be read, or ``None``."""
     for name in files:
         if ".." in name.split("/"):
             reason = f"names a file by way of '..': {name}; expected a file below the raw root"
@@ -245,12 +249,12 @@ def _bar(
 
 
 def _guides(case: Case, root: Path) -> set[str]:
-    """Files that choose the slice of a case."""
+    """Return the files that determine which slice of a case is shown."""
     return set(_relative((path for shape in case.guide for path in files_of(shape)), root))
 
 
 def _reject(source: Source, case: Case, missing: set[str], root: Path) -> QuarantineRow | None:
-    """Why a case cannot be rendered, or ``None``."""
+    """Return why a case cannot be rendered, or ``None``."""
     images = [path for image in case.images for path in (*image.paths, *image.parts)]
     if missing & set(_relative(images, root)):
         return _problem(source, case.key, "absent", "image is not in this copy")
@@ -278,7 +282,7 @@ def _reject(source: Source, case: Case, missing: set[str], root: Path) -> Quaran
 def _unclaimed(
     card: Card, layout: str, tree: RawTree, names: Collection[str]
 ) -> list[QuarantineRow]:
-    """Files that no case uses, with the card's reason where it gives one."""
+    """Report files that no case uses, with the card's reason if it states one."""
     ignored: dict[str, str] = {}
     for glob, reason in card.layout(layout).ignore.items():
         for name in tree.match(glob):
@@ -294,7 +298,7 @@ def _unclaimed(
 
 
 def _unused(source: str, layout: str, reason: str, names: Sequence[str]) -> QuarantineRow:
-    """One row for a file, or for the slices of a folder."""
+    """Return one row for a file, or for all slices of a folder."""
     case, what = names[0], "this file"
     if len(names) > 1:
         case, what = names[0].rpartition("/")[0] or ".", f"its {len(names):,} DICOM files"
@@ -311,13 +315,13 @@ def _unused(source: str, layout: str, reason: str, names: Sequence[str]) -> Quar
 def _unknown_files(
     card: Card, layout: str, tree: RawTree, names: Collection[str]
 ) -> Iterator[QuarantineRow]:
-    """Files without pixels that neither a case nor the card names: one row a folder and kind."""
+    """Report files without pixels that neither the card nor a case names: one row per kind."""
     own = card.layout(layout)
     globs = (*own.expect, *own.optional, *own.ignore, *(unfit for unfit in card.unfit))
     named = {name for glob in globs for name in tree.match(glob)}
     kinds: dict[tuple[str, str], list[str]] = {}
     for name in sorted(set(names) - named):
-        kind = PurePosixPath(name).suffix.lower()  # a name without one tells of no kind
+        kind = PurePosixPath(name).suffix.lower()  # without a suffix the kind is unknown
         if kind and not holds_pixels(name):
             kinds.setdefault((name.rpartition("/")[0], kind), []).append(name)
     for files in kinds.values():
@@ -336,12 +340,12 @@ def _unknown_files(
 
 
 def is_slice(name: str) -> bool:
-    """Whether a file may be one of many of a series."""
+    """Whether a file may be one slice of a series."""
     return PurePosixPath(name).suffix.lower() in _SLICES
 
 
 def holds_pixels(name: str) -> bool:
-    """Whether a file is of a kind that holds pixels."""
+    """Whether a file has the suffix of a format that holds pixels."""
     file = name.rsplit("/", 1)[-1].lower()
     return any(file.endswith(suffix) for suffix in PICTURE_SUFFIXES)
 

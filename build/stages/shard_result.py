@@ -1,8 +1,8 @@
 """Result of one shard: images, regions and questions of consecutive cases of a source.
 
-It depends on these cases and on the source's card, adapter and words alone; see
-``build.incremental.shards``. It is packed as it is made: as columns that stay in memory, and texts
-that are read back when tables are written.
+It depends only on these cases and on the source's card, adapter and vocabulary; see
+``build.incremental.shards``. Results are packed as they are made: columns stay in memory, texts are
+read back from the cache when tables are written.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["ShardBuild", "ShardBuilder", "ShardTexts", "UnreadableCase", "origin
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadableCase:
-    """A case whose files could not be read; tried again by every build."""
+    """A case whose files could not be read; every build retries it."""
 
     job: RenderJob
     rendered: RenderResult
@@ -40,11 +40,11 @@ class UnreadableCase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShardTexts:
-    """Lines of tables that stand as text.
+    """Table lines of a shard, stored as text.
 
     Attributes:
-        recipes: how the images are made, one JSON object a line.
-        files: raw files that they are made of, by name and in its order: name and line.
+        recipes: recipes of the images, one JSON object a line.
+        files: name and table line of each raw file that the images are made of, sorted by name.
     """
 
     recipes: str
@@ -53,19 +53,20 @@ class ShardTexts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShardBuild:
-    """What consecutive cases of a source give, beside ``ShardTexts``.
+    """Result of consecutive cases of a source, except ``ShardTexts``.
 
     Attributes:
-        samples: their images, as ``samples.SAMPLES`` packs them.
-        geometry: what was measured of the regions on them, as ``geometry_table.GEOMETRY`` does.
-        span: first and last by name of the raw files that they are made of; empty where none is.
-        other_files: those of these files that are of no kind that holds pixels.
-        problems: problems of rendering.
-        rule_problems: cases of which the rule of an open task failed.
-        queries: everything that may be asked of them.
-        open_questions: what the rules of open tasks ask of them.
-        open_barred: ``task: reason`` -> number of questions that these rules have barred.
-        unread: cases that are to be tried again.
+        samples: their samples, packed by ``samples.SAMPLES``.
+        geometry: geometry of the regions on them, packed by ``geometry_table.GEOMETRY``.
+        span: first and last name of the raw files that the images are made of; empty if there are
+            none.
+        other_files: those of these files whose suffix is not one of a pixel format.
+        problems: rendering problems.
+        rule_problems: cases for which the rule of an open task failed.
+        queries: all question candidates.
+        open_questions: questions made by the rules of open tasks.
+        open_barred: ``task: reason`` -> number of questions that these rules barred.
+        unread: cases to retry.
     """
 
     samples: bytes
@@ -81,15 +82,15 @@ class ShardBuild:
 
 
 class ShardBuilder:
-    """Puts together what cases of one source gave; equal facts are told once for all of them."""
+    """Builds shard results of one source; equal facts are shared by all its cases."""
 
     def __init__(self, source: Source, layout: str, tree: TreeSnapshot) -> None:
-        """Begin with a source.
+        """Create the builder of a source.
 
         Args:
             source: the source.
             layout: layout of the copy.
-            tree: the raw tree that was scanned.
+            tree: the scanned raw tree.
         """
         self._card = source.card
         self._grounds = CaseFactsCache(card=self._card)
@@ -102,12 +103,12 @@ class ShardBuilder:
         results: Mapping[str, RenderResult],
         unread: Sequence[UnreadableCase],
     ) -> tuple[ShardBuild, ShardTexts]:
-        """What consecutive cases give.
+        """Build the result of consecutive cases.
 
         Args:
             cases: the cases.
-            results: what became of each, by its key.
-            unread: those that are to be tried again.
+            results: render result of each, by case key.
+            unread: cases to retry.
 
         Raises:
             SourceError: a label or region names a field or value that the card lacks.
@@ -153,7 +154,7 @@ class ShardBuilder:
 
 
 def origin_of(source: Source, layout: str) -> dict[str, Any]:
-    """What of a source decides its images, beside its raw files; stands in every recipe."""
+    """Return what determines a source's images besides its raw files; part of every recipe."""
     adapter = (source.folder / "adapter.py").read_bytes()
     return {
         "layout": layout,

@@ -1,4 +1,4 @@
-"""Images shared between sources: declared in cards, or equal by pixels."""
+"""Images shared between sources: declared in cards, or with equal pixels."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ class SharedImages:
     """Two sources that are not independent.
 
     Attributes:
-        sources: their ids, in order.
-        note: what the cards say, empty when no card declares it.
-        equal_pictures: clean images of the one that are pixel for pixel in the other.
+        sources: their ids, sorted.
+        note: what the cards state; empty if no card declares it.
+        equal_pictures: number of clean images of one source whose pixels equal those of an image of
+            the other.
     """
 
     sources: tuple[str, str]
@@ -26,7 +27,7 @@ class SharedImages:
     equal_pictures: int
 
     def describe(self) -> str:
-        """One sentence for people."""
+        """Describe the pair in one sentence for display."""
         a, b = self.sources
         count = f"{self.equal_pictures} equal images in this build"
         if self.note:
@@ -35,7 +36,7 @@ class SharedImages:
 
 
 def shared_images(cards: Sequence[Card], samples: Sequence[Sample]) -> tuple[SharedImages, ...]:
-    """Every pair of the sources that shares images by declaration or by pixels."""
+    """Return every pair of sources that share images, by declaration or by pixels."""
     notes = _declared_overlaps(cards)
     hashes: dict[str, set[str]] = {card.id: set() for card in cards}
     for sample in samples:

@@ -50,11 +50,11 @@ __all__ = ["ContractCheck", "check_source"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContractCheck:
-    """One promise of the contract.
+    """One requirement of the contract.
 
     Attributes:
-        name: the promise.
-        failures: what breaks it, one sentence each; empty when it holds.
+        name: the requirement.
+        failures: violations, one sentence each; empty if it is met.
     """
 
     name: str
@@ -68,8 +68,8 @@ class _Trial:
     Attributes:
         source: the source.
         copies: fixture of each layout.
-        workspaces: what a build of each wrote.
-        outputs: what a build of each printed, and what a scan of damaged copies says, by its name.
+        workspaces: workspace of each build.
+        outputs: printed output of each build, and the report on each damaged copy, by name.
     """
 
     source: Source
@@ -79,7 +79,7 @@ class _Trial:
 
 
 def check_source(source: Source) -> tuple[ContractCheck, ...]:
-    """Hold one source to its contract; a broken adapter or card is a failed check too."""
+    """Check one source against its contract; a broken adapter or card is a failed check too."""
     missing = tuple(missing_words(source))
     if missing:
         return (ContractCheck(name=_WORDS, failures=missing),)
@@ -167,7 +167,7 @@ def _voxels_are_reached(trial: _Trial) -> Iterator[str]:
 
 
 def _why_not(trial: _Trial, task: Task) -> str:
-    """Why the builds of the fixtures have no item of a task, the most frequent reasons first."""
+    """Return why the builds of the fixtures have no item of a task, most frequent reasons first."""
     dropped: Counter[str] = Counter()
     lost: Counter[str] = Counter()
     for workspace in trial.workspaces.values():
@@ -236,7 +236,7 @@ def _identifiers_stay_out(trial: _Trial) -> Iterator[str]:
 
 
 def _identifiers_are_told(trial: _Trial) -> Iterator[str]:
-    """Without identifiers that no other text holds, a search for them would prove nothing."""
+    """Without identifiers that occur in no other text, a search for them would prove nothing."""
     if trial.source.card.patient != "known":
         return
     cases = [case for copied in trial.copies.values() for case in copied.cases]

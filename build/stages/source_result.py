@@ -1,6 +1,6 @@
-"""Result of one source: samples, geometry, recipes and question candidates, of all its shards.
+"""Result of one source: samples, geometry, recipes and question candidates of all its shards.
 
-It depends on the source alone, so it is kept: when one card has changed, a build processes that
+It depends on the source alone, so it is cached: if one card has changed, a build processes that
 source and reuses the results of the others.
 """
 
@@ -33,20 +33,20 @@ __all__ = ["Chained", "SourceBuild", "SourceFacts", "join_shards", "retry_unread
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFacts:
-    """What one source gives beside its images, ready to be kept.
+    """Result of one source except its images, as stored in the cache.
 
     Attributes:
-        source: its id.
+        source: id of the source.
         layout: layout of the copy, in words.
-        cases: number of cases whose files are there.
+        cases: number of cases whose files are present.
         absent: number of cases whose image is not in this copy.
         absent_images: each of them as ``source,case,file``, one a line.
-        set_aside: problems of the scan.
-        problems: problems of rendering, and remarks of the scan.
-        words: field -> outcome -> number of labels, of what the words did to them.
-        raw_files: the raw files that its facts and the copy's layout rest on, one a line.
-        open_barred: ``task: reason`` -> number of questions that rules have barred.
-        unread: cases that are to be tried again.
+        set_aside: problems found by the scan.
+        problems: rendering problems, and remarks of the scan.
+        words: field -> outcome of the text check -> number of labels.
+        raw_files: the raw files that its facts and the copy's layout depend on, one a line.
+        open_barred: ``task: reason`` -> number of questions that rules barred.
+        unread: cases to retry.
     """
 
     source: str
@@ -63,12 +63,12 @@ class SourceFacts:
 
     @classmethod
     def of(cls, kept: KeptScan, tree: TreeSnapshot, shards: Iterable[ShardBuild]) -> SourceFacts:
-        """Put together what a scan and all shards say.
+        """Combine the results of a scan and of all shards.
 
         Args:
-            kept: the scan.
-            tree: the raw tree that was scanned.
-            shards: of all its cases, in their order.
+            kept: the cached scan.
+            tree: the scanned raw tree.
+            shards: shards of all its cases, in order.
         """
         head = kept.head
         shards = list(shards)
@@ -102,16 +102,16 @@ class SourceFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceBuild:
-    """What one source gives.
+    """Result of one source.
 
     Attributes:
-        facts: all that is no image.
-        samples: its images.
-        geometry: what was measured of the regions on them.
-        recipes: how they are made, one JSON object a line; a text for each shard.
-        raw_files: the raw files that they, the facts and the copy's layout rest on, likewise.
-        queries: everything that may be asked of them.
-        open_questions: what the rules of open tasks ask of them.
+        facts: everything except images.
+        samples: its samples.
+        geometry: geometry of the regions on them.
+        recipes: recipes of the images, one JSON object a line; one text for each shard.
+        raw_files: the raw files that images, facts and the copy's layout depend on, likewise.
+        queries: all question candidates.
+        open_questions: questions made by the rules of open tasks.
     """
 
     facts: SourceFacts
@@ -123,7 +123,7 @@ class SourceBuild:
     open_questions: AskedTable[OpenQuestion]
 
     def once_asked(self) -> SourceBuild:
-        """The same without what only questions are made of."""
+        """Return a copy without the questions, which are not needed once items are composed."""
         return replace(
             self,
             queries=AskedTable.unpack(QuestionCandidate, self.samples, ()),
@@ -137,7 +137,7 @@ def join_shards(
     recipes: Iterable[str],
     raw_files: Iterable[str],
 ) -> SourceBuild:
-    """What a source gives, from what its shards gave.
+    """Join the results of the shards of a source.
 
     Raises:
         ValueError: a shard is damaged.
@@ -167,7 +167,7 @@ def join_shards(
 
 @dataclass(frozen=True, slots=True)
 class Chained(Iterable[str]):
-    """Texts of several sources, one after another, as often as they are asked for."""
+    """Texts of several sources, concatenated; can be iterated repeatedly."""
 
     parts: Sequence[Iterable[str]]
 
@@ -176,7 +176,7 @@ class Chained(Iterable[str]):
 
 
 def retry_unreadable(unread: Sequence[UnreadableCase], engine: RenderEngine, images: Path) -> bool:
-    """Try cases again that could not be read; whether each fails as it did."""
+    """Retry the cases that could not be read; return whether each fails as before."""
     before = {(case.job.source, case.job.case.key): case.rendered for case in unread}
     again = engine.run([case.job for case in unread], images)
     return all(rendered == before[job.source, job.case.key] for job, rendered in again)

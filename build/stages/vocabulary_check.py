@@ -1,6 +1,7 @@
-"""Vocabulary check: concepts and groups of a card, and tables beside it.
+"""Vocabulary check: concepts and groups of a card, and the tables in its source folder.
 
-The tables of a source folder follow the rules of the shipped ones; all faults are reported at once.
+The tables of a source folder follow the rules of the shipped ones; all violations are reported at
+once.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _IDS = (("hpo_id", "hpo_match"), ("radlex_id", "radlex_match"), ("icd11_code", "
 
 
 def missing_words(source: Source) -> Iterator[str]:
-    """What is missing before the card and the tables beside it can be used, one sentence each."""
+    """Yield what is missing before the card and its tables can be used, one sentence each."""
     try:
         with using(Vocabulary()):
             shipped, related = load_terms(), load_relations()
@@ -61,10 +62,10 @@ def missing_words(source: Source) -> Iterator[str]:
 
 
 def check_layers() -> None:
-    """Hold the tables of the active layers to the rules of those of the package.
+    """Check the tables of the active layers against the rules of those of the package.
 
     Raises:
-        TermError: two layers have unequal rows about one concept.
+        TermError: two layers have different rows for one concept.
         VocabularyError: a row breaks a rule; names the first of all such rows.
     """
     known = load_terms()
@@ -83,7 +84,7 @@ def check_layers() -> None:
 def _faults(
     folder: Path, shipped: Terms, related: Relations, known: Collection[str] = ()
 ) -> Iterator[str]:
-    """Every row of the tables in a source folder that breaks a rule of the shipped ones."""
+    """Yield every row in the tables of a source folder that breaks a rule of the shipped ones."""
     terms = read_own(folder, "terms.csv", COLUMNS)
     yield from _term_faults(terms, folder / "terms.csv", shipped)
     labels = {*shipped, *known, *(row["label"] for row in terms)}
@@ -150,7 +151,7 @@ def _relation_faults(
 def _unparted(
     group: str, rows: Rows, shipped: Terms, related: Relations
 ) -> Iterator[tuple[str, list[str]]]:
-    """Each label that joins a group of the package, with the members that it does not exclude."""
+    """Yield each label that joins a group of the package, and the members it does not exclude."""
     own = [(row["label_a"], row["label_b"]) for row in rows if row["group"] == group]
     parted = {frozenset(pair) for pair in own}
     new = sorted({label for pair in own for label in pair} - set(shipped))
