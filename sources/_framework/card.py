@@ -1,8 +1,8 @@
-"""Parser of ``card.toml``, which states every fact about a source.
+"""Parser of ``card.toml``, which declares every fact about a source.
 
-The schema is the dataclasses below; `docs/reference/card.md` lists every table and key. A key that
-is unknown, missing or of the wrong type is an error that names the file, the key and what was
-expected there.
+The dataclasses below are the schema; `docs/reference/card.md` lists every table and key. An unknown
+or missing key, or one of the wrong type, is an error that names the file, the key and the expected
+value.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ from medrcube.vocabulary.layers import Vocabulary, active_vocabulary
 __all__ = ["WINDOWS", "Card", "PixelPolicy", "Quirk", "load_card", "pixel_policy"]
 
 ROI = (0.005, 0.5)
-"""Below half a per cent a region is a few pixels at the size that models see; above a half it is
-found by naming the middle."""
+"""Default of ``roi``: below 0.5 % a region is a few pixels at the image size that models see; above
+half of the image, pointing at the centre finds it."""
 PLANES = ("axial", "coronal", "sagittal")
 WINDOWS = r"none|header|bits|ct:(lung|brain|mediastinum)|percentile:[\d.]+-[\d.]+"
-"""Names of windows, of ``[pixels] window`` and ``Case.window``."""
+"""Window names in ``[pixels] window`` and ``Case.window``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PixelPolicy:
-    """How stored values become an image.
+    """How stored values are rendered as an image.
 
     Attributes:
         window: ``none`` (already 8 bit), ``header`` (DICOM VOI), ``ct:lung``, ``ct:brain``,
@@ -68,16 +68,16 @@ class PixelPolicy:
         slice: ``largest-mask``, ``middle-of-mask``, ``middle``, ``key-frame``, ``stride:N``
             or ``all``.
         plane: plane to cut from a volume.
-        orient: ``affine``; ``in-plane`` for slices that lie oblique by intent, each turned in its
-            own plane by the affine; or ``stored`` where the card knows the affine to be a dummy:
-            columns along the fastest stored axis, rows along the next, no flip.
-        spacing: ``header``, or ``square`` where the header's spacing is known to mean nothing.
-        colour: ``keep``, ``grey`` (colour is only writing or a stored form), or ``refuse`` where
-            an image with real colour cannot be what the source says it is.
+        orient: ``affine``; ``in-plane`` for intentionally oblique slices, each rotated in its own
+            plane by the affine; or ``stored`` if the affine is known to be a dummy: columns along
+            the fastest stored axis, rows along the next, no flip.
+        spacing: ``header``, or ``square`` if the header's spacing is known to be meaningless.
+        colour: ``keep``, ``grey`` (colour is only text or a storage format), or ``refuse`` if an
+            image with real colour cannot be what the source claims.
         repair: ``none``, or ``wrap-12-bit`` for CT whose 12-bit values lost their offset and
             wrapped around.
-        burnt_in: ``none``, or ``ultrasound`` or ``film``: which detector looks for marks that are
-            burnt into the images.
+        burnt_in: ``none``, ``ultrasound`` or ``film``: the detector that looks for marks burnt
+            into the images.
     """
 
     window: str
@@ -92,20 +92,20 @@ class PixelPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quirk:
-    """A known fault of the data.
+    """A known defect of the data.
 
     Attributes:
-        keys: globs of case keys; empty when the note concerns the whole source.
-        action: ``drop`` sends the cases to quarantine; ``undiagnosed`` keeps the images but
-            asks nothing that rests on what is wrong: no high-level question, and not where a
-            finding or disease lies; ``marked`` asks neither where a region lies nor for
-            findings and diseases, since calipers, arrows or words in the image tell;
-            ``unseen`` says that the images do not show what
-            ``fields`` state; ``regions`` says how many regions a whole copy marks, so that one
-            with fewer is not asked where they lie; ``note`` only informs.
-        fields: fields of the card that ``unseen`` or ``note`` is about.
-        regions: number of regions of ``regions``, two or more; else 0.
-        reason: why, for people.
+        keys: globs of case keys; empty if the note concerns the whole source.
+        action: ``drop`` quarantines the cases; ``undiagnosed`` keeps the images but asks nothing
+            that depends on the defect: no high-level question, and no location of a finding or
+            disease; ``marked`` asks neither for the location of a region nor for findings and
+            diseases, because calipers, arrows or words in the image reveal them; ``unseen``
+            means that the images do not show what ``fields`` state; ``regions`` gives the number
+            of regions in a complete copy, so that their location is not asked if there are fewer;
+            ``note`` is only informative.
+        fields: card fields that ``unseen`` or ``note`` applies to.
+        regions: number of regions for the action ``regions``, two or more; else 0.
+        reason: explanation for people.
         evidence: URL or card section that shows it.
     """
 
@@ -117,13 +117,13 @@ class Quirk:
     evidence: str
 
     def names(self, key: str) -> bool:
-        """Whether its globs name the case."""
+        """Whether its globs match the case key."""
         return any(fnmatchcase(key, glob) for glob in self.keys)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overlap:
-    """Images shared with another source: never sampled as if independent."""
+    """Images shared with another source, which are never sampled as independent."""
 
     source: str
     note: str
@@ -131,7 +131,7 @@ class Overlap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtraCells:
-    """A second region or modality that some images of a source have, and its tasks."""
+    """Additional region or modality of some images of a source, with its tasks."""
 
     anatomy: Anatomy
     modality: Modality
@@ -140,22 +140,23 @@ class ExtraCells:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """All facts about one source; ``fingerprint`` changes with all but home, geometry.
+    """All facts about one source; ``fingerprint`` covers everything but home and geometry.
 
     ``unfit`` maps globs of unusable copies to the reason and what to get instead.
-    ``roi`` is the least and largest share of an image that a region may cover to be asked about.
-    ``anatomy``, ``modality`` and ``tasks`` hold for most cases; ``also`` lists those of cases whose
-    adapter states others. ``counts`` gives the images of the complete dataset per answer, where
-    known. ``measures`` are the fields of kind ``measure``, whose values are numbers with a unit.
-    ``texts`` lists phrases of free text that affirm or deny labels. ``adopt`` maps names of
-    the published release to cases. ``carried`` says why masks that were drawn on one image hold for
-    another image of the same person on another grid; without it no mask leaves its own grid.
+    ``roi`` is the minimum and maximum share of the image that a region may cover to be asked about.
+    ``anatomy``, ``modality`` and ``tasks`` apply to most cases; ``also`` lists those of cases for
+    which the adapter states others. ``counts`` gives the number of images per answer in the
+    complete dataset, if known. ``measures`` are the fields of kind ``measure``, whose values are
+    numbers with a unit. ``texts`` lists phrases of free text that affirm or deny labels. ``adopt``
+    maps names of the published release to cases. ``carried`` is the reason why masks drawn on one
+    image are valid on another image of the same person with another grid; without it, masks stay on
+    their own grid.
     ``numbers`` (a single number is a tuple of one), ``names`` and ``patterns`` are constants of the
     adapter (see ``own_card``).
     ``enclosed`` and ``side`` are anatomical checks of the masks. ``drawn_in`` is the size of the
-    images that boxes refer to, if it is one for all; ``gate`` the share of cases that may be lost
-    before the source fails, if it is not the usual one. ``geometry`` says what images prove of
-    the patient's sides and of millimetres.
+    images that boxes refer to, if it is the same for all; ``gate`` the tolerated share of lost
+    cases if it is not the default. ``geometry`` states whether images establish the patient's sides
+    and physical lengths.
     """
 
     id: str
@@ -196,26 +197,26 @@ class Card:
 
     @property
     def voxels(self) -> frozenset[Voxel]:
-        """Every cell of the cube that the source promises to reach."""
+        """Return every cell of the cube that the source claims to reach."""
         cells = [(self.anatomy, self.modality, self.tasks)]
         cells += [(cell.anatomy, cell.modality, cell.tasks) for cell in self.also]
         return frozenset(Voxel(a, m, task) for a, m, tasks in cells for task in tasks)
 
     @property
     def parts(self) -> frozenset[str]:
-        """Names of the parts that a copy in any of the layouts may have."""
+        """Return the part names of all layouts."""
         return frozenset(name for layout in self.layouts for name in layout.parts)
 
     def layout(self, name: str) -> Layout:
-        """The layout of that name."""
+        """Return the layout of that name."""
         return next(layout for layout in self.layouts if layout.name == name)
 
 
 def load_card(path: Path) -> Card:
-    """Read and check one ``card.toml``.
+    """Parse and check one ``card.toml``.
 
     Raises:
-        CardError: the file is missing, is not valid TOML, or breaks the schema.
+        CardError: the file is missing, is not valid TOML, or violates the schema.
     """
     try:
         return _parse_card(path, path.read_text(encoding="utf-8"), active_vocabulary())
@@ -238,10 +239,10 @@ def _parse_card(path: Path, text: str, _words: Vocabulary) -> Card:
 
 
 def _require_reasons(path: Path, data: Mapping[str, Any]) -> None:
-    """Report all missing reasons of all fields at once.
+    """Check that every claim of a field has a reason; report all missing ones at once.
 
     Raises:
-        CardError: lists what to add to which field.
+        CardError: lists what to add to each field.
     """
     entries = data.get("field", ())
     entries = (
@@ -325,7 +326,7 @@ def _enclosed(table: TomlTable, concepts: Mapping[str, tuple[str, ...]]) -> Encl
 
 
 def _check_panels(table: TomlTable, fields: Sequence[CardField]) -> None:
-    """Check that fields which refer to others name existing ones."""
+    """Check that references between fields name existing fields."""
     sized = [entry.name for entry in fields if entry.larger]
     concepts = {name for entry in fields for name in entry.concepts()}
     for entry in fields:
@@ -355,7 +356,7 @@ def _cell(table: TomlTable) -> ExtraCells:
 
 
 def pixel_policy(table: TomlTable) -> PixelPolicy:
-    """Read how stored values become an image, from a card or a recipe."""
+    """Parse the pixel policy of a card or recipe."""
     return PixelPolicy(
         window=table.text(
             "window",
@@ -405,7 +406,7 @@ def _overlap(table: TomlTable) -> Overlap:
 
 
 def _what_is_asked(data: Mapping[str, object]) -> Mapping[str, object]:
-    """A card without what changes no image that is there: its home and its geometry."""
+    """Return a card without the tables that change no existing image: home and geometry."""
     return {key: value for key, value in data.items() if key not in ("home", "geometry")}
 
 

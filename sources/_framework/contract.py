@@ -4,19 +4,19 @@
 
     def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]: ...
 
-It finds files through ``root`` alone, by the names of the parts that the card gives them, or among
-all that fits a glob of the layout (see ``raw_tree``); opens no pixel
-file and writes nothing; yields in an order that does not depend on the order of directory
-listings; gives unique keys and only paths under ``root``. A ``Case`` may name
-images that are absent from this copy: the build counts them. A ``Skip`` sets something aside
-with a reason. Optional hooks, for what the core cannot know::
+It finds files only through ``root``: by the name of a part in the card, or with a glob, which
+searches the files that match the layout (see ``raw_tree``). It opens no pixel file, writes nothing,
+yields in an order that does not depend on the order of directory listings, and returns unique keys
+and only paths under ``root``. A ``Case`` may refer to images that are absent from this copy; the
+build counts them. A ``Skip`` excludes something, with a reason. Optional hooks, for what the core
+cannot know::
 
-    def read(image: ImageRef) -> Volume: ...              # a format of this source alone
-    def frames(case: Case, volume: Volume) -> list[int]: ...  # where no slice policy fits
+    def read(image: ImageRef) -> Volume: ...              # a format that only this source uses
+    def frames(case: Case, volume: Volume) -> list[int]: ...  # if no slice policy fits
 
-``frames`` gets its case without the patient, whose name differs from one workspace to the next.
+``frames`` receives the case without the patient, whose pseudonym differs between workspaces.
 
-What it has to know of the dataset, it asks its card for (see ``own_card``).
+An adapter reads the constants of its dataset from its card (see ``own_card``).
 
 ``fixture.py`` has one function that writes a tiny synthetic raw tree in the source's true
 layout, with ``phantoms.CANARY`` wherever real data hold an identifier::
@@ -74,31 +74,31 @@ __all__ = [
 ]
 
 _SEVERAL = 3
-"""Patients of whom a value is said that names none of them."""
+"""Number of patients that must share a value before it is taken not to identify one of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A folder with ``card.toml``, ``adapter.py`` and ``fixture.py``; code loads on first use."""
+    """Folder with ``card.toml``, ``adapter.py`` and ``fixture.py``; code is imported lazily."""
 
     folder: Path
     card: Card
 
     @property
     def id(self) -> str:
-        """Identity of the source, as in its card."""
+        """Id of the source, as in its card."""
         return self.card.id
 
     def scan(self, root: Path | RawTree, layout: str) -> Iterator[Case | Skip]:
-        """Yield what the adapter finds, checked against the contract and the card.
+        """Yield the cases and skips of the adapter, checked against the contract and the card.
 
-        Paths are those of the files in this copy; see ``RawTree.resolve``.
+        Paths are resolved to the files of this copy; see ``RawTree.resolve``.
 
         Raises:
-            SourceError: a field is not in the card, or a table is not what the adapter expects. A
-                case whose raw value the card does not know is set aside; so are cases that share a
-                key and do not say the same, and those that name a file which is none of the
-                dataset: tables hold such names.
+            SourceError: a field is not in the card, or a table is not what the adapter expects. No
+                error, but a ``Skip``: a case with a raw value that the card does not list, cases
+                that share a key but differ, and a case that refers to a file outside the dataset
+                (tables contain such names).
         """
         copy = RawTree(root) if isinstance(root, Path) else root
         for entry in self._scan(copy, layout):
@@ -130,13 +130,13 @@ class Source:
             )
 
     def _whole(self, copy: RawTree, layout: Layout) -> tuple[RawTree, list[Case | Skip]]:
-        """What the adapter finds, and the tree in which it does.
+        """Return the tree that was scanned and the entries of the adapter.
 
-        A table that a copy may lack and that cannot be used is named, and all is found anew as in
-        a copy without it.
+        An unusable optional table is reported as a ``Skip``, and the copy is scanned again without
+        it.
 
         Raises:
-            TableError: a copy may not lack it.
+            TableError: the unusable table is not optional.
         """
         lost: list[Skip] = []
         while True:
@@ -156,7 +156,7 @@ class Source:
                 return tree, [*lost, *notices, *whole]
 
     def _cases(self, tree: RawTree, layout: str) -> Iterator[Case | Skip]:
-        """Cases that the adapter yields; an exception in its code names file and line."""
+        """Yield the adapter's entries; an exception in its code is re-raised with file and line."""
         try:
             yield from self.hook("cases")(tree, layout)
         except (MedrcubeError, ModuleNotFoundError, MemoryError):
@@ -171,7 +171,7 @@ class Source:
         """Write the synthetic raw tree of one layout into ``root``.
 
         Raises:
-            SourceError: an exception in its code; names file and line.
+            SourceError: the fixture code raised an exception; names file and line.
         """
         root.mkdir(parents=True, exist_ok=True)
         module = _load(self.folder / "fixture.py")
@@ -185,10 +185,10 @@ class Source:
             ) from error
 
     def hook(self, name: str) -> Callable[..., Any]:
-        """A function of the adapter.
+        """Return a function of the adapter.
 
         Raises:
-            CardError: the adapter lacks it.
+            CardError: the adapter has no such function.
         """
         function = self.find_hook(name)
         if function is None:
@@ -196,15 +196,15 @@ class Source:
         return function
 
     def find_hook(self, name: str) -> Callable[..., Any] | None:
-        """An optional function of the adapter, or ``None``."""
+        """Return an optional function of the adapter, or ``None``."""
         return getattr(_load(self.folder / "adapter.py"), name, None)
 
 
 def load_source(folder: Path) -> Source:
-    """Read the card of a source folder; its name is the id with underscores.
+    """Load a source from its folder, whose name is the id with underscores.
 
     Raises:
-        CardError: the card is wrong or the folder does not carry its id.
+        CardError: the card is invalid, or the folder is not named after its id.
     """
     with adding_vocabulary([folder]):
         card = load_card(folder / "card.toml")
@@ -221,7 +221,7 @@ def load_source(folder: Path) -> Source:
 
 
 def undeclared_files(source: Source, root: Path, layout: str) -> list[str]:
-    """Files of a raw tree that the adapter opens although no glob of the layout matches them."""
+    """Return the files that the adapter opens although no glob of the layout matches them."""
     real = root.resolve()
     copy = RawTree(real)
     declared = copy.of_layout(source.card.layout(layout)).known
@@ -233,12 +233,12 @@ def undeclared_files(source: Source, root: Path, layout: str) -> list[str]:
 
 
 def unused_card_keys(source: Source) -> list[str]:
-    """Keys of ``[numbers]``, ``[names]`` and ``[patterns]`` that the adapter never reads."""
+    """Return keys of ``[numbers]``, ``[names]`` and ``[patterns]`` that the adapter never reads."""
     return unused_keys(_load(source.folder / "adapter.py"), source.folder / "card.toml")
 
 
 def quirk_of(card: Card, key: str, action: str) -> Quirk | None:
-    """The first quirk of that action whose globs name the case."""
+    """Return the first quirk with this action whose globs match the case key, or ``None``."""
     for quirk in card.quirks:
         if quirk.action == action and quirk.names(key):
             return quirk
@@ -246,7 +246,7 @@ def quirk_of(card: Card, key: str, action: str) -> Quirk | None:
 
 
 def missing_regions(card: Card, case: Case) -> str:
-    """Why regions of a case may be missing in this copy; empty if all are there."""
+    """Return why regions of a case may be missing from this copy; empty if all are present."""
     quirk = quirk_of(card, case.key, "regions")
     if quirk is None or len(case.regions) >= quirk.regions:
         return ""
@@ -257,7 +257,7 @@ def missing_regions(card: Card, case: Case) -> str:
 
 
 def field_of(card: Card, statement: Label | Region) -> CardField:
-    """The card's field that a label or region refers to."""
+    """Return the card field that a label or region refers to."""
     try:
         return card.fields[statement.field]
     except KeyError:
@@ -268,10 +268,10 @@ def field_of(card: Card, statement: Label | Region) -> CardField:
 
 
 def measure_of(card: Card, quantity: Quantity) -> Measure:
-    """The card's field of kind ``measure`` that a quantity refers to.
+    """Return the card field of kind ``measure`` that a quantity refers to.
 
     Raises:
-        SourceError: the card has none of that name.
+        SourceError: the card has no measure of that name.
     """
     try:
         return card.measures[quantity.field]
@@ -283,16 +283,16 @@ def measure_of(card: Card, quantity: Quantity) -> Measure:
 
 
 def concept_of(card: Card, statement: Label | Region, shared: Collection[str] = ()) -> str | None:
-    """Concept that the card gives to a raw value; ``None`` for values that are not used.
+    """Return the concept that the card maps a raw value to; ``None`` for values that are not used.
 
     Args:
-        card: of the source.
-        statement: with the value.
-        shared: values that cannot be personal; of any other a reason may show the shape alone.
+        card: card of the source.
+        statement: label or region with the value.
+        shared: values that cannot be personal; an error message shows only the shape of any other.
 
     Raises:
-        RowError: the value is not in the card: a label is never guessed.
-        SourceError: the field has one constant concept, which no statement repeats.
+        RowError: the value is not in the card; a label is never guessed.
+        SourceError: the field has one constant concept, so no statement may refer to it.
     """
     field = field_of(card, statement)
     if field.constant is not None:
@@ -317,7 +317,7 @@ def concept_of(card: Card, statement: Label | Region, shared: Collection[str] = 
 
 
 def _may_lack(layout: Layout, copy: RawTree, rest: RawTree) -> bool:
-    """Whether the files that ``copy`` has beyond ``rest`` are optional."""
+    """Whether the files of ``copy`` that ``rest`` lacks are optional in the layout."""
     lost = copy.known - rest.known
     spare = (*layout.optional, *layout.one_of)
     optional = any(not lost.isdisjoint(copy.match(glob)) for glob in spare)
@@ -325,7 +325,7 @@ def _may_lack(layout: Layout, copy: RawTree, rest: RawTree) -> bool:
 
 
 def _older(tree: RawTree, layout: Layout, path: Path) -> Path | None:
-    """The edition of a table that is read where a newer one cannot be used."""
+    """Return the older edition of a table to read if ``path`` cannot be used, or ``None``."""
     for part in layout.editions:
         editions = tree.part(part)
         rest = [edition for edition in editions if edition != path]
@@ -371,7 +371,7 @@ def _check_case(card: Card, case: Case) -> None:
 
 
 def _strange(files: Iterable[Path], copy: RawTree, tree: RawTree, layout: str) -> str:
-    """Why a file does not belong to the dataset; empty if all do."""
+    """Return why a file does not belong to the dataset; empty if all do."""
     for path in files:
         if not path.is_relative_to(tree.path):
             return f"names {path}, which lies outside the raw root; expected a file below it"
@@ -386,10 +386,10 @@ def _strange(files: Iterable[Path], copy: RawTree, tree: RawTree, layout: str) -
 
 
 def _check_values(card: Card, case: Case, shared: Callable[[], Collection[str]]) -> tuple[Case]:
-    """The case, when the card knows every value that it states.
+    """Return the case if the card lists every value that it states.
 
     Raises:
-        RowError: names the first value that it does not know.
+        RowError: names the first value that is not in the card.
     """
     for statement in _statements(case):
         try:
@@ -404,7 +404,7 @@ def _statements(case: Case) -> tuple[Label | Region, ...]:
 
 
 def _shared(card: Card, entries: Iterable[Case | Skip]) -> frozenset[str]:
-    """Values unknown to the card that several patients share, so that none is a person's name."""
+    """Return values missing from the card that several patients share: none is a person's name."""
     people: dict[str, set[str]] = {}
     for case in entries:
         if isinstance(case, Case) and case.patient:
@@ -416,14 +416,14 @@ def _shared(card: Card, entries: Iterable[Case | Skip]) -> frozenset[str]:
 
 
 def _where(error: Exception) -> str:
-    """An exception in the code of a source, with its file and line."""
+    """Describe an exception in the code of a source, with its file and line."""
     frame = extract_tb(error.__traceback__)[-1]
     place = f"{Path(frame.filename).name}:{frame.lineno}, in {frame.name}"
     return f"{redact_exception(error)} ({place})"
 
 
 def _load(file: Path) -> ModuleType:
-    """Import a file of a source folder, ours or a user's, once for each content of it and card."""
+    """Import a Python file of a source folder; cached by the content of the file and the card."""
     try:
         contents = (path.read_bytes() for path in (file, file.with_name("card.toml")))
         identity = b"\0".join((str(file).encode(), *contents))

@@ -1,4 +1,4 @@
-"""Layout detection: which layout a raw tree has, and what it lacks."""
+"""Layout detection: the layout that a raw tree has, and its missing files."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class LayoutReport:
     Attributes:
         source: id of the source.
         root: the raw tree.
-        layout: name of the layout that fits best.
+        layout: name of the best matching layout.
         found: glob -> number of files found.
         expected: glob -> number of files in a complete copy.
-        missing: globs without any file that cases cannot be made without; none when it fits.
-        litter: number of files that an operating system or a download left; nobody reads them.
-        lacks: what it does without, since files that may be missing are missing, as sentences.
-        hints: what else was seen that helps to mend the copy, as sentences.
-        seconds: time that the check took.
+        missing: required globs that match no file; empty if the tree fits.
+        litter: number of files left by an operating system or a download, which are ignored.
+        lacks: consequences of missing optional files, as sentences.
+        hints: observations that help to repair the copy, as sentences.
+        seconds: duration of the check.
     """
 
     source: str
@@ -55,7 +55,7 @@ class LayoutReport:
 
     @property
     def fits(self) -> bool:
-        """Whether the tree can be built from."""
+        """Whether cases can be built from the tree."""
         return not self.missing
 
     @property
@@ -64,7 +64,7 @@ class LayoutReport:
         return all(self.found[glob] >= count for glob, count in self.expected.items())
 
     def describe(self) -> str:
-        """The result in one line."""
+        """Return the result in one line."""
         lacks = self.lacks if self.fits else ()
         return "; ".join((f"{self.source}: {self._verdict()}", *lacks, *self.hints))
 
@@ -96,30 +96,30 @@ class LayoutReport:
         return there / sum(self.expected.values())
 
     def likeness(self) -> tuple[bool, float, float]:
-        """Sort key of reports: whether it fits, share of globs, share of files."""
+        """Return the sort key of reports: whether it fits, share of globs, share of files."""
         present = sum(count > 0 for count in self.found.values()) / len(self.found)
         return (self.fits, present, self._share())
 
 
 def inspect_copy(card: Card, given: Path) -> LayoutReport:
-    """Find the raw root of a copy and the layout that fits it best; opens no file.
+    """Find the raw root of a copy and its best matching layout; opens no file.
 
     Args:
         card: card of the source.
         given: the raw root, or a folder near it; see ``roots``.
 
     Raises:
-        SourceError: the folder is missing or is a file, or several copies lie in it.
+        SourceError: the folder is missing or is a file, or it contains several copies.
     """
     check_root(card, given)
     return compare_layouts(card, find_root(card, RawTree(given.resolve())))
 
 
 def require_fit(report: LayoutReport) -> None:
-    """Refuse a raw tree that fits no layout.
+    """Reject a raw tree that fits no layout.
 
     Raises:
-        SourceError: says what is missing.
+        SourceError: names the missing files.
     """
     if not report.fits:
         raise SourceError(
@@ -128,7 +128,7 @@ def require_fit(report: LayoutReport) -> None:
 
 
 def compare_layouts(card: Card, tree: RawTree) -> LayoutReport:
-    """The layout that fits a raw tree best, with hints for repair; opens no file."""
+    """Return the report of the best matching layout, with hints for repair; opens no file."""
     started = time.monotonic()
     report = _best(card, tree)
     hints = [*_packed(tree, report)] if not report.complete else []
@@ -138,10 +138,10 @@ def compare_layouts(card: Card, tree: RawTree) -> LayoutReport:
 
 
 def check_root(card: Card, root: Path) -> None:
-    """Refuse a raw root that is not a folder.
+    """Reject a raw root that is not a folder.
 
     Raises:
-        SourceError: says what was expected there.
+        SourceError: states what was expected.
     """
     if not root.exists():
         raise SourceError(
@@ -162,7 +162,7 @@ def _best(card: Card, tree: RawTree) -> LayoutReport:
 
 
 def _named(report: LayoutReport, tree: RawTree) -> int:
-    """How many globs fit files under the very extension that they name."""
+    """Count the globs that match files with exactly the extension that they name."""
     return sum(
         extension(next(iter(tree.match(glob)), "")) == extension(glob) for glob in report.expected
     )
@@ -189,7 +189,7 @@ def _compare(card: Card, layout: Layout, tree: RawTree) -> LayoutReport:
 
 
 def _packed(tree: RawTree, report: LayoutReport) -> Iterator[str]:
-    """Archives that nobody has unpacked, and the command that does."""
+    """Yield hints about archives that were not unpacked, with the command that unpacks them."""
     patterns = [compile_glob(glob) for glob in report.expected]
     packed = [
         name
@@ -211,7 +211,7 @@ def _command(file: Path) -> str:
 
 
 def _unfit(card: Card, tree: RawTree) -> Iterator[str]:
-    """Reasons of the card why a copy in this form is unusable."""
+    """Yield the reasons in the card why a copy in this form is unusable."""
     for glob, reason in card.unfit.items():
         first = next(iter(tree.match(glob)), None)
         if first is not None:
@@ -219,7 +219,7 @@ def _unfit(card: Card, tree: RawTree) -> Iterator[str]:
 
 
 def _nearby(card: Card, tree: RawTree, report: LayoutReport) -> Iterator[str]:
-    """A folder below that is more like a copy, or the parent where it has what is missing."""
+    """Yield a hint at a subfolder that matches better or a parent with the missing files."""
     inner = [_best(card, tree.inside(folder)) for folder in folders_below(card, tree)]
     nearest = max(inner, key=LayoutReport.likeness, default=report)
     if nearest.likeness() > report.likeness():
@@ -235,7 +235,7 @@ def _nearby(card: Card, tree: RawTree, report: LayoutReport) -> Iterator[str]:
 
 
 def _shallow(folder: Path) -> list[str]:
-    """Files of a folder and of the folders in it, without a walk through all that lies deeper."""
+    """Return the files of a folder and of its direct subfolders, without a full walk."""
     names: list[str] = []
     try:
         with os.scandir(folder) as entries:
@@ -244,7 +244,7 @@ def _shallow(folder: Path) -> list[str]:
                     names.append(entry.name)
                 else:
                     names += _files_of(entry)
-    except OSError:  # not ours to list: then there is no hint
+    except OSError:  # cannot be listed: no hint
         return []
     return sorted(names)
 
@@ -258,7 +258,7 @@ def _files_of(folder: os.DirEntry[str]) -> list[str]:
 
 
 def _kinds(tree: RawTree, report: LayoutReport) -> Iterator[str]:
-    """What a tree holds where it has none of the images that a layout names."""
+    """Yield what a tree contains instead if it has none of the images of a layout."""
     if all(report.found[glob] for glob, count in report.expected.items() if count > 1):
         return
     kinds: Sequence[tuple[str, int]] = Counter(

@@ -1,13 +1,13 @@
 """Card access for adapters: constants by name.
 
-Constants of a dataset stand in ``card.toml`` with provenance; the adapter reads them by name::
+Constants of a dataset are declared in ``card.toml`` with provenance; adapters read them by name::
 
     CARD = own_card(__file__)
     SIDE = CARD.integer("side_px")
     FILM = CARD.pattern("film", "number", "label")
 
-Read them at module level, not within a function: a missing key is then reported before any file is
-read, and an unused one by ``medrcube sources check``.
+Read them at module level, not within a function, so that a missing key is reported before any file
+is read, and an unused one by ``medrcube sources check``.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ __all__ = ["own_card", "unused_keys"]
 class OwnCard:
     """``[numbers]``, ``[names]`` and ``[patterns]`` of one card.
 
-    Every method raises ``CardError``, with the path of the card, where the card has no such key or
-    holds something of another kind there.
+    Every method raises ``CardError``, with the path of the card, if the key is missing or has a
+    value of another type.
     """
 
     def __init__(self, path: Path, data: Mapping[str, Any]) -> None:
@@ -40,23 +40,23 @@ class OwnCard:
         }
 
     def integer(self, key: str) -> int:
-        """A whole number of ``[numbers]``, zero or more."""
+        """Return a non-negative whole number of ``[numbers]``."""
         return self._tables["numbers"].integer(key)
 
     def number(self, key: str) -> float:
-        """A number of ``[numbers]``."""
+        """Return a number of ``[numbers]``."""
         return self._tables["numbers"].number(key)
 
     def numbers(self, key: str, count: int) -> tuple[float, ...]:
-        """A list of ``[numbers]`` with that many of them."""
+        """Return a list of ``count`` numbers of ``[numbers]``."""
         return self._tables["numbers"].numbers(key, count=count)
 
     def names(self, key: str) -> tuple[str, ...]:
-        """A list of ``[names]``, in the order of the card."""
+        """Return a list of ``[names]``, in card order."""
         return self._tables["names"].texts(key, least=1)
 
     def pattern(self, key: str, *groups: str) -> re.Pattern[str]:
-        """A pattern of ``[patterns]`` that has these groups and no others; it fits whole texts."""
+        """Return a pattern of ``[patterns]`` with exactly these groups; matches whole strings."""
         table = self._tables["patterns"]
         pattern = parse_pattern(table, key)
         if {*pattern.groupindex} != {*groups}:
@@ -65,20 +65,20 @@ class OwnCard:
         return pattern
 
     def unasked(self) -> list[str]:
-        """Keys that nobody has asked for, as ``[numbers] side_px``."""
+        """Return the keys that have not been read, in the form ``[numbers] side_px``."""
         return [
             f"[{name}] {key}" for name, table in self._tables.items() for key in table.unasked()
         ]
 
 
 def own_card(adapter: str) -> OwnCard:
-    """The card beside an adapter.
+    """Load the card in the folder of an adapter.
 
     Args:
         adapter: the adapter's ``__file__``.
 
     Raises:
-        CardError: there is none, or it is not valid TOML.
+        CardError: the card is missing or is not valid TOML.
     """
     path = Path(adapter).with_name("card.toml")
     try:
@@ -88,10 +88,10 @@ def own_card(adapter: str) -> OwnCard:
 
 
 def unused_keys(adapter: ModuleType, card: Path) -> list[str]:
-    """What a card names for its adapter and the adapter never asks for.
+    """Return the constants of a card that its adapter never reads.
 
     Args:
-        adapter: the module, loaded.
+        adapter: the loaded module.
         card: path of its ``card.toml``.
     """
     held = [value for value in vars(adapter).values() if isinstance(value, OwnCard)]

@@ -1,4 +1,4 @@
-"""Reference page of all sources and SVG of the cube, from the cards alone."""
+"""Reference page of all sources and SVG figure of the cube, generated from the cards alone."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ __all__ = ["cube_picture", "sources_page"]
 
 _LABELS, _CELL, _ROW, _TOP, _GAP = 196, 58, 26, 50, 28
 _SHADES = ("#f6f8fa", "#d8efe9", "#a9dccf", "#6fc3b0", "#35a08b", "#0b7a67")
-"""Fill for 0, 1, 2, 3, 4 and more sources; the last two carry white figures."""
+"""Fill colours for 0, 1, 2, 3 and 4 or more sources; on the last two the text is white."""
 
 
 def sources_page(cards: Sequence[Card], items: Mapping[str, str], section: str) -> str:
-    """Markdown page: access, licence, what each source gives, and the cells of the cube.
+    """Return the Markdown page: access, licence and content of each source, and cells of the cube.
 
     Args:
-        cards: of all sources.
-        items: source -> expected items.
-        section: how these come about.
+        cards: cards of all sources.
+        items: source -> expected number of items, as text.
+        section: text that explains how the expected numbers are obtained.
     """
     reach = {voxel for card in cards for voxel in card.voxels}
     regions, modalities = _axes(cards)
@@ -51,7 +51,7 @@ def sources_page(cards: Sequence[Card], items: Mapping[str, str], section: str) 
 
 
 def cube_picture(cards: Sequence[Card]) -> str:
-    """SVG image: how many sources reach each cell, one panel for each modality."""
+    """Return an SVG heat map of the number of sources per cell, with one panel per modality."""
     regions, modalities = _axes(cards)
     panel_width = _LABELS + _CELL * len(regions)
     panel_height = _TOP + _ROW * len(cube_tasks())
@@ -84,7 +84,7 @@ def cube_picture(cards: Sequence[Card]) -> str:
 
 
 def _axes(cards: Sequence[Card]) -> tuple[list[Anatomy], list[Modality]]:
-    """Regions and modalities of the package and of the cards, in order."""
+    """Return the regions and modalities of the package and of the cards, in display order."""
     voxels = [voxel for card in cards for voxel in card.voxels]
     return (
         list(map(Anatomy, with_shipped(Anatomy, (voxel.anatomy for voxel in voxels)))),

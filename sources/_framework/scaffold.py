@@ -1,7 +1,7 @@
-"""Scaffold of a source folder for a raw tree, with TODOs for what a person decides.
+"""Scaffold of a source folder for a raw tree, with TODOs for the decisions of a person.
 
-The folder loads, its layout fits the tree and its fixture can be built at once. It claims no
-more than the modality: a person decides what the labels mean.
+The generated folder loads, its layout fits the tree, and its fixture builds immediately. It claims
+only the modality; a person decides what the labels mean.
 """
 
 from __future__ import annotations
@@ -43,30 +43,29 @@ _SPLITS = frozenset({"train", "training", "val", "valid", "validation", "test", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardDraft:
-    """Values for the templates of a new source.
+    """Template values for a new source.
 
     Attributes:
-        id: identity of the source.
-        found: what the tree holds.
-        table: the table that names images or folders of series, or ``None``.
-        shape: ``table``, ``classes``, ``series`` or ``files``: where cases come from.
-        suffixes: of the images, in lower case.
-        anatomy: that of BodyPartExamined, or a guess.
+        id: id of the source.
+        found: survey of the tree.
+        table: table that names images or folders of series, or ``None``.
+        shape: ``table``, ``classes``, ``series`` or ``files``: origin of the cases.
+        suffixes: suffixes of the images, in lower case.
+        anatomy: region from BodyPartExamined, or a guess.
         modality: best guess.
         window: best guess.
         flags: columns with one label each.
-        fields: name of a field -> column whose values it maps.
-        patient: column that tells patients apart, or ``None``.
-        split: column that names the split, or ``None``.
-        examples: image files that the fixture writes, relative.
-        cells: rows of the table that the fixture writes, the header first.
-        mask: pattern of the mask of an image with ``{parent}`` and ``{stem}``, or empty
-            where masks cannot be told apart by their names.
-        unpaired: why the names do not tell the image of a mask, for the person; empty where they
-            do.
-        labels: stored values of masks that hold several beside 0; else none.
-        parts: name of a part of the layout -> its globs and their numbers of files. The table
-            names those of ``files``.
+        fields: field name -> column whose values it maps.
+        patient: column that identifies patients, or ``None``.
+        split: column with the split, or ``None``.
+        examples: relative paths of the image files that the fixture writes.
+        cells: rows of the table that the fixture writes, header first.
+        mask: path pattern of the mask of an image, with ``{parent}`` and ``{stem}``; empty if
+            masks cannot be paired by name.
+        unpaired: why masks cannot be paired by name, for the person; empty if they can.
+        labels: stored values of masks with several values other than 0; else empty.
+        parts: part of the layout -> its globs with their number of files. The table names the
+            files of the part ``files``.
     """
 
     id: str
@@ -90,19 +89,19 @@ class CardDraft:
 
 
 def new_source(source_id: str, root: Path, destination: Path) -> Path:
-    """Write a source folder for a raw tree and check that its layout fits that tree.
+    """Write a source folder for a raw tree and check that its layout fits the tree.
 
     Args:
         source_id: lower-case letters, digits and hyphens.
-        root: the raw tree; nothing is written there.
-        destination: folder of source folders, made if need be.
+        root: the raw tree, which is only read.
+        destination: folder of source folders, created if necessary.
 
     Returns:
-        The new folder, named as the id with underscores.
+        The new folder, named after the id with underscores.
 
     Raises:
         MedrcubeError: the id is malformed or the folder exists.
-        SourceError: the tree holds no image that medrcube reads.
+        SourceError: the tree contains no image that medrcube can read.
     """
     if not re.fullmatch(r"[a-z][a-z0-9-]*", source_id):
         raise MedrcubeError(
@@ -176,7 +175,7 @@ def _draft(source_id: str, contents: Survey) -> CardDraft:
 
 
 def _table_of_images(contents: Survey) -> SurveyTable | None:
-    """The longest table that names images; where none does, that names folders of series."""
+    """Return the longest table that names images, or else the longest that names series folders."""
     by_rows = sorted(contents.tables, key=lambda table: -table.rows)
     images = (table for table in by_rows if table.key is not None)
     series = (table for table in by_rows if table.series_key is not None)
@@ -184,7 +183,7 @@ def _table_of_images(contents: Survey) -> SurveyTable | None:
 
 
 def _parts(contents: Survey, table: SurveyTable | None) -> dict[str, dict[str, int]]:
-    """Globs of the images that the table names, with their masks, and of the others."""
+    """Group the globs into images that the table names, with their masks, and other images."""
     if table is None or table.key is None or table.folder is None:
         return {"files": dict(contents.globs)}
     folder = table.folder
@@ -201,25 +200,25 @@ def _within_glob(glob: str, name: str) -> bool:
 
 
 def _near(value: str) -> str:
-    """A comment that names the concepts nearest to a value, or nothing."""
+    """Return a comment with the concepts nearest to a value, or empty."""
     concepts = nearest_concepts(value, load_terms())
     return f" # nearest concepts: {', '.join(map(_toml, concepts))}" if concepts else ""
 
 
 def _toml(text: str) -> str:
-    """A TOML string; its escapes are those of JSON."""
+    """Return a TOML string; its escapes are those of JSON."""
     return json.dumps(text, ensure_ascii=False)
 
 
 def _python(value: object) -> str:
-    """A Python literal; strings in double quotes."""
+    """Return a Python literal, with strings in double quotes."""
     if isinstance(value, tuple):
         return f"({', '.join(map(_python, value))}{',' * (len(value) == 1)})"
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
 def _read(table: SurveyTable | None) -> str:
-    """The call that reads the rows of the table."""
+    """Return the Python call that reads the rows of the table."""
     if table is None:
         return ""
     if table.sheet is None:
@@ -250,7 +249,7 @@ def _shape(contents: Survey, table: SurveyTable | None) -> str:
 
 
 def _anatomy(contents: Survey) -> str:
-    """A region that a header of the tree names; a person decides in any case."""
+    """Return the region named in a DICOM header of the tree; a person decides in any case."""
     notes = " ".join(contents.notes).upper()
     named = (
         region.value
@@ -294,9 +293,9 @@ def _field_names(columns: Iterable[SurveyColumn]) -> dict[str, SurveyColumn]:
 
 
 def _examples(contents: Survey, shape: str, mask: str) -> Iterator[str]:
-    """Names as in the tree, but of its own words only those of folders that are classes.
+    """Yield example names as in the tree, in which only class folders keep their own words.
 
-    Masks are among them where their place does not follow from that of an image.
+    Masks are included if their path cannot be derived from that of an image.
     """
     folders = contents.classes if shape == "classes" else ("series001", "series002")
     for glob in contents.globs:
@@ -313,7 +312,7 @@ def _examples(contents: Survey, shape: str, mask: str) -> Iterator[str]:
 
 
 def _has_shape_of(glob: str, name: str) -> bool:
-    """Whether a glob of the survey was made of names like this one."""
+    """Whether a glob of the survey was derived from names like this one."""
     wild, parts = glob.split("/"), name.split("/")
     same = len(wild) == len(parts) and wild[-1] == f"*{_ending(name)}"
     return same and all(a in {"*", b} for a, b in zip(wild[:-1], parts[:-1], strict=True))
@@ -326,7 +325,7 @@ def _ending(name: str) -> str:
 def _cells(
     table: SurveyTable | None, named: str | None, examples: Iterable[str]
 ) -> Iterator[tuple[str, ...]]:
-    """A table of the same columns about the examples."""
+    """Yield the rows of a table with the same columns about the examples."""
     if table is None:
         return
     yield tuple(column.name for column in table.columns)
@@ -342,7 +341,7 @@ def _cells(
 
 
 def _named(table: SurveyTable, name: str) -> str:
-    """What a table calls an image, or the folder of its series."""
+    """Return the name that a table uses for an image or its series folder."""
     if table.key is None:
         return PurePosixPath(name).parts[table.level]
     return stem_of(name) if table.suffix else PurePosixPath(name).name
@@ -355,7 +354,7 @@ def _row(cells: Iterable[str], delimiter: str) -> str:
 
 
 def _mask_pattern(contents: Survey) -> str:
-    """Where the mask of an image lies; empty when no example shows it, or names are not unique."""
+    """Return the mask path pattern; empty if no example shows one or names are not unique."""
     pictures = {stem_of(name): PurePosixPath(name) for name in contents.pictures}
     for name in contents.masks:
         path = PurePosixPath(name)
@@ -369,7 +368,7 @@ def _mask_pattern(contents: Survey) -> str:
 
 
 def _unpaired(contents: Survey) -> str:
-    """Why the image of the first mask is not known: none has its name, or several have."""
+    """Return why the first mask cannot be paired: no image has its name, or several have."""
     if not contents.masks:
         return ""
     first = contents.masks[0]

@@ -1,4 +1,4 @@
-"""Post-processing of an adapter's cases: one per key, doubtful absences made unknown."""
+"""Post-processing of an adapter's cases: one case per key; doubtful absence becomes unknown."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["collect_doubts", "merge_by_key", "with_doubts", "without_regions"]
 
 
 def merge_by_key(entries: Iterable[Case | Skip]) -> list[Case | Skip]:
-    """Merge cases that share a key; cases that differ are set aside.
+    """Merge cases that share a key; if they differ, all are excluded.
 
-    A bad row sets aside all cases of its key, since what it stated of them is unknown.
+    An unusable row excludes all cases of its key, because what it stated about them is unknown.
     """
     merged: dict[str, Case | Skip] = {}
     for given in entries:
@@ -29,11 +29,11 @@ def merge_by_key(entries: Iterable[Case | Skip]) -> list[Case | Skip]:
 
 
 Doubts = Mapping[str, Collection[str]]
-"""Field -> raw values that a row without a name may be about; an empty value means any."""
+"""Field -> raw values that a row without an image name may be about; an empty value means any."""
 
 
 def collect_doubts(entries: Iterable[Case | Skip]) -> Doubts:
-    """Fields and values that rows without a name may be about."""
+    """Collect the fields and values that rows without an image name may be about."""
     doubts: dict[str, set[str]] = {}
     for given in entries:
         if isinstance(given, Skip):
@@ -43,10 +43,10 @@ def collect_doubts(entries: Iterable[Case | Skip]) -> Doubts:
 
 
 def with_doubts(card: Card, case: Case, doubts: Doubts) -> Case:
-    """The case with doubtful absences made unknown, because of rows that name no image.
+    """Return the case with doubtful absence made unknown, because of rows that name no image.
 
-    What was absent, stated or implied, becomes unknown. What is marked stays present but loses its
-    regions: the lost row may mark another one.
+    An absent value, stated or implied, becomes unknown. A marked value stays present but loses its
+    regions, because the lost row may mark another one.
     """
     marked = tuple(
         Label(field=region.field, value=region.value, evidence=region.evidence)
@@ -69,7 +69,7 @@ def with_doubts(card: Card, case: Case, doubts: Doubts) -> Case:
 
 
 def without_regions(case: Case) -> Case:
-    """The case without regions, for lost marks: marked values become labels that are present."""
+    """Return the case without regions, for lost marks; marked values become present labels."""
     labelled = {(label.field, label.value) for label in case.labels}
     places = {(region.field, region.value): region.evidence for region in case.regions}
     present = tuple(
@@ -88,12 +88,12 @@ def _is_doubted(card: Card, doubts: Doubts, statement: Label | Region) -> bool:
 
 
 def _is_any(field: CardField, values: Collection[str]) -> bool:
-    """Whether a row may be about any value, since the card does not know the one it states."""
+    """Whether a row may be about any value, because the card does not list the one it states."""
     return any(field.values.get(value) is None for value in values)
 
 
 def _alike(field: CardField, values: Collection[str]) -> list[str]:
-    """All raw values with the concepts of the given ones, in card order."""
+    """Return all raw values that map to the same concepts as the given ones, in card order."""
     concepts = {field.values.get(value) for value in values}
     return [raw for raw, concept in field.values.items() if concept in concepts]
 
@@ -126,7 +126,7 @@ def _merge(first: Case | Skip, other: Case | Skip) -> Case | Skip:
 
 
 def _without_evidence(case: Case) -> Case:
-    """A case without the places of its evidence, whatever it states."""
+    """Return the case without evidence locations, so that only its statements are compared."""
     statements: dict[str, Any] = {
         field.name: tuple(replace(statement, evidence="") for statement in value)
         for field in fields(case)
@@ -138,7 +138,7 @@ def _without_evidence(case: Case) -> Case:
 
 
 def _is_copy(first_case: Case, other: Case) -> bool:
-    """Whether two cases differ in nothing but the folders of their files."""
+    """Whether two cases differ only in the folders of their files."""
     first, second = (
         _without_evidence(case.moved(lambda path: Path(path.name))) for case in (first_case, other)
     )
@@ -146,7 +146,10 @@ def _is_copy(first_case: Case, other: Case) -> bool:
 
 
 def _copies(path: Path, other: Path) -> tuple[str, str]:
-    """The folders in which two files have one path, as seen from the folder that holds both."""
+    """Return the two folders below which both files have the same relative path.
+
+    The folders are relative to the nearest common folder.
+    """
     while path.name == other.name and path != other:
         path, other = path.parent, other.parent
     base = Path(os.path.commonpath((path, other)))
@@ -163,7 +166,7 @@ def _place(case: Case) -> str:
 def _unmentioned_values(
     card: Card, name: str, doubted: Collection[str], labels: Iterable[Label]
 ) -> list[str]:
-    """One raw value for each concept that is in doubt and that a case does not speak of."""
+    """Return one raw value for each doubtful concept that the case does not mention."""
     field = card.fields.get(name)
     if field is None:
         return []

@@ -1,7 +1,7 @@
-"""``[[adopt]]`` of a card: names in the published MedRCube release to cases.
+"""``[[adopt]]`` of a card: maps image names of the published MedRCube release to cases.
 
-That release has no recipes and no hashes. A card states a rule only where a published name and the
-raw name of the same image are both known.
+That release has no recipes or hashes. A card states a rule only if both the published name and the
+raw name of the same image are known.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ class PublishedNameRule:
     """One ``[[adopt]]`` of a card.
 
     Attributes:
-        folder: folder of the published release.
-        picture: regular expression of the name of an image there.
-        case: key of its case, with named groups of ``picture`` in braces.
-        unproved: how the image that is rendered here may differ from the published one.
-        evidence: where the rule stands.
+        folder: folder in the published release.
+        picture: regular expression that matches an image name in it.
+        case: key of the case, with named groups of ``picture`` in braces.
+        unproved: how the image rendered here may differ from the published one.
+        evidence: source of the rule.
     """
 
     folder: str
@@ -34,17 +34,17 @@ class PublishedNameRule:
     evidence: str
 
     def key(self, name: str) -> str | None:
-        """Key of the case of an image; ``None`` for a name that the rule does not know."""
+        """Return the case key of an image; ``None`` if the rule does not match its name."""
         match = re.fullmatch(self.picture, name)
         return None if match is None else self.case.format(**match.groupdict(default=""))
 
 
 def parse_published_name_rule(table: TomlTable) -> PublishedNameRule:
-    """Read one ``[[adopt]]``.
+    """Parse one ``[[adopt]]``.
 
     Raises:
-        CardError: a key is missing, ``picture`` is not a regular expression, or ``case`` names
-            something else than its groups.
+        CardError: a key is missing, ``picture`` is not a regular expression, or ``case`` refers to
+            anything but its groups.
     """
     picture = table.text("picture")
     try:
@@ -68,7 +68,7 @@ def parse_published_name_rule(table: TomlTable) -> PublishedNameRule:
 
 
 def _named(case: str) -> list[str]:
-    """What stands in braces; a format or an attribute behind a name counts as another name."""
+    """Return the names in braces; a format or attribute after a name makes it a different name."""
     try:
         parts = list(Formatter().parse(case))
     except ValueError:

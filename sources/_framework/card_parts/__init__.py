@@ -1,4 +1,4 @@
-"""The tables of a card, each with its own checks."""
+"""Parsers of the tables of a card, each with its own checks."""
 
 __all__ = [
     "access",

@@ -13,12 +13,12 @@ ACCESS_MODES = ("open", "form", "account", "credentialed")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """Statement on rights by a licence text or the owner.
+    """Statement on rights from a licence text or the owner.
 
     Attributes:
-        says: what it says, in a sentence.
-        place: URL, DOI or file where the owner says it.
-        read: where it was read: the place itself, or a text that quotes it.
+        says: content of the statement, in one sentence.
+        place: URL, DOI or file in which the owner made it.
+        read: where it was read: that place itself, or a text that quotes it.
     """
 
     says: str
@@ -27,7 +27,7 @@ class Statement:
 
     @property
     def quoted(self) -> bool:
-        """Whether it was read elsewhere than where the owner says it."""
+        """Whether it was read in a quotation and not at its original place."""
         return self.read != self.place
 
 
@@ -39,10 +39,10 @@ class Access:
         mode: ``open``, ``form``, ``account`` or ``credentialed``.
         licence: SPDX identifier or ``LicenseRef-...``.
         redistribute: whether rendered images may be redistributed; needs a basis.
-        rows: what decides for each image, where rights differ by row; else empty.
-        basis: what the owner says of the rights, or ``None`` where nobody has seen it.
-        unknown: what is not known of them, in a sentence; may be empty.
-        steps: what a person does to get the data, in order.
+        rows: what decides for each image, if rights differ by row; else empty.
+        basis: statement of the owner on the rights, or ``None`` if none has been seen.
+        unknown: what is not known about the rights, in one sentence; may be empty.
+        steps: steps to obtain the data, in order.
     """
 
     mode: str
@@ -61,7 +61,7 @@ class Access:
         return "yes" if self.redistribute else "no"
 
     def known(self) -> str:
-        """Known and unknown rights, in sentences without line breaks."""
+        """Return the known and unknown rights as sentences without line breaks."""
         sentences = []
         if self.basis:
             place = f"quoted from {self.basis.place} by" if self.basis.quoted else "see"
@@ -77,10 +77,10 @@ class Access:
 
 
 def parse_access(table: TomlTable) -> Access:
-    """Read ``[access]``.
+    """Parse ``[access]``.
 
     Raises:
-        CardError: a key is wrong, or images are to be redistributed without a basis.
+        CardError: a key is wrong, or redistribution is claimed without a basis.
     """
     redistribute = table.flag("redistribute")
     rows = table.text("rows", default="")

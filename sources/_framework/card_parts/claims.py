@@ -1,7 +1,7 @@
-"""Visibility check of a card: notes against the ``visible`` of its fields.
+"""Visibility check of a card: its notes compared with the ``visible`` of its fields.
 
-A note that somebody wrote for people ("the slice may not show the lesion") bars nothing by
-itself. Where the words of a card say that something cannot be seen, a field must say so too.
+A note written for people ("the slice may not show the lesion") excludes nothing by itself. If the
+text of a card says that something cannot be seen, a field must say so too.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ _UNSEEN = re.compile(
     r"|\bonly in part\b|\bno longer shows?\b",
     re.IGNORECASE,
 )
-"""Words by which the notes of a card admit that its images do not show something."""
+"""Phrases with which the notes of a card admit that its images do not show something."""
 
 _QUOTED = re.compile(r"'''.*?'''|\"(?:\\.|[^\"\\])*\"|'[^']*'")
 
 
 def visibility_contradictions(card: Card, text: str) -> Iterator[str]:
-    """Where notes admit that something cannot be seen, while all that they speak of is asked.
+    """Yield notes that admit that something cannot be seen although all of their fields are asked.
 
-    A comment in a ``[[field]]`` speaks of that field, a quirk of its ``fields``; anything else of
-    the whole card, of which then at least one field is ``partly`` or ``no``.
+    A comment in a ``[[field]]`` applies to that field, a quirk to its ``fields``, and anything else
+    to the whole card, at least one field of which must then be ``partly`` or ``no``.
 
     Args:
         card: the card.
-        text: the file that it was read from, for its comments.
+        text: text of the card file, for its comments.
     """
     for quirk in card.quirks:
         if quirk.action == "note" and _UNSEEN.search(quirk.reason):
@@ -51,10 +51,10 @@ def visibility_contradictions(card: Card, text: str) -> Iterator[str]:
 
 
 def overclaimed_slices(card: Card) -> Iterator[str]:
-    """Fields about more than a slice that the slice is said to show all the same.
+    """Yield fields wider than a slice that the card claims to be visible on the slice.
 
-    ``shows`` says that a statement about a study may be asked of its image; it does not say
-    that the image shows it. One slice of CT or MRI never shows all that a volume does.
+    ``shows`` means that a statement about a study may be asked about its image, not that the image
+    shows it. One slice of CT or MRI never shows everything that the volume does.
     """
     if not card.modality.volume:
         return
@@ -84,7 +84,7 @@ def _fields_with_concepts(card: Card) -> list[CardField]:
 
 
 def _comments(text: str) -> Iterator[tuple[str, str]]:
-    """Every comment with the name of the field whose table it stands in, or an empty name."""
+    """Yield every comment with the name of the field whose table contains it, or an empty name."""
     fields = (entry["name"] for entry in tomllib.loads(text).get("field", ()))
     inside = ""
     for line in text.splitlines():

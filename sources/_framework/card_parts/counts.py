@@ -1,4 +1,4 @@
-"""``[[count]]`` of a card: images per answer in the complete dataset."""
+"""``[[count]]`` of a card: number of images per answer in the complete dataset."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from medrcube.files.toml_reader import TomlTable
 __all__ = ["AnswerCount", "parse_count"]
 
 IMAGE_KINDS = ("clean", "outline", "boxes", "numbered", "scale-bar", "mirrored", "compared")
-"""Kinds of image that answers are counted on, as in ``build.samples``."""
+"""Kinds of image for which answers are counted, as in ``build.samples``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerCount:
-    """Pictures of the complete data set by what a field says of them.
+    """Number of images in the complete dataset for each concept of a field.
 
     Attributes:
         field: name of the field.
-        shown: kind of image; what a clean image states, and what is marked on others.
-        pictures: concept -> images of which it is stated to be true, and that may be asked
-            about as far as the source tells; a concept that is left out has none.
-        beside: concept -> concepts that may stand against it on some of these images, for a
-            field whose values may be true together: there no single value tells.
+        shown: kind of image: stated for a clean image, or marked on another kind.
+        pictures: concept -> number of images for which it is stated to be true and that may be
+            asked about as far as the source determines; a missing concept has none.
+        beside: concept -> concepts that can be its distractors on some of these images, for a
+            field whose values may be true together, where no single value decides this.
         reason: what was counted.
-        evidence: where it stands, or what it was counted from.
+        evidence: where the count is stated, or what it was counted from.
     """
 
     field: str
@@ -37,14 +37,14 @@ class AnswerCount:
 
 
 def parse_count(table: TomlTable, concepts: Mapping[str, tuple[str, ...]]) -> AnswerCount:
-    """Read one ``[[count]]``.
+    """Parse one ``[[count]]``.
 
     Args:
-        table: the table.
-        concepts: field of the card -> what it can state.
+        table: the TOML table.
+        concepts: field of the card -> concepts that it can state.
 
     Raises:
-        CardError: a key is missing, or names a field or concept that the card lacks.
+        CardError: a key is missing, or names a field or concept that is not in the card.
     """
     field = table.text("field", choices=tuple(concepts))
     pictures = table.counts("pictures", such_as="concept = images, such as { PA = 120 }")

@@ -1,4 +1,4 @@
-"""``[drawn_in]`` of a card: size of the images that boxes and outlines refer to."""
+"""``[drawn_in]`` of a card: size of the images whose pixels boxes and outlines refer to."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Kind = TypeVar("Kind", bound=Shape)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnIn:
-    """The images that boxes and outlines were drawn in.
+    """Size of the images on which boxes and outlines were drawn.
 
     Attributes:
         width: in pixels.
         height: in pixels.
-        reason: why so, for people.
+        reason: explanation for people.
         evidence: URL, DOI or title that shows it.
     """
 
@@ -33,7 +33,7 @@ class DrawnIn:
 
 
 def parse_drawn_in(table: TomlTable) -> DrawnIn:
-    """Read ``[drawn_in]``."""
+    """Parse ``[drawn_in]``."""
     width, height = table.integer("width"), table.integer("height")
     if not width or not height:
         table.fail("width and height", "pixels, one or more", (width, height))
@@ -46,7 +46,7 @@ def parse_drawn_in(table: TomlTable) -> DrawnIn:
 
 
 def with_frame(drawn_in: DrawnIn, case: Case) -> Case:
-    """A case whose boxes and outlines know the frame of the card, unless they have another."""
+    """Return the case with this size set on all boxes and outlines that have none of their own."""
     return replace(
         case,
         regions=tuple(

@@ -22,12 +22,12 @@ __all__ = [
 ]
 
 REASON_KEYS = ("basis", "visible", "absence", "stated", "sole")
-"""Keys of a field that a reason with its source can stand behind."""
+"""Keys of a field that may have a reason with evidence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CitedReason:
-    """Why something is as the card says.
+    """Reason for a claim of the card, with evidence.
 
     Attributes:
         reason: one sentence for people.
@@ -40,15 +40,15 @@ class CitedReason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Larger:
-    """On which of several images, told apart by their panels, a part of the body is largest.
+    """Expected panel, among several images of a patient, on which a structure is largest.
 
-    Masks that say otherwise, or do not clearly say so, or are not there, leave the panels unasked.
+    If the masks contradict this, do not clearly show it or are missing, panels are not asked.
 
     Attributes:
-        panel: concept of the image on which the part is largest.
-        part: concept of the part, marked as a region on every image.
-        by: least share by which it is larger there than on any other image.
-        reason: why so, and why by that much, for people.
+        panel: concept of the image on which the structure is largest.
+        part: concept of the structure, marked as a region on every image.
+        by: minimum relative margin by which it is larger there than on any other image.
+        reason: why, and why by this margin, for people.
         evidence: URL, DOI or title that shows it.
     """
 
@@ -61,7 +61,7 @@ class Larger:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueBand:
-    """A range ``[low, high)`` of a numeric raw value and its concept; empty when not used."""
+    """A range ``[low, high)`` of a numeric raw value and its concept (empty if not used)."""
 
     low: float
     high: float
@@ -74,26 +74,26 @@ class CardField:
 
     Attributes:
         name: name that labels and regions refer to.
-        columns: columns of the raw tables whose cells are its raw values, as they stand there.
-        kind: what kind of fact it is.
+        columns: columns of the raw tables whose cells are its raw values, unchanged.
+        kind: kind of fact.
         scope: what the fact is about.
-        absence: what silence about a value means.
+        absence: meaning of a value that is not mentioned.
         stated: grade of an explicit "absent"; only with A does "no finding" deny what is unsaid.
-        basis: what the truth of the field rests on.
-        visible: whether a competent reader of the one image shown could know it.
-        reasons: why ``basis``, ``visible``, ``absence``, ``stated`` and ``sole`` are as they are.
-        whole: whether, where a value is marked on an image, all of it is marked. True of a field
-            whose silence means absence; a silent field says so itself.
+        basis: basis of its truth.
+        visible: whether a competent reader could tell it from the single image shown.
+        reasons: reasons for ``basis``, ``visible``, ``absence``, ``stated`` and ``sole``.
+        whole: whether a value that is marked on an image is marked completely. True for a field
+            in which an unmentioned value is absent; any other field must declare it.
         group: exclusive group of the relation table, whose members are the options.
-        sole: concepts of the group of which an image shows nothing where another one is stated, so
-            that the other one denies them. A group alone says only which value is the main one.
+        sole: concepts of the group that an image does not show at all if another one is stated,
+            so that the other one excludes them. A group alone only states the main value.
         values: raw value -> concept; an empty concept marks a known value that is not used. In
-            the file, ``same`` lists raw values that are concepts themselves.
+            the file, ``same`` lists raw values that are themselves concepts.
         bands: ranges of a numeric raw value.
-        constant: concept that holds for every case.
-        larger: what the masks must show before panels of this field are asked, or ``None``.
+        constant: concept that is true for every case.
+        larger: condition on the masks before panels of this field are asked, or ``None``.
         rests_on: field of panels without which this one is not asked, such as the cardiac phases
-            of an ejection fraction; empty for none.
+            for an ejection fraction; empty if there is none.
     """
 
     name: str
@@ -115,10 +115,10 @@ class CardField:
     rests_on: str
 
     def concept(self, raw: str) -> str | None:
-        """Concept of a raw value; ``None`` when the card marks the value as unused.
+        """Return the concept of a raw value; ``None`` if the card marks the value as unused.
 
         Raises:
-            KeyError: the card does not know the value.
+            KeyError: the value is not in the card.
         """
         if self.bands:
             number = float(raw)
@@ -129,7 +129,7 @@ class CardField:
         return self.values[raw if raw in self.values else strip_float_suffix(raw)] or None
 
     def concepts(self) -> tuple[str, ...]:
-        """All concepts that the field can state, in card order, without repeats."""
+        """Return all concepts that the field can state, in card order, without duplicates."""
         named = [*self.values.values(), *(band.concept for band in self.bands)]
         if self.constant:
             named.append(self.constant)
@@ -137,12 +137,12 @@ class CardField:
 
 
 def strip_float_suffix(value: str) -> str:
-    """A whole number as it stood before a program saved it again as ``4.0``; other values as is."""
+    """Turn a whole number that was saved as ``4.0`` back into ``4``; return other values as is."""
     return re.sub(r"(?<=\d)\.0+$", "", value) if re.fullmatch(r"-?\d+\.0+", value) else value
 
 
 def missing_lines(entry: Mapping[str, Any]) -> Iterator[str]:
-    """Lines that a ``[[field]]`` lacks before it may be asked about, as they stand in TOML."""
+    """Yield the TOML lines that a ``[[field]]`` still needs before it may be asked about."""
     if "basis" not in entry:
         yield f"basis = {_one_of(basis.value for basis in Basis)}"
     if "visible" not in entry:
@@ -161,7 +161,7 @@ def _one_of(names: Iterable[str]) -> str:
 
 
 def parse_field(table: TomlTable) -> CardField:
-    """Read one ``[[field]]``; errors name the key and what was expected there."""
+    """Parse one ``[[field]]``; errors name the key and the expected value."""
     bands = tuple(
         ValueBand(
             low=entry.number("from"),
@@ -223,5 +223,5 @@ def _reasons(table: TomlTable) -> Mapping[str, CitedReason]:
 
 
 def parse_reason(table: TomlTable) -> CitedReason:
-    """Read why something holds, and what shows it."""
+    """Parse a reason and its evidence."""
     return CitedReason(reason=table.text("reason"), evidence=table.text("evidence"))

@@ -9,16 +9,16 @@ from medrcube.files.toml_reader import TomlTable
 __all__ = ["USUAL_SHARE", "Gate", "parse_gate"]
 
 USUAL_SHARE = 0.05
-"""Where neither the workspace nor the card states a share."""
+"""Default share if neither the workspace nor the card states one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """Share of cases of a source that are known to be lost.
+    """Tolerated share of lost cases of a source.
 
     Attributes:
-        share: largest share of cases that may have an unusable row or fail to render.
-        reason: why so many, for people.
+        share: largest tolerated share of cases with an unusable row or a failed rendering.
+        reason: why this many are lost, for people.
         evidence: URL, DOI or title that shows it.
     """
 
@@ -28,7 +28,7 @@ class Gate:
 
 
 def parse_gate(table: TomlTable) -> Gate:
-    """Read ``[gate]``."""
+    """Parse ``[gate]``."""
     share = table.number("share")
     if not 0 <= share <= 1:
         table.fail("share", "a share between 0 and 1", share)

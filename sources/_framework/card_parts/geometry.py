@@ -1,7 +1,7 @@
-"""``[geometry]`` of a card: what images prove of the patient's sides and of millimetres.
+"""``[geometry]`` of a card: whether images establish the patient's sides and physical lengths.
 
-Neither changes an image that is there: the table is not a part of the card's fingerprint, as its
-home is none. It decides whether images with a scale bar are made beside the others.
+Neither changes an existing image, so this table is not part of the card's fingerprint (neither is
+``[home]``). It decides whether additional images with a scale bar are made.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ Scale = Literal["object", "projection", "unknown"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GeometryTrust:
-    """What may be concluded from where a region lies, and from the spacing of its image.
+    """What may be concluded from the position of a region and from the spacing of its image.
 
     Attributes:
-        orientation: ``proved`` where the affine of each file tells the patient's sides; ``stated``
-            where files tell nothing and the source shows all images as a radiologist reads them,
-            the patient's right on the left; ``unknown`` leaves every side open.
-        scale: ``object`` where the stated spacing is that of the body, as in CT, MR and calibrated
-            ultrasound; ``projection`` where it is that of a detector or film, on which the body is
-            magnified; ``unknown`` where spacing is missing, or that of another copy.
-        reasons: for each key that is not ``unknown``.
+        orientation: ``proved`` if the affine of each file determines the patient's sides;
+            ``stated`` if files do not, but the source displays all images in radiological
+            convention, the patient's right on the left; else ``unknown``.
+        scale: ``object`` if the stated spacing is that of the body, as in CT, MR and calibrated
+            ultrasound; ``projection`` if it is that of a detector or film, on which the body is
+            magnified; ``unknown`` if spacing is missing or belongs to another copy.
+        reasons: reason for each key that is not ``unknown``.
     """
 
     orientation: Orientation = "unknown"
@@ -39,7 +39,7 @@ class GeometryTrust:
 
 
 def parse_geometry(table: TomlTable) -> GeometryTrust:
-    """Read ``[geometry]``; each claim has a reason with its evidence."""
+    """Parse ``[geometry]``; each claim has a reason with evidence."""
     claims = {
         "orientation": table.text(
             "orientation", default="unknown", choices=("proved", "stated", "unknown")

@@ -1,4 +1,4 @@
-"""``[home]`` of a card: where the data are downloaded, and which files."""
+"""``[home]`` of a card: the host from which the data are downloaded, and the files."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ IDS = {
     "kaggle": r"(datasets/[\w-]+/[\w.-]+|competitions/[\w-]+)",
     "git": r"https://github\.com/[\w.-]+/[\w.-]+",
 }
-"""Kind of a home -> form of its ``id``: record, article and version, project and version, nothing
-but the files, collection, data set or competition, repository."""
+"""Kind of host -> regular expression of its ``id``: record, article and version, project and
+version, none (files only), collection, dataset or competition, repository."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HomeFile:
-    """What is known of one file of a home.
+    """Known facts about one file of a host.
 
     Attributes:
-        name: where it goes below the folder of the copy.
-        url: its address, for homes of kind ``https``.
-        bytes: its size, or 0 where that is not known.
-        md5: its MD5, or empty.
-        into: folder that an archive is unpacked into, below that of the copy; empty for none.
+        name: destination path relative to the folder of the copy.
+        url: address, for hosts of kind ``https``.
+        bytes: size in bytes, or 0 if unknown.
+        md5: MD5 digest, or empty.
+        into: folder below the copy that an archive is unpacked into; empty if it is not unpacked.
     """
 
     name: str
@@ -43,16 +43,15 @@ class HomeFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HomeFacts:
-    """Where the data of a source lie.
+    """Download location of a source.
 
     Attributes:
-        kind: one of ``IDS``.
-        id: which of the things of that kind.
-        files: what is known of its files; where it is given for a home that lists its files
-            itself, these are the only ones that are wanted.
-        hosts: domains that a file may come from beside the home's own.
-        then: what is left to do by hand, in order.
-        evidence: where the facts stand.
+        kind: kind of host, a key of ``IDS``.
+        id: identifier of the record, project, collection or repository on that host.
+        files: known files; for a host that lists its own files, only these are downloaded.
+        hosts: domains that files may come from in addition to the host's own.
+        then: manual steps that remain after the download, in order.
+        evidence: source of these facts.
     """
 
     kind: str
@@ -64,10 +63,10 @@ class HomeFacts:
 
 
 def parse_home(table: TomlTable) -> HomeFacts:
-    """Read and check ``[home]``.
+    """Parse and check ``[home]``.
 
     Raises:
-        MedrcubeError: of the kind of the table; names the key.
+        MedrcubeError: a key is wrong; the error class is that of ``table``.
     """
     kind = table.text("kind", choices=tuple(IDS))
     name = table.text("id", default="", pattern=IDS[kind], empty=kind == "https")

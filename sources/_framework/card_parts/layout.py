@@ -1,7 +1,7 @@
-"""``[[layout]]`` of a card: globs of the files of a copy.
+"""``[[layout]]`` of a card: globs that match the files of a copy.
 
-These globs are the only ones. An adapter asks for a part by its name, and the tree that it is
-given holds no file that none of them fits, so that what is counted and what is read are the same.
+There are no other globs. An adapter requests a part by name, and its tree contains only files that
+match one of these globs, so that the files counted are the files read.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ class Layout:
     """One shape in which copies of the data exist on disk.
 
     Attributes:
-        name: reaches the adapter.
+        name: name of the layout, passed to the adapter.
         expect: glob relative to the root -> number of files in a complete copy; each glob
-            must match at least one file, but for those of ``one_of`` and ``optional``.
-        one_of: globs of ``expect`` that a copy may lack as long as it has one of them.
-        optional: glob of files that may be missing -> what a copy without any lacks, or nothing
-            where none is missed; those of ``expect`` are counted all the same.
-        ignore: glob -> why files there become no case.
-        parts: name -> globs of ``expect`` and ``optional``; by it an adapter asks for the files.
-        editions: parts whose files are editions of one table, the last name in order the newest;
-            where that one cannot be used the next is read in its place, and the build says so.
+                must match at least one file, except those of ``one_of`` and ``optional``.
+            one_of: globs of ``expect`` of which at least one must match.
+            optional: glob of files that may be missing -> what is unavailable without them, or
+                empty; those in ``expect`` are still counted.
+            ignore: glob -> why its files produce no cases.
+            parts: name -> globs of ``expect`` and ``optional``; adapters request files by part.
+            editions: parts whose files are editions of one table, the newest last by name; if it
+                cannot be used, the next older one is read instead, and the build reports this.
     """
 
     name: str
@@ -50,14 +50,14 @@ class Layout:
 
     @property
     def globs(self) -> tuple[str, ...]:
-        """All that the card says of the files of a copy."""
+        """Return all globs of the layout."""
         return tuple(dict.fromkeys((*self.expect, *self.optional, *self.ignore)))
 
     def missing(self, globs: Collection[str]) -> tuple[str, ...]:
-        """What a copy lacks before cases can be made of it.
+        """Return the required globs that are missing before cases can be made from a copy.
 
         Args:
-            globs: the globs of ``expect`` that fit a file.
+            globs: globs of ``expect`` that match a file.
         """
         lacks = tuple(
             glob for glob in self.expect if glob not in (*globs, *self.one_of, *self.optional)
@@ -66,7 +66,7 @@ class Layout:
 
 
 def parse_layout(table: TomlTable) -> Layout:
-    """Read one ``[[layout]]``."""
+    """Parse one ``[[layout]]``."""
     counted = table.grouped("expect", int, such_as=_COUNTED)
     optional = table.grouped("optional", str, such_as=_TOLD, default={})
     expect, one_of = {glob: count for _, glob, count in counted}, table.texts("one_of", default=())

@@ -1,7 +1,7 @@
-"""``[[field]]`` of kind ``measure``: a number with its unit, stated of a case or measured on it.
+"""``[[field]]`` of kind ``measure``: a number with a unit, stated or measured for a case.
 
-A task with a rule asks it where the card names the task; how far an answer may be off is a claim of
-the card, with its evidence, like everything else there.
+A rule-based task asks for it if the card names the task. The tolerance of an answer is a claim of
+the card with evidence, like everything else there.
 """
 
 from __future__ import annotations
@@ -29,30 +29,30 @@ __all__ = [
 ]
 
 KIND = "measure"
-"""What ``kind`` of such a ``[[field]]`` is."""
+"""Value of ``kind`` in such a ``[[field]]``."""
 UNITS = ("mm", "mm2", "ml", "%", "ratio")
 RATIO = "ratio"
-"""Unit of a number without one, and the origin that divides two widths."""
+"""Unit of a dimensionless number, and the origin that divides two widths."""
 STATED = "stated"
 ORIGINS = (STATED, "longest", "circumference", RATIO)
-"""Where a number comes from: a table; the longest diameter of the region; the circumference of its
-ellipse; the width of some regions over that of others."""
+"""Origin of a number: a table, the longest diameter of the region, the circumference of its
+ellipse, or the ratio of the widths of two groups of regions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tolerance:
-    """How far an answer may be off, as readers of one object differ.
+    """Permitted error of an answer, from the disagreement between readers of the same object.
 
     Attributes:
-        share: of the true value; 0 where ``points`` says it.
-        points: in the unit of the measure.
+        share: relative error, as a share of the true value; 0 if ``points`` is used.
+        points: absolute error in the unit of the measure.
     """
 
     share: float = 0.0
     points: float = 0.0
 
     def bounds(self, least: float, greatest: float) -> tuple[float, float]:
-        """Least and greatest value that passes, around the span of what was read."""
+        """Return the lowest and highest value that pass, given the range of reference values."""
         if self.points:
             return max(least - self.points, 0.0), greatest + self.points
         return least / (1 + self.share), greatest * (1 + self.share)
@@ -60,15 +60,15 @@ class Tolerance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What lets a task ask a measure.
+    """Settings of a task that asks for a measure.
 
     Attributes:
-        task: the task.
-        tolerance: how far an answer may be off.
-        grade: evidence of the tolerance: A, readers of these very objects; B, published figures;
-            C, habit.
-        visible: whether a reader of the image could measure it.
-        panels: what the images side by side have to show, and nothing else; empty for one image.
+        task: id of the task.
+        tolerance: permitted error of an answer.
+        grade: evidence for the tolerance: A, readers of the same objects; B, published figures;
+            C, convention.
+        visible: whether a reader could measure it on the image.
+        panels: exact set of concepts that the images side by side must show; empty for one image.
     """
 
     task: Task
@@ -80,22 +80,23 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """One kind of number.
+    """Definition of one measured quantity.
 
     Attributes:
-        name: by which quantities refer to it.
-        unit: of its values.
-        of: field of the regions that it is about; empty where it is about the case.
-        scope: what it is about; an image shows numbers up to its own scope.
-        low: least plausible value.
-        high: greatest plausible value.
-        basis: what it rests on.
-        origin: one of ``ORIGINS``; a number that the source states goes before a measured one.
-        part: concepts whose width a ratio divides.
-        whole: concepts by whose width together it is divided.
-        about: concept of a number that no single marked region has; else empty.
-        asked: what lets a task ask it, or ``None``.
-        reasons: for ``basis``, ``plausible``, and what is asked.
+        name: name that quantities refer to.
+        unit: unit of its values.
+        of: field of the regions that it is about; empty if it is about the case.
+        scope: scope of the number; an image shows numbers up to its own scope.
+        low: lowest plausible value.
+        high: highest plausible value.
+        basis: basis of its truth.
+        origin: one of ``ORIGINS``; a number stated by the source takes precedence over a measured
+            one.
+        part: concepts whose width is the numerator of a ratio.
+        whole: concepts whose joint width is the denominator.
+        about: concept of a number that belongs to no single marked region; else empty.
+        asked: settings of the task that asks for it, or ``None``.
+        reasons: reasons for ``basis``, ``plausible`` and the task settings.
     """
 
     name: str
@@ -113,7 +114,7 @@ class Measure:
     reasons: Mapping[str, CitedReason]
 
     def fault(self, quantity: Quantity) -> str:
-        """Why a quantity cannot be used; empty where it can."""
+        """Return why a quantity cannot be used; empty if it can."""
         if quantity.unit != self.unit:
             return f"{self.name} is in {quantity.unit!r}; expected {self.unit}, as the card says"
         for value in (quantity.value, *quantity.readings):
@@ -131,11 +132,11 @@ class Measure:
 
 
 def parse_measure(table: TomlTable, fields: Mapping[str, Collection[str]]) -> Measure:
-    """Read one ``[[field]]`` of kind ``measure``.
+    """Parse one ``[[field]]`` of kind ``measure``.
 
     Args:
         table: the entry.
-        fields: fields of other kinds by name, with their concepts.
+        fields: name of each field of another kind -> its concepts.
     """
     table.text("kind", choices=(KIND,))
     low, high = table.numbers("plausible", count=2)
@@ -179,7 +180,7 @@ def parse_measure(table: TomlTable, fields: Mapping[str, Collection[str]]) -> Me
 def _concepts(
     table: TomlTable, key: str, known: Collection[str], *, needed: bool
 ) -> tuple[str, ...]:
-    """Concepts of the field that is measured: some of a ratio, else none."""
+    """Read a list of concepts of the measured field: required for a ratio, else not allowed."""
     names: tuple[str, ...] = table.texts(key, default=())
     if bool(names) != needed or not set(names) <= set(known):
         expected = f"some of {', '.join(known)}" if needed else 'nothing but with from = "ratio"'

@@ -1,7 +1,7 @@
-"""``[enclosed]`` and ``[side]`` of a card: anatomical checks of masks.
+"""``[enclosed]`` and ``[side]`` of a card: anatomical plausibility checks of masks.
 
-Such checks cost nothing and find what no header tells: labels of another edition, whose numbers
-mean other structures, and images that lie the other way round.
+These cheap checks detect errors that no header reveals: labels of another edition, in which the
+same numbers denote other structures, and flipped images.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ __all__ = ["Enclosed", "Side", "parse_enclosed", "parse_side"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Enclosed:
-    """A part of the body that lies within another one.
+    """A structure that lies within another one.
 
     Attributes:
-        part: concept of what is enclosed.
-        by: concept of what encloses it.
-        share: least share of its edge, over all slices, that the other one lies at.
-        reason: why so, and why by that much, for people.
+        part: concept of the enclosed structure.
+        by: concept of the enclosing structure.
+        share: minimum share of its edge, over all slices, that borders on the enclosing one.
+        reason: why, and why this share, for people.
         evidence: URL, DOI or title that shows it.
     """
 
@@ -35,13 +35,13 @@ class Enclosed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """A fact of the case that says on which side of the body its marks lie.
+    """A fact of the case that states on which side of the body its marks lie.
 
     Attributes:
-        fact: name of the fact; with any other value nothing is known.
-        left: its value for the left side of the patient.
-        right: its value for the right side.
-        reason: why the middle of the image parts the sides, for people.
+        fact: name of the fact; a value other than the two below means that the side is unknown.
+        left: value for the left side of the patient.
+        right: value for the right side.
+        reason: why the middle of the image separates the sides, for people.
         evidence: URL, DOI or title that shows it.
     """
 
@@ -53,7 +53,7 @@ class Side:
 
 
 def parse_enclosed(table: TomlTable, concepts: Collection[str]) -> Enclosed:
-    """Read ``[enclosed]``; both of its parts are concepts of the card."""
+    """Parse ``[enclosed]``; both structures are concepts of the card."""
     return Enclosed(
         part=table.text("part", choices=tuple(concepts)),
         by=table.text("by", choices=tuple(concepts)),
@@ -64,7 +64,7 @@ def parse_enclosed(table: TomlTable, concepts: Collection[str]) -> Enclosed:
 
 
 def parse_side(table: TomlTable) -> Side:
-    """Read ``[side]``."""
+    """Parse ``[side]``."""
     return Side(
         fact=table.text("fact"),
         left=table.text("left"),

@@ -1,7 +1,7 @@
 r"""``[numbers]``, ``[names]`` and ``[patterns]`` of a card: constants of its adapter.
 
-A number bears its unit in its name; names are case keys, files or raw values that the adapter
-treats apart; a pattern is a regular expression for the whole of a file name or of a line::
+The key of a number includes its unit. Names are case keys, files or raw values that the adapter
+handles specially. A pattern is a regular expression that matches a whole file name or line::
 
     [numbers]
     side_px = 1024 # all films (Candemir et al. 2014)
@@ -31,14 +31,14 @@ __all__ = [
 ]
 
 TABLES = ("numbers", "names", "patterns")
-"""Tables of a card whose keys the adapter chooses."""
+"""Tables of a card whose keys are chosen by the adapter."""
 
 _KEY = re.compile(r"[a-z][a-z0-9_]*")
 _QUOTED = re.compile(r"'''.*?'''|\"(?:\\.|[^\"\\])*\"|'[^']*'")
 
 
 def parse_numbers(table: TomlTable) -> Mapping[str, tuple[float, ...]]:
-    """Read ``[numbers]``: finite numbers, or lists of them; a number alone comes as one of one."""
+    """Parse ``[numbers]``: finite numbers or lists of them; a scalar becomes a tuple of one."""
     return {
         key: table.numbers(key) if table.holds_list(key) else (_number(table, key),)
         for key in _keys(table)
@@ -46,7 +46,7 @@ def parse_numbers(table: TomlTable) -> Mapping[str, tuple[float, ...]]:
 
 
 def parse_names(table: TomlTable) -> Mapping[str, tuple[str, ...]]:
-    """Read ``[names]``: lists of texts, each text once."""
+    """Parse ``[names]``: lists of strings without duplicates."""
     lists = {key: table.texts(key, least=1) for key in _keys(table)}
     for key, names in lists.items():
         if not all(map(str.strip, names)) or len(set(names)) < len(names):
@@ -55,7 +55,7 @@ def parse_names(table: TomlTable) -> Mapping[str, tuple[str, ...]]:
 
 
 def parse_patterns(table: TomlTable) -> Mapping[str, str]:
-    """Read ``[patterns]``: anchored regular expressions in which all groups have names."""
+    """Parse ``[patterns]``: anchored regular expressions whose groups are all named."""
     keys = _keys(table)
     for key in keys:
         parse_pattern(table, key)
@@ -63,7 +63,7 @@ def parse_patterns(table: TomlTable) -> Mapping[str, str]:
 
 
 def parse_pattern(table: TomlTable, key: str) -> re.Pattern[str]:
-    """One pattern; compiled it fits a whole text or nothing, also where it has alternatives."""
+    """Parse and compile one pattern; it matches whole strings only, even with alternatives."""
     text = table.text(key)
     if not text.startswith("^") or not text.endswith("$") or text.endswith(r"\$"):
         table.fail(key, "a regular expression from ^ to $, since it fits a whole name", text)
@@ -77,10 +77,10 @@ def parse_pattern(table: TomlTable, key: str) -> re.Pattern[str]:
 
 
 def uncommented_keys(text: str, keys: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Keys of tables that no comment, on their line or the one above, says the source of.
+    """Yield the keys whose source is not stated in a comment on their line or the line above.
 
     Args:
-        text: the card as it is written.
+        text: text of the card.
         keys: name of each table -> its keys.
     """
     commented: set[tuple[str, str]] = set()

@@ -1,3 +1,3 @@
-"""Raw trees: files of a copy as adapters see them."""
+"""Raw trees: the files of a copy as adapters see them."""
 
 __all__ = ["globs", "opened_files", "pixel_files", "raw_tree", "roots", "survey", "survey_tables"]

@@ -1,4 +1,4 @@
-"""Globs of cards, and names of files: which extensions and formats stand for the same content."""
+"""Globs of cards, file names, and equivalent extensions and formats."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ EQUAL_EXTENSIONS = {
     ".csv.gz": ".csv",
     ".csv.zip": ".csv",
 }
-"""Extension -> the one that stands for the same content."""
+"""Extension -> canonical extension of the same file type."""
 
 _RESAVED = {".png": ".jpg", ".jpg": ".png", ".xlsx": ".csv"}
-"""Extension -> the one under which whole copies are stored again; it counts only where no file has
-the first, since ``0.jpg`` beside ``0.png`` may be another image."""
+"""Extension -> extension of the format that whole copies are converted to. It is used only if no
+file has the former, because ``0.jpg`` next to ``0.png`` may be another image."""
 
 
 @cache
 def compile_glob(glob: str) -> re.Pattern[str]:
-    """A glob as a pattern over relative paths: ``*`` and ``?`` stay in a folder, ``**/`` does not.
+    """Compile a glob over relative paths; ``*`` and ``?`` do not match ``/``, ``**/`` does.
 
-    ``{a,b}`` is either of two or more texts. Brackets are letters, not classes: real file names
-    hold them. An extension fits in any case, and so does one that stands for the same content.
+    ``{a,b}`` matches either of two or more strings. Brackets are literal, not character classes,
+    because real file names contain them. Extensions are case-insensitive; equivalent ones match.
     """
     return re.compile("|".join(map(_pattern, expand_braces(glob))))
 
 
 def expand_braces(glob: str) -> list[str]:
-    """The globs without braces that a glob with braces stands for, in order."""
+    """Expand braces: return the globs without braces, in order."""
     braces = _BRACES.search(glob)
     if braces is None:
         return [glob]
@@ -62,20 +62,20 @@ def expand_braces(glob: str) -> list[str]:
 
 
 def other_format(glob: str) -> tuple[str, ...]:
-    """The glob or name under which a copy in another format has its files; none where none is."""
+    """Return the glob or name of the same files in a converted copy; empty if there is none."""
     own = extension(glob)
     other = _RESAVED.get(EQUAL_EXTENSIONS.get(own, own))
     return () if other is None else (f"{glob[: len(glob) - len(own)]}{other}",)
 
 
 def extension(name: str) -> str:
-    """What a name or glob ends in, in small letters: ``.png``, ``.nii.gz``; or nothing."""
+    """Return the extension of a name or glob in lower case (``.png``, ``.nii.gz``), or empty."""
     match = _EXTENSION.search(name)
     return "" if match is None else match[0].lower()
 
 
 def longest_text(glob: str) -> str:
-    """The longest plain text in one part of a glob; an extension may be another one."""
+    """Return the longest literal in one part of a glob, without the extension, which may differ."""
     stem = glob[: len(glob) - len(extension(glob))]
     return max(re.split(r"[/*?]", stem), key=len)
 
@@ -99,22 +99,22 @@ def _translate(glob: str) -> str:
 
 
 def plain_name(name: str) -> str:
-    """A name as a card would write it: no doubled folder, the usual extension of its content."""
+    """Normalise a name as in a card: no doubled folders, canonical extension."""
     short = undouble(name)
     own = extension(short)
     return f"{short[: len(short) - len(own)]}{EQUAL_EXTENSIONS.get(own, own)}"
 
 
 def lower_extension(name: str) -> str:
-    """A file name as datasets publish it, where a copy has its extension in capitals."""
+    """Return a file name with its extension in lower case, as datasets publish it."""
     return _EXTENSION.sub(lambda match: match[0].lower(), name)
 
 
 def undouble(name: str) -> str:
-    """A path without the folders, or the file, that repeat the folder above."""
+    """Return a path without components that repeat the folder above them."""
     return "/".join(part for part, _ in groupby(name.split("/")))
 
 
 def without_extension(name: str) -> str:
-    """A name without what ``extension`` gives."""
+    """Return a name without its ``extension``."""
     return _EXTENSION.sub("", name)

@@ -1,4 +1,4 @@
-"""Litter: files of operating systems and downloads that belong to no dataset."""
+"""Litter: files of operating systems and downloads that are not part of any dataset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files by bare name, under any extension that stands for theirs."""
+"""Index of files by bare name, for any equivalent extension."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["NameIndex"]
 
 
 class NameIndex(Mapping[str, Path]):
-    """Files by bare name, under any extension that stands for theirs. The first of a name is kept.
+    """Index of files by bare name, for any equivalent extension; the first of a name is kept.
 
-    A name in another format is found where no file has the format that is asked for.
+    A file in a converted format is found only if no file has the requested format.
     """
 
     def __init__(self, files: Iterable[Path]) -> None:

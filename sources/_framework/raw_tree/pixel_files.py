@@ -1,4 +1,4 @@
-"""Names of files that hold pixels."""
+"""Names of pixel files."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ VIDEOS = (".avi", ".mp4", ".mov", ".mpeg", ".mpg")
 
 
 def suffix_of(name: str) -> str:
-    """Suffix in lower case; ``.nii.gz`` is one."""
+    """Return the suffix in lower case; ``.nii.gz`` counts as one suffix."""
     file = PurePosixPath(name.lower())
     return ".nii.gz" if file.name.endswith(".nii.gz") else file.suffix
 
 
 def stem_of(name: str) -> str:
-    """File name without folder and suffix."""
+    """Return the file name without folder and suffix."""
     file = PurePosixPath(name).name
     suffix = suffix_of(name)
     return file[: len(file) - len(suffix)] if suffix else file

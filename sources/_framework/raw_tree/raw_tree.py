@@ -1,11 +1,11 @@
-"""Raw tree: files of a copy without litter, matched by the globs of cards.
+"""Raw tree: files of a copy without litter, matched with the globs of cards.
 
-Copies of one dataset differ in ways that mean nothing. Archives unpack into a folder of their own
-name that already holds one, so that ``images/images/1.png`` stands for ``images/1.png`` and
-``1.nii/1.nii`` for ``1.nii``; some systems write extensions in capitals; one kind of file has
-several extensions; tables and volumes are packed or unpacked; whole copies are stored in another
-format. A glob, and a path that an adapter has put together, match a file either way; a file that
-carries the name itself goes first.
+Copies of one dataset differ in insignificant ways. Archives unpack into a folder that contains
+another one of the same name, so that ``images/images/1.png`` stands for ``images/1.png`` and
+``1.nii/1.nii`` for ``1.nii``; some systems write extensions in upper case; one file type has
+several extensions; tables and volumes are compressed or not; whole copies are converted to another
+format. Globs, and paths that an adapter constructs, match in all of these cases; a file with
+exactly the given name takes precedence.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class RawTree:
 
     Attributes:
         path: the raw root.
-        names: files that are no litter: paths relative to the root, with forward slashes.
+        names: files other than litter: paths relative to the root, with forward slashes.
     """
 
     def __init__(self, path: Path, names: Iterable[str] | None = None) -> None:
@@ -52,7 +52,7 @@ class RawTree:
 
         Args:
             path: the raw root.
-            names: what ``walk_files(path)`` gives, where it is known already.
+            names: result of ``walk_files(path)``, if already known.
         """
         self.path = path
         self.names: tuple[str, ...] = ()
@@ -69,12 +69,12 @@ class RawTree:
         return str(self.path)
 
     def __truediv__(self, name: str | Path) -> Path:
-        """The file of that name, or the place where it would be."""
+        """Return the file of that name, or the path where it would be."""
         return self.resolve(self.path / name)
 
     @property
     def files(self) -> list[Path]:
-        """All files, in the order of ``names``."""
+        """Return all files, in the order of ``names``."""
         return [self.path / name for name in self.names]
 
     @property
@@ -83,21 +83,21 @@ class RawTree:
         return len(self._litter)
 
     def match(self, glob: str) -> Iterable[str]:
-        """Names that a glob of a card fits, in the order of ``names``; sought once, as needed."""
+        """Return the names that a glob matches, in the order of ``names``; lazy and cached."""
         if glob not in self._matched:
             self._matched[glob] = _Lazily(self._match(glob))
         return self._matched[glob]
 
     def holds(self, glob: str) -> bool:
-        """Whether a glob fits any file."""
+        """Whether a glob matches any file."""
         return next(iter(self.match(glob)), None) is not None
 
     def of_layout(self, layout: Layout, parts: Collection[str] = ()) -> RawTree:
-        """The files that a glob of the layout fits: all that an adapter may ask for.
+        """Return the tree of the files that match a layout: those that an adapter may request.
 
         Args:
-            layout: of a card.
-            parts: names of parts that other layouts of the card have; here they are empty.
+            layout: layout of a card.
+            parts: names of parts in other layouts of the card; they are empty in this one.
         """
         fitting = {name for glob in layout.globs for name in self.match(glob)}
         own = RawTree(self.path, ())
@@ -108,7 +108,7 @@ class RawTree:
         return own
 
     def without(self, path: Path) -> RawTree:
-        """The same tree without one file."""
+        """Return the same tree without one file."""
         name = self.name_of(path)
         own = RawTree(self.path, ())
         own.names = tuple(other for other in self.names if other != name)
@@ -116,7 +116,7 @@ class RawTree:
         return own
 
     def inside(self, folder: str) -> RawTree:
-        """The subtree of one of its folders."""
+        """Return the subtree of one of its folders."""
         if folder not in self._inner:
             inner = RawTree(self.path / folder, ())
             inner.names, inner._litter = (
@@ -127,11 +127,11 @@ class RawTree:
         return self._inner[folder]
 
     def glob(self, glob: str) -> list[Path]:
-        """Files that a glob of a card fits, in order of path."""
+        """Return the files that a glob matches, in order of path."""
         return sorted(self.path / name for name in self.match(glob))
 
     def part(self, name: str) -> list[Path]:
-        """Files of a part that the card names, in order of path; none where the copy lacks it.
+        """Return the files of a named part of the card, in order of path; empty if there are none.
 
         Raises:
             SourceError: no layout of the card has such a part.
@@ -145,33 +145,33 @@ class RawTree:
         return sorted(self.path / file for file in names)
 
     def stems(self, part: str) -> dict[str, Path]:
-        """Files of a part by name without extension; the first of a name counts."""
+        """Return the files of a part by stem; the first file of a stem is kept."""
         stems: dict[str, Path] = {}
         for path in self.part(part):
             stems.setdefault(without_extension(path.name), path)
         return stems
 
     def index(self, part: str) -> NameIndex:
-        """Files of a part by bare name, for tables that name files without their folder."""
+        """Return the files of a part by bare name, for tables that name files without folders."""
         return NameIndex(self.part(part))
 
     def plain(self, path: Path) -> str:
-        """Where a file lies below the root, without doubled folders."""
+        """Return the path of a file relative to the root, without doubled folders."""
         return undouble(path.relative_to(self.path).as_posix())
 
     def below(self, folder: Path) -> list[Path]:
-        """Files in a folder and its folders, in order of path."""
+        """Return the files in a folder and its subfolders, in order of path."""
         prefix = f"{folder.relative_to(self.path).as_posix()}/"
         start, end = (bisect_left(self._sorted, bound) for bound in (prefix, f"{prefix[:-1]}0"))
         return [self.path / name for name in self._sorted[start:end]]  # "0" comes after "/"
 
     def name_of(self, path: Path) -> str:
-        """A path relative to the root, with forward slashes; empty where it lies outside."""
+        """Return a path relative to the root, with forward slashes; empty if it lies outside."""
         prefix, text = f"{self.path}{os.sep}", str(path)
         return text[len(prefix) :].replace(os.sep, "/") if text.startswith(prefix) else ""
 
     def resolve(self, path: Path) -> Path:
-        """The file that carries a name in this copy, or the path itself where there is none."""
+        """Return the file that a path stands for in this copy, or the path itself if none does."""
         name = self.name_of(path)
         if not name or name in self.known:
             return path
@@ -205,7 +205,7 @@ class RawTree:
                 yield name
 
     def _likely(self, glob: str) -> Iterable[str]:
-        """Names that hold the longest plain text of a glob: the only ones that it can fit."""
+        """Return the names that contain the longest literal of a glob, a superset of matches."""
         texts = [longest_text(plain_glob) for plain_glob in expand_braces(glob)]
         if not all(texts):
             return self.names
@@ -215,12 +215,12 @@ class RawTree:
         return (name for name in self.names if any(text in name for text in texts))
 
     def _is_twin(self, name: str, own: str) -> bool:
-        """Whether the same file lies beside it under the extension that is asked for."""
+        """Whether the same file exists in the same folder with the requested extension."""
         other = extension(name)
         return other != own and f"{name.removesuffix(other)}{own}" in self.known
 
     def _resaved(self, plain: str) -> str | None:
-        """The file that holds what ``plain`` held, in a folder where no file has its extension."""
+        """Return the converted file of ``plain``, if no file in its folder has its extension."""
         others = [other for other in other_format(plain) if extension(other) in self._formats]
         if not others or (plain.rpartition("/")[0], extension(plain)) in self._kinds:
             return None
@@ -231,7 +231,7 @@ class RawTree:
 
     @cached_property
     def _kinds(self) -> frozenset[tuple[str, str]]:
-        """Folders and the extensions of the files in them, both as datasets publish them."""
+        """Return (folder, extension) of all files, both as the dataset publishes them."""
         plain = (plain_name(name) for name in self.names)
         return frozenset((name.rpartition("/")[0], extension(name)) for name in plain)
 
@@ -245,12 +245,12 @@ class RawTree:
 
     @cached_property
     def known(self) -> frozenset[str]:
-        """The names, for looking them up."""
+        """The names as a set, for lookup."""
         return frozenset(self.names)
 
     @cached_property
     def _plain(self) -> Mapping[str, str]:
-        """Plain name -> file, of files whose name is not plain; the first counts."""
+        """Map plain names to files whose own name differs; the first file is kept."""
         files: dict[str, str] = {}
         for name in self.names:
             if (plain := plain_name(name)) != name:
@@ -259,7 +259,7 @@ class RawTree:
 
     @cached_property
     def _short(self) -> Mapping[str, str]:
-        """File -> its name without doubled folders, where no file carries that name."""
+        """Map files to their name without doubled folders, if no file has that name."""
         short_names: dict[str, str] = {}
         for folder, names in groupby(self.names, key=lambda name: name.rpartition("/")[0]):
             short, last = undouble(folder), folder.rpartition("/")[2]
@@ -272,7 +272,7 @@ class RawTree:
 
 
 def newest_edition(editions: Sequence[Path]) -> Path:
-    """The newest of several editions of a table: the last by name."""
+    """Return the newest of several editions of a table: the last by name."""
     return max(editions, key=lambda path: path.name)
 
 
@@ -295,9 +295,9 @@ class _Lazily(Iterable[Item]):
 
 
 def walk_files(root: Path) -> Iterator[str]:
-    """Paths of all files below ``root``, relative, with forward slashes, in a fixed order.
+    """Yield the relative paths of all files below ``root``, with forward slashes, in a fixed order.
 
-    Linked folders are followed, each real folder once.
+    Symbolic links to folders are followed, but each real folder is visited once.
     """
     visited: set[tuple[int, int]] = set()
     for folder, subfolders, files in os.walk(root, followlinks=True):

@@ -1,9 +1,9 @@
 """Raw root detection: in the given folder, or a few levels below or above it.
 
-Archives and downloads of repositories unpack into a folder of their own, and people name the
-folder of the images where the root was meant. A folder above is taken only where a layout names
-the folder given, or where all that is missing lies directly in the one above, as the tables of a
-dataset do, so that no other dataset that lies beside it is ever read.
+Archives and repository downloads unpack into their own folder, and people pass the image folder
+instead of the root. A parent folder is used only if a layout names the given folder, or if all
+missing files lie directly in the parent, as the tables of a dataset do, so that a neighbouring
+dataset is never read.
 """
 
 from __future__ import annotations
@@ -22,39 +22,39 @@ from medrcube.sources._framework.raw_tree.raw_tree import RawTree, walk_files
 __all__ = ["describe_root", "find_root", "folders_below"]
 
 LEVELS = 3
-"""How far below the folder given the root may lie: the folder of a download, of an archive in it,
+"""Maximum depth of the root below the given folder: the folder of a download, of an archive in it,
 and the one that the archive was unpacked into."""
 _ABOVE = 2
-"""How far above it."""
+"""Maximum height of the root above the given folder."""
 
 _MOST_ABOVE = 500_000
-"""A folder above with more files than this beside the one given holds more than one dataset."""
+"""A parent with more files than this outside the given folder contains more than one dataset."""
 
 
 ParentLister = Callable[[Path, RawTree, int], RawTree | None]
-"""Sees a folder above a tree: the folder, the tree, and the most files that may lie beside it."""
+"""Lists a parent folder, given the folder, the tree and the maximum number of other files."""
 
 
 def list_parent(folder: Path, tree: RawTree, most: int) -> RawTree | None:
-    """The tree of a parent folder; ``None`` where more than ``most`` files lie beside ``tree``."""
+    """Return the tree of a parent; ``None`` if it has over ``most`` files outside ``tree``."""
     most += len(tree.names) + tree.litter
     names = list(islice(walk_files(folder), most + 1))
     return RawTree(folder, names) if len(names) <= most else None
 
 
 def find_root(card: Card, tree: RawTree, around: ParentLister = list_parent) -> RawTree:
-    """The part of a tree, or the tree around it, that a layout of the card fits.
+    """Find the subtree, or the enclosing tree, that fits a layout of the card.
 
     Args:
         card: card of the source.
-        tree: the folder given.
-        around: how a folder above is seen; one that knows what the tree holds saves a listing.
+        tree: tree of the given folder.
+        around: function that lists a parent folder; it may reuse the listing of ``tree``.
 
     Returns:
-        The tree below the root; the one given where no root is found.
+        The tree of the root; the given tree if no root is found.
 
     Raises:
-        SourceError: the layouts fit several folders below the one given.
+        SourceError: layouts fit several folders below the given one.
     """
     if fits_layout(card, tree):
         return tree
@@ -75,7 +75,7 @@ def find_root(card: Card, tree: RawTree, around: ParentLister = list_parent) -> 
 
 
 def fits_layout(card: Card, tree: RawTree) -> bool:
-    """Whether the tree has every file that a layout needs."""
+    """Whether the tree has all required files of some layout."""
     return any(
         not layout.missing([glob for glob in layout.expect if tree.holds(glob)])
         for layout in card.layouts
@@ -83,7 +83,7 @@ def fits_layout(card: Card, tree: RawTree) -> bool:
 
 
 def folders_below(card: Card, tree: RawTree) -> list[str]:
-    """Folders up to ``LEVELS`` below in which a glob of a layout would begin to fit."""
+    """Return folders up to ``LEVELS`` below that could be the start of a glob of a layout."""
     globs = {glob for layout in card.layouts for glob in layout.expect if glob[:3] != "**/"}
     if not globs:
         return []
@@ -98,7 +98,7 @@ def folders_below(card: Card, tree: RawTree) -> list[str]:
 
 
 def describe_root(given: Path, root: Path) -> str:
-    """Message that names a root other than the given folder; empty if they are the same."""
+    """Return a message that names the root if it is not the given folder; else empty."""
     given = given.resolve()
     if given == root:
         return ""
@@ -119,11 +119,11 @@ def _above(card: Card, tree: RawTree, around: ParentLister) -> Iterator[RawTree]
 
 
 def _holds_rest(card: Card, tree: RawTree, parent: Path) -> bool:
-    """Whether a layout fits in part, and the files that it lacks lie directly in the parent."""
+    """Whether a layout fits in part and its missing files lie directly in the parent."""
     try:
         with os.scandir(parent) as entries:
             beside = RawTree(parent, [entry.name for entry in entries if entry.is_file()])
-    except OSError:  # not ours to list
+    except OSError:  # cannot be listed
         return False
     for layout in card.layouts:
         present = [glob for glob in layout.expect if tree.holds(glob)]
@@ -134,12 +134,12 @@ def _holds_rest(card: Card, tree: RawTree, parent: Path) -> bool:
 
 
 def _is_named(glob: str) -> bool:
-    """Whether a glob tells more of a file than its extension."""
+    """Whether a glob specifies more than an extension."""
     return not glob.rpartition("/")[2].startswith("*.")
 
 
 def _names_folder(card: Card, tree: RawTree, prefix: Sequence[str]) -> bool:
-    """Whether a glob fits files of the tree only with the names of the folders above them."""
+    """Whether a glob matches files only with the names of the parent folders prepended."""
     globs = {
         plain_glob
         for layout in card.layouts
@@ -155,7 +155,7 @@ def _names_folder(card: Card, tree: RawTree, prefix: Sequence[str]) -> bool:
 
 
 def _rests(glob: str, folders: Sequence[str]) -> set[str]:
-    """What is left of a glob once its first parts have fitted some folders.
+    """Return the remainders of a glob after its first parts have matched some folders.
 
     ``**/Videos/*.avi`` leaves ``*.avi`` below ``Videos``.
     """
@@ -172,7 +172,7 @@ def _rests(glob: str, folders: Sequence[str]) -> set[str]:
 
 
 def _or_after(parts: Sequence[str], places: set[int]) -> set[int]:
-    """Places in a glob, and those after each ``**``, which may stand for no folder at all."""
+    """Return positions in a glob plus those after each ``**``, which may match no folder."""
     reached = set(places)
     for place, part in enumerate(parts[:-1]):
         if part == "**" and place in reached:

@@ -1,6 +1,6 @@
 """Survey of an unknown raw tree, without personal data.
 
-Of DICOM files only ``TAGS`` are read.
+Only the elements ``TAGS`` of DICOM files are read.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TAGS = (
     *("Modality", "BodyPartExamined", "ViewPosition", "ImageLaterality", "Laterality"),
     *("PhotometricInterpretation", "Rows", "Columns", "NumberOfFrames", "BitsStored"),
 )
-"""DICOM elements that are looked at; none can hold a name, a date or free text."""
+"""DICOM elements that are read; none can contain a name, a date or free text."""
 
 _SPLIT_FOLDER = re.compile(
     r"(?:train|training|val|valid|validation|test|testing|dev|images?|set|data|tr|ts|[-_ \d])+",
@@ -48,19 +48,19 @@ _CODE = re.compile(
     r"|session|ses|series|scan)?[-_ .]*\d+[a-z]?$",
     re.IGNORECASE,
 )
-"""A name that tells patients, visits or series apart: a number, coded or with such a word."""
+"""Folder name of a patient, visit or series: a number, a code, or one with such a word."""
 _SAMPLE = 5
 _MANY = 12
 _FOLDERS = 200
-"""Most folders of DICOM files of which a header is read for the description of its series."""
+"""Maximum number of DICOM folders of which a header is read for the series description."""
 _PLANES = {
     **dict.fromkeys("RL", "sagittal"),
     **dict.fromkeys("AP", "coronal"),
     **dict.fromkeys("SI", "axial"),
 }
-"""Direction of the normal of slices -> the plane nearest to them."""
+"""Direction of the slice normal -> nearest plane."""
 _MOST_CLASSES = 100
-"""Of names that recur, as below train and test; patients do not."""
+"""Regular expression of names that recur, as below train and test; patient names do not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,16 +69,15 @@ class Survey:
 
     Attributes:
         suffixes: suffix -> number of files.
-        globs: glob -> number of files, of everything that holds pixels, masks included.
-        pictures: files with pixels that are no masks.
-        masks: files that look like masks, by their names or since they have two values.
+        globs: glob -> number of files, for all files with pixels, masks included.
+        pictures: files with pixels that are not masks.
+        masks: files that look like masks, by name or because they have two distinct values.
         mask_pattern: regular expression for the end of the stem of a mask.
         mask_folder: regular expression for the name of a folder of masks.
-        mask_values: values stored in the first masks, where they are few.
-        classes: names of the folders that hold the images, where there are a few, or the same
-            in several places, and none looks as if it stood for a patient, a visit, a series or a
-            split.
-        series: whether DICOM files of one folder share their series.
+        mask_values: values stored in the first masks, if there are few.
+        classes: names of the image folders, if there are few or the same ones recur, and none
+            looks like a patient, visit, series or split.
+        series: whether DICOM files in one folder share their series.
         descriptions: values of SeriesDescription that DICOM files of several patients share.
         tables: delimited tables and sheets that could be read.
         documents: lines about each kind of XML and JSON file.
@@ -103,12 +102,12 @@ class Survey:
 
 
 def survey(root: Path) -> Survey:
-    """Survey a raw tree: names of all files, tables, and the headers of a few images.
+    """Survey a raw tree: all file names, the tables, and the headers of a few images.
 
-    Targets of links outside the tree are neither named, counted nor opened.
+    Links that point outside the tree are not named, counted or opened.
 
     Raises:
-        SourceError: the root is not a folder, or holds no image that medrcube reads.
+        SourceError: the root is not a folder, or contains no image that medrcube can read.
     """
     if not root.is_dir():
         raise SourceError(f"{root} is not a folder; expected the unpacked raw data")
@@ -140,7 +139,7 @@ def survey(root: Path) -> Survey:
 
 
 def _without_image(root: Path, names: Sequence[str]) -> str:
-    """What a tree without images lacks, and how a draft of it can be made."""
+    """Return the message for a tree without images, with advice on how to draft its source."""
     kinds = ", ".join(sorted({suffix_of(name) or "no suffix" for name in names})) or "none"
     found = f"{root}: holds no image (suffixes found: {kinds})"
     expected = "expected DICOM, NIfTI, NRRD, MetaImage, PNG, JPEG or video"
@@ -161,7 +160,7 @@ def _hidden(name: str) -> bool:
 
 
 def _within(root: Path, name: str) -> bool:
-    """Whether a file lies below the root with all links resolved; others must not be read."""
+    """Whether a file lies below the root after resolving links; others must not be read."""
     file = (root / name).resolve()
     return file.is_file() and file.is_relative_to(root.resolve())
 
@@ -176,9 +175,9 @@ def _begins_as_dicom(path: Path) -> bool:
 
 
 def _globs(pixels: Sequence[str], names: Sequence[str]) -> dict[str, int]:
-    """One glob for each suffix and depth, with the parts of the path that never change.
+    """Return one glob per suffix and depth, keeping the path components that never change.
 
-    A folder of images that stands for no patient, visit or series has its own, where few do.
+    An image folder that is not a patient, visit or series gets its own glob, if there are few.
     """
     groups: dict[tuple[str, int, str], list[list[str]]] = {}
     depths: dict[tuple[str, int], set[str]] = {}
@@ -214,7 +213,7 @@ def _classes(pictures: Sequence[str]) -> tuple[str, ...]:
 
 
 def _shares_series(root: Path, pictures: Sequence[str]) -> bool:
-    """Whether two of the first DICOM files of any of the first folders are of one series."""
+    """Whether two of the first DICOM files in any of the first folders share a series."""
     folders: dict[PurePosixPath, list[str]] = {}
     for name in pictures:
         if suffix_of(name) in (*DICOMS, ""):
@@ -227,7 +226,7 @@ def _shares_series(root: Path, pictures: Sequence[str]) -> bool:
 
 
 def _descriptions(root: Path, pictures: Sequence[str]) -> tuple[str, ...]:
-    """What the first file of each folder is called, if several patients share it: no free text."""
+    """Return SeriesDescription values shared by several patients, so that none is free text."""
     first: dict[PurePosixPath, str] = {}
     for name in pictures:
         if suffix_of(name) in (*DICOMS, ""):
@@ -251,7 +250,7 @@ def _series(path: Path) -> str | None:
 
 
 def _look_inside(root: Path, pictures: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Sentences about the first files of each format, and the modalities that DICOM names."""
+    """Return sentences about the first files of each format, and the DICOM modalities."""
     notes: list[str] = []
     modalities: set[str] = set()
     by_format: dict[str, list[str]] = {}

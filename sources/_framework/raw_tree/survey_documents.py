@@ -1,4 +1,4 @@
-"""Structure of XML, JSON and NumPy files of an unknown raw tree, without their contents."""
+"""Survey of XML, JSON and NumPy files of an unknown raw tree: structure only, no content."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COCO = {"images", "annotations", "categories"}
 def survey_documents(
     root: Path, names: Sequence[str], pictures: Iterable[str]
 ) -> tuple[tuple[str, ...], ...]:
-    """Paragraphs about the XML, JSON and NumPy files of a tree, of a few lines each."""
+    """Return short paragraphs about the XML, JSON and NumPy files of a tree."""
     stems = {stem_of(name) for name in pictures}
     xml = [name for name in names if suffix_of(name) == ".xml"]
     coco = [name for name in names if suffix_of(name) == ".json" and _is_coco(root / name)]
@@ -38,7 +38,7 @@ def survey_documents(
 
 
 def _xml(root: Path, names: Sequence[str], stems: set[str]) -> Iterator[str]:
-    """Paths of the elements of a few files; first those whose text or attribute names an image."""
+    """Yield element paths of a few files, first those whose text or attribute names an image."""
     paths: set[str] = set()
     naming: set[str] = set()
     for name in names:
@@ -65,7 +65,7 @@ def _elements(element: ET.Element, path: str) -> Iterator[tuple[str, ET.Element]
 
 
 def _array(path: Path) -> str:
-    """Shape and type of an array of numbers; empty for any other file."""
+    """Return shape and dtype of a numeric array; empty for any other file."""
     import numpy as np  # noqa: PLC0415
 
     try:

@@ -1,4 +1,4 @@
-"""Masks of an unknown raw tree, by names and by the number of their values, and these values."""
+"""Survey of the masks of an unknown raw tree, detected by name and number of distinct values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TAIL = re.compile(r"[-_ ]([a-z]+)[-_ ]?\d*$", re.IGNORECASE)
 
 
 def is_mask(name: str, mask: str, folder: str) -> bool:
-    """Whether a file is called a mask, or lies in a folder of masks."""
+    """Whether a file is named like a mask or lies in a mask folder."""
     parent = PurePosixPath(name).parent.name
     return bool(
         re.search(mask, stem_of(name), re.IGNORECASE) or re.fullmatch(folder, parent, re.IGNORECASE)
@@ -38,10 +38,10 @@ def is_mask(name: str, mask: str, folder: str) -> bool:
 
 
 def mask_patterns(root: Path, pixels: Sequence[str]) -> tuple[str, str]:
-    """Regular expressions for stems and folders of masks: known words, and words of the tree.
+    """Return regular expressions for mask stems and mask folders, from known and observed words.
 
-    A word of the tree counts if it follows the stems of other images of the folder, and the first
-    images that it ends have two values.
+    An observed word counts if it follows the stems of other images in the folder and the first
+    images that end with it have two distinct values.
     """
     stems = {name[: len(name) - len(suffix_of(name))] for name in pixels}
     groups: dict[str, list[str]] = {}
@@ -72,7 +72,7 @@ def _has_two_values(path: Path) -> bool:
 
 
 def mask_values(root: Path, masks: Sequence[str]) -> tuple[float, ...]:
-    """Values stored in the first NIfTI and image masks, ascending; none where they are many."""
+    """Return the values stored in the first NIfTI and image masks, ascending; empty if many."""
     values: set[float] = set()
     for name in masks[:_SAMPLE]:
         suffix = suffix_of(name)

@@ -1,7 +1,7 @@
-"""Tables of an unknown raw tree: columns, values that may be listed, and what names images.
+"""Survey of the tables of an unknown raw tree: columns, listable values, and image keys.
 
-Values are listed only where few of them repeat over many rows, and never those of a column whose
-name speaks of a person.
+Values are listed only if few of them repeat over many rows, and never for a column whose name
+suggests personal data.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FRACTION = re.compile(r"-?\d+\.\d*[1-9]\d*")
 _NUMBER = re.compile(r"-?\d+(?:\.\d*)?")
 SHEETS = (".xlsx", ".xls")
 _TITLES = 5
-"""Rows of a sheet among which its header is sought."""
+"""Number of first rows of a sheet that are searched for its header."""
 _PERSON = re.compile(
     r"name|birth|dob|addr|phone|mail|mrn|ssn|accession|date|time|patient|subject|operator"
     r"|physician|doctor|comment|note|report|(^|[_ ])id$",
@@ -41,10 +41,10 @@ class SurveyColumn:
 
     Attributes:
         name: as in the header.
-        values: value -> number of rows, empty where they may not or need not be listed.
-        numbers: whether it holds numbers alone, some with a fraction, as measures are.
-        flags: whether it holds only 0, 1, -1 and blanks: one column a label.
-        patient: whether its name says that it tells persons apart.
+        values: value -> number of rows; empty if they may not or need not be listed.
+        numbers: whether all values are numbers, some of them fractional, as in measurements.
+        flags: whether all values are 0, 1, -1 or blank: one column per label.
+        patient: whether its name suggests that it identifies patients.
     """
 
     name: str
@@ -61,20 +61,20 @@ class SurveyTable:
     Attributes:
         path: relative to the root.
         sheet: name of the sheet; ``None`` for a delimited table.
-        header: number of the row with the names, from 1.
+        header: number of the header row, from 1.
         delimiter: one character; empty for a sheet.
-        encoding: name for Python; empty for a sheet.
+        encoding: Python name of the text encoding; empty for a sheet.
         rows: number of rows.
         columns: columns in file order.
         key: column that names images, or ``None``.
-        suffix: what has to be added to its values to make file names.
-        folder: the only folder whose images it names; ``None`` for those of the whole tree.
+        suffix: suffix to append to its values to obtain file names.
+        folder: the only folder whose images it names; ``None`` if it covers the whole tree.
         series_key: column that names folders of DICOM series, or ``None``.
-        level: which part of a path, from 0, ``series_key`` names.
-        folder_key: of a table with neither key, the column that names folders of images, leading
-            zeros aside; or ``None``.
-        pair: of a table without a key, the two columns that together name the folder and the file
-            of an image, leading zeros and suffix aside; or ``None``.
+        level: index, from 0, of the path component that ``series_key`` names.
+        folder_key: for a table with neither key, the column that names image folders, ignoring
+            leading zeros; or ``None``.
+        pair: for a table without a key, the two columns that together name the folder and file of
+            an image, ignoring leading zeros and suffix; or ``None``.
     """
 
     path: str
@@ -96,7 +96,7 @@ class SurveyTable:
 def survey_tables(
     root: Path, names: Iterable[str], pictures: Sequence[str]
 ) -> Iterable[SurveyTable]:
-    """The tables of a tree that can be read, in the order of names."""
+    """Return the readable tables of a tree, in the order of ``names``."""
     for name in names:
         try:
             if suffix_of(name) in {".csv", ".tsv"}:
@@ -104,7 +104,7 @@ def survey_tables(
             elif suffix_of(name) in SHEETS:
                 yield from _sheets(root / name, name, pictures)
         except MedrcubeError:
-            continue  # a file that is not a table is counted by its suffix all the same
+            continue  # a file that is not a table is still counted by its suffix
 
 
 def _delimited(path: Path, name: str, pictures: Sequence[str]) -> SurveyTable:
@@ -177,11 +177,11 @@ def _are_measures(cells: Iterable[str]) -> bool:
 def _key(
     columns: Iterable[str], rows: Sequence[TableRow], pictures: Sequence[str]
 ) -> tuple[str | None, str, str | None]:
-    """The column whose values name images, the suffix that they lack, and the folder of these.
+    """Return the column whose values name images, their missing suffix, and the images' folder.
 
-    Most of its values do; or, where the copy holds a part of the dataset, most images are named
-    and nearly every row has a value of its own. Where names repeat in several folders, or the
-    images of one folder alone are named, it is the folder with most of them.
+    Most of its values name images; or, for a partial copy, most images are named and nearly every
+    row has a unique value. If names repeat in several folders, or only the images of one folder
+    are named, the folder with most matches is returned.
     """
     by_folder: dict[str, list[str]] = {}
     for name in pictures:
@@ -204,10 +204,10 @@ def _names_in(column: str, rows: Iterable[TableRow]) -> set[str]:
 def _naming(
     cells: Mapping[str, set[str]], rows: int, pictures: Sequence[str], *, whole: bool
 ) -> tuple[str, str] | None:
-    """The column that names these images, and the suffix that its values lack."""
+    """Return the column that names these images, and the suffix missing from its values."""
     files = {PurePosixPath(name).name for name in pictures}
     stems = {stem_of(name): PurePosixPath(name).name[len(stem_of(name)) :] for name in pictures}
-    if not whole:  # a number may count anything
+    if not whole:  # a number may be a count of anything
         stems = {stem: added for stem, added in stems.items() if not stem.isdigit()}
     best: tuple[float, str, str] = (0.8, "", "")
     for column, values in cells.items():
@@ -224,7 +224,7 @@ def _naming(
 def _series_key(
     columns: Iterable[str], rows: Sequence[TableRow], pictures: Sequence[str]
 ) -> tuple[str | None, int]:
-    """The column whose values name folders of DICOM files, row by row, and their level."""
+    """Return the column whose values name folders of DICOM files row by row, and their level."""
     folders: dict[int, set[str]] = {}
     for name in pictures:
         if suffix_of(name) in (*DICOMS, ""):
@@ -242,7 +242,7 @@ def _series_key(
 def _folder_key(
     columns: Iterable[str], rows: Sequence[TableRow], pictures: Sequence[str]
 ) -> str | None:
-    """The column whose values name most folders of images of one level, leading zeros aside."""
+    """Return the column that names most image folders of one level, ignoring leading zeros."""
     folders: dict[int, set[str]] = {}
     for name in pictures:
         for level, part in enumerate(PurePosixPath(name).parts[:-1]):
@@ -259,7 +259,7 @@ def _folder_key(
 def _pair(
     columns: Sequence[str], rows: Sequence[TableRow], pictures: Sequence[str]
 ) -> tuple[str, str] | None:
-    """The columns of folder and file that together name most images, one row for each."""
+    """Return the folder and file columns that together name most images, one row per image."""
     parts = [PurePosixPath(name).parts[:-1] for name in pictures]
     files = [stem_of(name).lstrip("0") for name in pictures]
     cells = {column: [stem_of(row[column]).lstrip("0") for row in rows] for column in columns}
